@@ -111,25 +111,25 @@ const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 const NO_ENGINE = path('./test/no-engine.ts');
 
-/** Names the WebAssembly modules by what they are: `tables`, `flow` or `lint`. */
+/** Names the WebAssembly modules by what they are: `engine` or `lint`. */
 function assetFileNames({ originalFileNames: [file = ''] }: { originalFileNames: string[] }): string {
   const module = /wasm(?:-(\w+))?\/convengine_wasm_bg\.wasm$/.exec(file);
-  return `assets/${module ? (module[1] ?? 'tables') : '[name]'}-[hash][extname]`;
+  return `assets/${module ? (module[1] ?? 'engine') : '[name]'}-[hash][extname]`;
 }
 
 export default defineConfig({
   base: './',
   plugins: [svelte({ configFile: false }), contentPolicy(), offline(), compressedAhead()],
   resolve: {
-    // The engines are compiled after type checking, so they are imported by names declared in `engine.d.ts`.
+    // The modules are compiled after type checking, so they are imported by names declared in `engine.d.ts`.
     alias: [
-      { find: /^convengine-wasm$/, replacement: fileURLToPath(new URL('./src/wasm/convengine_wasm.js', import.meta.url)) },
-      { find: /^convengine-wasm-lint$/, replacement: fileURLToPath(new URL('./src/wasm-lint/convengine_wasm.js', import.meta.url)) },
-      { find: /^convengine-wasm-flow$/, replacement: fileURLToPath(new URL('./src/wasm-flow/convengine_wasm.js', import.meta.url)) },
+      { find: /^convengine-wasm$/, replacement: path('./src/wasm/convengine_wasm.js') },
+      { find: /^convengine-wasm-lint$/, replacement: path('./src/wasm-lint/convengine_wasm.js') },
+      { find: /^convengine\/turn-runner$/, replacement: path('../host-wasm/npm/turn-runner.js') },
     ],
   },
-  // The engines are built after these tests, which use a fake.
-  test: { alias: { 'convengine-wasm-flow': `${NO_ENGINE}?flow`, 'convengine-wasm-lint': `${NO_ENGINE}?lint`, 'convengine-wasm': NO_ENGINE } },
+  // The modules are built after these tests, which use a fake.
+  test: { alias: { 'convengine-wasm-lint': `${NO_ENGINE}?lint`, 'convengine-wasm': NO_ENGINE } },
   worker: { format: 'es', rolldownOptions: { output: { assetFileNames } } },
   server: { fs: { allow: ['..'] } },
   build: {

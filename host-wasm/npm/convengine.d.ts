@@ -1,12 +1,25 @@
-import type { Candidate, Engine, Explanation, Issue, Json, Step, StepSessions } from './flow.js';
+import type { Answer, Candidate, Engine, Exchange, Explanation, Issue, Json, Step, StepSessions, TurnMessage } from './engine.js';
 
-export type { Candidate, Engine, Explanation, Issue, Json, Step, StepSessions };
-export type { Effect, EffectHandler, EffectOutcome, ErrorKind, FlowEvent, Message, MessageOptions, Outcome, TurnResult } from './turn-runner.js';
+export type { Answer, Candidate, Engine, Exchange, Explanation, Issue, Json, Step, StepSessions, TurnMessage };
+export type {
+  Effect,
+  EffectControl,
+  EffectHandler,
+  EffectOutcome,
+  ErrorKind,
+  FlowEvent,
+  Message,
+  MessageOptions,
+  Notice,
+  Outcome,
+  TurnObserver,
+  TurnResult,
+} from './turn-runner.js';
 export { runTurn } from './turn-runner.js';
 
 /**
- * Compiles a pack for its turns. The engine that it needs, of tables or of documents, is loaded with the first such pack. Rejects with an
- * error with code `NOT_A_PACK` if the text is not a pack; `engine.free()` frees its memory.
+ * Compiles a pack for its turns; the engine is loaded with the first one. Rejects with an error with code `NOT_A_PACK` if the text is not a
+ * pack; `engine.free()` frees its memory.
  */
 export function createEngine(pack: string): Promise<Engine>;
 

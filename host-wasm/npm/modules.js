@@ -1,8 +1,5 @@
 /** The modules of the package. */
-const MODULES = { tables: () => import('./tables.js'), flow: () => import('./flow.js'), lint: () => import('./lint.js') };
-
-/** What a pack can play, besides its tables. */
-const PROGRAMS = ['conversation_flow', 'workflow_graph', 'workflow_chain', 'ai_agent'];
+const MODULES = { engine: () => import('./engine.js'), lint: () => import('./lint.js') };
 
 /** Returns the functions of the package; `read` returns the bytes of a module where it cannot be fetched. */
 export function bindModules(read) {
@@ -26,7 +23,7 @@ export function bindModules(read) {
 
   return {
     async createEngine(pack) {
-      const { Engine } = await load(playsDocument(pack) ? 'flow' : 'tables');
+      const { Engine } = await load('engine');
       return new Engine(pack);
     },
     async lint(pack) {
@@ -34,16 +31,4 @@ export function bindModules(read) {
       return lint(pack);
     },
   };
-}
-
-/** Whether a pack plays a document, as it does without tables; that a text is not a pack is reported by the engine. */
-function playsDocument(text) {
-  if (!PROGRAMS.some((it) => text.includes(it))) return false;
-  try {
-    const { tables, documents } = JSON.parse(text);
-    const hasTables = typeof tables === 'object' && tables !== null && Object.keys(tables).length > 0;
-    return !hasTables && Array.isArray(documents) && documents.some((it) => PROGRAMS.includes(it?.doc));
-  } catch {
-    return false;
-  }
 }

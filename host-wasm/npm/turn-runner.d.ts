@@ -1,4 +1,4 @@
-import type { Engine, Json } from './flow.js';
+import type { Engine, Json } from './engine.js';
 
 export type { Json };
 
@@ -52,8 +52,29 @@ export type ErrorKind =
 /** The outcome of an effect. A text preserves the spelling of numbers. */
 export type EffectOutcome = string | { ok: { kind: string; [member: string]: Json } } | { error: { kind: ErrorKind; message: string } };
 
+/** What happens instead of an outcome: a whole completion, as of `engine.answer`; the turn times out; or another process takes it over. */
+export type EffectControl = { completion: string } | { cancelAt: number } | { crash: true };
+
+type EffectResult = EffectOutcome | EffectControl | undefined;
+
 /** Answers an effect, which is also passed as text; `undefined` leaves it to the pack's script. */
-export type EffectHandler = (effect: Effect, text: string) => EffectOutcome | undefined | Promise<EffectOutcome | undefined>;
+export type EffectHandler = (effect: Effect, text: string) => EffectResult | Promise<EffectResult>;
+
+/** Part of the audit trail, or a progress message. */
+export interface Notice {
+  seq: number;
+  at: number;
+  kind: string;
+  [member: string]: Json;
+}
+
+/** Is told what happens in a turn, while it runs. */
+export interface TurnObserver {
+  notices?(notices: Notice[]): void;
+  effect?(effect: Effect): void;
+  /** Another process has taken over: everything is published again from the beginning. */
+  restart?(): void;
+}
 
 /** How a turn ended. */
 export interface Outcome {
@@ -73,10 +94,10 @@ export interface Outcome {
 export interface TurnResult {
   outcome: Outcome;
   /** The audit trail and progress messages of the turn. */
-  notices: { seq: number; at: number; kind: string; [member: string]: Json }[];
+  notices: Notice[];
   /** The last slice, which contains the outcome, as the engine wrote it. */
   text: string;
 }
 
 /** Runs one turn to its end and answers its effects one at a time. A text message is passed on unchanged. */
-export function runTurn(engine: Engine, message: string | Message, handleEffect?: EffectHandler): Promise<TurnResult>;
+export function runTurn(engine: Engine, message: string | Message, handleEffect?: EffectHandler, observer?: TurnObserver): Promise<TurnResult>;

@@ -7,10 +7,9 @@ use convengine_core::config::{Config, Issue};
 use convengine_core::json;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_id_for_label};
 use convengine_core::turn::{
-    CancelReason, Completion, Effect, EffectId, EffectResult, ExtensionRequest, Journal, LoadedSession, Millis, Notice, Outcome,
-    SessionView, Slice, Turn, state_hash,
+    CancelReason, Completion, Effect, EffectId, EffectResult, ExtensionRequest, Journal, KnowledgeRequest, LoadedSession, Millis, Notice,
+    Outcome, Reply, Request, ScriptRequest, SessionView, Slice, Turn, state_hash,
 };
-use convengine_core::turn::{KnowledgeRequest, Reply, Request, ScriptRequest};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
@@ -33,6 +32,8 @@ pub struct Engine {
     end: Option<Outcome>,
     /// The effects that the turn has requested, by id.
     effects: SortedMap<EffectId, Effect>,
+    /// The effects of the last slice.
+    requested: Vec<EffectId>,
     hash: SliceHash,
     finished_hash: String,
 }
@@ -55,6 +56,7 @@ impl Engine {
             notices: None,
             end: None,
             effects: SortedMap::new(),
+            requested: Vec::new(),
             hash: SliceHash::default(),
             finished_hash: String::new(),
         })
@@ -77,13 +79,13 @@ impl Engine {
         self.pack.turns.len()
     }
 
-    /// Returns a turn of the pack as a message for `start`, with its conversation id.
-    #[wasm_bindgen(js_name = scriptedTurn)]
-    pub fn scripted_turn(&self, index: usize) -> Result<String, JsValue> {
+    /// Returns the message of a turn of the pack, with its conversation id.
+    #[wasm_bindgen(js_name = scriptedTurn, unchecked_return_type = "TurnMessage")]
+    pub fn scripted_turn(&self, index: usize) -> Result<JsValue, JsValue> {
         let message = self.pack.message(index);
         let mut message = message.ok_or_else(|| js_error("NOT_A_MESSAGE", &format!("turn {index} of the pack is not a message")))?;
         message.conversation_id = Some(message.conversation());
-        serialize(&message)
+        to_message_object(&message)
     }
 
     /// Starts a turn with a message; returns the first slice.
@@ -93,6 +95,16 @@ impl Engine {
         self.scripted.begin_turn(&input);
         let (turn, slice) = Turn::start(input, Arc::clone(&self.config)).map_err(|it| js_error("TURN", &it.to_string()))?;
         self.begin_turn(turn, slice, false)
+    }
+
+    /// Returns the texts of the effects that the last slice requested.
+    pub fn effects(&self) -> Result<Vec<String>, JsValue> {
+        self.requested.iter().filter_map(|it| self.effects.get(it)).map(serialize).collect()
+    }
+
+    /// Returns the text of the request of an effect of the turn, by the effect's id.
+    pub fn request(&self, effect: u32) -> Result<String, JsValue> {
+        serialize(&self.effects.get(&EffectId(effect)).ok_or_else(unknown_effect_error)?.request)
     }
 
     /// Returns whether the pack's script has an answer to an effect of the turn, by the effect's id.
@@ -108,9 +120,9 @@ impl Engine {
         self.turn.as_ref().map_or(0.0, |it| it.now() as f64)
     }
 
-    /// Returns the scripted answer to an effect as `{"completion", "delay_ms"}`, by the effect's id. `at` is the time of the request; it
-    /// defaults to the turn's clock.
-    pub fn answer(&mut self, effect: u32, at: Option<f64>) -> Result<String, JsValue> {
+    /// Returns the scripted answer to an effect, by the effect's id. `at` is the time of the request; it defaults to the turn's clock.
+    #[wasm_bindgen(unchecked_return_type = "Answer")]
+    pub fn answer(&mut self, effect: u32, at: Option<f64>) -> Result<JsValue, JsValue> {
         let id = EffectId(effect);
         let effect = self.effects.get(&id).ok_or_else(unknown_effect_error)?;
         let (outcome, delay_ms) = self.scripted.answer(&effect.request);
@@ -122,10 +134,18 @@ impl Engine {
         self.pack.modules.get(sha256).cloned()
     }
 
-    /// Returns the completion of an extension call that JavaScript has run, in the format of `answer`: from the module's output, or from
-    /// `failure`, which is `{"error": …}`.
-    #[wasm_bindgen(js_name = completeExtension)]
-    pub fn complete_extension(&self, effect: &str, output: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
+    /// Returns the texts of the messages of an extension call, from the effect's text.
+    #[wasm_bindgen(js_name = extensionMessages)]
+    pub fn extension_messages(&self, effect: &str) -> Result<Vec<String>, JsValue> {
+        let effect: Value = parse("effect", effect)?;
+        let messages = effect.pointer("/request/messages").and_then(Value::as_array);
+        messages.into_iter().flatten().map(to_text).collect()
+    }
+
+    /// Returns the answer to an extension call that JavaScript has run: from the module's output, or from `failure`, which is
+    /// `{"error": …}`.
+    #[wasm_bindgen(js_name = completeExtension, unchecked_return_type = "Answer")]
+    pub fn complete_extension(&self, effect: &str, output: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<JsValue, JsValue> {
         let effect: Value = parse("effect", effect)?;
         let request = effect.get("request").and_then(|it| json::decode::<ExtensionRequest>(it).ok());
         let outcome = match (request, output) {
@@ -136,10 +156,10 @@ impl Engine {
         self.completion(id, outcome, 0, at)
     }
 
-    /// Returns the completion of a script that JavaScript has run, in the format of `answer`: from the interpreter's output, or from
-    /// `failure`, which is `{"ok": …}` or `{"error": …}`.
-    #[wasm_bindgen(js_name = completeScript)]
-    pub fn complete_script(&self, effect: &str, output: Option<String>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
+    /// Returns the answer to a script that JavaScript has run: from the interpreter's output, or from `failure`, which is `{"ok": …}` or
+    /// `{"error": …}`.
+    #[wasm_bindgen(js_name = completeScript, unchecked_return_type = "Answer")]
+    pub fn complete_script(&self, effect: &str, output: Option<String>, failure: &str, at: Option<f64>) -> Result<JsValue, JsValue> {
         let effect: Value = parse("effect", effect)?;
         let outcome = match output {
             Some(output) => ScriptRequest::parse_output(&output),
@@ -190,6 +210,32 @@ impl Engine {
     /// Returns the journal of the turn so far.
     pub fn journal(&self) -> Result<String, JsValue> {
         serialize(self.turn.as_ref().ok_or_else(no_turn_error)?.journal())
+    }
+
+    /// Returns the message that the turn began with.
+    #[wasm_bindgen(unchecked_return_type = "TurnMessage")]
+    pub fn message(&self) -> Result<JsValue, JsValue> {
+        let input = &self.turn.as_ref().ok_or_else(no_turn_error)?.journal().input;
+        to_message_object(&Message {
+            conversation_id: Some(input.conversation.clone()),
+            message: input.event.text.clone(),
+            reset: input.event.reset,
+            input_params: input.event.params.clone(),
+            at: input.at,
+            seed: input.seed,
+            flow: input.event.flow.as_deref().cloned(),
+        })
+    }
+
+    /// Returns the answered effects of the turn so far, in the order of their answers.
+    #[wasm_bindgen(unchecked_return_type = "Exchange[]")]
+    pub fn exchanges(&self) -> Result<JsValue, JsValue> {
+        let entries = &self.turn.as_ref().ok_or_else(no_turn_error)?.journal().entries;
+        let exchanges = entries.iter().map(|it| {
+            let request = it.request.as_ref().map(to_text).transpose()?;
+            Ok(json!({"effect": it.effect, "at": it.at, "request": request, "outcome": serialize(&it.outcome)?}))
+        });
+        to_object(&exchanges.collect::<Result<Vec<Value>, JsValue>>()?)
     }
 
     /// Replays a turn from its journal, on the conversation as it was then; returns one slice with everything up to the end of the journal.
@@ -268,12 +314,13 @@ impl Engine {
         }
     }
 
-    fn completion(&self, id: EffectId, outcome: EffectResult, delay_ms: u64, at: Option<f64>) -> Result<String, JsValue> {
+    fn completion(&self, id: EffectId, outcome: EffectResult, delay_ms: u64, at: Option<f64>) -> Result<JsValue, JsValue> {
         let delay = Millis::try_from(delay_ms).unwrap_or(Millis::MAX);
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
         let requested_at = at.map_or_else(|| self.turn.as_ref().map_or(0, Turn::now), |it| it as Millis);
         let completion = Completion { id, at: requested_at.saturating_add(delay), outcome };
-        serialize(&json!({"completion": completion, "delay_ms": delay_ms}))
+        let outcome = serialize(&completion.outcome)?;
+        to_object(&json!({"completion": serialize(&completion)?, "outcome": outcome, "delayMs": delay_ms}))
     }
 
     fn begin_turn(&mut self, turn: Turn, slice: Slice, observed: bool) -> Result<String, JsValue> {
@@ -289,6 +336,7 @@ impl Engine {
     fn process_slice(&mut self, slice: Slice) -> Result<String, JsValue> {
         let value = to_value(&slice)?;
         self.hash.add_value(&value);
+        self.requested = slice.effects.iter().map(|it| it.id).collect();
         self.effects.extend(slice.effects.into_iter().map(|it| (it.id, it)));
         if let Some(notices) = &mut self.notices {
             notices.extend(slice.notices);
@@ -306,6 +354,16 @@ impl Engine {
 #[wasm_bindgen(js_name = conversationId)]
 pub fn conversation_id(label: &str) -> String {
     conversation_id_for_label(label)
+}
+
+/// Converts a message; its parts that are passed on stay texts.
+fn to_message_object(message: &Message) -> Result<JsValue, JsValue> {
+    let mut object = json!({"conversationId": message.conversation_id, "message": message.message, "reset": message.reset, "at": message.at,
+        "seed": message.seed, "inputParams": serialize(&message.input_params)?, "text": serialize(message)?});
+    if let Some(event) = &message.flow {
+        object["event"] = to_text(event)?.into();
+    }
+    to_object(&object)
 }
 
 fn effect_id(effect: &Value) -> Option<EffectId> {

@@ -10,9 +10,7 @@ mod lint;
 #[cfg(feature = "engine")]
 mod steps;
 
-use convengine_core::json;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -57,8 +55,9 @@ fn to_text(value: &Value) -> Result<String, JsValue> {
     serde_json::to_string(value).map_err(|error| js_error("INTERNAL", &error.to_string()))
 }
 
-fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, JsValue> {
-    json::decode_text(text).map_err(|error| js_error("BAD_INPUT", &format!("invalid {name}: {error}")))
+#[cfg(feature = "engine")]
+fn parse<T: serde::de::DeserializeOwned>(name: &str, text: &str) -> Result<T, JsValue> {
+    convengine_core::json::decode_text(text).map_err(|error| js_error("BAD_INPUT", &format!("invalid {name}: {error}")))
 }
 
 /// Creates a JavaScript `Error` with a code.

@@ -17,6 +17,41 @@ export interface Issue {
   node?: string;
 }
 
+/** The message of a turn. Its parameters and its event are JSON texts, which preserve the spelling of numbers. */
+export interface TurnMessage {
+  conversationId: string;
+  message: string | null;
+  reset: boolean;
+  at: number;
+  seed: number;
+  inputParams: string;
+  /** The event of a session, in place of a message. */
+  event?: string;
+  /** The whole message, for `start`. */
+  text: string;
+}
+
+/** The answer to an effect. */
+export interface Answer {
+  /** The completion for `resume`, as JSON. */
+  completion: string;
+  /** Its outcome, as JSON. */
+  outcome: string;
+  /** How long the answer takes. */
+  delayMs: number;
+}
+
+/** An answered effect of a turn. */
+export interface Exchange {
+  /** The effect's id. */
+  effect: number;
+  /** The clock of the turn after the answer. */
+  at: number;
+  /** The request and the outcome, as JSON. */
+  request: string | null;
+  outcome: string;
+}
+
 /** A step of an observed turn: of the pipeline, or a node of a flow as `graph/node`. */
 export interface Step {
   step: string;

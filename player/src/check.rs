@@ -82,6 +82,10 @@ fn evaluate_check(check: &Check, played: &PlayedTurn) -> Option<(&'static str, V
             let found = resolve_path(path, played);
             is(found.iter().any(|it| is_equal(it, value)), "path", json!({path: value}), path_json(path, &found))
         }
+        Check::Absent(path) => {
+            let found = resolve_path(path, played);
+            is(found.is_empty(), "path is absent", json!({path: "absent"}), path_json(path, &found))
+        }
         Check::Contains { path, text } => {
             let found = resolve_path(path, played);
             is(found.iter().any(|it| contains_text(it, text)), "path contains", json!({path: text}), path_json(path, &found))
@@ -103,38 +107,36 @@ fn stage_names(played: &PlayedTurn) -> Value {
 
 fn path_json(path: &str, found: &[Value]) -> Value {
     match found {
+        [] => json!(format!("nothing is at {path}")),
         [one] => json!({path: one}),
         several => json!({path: several}),
     }
 }
 
-/// Returns the values at a path; an audit stage may occur more than once.
+/// Returns the values at a path, none if nothing is there; an audit stage may occur more than once.
 fn resolve_path(path: &str, played: &PlayedTurn) -> Vec<Value> {
     let (root, rest) = path.split_once('.').unwrap_or((path, ""));
-    match root {
-        "params" => vec![get_path(&played.conversation["input_params_json"], rest)],
-        "row" => vec![get_path(&played.conversation, rest)],
-        "session" => vec![get_path(&played.session, rest)],
-        "requests" => vec![get_path(&json!(played.requests), rest)],
-        "audit" if rest.is_empty() => vec![json!(played.audit)],
-        "calls" => vec![get_path(&json!(played.llm), rest)],
+    let found = match root {
+        "params" => get_path(&played.conversation["input_params_json"], rest),
+        "row" => get_path(&played.conversation, rest),
+        "session" => get_path(&played.session, rest),
+        "requests" => get_path(&json!(played.requests), rest),
+        "calls" => get_path(&json!(played.llm), rest),
+        "audit" if rest.is_empty() => Some(json!(played.audit)),
         "audit" => {
             // Stage names may contain dots.
             let below = |stage: &str| rest.strip_prefix(stage).filter(|it| it.is_empty() || it.starts_with('.'));
-            played.audit.iter().filter_map(|it| Some(get_path(&it.1, below(&it.0)?))).collect()
+            return played.audit.iter().filter_map(|it| get_path(&it.1, below(&it.0)?)).collect();
         }
-        _ => vec![get_path(&played.json, path)],
-    }
+        _ => get_path(&played.json, path),
+    };
+    found.into_iter().collect()
 }
 
-fn get_path(value: &Value, path: &str) -> Value {
-    let mut value = value;
-    for name in path.split('.').filter(|it| !it.is_empty()) {
-        let inner = name.parse::<usize>().ok().and_then(|it| value.get(it)).or_else(|| value.get(name));
-        let Some(inner) = inner else { return Value::Null };
-        value = inner;
-    }
-    value.clone()
+fn get_path(value: &Value, path: &str) -> Option<Value> {
+    let mut names = path.split('.').filter(|it| !it.is_empty());
+    let found = names.try_fold(value, |value, name| name.parse::<usize>().ok().and_then(|it| value.get(it)).or_else(|| value.get(name)));
+    found.cloned()
 }
 
 /// Compares deeply, with numbers compared by value.

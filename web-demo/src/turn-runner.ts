@@ -1,10 +1,11 @@
-import { elementTexts } from './json-text';
+import { runTurn as runPackageTurn } from 'convengine/turn-runner';
 import type { AnsweredEffect } from './session/turn-data';
-import type { Effect, Notice, Outcome, Slice, Token } from './types';
+import type { Effect, Notice, Outcome, Token } from './types';
 
 /** The engine methods that running a turn needs. */
 export interface TurnEngine {
   start(message: string): string;
+  effects(): string[];
   resume(completions: string): string;
   cancel(reason: 'timeout' | 'lost', at: number): string;
   journal(): string;
@@ -40,34 +41,34 @@ export interface TurnResult {
   exchanges: AnsweredEffect[];
 }
 
-/** Runs one turn to its end and answers its effects one at a time. */
+/** Runs one turn to its end by the runner of the npm package, and records its exchanges. */
 export async function runTurn(engine: TurnEngine, message: string, observer: TurnObserver, handleEffect: EffectHandler): Promise<TurnResult> {
   const exchanges: AnsweredEffect[] = [];
-  let notices: Notice[] = [];
-  let open: { text: string; seq: number }[] = [];
-  let text = engine.start(message);
-  for (;;) {
-    const slice = JSON.parse(text) as Slice;
-    notices.push(...slice.notices);
-    observer.notices(slice.notices);
-    slice.effects.forEach((it) => observer.effect(it));
-    if (slice.end) return { outcome: slice.end, notices, exchanges };
-    const seq = (notices.at(-1)?.seq ?? -1) + 1;
-    if (slice.effects.length > 0) open.push(...elementTexts(text, 'effects').map((it) => ({ text: it, seq })));
-    const effect = open.shift();
-    if (effect === undefined) throw new Error('the turn neither ended nor requested an effect; please report this pack');
-    const result = await handleEffect(JSON.parse(effect.text) as Effect, effect.text, exchanges.length);
+  /** The number of the next notice when an effect was requested. */
+  const requestedAt = new Map<number, number>();
+  let next = 0;
+  const answer = async (effect: Effect, text: string) => {
+    const result = await handleEffect(effect, text, exchanges.length);
     if ('completion' in result) {
-      const exchange = { ...result.exchange, seq: effect.seq };
+      const exchange = { ...result.exchange, seq: requestedAt.get(effect.id) ?? 0 };
       exchanges.push(exchange);
       observer.answer(exchange);
-      text = engine.resume(`[${result.completion}]`);
-    } else if ('cancelAt' in result) {
-      text = engine.cancel('timeout', result.cancelAt);
-    } else {
-      text = engine.restore(engine.journal());
-      [notices, open] = [[], []];
-      observer.restart();
     }
-  }
+    return result;
+  };
+  const { outcome, notices } = await runPackageTurn(engine, message, answer, {
+    notices(list) {
+      next = (list.at(-1)?.seq ?? next - 1) + 1;
+      observer.notices(list);
+    },
+    effect(effect) {
+      requestedAt.set(effect.id, next);
+      observer.effect(effect);
+    },
+    restart() {
+      next = 0;
+      observer.restart();
+    },
+  });
+  return { outcome, notices, exchanges };
 }

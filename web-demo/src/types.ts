@@ -47,6 +47,35 @@ export interface Completion {
   outcome: { ok: JsonObject & { kind: string } } | { error: { kind: string; message: string; detail?: string } };
 }
 
+/** The message of a turn. Its parameters and its event are JSON texts, which preserve the spelling of numbers. */
+export interface TurnMessage {
+  conversationId: string;
+  message: string | null;
+  reset: boolean;
+  at: number;
+  seed: number;
+  inputParams: string;
+  /** The event of a session, in place of a message. */
+  event?: string;
+  /** The whole message, for `Engine.start`. */
+  text: string;
+}
+
+/** The answer of the engine to an effect: a completion, its outcome, both as JSON, and the duration. */
+export interface Answer {
+  completion: string;
+  outcome: string;
+  delayMs: number;
+}
+
+/** An answered effect of a journal; request and outcome are JSON. */
+export interface RecordedExchange {
+  effect: number;
+  at: number;
+  request: string | null;
+  outcome: string;
+}
+
 /** What the engine publishes while a turn runs. */
 export type Notice = AuditNotice | VerboseNotice | MessageNotice;
 

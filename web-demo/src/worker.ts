@@ -1,13 +1,10 @@
-import { conversationId, type Engine } from 'convengine-wasm';
+import init, { conversationId, Engine } from 'convengine-wasm';
 import { runTurn, type TurnObserver } from './turn-runner';
-import { memberText } from './json-text';
 import { messageText, type Ask, type Decision, type Failure, type PlayedTurn, type Progress, type Reply, type Request, type Run } from './protocol';
 import { createEffectHandler } from './run/effect-handler';
-import { EngineLoader } from './run/engine-loader';
 import { Linter } from './run/linter';
-import { TurnStore } from './run/turn-store';
+import { toUserInput, TurnStore } from './run/turn-store';
 import type { UserInput } from './session/turn-data';
-import { parseEvent, eventText } from './flow/event';
 import { conversationLabels } from './pack/conversation-labels';
 import { parseIssue } from './config/issue';
 import type { Effect, Issue } from './types';
@@ -22,9 +19,8 @@ const SCRIPT_ONLY: Omit<Run, 'input'> = {
   faults: [],
 };
 
-const programs = new EngineLoader();
-const turns = new TurnStore(programs);
-const started = Promise.all([programs.ready, turns.extensions.ready]);
+const turns = new TurnStore((pack) => new Engine(pack));
+const started = Promise.all([init(), turns.extensions.ready]);
 // Preloaded for use without a network.
 void started.then(() => import('./run/auto-reply')).catch(() => {});
 /** Effects that wait for a person, by request and effect id. */
@@ -47,7 +43,6 @@ self.onmessage = ({ data }: MessageEvent<Request>) => {
 async function handle(request: Request): Promise<void> {
   try {
     await started;
-    if ('pack' in request && request.pack !== undefined) await programs.load(request.pack);
     post(await perform(request));
   } catch (error) {
     post({ id: request.id, type: 'failed', ...toFailure(error) });
@@ -108,7 +103,7 @@ function perform(request: Request): Reply | Promise<Reply> {
 /** Compiles a pack. A strict load lints it too, and keeps the running pack if the new one adds errors. */
 async function loadPack(id: number, pack: string, strict: boolean): Promise<Reply> {
   const issues = strict ? await linter.issues(pack) : undefined;
-  const candidate = programs.open(pack);
+  const candidate = new Engine(pack);
   const accepted = !issues || (await addsNoErrors(issues));
   const loaded = { issues: issues ?? candidate.issues().map(parseIssue), linted: strict };
   const hash = candidate.hash();
@@ -155,7 +150,7 @@ function decide(id: number, key: string, decision: Decision | 'stop'): Reply {
 
 /** Runs the turns of a pack with its script alone, without storing them. */
 async function playPack(id: number, pack: string): Promise<Reply> {
-  const engine = programs.open(pack);
+  const engine = new Engine(pack);
   const options = { engine, pack, extensions: turns.extensions, scripts: turns.scripts, live: rejectLive, observer: SILENT_OBSERVER, salt: '', ask: async () => 'stop' as const };
   const played: PlayedTurn[] = [];
   for (const [index, input] of scriptedInputs(engine, pack).entries()) {
@@ -169,11 +164,11 @@ async function playPack(id: number, pack: string): Promise<Reply> {
 }
 
 async function callExtensions(id: number, pack: string, effects: string[]): Promise<Reply> {
-  const caller = programs.open(pack);
+  const caller = new Engine(pack);
   const completions: string[] = [];
   for (const text of effects) {
     const answer = await turns.extensions.answer(caller, JSON.parse(text) as Effect, text);
-    completions.push(memberText(answer ?? '{}', 'completion') ?? '');
+    completions.push(answer?.completion ?? '');
   }
   caller.free();
   return { id, type: 'extended', completions };
@@ -183,22 +178,8 @@ async function callExtensions(id: number, pack: string, effects: string[]): Prom
 function scriptedInputs(engine: Engine, pack: string): UserInput[] {
   const labels = conversationLabels(pack);
   return Array.from({ length: engine.scriptedTurns() }, (_, index) => {
-    const text = engine.scriptedTurn(index);
-    const it = JSON.parse(text) as { conversation_id: string; message: string | null; reset: boolean; at: number; seed: number };
-    const params = memberText(text, 'input_params') ?? '{}';
-    const event = memberText(text, 'flow');
-    const flowEvent = parseEvent(event);
-    return {
-      conversation: labels[index] ?? 'main',
-      conversationId: it.conversation_id,
-      message: flowEvent ? eventText(flowEvent) : (it.message ?? ''),
-      inputParams: params === '{}' ? '' : params,
-      reset: it.reset,
-      at: it.at,
-      seed: it.seed,
-      text,
-      ...(event === undefined ? {} : { event }),
-    };
+    const message = engine.scriptedTurn(index);
+    return { ...toUserInput(message, labels[index] ?? 'main'), text: message.text };
   });
 }
 

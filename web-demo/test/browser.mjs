@@ -26,10 +26,9 @@ const [base, ...packs] = positionals;
 
 await withPage(base, options, async (page) => {
   const texts = await Promise.all(packs.map(async (file) => [file, await readFile(file, 'utf8')]));
-  // The flow engine is fetched with the first flow document, and the interpreter of scripts with the first script.
-  const flow = texts.find(([, text]) => JSON.parse(text).documents);
+  // The interpreter of scripts is fetched with the first script.
   const script = texts.find(([, text]) => /"type":\s*"python"/.test(text));
-  for (const it of [flow, script]) if (it) await played(page, ...it);
+  if (script) await played(page, ...script);
   await page.context().setOffline(true);
   for (const [file, text] of texts) {
     const turns = await played(page, file, text);

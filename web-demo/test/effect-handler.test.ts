@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { EffectResult, TurnObserver } from '../src/turn-runner';
 import { ExtensionRunner } from '../src/effects/extension';
 import { LiveEffects } from '../src/effects/live';
+import { toAnswer } from '../src/effects/outcome';
 import { ScriptEffects, type ScriptRunner } from '../src/effects/script';
 import type { Ask, Decision, Run } from '../src/protocol';
 import { createEffectHandler } from '../src/run/effect-handler';
@@ -31,21 +32,28 @@ const recorded = (user: string, text: string, origin: 'manual' | 'script' = 'man
   origin,
 });
 
+const NO_ANSWER = { completion: '', outcome: '', delayMs: 0 };
 const NO_RUNNER: ScriptRunner = { run: () => Promise.reject(new Error('not built')), check: async () => '{"issues":[]}' };
 
 /** Creates a handler that answers effects in order and records what a person was asked. */
 function createHandler(run: Run, scripted: boolean, decision: Decision | 'stop' = 'stop', live?: Pick<LiveEffects, 'answer'>, runner: ScriptRunner = NO_RUNNER) {
   const asks: Ask[] = [];
+  let requested: JsonObject = {};
   const engine = {
     hasScript: () => scripted,
     answer: (id: number) => {
       const outcome = scripted ? SCRIPTED : '{"error":{"kind":"unavailable","message":"no scripted rule answers"}}';
-      return `{"completion":{"id":${id},"at":10,"outcome":${outcome}},"delay_ms":20}`;
+      return { completion: `{"id":${id},"at":10,"outcome":${outcome}}`, outcome, delayMs: 20 };
     },
+    request: () => JSON.stringify(requested),
     module: () => undefined,
-    completeExtension: () => '',
+    extensionMessages: () => [],
+    completeExtension: () => NO_ANSWER,
     scriptInput: () => '{"code":""}',
-    completeScript: (text: string, output: string | undefined, failure: string) => `{"completion":{"id":${(JSON.parse(text) as Effect).id},"at":10,"outcome":${output ?? failure}},"delay_ms":0}`,
+    completeScript: (text: string, output: string | undefined, failure: string) => {
+      const outcome = output ?? failure;
+      return { completion: `{"id":${(JSON.parse(text) as Effect).id},"at":10,"outcome":${outcome}}`, outcome, delayMs: 0 };
+    },
     now: () => 10,
   };
   const extensions = { answer: () => undefined } as unknown as ExtensionRunner;
@@ -54,6 +62,7 @@ function createHandler(run: Run, scripted: boolean, decision: Decision | 'stop' 
   const handleEffect = createEffectHandler(run, { engine, pack: '{}', extensions, scripts, live: async () => live ?? new LiveEffects(NO_ACCESS), observer: SILENT_OBSERVER, salt: '', ask });
   let place = 0;
   const next = async (request: JsonObject, more: Partial<Effect> = {}): Promise<EffectResult> => {
+    requested = request;
     const effect = { id: place + 7, key: 'k', class: 'read', deadline_ms: 9, request, ...more } as Effect;
     const done = await handleEffect(effect, JSON.stringify(effect), place);
     if ('completion' in done) place++;
@@ -276,7 +285,7 @@ describe('a live model', () => {
   /** A live model that answers everything and records its calls. */
   function outside() {
     const calls: string[] = [];
-    const answer = async (_: unknown, { id, key }: Effect) => (calls.push(key), `{"completion":{"id":${id},"at":10,"outcome":{"ok":{"kind":"llm","text":"live"}}}}`);
+    const answer = async (_: unknown, effect: Effect) => (calls.push(effect.key), toAnswer(effect, { ok: { kind: 'llm', text: 'live' } }, 10));
     return { calls, world: { answer } };
   }
 

@@ -4,11 +4,12 @@ import { ExtensionRunner } from '../src/effects/extension';
 import { LiveEffects, type LiveAccess } from '../src/effects/live';
 import type { Ask, Decision, Run } from '../src/protocol';
 import { createEffectHandler, type EffectEngine } from '../src/run/effect-handler';
-import type { Completion, JsonObject, Token } from '../src/types';
+import type { Answer, Completion, JsonObject, Token } from '../src/types';
 import { loopback, sent, untilTheEnd, type Loopback, type Sent } from './loopback.mjs';
 import { responseText, streamText } from './llm/provider';
 
 const KEY = 'sk-live-01234567';
+const NO_ANSWER: Answer = { completion: '', outcome: '', delayMs: 0 };
 const UNSUPPORTED = '{"error":{"kind":"unsupported","message":"outside of the pack"}}';
 
 const servers: Loopback[] = [];
@@ -26,7 +27,7 @@ class FakeEngine implements TurnEngine, EffectEngine {
   completions = '';
 
   constructor(
-    private readonly request: JsonObject,
+    private readonly asked: JsonObject,
     private readonly outcome: string,
   ) {}
 
@@ -34,21 +35,26 @@ class FakeEngine implements TurnEngine, EffectEngine {
   journal = () => '';
   restore = () => '';
   module = () => undefined;
-  completeExtension = () => '';
+  extensionMessages = () => [];
+  completeExtension = () => NO_ANSWER;
   scriptInput = () => '';
-  completeScript = () => '';
+  completeScript = () => NO_ANSWER;
+  request = () => JSON.stringify(this.asked);
   now = () => 77;
   /** Like the engine: an unsupported effect is not scripted. */
-  hasScript = () => !this.outcome.includes('unsupported') || String(this.request['url']).startsWith('${STUB}');
+  hasScript = () => !this.outcome.includes('unsupported') || String(this.asked['url']).startsWith('${STUB}');
 
   start(): string {
-    const effect = { id: 4, key: 't/4', class: 'read', deadline_ms: 5000, stream: true, request: this.request };
-    return JSON.stringify({ effects: [effect], notices: [], end: null });
+    return `{"effects":[${this.effects().join()}],"notices":[],"end":null}`;
   }
 
-  answer(_: number, at?: number): string {
+  effects(): string[] {
+    return [JSON.stringify({ id: 4, key: 't/4', class: 'read', deadline_ms: 5000, stream: true, request: this.asked })];
+  }
+
+  answer(_: number, at?: number): Answer {
     this.answers++;
-    return `{"completion":{"id":4,"at":${at ?? 77},"outcome":${this.outcome}},"delay_ms":0}`;
+    return { completion: `{"id":4,"at":${at ?? 77},"outcome":${this.outcome}}`, outcome: this.outcome, delayMs: 0 };
   }
 
   resume(completions: string): string {

@@ -77,7 +77,7 @@ async function played(page) {
   const answers = page.locator('article.turn [data-role="assistant"]');
   await answers.filter({ hasText: 'Marlow & Finch' }).first().waitFor({ timeout: WITHIN_MS });
   print({ reply: (await answers.first().locator('[data-role="reply"], pre').first().textContent()).trim() });
-  // The flow engine, which is not loaded yet.
+  // A flow document, in the same engine.
   await page.getByRole('button', { name: 'Samples', exact: true }).click();
   await dialog.getByRole('button', { name: /Bank assistant as a flow/ }).click();
   await page.locator('.flow-node.active').waitFor({ timeout: WITHIN_MS });

@@ -37,12 +37,12 @@ async function replayed([pack, milliseconds]) {
   const journals = [];
   const took = [];
   const play = (turn) => {
-    const message = engine.scriptedTurn(turn);
+    const { text } = engine.scriptedTurn(turn);
     const begin = performance.now();
-    let slice = JSON.parse(engine.start(message));
+    let slice = JSON.parse(engine.start(text));
     while (!slice.end) {
-      const completions = slice.effects.map(({ id }) => JSON.parse(engine.answer(id, undefined)).completion);
-      slice = JSON.parse(engine.resume(JSON.stringify(completions)));
+      const completions = slice.effects.map(({ id }) => engine.answer(id).completion);
+      slice = JSON.parse(engine.resume(`[${completions.join()}]`));
     }
     took.push(performance.now() - begin);
   };

@@ -5,16 +5,17 @@ import type { Effect } from '../src/types';
 /** An engine that shows what it was given. */
 const engine: ScriptEngine = {
   scriptInput: (id) => `input of ${id}`,
-  completeScript: (_, output, failure) => output ?? failure,
+  completeScript: (_, output, failure) => ({ completion: '', outcome: output ?? failure, delayMs: 0 }),
 };
 
 function effect(more: Record<string, number> = {}): Effect {
   return { id: 3, key: 'k', class: 'pure', deadline_ms: 9, request: { kind: 'script', language: 'python', code: 'x', ...more } };
 }
 
+/** Returns the outcome of a script. */
 function answer(runner: Partial<ScriptRunner>, of = effect()) {
   const scripts = new ScriptEffects(async () => ({ run: async () => '', check: async () => '{"issues":[]}', ...runner }));
-  return scripts.answer(engine, of, JSON.stringify(of));
+  return scripts.answer(engine, of, JSON.stringify(of))?.then((it) => it.outcome);
 }
 
 function timeout(): Promise<never> {
@@ -41,8 +42,8 @@ describe('a script', () => {
       if (++loads === 1) throw new Error('no network');
       return { run: async () => 'done', check: async () => '{"issues":[{"line":2,"message":"bad"}]}' };
     });
-    expect(await scripts.answer(engine, effect(), '{}')).toBe('{"error":{"kind":"unsupported","message":"scripts cannot run here: no network"}}');
-    expect(await scripts.answer(engine, effect(), '{}')).toBe('done');
+    expect((await scripts.answer(engine, effect(), '{}'))?.outcome).toBe('{"error":{"kind":"unsupported","message":"scripts cannot run here: no network"}}');
+    expect((await scripts.answer(engine, effect(), '{}'))?.outcome).toBe('done');
     expect(await scripts.check('x')).toEqual([{ line: 2, message: 'bad' }]);
     expect(loads).toBe(2);
   });

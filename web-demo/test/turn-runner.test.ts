@@ -6,15 +6,22 @@ const outcome = '{"conversation_id":"c","intent":"LOAN","state":"DONE","payload"
 const effect = (id: number) =>
   `{"id":${id},"key":"k${id}","class":"read","deadline_ms":1000,"request":{"kind":"llm","purpose":"extract","limit":1.0}}`;
 const notice = (seq: number) => `{"seq":${seq},"at":${seq},"kind":"audit","stage":"S${seq}","payload":{}}`;
-const slice = (effects: string[], notices: string[], end = 'null') =>
-  `{"effects":[${effects.join(',')}],"notices":[${notices.join(',')}],"end":${end}}`;
+const slice = (effects: string[], notices: string[], end = 'null') => ({
+  text: `{"effects":[${effects.join(',')}],"notices":[${notices.join(',')}],"end":${end}}`,
+  effects,
+});
+type Prepared = ReturnType<typeof slice>;
 
 /** An engine that returns prepared slices and records its calls. */
 class FakeEngine implements TurnEngine {
   readonly calls: string[] = [];
 
-  constructor(private readonly slices: string[]) {}
+  constructor(private readonly slices: Prepared[]) {}
 
+  /** The effects of the last slice, as texts. */
+  private texts: string[] = [];
+
+  effects = () => this.texts;
   start = (message: string) => this.next(`start ${message}`);
   resume = (completions: string) => this.next(`resume ${completions}`);
   cancel = (reason: string, at: number) => this.next(`cancel ${reason} ${at}`);
@@ -23,7 +30,9 @@ class FakeEngine implements TurnEngine {
 
   private next(call: string): string {
     this.calls.push(call);
-    return this.slices.shift() ?? slice([], []);
+    const next = this.slices.shift() ?? slice([], []);
+    this.texts = next.effects;
+    return next.text;
   }
 }
 

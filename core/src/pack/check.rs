@@ -47,13 +47,15 @@ pub enum Check {
     Stages(Vec<String>),
     /// This stage is not audited.
     NoStage(String),
-    /// The value at a path equals this value; a missing value equals null.
+    /// The value at a path equals this value.
     Equals {
         /// Names and indexes, separated by dots.
         path: String,
         /// The value.
         value: Value,
     },
+    /// Nothing is at this path, of names and indexes, not even null.
+    Absent(String),
     /// The value at a path is, or contains, a string with this text.
     Contains {
         /// Names and indexes, separated by dots.

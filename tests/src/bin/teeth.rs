@@ -120,6 +120,8 @@ fn mutate_check(check: &Check, played: &PlayedTurn) -> Vec<Check> {
         // Covered by `with_forbidden_messages`, which adds the forbidden message to the turn.
         Check::NoVerbose(_) => Vec::new(),
         Check::Contains { path, text: it } => vec![Check::Contains { path: path.clone(), text: text(it) }],
+        // Every answer has members.
+        Check::Absent(_) => played.json.as_object().into_iter().flatten().take(1).map(|it| Check::Absent(it.0.clone())).collect(),
         Check::Lacks { path, .. } => vec![Check::Lacks { path: path.clone(), text: String::new() }],
         Check::Place { intent, state } => {
             vec![Check::Place { intent: text(intent), state: state.clone() }, Check::Place { intent: intent.clone(), state: text(state) }]

@@ -15,7 +15,7 @@ fn a_flow_in_the_browser_shows_its_position_and_is_edited_branched_and_failed_li
     let lines = run_page(&server.address, &["flow"]);
     let bank: Pack = flow("bank_desk.json").unwrap().pack;
     let played = &lines["played"][0];
-    assert_eq!(lines["engines"][0], json!(["flow"]), "the flow engine is fetched with the first flow, once");
+    assert_eq!(lines["fetched"][0], json!([]), "the engine plays documents as well");
     assert_eq!(members_of(played, "hash"), hashes(&bank, 5).iter().collect::<Vec<_>>(), "the sample runs as the core does");
     assert_eq!(members_of(played, "state"), ["root/r_wait", "g_auth/a_pin", "g_balance/b_kind", "root/r_wait", "g_offers/o_show"]);
 

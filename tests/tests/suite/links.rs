@@ -26,7 +26,7 @@ const FOLDERS: [&str; 14] = [
 ];
 
 /// Generated or installed folders.
-const SKIPPED_FOLDERS: [&str; 7] = ["node_modules", "dist", "wasm", "wasm-flow", "wasm-lint", "target", "convengine"];
+const SKIPPED_FOLDERS: [&str; 6] = ["node_modules", "dist", "wasm", "wasm-lint", "target", "convengine"];
 
 const EXTENSIONS: [&str; 12] = ["rs", "md", "ts", "svelte", "mjs", "js", "css", "toml", "sql", "talk", "yml", "html"];
 

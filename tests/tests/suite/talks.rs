@@ -38,7 +38,7 @@ fn without_internal_checks(turn: &PackTurn) -> PackTurn {
     let inside = |path: &str| ["session", "requests", "turn"].contains(&path.split('.').next().unwrap_or_default());
     let mut turn = turn.clone();
     turn.checks.retain(|it| match &it.check {
-        Check::Equals { path, .. } | Check::Contains { path, .. } | Check::Lacks { path, .. } => !inside(path),
+        Check::Equals { path, .. } | Check::Absent(path) | Check::Contains { path, .. } | Check::Lacks { path, .. } => !inside(path),
         _ => true,
     });
     turn

@@ -24,9 +24,6 @@ const STATIC_FILES: [&str; 10] = [
     "worker.js",
 ];
 
-/// The WebAssembly modules, by their names in the package.
-const MODULES: [(&str, Module); 3] = [("tables", Module::Tables), ("flow", Module::Flow), ("lint", Module::Lint)];
-
 /// Builds the modules and the package, and prints the package's size.
 pub fn build(project: &Project) -> Result<()> {
     wasm::build(project)?;
@@ -46,8 +43,8 @@ pub fn assemble(project: &Project) -> Result<()> {
         copy(&source.join(name), &folder.join(name))?;
     }
     copy(&project.root.join("LICENSE"), &folder.join("LICENSE"))?;
-    for (name, module) in MODULES {
-        let module = wasm::module_path(project, module);
+    for module in Module::ALL {
+        let (name, module) = (module.name(), wasm::module_path(project, module));
         copy(&module, &folder.join(name).with_extension("wasm"))?;
         for (generated, extension) in [("convengine_wasm.js", "js"), ("convengine_wasm.d.ts", "d.ts")] {
             let text = read(&module.with_file_name(generated))?;
@@ -102,7 +99,7 @@ fn pack(project: &Project, folder: &Path) -> Result<PackageInfo> {
 
 /// Returns the files of the package, sorted.
 fn package_files() -> Vec<String> {
-    let generated = MODULES.iter().flat_map(|(name, _)| ["js", "d.ts", "wasm"].map(|it| format!("{name}.{it}")));
+    let generated = Module::ALL.iter().flat_map(|module| ["js", "d.ts", "wasm"].map(|it| format!("{}.{it}", module.name())));
     let mut files: Vec<String> =
         STATIC_FILES.iter().chain(&["LICENSE", "package.json"]).map(|it| (*it).to_owned()).chain(generated).collect();
     files.sort_unstable();

@@ -1,12 +1,12 @@
-import { elementTexts, memberText } from '../json-text';
-import type { Effect } from '../types';
+import type { Answer, Effect } from '../types';
 import type { GuestFailure } from './guest';
 import type { GuestReply, GuestRequest } from './guest-worker';
 
 /** The engine methods that extension calls need. */
 export interface ExtensionEngine {
   module(sha256: string): Uint8Array | undefined;
-  completeExtension(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
+  extensionMessages(effect: string): string[];
+  completeExtension(effect: string, output: Uint8Array | undefined, failure: string, at?: number): Answer;
 }
 
 /** An extension request of the core. */
@@ -34,8 +34,8 @@ export class ExtensionRunner {
     this.ready = this.loaded.catch(() => {});
   }
 
-  /** Answers an effect in the engine's form; undefined if it is not an extension call. */
-  answer(engine: ExtensionEngine, effect: Effect, text: string, now?: () => number): Promise<string> | undefined {
+  /** Answers an effect; undefined if it is not an extension call. */
+  answer(engine: ExtensionEngine, effect: Effect, text: string, now?: () => number): Promise<Answer> | undefined {
     return effect.request.kind === 'extension' ? this.callExtension(engine, effect, text, now) : undefined;
   }
 
@@ -46,10 +46,9 @@ export class ExtensionRunner {
     return checked.type === 'failed' ? checked.error.message : '';
   }
 
-  private async callExtension(engine: ExtensionEngine, effect: Effect, text: string, now?: () => number): Promise<string> {
+  private async callExtension(engine: ExtensionEngine, effect: Effect, text: string, now?: () => number): Promise<Answer> {
     const request = effect.request as unknown as ExtensionRequest;
-    const messages = elementTexts(memberText(text, 'request') ?? '{}', 'messages');
-    const reply = await this.runCall(engine, request, messages);
+    const reply = await this.runCall(engine, request, engine.extensionMessages(text));
     const output = reply.type === 'output' ? reply.output : undefined;
     const failure = reply.type === 'failed' ? JSON.stringify({ error: reply.error }) : '';
     return now ? engine.completeExtension(text, output, failure, now()) : engine.completeExtension(text, output, failure);

@@ -1,6 +1,6 @@
 import type { TurnObserver } from '../turn-runner';
-import type { Completion, Effect } from '../types';
-import { completionText } from './outcome';
+import type { Answer, Completion, Effect } from '../types';
+import { toAnswer } from './outcome';
 import { HttpClient } from './http/http';
 import type { ModelConfig } from './llm/model-config';
 import { ModelChain } from './llm/model-chain';
@@ -16,7 +16,7 @@ export interface LiveAccess {
 
 /** The engine method that live effects need. */
 export interface ScriptEngine {
-  answer(effect: number, at?: number): string;
+  answer(effect: number, at?: number): Answer;
 }
 
 /** The beginnings of URLs that only the pack answers: its fake service, and channels of notifications, which a page does not have. */
@@ -35,20 +35,20 @@ export class LiveEffects {
     this.http = new HttpClient(secrets, scrubber);
   }
 
-  /** Answers an effect in the engine's form; undefined if the pack answers it. */
-  answer(engine: ScriptEngine, effect: Effect, now: () => number, observer: TurnObserver): Promise<string> | undefined {
+  /** Answers an effect; undefined if the pack answers it. */
+  answer(engine: ScriptEngine, effect: Effect, now: () => number, observer: TurnObserver): Promise<Answer> | undefined {
     if (effect.request.kind === 'http') return this.callService(engine, effect, now);
     if (effect.request.kind !== 'llm') return undefined;
-    return this.models?.answer(effect, observer.token).then((it) => completionText(effect, it, now()));
+    return this.models?.answer(effect, observer.token).then((it) => toAnswer(effect, it, now()));
   }
 
   /** Tries the pack's script first, then calls the service. */
-  private async callService(engine: ScriptEngine, effect: Effect, now: () => number): Promise<string> {
+  private async callService(engine: ScriptEngine, effect: Effect, now: () => number): Promise<Answer> {
     const scripted = engine.answer(effect.id, now());
-    const { completion } = JSON.parse(scripted) as { completion: Completion };
-    const unsupported = 'error' in completion.outcome && completion.outcome.error.kind === 'unsupported';
+    const outcome = JSON.parse(scripted.outcome) as Completion['outcome'];
+    const unsupported = 'error' in outcome && outcome.error.kind === 'unsupported';
     const url = String(effect.request['url']);
     if (!unsupported || OF_PACK.some((it) => url.startsWith(it))) return scripted;
-    return completionText(effect, await this.http.answer(effect), now());
+    return toAnswer(effect, await this.http.answer(effect), now());
   }
 }

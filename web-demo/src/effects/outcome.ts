@@ -1,4 +1,4 @@
-import type { Effect, JsonObject } from '../types';
+import type { Answer, Effect, JsonObject } from '../types';
 
 /** Why an effect failed; the kinds of the core. */
 export type ErrorKind = 'timeout' | 'unavailable' | 'refused' | 'invalid' | 'not_found' | 'denied' | 'limited' | 'unsupported';
@@ -16,7 +16,7 @@ export interface EffectError {
 /** A reply or an error. */
 export type EffectOutcome = { ok: JsonObject & { kind: string } } | { error: EffectError };
 
-/** Serialises an outcome in the form of `Engine.answer`. */
-export function completionText(effect: Effect, outcome: EffectOutcome, at: number): string {
-  return JSON.stringify({ completion: { id: effect.id, at, outcome }, delay_ms: 0 });
+/** Answers an effect with an outcome, in the form of `Engine.answer`. */
+export function toAnswer(effect: Effect, outcome: EffectOutcome, at: number): Answer {
+  return { completion: JSON.stringify({ id: effect.id, at, outcome }), outcome: JSON.stringify(outcome), delayMs: 0 };
 }

@@ -1,9 +1,9 @@
-import type { Effect, JsonObject } from '../types';
+import type { Answer, Effect, JsonObject } from '../types';
 
 /** The engine methods that scripts need. */
 export interface ScriptEngine {
   scriptInput(effect: number): string;
-  completeScript(effect: string, output: string | undefined, failure: string, at?: number): string;
+  completeScript(effect: string, output: string | undefined, failure: string, at?: number): Answer;
 }
 
 /** Runs the interpreter; a call rejects with a `ScriptTimeout` when its time is over. */
@@ -28,8 +28,8 @@ export class ScriptEffects {
 
   constructor(private readonly load: () => Promise<ScriptRunner>) {}
 
-  /** Answers an effect in the engine's form; undefined if it runs no script. */
-  answer(engine: ScriptEngine, effect: Effect, text: string): Promise<string> | undefined {
+  /** Answers an effect; undefined if it runs no script. */
+  answer(engine: ScriptEngine, effect: Effect, text: string): Promise<Answer> | undefined {
     return effect.request.kind === 'script' ? this.run(engine, effect, text) : undefined;
   }
 
@@ -39,7 +39,7 @@ export class ScriptEffects {
     return (JSON.parse(await runner.check(code)) as { issues: ScriptIssue[] }).issues;
   }
 
-  private async run(engine: ScriptEngine, effect: Effect, text: string): Promise<string> {
+  private async run(engine: ScriptEngine, effect: Effect, text: string): Promise<Answer> {
     const { timeout_ms: own } = effect.request;
     const limit = Math.min(typeof own === 'number' ? own : DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
     try {

@@ -3,10 +3,9 @@ import type { ExtensionRunner } from '../effects/extension';
 import type { LiveEffects } from '../effects/live';
 import type { ScriptEngine, ScriptEffects } from '../effects/script';
 import { effectTitle } from '../exchange';
-import { memberText } from '../json-text';
 import type { Ask, Decision, FaultRule, RecordedAnswer, Run } from '../protocol';
 import type { Origin } from '../session/turn-data';
-import type { Completion, Effect, Json } from '../types';
+import type { Answer, Completion, Effect, Json } from '../types';
 import { effectTarget } from '../session/talk-answer';
 import { outcomeFromText } from './manual-outcome';
 import { applyFault, EMPTY_SEARCH, type Fault } from './fault';
@@ -15,9 +14,11 @@ import { effectName } from './effect-name';
 /** The engine methods that the effect handler needs. */
 export interface EffectEngine extends ScriptEngine {
   hasScript(effect: number): boolean;
-  answer(effect: number, at?: number): string;
+  request(effect: number): string;
+  answer(effect: number, at?: number): Answer;
   module(sha256: string): Uint8Array | undefined;
-  completeExtension(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
+  extensionMessages(effect: string): string[];
+  completeExtension(effect: string, output: Uint8Array | undefined, failure: string, at?: number): Answer;
   now(): number;
 }
 
@@ -60,7 +61,7 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
 
   return async (effect, text, place): Promise<EffectResult> => {
     const { engine } = options;
-    const request = memberText(text, 'request') ?? '';
+    const request = engine.request(effect.id);
     const fault = matchFault(run, effect, place, counts, crashed);
     if (crashed.has(place) && !isRepeatable(effect)) return toResult(effect, request, { outcome: INTERRUPTED_OUTCOME, origin: 'fault', delayMs: 0 });
     const edit = run.repeat?.edits.find((it) => it.place === place)?.decision;
@@ -111,7 +112,7 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
   }
 
   /** Runs an extension or a script; `undefined` for other effects. */
-  function answerByRunning(effect: Effect, text: string): Promise<string> | undefined {
+  function answerByRunning(effect: Effect, text: string): Promise<Answer> | undefined {
     return options.extensions.answer(options.engine, effect, text) ?? options.scripts.answer(options.engine, effect, text);
   }
 
@@ -147,7 +148,9 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
   /** Runs a script, unless a person has replaced its answer in the earlier run of the turn. */
   async function runScript(effect: Effect, text: string, recorded: { outcome: string; delayMs: number; origin: Origin } | undefined): Promise<ResolvedAnswer> {
     if (recorded && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'reused', delayMs: recorded.delayMs };
-    return fromEngineAnswer((await options.scripts.answer(options.engine, effect, text)) ?? '{}', 'script');
+    const answer = await options.scripts.answer(options.engine, effect, text);
+    if (!answer) throw new Error('the effect runs no script');
+    return fromEngineAnswer(answer, 'script');
   }
 
   async function applyDecision(decision: Decision | 'stop', effect: Effect, recorded: string | undefined): Promise<ResolvedAnswer> {
@@ -174,7 +177,7 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
 
   /** Applies a fault that a person chose instead of an answer. Faults that end the turn are not offered there. */
   function applyChosenFault(fault: Fault, effect: Effect): ResolvedAnswer {
-    const applied = applyFault(fault, effect, () => memberText(memberText(options.engine.answer(effect.id), 'completion') ?? '{}', 'outcome') ?? '{}');
+    const applied = applyFault(fault, effect, () => options.engine.answer(effect.id).outcome);
     const outcome = 'outcome' in applied ? applied.outcome : JSON.stringify({ error: { kind: 'timeout', message: 'no answer came in time' } });
     return { outcome, origin: 'fault', delayMs: 0 };
   }
@@ -232,10 +235,8 @@ function rankRecorded(recorded: RecordedAnswer[]) {
   });
 }
 
-function fromEngineAnswer(answer: string, origin: Origin): ResolvedAnswer {
-  const { delay_ms: delayMs = 0 } = JSON.parse(answer) as { delay_ms?: number };
-  const completion = memberText(answer, 'completion') ?? '{}';
-  return { outcome: memberText(completion, 'outcome') ?? '{}', origin, delayMs };
+function fromEngineAnswer({ outcome, delayMs }: Answer, origin: Origin): ResolvedAnswer {
+  return { outcome, origin, delayMs };
 }
 
 /** Builds a model reply like the script does, so that a talk with the same text has the same hashes. */

@@ -4,13 +4,11 @@ import { ExtensionRunner } from '../effects/extension';
 import type { LiveEffects, LiveAccess } from '../effects/live';
 import { ScriptEffects } from '../effects/script';
 import { loadInterpreter } from './load-interpreter';
-import { elementTexts, memberText } from '../json-text';
 import { messageText, type Ask, type Decision, type TurnJournal, type Run } from '../protocol';
 import type { AnsweredEffect, UserInput } from '../session/turn-data';
-import type { Completion, Effect, Notice, TurnDetails, Slice, StepInfo, StepSessions, TurnRecord } from '../types';
+import type { Completion, Effect, Notice, RecordedExchange, TurnDetails, TurnMessage, Slice, StepInfo, StepSessions, TurnRecord } from '../types';
 import { parseEvent, eventText } from '../flow/event';
 import { createEffectHandler } from './effect-handler';
-import type { EngineLoader } from './engine-loader';
 
 /** A finished turn in the worker: everything that cannot be derived. */
 interface StoredTurn {
@@ -42,7 +40,8 @@ export class TurnStore {
   /** The engine of the running turn, which must not be freed. */
   private runningEngine: Engine | undefined;
 
-  constructor(private readonly programs: Pick<EngineLoader, 'open'>) {}
+  /** `compile` makes the engine of a pack. */
+  constructor(private readonly compile: (pack: string) => Engine) {}
 
   /** Sets the pack of future turns, with its engine. */
   usePack(pack: string, engine: Engine): void {
@@ -55,7 +54,7 @@ export class TurnStore {
   /** Runs a turn and stores it by its number. */
   async run(turn: number, run: Run, observer: TurnObserver, ask: (ask: Ask) => Promise<Decision | 'stop'>): Promise<TurnRecord> {
     const pack = run.pack ?? this.pack;
-    const engine = this.engines.get(pack) ?? (run.pack === undefined ? undefined : this.cacheEngine(pack, this.programs.open(pack)));
+    const engine = this.engines.get(pack) ?? (run.pack === undefined ? undefined : this.cacheEngine(pack, this.compile(pack)));
     if (!engine) throw new Error('no pack is loaded; choose one');
     const parent = run.parent === null ? undefined : this.getTurn(run.parent);
     const before = run.before === null ? undefined : this.getTurn(run.before);
@@ -70,16 +69,15 @@ export class TurnStore {
 
   /** Replays a turn from its journal, on its own pack, and stores it by its number. */
   replay(turn: number, journal: string, pack: string, before: number | null): TurnRecord {
-    const engine = this.engines.get(pack) ?? this.cacheEngine(pack, this.programs.open(pack));
+    const engine = this.engines.get(pack) ?? this.cacheEngine(pack, this.compile(pack));
     const parent = before === null ? undefined : this.getTurn(before);
     engine.rewind(parent?.engine === engine ? parent.mark : undefined);
     const begin = performance.now();
     const { end, notices } = JSON.parse(engine.restore(journal, true)) as Slice;
     if (!end) throw new Error('the journal is incomplete; export it again after the turn has ended');
     // Stored journals contain no requests; the replay has produced them again.
-    const whole = engine.journal();
-    const exchanges = elementTexts(whole, 'entries').map((it) => exchangeFromEntry(it, notices));
-    return this.storeTurn(turn, engine, pack, inputFromJournal(whole), { outcome: end, notices, exchanges }, performance.now() - begin);
+    const exchanges = engine.exchanges().map((it) => toAnsweredEffect(it, notices));
+    return this.storeTurn(turn, engine, pack, toUserInput(engine.message(), 'main'), { outcome: end, notices, exchanges }, performance.now() - begin);
   }
 
   /** Discards the keys and secrets of recent calls. */
@@ -133,7 +131,7 @@ export class TurnStore {
     const { pack, journal } = this.getTurn(turn);
     if (this.viewer?.pack !== pack) {
       this.viewer?.engine.free();
-      this.viewer = { engine: this.programs.open(pack), pack, turn: undefined };
+      this.viewer = { engine: this.compile(pack), pack, turn: undefined };
     }
     if (this.viewer.turn !== turn) this.viewer.engine.restore(journal, true);
     this.viewer.turn = turn;
@@ -175,39 +173,24 @@ function randomSalt(): string {
   return [...crypto.getRandomValues(new Uint8Array(8))].map((it) => it.toString(16).padStart(2, '0')).join('') + '-';
 }
 
-/** The parts of a journal that the page reads. */
-interface JournalText {
-  input: { conversation: string; at: number; seed: number; event: { text: string | null; reset: boolean } };
-}
-
-interface JournalEntry {
-  effect: number;
-  at: number;
-  request: Effect['request'] | null;
-  outcome: Completion['outcome'];
-}
-
-function inputFromJournal(text: string): UserInput {
-  const { input } = JSON.parse(text) as JournalText;
-  const event = memberText(memberText(text, 'input') ?? '{}', 'event') ?? '{}';
-  const params = memberText(event, 'params') ?? '{}';
-  const flow = memberText(event, 'flow');
-  const flowEvent = parseEvent(flow);
+/** The input of a turn, from its message. */
+export function toUserInput({ conversationId, message, inputParams, reset, at, seed, event }: TurnMessage, conversation: string): UserInput {
+  const flowEvent = parseEvent(event);
   return {
-    conversation: 'main',
-    conversationId: input.conversation,
-    message: flowEvent ? eventText(flowEvent) : (input.event.text ?? ''),
-    inputParams: params === '{}' ? '' : params,
-    reset: input.event.reset,
-    at: input.at,
-    seed: input.seed,
-    ...(flow === undefined ? {} : { event: flow }),
+    conversation,
+    conversationId,
+    message: flowEvent ? eventText(flowEvent) : (message ?? ''),
+    inputParams: inputParams === '{}' ? '' : inputParams,
+    reset,
+    at,
+    seed,
+    ...(event === undefined ? {} : { event }),
   };
 }
 
-function exchangeFromEntry(text: string, notices: Notice[]): AnsweredEffect {
-  const { effect: id, at, request, outcome } = JSON.parse(text) as JournalEntry;
-  const effect: Effect = { id, key: '', class: 'read', deadline_ms: 0, request: request ?? { kind: 'recorded' } };
-  const raw = { request: memberText(text, 'request') ?? 'null', outcome: memberText(text, 'outcome') ?? '{}' };
-  return { effect, completion: { id, at, outcome }, delayMs: 0, origin: 'recorded', seq: notices.find((it) => it.at >= at)?.seq ?? notices.length, raw };
+function toAnsweredEffect({ effect: id, at, request, outcome }: RecordedExchange, notices: Notice[]): AnsweredEffect {
+  const raw = { request: request ?? 'null', outcome };
+  const effect: Effect = { id, key: '', class: 'read', deadline_ms: 0, request: (JSON.parse(raw.request) as Effect['request'] | null) ?? { kind: 'recorded' } };
+  const completion: Completion = { id, at, outcome: JSON.parse(outcome) as Completion['outcome'] };
+  return { effect, completion, delayMs: 0, origin: 'recorded', seq: notices.find((it) => it.at >= at)?.seq ?? notices.length, raw };
 }

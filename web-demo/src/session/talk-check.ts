@@ -13,6 +13,7 @@ export type TalkCheck = { line: number } & (
   | { kind: 'stages' | 'calls'; names: string[] }
   | { kind: 'equals'; path: string; json: string }
   | { kind: 'contains' | 'lacks'; path: string; text: string }
+  | { kind: 'absent'; path: string }
 );
 
 /** The result of checking a turn. */
@@ -35,7 +36,7 @@ const MARKS: [mark: string, parse: (line: TalkLine) => TalkCheck][] = [
   ['=', parsePlace],
   ['~!', (it) => ({ line: it.number, kind: 'no_stage', text: requireText(it, 'the stage') })],
   ['~', (it) => ({ line: it.number, kind: 'stages', names: parseNames(it, 'a stage') })],
-  ['?!', (it) => parsePathText(it, 'lacks')],
+  ['?!', (it) => (it.text.includes(' ~ ') ? parsePathText(it, 'lacks') : { line: it.number, kind: 'absent', path: requireText(it, 'the path') })],
   ['?', parsePath],
   ['%!', (it) => ({ line: it.number, kind: 'no_verbose', text: requireText(it, 'the progress message') })],
   ['%', (it) => ({ line: it.number, kind: 'verbose', text: requireText(it, 'the progress message') })],
@@ -139,7 +140,11 @@ function evaluate(check: TalkCheck, turn: FinishedTurn): string | undefined {
     }
     case 'equals': {
       const [found, expected] = [valuesAt(check.path, turn), JSON.parse(check.json) as Json];
-      return found.some((it) => isEqual(it, expected)) ? undefined : differs(check.path, found[0] ?? null, expected);
+      return found.some((it) => isEqual(it, expected)) ? undefined : differs(check.path, found.length > 0 ? found[0] : 'absent', expected);
+    }
+    case 'absent': {
+      const [found] = valuesAt(check.path, turn);
+      return found === undefined ? undefined : `${check.path} is ${format(found)} instead of absent`;
     }
     case 'contains':
       return valuesAt(check.path, turn).some((it) => containsText(it, check.text)) ? undefined : `${check.path} does not contain ${format(check.text)}`;
@@ -154,14 +159,14 @@ function rootOf(path: string): string {
   return path.split('.')[0] ?? '';
 }
 
-/** The values at a path; a stage may be audited more than once. */
+/** The values at a path, none if nothing is there; a stage may be audited more than once. */
 function valuesAt(path: string, { outcome, notices }: FinishedTurn): Json[] {
-  if (rootOf(path) !== 'audit') return [valueAt(answerJson(outcome), path)];
+  if (rootOf(path) !== 'audit') return [valueAt(answerJson(outcome), path)].filter((it) => it !== undefined);
   const audit = notices.filter((it): it is AuditNotice => it.kind === 'audit');
   const rest = path.slice('audit.'.length);
   if (rest === '') return [audit.map((it) => [it.stage, it.payload])];
   // Names of stages may contain dots.
-  return audit.flatMap(({ stage, payload }) => (rest === stage || rest.startsWith(`${stage}.`) ? [valueAt(payload, rest.slice(stage.length))] : []));
+  return audit.flatMap(({ stage, payload }) => (rest === stage || rest.startsWith(`${stage}.`) ? [valueAt(payload, rest.slice(stage.length))] : [])).filter((it) => it !== undefined);
 }
 
 /** The answer to a message, as the server spells it. */
@@ -172,10 +177,10 @@ function answerJson(outcome: FinishedTurn['outcome']): JsonObject {
   return flow ? { ...answer, ...(flow as unknown as JsonObject), vars: readFlowSession({ outcome })?.vars ?? {} } : answer;
 }
 
-function valueAt(value: Json, path: string): Json {
+function valueAt(value: Json, path: string): Json | undefined {
   let at: Json = value;
   for (const name of path.split('.').filter(Boolean)) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return null;
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
     at = (at as JsonObject)[name] ?? null;
   }
   return at;
@@ -212,6 +217,7 @@ export function checkJson(check: TalkCheck): string {
 function valueJson(check: TalkCheck): string {
   if (check.kind === 'equals') return `{"path":${JSON.stringify(check.path)},"value":${check.json}}`;
   if (check.kind === 'reply_json') return check.json;
+  if (check.kind === 'absent') return JSON.stringify(check.path);
   if ('names' in check) return JSON.stringify(check.names);
   if ('intent' in check) return JSON.stringify({ intent: check.intent, state: check.state });
   return JSON.stringify('path' in check ? { path: check.path, text: check.text } : check.text);

@@ -7,7 +7,7 @@ export async function flow(page) {
   page.context().on('request', (it) => it.url().endsWith('.wasm') && fetched.push(/(\w+)-[^/]+$/.exec(it.url())[1]));
   await sample(page, /^Bank assistant as a flow/);
   await turns(page, 5);
-  print({ engines: fetched.filter((it) => it !== 'lint'), played: await shown(page), node: await currentNode(page) });
+  print({ fetched: fetched.filter((it) => it !== 'lint'), played: await shown(page), node: await currentNode(page) });
 
   await message(page, 5).getByRole('button', { name: 'More about Checking' }).click();
   await turns(page, 6);

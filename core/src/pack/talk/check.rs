@@ -106,7 +106,10 @@ fn parse_path_check(line: &Line<'_>) -> Result<Check, PackError> {
 }
 
 fn parse_lacks(line: &Line<'_>) -> Result<Check, PackError> {
-    let (path, text) = line.split_once(" ~ ").ok_or_else(|| line.error("expected path ~ text"))?;
+    let Some((path, text)) = line.split_once(" ~ ") else {
+        line.required("the path")?;
+        return Ok(Check::Absent(parse_path(line)?));
+    };
     Ok(Check::Lacks { path: parse_path(&path)?, text: text.required("the text")?.to_owned() })
 }
 

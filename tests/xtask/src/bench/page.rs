@@ -19,7 +19,7 @@ impl Page {
         install::ensure_chromium()?;
         page::build(bench.project)?;
         sh::print_progress("timing the page");
-        let (dist, module) = (page::folder(bench.project), wasm::module_path(bench.project, Module::Tables));
+        let (dist, module) = (page::folder(bench.project), wasm::module_path(bench.project, Module::Engine));
         let engine = module.parent().context("the engine has no folder")?;
         let mut node = bench.project.command("node");
         node.arg("web-demo/test/bench.mjs").arg(dist).args([SAMPLE, PACK]).arg(engine).arg(rounds.to_string());

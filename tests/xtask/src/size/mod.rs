@@ -44,7 +44,7 @@ pub fn check_page(project: &Project) -> Result<()> {
 
 /// Returns the compressed size of the engine; `None` if the page is not built with it.
 pub fn engine_brotli(project: &Project) -> Result<Option<u64>> {
-    let Ok(engine) = fs::read(wasm::module_path(project, Module::Tables)) else { return Ok(None) };
+    let Ok(engine) = fs::read(wasm::module_path(project, Module::Engine)) else { return Ok(None) };
     let files = files_below(&page::folder(project)).unwrap_or_default();
     Ok(served_brotli(&engine, &files)?.map(u64::try_from).transpose()?)
 }
@@ -61,8 +61,8 @@ fn figure(key: &'static str, what: &'static str, made_by: &'static str, bytes: O
 }
 
 fn page_figures(project: &Project) -> Result<Vec<Figure>> {
-    let [engine, flow, lint] = Module::ALL.map(|it| fs::read(wasm::module_path(project, it)).ok());
-    let (engine, flow, lint) = (engine.as_deref(), flow.as_deref(), lint.as_deref());
+    let [engine, lint] = Module::ALL.map(|it| fs::read(wasm::module_path(project, it)).ok());
+    let (engine, lint) = (engine.as_deref(), lint.as_deref());
     let files = files_below(&page::folder(project)).unwrap_or_default();
     let page = |ending| total_brotli(&files, ending);
     let served = |engine: Option<&[u8]>| engine.map_or(Ok(None), |it| served_brotli(it, &files));
@@ -70,7 +70,6 @@ fn page_figures(project: &Project) -> Result<Vec<Figure>> {
         figure("engine_raw_bytes", "engine, raw", PAGE, engine.map(<[u8]>::len)),
         figure("engine_gzip_bytes", "engine, gzip", PAGE, engine.map(gzip).transpose()?),
         figure("engine_brotli_bytes", "engine, brotli", PAGE, served(engine)?),
-        figure("flow_engine_brotli_bytes", "flow engine, brotli", PAGE, served(flow)?),
         figure("lint_brotli_bytes", "lint, brotli", PAGE, served(lint)?),
         figure("page_js_brotli_bytes", "page scripts, brotli", PAGE, page("js")?),
         figure("page_css_brotli_bytes", "page styles, brotli", PAGE, page("css")?),

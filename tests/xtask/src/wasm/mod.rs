@@ -1,10 +1,9 @@
-//! Builds the WebAssembly modules of the browser, the engines and lint: compiles, binds to JavaScript and optimises them.
+//! Builds the WebAssembly modules of the browser, the engine and lint: compiles, binds to JavaScript and optimises them.
 
 mod order;
 
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -51,45 +50,28 @@ const ACTIVE_ONLY: [&str; 4] = ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "LD_LIBR
 /// A module; a page loads only those that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Module {
-    /// The engine of control tables.
-    Tables,
-    /// The engine of flow documents.
-    Flow,
+    /// The engine.
+    Engine,
     /// Lint, for people who edit.
     Lint,
 }
 
 impl Module {
     /// All modules.
-    pub const ALL: [Module; 3] = [Module::Tables, Module::Flow, Module::Lint];
+    pub const ALL: [Module; 2] = [Module::Engine, Module::Lint];
 
-    /// Returns the cargo features of the module.
-    fn features(self) -> &'static str {
+    /// Returns the module's name: that of its cargo feature, and of its file in the npm package.
+    pub fn name(self) -> &'static str {
         match self {
-            Module::Tables => "engine,tables",
-            Module::Flow => "engine,flow",
+            Module::Engine => "engine",
             Module::Lint => "lint",
-        }
-    }
-
-    /// Returns the optimiser's further runs on the optimised module: those that make the compressed form of this one smallest.
-    fn last_passes(self) -> &'static [&'static [&'static str]] {
-        match self {
-            Module::Tables => &[&["--simplify-locals-notee", "--vacuum"], &["--remove-unused-names", "--merge-blocks", "--code-pushing"]],
-            Module::Flow => &[
-                &["--remove-unused-names", "--simplify-locals-notee", "--vacuum"],
-                &["--remove-unused-brs", "--remove-unused-names", "--merge-blocks", "--code-pushing"],
-                &["--precompute"],
-            ],
-            Module::Lint => &[],
         }
     }
 
     /// Returns the folder of the module, below the page's sources.
     fn folder(self, project: &Project) -> PathBuf {
         let name = match self {
-            Module::Tables => "src/wasm",
-            Module::Flow => "src/wasm-flow",
+            Module::Engine => "src/wasm",
             Module::Lint => "src/wasm-lint",
         };
         project.web_demo().join(name)
@@ -104,20 +86,20 @@ pub fn build(project: &Project) -> Result<()> {
 }
 
 fn build_module(project: &Project, compiler: &WasmCompiler, module: Module) -> Result<()> {
-    let features = module.features();
-    sh::print_progress(&format!("building the WebAssembly module of {features}"));
-    let arguments = ["--package", "convengine-wasm", "--no-default-features", "--features", features];
+    let name = module.name();
+    sh::print_progress(&format!("building the WebAssembly module of the {name}"));
+    let arguments = ["--package", "convengine-wasm", "--no-default-features", "--features", name];
     sh::run(&mut compile_command(project, compiler, &arguments, &[]))?;
     let compiled = project.wasm_target().join(WASM_TARGET).join("wasm/convengine_wasm.wasm");
-    let stamp = project.wasm_target().join(format!("module.{features}.stamp"));
+    let stamp = project.wasm_target().join(format!("module.{name}.stamp"));
     if fs::read_to_string(&stamp).is_ok_and(|stamp| fingerprint(project, &compiled, module).is_ok_and(|now| now == stamp)) {
         return Ok(());
     }
     bind(&compiled, &module.folder(project))?;
     sh::print_progress("optimising it");
-    for passes in iter::once(&PASSES[..]).chain(module.last_passes().iter().copied()) {
-        sh::run(&mut optimise_command(project, module, passes))?;
-    }
+    sh::run(&mut optimise_command(project, module))?;
+    let path = module_path(project, module);
+    fs::write(&path, order::order_functions(&fs::read(&path)?)?)?;
     fs::write(&stamp, fingerprint(project, &compiled, module)?)?;
     Ok(())
 }
@@ -197,10 +179,10 @@ fn bind(compiled: &Path, folder: &Path) -> Result<()> {
         .context("cannot write the bindings of the browser engine")
 }
 
-fn optimise_command(project: &Project, module: Module, passes: &[&str]) -> Command {
+fn optimise_command(project: &Project, module: Module) -> Command {
     let module = module_path(project, module);
     let mut command = project.command(project.web_demo().join("node_modules/.bin/wasm-opt"));
-    command.args(passes).args(FEATURES).arg(&module).arg("-o").arg(&module);
+    command.args(PASSES).args(FEATURES).arg(&module).arg("-o").arg(&module);
     command
 }
 
@@ -218,6 +200,6 @@ fn fingerprint(project: &Project, compiled: &Path, module: Module) -> Result<Str
     for file in files {
         hasher.write(&fs::read(&file).with_context(|| format!("cannot read '{}'", file.display()))?);
     }
-    FEATURES.iter().chain(&PASSES).chain(module.last_passes().iter().copied().flatten()).for_each(|it| hasher.write(it.as_bytes()));
+    FEATURES.iter().chain(&PASSES).for_each(|it| hasher.write(it.as_bytes()));
     Ok(format!("{:016x}", hasher.finish()))
 }
