@@ -141,10 +141,10 @@ function played(Engine, text) {
   const engine = new Engine(text);
   const count = engine.scriptedTurns();
   for (let turn = 0; turn < count; turn += 1) {
-    let slice = JSON.parse(engine.start(engine.scriptedTurn(turn)));
+    let slice = JSON.parse(engine.start(engine.scriptedTurn(turn).text));
     while (!slice.end) {
-      const answered = slice.effects.map((it) => JSON.parse(engine.answer(it.id)).completion);
-      slice = JSON.parse(engine.resume(JSON.stringify(answered)));
+      const completions = slice.effects.map((it) => engine.answer(it.id).completion);
+      slice = JSON.parse(engine.resume(`[${completions.join()}]`));
     }
     engine.turnHash();
   }

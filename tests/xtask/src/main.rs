@@ -1,6 +1,7 @@
 //! The developer commands of the workspace, called as `cargo xtask COMMAND`.
 
 mod bench;
+mod budget;
 mod deny;
 mod docs;
 mod install;
@@ -18,6 +19,7 @@ mod suites;
 mod teeth;
 mod test;
 mod texts;
+mod turns_run;
 mod wasm;
 
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::postgres::{Durability, Postgres};
 use crate::project::Project;
-use crate::{deny, install, mcp, npm, page, sh, size, suites, wasm};
+use crate::{budget, deny, install, mcp, npm, page, sh, size, suites, wasm};
 
 /// Runs all checks and tests; prints the test runner's counts last.
 pub fn run_all(project: &Project) -> Result<()> {
@@ -25,6 +25,7 @@ pub fn run_all(project: &Project) -> Result<()> {
     npm::assemble(project)?;
     wasm::build_extension(project)?;
     build(project)?;
+    budget::check(project)?;
     let clients = mcp::tests(project)?;
     suites::install(project)?;
     sh::print_progress("testing");

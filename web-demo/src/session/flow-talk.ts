@@ -30,7 +30,7 @@ export function valueLine(name: string, outcome: Outcome): string {
   for (const member of path.split('.')) {
     found = typeof found === 'object' && found !== null && Object.hasOwn(found, member) ? (found as JsonObject)[member] : undefined;
   }
-  return `? ${path} = ${JSON.stringify(found ?? null)}`;
+  return found === undefined ? `?! ${path}` : `? ${path} = ${JSON.stringify(found)}`;
 }
 
 function shortForm(event: Exclude<FlowEvent, RunEvent>): string | undefined {

@@ -155,10 +155,9 @@ function valueLines(name: string, outcome: Outcome, addNote: (sentence: string) 
   const { intent, state, payload, context } = outcome;
   let found: Json | undefined = { intent, state, payload, context, success: true, errorCode: null, recoverable: false, message: null };
   for (const member of path.split('.').filter(Boolean)) {
-    const inner: Json | undefined = typeof found === 'object' && found !== null && Object.hasOwn(found, member) ? (found as Record<string, Json>)[member] : null;
-    found = inner;
+    found = typeof found === 'object' && found !== null && Object.hasOwn(found, member) ? (found as Record<string, Json>)[member] : undefined;
   }
-  return [`? ${path} = ${JSON.stringify(found ?? null)}`];
+  return [found === undefined ? `?! ${path}` : `? ${path} = ${JSON.stringify(found)}`];
 }
 
 function collapseSpaces(text: string): string {

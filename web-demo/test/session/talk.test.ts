@@ -181,7 +181,7 @@ $ none
         '<~ first',
         '? context.amount = 5',
         '? context.items.0.code = "a"',
-        '? context.none = null',
+        '?! context.none',
         '? payload.type = "TEXT"',
         '~ USER_INPUT, RULE_MATCH (RulesStep)',
       ],

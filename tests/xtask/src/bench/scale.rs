@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
-use super::counts::{TurnsRun, count_instructions};
 use super::{Bench, Target};
 use crate::sh;
+use crate::turns_run::TurnsRun;
 
 /// The sizes of the generated configurations, in rows.
 const ROWS: [u64; 3] = [10, 1_000, 10_000];
@@ -31,13 +31,14 @@ impl Scale {
     /// Counts the instructions.
     pub fn measure(bench: &Bench<'_>) -> Result<Self> {
         sh::print_progress("counting instructions by the size of the configuration and the length of the conversation");
+        let binary = bench.release_binary("turns");
         let of_rows = |rows: u64| {
             let whole = TurnsRun { pack: &format!("rows:{rows}"), mode: "core", turn: None };
-            Ok((rows, count_instructions(bench, whole, CONVERSATIONS)? / (CONVERSATIONS * MESSAGES)))
+            Ok((rows, whole.count_instructions(bench.project, &binary, CONVERSATIONS)? / (CONVERSATIONS * MESSAGES)))
         };
         let of_turn = |turn: u64| {
             let repeated = TurnsRun { pack: "rows:10", mode: "core", turn: Some(turn) };
-            Ok((turn, count_instructions(bench, repeated, TIMES)? / TIMES))
+            Ok((turn, repeated.count_instructions(bench.project, &binary, TIMES)? / TIMES))
         };
         Ok(Self {
             by_rows: ROWS.into_iter().map(of_rows).collect::<Result<_>>()?,
