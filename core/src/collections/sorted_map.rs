@@ -132,3 +132,32 @@ impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Visitor<'de> for Entry
         iter::from_fn(|| access.next_entry().transpose()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn entries_are_in_the_order_of_their_keys_and_the_last_of_a_key_counts() {
+        let mut map: SortedMap<&str, u8> = [("b", 1), ("a", 2), ("c", 3), ("b", 4)].into();
+        map.insert("aa", 5);
+        *map.entry("c").or_default() += 1;
+        map.extend([("", 6), ("a", 7)]);
+        let entries = [("", 6), ("a", 7), ("aa", 5), ("b", 4), ("c", 4)];
+        assert_eq!((&map).into_iter().map(|it| (*it.0, *it.1)).collect::<Vec<_>>(), entries);
+        assert_eq!((map.get("b").copied(), map.get("d").copied(), map.remove("aa"), map.remove("aa")), (Some(4), None, Some(5), None));
+        map.values_mut().for_each(|it| *it *= 2);
+        assert_eq!(map.clone().into_keys().collect::<Vec<_>>(), ["", "a", "b", "c"]);
+        assert_eq!(map.into_values().collect::<Vec<_>>(), [12, 14, 8, 8]);
+    }
+
+    #[test]
+    fn json_represents_a_map_as_an_object() {
+        assert_eq!(json!(SortedMap::<String, u8>::new()).to_string(), "{}");
+        let map: SortedMap<u32, bool> = serde_json::from_str(r#"{"10": true, "9": false, "10": false}"#).unwrap();
+        assert_eq!(map, SortedMap::from([(9, false), (10, false)]));
+        assert_eq!(serde_json::to_string(&map).unwrap(), r#"{"9":false,"10":false}"#);
+    }
+}

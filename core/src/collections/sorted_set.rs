@@ -131,3 +131,22 @@ impl<'de, T: Deserialize<'de> + Ord> Deserialize<'de> for SortedSet<T> {
         Ok(Vec::deserialize(deserializer)?.into_iter().collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_in_order_and_occur_once() {
+        let mut set = SortedSet::from(["b", "a", "c", "a"].map(str::to_owned));
+        assert!(set.insert("ab".to_owned()) && !set.insert("b".to_owned()));
+        assert_eq!(set.to_vec(), ["a", "ab", "b", "c"]);
+        assert!(set.remove("ab") && !set.remove("ab") && set.contains("c") && !set.contains("d"));
+        set.retain(|it| it != "a");
+        set.extend(["0".to_owned(), "c".to_owned()]);
+        assert_eq!(serde_json::to_string(&set).unwrap(), r#"["0","b","c"]"#);
+        assert_eq!(serde_json::from_str::<SortedSet<String>>(r#"["c","b","0","b"]"#).unwrap(), set);
+        let part = SortedSet::from(["0".to_owned(), "c".to_owned()]);
+        assert!(part.is_subset(&set) && !set.is_subset(&part) && SortedSet::new().is_subset(&part));
+    }
+}

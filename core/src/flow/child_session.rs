@@ -71,7 +71,7 @@ pub async fn start_child_session(
 
 /// Gives an event to a stored session; `None` when the state or the event cannot be read.
 pub async fn continue_child_session(flow: &Flow, state: &Value, event: Value, effects: &EffectContext) -> Option<ChildTurn> {
-    let (state, event) = (json::decode::<SessionState>(state).ok()?, json::decode::<FlowEvent>(&event).ok()?);
+    let (state, event) = (json::decode::<SessionState>(state).ok()?, FlowEvent::read(&event).ok()?);
     let before = state.usage;
     let mut walker = Walker::for_child(flow, state, event.clone(), effects);
     walker.begin_event(event);

@@ -127,7 +127,7 @@ struct IntentTrigger {
 /// # Errors
 /// Returns the parse error as text when it is not.
 pub fn check_event(event: &Value) -> Result<(), String> {
-    json::decode::<FlowEvent>(event).map(|_| ()).map_err(|it| it.to_string())
+    FlowEvent::read(event).map(|_| ()).map_err(|it| it.to_string())
 }
 
 /// Runs the event until the session waits for input or ends.
@@ -150,7 +150,7 @@ impl<'c> Walker<'c> {
         let migrated = envelope.get("migrated").cloned();
         let phrase_vectors = envelope.get("phrase_vectors").and_then(Value::as_str).map(str::to_owned);
         let budget = spend_budget::SpendBudget::from_event(&envelope, &flow.document.settings);
-        let event = json::decode::<FlowEvent>(&envelope).unwrap_or_else(|_| message_event(input.event.text));
+        let event = FlowEvent::read(&envelope).unwrap_or_else(|_| message_event(input.event.text));
         let at = Date::from_millis(input.at).to_rfc3339_millis();
         let session_before = input.session.flow;
         let stored = session_before.as_deref().and_then(parse_session).filter(|it| it.schema_version == SCHEMA_VERSION);

@@ -7,16 +7,24 @@ use serde_json::{Map, Value};
 
 use super::{DecodeError, decode};
 
-/// Implements `Deserialize` for an enum by the member that names the variant. A variant has the members of the struct that it holds
+/// Implements `Deserialize`, and `read`, which copies nothing, for an enum by the member that names the variant. A variant has the members of the struct that it holds
 /// (`of`, or `only` if that denies others), none, or its own, each `required` or with a `default`.
 macro_rules! decode_by_tag {
     ($type:ident by $tag:literal { $($(#[$meta:meta])* $name:literal => $variant:ident $data:tt),* $(,)? }) => {
-        impl<'de> serde::Deserialize<'de> for $type {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$type, D::Error> {
-                $crate::json::tagged::deserialize(deserializer, |value| match $crate::json::tagged::tag(value, $tag)? {
+        impl $type {
+            /// Reads a JSON value in place.
+            #[allow(dead_code, reason = "most values are parts of others, which are deserialized")]
+            pub(crate) fn read(value: &serde_json::Value) -> Result<$type, $crate::json::DecodeError> {
+                match $crate::json::tagged::tag(value, $tag)? {
                     $($(#[$meta])* $name => $crate::json::tagged::decode_by_tag!(@variant $type $variant $data value $tag),)*
                     other => Err($crate::json::tagged::unknown_variant(other)),
-                })
+                }
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$type, D::Error> {
+                $crate::json::tagged::deserialize(deserializer, $type::read)
             }
         }
     };

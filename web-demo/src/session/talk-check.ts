@@ -140,7 +140,7 @@ function evaluate(check: TalkCheck, turn: FinishedTurn): string | undefined {
     }
     case 'equals': {
       const [found, expected] = [valuesAt(check.path, turn), JSON.parse(check.json) as Json];
-      return found.some((it) => isEqual(it, expected)) ? undefined : differs(check.path, found.length > 0 ? found[0] : 'absent', expected);
+      return found.some((it) => isEqual(it, expected)) ? undefined : `${check.path} is ${found.length > 0 ? format(found[0]) : 'absent'} instead of ${format(expected)}`;
     }
     case 'absent': {
       const [found] = valuesAt(check.path, turn);

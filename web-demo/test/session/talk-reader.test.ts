@@ -157,6 +157,13 @@ describe('checkTurn', () => {
     expect(check(finished({}), '% Working').failed).toEqual(['the progress message “Working” is missing']);
   });
 
+  it('tells an absent value from null', () => {
+    const turn = finished({ intent: null });
+    expect(check(turn, '? intent = null\n?! context.none').failed).toEqual([]);
+    expect(check(turn, '?! intent').failed).toEqual(['intent is null instead of absent']);
+    expect(check(turn, '? context.none = null').failed).toEqual(['context.none is absent instead of null']);
+  });
+
   it('leaves out what only a server or the core knows', () => {
     expect(check(finished({}), '? row.status = "RUNNING"\n?! calls.0.prompt ~ x\n< Hello.')).toEqual({ failed: [], skipped: 2 });
   });

@@ -119,6 +119,17 @@ fn answers_and_checks_are_parsed() {
 }
 
 #[test]
+fn what_is_not_there_is_checked_as_such() {
+    let pack = parse("config shop.json\n> a\n?! context.a\n?! context.b ~ x\n? context.c = null\n").unwrap();
+    let absent = Check::Absent("context.a".to_owned());
+    let lacks = Check::Lacks { path: "context.b".to_owned(), text: "x".to_owned() };
+    let null = Check::Equals { path: "context.c".to_owned(), value: Value::Null };
+    assert_eq!(pack.turns[0].checks.iter().map(|it| it.check.clone()).collect::<Vec<_>>(), [absent, lacks, null]);
+    assert!(parse("config shop.json\n> a\n?! nowhere.a\n").unwrap_err().contains("unknown root 'nowhere'"));
+    assert!(parse("config shop.json\n> a\n?!\n").unwrap_err().contains("the path"));
+}
+
+#[test]
 fn a_talk_round_trips_as_json() {
     let pack = parse(FULL_TALK).unwrap();
     let text = serde_json::to_string(&pack).unwrap();

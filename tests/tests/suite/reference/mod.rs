@@ -217,7 +217,7 @@ fn talks_show_every_kind_of_check() {
     let checks = read_packs("talks").played.into_iter().flat_map(|it| it.1.turns).flat_map(|it| it.checks);
     let kinds: BTreeSet<String> =
         checks.map(|it| format!("{:?}", it.check).split(['(', ' ']).next().unwrap_or_default().to_owned()).collect();
-    assert_eq!(kinds.len(), 13, "{kinds:?}");
+    assert_eq!(kinds.len(), 14, "{kinds:?}");
 }
 
 /// The properties of the part of a schema that has one of this name.
