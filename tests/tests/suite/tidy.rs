@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 30] = [
+const LAYERS: [(&str, u32); 31] = [
+    ("collections", 0),
     ("value", 0),
     ("text", 1),
     ("json", 2),
