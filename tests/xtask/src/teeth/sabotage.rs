@@ -147,8 +147,8 @@ pub const SABOTAGES: [Sabotage; 51] = [
     Sabotage {
         name: "broad_rows_before_narrow",
         file: "core/src/config/scope_index.rs",
-        find: "[of_state(own), rows(own, ANY), of_state(any), rows(any, ANY)].into_iter()",
-        replace: "[of_state(own), rows(own, ANY), of_state(any), rows(any, ANY)].into_iter().rev()",
+        find: "[of_state(own), self.find(own, ANY), of_state(any), self.find(any, ANY)]",
+        replace: "[self.find(any, ANY), of_state(any), self.find(own, ANY), of_state(own)]",
         noticed_by: Proof::Core("config::scope_index::tests::the_narrower_scope_comes_first_and_no_row_twice"),
     },
     Sabotage {
