@@ -1,10 +1,9 @@
 //! Normalises user messages to tokens and compares them with training phrases and small-talk patterns. (docs/spec/flows.md#5.3)
 
-use std::iter;
 use std::ops::Range;
 
 pub use super::marked_phrase::without_marks;
-use super::normal_form::{decompose, is_combining_mark};
+use super::normal_form::{decompose, decompose_character, is_combining_mark};
 
 /// Languages in which an accented letter is a letter of its own; in all other languages accents are removed.
 const ACCENTED_LANGUAGES: [&str; 25] = [
@@ -51,7 +50,7 @@ impl Phrase {
     }
 
     fn normalize(text: &str, keeps_accents: bool) -> Phrase {
-        Phrase(split_tokens(decompose(text.chars()).map(|it| (0..0, it)), keeps_accents).0)
+        Phrase(split_tokens(decompose(text).map(|it| (0..0, it)), keeps_accents).0)
     }
 
     /// Returns the tokens.
@@ -85,7 +84,7 @@ impl Phrase {
 impl PlacedPhrase {
     /// Normalises a text for the language of a locale.
     pub fn new(text: &str, locale: &str) -> PlacedPhrase {
-        let placed = text.char_indices().flat_map(|(at, it)| decompose(iter::once(it)).map(move |part| (at..at + it.len_utf8(), part)));
+        let placed = text.char_indices().flat_map(|(at, it)| decompose_character(it).map(move |part| (at..at + it.len_utf8(), part)));
         let (tokens, places) = split_tokens(placed, keeps_accents(locale));
         PlacedPhrase { tokens, places }
     }
@@ -113,7 +112,7 @@ impl FoldedText {
     pub fn new(text: &str) -> FoldedText {
         let mut out = FoldedText { folded: String::with_capacity(text.len()), places: Vec::with_capacity(text.len()) };
         for (at, character) in text.char_indices() {
-            for part in decompose(iter::once(character)) {
+            for part in decompose_character(character) {
                 push_folded_or_space(part, &mut out.folded);
                 out.places.resize(out.folded.len(), at..at + character.len_utf8());
             }
@@ -202,7 +201,7 @@ fn longest_common_subsequence(left: &[String], right: &[String]) -> usize {
 /// Folds case, removes accents and collapses white space, for comparing the values of lists.
 pub fn fold_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in decompose(text.chars()) {
+    for character in decompose(text) {
         push_folded_or_space(character, &mut out);
     }
     out.truncate(out.trim_end().len());
@@ -296,7 +295,7 @@ mod tests {
         let (symbol, other) = (of(r"\p{S}"), of(r"[\p{L}\p{N}\p{P}\p{Cc}\p{Cf}\p{Z}]"));
         for character in '\0'..=char::MAX {
             let text = character.to_string();
-            if !decompose(text.chars()).eq([character]) || character.is_alphanumeric() {
+            if !decompose(&text).eq([character]) || character.is_alphanumeric() {
                 continue;
             }
             if symbol.is_match(&text).unwrap() {
