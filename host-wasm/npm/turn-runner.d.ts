@@ -68,7 +68,7 @@ export interface Notice {
   [member: string]: Json;
 }
 
-/** Is told what happens in a turn, while it runs. */
+/** Observes a turn while it runs. */
 export interface TurnObserver {
   notices?(notices: Notice[]): void;
   effect?(effect: Effect): void;

@@ -1,6 +1,6 @@
 /**
- * Runs one turn to its end. `handleEffect` answers its effects; where it returns nothing, the pack's script does. `observer` is told what
- * happens.
+ * Runs one turn to its end. `handleEffect` answers its effects; where it returns nothing, the pack's script does. `observer` observes
+ * the turn.
  *
  * Effects and answers are passed on as texts: parsed and written again, `1.0` would become `1`.
  */
@@ -15,10 +15,11 @@ export async function runTurn(engine, message, handleEffect = () => undefined, o
     slice.effects.forEach((it) => observer.effect?.(it));
     if (slice.end) return { outcome: slice.end, notices, text };
     if (slice.effects.length > 0) open.push(...engine.effects());
-    const effect = open.shift();
-    if (effect === undefined) throw new Error('the turn neither ended nor requested an effect; please report this pack');
+    const effectText = open.shift();
+    if (effectText === undefined) throw new Error('the turn neither ended nor requested an effect; please report this pack');
+    const effect = JSON.parse(effectText);
     const begin = Date.now();
-    const result = await handleEffect(JSON.parse(effect), effect);
+    const result = await handleEffect(effect, effectText);
     if (result?.cancelAt !== undefined) {
       text = engine.cancel('timeout', result.cancelAt);
     } else if (result?.crash) {
@@ -26,12 +27,12 @@ export async function runTurn(engine, message, handleEffect = () => undefined, o
       [notices, open] = [[], []];
       observer.restart?.();
     } else {
-      text = engine.resume(`[${result?.completion ?? completeEffect(engine, JSON.parse(effect), result, Date.now() - begin)}]`);
+      text = engine.resume(`[${result?.completion ?? completeEffect(engine, effect.id, result, Date.now() - begin)}]`);
     }
   }
 }
 
-function completeEffect(engine, { id }, answer, tookMs) {
+function completeEffect(engine, id, answer, tookMs) {
   if (answer === undefined) return engine.answer(id).completion;
   const outcome = typeof answer === 'string' ? answer : JSON.stringify(answer);
   return `{"id":${id},"at":${engine.now() + tookMs},"outcome":${outcome}}`;

@@ -52,12 +52,14 @@ impl ListEntity {
 
     /// Spellings that belong to several values, with these values.
     pub(super) fn clashes(&self) -> Vec<(String, Vec<String>)> {
-        let mut first: SortedMap<&str, usize> = SortedMap::new();
+        // Of equal keys the last entry counts.
+        let first: SortedMap<&str, usize> =
+            self.spellings.iter().enumerate().rev().map(|(index, it)| (it.folded.as_str(), index)).collect();
         let mut clashing: SortedMap<usize, Vec<usize>> = SortedMap::new();
-        for (index, spelling) in self.spellings.iter().enumerate() {
-            let first = *first.entry(&spelling.folded).or_insert(index);
-            if self.spellings.get(first).is_some_and(|it| it.value != spelling.value) {
-                clashing.entry(first).or_default().push(spelling.value);
+        for spelling in &self.spellings {
+            let Some(first) = first.get(spelling.folded.as_str()) else { continue };
+            if self.spellings.get(*first).is_some_and(|it| it.value != spelling.value) {
+                clashing.entry(*first).or_default().push(spelling.value);
             }
         }
         let clash = |(first, others): (usize, Vec<usize>)| {

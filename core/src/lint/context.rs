@@ -1,5 +1,7 @@
 //! The input of the checks: enabled, valid rows and indexes over them, built once.
 
+use std::collections::BTreeMap;
+
 use crate::collections::{SortedMap, SortedSet};
 use crate::config::{ANY, Issue, Phase, Profile, TableRow, Tables, UNKNOWN, by_priority, enclosing_scopes, is_same_code, to_upper_code};
 
@@ -42,7 +44,7 @@ pub(super) struct LintContext<'t> {
     /// Whether tasks can run, which may set intent, state and context.
     pub has_tasks: bool,
     /// Prompt templates by their lookup key.
-    pub templates: SortedMap<TemplateKey, Vec<TableRow<'t>>>,
+    pub templates: BTreeMap<TemplateKey, Vec<TableRow<'t>>>,
 }
 
 /// The lookup key of a prompt template: format, intent and state.
@@ -77,7 +79,7 @@ impl<'t> LintContext<'t> {
             rules: Vec::new(),
             response_scopes: SortedSet::new(),
             has_tasks: false,
-            templates: SortedMap::new(),
+            templates: BTreeMap::new(),
         };
         context.intents = context.rows("ce_intent").iter().filter_map(|it| it.code("intent_code")).map(|it| to_upper_code(&it)).collect();
         context.rules = parse_rules(context.rows("ce_rule"));

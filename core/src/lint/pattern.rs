@@ -1,7 +1,9 @@
 //! Patterns that match other messages than intended.
 
+use std::collections::BTreeMap;
+
 use super::context::LintContext;
-use crate::collections::{SortedMap, SortedSet};
+use crate::collections::SortedSet;
 use crate::config::{Issue, TableRow, to_upper_code};
 use crate::text::regex::Regex;
 
@@ -90,7 +92,7 @@ fn matches_everything(row: &TableRow<'_>) -> bool {
 
 /// Reports one pattern of two intents: on a tie, no intent is chosen.
 fn check_overlapping_classifiers(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
-    let mut first: SortedMap<(String, String), (String, String)> = SortedMap::new();
+    let mut first: BTreeMap<(String, String), (String, String)> = BTreeMap::new();
     for row in context.rows("ce_intent_classifier") {
         let (Some(kind), Some(pattern), Some(intent)) = (row.code("rule_type"), row.code("pattern"), row.code("intent_code")) else {
             continue;

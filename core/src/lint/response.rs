@@ -1,7 +1,9 @@
 //! Responses that are never chosen, responses without a prompt template, and a missing fallback response.
 
+use std::collections::BTreeMap;
+
 use super::context::{LintContext, scope};
-use crate::collections::{SortedMap, SortedSet};
+use crate::collections::SortedSet;
 use crate::config::{ANY, Issue, TableRow, UNKNOWN, to_upper_code};
 
 /// The priority advantage of a response for a specific state over one for ANY.
@@ -45,7 +47,7 @@ fn check_template(context: &LintContext<'_>, formats: &SortedSet<(&str, &str)>, 
     let (intent, state) = scope(row);
     // A row for ANY may use the templates of every intent or state.
     let has_template = match (intent.as_str(), state.as_str()) {
-        (ANY, _) => formats.iter().any(|it| it.0 == format),
+        (ANY, _) => formats.get(formats.partition_point(|it| it.0 < format.as_str())).is_some_and(|it| it.0 == format),
         (intent, ANY) => [intent, ANY].iter().any(|it| formats.contains(&(format.as_str(), *it))),
         (intent, state) => context.has_template(&format, intent, state),
     };
@@ -66,7 +68,7 @@ fn check_schema(row: &TableRow<'_>) -> Option<Issue> {
 
 fn check_shadowed(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let priority = |row: &TableRow<'_>| row.integer("priority").unwrap_or(DEFAULT_PRIORITY);
-    let mut winners: SortedMap<(String, String), &TableRow<'_>> = SortedMap::new();
+    let mut winners: BTreeMap<(String, String), &TableRow<'_>> = BTreeMap::new();
     for row in context.rows("ce_response") {
         let winner = winners.entry(scope(row)).or_insert(row);
         if winner.id() == row.id() {

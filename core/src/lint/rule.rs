@@ -1,5 +1,7 @@
 //! Rules that loop, cascade or override each other within a pass, and rules that change the state too early.
 
+use std::collections::BTreeMap;
+
 use super::condition::paths_of;
 use super::context::{LintContext, Rule, scope};
 use crate::collections::{SortedMap, SortedSet};
@@ -93,7 +95,7 @@ fn check_cascades(context: &LintContext<'_>, transitions: &Transitions<'_, '_>, 
 
 /// Reports the first of two rules with the same condition and target: it has no effect.
 fn check_overridden(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
-    let mut last: SortedMap<(Phase, &str, &str, &str, &str, &str), &Rule<'_>> = SortedMap::new();
+    let mut last: BTreeMap<(Phase, &str, &str, &str, &str, &str), &Rule<'_>> = BTreeMap::new();
     for rule in context.rules.iter().filter(|it| matches!(it.action.as_str(), "SET_STATE" | "SET_INTENT") && stays_true(it)) {
         let key = (rule.phase, rule.intent.as_str(), rule.state.as_str(), rule.action.as_str(), rule.kind.as_str(), rule.pattern.trim());
         if let Some(earlier) = last.insert(key, rule) {

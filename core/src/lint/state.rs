@@ -1,5 +1,7 @@
 //! States that are never reached, rules in phases that never run, and states without a response.
 
+use std::collections::BTreeMap;
+
 use super::context::{LintContext, Rule, classifier_state, overlaps, scope};
 use crate::collections::{SortedMap, SortedSet};
 use crate::config::{ANY, Arbitration, Issue, Phase, TableRow, UNKNOWN, enclosing_scopes, to_upper_code};
@@ -28,7 +30,7 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
 /// How conversations enter and leave states.
 struct StateTransitions<'g> {
     /// The states that classifiers set, by intent, with the path of the first row.
-    classifier_states: SortedMap<String, SortedMap<String, String>>,
+    classifier_states: BTreeMap<String, SortedMap<String, String>>,
     /// Scopes that a rule may leave, in any phase.
     left_by_rules: SortedSet<(&'g str, &'g str)>,
     /// Scopes that a rule may leave on any message, even if a classifier chose the intent.
@@ -54,7 +56,7 @@ fn check_unreachable(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     reached.extend(state_classifiers(context).iter().map(classifier_state));
     reached.extend(BUILT_IN_STATES.map(str::to_owned));
     reached.extend(words_of_prompts(context));
-    let mut dependents: SortedMap<String, (String, usize)> = SortedMap::new();
+    let mut dependents: BTreeMap<String, (String, usize)> = BTreeMap::new();
     for row in STATE_TABLES.iter().flat_map(|table| context.rows(table)) {
         let state = scope(row).1;
         if !reached.contains(&state) {
@@ -171,8 +173,8 @@ fn state_classifiers<'g, 't>(context: &'g LintContext<'t>) -> &'g [TableRow<'t>]
     }
 }
 
-fn states_by_intent(context: &LintContext<'_>) -> SortedMap<String, SortedMap<String, String>> {
-    let mut classified: SortedMap<String, SortedMap<String, String>> = SortedMap::new();
+fn states_by_intent(context: &LintContext<'_>) -> BTreeMap<String, SortedMap<String, String>> {
+    let mut classified: BTreeMap<String, SortedMap<String, String>> = BTreeMap::new();
     for row in state_classifiers(context) {
         let Some(intent) = row.code("intent_code").map(|it| to_upper_code(&it)).filter(|it| context.intents.contains(it)) else { continue };
         classified.entry(intent).or_default().entry(classifier_state(row)).or_insert_with(|| row.path("state_code"));

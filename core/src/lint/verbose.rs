@@ -1,7 +1,8 @@
 //! Progress messages that are never shown because another row always has a better score.
 
+use std::collections::BTreeMap;
+
 use super::context::{LintContext, scope};
-use crate::collections::SortedMap;
 use crate::config::{ANY, Issue, PUBLISHERS, TableRow, is_same_code, to_upper_code};
 use crate::text::regex::Regex;
 
@@ -24,7 +25,7 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let rows = context.rows("ce_verbose");
     findings.extend(rows.iter().filter_map(|it| check_step_name(context, it)));
     let ranked: Vec<(Scope, Rank, &TableRow<'_>)> = rows.iter().map(rank_row).collect();
-    let mut best: SortedMap<ScopeKey<'_>, (Rank, &TableRow<'_>)> = SortedMap::new();
+    let mut best: BTreeMap<ScopeKey<'_>, (Rank, &TableRow<'_>)> = BTreeMap::new();
     for (scope, rank, row) in &ranked {
         let first = best.entry(scope_key(scope)).or_insert((*rank, row));
         if *rank < first.0 {
@@ -87,7 +88,7 @@ fn scope_key(scope: &Scope) -> ScopeKey<'_> {
 
 /// Returns a row that is always shown in place of this one, and whether its scope is the same.
 fn find_shadowing_row<'r, 't>(
-    best: &SortedMap<ScopeKey<'_>, (Rank, &'r TableRow<'t>)>,
+    best: &BTreeMap<ScopeKey<'_>, (Rank, &'r TableRow<'t>)>,
     scope: &Scope,
     rank: Rank,
 ) -> Option<(&'r TableRow<'t>, bool)> {

@@ -1,5 +1,6 @@
 //! Shares parts and patterns with an earlier configuration.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -44,13 +45,13 @@ pub struct PartCache {
 #[derive(Debug, Clone, Default)]
 struct PartRecord {
     issues: Vec<Issue>,
-    patterns: SortedMap<String, Regex>,
+    patterns: BTreeMap<String, Regex>,
 }
 
 /// Compiles patterns, each once, and none that the earlier part has.
 pub struct Patterns<'c> {
-    earlier: Option<&'c SortedMap<String, Regex>>,
-    own: SortedMap<String, Regex>,
+    earlier: Option<&'c BTreeMap<String, Regex>>,
+    own: BTreeMap<String, Regex>,
     reuse: &'c mut Reuse,
 }
 
@@ -126,7 +127,7 @@ impl<'c> Parts<'c> {
                 self.reuse.rows_compiled += count;
                 let mut issues = Vec::new();
                 let earlier = earlier.map(|it| &it.1.patterns);
-                let mut patterns = Patterns { earlier, own: SortedMap::new(), reuse: &mut self.reuse };
+                let mut patterns = Patterns { earlier, own: BTreeMap::new(), reuse: &mut self.reuse };
                 let part = Part::new(compile(&rows, &mut patterns, &mut issues));
                 let patterns = patterns.own;
                 (part, Arc::new(PartRecord { issues, patterns }))

@@ -87,10 +87,9 @@ impl Rule {
             }
             // Compared by their text: pairwise comparison is too slow for the lists that callers may send.
             Rule::UniqueItems => {
-                let mut seen = SortedSet::new();
-                require(value.as_array()?.iter().all(|it| seen.insert(canonical::to_text(&with_plain_numbers(it)))), &|| {
-                    "has an item more than once".to_owned()
-                })
+                let items = value.as_array()?;
+                let distinct: SortedSet<String> = items.iter().map(|it| canonical::to_text(&with_plain_numbers(it))).collect();
+                require(distinct.len() == items.len(), &|| "has an item more than once".to_owned())
             }
             Rule::Length(measure, bound, limit) => {
                 let (length, what) = measure.measure(value)?;
