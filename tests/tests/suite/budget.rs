@@ -1,4 +1,5 @@
-//! What a turn without a model stores, compared with `tests/budget.txt`. `cargo xtask bench` checks instructions and allocations.
+//! What a turn without a model stores and how many statements it executes, compared with `tests/budget.txt`. `cargo xtask test` counts
+//! instructions and allocations before the tests.
 
 use convengine_host::runtime::rows;
 use convengine_host::storage::rows::Rows;
@@ -7,6 +8,15 @@ use convengine_host::storage::turn_rows::Table;
 use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::effect_free::EffectFreePack;
 use convengine_tests::{flows, root, synthetic};
+use serde_json::{Value, json};
+
+use crate::harness::{REGEX_ONLY, SERVE, TestEnv};
+
+/// Stores every audit record.
+const AUDIT_ALL: [&str; 2] = ["--set", "convengine.audit.level=ALL"];
+
+/// The log target of statements on SQLite.
+const STATEMENT: &str = "sqlx::query";
 
 fn limit(key: &str) -> usize {
     let budget = std::fs::read_to_string(root().join("tests/budget.txt")).unwrap();
@@ -33,13 +43,38 @@ fn a_turn_stores_no_more_than_its_budget() {
 }
 
 #[test]
+fn a_turn_executes_no_more_statements_than_its_budget() {
+    let text = std::fs::read_to_string(root().join("tests/packs/bench/plain.json")).unwrap();
+    let pack: Value = serde_json::from_str(&text).unwrap();
+    let env = TestEnv::with_pack(&pack);
+    let server = env.start(env.command(&[&SERVE[..], &REGEX_ONLY, &AUDIT_ALL].concat()).env("RUST_LOG", format!("{STATEMENT}=debug")));
+    let messages: Vec<&Value> = pack["turns"].as_array().unwrap().iter().map(|it| &it["request"]["body"]).collect();
+    let play = |conversation: usize| {
+        for message in &messages {
+            let mut message = (*message).clone();
+            message["conversationId"] = json!(format!("6a4f0c52-8f0e-4d0b-9f65-{conversation:012}"));
+            assert_eq!(server.post(message.to_string()).status, 200);
+        }
+    };
+    let count_statements = || server.log().matches(STATEMENT).count();
+    // The first conversation prepares statements and fills caches.
+    play(0);
+    let before = count_statements();
+    (1..=10).for_each(play);
+    // The remainder is that of background tasks.
+    let statements = (count_statements() - before) / (10 * messages.len());
+    assert!(statements > 0, "no statement was logged");
+    assert!(statements <= limit("statements_per_turn"), "{statements} statements a turn");
+}
+
+#[test]
 fn a_walk_of_the_maximum_number_of_nodes_requests_no_effect() {
     let plain = EffectFreePack::from_pack(&synthetic::walk_flow(64).unwrap()).unwrap();
     let mut entered = Vec::new();
     plain
         .play(|ended| {
             let answer = ended.outcome.flow.as_deref().unwrap();
-            assert_eq!(answer["debug"]["stop_reason"], serde_json::Value::Null, "{answer}");
+            assert_eq!(answer["debug"]["stop_reason"], Value::Null, "{answer}");
             entered.push(answer["debug"]["nodes"].as_array().unwrap().len());
             Ok(())
         })
