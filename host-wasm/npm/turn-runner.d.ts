@@ -1,4 +1,4 @@
-import type { Engine, Json } from './engine.js';
+import type { Engine, Json, TurnMessage } from './engine.js';
 
 export type { Json };
 
@@ -99,5 +99,13 @@ export interface TurnResult {
   text: string;
 }
 
-/** Runs one turn to its end and answers its effects one at a time. A text message is passed on unchanged. */
-export function runTurn(engine: Engine, message: string | Message, handleEffect?: EffectHandler, observer?: TurnObserver): Promise<TurnResult>;
+/**
+ * Runs one turn to its end and answers its effects one at a time. A text, and a message of the engine such as `scriptedTurn(0)`, is passed on
+ * unchanged.
+ */
+export function runTurn(
+  engine: Engine,
+  message: string | Message | TurnMessage,
+  handleEffect?: EffectHandler,
+  observer?: TurnObserver,
+): Promise<TurnResult>;

@@ -7,7 +7,7 @@
 export async function runTurn(engine, message, handleEffect = () => undefined, observer = {}) {
   let notices = [];
   let open = [];
-  let text = engine.start(typeof message === 'string' ? message : JSON.stringify({ at: Date.now(), seed: randomSeed(), ...message }));
+  let text = engine.start(messageText(message));
   for (;;) {
     const slice = JSON.parse(text);
     notices.push(...slice.notices);
@@ -30,6 +30,12 @@ export async function runTurn(engine, message, handleEffect = () => undefined, o
       text = engine.resume(`[${result?.completion ?? completeEffect(engine, effect.id, result, Date.now() - begin)}]`);
     }
   }
+}
+
+/** A message of the engine brings its own text. */
+function messageText(message) {
+  if (typeof message === 'string') return message;
+  return message.text ?? JSON.stringify({ at: Date.now(), seed: randomSeed(), ...message });
 }
 
 function completeEffect(engine, id, answer, tookMs) {

@@ -22,6 +22,7 @@ const TYPED = `
     const engine = await createEngine(pack);
     const { outcome } = await runTurn(engine, { message: 'hello' }, handleEffect);
     await runTurn(engine, { flow: { type: 'session.start', locale: 'de' } });
+    await runTurn(engine, engine.scriptedTurn(0));
     return (outcome.payload?.value ?? '') + engine.turnHash() + (await lint(pack)).map((it) => it.rule).join();
   }
   export async function journal(worker: Worker, pack: string): Promise<string> {
