@@ -121,14 +121,14 @@ export default defineConfig({
   base: './',
   plugins: [svelte({ configFile: false }), contentPolicy(), offline(), compressedAhead()],
   resolve: {
-    // The modules are compiled after type checking, so they are imported by names declared in `engine.d.ts`.
+    // As in `tsconfig.json`, except for the declarations of `package.d.ts`.
     alias: [
       { find: /^convengine-wasm$/, replacement: path('./src/wasm/convengine_wasm.js') },
       { find: /^convengine-wasm-lint$/, replacement: path('./src/wasm-lint/convengine_wasm.js') },
       { find: /^convengine\/turn-runner$/, replacement: path('../host-wasm/npm/turn-runner.js') },
     ],
   },
-  // The modules are built after these tests, which use a fake.
+  // These tests use a fake, so that they need no build.
   test: { alias: { 'convengine-wasm-lint': `${NO_ENGINE}?lint`, 'convengine-wasm': NO_ENGINE } },
   worker: { format: 'es', rolldownOptions: { output: { assetFileNames } } },
   server: { fs: { allow: ['..'] } },

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use convengine_core::collections::SortedMap;
-use convengine_core::config::{Config, Issue};
+use convengine_core::config::Config;
 use convengine_core::json;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_id_for_label};
 use convengine_core::turn::{
@@ -13,6 +13,7 @@ use convengine_core::turn::{
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
+use crate::types::{Answer, Exchange, Explanation, Issue, TurnMessage};
 use crate::{js_error, parse, serialize, steps, to_object, to_text, to_value};
 
 /// A compiled pack with its conversations and the turn in progress.
@@ -47,7 +48,7 @@ impl Engine {
         let (config, issues) = pack.compile();
         Ok(Engine {
             config: Arc::new(config),
-            issues,
+            issues: issues.into_iter().map(Issue::from).collect(),
             scripted: Scripted::from_pack(&pack),
             pack,
             checkpoints: Vec::new(),
@@ -233,9 +234,9 @@ impl Engine {
         let entries = &self.turn.as_ref().ok_or_else(no_turn_error)?.journal().entries;
         let exchanges = entries.iter().map(|it| {
             let request = it.request.as_ref().map(to_text).transpose()?;
-            Ok(json!({"effect": it.effect, "at": it.at, "request": request, "outcome": serialize(&it.outcome)?}))
+            Ok(Exchange { effect: it.effect, at: it.at, request, outcome: serialize(&it.outcome)? })
         });
-        to_object(&exchanges.collect::<Result<Vec<Value>, JsValue>>()?)
+        to_object(&exchanges.collect::<Result<Vec<_>, JsValue>>()?)
     }
 
     /// Replays a turn from its journal, on the conversation as it was then; returns one slice with everything up to the end of the journal.
@@ -273,20 +274,23 @@ impl Engine {
     /// Returns the steps of an observed turn, in order.
     #[wasm_bindgen(unchecked_return_type = "Step[]")]
     pub fn steps(&self) -> Result<JsValue, JsValue> {
-        to_object(&self.views(steps::list))
+        self.views(|it| to_object(&steps::list(it)))
     }
 
     /// Returns the session before and after one of `steps` as `{"before", "after"}`; `after` is null for an unfinished step.
     #[wasm_bindgen(unchecked_return_type = "StepSessions")]
     pub fn step(&self, index: usize) -> Result<JsValue, JsValue> {
-        let views = self.views(|it| steps::session_around(it, index));
-        to_object(&views.ok_or_else(|| js_error("BAD_INPUT", "the turn has no such step"))?)
+        self.views(|it| {
+            let sessions = steps::session_around(it, index);
+            to_object(&sessions.ok_or_else(|| js_error("BAD_INPUT", "the turn has no such step"))?)
+        })
     }
 
     /// Returns the explanations of the turn's decisions; an unobserved turn has none.
     #[wasm_bindgen(unchecked_return_type = "Explanation[]")]
     pub fn explanations(&self) -> Result<JsValue, JsValue> {
-        to_object(&self.turn.as_ref().map(Turn::explanations).unwrap_or_default())
+        let explanations = self.turn.as_ref().map(Turn::explanations).unwrap_or_default();
+        to_object(&explanations.iter().map(Explanation::from).collect::<Vec<_>>())
     }
 
     /// Returns a conversation as stored, or `null`.
@@ -320,7 +324,7 @@ impl Engine {
         let requested_at = at.map_or_else(|| self.turn.as_ref().map_or(0, Turn::now), |it| it as Millis);
         let completion = Completion { id, at: requested_at.saturating_add(delay), outcome };
         let outcome = serialize(&completion.outcome)?;
-        to_object(&json!({"completion": serialize(&completion)?, "outcome": outcome, "delayMs": delay_ms}))
+        to_object(&Answer { completion: serialize(&completion)?, outcome, delay_ms })
     }
 
     fn begin_turn(&mut self, turn: Turn, slice: Slice, observed: bool) -> Result<String, JsValue> {
@@ -358,12 +362,16 @@ pub fn conversation_id(label: &str) -> String {
 
 /// Converts a message; its parts that are passed on stay texts.
 fn to_message_object(message: &Message) -> Result<JsValue, JsValue> {
-    let mut object = json!({"conversationId": message.conversation_id, "message": message.message, "reset": message.reset, "at": message.at,
-        "seed": message.seed, "inputParams": serialize(&message.input_params)?, "text": serialize(message)?});
-    if let Some(event) = &message.flow {
-        object["event"] = to_text(event)?.into();
-    }
-    to_object(&object)
+    to_object(&TurnMessage {
+        conversation_id: message.conversation(),
+        message: message.message.as_deref(),
+        reset: message.reset,
+        at: message.at,
+        seed: message.seed,
+        input_params: serialize(&message.input_params)?,
+        event: message.flow.as_ref().map(to_text).transpose()?,
+        text: serialize(message)?,
+    })
 }
 
 fn effect_id(effect: &Value) -> Option<EffectId> {

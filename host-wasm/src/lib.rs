@@ -9,6 +9,7 @@ mod engine;
 mod lint;
 #[cfg(feature = "engine")]
 mod steps;
+mod types;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -19,10 +20,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 pub use engine::{Engine, conversation_id};
 #[cfg(feature = "lint")]
 pub use lint::{classifier_reports, find_issues, lint, match_pattern, match_texts};
-
-/// The types of the objects.
-#[wasm_bindgen(typescript_custom_section)]
-const TYPES: &str = include_str!("types.d.ts");
+pub use types::Issue;
 
 /// Converts what is only looked at to a JavaScript object. Integers that JavaScript would not tell apart are rounded, as `JSON.parse` does.
 fn to_object<T: Serialize>(it: &T) -> Result<JsValue, JsValue> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 fn issues(name: &str) -> Vec<Value> {
     let file = format!("{}/../tests/packs/lint/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let pack = Pack::parse(&std::fs::read_to_string(file).unwrap()).unwrap();
-    let found = find_issues(&pack).as_array().cloned().unwrap();
+    let found = json!(find_issues(&pack)).as_array().cloned().unwrap();
     let of_compiling = json!(pack.compile().1).as_array().cloned().unwrap();
     assert!(found.starts_with(&of_compiling) && of_compiling.iter().all(|it| it["rule"] == "compile"), "those of the engine come first");
     found

@@ -1,6 +1,9 @@
 import type { RunAnswer } from './chain/run';
 import type { FlowAnswer, Message } from './flow/session';
 import type { AnsweredEffect, UserInput } from './session/turn-data';
+import type { Explanation, Step } from 'convengine-wasm';
+
+export type { Answer, Candidate, Exchange as RecordedExchange, Explanation, Issue, Step as StepInfo, StepSessions, TurnMessage } from 'convengine-wasm';
 
 /** A JSON value as the page reads it for display. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
@@ -8,20 +11,6 @@ export type Json = null | boolean | number | string | Json[] | JsonObject;
 /** A JSON object as the page reads it for display. */
 export interface JsonObject {
   [key: string]: Json;
-}
-
-/** An issue of a pack. */
-export interface Issue {
-  severity: 'error' | 'warning';
-  path: string;
-  reason: string;
-  hint: string;
-  rule: string;
-  /** Graph and node, for a node of a flow document. The path is then a JSON pointer. */
-  graph?: string;
-  node?: string;
-  /** The index of the document in the pack. */
-  document?: number;
 }
 
 /** An effect that the engine requests of its host. */
@@ -45,35 +34,6 @@ export interface Completion {
   id: number;
   at: number;
   outcome: { ok: JsonObject & { kind: string } } | { error: { kind: string; message: string; detail?: string } };
-}
-
-/** The message of a turn. Its parameters and its event are JSON texts, which preserve the spelling of numbers. */
-export interface TurnMessage {
-  conversationId: string;
-  message: string | null;
-  reset: boolean;
-  at: number;
-  seed: number;
-  inputParams: string;
-  /** The event of a session, in place of a message. */
-  event?: string;
-  /** The whole message, for `Engine.start`. */
-  text: string;
-}
-
-/** The answer of the engine to an effect: a completion, its outcome, both as JSON, and the duration. */
-export interface Answer {
-  completion: string;
-  outcome: string;
-  delayMs: number;
-}
-
-/** An answered effect of a journal; request and outcome are JSON. */
-export interface RecordedExchange {
-  effect: number;
-  at: number;
-  request: string | null;
-  outcome: string;
 }
 
 /** What the engine publishes while a turn runs. */
@@ -135,47 +95,9 @@ export interface Exchange {
   delayMs: number;
 }
 
-/** One step of a turn. */
-export interface StepInfo {
-  step: string;
-  /** Number of its first notice. */
-  seq: number;
-  finished: boolean;
-  /** Whether it changed the session. */
-  changed: boolean;
-}
-
-/** The session around a step; `after` is null while the step is unfinished. */
-export interface StepSessions {
-  before: JsonObject;
-  after: JsonObject | null;
-}
-
-/** The explanation of a decision. */
-export interface Explanation {
-  /** Number of the next notice: the position in the turn. */
-  seq: number;
-  step: string;
-  topic: string;
-  about?: JsonObject;
-  verdict?: string;
-  rows?: Candidate[];
-}
-
-/** A row that was a candidate for a decision. */
-export interface Candidate {
-  table: string;
-  id: Json;
-  name?: string;
-  verdict: 'won' | 'lost' | 'matched' | 'not_matched' | 'out_of_scope' | 'not_reached' | 'failed';
-  reason?: string;
-  score?: number;
-  facts?: JsonObject;
-}
-
 /** The details of a turn, from an observed replay. */
 export interface TurnDetails {
-  steps: StepInfo[];
+  steps: Step[];
   explanations: Explanation[];
   /** Hash that a replay must reproduce. */
   stateHash: string;

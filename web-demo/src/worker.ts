@@ -6,7 +6,6 @@ import { Linter } from './run/linter';
 import { toUserInput, TurnStore } from './run/turn-store';
 import type { UserInput } from './session/turn-data';
 import { conversationLabels } from './pack/conversation-labels';
-import { parseIssue } from './config/issue';
 import type { Effect, Issue } from './types';
 
 const SILENT_OBSERVER: TurnObserver = { notices: () => {}, effect: () => {}, answer: () => {}, restart: () => {} };
@@ -105,7 +104,7 @@ async function loadPack(id: number, pack: string, strict: boolean): Promise<Repl
   const issues = strict ? await linter.issues(pack) : undefined;
   const candidate = new Engine(pack);
   const accepted = !issues || (await addsNoErrors(issues));
-  const loaded = { issues: issues ?? candidate.issues().map(parseIssue), linted: strict };
+  const loaded = { issues: issues ?? candidate.issues(), linted: strict };
   const hash = candidate.hash();
   const scripted = scriptedInputs(candidate, pack);
   if (accepted) {

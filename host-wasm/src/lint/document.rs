@@ -1,23 +1,25 @@
-//! The issues that publishing the documents of a pack would report, in the page's format.
+//! The issues that publishing the documents of a pack would report.
 
 use convengine_core::collections::SortedMap;
 use convengine_core::config::flow::document::ProgramKind;
-use convengine_core::config::flow::{DocumentIssue, DocumentSeverity, document_kind, import_canvas, is_chain};
+use convengine_core::config::flow::{DocumentIssue, document_kind, import_canvas, is_chain};
 use convengine_core::lint::flow::{BoundPrograms, PublishTarget, check_agent, check_chain, check_document, check_workflow};
 use convengine_core::pack::Pack;
 use convengine_core::turn::STUB_ADDRESS;
-use serde_json::{Value, json};
+use serde_json::Value;
+
+use crate::types::Issue;
 
 /// Returns the issues of publishing: of an assistant, or of a workflow graph or chain with the documents that it runs. The issues of a
 /// document that cannot be read are included. Secrets are not checked.
-pub fn issues(pack: &Pack) -> Value {
+pub fn find_issues(pack: &Pack) -> Vec<Issue> {
     let programs = BoundPrograms::from_pack(&pack.documents, &pack.workspace_tools);
     let is_program = |it: &Value| document_kind(it).is_some() || is_chain(it);
     let mut documents = pack.documents.iter().enumerate().filter(|it| is_program(it.1)).peekable();
     // An assistant runs no other documents.
     let is_alone = documents.peek().is_some_and(|it| document_kind(it.1) == Some(ProgramKind::Assistant));
     let checked = documents.take(if is_alone { 1 } else { usize::MAX });
-    checked.flat_map(|(index, document)| check(document, pack, &programs).into_iter().map(move |it| issue_to_json(&it, index))).collect()
+    checked.flat_map(|(index, document)| check(document, pack, &programs).into_iter().map(move |it| Issue::of_document(it, index))).collect()
 }
 
 fn check(document: &Value, pack: &Pack, programs: &BoundPrograms) -> Vec<DocumentIssue> {
@@ -36,17 +38,4 @@ fn check(document: &Value, pack: &Pack, programs: &BoundPrograms) -> Vec<Documen
     let target = PublishTarget { knowledge: Some(&knowledge), ..PublishTarget::empty() };
     let is_agent = document_kind(&document) == Some(ProgramKind::Agent);
     if is_agent { check_agent(&document, &target) } else { check_document(&document, &target) }
-}
-
-/// The document is named by its index in the pack.
-fn issue_to_json(it: &DocumentIssue, document: usize) -> Value {
-    let severity = if it.severity == DocumentSeverity::Error { "error" } else { "warning" };
-    let hint = it.fix.as_deref().unwrap_or_default();
-    let mut issue =
-        json!({"severity": severity, "path": it.path, "reason": it.message, "hint": hint, "rule": it.code, "document": document});
-    if let (Some(graph), Some(issue)) = (&it.graph, issue.as_object_mut()) {
-        issue.insert("graph".to_owned(), json!(graph));
-        issue.extend(it.node.as_ref().map(|node| ("node".to_owned(), json!(node))));
-    }
-    issue
 }

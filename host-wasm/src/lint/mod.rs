@@ -4,9 +4,9 @@ mod document;
 
 use convengine_core::config::TextMatcher;
 use convengine_core::pack::Pack;
-use serde_json::{Value, json};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
+use crate::types::Issue;
 use crate::{js_error, serialize, to_object};
 
 /// Returns all issues of a pack: first those of compiling, then those of lint. Throws an error with code `NOT_A_PACK` if the text is not a
@@ -17,13 +17,13 @@ pub fn lint(pack: &str) -> Result<JsValue, JsValue> {
 }
 
 /// Finds all issues of a pack: first those of compiling, then those of lint.
-pub fn find_issues(pack: &Pack) -> Value {
+pub fn find_issues(pack: &Pack) -> Vec<Issue> {
     if pack.flow_document().is_some() {
-        return document::issues(pack);
+        return document::find_issues(pack);
     }
     let (config, issues) = pack.compile();
     let found = convengine_core::lint::check(&pack.tables, config.settings.profile, &issues);
-    json!(issues.into_iter().chain(found).chain(pack.script_issues()).collect::<Vec<_>>())
+    issues.into_iter().chain(found).chain(pack.script_issues()).map(Issue::from).collect()
 }
 
 /// Reports on the classifiers of a pack: how well the phrases of each flow document, and the example rows, tell their intents apart. JSON

@@ -29,7 +29,7 @@ export function rowKey(table: string, id: Json): string {
 /** The rows that a turn used, from explanations and audit records. */
 export function usedRows({ explanations, notices }: Pick<TurnTrace, 'explanations' | 'notices'>): Set<string> {
   const rows = explanations.flatMap((it) => it.rows ?? []).filter((it) => USED_VERDICTS.includes(it.verdict));
-  return new Set([...rows.map((it) => rowKey(it.table, it.id)), ...notices.flatMap(auditedRows)]);
+  return new Set([...rows.map((it) => rowKey(it.table ?? '', it.id ?? null)), ...notices.flatMap(auditedRows)]);
 }
 
 /** Counts the turns that used each row. */

@@ -26,7 +26,7 @@ function decidingRows({ topic, rows = [] }: Explanation): DecidingRow[] {
   if (topic === 'planner') return [];
   return rows
     .filter((it) => ['won', 'matched'].includes(it.verdict) && it.table && it.table !== 'ce_config' && (it.id ?? null) !== null)
-    .map(({ table, id, verdict }) => ({ noun: table.replace(/^ce_/, '').replaceAll('_', ' '), id: String(id), verdict }));
+    .map(({ table = '', id, verdict }) => ({ noun: table.replace(/^ce_/, '').replaceAll('_', ' '), id: String(id), verdict }));
 }
 
 function describeRows(rows: DecidingRow[]): string {

@@ -146,8 +146,15 @@ const ROW_STAGES: [stage: RegExp, table: string, id: string, verdict: Candidate[
   [/^SCHEMA_EXTRACTION_START/, 'ce_output_schema', 'schemaId', 'won'],
 ];
 
+/** A configuration row that a notice names. */
+export interface NoticeRow {
+  table: string;
+  id: string;
+  verdict: Candidate['verdict'];
+}
+
 /** Finds the configuration row that a notice names, with its verdict. */
-export function findNoticeRow(notice: Notice): Pick<Candidate, 'table' | 'id' | 'verdict'> | undefined {
+export function findNoticeRow(notice: Notice): NoticeRow | undefined {
   if (notice.kind !== 'audit') return undefined;
   const row = parseRow(notice, asObject(notice.payload));
   if (row) return row;
@@ -156,12 +163,11 @@ export function findNoticeRow(notice: Notice): Pick<Candidate, 'table' | 'id' | 
   return key === undefined || at < 0 ? undefined : { table: key.slice(0, at), id: key.slice(at + 1), verdict: 'matched' };
 }
 
-function parseRow({ stage }: AuditNotice, payload: JsonObject): Candidate | undefined {
+function parseRow({ stage }: AuditNotice, payload: JsonObject): NoticeRow | undefined {
   const found = ROW_STAGES.find(([pattern, , id]) => pattern.test(stage) && payload[id] !== undefined && payload[id] !== null);
   if (!found) return undefined;
   const [, table, id, verdict] = found;
-  const reason = payload['reason'];
-  return { table, id: payload[id] ?? null, verdict, ...(typeof reason === 'string' ? { reason } : {}) };
+  return { table, id: String(payload[id]), verdict };
 }
 
 function asObject(payload: Json): JsonObject {

@@ -1,4 +1,3 @@
-import { parseIssue } from '../config/issue';
 import type { Issue } from '../types';
 
 /** Lint, whose module is loaded on first use. */
@@ -8,7 +7,7 @@ export class Linter {
   /** Finds all issues of a pack. */
   async issues(pack: string): Promise<Issue[]> {
     const { lint } = await this.load();
-    return lint(pack).map(parseIssue);
+    return lint(pack);
   }
 
   /** Matches texts against the pattern of a row; null where matching takes too many steps. */

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { parseIssue } from '../../src/config/issue';
 import { readNodeData, findNodePlace, writeNodeData } from '../../src/flow/edit';
 import { parseDocument } from '../../src/flow/graph';
 import { countNodeIssues, locateInData, nodeIssues, findIssueNode } from '../../src/flow/issues';
@@ -46,12 +45,6 @@ describe('the data of a node', () => {
 
 describe('issues of a document', () => {
   const at = say.pointer;
-
-  it('are parsed from engine issues', () => {
-    const raw = { severity: 'info' as const, path: at, code: 'N007', message: 'no text', fix: null, graph: 'g_balance', node: 'b_say' };
-    expect(parseIssue(raw)).toEqual({ severity: 'warning', path: at, reason: 'no text', hint: '', rule: 'N007', graph: 'g_balance', node: 'b_say' });
-    expect(parseIssue({ severity: 'error', path: 'ce_rule[3]', reason: 'r', hint: 'h', rule: 'compile' })).toEqual({ severity: 'error', path: 'ce_rule[3]', reason: 'r', hint: 'h', rule: 'compile' });
-  });
 
   it('are located in the pack by JSON pointer', () => {
     const place = locateIssue(BANK, parseSpans(BANK), `${at}/data/blocks/0/text`);

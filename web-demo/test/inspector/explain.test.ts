@@ -48,7 +48,7 @@ describe('explanations', () => {
 
   it('find the row named by a notice', () => {
     const audit = (stage: string, payload: Record<string, string | number | Record<string, string>>): Notice => ({ seq: 0, at: 0, kind: 'audit', stage, payload });
-    expect(findNoticeRow(audit('RULE_MATCH (RulesStep)', { ruleId: 7 }))).toMatchObject({ table: 'ce_rule', id: 7, verdict: 'matched' });
+    expect(findNoticeRow(audit('RULE_MATCH (RulesStep)', { ruleId: 7 }))).toMatchObject({ table: 'ce_rule', id: '7', verdict: 'matched' });
     expect(findNoticeRow(audit('RULE_NO_MATCH', { ruleId: 7 }))?.verdict).toBe('not_matched');
     expect(findNoticeRow(audit('INTENT_CLASSIFICATION_MATCHED', { matchedByRule: { 12: 'LOAN' } }))).toMatchObject({ table: 'ce_intent_classifier', id: '12' });
     expect(findNoticeRow(audit('USER_INPUT', { text: 'a' }))).toBeUndefined();
@@ -69,7 +69,7 @@ describe('explanations', () => {
     const { terms, facts: others } = splitTerms(facts);
     expect(terms.map((it) => `${it.term} ${it.weight}`)).toEqual(['_pin 0.7', '12 0.1', 'lost -0.5', 'card -0.3']);
     expect(others).toEqual({ score: 1.2, margin: 0.4 });
-    const candidate: Candidate = { table: '', id: null, name: 'balance', verdict: 'won', score: 0.87, facts };
+    const candidate: Candidate = { name: 'balance', verdict: 'won', score: 0.87, facts };
     const why: Explanation = { seq: 12, step: 'RulesStep', topic: 'lexical', about: { threshold: 0.61293, known: 1 }, verdict: 'the words are alike', rows: [candidate] };
     const [entry] = explain({ steps, explanations: [why] }, 1)[0]!.entries;
     expect([entry?.topic, entry?.isLexical, entry?.about]).toEqual(['Words of the message', true, [['threshold', '0.613'], ['known', '1']]]);
