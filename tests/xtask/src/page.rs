@@ -1,16 +1,21 @@
 //! The simulator page.
 
 use std::path::PathBuf;
+use std::thread;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::project::Project;
 use crate::{python, sh, wasm};
 
 /// Builds the browser engine, the script interpreter and the page.
 pub fn build(project: &Project) -> Result<()> {
-    wasm::build(project)?;
-    python::build(project)?;
+    // The last compilation of each keeps only one processor busy.
+    thread::scope(|scope| {
+        let interpreter = scope.spawn(|| python::build(project));
+        let engine = wasm::build(project);
+        engine.and(interpreter.join().unwrap_or_else(|_| bail!("building the interpreter panicked")))
+    })?;
     sh::print_progress("building the page");
     sh::run(&mut project.npm(&["run", "--silent", "build"]))
 }
