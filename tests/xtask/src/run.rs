@@ -16,7 +16,7 @@ const PACKS: [&str; 2] = ["tests/packs/demo/help_desk.json", "tests/packs/flow/h
 pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     page::build(project)?;
     sh::print_progress("building the server");
-    sh::run(&mut project.cargo(&["build", "--release", "--package", "convengine-server"]))?;
+    sh::run(&mut project.cargo(&["build", "--profile", "demo", "--package", "convengine-server"]))?;
     let database = create_database(project)?;
     sh::run(&mut server_command(project, &database, &["migrate"]))?;
     for pack in PACKS {
@@ -44,7 +44,7 @@ fn create_database(project: &Project) -> Result<String> {
 
 /// Returns a call of the server. Settings are passed as environment variables, so that the caller's options override them.
 fn server_command(project: &Project, database: &str, arguments: &[&str]) -> Command {
-    let mut command = project.command(project.target.join("release/convengine"));
+    let mut command = project.command(project.target.join("demo/convengine"));
     command
         .args(arguments)
         .env("CONVENGINE_DATABASE", database)
