@@ -4,54 +4,16 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::is_plain;
+use super::text;
 
 /// Appends a value in canonical form.
 pub fn write(value: &Value, out: &mut Vec<u8>) {
-    match value {
-        Value::Object(map) => write_map(map, out),
-        Value::Array(items) => {
-            out.push(b'[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write(item, out);
-            }
-            out.push(b']');
-        }
-        Value::String(text) => write_text(text, out),
-        Value::Null | Value::Bool(_) | Value::Number(_) => write_scalar(value, out),
-    }
+    text::write_value::<true>(value, out);
 }
 
 /// Appends an object in canonical form.
 pub fn write_map(map: &Map<String, Value>, out: &mut Vec<u8>) {
-    write_members(map.iter().map(|(name, value)| (name.as_str(), value)).collect(), out);
-}
-
-fn write_members(mut members: Vec<(&str, &Value)>, out: &mut Vec<u8>) {
-    members.sort_unstable_by_key(|it| it.0);
-    out.push(b'{');
-    for (index, (key, member)) in members.into_iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        write_text(key, out);
-        out.push(b':');
-        write(member, out);
-    }
-    out.push(b'}');
-}
-
-fn write_text(text: &str, out: &mut Vec<u8>) {
-    if !is_plain(text) {
-        return write_scalar(text, out);
-    }
-    out.reserve(text.len() + 2);
-    out.push(b'"');
-    out.extend_from_slice(text.as_bytes());
-    out.push(b'"');
+    text::write_members::<true>(map.iter().map(|(name, value)| (name.as_str(), value)), out);
 }
 
 /// Returns the canonical form of an object and the end of its line, as a [`Hasher`] hashes it.
@@ -60,11 +22,6 @@ pub fn map_line(map: &Map<String, Value>) -> Vec<u8> {
     write_map(map, &mut out);
     out.push(b'\n');
     out
-}
-
-fn write_scalar<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
-    // Writing a scalar to memory cannot fail.
-    let _ = serde_json::to_writer(out, value);
 }
 
 /// Returns the canonical form of a serialisable value.
@@ -89,7 +46,7 @@ impl Hasher {
 
     /// Adds a value without objects: its JSON text is its canonical form.
     pub fn add_scalars<T: Serialize>(&mut self, value: &T) {
-        write_scalar(value, &mut self.buffer);
+        text::write_scalar(value, &mut self.buffer);
         self.flush_line();
     }
 
@@ -102,7 +59,7 @@ impl Hasher {
     /// Adds the members of a JSON object without copying them.
     #[cfg(feature = "speed")]
     pub fn add_members(&mut self, members: &[(&str, Value)]) {
-        write_members(members.iter().map(|(name, value)| (*name, value)).collect(), &mut self.buffer);
+        text::write_members::<true>(members.iter().map(|(name, value)| (*name, value)), &mut self.buffer);
         self.flush_line();
     }
 

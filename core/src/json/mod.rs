@@ -7,6 +7,7 @@ pub mod jcs;
 pub mod path;
 pub mod schema;
 pub(crate) mod tagged;
+pub mod text;
 
 pub use decode::{DecodeError, decode, decode_text};
 

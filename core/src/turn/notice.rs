@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::Millis;
+use crate::json::text;
 
 /// One notice. `seq` is dense within a turn, so a stream client can drop what it has seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -76,6 +77,15 @@ impl AuditPayload {
             AuditPayload::Members(members) => Cow::Owned(Value::Object(
                 members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect::<serde_json::Map<_, _>>(),
             )),
+        }
+    }
+
+    /// Appends the payload as JSON text.
+    pub fn write_text(&self, out: &mut Vec<u8>) {
+        match self {
+            AuditPayload::Value(value) => text::write(value, out),
+            #[cfg(feature = "speed")]
+            AuditPayload::Members(members) => text::write_members::<false>(members.iter().map(|(name, value)| (*name, value)), out),
         }
     }
 

@@ -74,6 +74,13 @@ impl Rows {
         self.cells.push(Cell::Text { from, to: self.buffer.len() });
     }
 
+    /// Adds the JSON text that `write` appends.
+    pub fn json_text(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let from = self.buffer.len();
+        write(&mut self.buffer);
+        self.cells.push(Cell::Text { from, to: self.buffer.len() });
+    }
+
     /// Adds a number.
     pub fn integer(&mut self, number: i64) {
         self.cells.push(Cell::Integer(number));

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use convengine_core::flow::active_state;
+use convengine_core::json;
 use convengine_core::turn::{AuditPayload, ConversationRow, HistoryRow, LlmCallRow, MemoryRow, Millis, Notice, NoticeBody};
 use serde_json::Value;
 
@@ -122,7 +123,7 @@ impl TurnRows {
         rows.text(row.snapshot);
         rows.text(&text(row.state, "status"));
         rows.optional_integer(row.state.get("seq").and_then(Value::as_i64));
-        rows.json(row.state);
+        rows.json_text(|out| json::text::write(row.state, out));
         rows.integer(row.at);
         rows.json(&kept);
         rows.end_row();
@@ -144,7 +145,7 @@ impl TurnRows {
         rows.text(row.assistant);
         rows.optional_integer(row.version);
         rows.text(row.snapshot);
-        rows.json(row.state);
+        rows.json_text(|out| json::text::write(row.state, out));
         rows.integer(row.at);
         rows.optional_text(key.map(|it| it.0));
         rows.optional_text(key.map(|it| it.1));
@@ -216,8 +217,8 @@ impl TurnRows {
         rows.text(&row.status);
         rows.text(&row.intent_code);
         rows.text(&row.state_code);
-        rows.json(&row.context);
-        rows.json(&row.params);
+        rows.json_text(|out| json::text::write_map(&row.context, out));
+        rows.json_text(|out| json::text::write_map(&row.params, out));
         rows.optional_text(row.last_user_text.as_deref());
         rows.optional_text(row.last_assistant.as_deref());
         rows.integer(row.created_at);
@@ -296,7 +297,7 @@ impl TurnRows {
             }
             rows.text(conversation);
             rows.text(stage);
-            rows.json(&*with_total_ms(stage, payload, total_ms));
+            rows.json_text(|out| with_total_ms(stage, payload, total_ms).write_text(out));
             rows.text(&time.1);
             rows.end_row();
         }

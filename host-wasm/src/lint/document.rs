@@ -19,7 +19,9 @@ pub fn find_issues(pack: &Pack) -> Vec<Issue> {
     // An assistant runs no other documents.
     let is_alone = documents.peek().is_some_and(|it| document_kind(it.1) == Some(ProgramKind::Assistant));
     let checked = documents.take(if is_alone { 1 } else { usize::MAX });
-    checked.flat_map(|(index, document)| check(document, pack, &programs).into_iter().map(move |it| Issue::of_document(it, index))).collect()
+    checked
+        .flat_map(|(index, document)| check(document, pack, &programs).into_iter().map(move |it| Issue::of_document(it, index)))
+        .collect()
 }
 
 fn check(document: &Value, pack: &Pack, programs: &BoundPrograms) -> Vec<DocumentIssue> {
