@@ -95,7 +95,7 @@ impl JournalWriter {
     pub fn prepare(&mut self, host: &Host, turn: &Turn, notices: &[Notice], effects: &[Effect]) -> Result<PendingRows, Refusal> {
         let writes: Vec<&Effect> = effects.iter().filter(|it| matches!(it.class, EffectClass::Write | EffectClass::Irreversible)).collect();
         if host.turn_settings.journaling == Journaling::Off && writes.is_empty() && !self.is_started {
-            return Ok(PendingRows { rows: TurnRows::default(), must_wait: false });
+            return Ok(PendingRows::default());
         }
         let journal = turn.journal();
         let id = journal.input.turn.as_str();
@@ -222,12 +222,24 @@ impl JournalWriter {
     }
 }
 
-/// Rows that must be stored before effects are dispatched.
-#[derive(Debug)]
+/// Rows that must be stored before effects are dispatched, or at the end of the turn.
+#[derive(Debug, Default)]
 pub struct PendingRows {
     rows: TurnRows,
     /// Whether dispatching waits until they are stored.
     must_wait: bool,
+}
+
+impl PendingRows {
+    /// The rows of an ended turn.
+    pub fn of_end(rows: TurnRows) -> PendingRows {
+        PendingRows { rows, must_wait: true }
+    }
+
+    /// Returns the rows.
+    pub fn into_rows(self) -> TurnRows {
+        self.rows
+    }
 }
 
 impl Drop for JournalWriter {

@@ -1,40 +1,41 @@
-//! The turn runner. A message passes five steps, each a function: [`admit`], [`load`](load::load), [`execute`](execute::execute),
-//! [`commit`], [`publish`].
+//! The turn runner. A message passes four steps: [`admit`], [`load`](load::load), [`drive`](TurnRuntime::drive) and [`publish`].
 
-mod execute;
+mod database;
+mod drive;
 mod host;
 mod load;
 mod message;
 mod refusal;
+mod runtime;
 
+pub use drive::TurnRuntime;
 pub use host::Host;
 pub use load::Ownership;
 pub use message::Message;
 pub use refusal::Refusal;
+pub use runtime::{Clock, Effects, Progress, Publisher, TurnStore};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use convengine_core::turn::{EffectId, Millis, Outcome, Slice, Turn, TurnInput};
+use convengine_core::turn::{EffectId, Outcome, Slice, Turn, TurnInput};
 use opentelemetry::trace::SpanContext;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use self::execute::execute;
+use self::database::{DatabaseStore, HostClock, HostEffects, StreamPublisher};
 use self::load::load;
 use crate::config::active::ActiveConfig;
 use crate::ops::observe::{TurnObserver, refusal_reason};
 use crate::runtime::assistant::plan::Reservation;
 use crate::runtime::assistant::run::earliest_event_at;
 use crate::runtime::assistant::session_changes::SessionChange;
-use crate::runtime::crash;
 use crate::runtime::idempotency;
-use crate::runtime::journal_writer::{EndedTurn, JournalWriter};
+use crate::runtime::journal_writer::JournalWriter;
 use crate::runtime::stream::TurnPublisher;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_queue::Busy;
 use crate::runtime::writer::CommitError;
-use crate::storage::turn_rows::Table;
 
 /// Submits a message and returns the outcome of its turn. The turn runs to its end even if the caller is dropped.
 ///
@@ -186,22 +187,31 @@ pub async fn finish_abandoned(host: &Arc<Host>, open: OpenTurn) -> Result<Outcom
     run_to_end(host, open, received.checked_sub(Duration::from_millis(age)).unwrap_or(received)).await
 }
 
-/// Executes, commits and publishes a turn.
+/// Drives a turn to its stored end and publishes it.
 async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Result<Outcome, Refusal> {
     // A future holds what it moves several times.
-    let mut open = Box::new(open);
+    let open = Box::new(open);
     let streams = Arc::clone(&host.streams);
     let _secrets = host.secrets.begin_use();
     let input = &open.turn.journal().input;
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
-    let mut publisher = TurnPublisher::new(&streams, input, open.owner.clone()).with_subscriber(open.subscriber.clone());
+    let publisher = TurnPublisher::new(&streams, input, open.owner.clone()).with_subscriber(open.subscriber.clone());
     let mut observer = TurnObserver::new(input, open.active_config.config.hash_source(), received, open.caller_span.clone());
     async {
-        let outcome = match execute(host, &mut open, &mut publisher, &mut observer).await {
-            Ok(outcome) => commit(host, &mut open, &outcome, received, &mut publisher).await.map(|()| outcome),
-            Err(refusal) => Err(refusal),
-        };
+        let conversation = open.turn.journal().input.conversation.clone();
+        let OpenTurn { active_config, mut turn, slice, journal, interrupted, status, .. } = *open;
+        let mut publisher = StreamPublisher::new(host, publisher);
+        let mut store = DatabaseStore::new(host, &conversation, journal, status, received);
+        let mut effects = HostEffects::new(host, active_config, &conversation, interrupted);
+        let (clock, published) = (&mut HostClock(host), &mut publisher);
+        let outcome = TurnRuntime { store: &mut store, effects: &mut effects, clock, publisher: published }.drive(&mut turn, slice).await;
+        let mut publisher = publisher.into_inner();
+        if let Ok(outcome) = &outcome {
+            report_session(host, &turn, outcome, store.arms_timer());
+            publisher.mark_stored(store.total());
+        }
         publish(publisher, &outcome);
+        observer.add_effects(effects.started());
         observer.finish(host, outcome.as_ref());
         outcome
     }
@@ -209,27 +219,8 @@ async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Resu
     .await
 }
 
-/// Commits all rows of an ended turn in one transaction.
-async fn commit(
-    host: &Arc<Host>,
-    open: &mut OpenTurn,
-    outcome: &Outcome,
-    received: Instant,
-    publisher: &mut TurnPublisher<'_>,
-) -> Result<(), Refusal> {
-    let OpenTurn { turn, journal, status, .. } = open;
-    let total = Millis::try_from(received.elapsed().as_millis()).unwrap_or(Millis::MAX);
-    let rows = journal
-        .render_final_rows(host, &EndedTurn { turn, outcome, status }, &publisher.notices(), total)
-        .map_err(|it| Refusal::Internal(it.to_string()))?;
-    let arms_timer = rows.find(Table::Timer).is_some();
-    crash::point("before the commit");
-    if let Err(error) = host.writer.commit(&turn.journal().input.conversation, rows).await {
-        // A failed earlier write, which was not awaited, is the root cause.
-        journal.wait_until_stored().await?;
-        return Err(error.into());
-    }
-    crash::point("after the commit");
+/// Reports the change of a stored session to those that wait for one: clients, and the task that fires timers.
+fn report_session(host: &Host, turn: &Turn, outcome: &Outcome, arms_timer: bool) {
     if let Some(answer) = &outcome.flow {
         if arms_timer {
             host.timer_armed.notify_one();
@@ -237,8 +228,6 @@ async fn commit(
         // Fails while no client waits.
         let _ = host.session_changes.send(SessionChange::from_turn(&turn.journal().input, answer));
     }
-    publisher.mark_stored(total);
-    Ok(())
 }
 
 /// Publishes the end of a turn to its subscribers.
