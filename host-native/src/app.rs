@@ -39,7 +39,7 @@ use crate::auth::scope::Scopes;
 use crate::auth::tokens::TokenVerifier;
 use crate::clock::TurnClock;
 use crate::config::active::ConfigManager;
-use crate::config::settings::{HttpSettings, Settings, StompSettings};
+use crate::config::settings::{HttpSettings, Runtime, Settings, StompSettings};
 use crate::config::watch;
 use crate::effects::container::Containers;
 use crate::effects::http::HttpClient;
@@ -60,6 +60,7 @@ use crate::runtime::assistant::version_cache::VersionCache;
 use crate::runtime::chain::schedule;
 use crate::runtime::leases::{self, ClaimGate};
 use crate::runtime::recovery;
+use crate::runtime::restate::Ingress;
 use crate::runtime::stop_signals::StopSignals;
 use crate::runtime::stream::{ClusterTasks, Streams, start_cluster};
 use crate::runtime::turn_queue::TurnQueue;
@@ -210,6 +211,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         readers,
         writer,
         clock: TurnClock::new(settings.tenant.is_some()),
+        ingress: build_ingress(settings)?,
         turn_queue: Arc::new(TurnQueue::new(settings.turns.max_duration, meter.clone())),
         models,
         streams: Arc::new(Streams::new(meter.clone())),
@@ -248,6 +250,23 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let host = Arc::new(host);
     host.streams.attach_host(&host);
     Ok((host, writer_task))
+}
+
+/// Returns the client of the cluster that runs the turns, unless this process does.
+fn build_ingress(settings: &Settings) -> Result<Option<Ingress>, Failure> {
+    if settings.runtime == Runtime::Database {
+        return Ok(None);
+    }
+    let addresses = settings.restate.ingress.clone();
+    if addresses.is_empty() {
+        return Err(Failure::invalid_usage("--runtime restate: set convengine.restate.ingress to the addresses of the cluster".to_owned()));
+    }
+    if !settings.database.is_postgres() {
+        let reason = "--runtime restate: the workers need the database, too; use --database postgres://…";
+        return Err(Failure::invalid_usage(reason.to_owned()));
+    }
+    let ingress = Ingress::new(addresses, settings.tenant.clone());
+    ingress.map(Some).map_err(|it| Failure::service_unavailable(format!("cannot create a client: {it}")))
 }
 
 /// Runs a server until `stop` completes. Calls `listening` with the address once it accepts requests.

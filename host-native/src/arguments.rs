@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::config::settings::Runtime;
+
 /// A deterministic conversation engine: server and tools.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "convengine", version)]
@@ -46,7 +48,13 @@ pub struct Options {
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
     /// Run the server
-    Serve,
+    Serve {
+        /// Where turns run: in this process, or on the workers of a Restate cluster
+        #[arg(long, env = "CONVENGINE_RUNTIME", value_enum, default_value_t)]
+        runtime: Runtime,
+    },
+    /// Run the turns that a Restate cluster passes on
+    Worker,
     /// Create missing tables, columns and indexes
     Migrate,
     /// Import a pack, replacing the rows of its tables

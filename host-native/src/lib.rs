@@ -14,3 +14,4 @@ pub mod exit;
 pub mod ops;
 pub mod runtime;
 pub mod storage;
+pub mod worker;

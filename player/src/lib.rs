@@ -13,6 +13,7 @@ mod junit;
 mod known_differences;
 mod local_services;
 mod recording;
+mod restate;
 mod server;
 
 use std::collections::BTreeMap;

@@ -11,6 +11,7 @@ use convengine_core::turn::STUB_ADDRESS;
 use tokio::runtime::Runtime;
 
 use super::fake_http;
+use super::restate::RestateRuntime;
 use convengine_host::config::pack_file;
 
 /// A running server. Dropping it kills the process and deletes its folder.
@@ -22,6 +23,8 @@ pub struct PackServer {
     fake_address: Option<SocketAddr>,
     folder: PathBuf,
     runtime: Runtime,
+    /// What runs the turns, unless the server does.
+    _restate: Option<RestateRuntime>,
 }
 
 /// Server options that are not part of the pack.
@@ -31,6 +34,8 @@ pub struct ServerOptions {
     pub database: Option<String>,
     /// Further settings as `KEY=VALUE`.
     pub settings: Vec<String>,
+    /// The program of a Restate server that runs the turns; the database is then one of PostgreSQL.
+    pub restate: Option<PathBuf>,
 }
 
 impl PackServer {
@@ -48,8 +53,11 @@ impl PackServer {
         if !output.status.success() {
             bail!("cannot import the pack: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
-        let process = spawn_server(&pack, binary, &path, &database, stub, &options.settings)?;
-        let mut server = PackServer { pack, process, address: String::new(), database, fake_address: stub, folder, runtime };
+        let shared = shared_options(&pack, &path, &database, stub, &options.settings);
+        let restate = options.restate.as_ref().map(|it| RestateRuntime::start(&runtime, it, binary, &shared)).transpose()?;
+        let process = spawn_server(binary, &shared, restate.as_ref())?;
+        let mut server =
+            PackServer { pack, process, address: String::new(), database, fake_address: stub, folder, runtime, _restate: restate };
         server.address = server.read_address()?;
         Ok(server)
     }
@@ -114,20 +122,23 @@ fn start_fake_service(pack: &Pack, path: &Path, folder: &Path, runtime: &Runtime
     Ok((Pack::parse(&text)?, file, Some(address)))
 }
 
-fn spawn_server(pack: &Pack, binary: &Path, path: &Path, database: &str, stub: Option<SocketAddr>, set: &[String]) -> Result<Child> {
-    let mut command = Command::new(binary);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--database", database]);
-    command.arg("--llm").arg(format!("scripted:{}", path.display()));
-    for (group, tree) in pack.settings.as_object().into_iter().flatten() {
-        command.arg("--set").arg(format!("convengine.{group}={tree}"));
-    }
-    if let Some(stub) = stub {
-        command.arg("--set").arg(format!("convengine.network.allow-private={stub}"));
-    }
+/// Returns the options that the server shares with its workers.
+fn shared_options(pack: &Pack, path: &Path, database: &str, stub: Option<SocketAddr>, set: &[String]) -> Vec<String> {
+    let mut settings: Vec<String> = Vec::new();
+    settings.extend(pack.settings.as_object().into_iter().flatten().map(|(group, tree)| format!("convengine.{group}={tree}")));
+    settings.extend(stub.map(|it| format!("convengine.network.allow-private={it}")));
     // Talks have their own clock and fire timers themselves.
-    command.args(["--set", "convengine.assistants.timers=false"]);
-    for setting in set {
-        command.args(["--set", setting]);
+    settings.push("convengine.assistants.timers=false".to_owned());
+    settings.extend_from_slice(set);
+    let fixed = ["--database".to_owned(), database.to_owned(), "--llm".to_owned(), format!("scripted:{}", path.display())];
+    fixed.into_iter().chain(settings.into_iter().flat_map(|it| ["--set".to_owned(), it])).collect()
+}
+
+fn spawn_server(binary: &Path, options: &[String], restate: Option<&RestateRuntime>) -> Result<Child> {
+    let mut command = Command::new(binary);
+    command.args(["serve", "--listen", "127.0.0.1:0"]).args(options);
+    if let Some(restate) = restate {
+        command.args(["--runtime", "restate", "--set"]).arg(format!("convengine.restate.ingress={}", restate.ingress()));
     }
     command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().context("cannot start the server")
 }

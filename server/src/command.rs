@@ -2,10 +2,9 @@
 
 use std::process::ExitCode;
 
-use tokio::runtime::Runtime;
+use tokio::runtime;
 
 use convengine_host::api::mcp;
-use convengine_host::app;
 use convengine_host::arguments::{Arguments, AuditCommand, Command, Options, SecretCommand};
 use convengine_host::auth;
 use convengine_host::config::export;
@@ -13,7 +12,7 @@ use convengine_host::config::import;
 use convengine_host::config::json_schema;
 use convengine_host::config::lint;
 use convengine_host::config::nlu;
-use convengine_host::config::settings::{LoggingSettings, Settings};
+use convengine_host::config::settings::{LoggingSettings, Runtime, Settings};
 use convengine_host::exit::Failure;
 use convengine_host::ops::audit::materialise;
 use convengine_host::ops::backup;
@@ -26,13 +25,15 @@ use convengine_host::ops::retention;
 use convengine_host::ops::secret;
 use convengine_host::ops::snapshot;
 use convengine_host::storage::{self, schema};
+use convengine_host::{app, worker};
 use convengine_player::play_in_core;
 
 /// Runs a command and returns its exit code.
 pub fn run(arguments: Arguments) -> ExitCode {
     let Arguments { command, options } = arguments;
     let result = match command {
-        Command::Serve => run_server(&options),
+        Command::Serve { runtime } => run_server(&options, runtime),
+        Command::Worker => run_worker(&options),
         Command::Migrate => run_with_settings(&options, migrate),
         Command::Import { pack, strict, dry_run, json } => {
             run_with_settings(&options, async |it| import::run(it, &pack, import::ImportOptions { strict, dry_run, json }).await)
@@ -71,16 +72,24 @@ fn run_with_settings(options: &Options, command: impl AsyncFnOnce(&Settings) -> 
     run_on_runtime(&Settings::load(options)?.for_tenant(options.tenant.as_deref())?, command)
 }
 
-fn run_server(options: &Options) -> Result<(), Failure> {
+fn run_server(options: &Options, runtime: Runtime) -> Result<(), Failure> {
+    run_on_runtime(&load_for_all_tenants(options)?.with_runtime(runtime), serve)
+}
+
+fn run_worker(options: &Options) -> Result<(), Failure> {
+    run_on_runtime(&load_for_all_tenants(options)?, work)
+}
+
+fn load_for_all_tenants(options: &Options) -> Result<Settings, Failure> {
     if let Some(name) = &options.tenant {
         return Err(Failure::invalid_usage(format!("--tenant {name}: a server serves all tenants; omit the option")));
     }
-    run_on_runtime(&Settings::load(options)?, serve)
+    Settings::load(options)
 }
 
 fn run_on_runtime(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
     log::init(&settings.logging);
-    let runtime = Runtime::new().map_err(|it| Failure::service_unavailable(format!("cannot start: {it}")))?;
+    let runtime = runtime::Runtime::new().map_err(|it| Failure::service_unavailable(format!("cannot start: {it}")))?;
     let result = runtime.block_on(command(settings));
     runtime.shutdown_background();
     result
@@ -89,6 +98,11 @@ fn run_on_runtime(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> R
 async fn serve(settings: &Settings) -> Result<(), Failure> {
     let stop = stop_signal().map_err(|it| Failure::service_unavailable(format!("cannot listen for signals: {it}")))?;
     app::serve(settings, play_in_core, |address| println!("convengine listening on http://{address}"), stop).await
+}
+
+async fn work(settings: &Settings) -> Result<(), Failure> {
+    let stop = stop_signal().map_err(|it| Failure::service_unavailable(format!("cannot listen for signals: {it}")))?;
+    worker::run(settings, |address| println!("convengine worker listening on http://{address}"), stop).await
 }
 
 async fn serve_mcp(settings: &Settings) -> Result<(), Failure> {

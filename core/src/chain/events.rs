@@ -1,5 +1,6 @@
 //! The events of a run: which are accepted, and what they do. (docs/spec/chains.md#5)
 
+use std::borrow::Cow;
 use std::mem::take;
 
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use crate::turn::Map;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRefusal {
     /// A stable code.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// What is wrong, and what to do.
     pub message: String,
     /// Members for the answer, such as `options`.
@@ -24,7 +25,7 @@ pub struct RunRefusal {
 
 impl RunRefusal {
     fn new(code: &'static str, message: &str) -> RunRefusal {
-        RunRefusal { code, message: message.to_owned(), details: json!({}) }
+        RunRefusal { code: Cow::Borrowed(code), message: message.to_owned(), details: json!({}) }
     }
 }
 

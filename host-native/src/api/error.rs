@@ -1,5 +1,7 @@
 //! Error responses. Assistant routes have their own error schema (docs/spec/flows-http.md#1).
 
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
@@ -22,7 +24,7 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 pub struct ApiError {
     status: StatusCode,
     path: String,
-    code: Option<&'static str>,
+    code: Option<Cow<'static, str>>,
     message: String,
     issues: Vec<Value>,
     /// Additional members of errors on assistant routes.
@@ -52,8 +54,8 @@ impl ApiError {
 
     /// Sets the error code shown on assistant routes; the default is derived from the status.
     #[must_use]
-    pub fn with_code(self, code: &'static str) -> Self {
-        ApiError { code: Some(code), ..self }
+    pub fn with_code(self, code: impl Into<Cow<'static, str>>) -> Self {
+        ApiError { code: Some(code.into()), ..self }
     }
 
     /// Adds a rate limit with its scope that resets in `wait` seconds.
@@ -86,12 +88,12 @@ impl ApiError {
 
     /// Whether the error has this code.
     pub fn has_code(&self, code: &str) -> bool {
-        self.code == Some(code)
+        self.code.as_deref() == Some(code)
     }
 
     fn code(&self) -> String {
-        match (self.code, self.status) {
-            (Some(code), _) => code.to_owned(),
+        match (&self.code, self.status) {
+            (Some(code), _) => code.clone().into_owned(),
             (None, StatusCode::TOO_MANY_REQUESTS) => "rate_limited".to_owned(),
             (None, status) => status.canonical_reason().unwrap_or("error").to_lowercase().replace(' ', "_"),
         }
@@ -130,14 +132,18 @@ impl ApiError {
         match refusal {
             Refusal::Busy(busy) => unavailable(&busy.to_string()),
             Refusal::Run(refusal) => {
-                let status = if ["invalid_decision", "invalid_fields", "text_required"].contains(&refusal.code) {
+                let status = if ["invalid_decision", "invalid_fields", "text_required"].contains(&&*refusal.code) {
                     StatusCode::UNPROCESSABLE_ENTITY
                 } else {
                     StatusCode::CONFLICT
                 };
-                ApiError::new(status, uri, refusal.message.clone()).with_code(refusal.code).with_details(refusal.details.clone())
+                ApiError::new(status, uri, refusal.message.clone()).with_code(refusal.code.clone()).with_details(refusal.details.clone())
             }
             Refusal::StaleTimer => unavailable(&refusal.to_string()),
+            Refusal::Unreachable(reason) => {
+                tracing::error!(reason, "a turn cannot be run");
+                unavailable("the runtime of turns cannot be reached; try again")
+            }
             Refusal::ForeignConversation => ApiError::new(StatusCode::NOT_FOUND, uri, refusal.to_string()),
             Refusal::SessionEnded => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_completed"),
             Refusal::SessionExists => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_exists"),

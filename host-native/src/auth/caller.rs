@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::scope::Scopes;
@@ -88,7 +89,7 @@ impl Caller {
 }
 
 /// Which conversations and sessions a caller may use: those of nobody and its own, and others by its scopes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationAccess {
     /// The owner of what the caller begins: SHA-256 of its identity; absent for keys without owners and if authentication is off.
     pub owner: Option<Arc<str>>,

@@ -102,6 +102,9 @@ async fn forget_conversation(host: &Arc<Host>, connection: &mut Connection, id: 
     let _pass = host.turn_queue.acquire(id).await?;
     recovery::settle_conversation(host, id, Instant::now() + host.turn_queue.wait()).await?;
     let deleted = delete_in_transaction(connection, id).await?;
+    if let Some(ingress) = &host.ingress {
+        ingress.forget(id).await?;
+    }
     host.streams.close_conversation(id);
     Ok(deleted)
 }

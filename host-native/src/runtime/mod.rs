@@ -7,6 +7,7 @@ pub mod idempotency;
 pub mod journal_writer;
 pub mod leases;
 pub mod recovery;
+pub mod restate;
 pub mod rows;
 pub mod spend_cap;
 pub mod stop_signals;

@@ -231,11 +231,19 @@ pub fn read_journal(stored: &StoredTurn) -> Result<Journal, Refusal> {
 /// # Errors
 /// Returns any database error.
 pub async fn load_config(host: &Host, stored: &StoredTurn) -> Result<Arc<Config>, Refusal> {
+    load_snapshot(host, &stored.config_hash).await
+}
+
+/// Returns the configuration of a snapshot, or the active one when the snapshot is missing.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn load_snapshot(host: &Host, hash: &str) -> Result<Arc<Config>, Refusal> {
     let current = Arc::clone(&host.config_manager.active().config);
-    if current.hash_source() == stored.config_hash {
+    if current.hash_source() == hash {
         return Ok(current);
     }
-    let Some(source) = config::find_snapshot(&host.readers, &stored.config_hash).await? else { return Ok(current) };
+    let Some(source) = config::find_snapshot(&host.readers, hash).await? else { return Ok(current) };
     let config = Arc::new(Config::from_source(&source).0);
     host.flows.supply_classifiers(host, &config).await?;
     Ok(config)

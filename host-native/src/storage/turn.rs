@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use convengine_core::turn::{Journal, JournalEntry, Millis, Outcome, SessionAfter};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -251,7 +252,15 @@ const MAX_JOURNAL_BYTES: usize = 256 << 20;
 /// # Errors
 /// Returns an error when the journal cannot be serialized.
 pub fn compress(journal: &Journal) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(journal).map(|it| lz4_flex::compress_prepend_size(&it))
+    compress_json(journal)
+}
+
+/// Compresses JSON.
+///
+/// # Errors
+/// Returns an error when the value cannot be serialized.
+pub fn compress_json<T: Serialize>(value: &T) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(value).map(|it| lz4_flex::compress_prepend_size(&it))
 }
 
 /// Compresses the answer of a turn for its column: the outcome without what clients do not see. Returns `None` for the rare outcome that
@@ -299,7 +308,11 @@ pub fn decompress(bytes: &[u8]) -> std::io::Result<Journal> {
     decompress_json(bytes)
 }
 
-fn decompress_json<T: DeserializeOwned>(bytes: &[u8]) -> std::io::Result<T> {
+/// Reads compressed JSON.
+///
+/// # Errors
+/// Returns an error when the bytes are not compressed, or not such a value.
+pub fn decompress_json<T: DeserializeOwned>(bytes: &[u8]) -> std::io::Result<T> {
     let invalid = |reason: String| std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
     let (length, block) = lz4_flex::block::uncompressed_size(bytes).map_err(|it| invalid(it.to_string()))?;
     if length > MAX_JOURNAL_BYTES {

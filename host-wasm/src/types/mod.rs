@@ -11,7 +11,7 @@ use tsify::Tsify;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 #[cfg(feature = "engine")]
-pub use self::turn::{Answer, Candidate, Exchange, Explanation, Step, StepSessions, TurnMessage};
+pub use self::turn::{Answer, Exchange, Explanation, Step, StepSessions, TurnMessage};
 
 #[wasm_bindgen(typescript_custom_section)]
 const JSON: &str = "

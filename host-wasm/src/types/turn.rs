@@ -13,6 +13,7 @@ pub struct TurnMessage<'m> {
     /// The conversation's id.
     pub conversation_id: String,
     /// The user's text.
+    #[tsify(type = "string | null")]
     pub message: Option<&'m str>,
     /// Whether to reset the conversation.
     pub reset: bool,
@@ -52,6 +53,7 @@ pub struct Exchange {
     #[tsify(type = "number")]
     pub at: Millis,
     /// The request, as JSON.
+    #[tsify(type = "string | null")]
     pub request: Option<String>,
     /// The outcome, as JSON.
     pub outcome: String,

@@ -117,7 +117,7 @@ impl RunServer {
         let pack = pack_file::read(&path)?;
         let database = kind.create_database()?;
         let settings = ["convengine.assistants.timers=true", "convengine.assistants.simulator-rpm=0"].map(str::to_owned).to_vec();
-        let options = ServerOptions { database: Some(database.url().to_owned()), settings };
+        let options = ServerOptions { database: Some(database.url().to_owned()), settings, restate: None };
         let server = PackServer::start(&pack, binary, &path, &options)?;
         let served = RunServer { server, runtime: Runtime::new()?, _database: database };
         for slug in ["errand", "nap"] {

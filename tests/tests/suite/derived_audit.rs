@@ -35,7 +35,7 @@ impl PlayedPack {
     /// Plays the pack's turns and ignores their replies.
     fn play(case: &Case, env: &TestEnv, set: &[&str]) -> PlayedPack {
         let set = set.iter().map(|it| (*it).to_owned()).collect();
-        let around = ServerOptions { database: Some(env.database_url()), settings: set };
+        let around = ServerOptions { database: Some(env.database_url()), settings: set, restate: None };
         let server = PackServer::start(&case.pack, &server_binary().unwrap(), &case.path, &around).unwrap();
         let mut played = PlayedPack { server, client: client(), conversations: Vec::new() };
         for turn in played.server.pack().turns.clone() {

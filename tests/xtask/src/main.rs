@@ -11,6 +11,7 @@ mod page;
 mod postgres;
 mod project;
 mod python;
+mod restate;
 mod run;
 mod sh;
 mod size;
@@ -44,6 +45,8 @@ usage: cargo xtask COMMAND
   teeth             mutation tests: changes every expectation of the corpus, one at a time (--leaves), and sabotages the engine in
                     two dozen ways (--builds [NAME…]); each time a test must fail
   size              prints the sizes of what was built and compares them with tests/budget.txt
+  restate [--nodes N] [--workers N] [--servers N]
+                    runs the demo on a Restate cluster: its nodes, workers and API processes, on loopback
   docs              generates the pages of docs/reference that come from the code; a test compares them
   texts             lists every text that users see, with file and line
   soak [crash | load | runs | size | storm | streams | fuzz]
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         ["soak", ..] => |project, words| soak::run(project, words.get(1..).unwrap_or(&[])),
         ["deny"] => |project, _| deny::check(project),
         ["size"] => |project, _| size::check_all(project),
+        ["restate", ..] => |project, words| restate::run(project, words.get(1..).unwrap_or(&[])),
         ["docs"] => |project, _| docs::generate(project),
         ["texts"] => |project, _| texts::print(project),
         ["mcp"] => |project, _| test::run_clients(project),

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::postgres::{Durability, Postgres};
 use crate::project::Project;
-use crate::{budget, deny, install, mcp, npm, page, sh, size, suites, wasm};
+use crate::{budget, deny, install, mcp, npm, page, restate, sh, size, suites, wasm};
 
 /// Runs all checks and tests; prints the test runner's counts last.
 pub fn run_all(project: &Project) -> Result<()> {
@@ -27,8 +27,9 @@ pub fn run_all(project: &Project) -> Result<()> {
     budget::check(project)?;
     let clients = mcp::tests(project)?;
     suites::install(project)?;
+    restate::install(project)?;
     sh::print_progress("testing");
-    let parallel = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "chat::"]);
+    let parallel = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "chat::", "--skip", POSTGRES_ONLY]);
     // These tests depend on timing, so nothing else runs beside them.
     let sequential = project.cargo(&["test", "--workspace", "--test", "suite", "--", "chat::"]);
     let mut runs = vec![parallel, sequential, suite_on_postgres(project)];
@@ -56,8 +57,9 @@ pub fn run_ready(project: &Project) -> Result<()> {
     build(project)?;
     mcp::install_node_packages(project)?;
     suites::install(project)?;
+    restate::install(project)?;
     sh::print_progress("testing without the browser");
-    let tests = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "browser"]);
+    let tests = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "browser", "--skip", POSTGRES_ONLY]);
     let mut both = [tests, suite_on_postgres(project)];
     for tests in &mut both {
         tests.env("CONVENGINE_READY", "1");
@@ -77,6 +79,9 @@ pub fn run_with_postgres(project: &Project, command_line: &[&str]) -> Result<()>
     let postgres = Postgres::start(Durability::Relaxed)?;
     sh::run(postgres.pass_url_to(project.command(program).args(arguments)))
 }
+
+/// The tests that only the second run has: processes of a cluster share a database.
+const POSTGRES_ONLY: &str = "restate::";
 
 /// The tests that the second run of the suite skips: those without a database and those for SQLite only.
 ///

@@ -13,6 +13,7 @@ pub mod names;
 pub mod network;
 mod observe;
 mod placeholder;
+pub mod restate;
 mod retention;
 mod security;
 mod sources;
@@ -39,6 +40,7 @@ pub use llm::{LlmSettings, LlmTimeouts, Price, ProviderAccess, ProviderKey};
 pub use mcp::{EnvValue, McpCommand, McpCommands};
 pub use network::NetworkSettings;
 pub use observe::LoggingSettings;
+pub use restate::{RestateSettings, Runtime};
 pub use retention::RetentionSettings;
 pub use security::{AuthMode, JwtSettings, KeySet, Rate, Rates, SecuritySettings};
 pub use spend_cap::SpendCap;
@@ -101,6 +103,10 @@ pub struct Settings {
     pub logging: LoggingSettings,
     /// The OTLP endpoint of the trace collector; absent if traces are off.
     pub otlp_endpoint: Option<String>,
+    /// Where turns run.
+    pub runtime: Runtime,
+    /// The Restate cluster.
+    pub restate: RestateSettings,
     /// Retention periods.
     pub retention: RetentionSettings,
     /// What is redacted from stored data.
@@ -148,6 +154,13 @@ impl Settings {
         if problems.is_empty() { Ok(settings) } else { Err(Failure { code: 2, lines: problems }) }
     }
 
+    /// Sets where turns run, also those of tenants.
+    #[must_use]
+    pub fn with_runtime(mut self, runtime: Runtime) -> Settings {
+        self.tenants.values_mut().for_each(|it| it.runtime = runtime);
+        Settings { runtime, ..self }
+    }
+
     /// The workspace of assistants: the tenant name, or `default` without tenants.
     pub fn workspace(&self) -> &str {
         self.tenant.as_deref().unwrap_or("default")
@@ -185,6 +198,8 @@ impl Settings {
             tool_database: host.tool_database.url,
             logging: LoggingSettings::new(host.logging),
             otlp_endpoint,
+            runtime: Runtime::default(),
+            restate: RestateSettings::new(host.restate, problems),
             retention: host.retention,
             redaction: Arc::new(Redaction::read(&host.privacy.redact, problems)),
             watch_config: host.config.follow.unwrap_or(true),

@@ -17,6 +17,7 @@ use super::mcp::McpServerTree;
 use super::names;
 use super::network::{NetworkTree, OutboundTree};
 use super::observe::{LoggingTree, TelemetryTree};
+use super::restate::RestateTree;
 use super::retention::RetentionSettings;
 use super::security::SecurityTree;
 use super::sources::SettingSources;
@@ -45,6 +46,7 @@ pub(super) struct HostTree {
     pub(super) notify: NotifyTree,
     pub(super) outbound: OutboundTree,
     pub(super) privacy: PrivacyTree,
+    pub(super) restate: RestateTree,
     pub(super) retention: RetentionSettings,
     schema: SchemaTree,
     /// Names and references, which [`Secrets`](crate::config::secrets::Secrets) reads from the tree.

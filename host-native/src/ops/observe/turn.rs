@@ -93,6 +93,7 @@ pub fn refusal_reason(refusal: &Refusal) -> &'static str {
         Refusal::SessionEnded => "closed",
         Refusal::Run(_) => "run",
         Refusal::StaleTimer => "late",
+        Refusal::Unreachable(_) => "unreachable",
         Refusal::Internal(_) => "defect",
     }
 }

@@ -7,7 +7,7 @@ use convengine_core::config::flow::DocumentIssue;
 use convengine_core::config::flow::document::VersionPolicy;
 use convengine_core::flow::{MigrationKind, migrate};
 use convengine_core::turn::{LoadedSession, UserEvent};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::ops::audit::derive::run_blocking;
@@ -27,6 +27,15 @@ pub struct Upgrade {
     target: Arc<Config>,
     version: i64,
     /// The model that has embedded the phrases of its intents.
+    phrase_vectors: Option<String>,
+}
+
+/// An [`Upgrade`] by the snapshot of its version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpgradeTarget {
+    /// The hash of the snapshot.
+    pub snapshot: String,
+    version: i64,
     phrase_vectors: Option<String>,
 }
 
@@ -62,6 +71,17 @@ impl Upgrade {
     pub async fn with_phrase_vectors(self, host: &Arc<Host>) -> sqlx::Result<Upgrade> {
         let phrase_vectors = host.phrase_vectors.find_model(host, &self.target, true).await?;
         Ok(Upgrade { phrase_vectors, ..self })
+    }
+
+    /// Returns what another process needs to apply the upgrade.
+    pub fn target(&self) -> UpgradeTarget {
+        let snapshot = self.target.hash_source().to_owned();
+        UpgradeTarget { snapshot, version: self.version, phrase_vectors: self.phrase_vectors.clone() }
+    }
+
+    /// Returns the upgrade to a target whose snapshot was loaded.
+    pub fn to_target(target: UpgradeTarget, config: Arc<Config>) -> Upgrade {
+        Upgrade { target: config, version: target.version, phrase_vectors: target.phrase_vectors }
     }
 
     /// Migrates a session. Returns the document it runs on afterwards, or `None` when it stays on its version.

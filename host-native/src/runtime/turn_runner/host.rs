@@ -26,6 +26,7 @@ use crate::runtime::assistant::timers::FiringSessions;
 use crate::runtime::assistant::version_cache::VersionCache;
 use crate::runtime::journal_writer::OpenTurns;
 use crate::runtime::leases::ClaimGate;
+use crate::runtime::restate::Ingress;
 use crate::runtime::stop_signals::StopSignals;
 use crate::runtime::stream::Streams;
 use crate::runtime::turn_queue::TurnQueue;
@@ -46,6 +47,8 @@ pub struct Host {
     pub writer: Writer,
     /// The time of turns.
     pub clock: TurnClock,
+    /// The cluster that runs the turns; absent if this process does.
+    pub ingress: Option<Ingress>,
     /// Serializes the turns of each conversation.
     pub turn_queue: Arc<TurnQueue>,
     /// Model providers.

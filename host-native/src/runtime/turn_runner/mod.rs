@@ -8,6 +8,7 @@ mod message;
 mod refusal;
 mod runtime;
 
+pub use database::StreamPublisher;
 pub use drive::TurnRuntime;
 pub use host::Host;
 pub use load::Ownership;
@@ -23,7 +24,7 @@ use opentelemetry::trace::SpanContext;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use self::database::{DatabaseStore, HostClock, HostEffects, StreamPublisher};
+use self::database::{DatabaseStore, HostClock, HostEffects};
 use self::load::load;
 use crate::config::active::ActiveConfig;
 use crate::ops::observe::{TurnObserver, refusal_reason};
@@ -76,7 +77,10 @@ async fn admit(host: Arc<Host>, message: Message) -> Result<SubmitResult, Refusa
         },
         None => None,
     };
-    let result = run_in_order(&host, &message).await;
+    let result = match &host.ingress {
+        Some(ingress) => ingress.run_turn(&host, &message).await,
+        None => run_in_order(&host, &message).await,
+    };
     let has_started = matches!(&result, Ok(it) if !it.is_repeat);
     if let Some(reservation) = reservation.filter(|_| !has_started) {
         let is_of_another = matches!(result, Ok(_) | Err(Refusal::KeyReused | Refusal::EventIdReused | Refusal::SessionExists));
@@ -220,7 +224,7 @@ async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Resu
 }
 
 /// Reports the change of a stored session to those that wait for one: clients, and the task that fires timers.
-fn report_session(host: &Host, turn: &Turn, outcome: &Outcome, arms_timer: bool) {
+pub fn report_session(host: &Host, turn: &Turn, outcome: &Outcome, arms_timer: bool) {
     if let Some(answer) = &outcome.flow {
         if arms_timer {
             host.timer_armed.notify_one();
@@ -231,7 +235,7 @@ fn report_session(host: &Host, turn: &Turn, outcome: &Outcome, arms_timer: bool)
 }
 
 /// Publishes the end of a turn to its subscribers.
-fn publish(publisher: TurnPublisher<'_>, outcome: &Result<Outcome, Refusal>) {
+pub fn publish(publisher: TurnPublisher<'_>, outcome: &Result<Outcome, Refusal>) {
     match outcome {
         // The new owner publishes the rest under the same sequence numbers.
         Err(Refusal::Commit(CommitError::TakenOver)) => drop(publisher),
@@ -240,6 +244,6 @@ fn publish(publisher: TurnPublisher<'_>, outcome: &Result<Outcome, Refusal>) {
 }
 
 /// Returns a random seed below 2^53, which JavaScript numbers represent exactly.
-fn random_seed() -> u64 {
+pub fn random_seed() -> u64 {
     Uuid::new_v4().as_u64_pair().1 & ((1 << 53) - 1)
 }

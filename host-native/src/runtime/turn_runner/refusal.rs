@@ -42,6 +42,9 @@ pub enum Refusal {
     /// The session has advanced since the timer was armed.
     #[error("stale timer: the session has advanced")]
     StaleTimer,
+    /// The cluster that runs the turns cannot be reached.
+    #[error("the runtime cannot run the turn now: {0}")]
+    Unreachable(String),
     /// A bug in the core or in this host.
     #[error("cannot run the turn: {0}")]
     Internal(String),

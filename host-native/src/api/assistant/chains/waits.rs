@@ -162,7 +162,10 @@ pub async fn cancel(
     let members = body::read_optional_object(&uri, &headers, body).await?;
     let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
     let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
-    let is_stopped = host.stop_signals.stop(&run);
+    let is_stopped = match &host.ingress {
+        Some(ingress) => ingress.cancel(&run).await.map_err(|it| ApiError::from_refusal(&it, &uri))?,
+        None => host.stop_signals.stop(&run),
+    };
     let event: Map = members.into_iter().filter(|it| it.0 == "reason").collect();
     match submit_event(&host, &run, &stored, "run.cancel", event).await {
         Ok(answer) => Ok(Json(render_status(&answer))),

@@ -1,0 +1,77 @@
+//! `convengine.restate`: the cluster that turns run on (docs/guide/restate.md).
+
+use serde::Deserialize;
+
+use super::value::{HttpUrl, optional_list, problem, scalar};
+
+/// The address of a worker unless it is set.
+const DEFAULT_LISTEN: &str = "127.0.0.1:9080";
+
+/// Where turns run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Runtime {
+    /// In this process, on the database.
+    #[default]
+    Database,
+    /// On the workers of a Restate cluster.
+    Restate,
+}
+
+/// The cluster, and what a worker needs to serve it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestateSettings {
+    /// The addresses of the ingress, one a node.
+    pub ingress: Vec<String>,
+    /// Where a worker listens.
+    pub listen: String,
+    /// The public key of the only cluster that may call the worker.
+    pub identity_key: Option<String>,
+}
+
+/// `restate.*`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct RestateTree {
+    #[serde(deserialize_with = "optional_list")]
+    ingress: Option<Vec<String>>,
+    #[serde(deserialize_with = "scalar")]
+    listen: Option<String>,
+    #[serde(deserialize_with = "scalar")]
+    identity_key: Option<String>,
+}
+
+impl RestateSettings {
+    pub(super) fn new(tree: RestateTree, problems: &mut Vec<String>) -> RestateSettings {
+        let mut ingress = Vec::new();
+        for address in tree.ingress.unwrap_or_default() {
+            match <HttpUrl as super::value::FromText>::from_text(&address) {
+                Ok(HttpUrl(it)) => ingress.push(it.trim_end_matches('/').to_owned()),
+                Err(reason) => problems.push(problem("restate.ingress", reason)),
+            }
+        }
+        let listen = tree.listen.unwrap_or_else(|| DEFAULT_LISTEN.to_owned());
+        RestateSettings { ingress, listen, identity_key: tree.identity_key }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tree::read_test_tree;
+    use super::*;
+
+    fn read(tree: &Value) -> (RestateSettings, Vec<String>) {
+        let (tree, mut problems) = read_test_tree(tree);
+        (RestateSettings::new(tree.restate, &mut problems), problems)
+    }
+
+    #[test]
+    fn a_cluster_has_several_addresses() {
+        let (found, problems) = read(&json!({"restate": {"ingress": "http://a:8080/, http://b:8080", "identity-key": "publickeyv1_x"}}));
+        assert_eq!((found.ingress, problems), (vec!["http://a:8080".to_owned(), "http://b:8080".to_owned()], Vec::new()));
+        assert_eq!((found.listen.as_str(), found.identity_key.as_deref()), (DEFAULT_LISTEN, Some("publickeyv1_x")));
+        assert_eq!(read(&json!({"restate": {"ingress": "a:8080"}})).1.len(), 1);
+        assert_eq!(read(&json!({"restate": {"ingres": "http://a"}})).1.len(), 1);
+    }
+}

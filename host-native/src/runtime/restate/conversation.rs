@@ -1,0 +1,240 @@
+//! The object of a conversation.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use convengine_core::config::Config;
+use convengine_core::turn::{Millis, Outcome, ProgramRef, Turn, TurnInput};
+use restate_sdk::prelude::*;
+use serde::{Deserialize, Serialize};
+use tracing::Instrument;
+use uuid::Uuid;
+
+use super::effects::DurableEffects;
+use super::object_state::{self, ObjectState};
+use super::refused_turn::RefusedTurn;
+use super::request::{TurnAnswer, TurnRequest};
+use super::steps::Steps;
+use super::store::ObjectStore;
+use super::worker::WorkerHosts;
+use crate::ops::observe::TurnObserver;
+use crate::runtime::assistant::run::{check_event, earliest_event_at};
+use crate::runtime::assistant::upgrade::Upgrade;
+use crate::runtime::journal_writer::JournalWriter;
+use crate::runtime::recovery::load_snapshot;
+use crate::runtime::stream::TurnPublisher;
+use crate::runtime::turn_runner::{self, Clock, Host, Ownership, Refusal, StreamPublisher, TurnRuntime};
+use crate::storage::assistant::session;
+use crate::storage::load;
+
+/// A conversation, a session of an assistant or a run of a chain.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    hosts: WorkerHosts,
+}
+
+impl Conversation {
+    /// Creates the object.
+    pub fn new(hosts: WorkerHosts) -> Conversation {
+        Conversation { hosts }
+    }
+}
+
+#[restate_sdk::object(
+    name = "Conversation",
+    inactivity_timeout = "10m",
+    abort_timeout = "30m",
+    journal_retention = "0s",
+    idempotency_retention = "1 day",
+    invocation_retry_policy(
+        initial_interval = "100ms",
+        factor = 2.0,
+        max_interval = "10s",
+        max_attempts = 1000,
+        on_max_attempts = "pause"
+    )
+)]
+impl Conversation {
+    /// Runs the turn of a message.
+    #[handler]
+    async fn turn(&self, ctx: ObjectContext<'_>, request: Json<TurnRequest>) -> HandlerResult<Json<TurnAnswer>> {
+        let request = request.into_inner();
+        let host = self.hosts.find(request.tenant.as_deref())?;
+        let nonce = request.nonce.clone();
+        let result = run_turn(&ctx, &host, request).await?.map_err(RefusedTurn::from);
+        Ok(Json(TurnAnswer { nonce, result }))
+    }
+
+    /// Cancels the running turn of a run, if there is one; returns whether there is.
+    #[handler]
+    async fn cancel(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<Json<bool>> {
+        let running = ctx.get::<String>(object_state::RUNNING_KEY).await?;
+        if let Some(invocation) = &running {
+            ctx.invocation_handle(invocation.clone()).cancel();
+        }
+        Ok(Json(running.is_some()))
+    }
+
+    /// Deletes the state. Its rows have been deleted, or are about to be.
+    #[handler]
+    async fn forget(&self, ctx: ObjectContext<'_>) -> HandlerResult<()> {
+        ctx.clear_all();
+        Ok(())
+    }
+}
+
+/// What a turn begins with and cannot be derived.
+#[derive(Debug, Serialize, Deserialize)]
+struct Beginning {
+    turn: String,
+    at: Millis,
+    seed: u64,
+    /// The snapshot of the tables' configuration.
+    snapshot: String,
+}
+
+/// The clock of a turn, whose times are journaled.
+struct DurableClock<'t, 'ctx> {
+    ctx: &'t ObjectContext<'ctx>,
+    host: &'t Arc<Host>,
+}
+
+impl Clock for DurableClock<'_, '_> {
+    async fn now(&mut self) -> Result<Millis, Refusal> {
+        let host = Arc::clone(self.host);
+        let now = self.ctx.step("now", async move { Ok(host.clock.now()) }).await;
+        now.map_err(|it| Refusal::Internal(it.message().to_owned()))
+    }
+}
+
+/// Runs the turn of a request, or returns why it has none.
+async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnRequest) -> HandlerResult<Result<Outcome, Refusal>> {
+    let state = load_state(ctx, host, &request).await?;
+    if !request.access.may_change(state.owner.as_deref()) {
+        return Ok(Err(Refusal::ForeignConversation));
+    }
+    if let Err(refusal) = check_event(&state.session, &request.event) {
+        return Ok(Err(refusal));
+    }
+    let TurnRequest { tenant, conversation, mut event, key, snapshot, upgrade, access, .. } = request;
+    let is_new = state.session.turns == 0 && state.session.conversation.is_none();
+    let owner = if is_new { access.owner } else { state.owner.map(Arc::from) };
+    let mut session = state.session;
+    let mut flow = None;
+    if let Some(snapshot) = snapshot {
+        let config = load_config(host, &snapshot).await?;
+        let upgrade = match upgrade {
+            Some(target) => Some(Upgrade::to_target(target.clone(), load_config(host, &target.snapshot).await?)),
+            None => None,
+        };
+        let upgraded = upgrade.and_then(|it| it.apply(&config, &mut session, &mut event));
+        flow = Some(upgraded.unwrap_or(config));
+    }
+    // A queued turn starts after its predecessor, because audit rows and resets are ordered by time.
+    let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1).max(earliest_event_at(&session));
+    let active = host.config_manager.active();
+    let mut input = TurnInput {
+        turn: Uuid::new_v4().to_string(),
+        conversation,
+        at: host.clock.now().max(earliest),
+        seed: turn_runner::random_seed(),
+        program: flow.as_ref().unwrap_or(&active.config).program(),
+        event,
+        session,
+    };
+    let begin = begin_turn(ctx, host, &input, earliest, active.config.hash_source()).await?;
+    let config = match flow {
+        Some(config) => config,
+        None => load_config(host, &begin.snapshot).await?,
+    };
+    (input.turn, input.at, input.seed, input.program) = (begin.turn, begin.at, begin.seed, config.program());
+    if config.chain().is_some() {
+        ctx.set(object_state::RUNNING_KEY, ctx.invocation_id().to_owned());
+    }
+    let configured = if config.document.is_some() { Arc::new(active.with_flow(&config)) } else { active };
+    let ownership = Ownership { is_new: is_new && owner.is_some(), owner: owner.clone() };
+    let journal = JournalWriter::new(host, &input.conversation, &input.turn, key, Arc::clone(&config)).with_ownership(&ownership);
+    let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
+    let streams = Arc::clone(&host.streams);
+    let publisher = TurnPublisher::new(&streams, &input, owner.clone());
+    let observer = TurnObserver::new(&input, config.hash_source(), Instant::now(), None);
+    let (mut turn, slice) = match Turn::start(input, config) {
+        Ok(started) => started,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    let input = &turn.journal().input;
+    let mut store = ObjectStore::new(ctx, host, &input.conversation, journal, owner.map(|it| it.to_string()));
+    let mut effects = DurableEffects::new(ctx, host, configured, tenant, input.at);
+    let mut clock = DurableClock { ctx, host };
+    let mut publisher = StreamPublisher::new(host, publisher);
+    let _secrets = host.secrets.begin_use();
+    let driven = async {
+        let mut runtime = TurnRuntime { store: &mut store, effects: &mut effects, clock: &mut clock, publisher: &mut publisher };
+        let outcome = runtime.drive(&mut turn, slice).await;
+        let mut publisher = publisher.into_inner();
+        if let Ok(outcome) = &outcome {
+            turn_runner::report_session(host, &turn, outcome, store.arms_timer());
+            publisher.mark_stored(store.total());
+        }
+        turn_runner::publish(publisher, &outcome);
+        observer.finish(host, outcome.as_ref());
+        outcome
+    };
+    let outcome = driven.instrument(span).await;
+    if turn.journal().input.program == ProgramRef::Chain {
+        ctx.clear(object_state::RUNNING_KEY);
+    }
+    Ok(outcome)
+}
+
+/// Loads the state of the object; that of a conversation from before it had one, from its rows.
+async fn load_state(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: &TurnRequest) -> HandlerResult<ObjectState> {
+    if let Some(bytes) = ctx.get::<Vec<u8>>(object_state::KEY).await? {
+        return ObjectState::from_bytes(&bytes).map_err(HandlerError::from);
+    }
+    let (host, conversation, is_flow) = (Arc::clone(host), request.conversation.clone(), request.snapshot.is_some());
+    let step = async move {
+        let history = host.config_manager.active().config.settings.history_max_turns;
+        let found = if is_flow {
+            session::load(&host.readers, &conversation, None).await
+        } else {
+            load::load_conversation(&host.readers, &conversation, history, None).await
+        };
+        let found = found.map_err(HandlerError::from)?;
+        Ok(Json(ObjectState { session: found.session, owner: found.owner, ended_at: 0 }))
+    };
+    Ok(ctx.step("load the rows", step).await?.into_inner())
+}
+
+/// Journals what a turn begins with.
+async fn begin_turn(
+    ctx: &ObjectContext<'_>,
+    host: &Arc<Host>,
+    input: &TurnInput,
+    earliest: Millis,
+    snapshot: &str,
+) -> HandlerResult<Beginning> {
+    let (host, input, snapshot) = (Arc::clone(host), input.clone(), snapshot.to_owned());
+    let step = async move {
+        let mut at = input.at;
+        if let Some(scripted) = host.models.begin_turn(&input) {
+            host.clock.set(scripted);
+            at = scripted.max(earliest);
+        }
+        Ok(Json(Beginning { turn: input.turn, at, seed: input.seed, snapshot }))
+    };
+    Ok(ctx.step("begin", step).await?.into_inner())
+}
+
+/// Returns the configuration of a snapshot: the active one, a cached document, or that of the database.
+async fn load_config(host: &Arc<Host>, snapshot: &str) -> HandlerResult<Arc<Config>> {
+    let hash = snapshot.trim_start_matches("sha256:");
+    let active = Arc::clone(&host.config_manager.active().config);
+    if active.hash_source() == hash {
+        return Ok(active);
+    }
+    if let Some(config) = host.flows.load(host, hash).await.map_err(HandlerError::from)? {
+        return Ok(config);
+    }
+    load_snapshot(host, hash).await.map_err(HandlerError::from)
+}

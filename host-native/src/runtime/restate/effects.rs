@@ -1,0 +1,192 @@
+//! Executes effects as journaled steps.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use convengine_core::turn::{CancelReason, Completion, Effect, EffectClass, EffectResult, Millis};
+use restate_sdk::context::DurableFuture;
+use restate_sdk::prelude::*;
+
+use super::request::EffectRequest;
+use super::steps::Steps;
+use super::worker::WorkerHosts;
+use crate::config::active::ActiveConfig;
+use crate::effects::execute_effect;
+use crate::runtime::crash;
+use crate::runtime::recovery::{interrupted_error, load_snapshot};
+use crate::runtime::stream::TokenPublisher;
+use crate::runtime::turn_runner::{Effects, Host, Progress, Refusal};
+
+/// The code of the error that a cancelled invocation gets.
+pub const CANCELLED: u16 = 409;
+
+/// Executes one effect, so that several run beside each other. Only turns call it.
+#[derive(Debug, Clone)]
+pub struct EffectService {
+    hosts: WorkerHosts,
+}
+
+impl EffectService {
+    /// Creates the service.
+    pub fn new(hosts: WorkerHosts) -> EffectService {
+        EffectService { hosts }
+    }
+}
+
+#[restate_sdk::service(
+    name = "Effect",
+    ingress_private = true,
+    inactivity_timeout = "10m",
+    abort_timeout = "30m",
+    journal_retention = "0s"
+)]
+impl EffectService {
+    /// Executes an effect.
+    #[handler]
+    async fn execute(&self, ctx: Context<'_>, request: Json<EffectRequest>) -> HandlerResult<Json<Completion>> {
+        let EffectRequest { tenant, snapshot, effect } = request.into_inner();
+        let host = self.hosts.find(tenant.as_deref())?;
+        let configured = load_active(&host, &snapshot).await?;
+        Ok(Json(execute_step(&ctx, &host, &configured, None, effect).await?))
+    }
+}
+
+/// Returns the active configuration with the document of a snapshot.
+pub async fn load_active(host: &Arc<Host>, snapshot: &str) -> HandlerResult<Arc<ActiveConfig>> {
+    let active = host.config_manager.active();
+    let config = load_snapshot(host, snapshot).await.map_err(|it| HandlerError::from(it.to_string()))?;
+    Ok(if config.document.is_some() { Arc::new(active.with_flow(&config)) } else { active })
+}
+
+/// Executes an effect as a journaled step. A step that ends without a result is executed again, except for a write that is not repeatable:
+/// of that nobody knows whether it was executed, so it fails as interrupted.
+async fn execute_step(
+    ctx: &impl Steps,
+    host: &Arc<Host>,
+    configured: &Arc<ActiveConfig>,
+    tokens: Option<TokenPublisher>,
+    effect: Effect,
+) -> Result<Completion, TerminalError> {
+    let is_write = matches!(effect.class, EffectClass::Write | EffectClass::Irreversible);
+    let begun = Arc::new(AtomicBool::new(effect.repeatable || !is_write));
+    if !begun.load(Ordering::SeqCst) {
+        // A replay takes the step from the journal and leaves the flag unset.
+        let begins = Arc::clone(&begun);
+        let step = async move {
+            begins.store(true, Ordering::SeqCst);
+            Ok(())
+        };
+        ctx.step(format!("begin {}", effect.key), step).await?;
+    }
+    let name = effect.key.clone();
+    let (host, configured) = (Arc::clone(host), Arc::clone(configured));
+    let step = async move {
+        crash::point("before an effect");
+        let completion = if begun.load(Ordering::SeqCst) {
+            execute_effect(host, configured, tokens, effect).await
+        } else {
+            Completion { id: effect.id, at: host.clock.now(), outcome: EffectResult::Error(interrupted_error()) }
+        };
+        crash::point("after an effect");
+        Ok(Json(completion))
+    };
+    ctx.step(name, step).await.map(Json::into_inner)
+}
+
+/// The completion of an effect that another invocation executes.
+type RemoteCompletion<'ctx> = Pin<Box<dyn DurableFuture<Output = Result<Json<Completion>, TerminalError>> + Send + 'ctx>>;
+
+/// Executes the effects of a turn: one in the invocation of the turn, several each in an invocation of its own.
+pub struct DurableEffects<'t, 'ctx> {
+    ctx: &'t ObjectContext<'ctx>,
+    host: &'t Arc<Host>,
+    configured: Arc<ActiveConfig>,
+    tenant: Option<String>,
+    snapshot: String,
+    /// Effects that have not started yet.
+    requested: Vec<(Effect, Option<TokenPublisher>)>,
+    running: DurableFuturesUnordered<RemoteCompletion<'ctx>>,
+    /// The time of the turn's end at the latest.
+    deadline: Millis,
+    /// The time of the last completion.
+    now: Millis,
+}
+
+impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
+    /// Creates the executor of a turn that begins at a time.
+    pub fn new(
+        ctx: &'t ObjectContext<'ctx>,
+        host: &'t Arc<Host>,
+        configured: Arc<ActiveConfig>,
+        tenant: Option<String>,
+        begin: Millis,
+    ) -> DurableEffects<'t, 'ctx> {
+        let snapshot = configured.config.hash_source().to_owned();
+        let duration = Millis::try_from(host.turn_settings.max_duration.as_millis()).unwrap_or(Millis::MAX);
+        DurableEffects {
+            ctx,
+            host,
+            configured,
+            tenant,
+            snapshot,
+            requested: Vec::new(),
+            running: DurableFuturesUnordered::new(),
+            deadline: begin.saturating_add(duration),
+            now: begin,
+        }
+    }
+
+    fn call(&mut self, effect: Effect) {
+        let key = effect.key.clone();
+        let request = EffectRequest { tenant: self.tenant.clone(), snapshot: self.snapshot.clone(), effect };
+        let client = self.ctx.service_client::<EffectServiceClient>();
+        let call = client.execute(Json(request)).idempotency_key(key).call();
+        self.running.push(Box::pin(call));
+    }
+
+    /// A run can be cancelled while an effect is executed; a step of its own invocation would be waited for.
+    fn is_cancellable(&self) -> bool {
+        self.configured.config.chain().is_some()
+    }
+}
+
+impl Effects for DurableEffects<'_, '_> {
+    fn start(&mut self, effect: Effect, tokens: Option<TokenPublisher>) {
+        self.requested.push((effect, tokens));
+    }
+
+    async fn next(&mut self) -> Result<Progress, Refusal> {
+        if self.now > self.deadline {
+            return Ok(Progress::Cancelled(CancelReason::Timeout));
+        }
+        let is_alone = self.running.is_empty() && self.requested.len() == 1 && !self.is_cancellable();
+        let completion = match self.requested.pop() {
+            None if self.running.is_empty() => return Ok(Progress::Idle),
+            Some((effect, tokens)) if is_alone => execute_step(self.ctx, self.host, &self.configured, tokens, effect).await,
+            last => {
+                let requested: Vec<Effect> = std::mem::take(&mut self.requested).into_iter().chain(last).map(|it| it.0).collect();
+                requested.into_iter().for_each(|it| self.call(it));
+                match self.running.next().await {
+                    Ok(Some((_, completion))) => completion.map(Json::into_inner),
+                    Ok(None) => return Ok(Progress::Idle),
+                    Err(error) => Err(error),
+                }
+            }
+        };
+        match completion {
+            Ok(completion) => {
+                self.now = self.now.max(completion.at);
+                Ok(Progress::Completed(completion))
+            }
+            Err(error) if error.code() == CANCELLED => Ok(Progress::Cancelled(CancelReason::Requested)),
+            Err(error) => Err(Refusal::Internal(error.message().to_owned())),
+        }
+    }
+
+    fn stop(&mut self) {
+        // Their results are not waited for.
+        self.requested.clear();
+        self.running = DurableFuturesUnordered::new();
+    }
+}

@@ -1,0 +1,174 @@
+//! Asks Restate for turns, in place of running them in this process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use reqwest::{Client, StatusCode};
+use sha2::{Digest, Sha256};
+use tokio::time::{Instant, sleep};
+use uuid::Uuid;
+
+use super::request::{TurnAnswer, TurnRequest};
+use crate::runtime::idempotency;
+use crate::runtime::turn_runner::{Host, Message, Refusal, SubmitResult};
+
+/// The pause before another address is tried.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// How much longer than a turn an answer may take: turns queue.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The ingress of a Restate cluster.
+#[derive(Debug)]
+pub struct Ingress {
+    client: Client,
+    /// The addresses of the cluster's nodes, which are equivalent.
+    addresses: Vec<String>,
+    /// The address that answered last.
+    preferred: AtomicUsize,
+    tenant: Option<String>,
+}
+
+impl Ingress {
+    /// Creates the client of a cluster.
+    ///
+    /// # Errors
+    /// Returns an error when no HTTP client can be created.
+    pub fn new(addresses: Vec<String>, tenant: Option<String>) -> reqwest::Result<Ingress> {
+        let client = Client::builder().no_proxy().tcp_nodelay(true).build()?;
+        Ok(Ingress { client, addresses, preferred: AtomicUsize::new(0), tenant })
+    }
+
+    /// Runs the turn of a message. A message that is sent again under its key gets the answer of its first turn.
+    ///
+    /// # Errors
+    /// Returns [`Refusal`]; the conversation is then unchanged.
+    pub async fn run_turn(&self, host: &Arc<Host>, message: &Message) -> Result<SubmitResult, Refusal> {
+        // The answer of Restate to a repeated key does not depend on the message, so the rows decide whether it is the same.
+        if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
+            return Ok(SubmitResult { outcome, is_repeat: true });
+        }
+        let nonce = Uuid::new_v4().to_string();
+        let key = message.idempotency_key.clone().unwrap_or_else(|| nonce.clone());
+        let request = TurnRequest {
+            tenant: self.tenant.clone(),
+            nonce: nonce.clone(),
+            conversation: conversation_of(message),
+            event: message.event.clone(),
+            key: message.idempotency_key.clone(),
+            snapshot: message.flow.as_ref().map(|it| it.hash_source().to_owned()),
+            upgrade: message.upgrade.as_ref().map(|it| it.target()),
+            access: message.access.clone(),
+        };
+        let answer: TurnAnswer =
+            self.call(&request.conversation, "turn", &key, Some(&request), host.turn_settings.max_duration + PATIENCE).await?;
+        if answer.nonce != nonce
+            && let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await?
+        {
+            return Ok(SubmitResult { outcome, is_repeat: true });
+        }
+        let outcome = answer.result.map_err(Refusal::from)?;
+        Ok(SubmitResult { outcome, is_repeat: answer.nonce != nonce })
+    }
+
+    /// Cancels the running turn of a run; returns whether there is one.
+    ///
+    /// # Errors
+    /// Returns [`Refusal::Unreachable`].
+    pub async fn cancel(&self, run: &str) -> Result<bool, Refusal> {
+        self.call(run, "cancel", &Uuid::new_v4().to_string(), None::<&()>, PATIENCE).await
+    }
+
+    /// Deletes the state of a conversation.
+    ///
+    /// # Errors
+    /// Returns [`Refusal::Unreachable`].
+    pub async fn forget(&self, conversation: &str) -> Result<(), Refusal> {
+        self.call(conversation, "forget", &Uuid::new_v4().to_string(), None::<&()>, PATIENCE).await
+    }
+
+    /// Calls a handler of a conversation's object. A call that may not have arrived is sent again, to the next address, under its key.
+    async fn call<T: serde::de::DeserializeOwned>(
+        &self,
+        conversation: &str,
+        handler: &str,
+        key: &str,
+        body: Option<&impl serde::Serialize>,
+        patience: Duration,
+    ) -> Result<T, Refusal> {
+        let object = self.tenant.as_ref().map_or_else(|| conversation.to_owned(), |it| format!("{it}%2F{conversation}"));
+        let deadline = Instant::now() + patience;
+        loop {
+            let chosen = self.preferred.load(Ordering::Relaxed) % self.addresses.len().max(1);
+            let address = self.addresses.get(chosen).map(String::as_str).unwrap_or_default();
+            let request = self.client.post(format!("{address}/Conversation/{object}/{handler}")).header("idempotency-key", key);
+            // A handler without input accepts no body.
+            let request = match body {
+                Some(body) => request.json(body),
+                None => request,
+            };
+            let error = match request.timeout(deadline.saturating_duration_since(Instant::now())).send().await {
+                Ok(answer) if answer.status().is_success() => match answer.bytes().await {
+                    Ok(bytes) => {
+                        let text = if bytes.is_empty() { b"null" } else { &*bytes };
+                        return serde_json::from_slice(text)
+                            .map_err(|it| Refusal::Internal(format!("unreadable answer of the runtime: {it}")));
+                    }
+                    Err(error) => error.to_string(),
+                },
+                Ok(answer) => {
+                    let (status, is_ingress) =
+                        (answer.status(), answer.headers().get("x-restate-error-source").is_some_and(|it| it == "ingress"));
+                    let text = answer.text().await.unwrap_or_default();
+                    let reason = serde_json::from_str::<serde_json::Value>(&text).ok();
+                    let reason = reason.as_ref().and_then(|it| it.get("message")?.as_str()).unwrap_or("no reason").to_owned();
+                    if status == StatusCode::NOT_FOUND {
+                        return Err(Refusal::Unreachable(format!("{reason}; start a worker and register it")));
+                    }
+                    if !is_ingress || !status.is_server_error() {
+                        return Err(Refusal::Internal(format!("the runtime answered {status}: {reason}")));
+                    }
+                    reason
+                }
+                Err(error) => error.to_string(),
+            };
+            if Instant::now() + RETRY_PAUSE >= deadline {
+                return Err(Refusal::Unreachable(format!("{error}; check convengine.restate.ingress")));
+            }
+            self.preferred.store(chosen + 1, Ordering::Relaxed);
+            sleep(RETRY_PAUSE).await;
+        }
+    }
+}
+
+/// Returns the conversation of a message. A new one under a key has the same id each time it is sent, so that Restate notices that it is.
+fn conversation_of(message: &Message) -> String {
+    match &message.idempotency_key {
+        Some(key) if !message.has_conversation_id => {
+            let digest = Sha256::digest(key.as_bytes());
+            let mut bytes = [0; 16];
+            bytes.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
+            uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()
+        }
+        _ => message.conversation.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use convengine_core::turn::Map;
+
+    use super::*;
+
+    #[test]
+    fn a_new_conversation_has_the_id_of_its_key() {
+        let message = |id: Option<&str>, key: Option<&str>| {
+            conversation_of(&Message::new(id.map(str::to_owned), None, false, Map::new()).with_key(key.map(str::to_owned)))
+        };
+        assert_eq!(message(None, Some("a")), message(None, Some("a")));
+        assert_ne!(message(None, Some("a")), message(None, Some("b")));
+        assert_ne!(message(None, None), message(None, None));
+        assert_eq!(message(Some("c"), Some("a")), "c");
+    }
+}

@@ -1,0 +1,24 @@
+//! Runs turns on Restate, a distributed engine for durable invocations, instead of this process.
+//!
+//! | part | is |
+//! |---|---|
+//! | a conversation, a session or a run | a virtual object, whose turns are exclusive |
+//! | a turn | an invocation, under the idempotency key of its message |
+//! | an effect | a journaled step; of several at once, each is an invocation of its own |
+//! | the session | the state of the object |
+//! | rows | a projection, written in the last step of a turn; nothing of a later turn depends on them |
+//!
+//! The API calls [`Ingress`]; a worker serves the [`Conversation`](conversation::Conversation) and its [effects](effects::EffectService).
+
+mod conversation;
+mod effects;
+mod ingress;
+mod object_state;
+mod refused_turn;
+mod request;
+mod steps;
+mod store;
+mod worker;
+
+pub use ingress::Ingress;
+pub use worker::{WorkerHosts, serve};

@@ -1,0 +1,129 @@
+//! Stores the end of a turn: its rows, then the session.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use convengine_core::turn::{Effect, LoadedSession, Millis, Notice, Outcome, Turn};
+use restate_sdk::prelude::*;
+
+use super::effects::CANCELLED;
+use super::object_state::{self, ObjectState};
+use super::refused_turn::RefusedTurn;
+use super::steps::Steps;
+use crate::runtime::crash;
+use crate::runtime::journal_writer::{EndedTurn, JournalWriter};
+use crate::runtime::turn_runner::{Host, Refusal, TurnStore};
+use crate::runtime::writer::CommitError;
+use crate::storage::turn;
+use crate::storage::turn_rows::{Table, TurnRows};
+
+/// Stores a turn in the object of its conversation, and its rows in the database.
+///
+/// Before the end nothing is stored: Restate has the results of the effects.
+pub struct ObjectStore<'t, 'ctx> {
+    ctx: &'t ObjectContext<'ctx>,
+    host: &'t Arc<Host>,
+    conversation: String,
+    journal: JournalWriter,
+    owner: Option<String>,
+    received: Instant,
+    total: Millis,
+    arms_timer: bool,
+}
+
+/// What is stored at the end of a turn.
+pub struct EndOfTurn {
+    turn: String,
+    rows: TurnRows,
+    state: Vec<u8>,
+}
+
+impl<'t, 'ctx> ObjectStore<'t, 'ctx> {
+    /// Creates the store of a turn of a conversation that belongs to `owner`.
+    pub fn new(
+        ctx: &'t ObjectContext<'ctx>,
+        host: &'t Arc<Host>,
+        conversation: &str,
+        journal: JournalWriter,
+        owner: Option<String>,
+    ) -> ObjectStore<'t, 'ctx> {
+        let conversation = conversation.to_owned();
+        ObjectStore { ctx, host, conversation, journal, owner, received: Instant::now(), total: 0, arms_timer: false }
+    }
+
+    /// How long the stored turn took in this attempt.
+    pub fn total(&self) -> Millis {
+        self.total
+    }
+
+    /// Whether the stored turn armed a timer.
+    pub fn arms_timer(&self) -> bool {
+        self.arms_timer
+    }
+}
+
+impl TurnStore for ObjectStore<'_, '_> {
+    type Prepared = Option<EndOfTurn>;
+
+    fn prepare(&mut self, _turn: &Turn, _notices: &[Notice], _effects: &[Effect]) -> Result<Self::Prepared, Refusal> {
+        Ok(None)
+    }
+
+    fn prepare_end(&mut self, turn: &Turn, notices: &[Notice], outcome: &Outcome) -> Result<Self::Prepared, Refusal> {
+        let internal = |it: String| Refusal::Internal(it);
+        self.total = Millis::try_from(self.received.elapsed().as_millis()).unwrap_or(Millis::MAX);
+        let ended = EndedTurn { turn, outcome, status: "closed" };
+        let rows = self.journal.render_final_rows(self.host, &ended, notices, self.total).map_err(|it| internal(it.to_string()))?;
+        self.arms_timer = rows.find(Table::Timer).is_some();
+        let input = &turn.journal().input;
+        let mut session: LoadedSession = input.session.clone().with_writes(&outcome.writes);
+        // What the rows are loaded as.
+        session.history.retain(|it| !it.user.trim().is_empty() && !it.assistant.trim().is_empty());
+        session.history.truncate(self.host.config_manager.active().config.settings.history_max_turns);
+        let state = ObjectState { session, owner: self.owner.clone(), ended_at: turn.now() };
+        let state = state.to_bytes().map_err(|it| internal(it.to_string()))?;
+        Ok(Some(EndOfTurn { turn: input.turn.clone(), rows, state }))
+    }
+
+    async fn store(&mut self, _prepared: Self::Prepared) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    async fn commit(&mut self, prepared: Self::Prepared) -> Result<(), Refusal> {
+        let Some(EndOfTurn { turn, rows, state }) = prepared else { return Ok(()) };
+        let rows = Arc::new(rows);
+        loop {
+            let (host, conversation, turn, rows) = (Arc::clone(self.host), self.conversation.clone(), turn.clone(), Arc::clone(&rows));
+            let step = async move { project(&host, &conversation, &turn, &rows).await.map(Json) };
+            match self.ctx.step("store the rows", step).await {
+                Ok(Json(None)) => break,
+                Ok(Json(Some(refused))) => return Err(refused.into()),
+                // A turn that has ended is stored, also when it is cancelled now.
+                Err(error) if error.code() == CANCELLED => {}
+                Err(error) => return Err(Refusal::Internal(error.message().to_owned())),
+            }
+        }
+        self.ctx.set(object_state::KEY, state);
+        Ok(())
+    }
+}
+
+/// Writes the rows of a turn, unless they are written. Returns why they cannot be; fails when they are to be written again.
+async fn project(host: &Host, conversation: &str, turn: &str, rows: &TurnRows) -> HandlerResult<Option<RefusedTurn>> {
+    crash::point("before the commit");
+    let refused = match host.writer.commit(conversation, rows.clone()).await {
+        Ok(()) => None,
+        Err(error @ (CommitError::Conflict | CommitError::SameMessage | CommitError::Rejected(_))) => {
+            // An earlier attempt may have written them.
+            let stored = turn::find(&host.readers, turn).await.map_err(HandlerError::from)?;
+            match error {
+                _ if stored.is_some() => None,
+                CommitError::SameMessage => Some(RefusedTurn::KeyReused),
+                error => Some(RefusedTurn::from(Refusal::from(error))),
+            }
+        }
+        Err(error) => return Err(HandlerError::from(error)),
+    };
+    crash::point("after the commit");
+    Ok(refused)
+}

@@ -1,0 +1,78 @@
+//! The endpoint at which Restate calls this process.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::graceful::GracefulShutdown;
+use restate_sdk::hyper::HyperEndpoint;
+use restate_sdk::prelude::*;
+use tokio::net::TcpListener;
+
+use super::conversation::Conversation;
+use super::effects::EffectService;
+use crate::exit::Failure;
+use crate::runtime::turn_runner::Host;
+
+/// How long turns may run on after the worker is told to stop; what is then left is continued by another worker.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The hosts of a worker by their tenant.
+#[derive(Debug, Clone)]
+pub struct WorkerHosts(Arc<BTreeMap<Option<String>, Arc<Host>>>);
+
+impl WorkerHosts {
+    /// Creates the hosts.
+    pub fn new(hosts: impl IntoIterator<Item = (Option<String>, Arc<Host>)>) -> WorkerHosts {
+        WorkerHosts(Arc::new(hosts.into_iter().collect()))
+    }
+
+    /// Returns the host of a tenant. A worker that does not know the tenant may be replaced by one that does.
+    pub fn find(&self, tenant: Option<&str>) -> HandlerResult<Arc<Host>> {
+        let found = self.0.get(&tenant.map(str::to_owned)).map(Arc::clone);
+        found.ok_or_else(|| HandlerError::from(format!("unknown tenant {}", tenant.unwrap_or("(none)"))))
+    }
+}
+
+/// Serves the endpoint until `stop` completes, and then what has begun. `identity_key` is the public key of the only cluster that may call.
+///
+/// # Errors
+/// Returns exit code 2 for an invalid key.
+pub async fn serve(
+    hosts: WorkerHosts,
+    listener: TcpListener,
+    identity_key: Option<&str>,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let mut endpoint = Endpoint::builder().bind(Conversation::new(hosts.clone())).bind(EffectService::new(hosts));
+    if let Some(key) = identity_key {
+        endpoint = endpoint.identity_key(key).map_err(|it| Failure::invalid_usage(format!("convengine.restate.identity-key: {it}")))?;
+    }
+    let service = HyperEndpoint::new(endpoint.build());
+    let connections = GracefulShutdown::new();
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => break,
+        };
+        let Ok((stream, _)) = accepted else { continue };
+        // Without it, each step would wait for an acknowledgement.
+        let _ = stream.set_nodelay(true);
+        let connection = http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service.clone());
+        let connection = connections.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection of the runtime ended");
+            }
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(DRAIN_TIMEOUT, connections.shutdown()).await.is_err() {
+        tracing::warn!("turns still ran {} s after the worker was told to stop; another worker continues them", DRAIN_TIMEOUT.as_secs());
+    }
+    Ok(())
+}
