@@ -77,6 +77,7 @@ impl Conversation {
 
     /// Deletes the state. Its rows have been deleted, or are about to be.
     #[handler]
+    #[allow(clippy::unused_async, reason = "the SDK calls only futures")]
     async fn forget(&self, ctx: ObjectContext<'_>) -> HandlerResult<()> {
         ctx.clear_all();
         Ok(())
