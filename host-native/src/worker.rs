@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinHandle;
 
 use crate::app::build_host;
@@ -16,6 +16,9 @@ use crate::ops::observe::{self, SpanSender};
 use crate::runtime::restate::{self, WorkerHosts};
 use crate::runtime::stream::{ClusterTasks, start_cluster};
 use crate::runtime::turn_runner::Host;
+
+/// The number of connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
 
 /// Runs a worker until `stop` completes. Calls `listening` with the address once it accepts turns.
 ///
@@ -48,11 +51,30 @@ pub async fn run(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: 
     served
 }
 
+/// Binds an address that workers of one machine share: the system spreads the connections over them.
+async fn bind(at: &str) -> std::io::Result<TcpListener> {
+    let mut last = std::io::Error::new(std::io::ErrorKind::InvalidInput, "no address");
+    for address in tokio::net::lookup_host(at).await? {
+        let bound = || {
+            let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+            socket.set_reuseaddr(true)?;
+            socket.set_reuseport(true)?;
+            socket.bind(address)?;
+            socket.listen(BACKLOG)
+        };
+        match bound() {
+            Ok(listener) => return Ok(listener),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
 /// Listens where the settings say. An address that others reach needs the key of the cluster.
 async fn listen(settings: &Settings) -> Result<TcpListener, Failure> {
     let at = &settings.restate.listen;
     let failed = |it: std::io::Error| Failure::service_unavailable(format!("cannot listen on {at}: {it}; set convengine.restate.listen"));
-    let listener = TcpListener::bind(at).await.map_err(failed)?;
+    let listener = bind(at).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     if !address.ip().is_loopback() && settings.restate.identity_key.is_none() {
         return Err(Failure::invalid_usage(format!(

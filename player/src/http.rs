@@ -70,6 +70,11 @@ impl HttpPlayer {
         Ok(HttpPlayer { config, client, pool, seen_rows: BTreeMap::new(), labels: BTreeMap::new(), server })
     }
 
+    /// The server.
+    pub fn server(&self) -> &PackServer {
+        &self.server
+    }
+
     /// The base URL of the server.
     pub fn address(&self) -> &str {
         self.server.address()

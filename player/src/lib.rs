@@ -30,6 +30,7 @@ pub use self::expect::{PlayedTurn, differences, without_volatile};
 pub use self::flow::{publish_requests, secret_names, session_id, session_request as of_session};
 pub use self::http::HttpPlayer;
 pub use self::known_differences::{KnownDifference, KnownDifferences};
+pub use self::restate::RestateOptions;
 pub use self::server::{PackServer, ServerOptions};
 
 use convengine_host::api::mcp::{self, PlayReport};

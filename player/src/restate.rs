@@ -4,6 +4,9 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -12,6 +15,9 @@ use tokio::runtime::Runtime;
 
 /// How long the server may take until it accepts calls.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How often a worker is looked after.
+const SUPERVISION_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A running Restate server. Dropping it kills the process.
 pub struct RestateServer {
@@ -77,7 +83,7 @@ fn wait(runtime: &Runtime, what: &str, request: impl Fn() -> reqwest::RequestBui
         if Instant::now() > end {
             bail!("cannot {what}: {reason}");
         }
-        std::thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -107,13 +113,16 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts a worker with the options of a server.
+    /// Starts a worker with the options of a server. With `crash_at` it is killed at that crossing of a crash point.
     ///
     /// # Errors
     /// Returns an error when it does not start.
-    pub fn start(binary: &Path, options: &[String]) -> Result<Worker> {
+    pub fn start(binary: &Path, options: &[String], listen: &str, crash_at: Option<u32>) -> Result<Worker> {
         let mut command = Command::new(binary);
-        command.args(["worker", "--set", "convengine.restate.listen=127.0.0.1:0"]).args(options);
+        command.args(["worker", "--set"]).arg(format!("convengine.restate.listen={listen}")).args(options);
+        if let Some(crossing) = crash_at {
+            command.env("CONVENGINE_CRASH_AT", crossing.to_string());
+        }
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().context("cannot start the worker")?;
         let mut line = String::new();
         BufReader::new(process.stdout.take().context("the worker has no standard output")?).read_line(&mut line)?;
@@ -137,10 +146,56 @@ impl Drop for Worker {
     }
 }
 
+/// A worker that is started again at its address when it dies, as by an operator.
+struct Supervisor {
+    stop: Arc<AtomicBool>,
+    restarts: Arc<AtomicU32>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Supervisor {
+    fn start(mut worker: Worker, binary: PathBuf, options: Vec<String>) -> Supervisor {
+        let (stop, restarts) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+        let (stopped, count) = (Arc::clone(&stop), Arc::clone(&restarts));
+        let listen = worker.address().trim_start_matches("http://").to_owned();
+        let thread = thread::spawn(move || {
+            while !stopped.load(Ordering::SeqCst) {
+                if worker.process.try_wait().is_ok_and(|it| it.is_some())
+                    && let Ok(next) = Worker::start(&binary, &options, &listen, None)
+                {
+                    worker = next;
+                    count.fetch_add(1, Ordering::SeqCst);
+                }
+                thread::sleep(SUPERVISION_INTERVAL);
+            }
+        });
+        Supervisor { stop, restarts, thread: Some(thread) }
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            // It ends with its worker.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What runs the turns of a pack.
+#[derive(Debug, Clone)]
+pub struct RestateOptions {
+    /// The program of the Restate server.
+    pub program: PathBuf,
+    /// The crossing of a crash point at which the worker is killed. It is started again at once.
+    pub crash_at: Option<u32>,
+}
+
 /// The Restate server and the worker of a pack, which end together.
 pub struct RestateRuntime {
     server: RestateServer,
-    _worker: Worker,
+    worker: Supervisor,
     folder: PathBuf,
 }
 
@@ -149,13 +204,19 @@ impl RestateRuntime {
     ///
     /// # Errors
     /// Returns an error when one of them does not start.
-    pub fn start(runtime: &Runtime, restate: &Path, convengine: &Path, options: &[String]) -> Result<RestateRuntime> {
+    pub fn start(runtime: &Runtime, restate: &RestateOptions, convengine: &Path, options: &[String]) -> Result<RestateRuntime> {
         let folder = std::env::temp_dir().join(format!("convengine-restate-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&folder)?;
-        let server = RestateServer::start(restate, &folder)?;
-        let worker = Worker::start(convengine, options)?;
+        let server = RestateServer::start(&restate.program, &folder)?;
+        let worker = Worker::start(convengine, options, "127.0.0.1:0", restate.crash_at)?;
         server.register(runtime, worker.address())?;
-        Ok(RestateRuntime { server, _worker: worker, folder })
+        let worker = Supervisor::start(worker, convengine.to_owned(), options.to_vec());
+        Ok(RestateRuntime { server, worker, folder })
+    }
+
+    /// How often the worker was started again.
+    pub fn restarts(&self) -> u32 {
+        self.worker.restarts.load(Ordering::SeqCst)
     }
 
     /// The base URL for calls.

@@ -10,8 +10,8 @@ use convengine_core::pack::Pack;
 use convengine_core::turn::STUB_ADDRESS;
 use tokio::runtime::Runtime;
 
-use super::fake_http;
-use super::restate::RestateRuntime;
+use super::fake_http::{self, CallRecorder};
+use super::restate::{RestateOptions, RestateRuntime};
 use convengine_host::config::pack_file;
 
 /// A running server. Dropping it kills the process and deletes its folder.
@@ -24,7 +24,8 @@ pub struct PackServer {
     folder: PathBuf,
     runtime: Runtime,
     /// What runs the turns, unless the server does.
-    _restate: Option<RestateRuntime>,
+    restate: Option<RestateRuntime>,
+    calls: CallRecorder,
 }
 
 /// Server options that are not part of the pack.
@@ -34,8 +35,8 @@ pub struct ServerOptions {
     pub database: Option<String>,
     /// Further settings as `KEY=VALUE`.
     pub settings: Vec<String>,
-    /// The program of a Restate server that runs the turns; the database is then one of PostgreSQL.
-    pub restate: Option<PathBuf>,
+    /// The Restate server that runs the turns; the database is then one of PostgreSQL.
+    pub restate: Option<RestateOptions>,
 }
 
 impl PackServer {
@@ -48,7 +49,8 @@ impl PackServer {
         std::fs::create_dir(&folder)?;
         let database = options.database.clone().unwrap_or_else(|| format!("sqlite:{}", folder.join("play.db").display()));
         let runtime = Runtime::new()?;
-        let (pack, path, stub) = start_fake_service(pack, path, &folder, &runtime)?;
+        let calls = CallRecorder::default();
+        let (pack, path, stub) = start_fake_service(pack, path, &folder, &runtime, &calls)?;
         let output = Command::new(binary).arg("import").arg(&path).arg("--database").arg(&database).output()?;
         if !output.status.success() {
             bail!("cannot import the pack: {}", String::from_utf8_lossy(&output.stderr).trim());
@@ -57,7 +59,7 @@ impl PackServer {
         let restate = options.restate.as_ref().map(|it| RestateRuntime::start(&runtime, it, binary, &shared)).transpose()?;
         let process = spawn_server(binary, &shared, restate.as_ref())?;
         let mut server =
-            PackServer { pack, process, address: String::new(), database, fake_address: stub, folder, runtime, _restate: restate };
+            PackServer { pack, process, address: String::new(), database, fake_address: stub, folder, runtime, restate, calls };
         server.address = server.read_address()?;
         Ok(server)
     }
@@ -80,6 +82,16 @@ impl PackServer {
     /// The address of the pack's fake HTTP services, if any.
     pub fn fake_address(&self) -> Option<SocketAddr> {
         self.fake_address
+    }
+
+    /// The calls of the fake HTTP services.
+    pub fn calls(&self) -> &CallRecorder {
+        &self.calls
+    }
+
+    /// How often the worker that runs the turns was started again.
+    pub fn worker_restarts(&self) -> u32 {
+        self.restate.as_ref().map_or(0, RestateRuntime::restarts)
     }
 
     /// The process id.
@@ -111,11 +123,17 @@ impl Drop for PackServer {
 }
 
 /// Starts the fake HTTP service of a pack and inserts its address into the pack.
-fn start_fake_service(pack: &Pack, path: &Path, folder: &Path, runtime: &Runtime) -> Result<(Pack, PathBuf, Option<SocketAddr>)> {
+fn start_fake_service(
+    pack: &Pack,
+    path: &Path,
+    folder: &Path,
+    runtime: &Runtime,
+    calls: &CallRecorder,
+) -> Result<(Pack, PathBuf, Option<SocketAddr>)> {
     if pack.http.is_empty() {
         return Ok((pack.clone(), path.to_owned(), None));
     }
-    let address = fake_http::serve(runtime, pack.http.clone())?;
+    let address = fake_http::serve_recorded(runtime, pack.http.clone(), calls.clone())?;
     let text = pack_file::read_text(path)?.replace(STUB_ADDRESS, &format!("http://{address}"));
     let file = folder.join("pack.json");
     std::fs::write(&file, &text)?;

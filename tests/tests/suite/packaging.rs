@@ -6,6 +6,7 @@ use std::process::Command;
 
 use convengine_host::ops::observe::names::METRICS;
 use convengine_tests::root;
+use serde_json::{Value, json};
 
 use crate::harness::{TestEnv, orders_pack};
 use crate::openness::assert_all_closed;
@@ -43,6 +44,31 @@ fn the_unit_is_valid_for_systemd_sqlite() {
         }
         Err(_) => println!("systemd is not installed, the unit was not verified by it"),
     }
+}
+
+#[test]
+fn workers_are_confined_like_servers_and_share_a_name_sqlite() {
+    let (server, worker) = (read("convengine.service"), read("restate/convengine-worker@.service"));
+    let confinement = |unit: &str| {
+        unit.split_once("# A user of its own").unwrap().1.lines().filter(|it| it.contains('=')).map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    let differing: BTreeSet<String> = confinement(&server).symmetric_difference(&confinement(&worker)).cloned().collect();
+    assert!(differing.iter().all(|it| it.starts_with("TimeoutStopSec=")), "{differing:?}");
+    // Thirty seconds for turns that run.
+    assert!(unit_value(&worker, "TimeoutStopSec").parse::<u32>().unwrap() > 30);
+    let command = unit_value(&worker, "ExecStart");
+    assert!(command.ends_with("convengine worker --set convengine.restate.listen=0.0.0.0:%i"), "{command}");
+    let compose: Value = serde_saphyr::from_str(&read("restate/compose.yaml")).unwrap();
+    let services = compose["services"].as_object().unwrap();
+    let of = |kind: &str| services.iter().filter(|it| it.0.starts_with(kind)).map(|it| it.1.clone()).collect::<Vec<Value>>();
+    assert_eq!([of("api-").len(), of("worker-").len(), of("restate-").len()], [3, 3, 3]);
+    assert!(of("worker-").iter().all(|it| it["networks"]["default"]["aliases"] == json!(["worker"])));
+    assert!(services["register"]["command"].to_string().contains("http://worker:9080"));
+    // What Compose passes to servers and workers are settings that they know.
+    let settings = services["worker-1"]["environment"]["CONVENGINE_SET"].as_str().unwrap().replace("${RESTATE_KEY:?}", "publickeyv1_x");
+    let env = TestEnv::new();
+    let output = env.run_command(env.command(&["export"]).env("CONVENGINE_SET", settings).env("SECRETS_KEY", "x"));
+    assert!(!output.stderr.contains("unknown setting"), "{output:?}");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use convengine_player::{ServerOptions, play_http_with};
-use convengine_tests::{Case, corpus, flows, known_differences, server_binary};
+use convengine_core::pack::Pack;
+use convengine_player::{HttpPlayer, RestateOptions, ServerOptions, play_http_with};
+use convengine_tests::{Case, corpus, flows, known_differences, root, server_binary};
 
 use crate::harness::{SECRETS_KEY, TestEnv};
 
@@ -32,7 +33,7 @@ fn play(cases: Vec<Case>) -> usize {
     let mut differing = Vec::new();
     let mut played = 0;
     for case in playable.step_by(stride()) {
-        let mut play_on = |restate: Option<PathBuf>| {
+        let mut play_on = |restate: Option<RestateOptions>| {
             let env = TestEnv::with_tables();
             let key = format!("convengine.secrets-key=file:{}", env.write("key", SECRETS_KEY));
             let options = ServerOptions { database: Some(env.database_url()), settings: vec![key], restate };
@@ -46,7 +47,7 @@ fn play(cases: Vec<Case>) -> usize {
             }
             report
         };
-        let (on_restate, on_database) = (play_on(Some(restate.clone())), play_on(None));
+        let (on_restate, on_database) = (play_on(Some(RestateOptions { program: restate.clone(), crash_at: None })), play_on(None));
         played += on_restate.turns.len();
         // What a pack expects of virtual time differs on any server.
         if format!("{on_restate:?}") != format!("{on_database:?}") {
@@ -65,4 +66,55 @@ fn packs_of_tables_are_played_as_on_the_database() {
 #[test]
 fn packs_of_flows_are_played_as_on_the_database() {
     assert!(play(flows().unwrap()) > 10);
+}
+
+/// The answer of a call of which nobody knows whether it was executed.
+const IN_DOUBT: &str = "ERROR the server stopped before the answer was known";
+
+/// Every how many crash points a worker is killed.
+const CRASH_STRIDE: usize = 5;
+
+/// The calls of the pack that must not be sent twice.
+const SENT_ONCE: [&str; 2] = ["/payments", "/gifts"];
+
+/// Plays the pack with a worker that is killed at a crossing of a crash point; returns whether it was, and the number of calls in doubt.
+fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32) -> (bool, usize) {
+    let env = TestEnv::with_tables();
+    let restate = RestateOptions { program: restate_binary(), crash_at: Some(crash_at) };
+    let options = ServerOptions { database: Some(env.database_url()), restate: Some(restate), ..ServerOptions::default() };
+    let mut player = HttpPlayer::start_with(pack, &server_binary().unwrap(), path, &options).unwrap();
+    let mut in_doubt = 0;
+    for (number, turn) in pack.turns.iter().enumerate() {
+        let played = player.play(number).unwrap();
+        let (text, expected) = (&played.json["payload"]["value"], &turn.expect.as_ref().unwrap()["json"]["payload"]["value"]);
+        let is_doubtful = text == IN_DOUBT;
+        assert!(text == expected || is_doubtful, "crash at {crash_at}, turn {number}: {}", played.json);
+        in_doubt += usize::from(is_doubtful);
+    }
+    let calls = player.server().calls().all();
+    for path in SENT_ONCE {
+        let count = calls.iter().filter(|it| it.path.starts_with(path)).count();
+        assert!(count <= 1 && (count == 1 || in_doubt == 1), "crash at {crash_at}: {count} calls of {path}");
+    }
+    let numbers = env.sql().texts("select number::text from ce_turn order by number");
+    assert_eq!(numbers, ["1", "2", "3", "4", "5"], "crash at {crash_at}");
+    (player.server().worker_restarts() > 0, in_doubt)
+}
+
+#[test]
+fn turns_of_a_killed_worker_are_finished_once() {
+    let path = root().join("tests/packs/tools/writes_in_doubt.json");
+    let pack = Pack::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let (mut kills, mut in_doubt) = (0, 0);
+    for crossing in (1_u32..).step_by(CRASH_STRIDE) {
+        let (was_killed, doubts) = play_with_crash(&pack, &path, crossing);
+        if !was_killed {
+            break;
+        }
+        kills += 1;
+        in_doubt += doubts;
+    }
+    assert!(kills >= 5, "only {kills} workers were killed");
+    assert!(in_doubt <= kills, "{in_doubt} calls in doubt");
+    println!("{kills} workers were killed, {in_doubt} calls are in doubt");
 }

@@ -107,13 +107,16 @@ pub fn run(project: &Project, words: &[&str]) -> Result<()> {
         processes.push(start_node(&restate, &folder, &nodes, number)?);
     }
     let [_, ingress, admin] = *nodes.first().context("no nodes")?;
+    // They share the address of the first one.
+    let mut listen = "127.0.0.1:0".to_owned();
     for number in 1..=extent.workers {
-        let mut command = convengine(&["worker", "--set", "convengine.restate.listen=127.0.0.1:0"]);
+        let mut command = convengine(&["worker", "--set", &format!("convengine.restate.listen={listen}")]);
         let (process, address) = start(&mut command, &folder.join(format!("worker-{number}.log")))?;
         processes.push(process);
-        post(admin, "/v3/deployments", &format!("{{\"uri\": \"{address}\", \"force\": false}}"))?;
-        println!("worker {number}: {address}");
+        listen = address.trim_start_matches("http://").to_owned();
     }
+    post(admin, "/v3/deployments", &format!("{{\"uri\": \"http://{listen}\", \"force\": false}}"))?;
+    println!("workers: http://{listen}");
     post(ingress, "/Conversation/probe/forget", "")?;
     let addresses: Vec<String> = nodes.iter().map(|it| format!("http://127.0.0.1:{}", it[1])).collect();
     for number in 1..=extent.servers {

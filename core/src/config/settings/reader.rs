@@ -10,11 +10,12 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads itself.
-pub const HOST_KEYS: [&str; 29] = [
+pub const HOST_KEYS: [&str; 30] = [
     "audit.persistence.mode",
     "audit.persist-meta",
     "config.follow",
     "privacy",
+    "restate",
     "retention",
     "database.synchronous",
     "http",
