@@ -48,10 +48,15 @@ const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, 
 // The console names each refusal of the server.
 const tolerated = what === 'mcp' ? /status of 409 / : /^$/;
 
+/** Completes when lint has been fetched. */
+let linted;
+
 await withPage(base, { before: listen, tolerated }, (page) => WAYS[what](page, more));
 
 /** Records the effects that the worker reports as answered. */
 async function listen(page) {
+  // Lint is fetched beside the first turns; a page without it complains when the network is gone.
+  linted = page.waitForResponse(/\/lint-[\w-]+\.wasm$/).catch(() => undefined);
   await page.addInitScript(() => {
     globalThis.answered = [];
     globalThis.workers = [];
@@ -68,6 +73,7 @@ async function listen(page) {
 }
 
 async function branch(page, [], beforeBranch = () => {}) {
+  await linted;
   await page.context().setOffline(true);
   await turns(page, 5);
   print({ played: await shown(page) });

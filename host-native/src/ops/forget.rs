@@ -101,10 +101,11 @@ pub async fn forget_conversations(host: &Arc<Host>, ids: &[String]) -> sqlx::Res
 async fn forget_conversation(host: &Arc<Host>, connection: &mut Connection, id: &str) -> Result<u64, Refusal> {
     let _pass = host.turn_queue.acquire(id).await?;
     recovery::settle_conversation(host, id, Instant::now() + host.turn_queue.wait()).await?;
-    let deleted = delete_in_transaction(connection, id).await?;
     if let Some(ingress) = &host.ingress {
+        // First: without rows nobody would ask for it again.
         ingress.forget(id).await?;
     }
+    let deleted = delete_in_transaction(connection, id).await?;
     host.streams.close_conversation(id);
     Ok(deleted)
 }

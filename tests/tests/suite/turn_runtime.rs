@@ -11,6 +11,9 @@ use convengine_host::runtime::turn_runner::{Clock, Effects, Progress, Publisher,
 use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::{Case, corpus, flows};
 
+/// Kinds of requests that the core's player answers by services of its own, which this runtime has not.
+const LOCAL_SERVICES: [&str; 3] = ["sql", "script", "tool"];
+
 /// The memory of one turn.
 #[derive(Default)]
 struct Memory {
@@ -170,6 +173,10 @@ fn play(case: &Case) -> usize {
         // Turns that change the configuration, or that no message begins, are not those of a runner.
         let (Some(message), Ok(expected)) = (case.pack.message(turn), player.play(turn)) else { break };
         if case.pack.turns[turn].admin_sql.is_some() {
+            break;
+        }
+        let kinds = expected.journal.entries.iter().filter_map(|it| it.request.as_ref()?.get("kind")?.as_str());
+        if kinds.into_iter().any(|it| LOCAL_SERVICES.contains(&it)) {
             break;
         }
         let input = message.into_input(&conversations, config.program());

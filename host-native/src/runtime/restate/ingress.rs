@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Client, StatusCode};
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep};
@@ -97,7 +98,8 @@ impl Ingress {
         body: Option<&impl serde::Serialize>,
         patience: Duration,
     ) -> Result<T, Refusal> {
-        let object = self.tenant.as_ref().map_or_else(|| conversation.to_owned(), |it| format!("{it}%2F{conversation}"));
+        let object = self.tenant.as_ref().map_or_else(|| conversation.to_owned(), |it| format!("{it}/{conversation}"));
+        let object = utf8_percent_encode(&object, NON_ALPHANUMERIC);
         let deadline = Instant::now() + patience;
         loop {
             let chosen = self.preferred.load(Ordering::Relaxed) % self.addresses.len().max(1);

@@ -97,7 +97,11 @@ impl TurnStore for ObjectStore<'_, '_> {
             let step = async move { project(&host, &conversation, &turn, &rows).await.map(Json) };
             match self.ctx.step("store the rows", step).await {
                 Ok(Json(None)) => break,
-                Ok(Json(Some(refused))) => return Err(refused.into()),
+                Ok(Json(Some(refused))) => {
+                    // The rows may be ahead of the state, so the next turn starts from them.
+                    self.ctx.clear(object_state::KEY);
+                    return Err(refused.into());
+                }
                 // A turn that has ended is stored, also when it is cancelled now.
                 Err(error) if error.code() == CANCELLED => {}
                 Err(error) => return Err(Refusal::Internal(error.message().to_owned())),

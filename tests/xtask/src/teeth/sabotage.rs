@@ -307,7 +307,7 @@ pub const SABOTAGES: [Sabotage; 51] = [
     },
     Sabotage {
         name: "turn_never_times_out",
-        file: "host-native/src/runtime/turn_runner/execute.rs",
+        file: "host-native/src/runtime/turn_runner/database.rs",
         find: "Instant::now() + host.turn_settings.max_duration;",
         replace: "Instant::now() + host.turn_settings.max_duration * 10_000;",
         noticed_by: Proof::Suite("recovery::a_turn_that_takes_too_long_fails_and_replays"),
