@@ -117,16 +117,17 @@ async fn project(host: &Host, conversation: &str, turn: &str, rows: &TurnRows) -
     crash::point("before the commit");
     let refused = match host.writer.commit(conversation, rows.clone()).await {
         Ok(()) => None,
-        Err(error @ (CommitError::Conflict | CommitError::SameMessage | CommitError::Rejected(_))) => {
-            // An earlier attempt may have written them.
+        Err(CommitError::Unavailable(reason)) => return Err(HandlerError::from(reason)),
+        Err(error) => {
+            // An earlier attempt may have written them and died before that was journaled.
             let stored = turn::find(&host.readers, turn).await.map_err(HandlerError::from)?;
             match error {
                 _ if stored.is_some() => None,
+                CommitError::TakenOver => return Err(HandlerError::from(error)),
                 CommitError::SameMessage => Some(RefusedTurn::KeyReused),
                 error => Some(RefusedTurn::from(Refusal::from(error))),
             }
         }
-        Err(error) => return Err(HandlerError::from(error)),
     };
     crash::point("after the commit");
     Ok(refused)
