@@ -78,7 +78,8 @@ async fn admit(host: Arc<Host>, message: Message) -> Result<SubmitResult, Refusa
         None => None,
     };
     let result = match &host.ingress {
-        Some(ingress) => ingress.run_turn(&host, &message).await,
+        // A future is as large as the largest of its parts.
+        Some(ingress) => Box::pin(ingress.run_turn(&host, &message)).await,
         None => run_in_order(&host, &message).await,
     };
     let has_started = matches!(&result, Ok(it) if !it.is_repeat);
@@ -193,17 +194,16 @@ pub async fn finish_abandoned(host: &Arc<Host>, open: OpenTurn) -> Result<Outcom
 
 /// Drives a turn to its stored end and publishes it.
 async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Result<Outcome, Refusal> {
-    // A future holds what it moves several times.
-    let open = Box::new(open);
     let streams = Arc::clone(&host.streams);
     let _secrets = host.secrets.begin_use();
     let input = &open.turn.journal().input;
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
     let publisher = TurnPublisher::new(&streams, input, open.owner.clone()).with_subscriber(open.subscriber.clone());
     let mut observer = TurnObserver::new(input, open.active_config.config.hash_source(), received, open.caller_span.clone());
-    async {
+    // A future holds what it moves several times.
+    let driven = Box::pin(async {
         let conversation = open.turn.journal().input.conversation.clone();
-        let OpenTurn { active_config, mut turn, slice, journal, interrupted, status, .. } = *open;
+        let OpenTurn { active_config, mut turn, slice, journal, interrupted, status, .. } = open;
         let mut publisher = StreamPublisher::new(host, publisher);
         let mut store = DatabaseStore::new(host, &conversation, journal, status, received);
         let mut effects = HostEffects::new(host, active_config, &conversation, interrupted);
@@ -218,9 +218,8 @@ async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Resu
         observer.add_effects(effects.started());
         observer.finish(host, outcome.as_ref());
         outcome
-    }
-    .instrument(span)
-    .await
+    });
+    driven.instrument(span).await
 }
 
 /// Reports the change of a stored session to those that wait for one: clients, and the task that fires timers.
