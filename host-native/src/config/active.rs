@@ -84,6 +84,11 @@ impl ActiveConfig {
         Ok(ActiveConfig { config: Arc::new(config), fakes, extensions, mcp, issues, reuse })
     }
 
+    /// Returns a copy with the document of a configuration, or this one where the configuration is that of tables.
+    pub fn with_document(self: Arc<Self>, config: &Arc<Config>) -> Arc<ActiveConfig> {
+        if config.document.is_some() { Arc::new(self.with_flow(config)) } else { self }
+    }
+
     /// Returns a copy with a flow document instead of the tables.
     pub fn with_flow(&self, flow: &Arc<Config>) -> ActiveConfig {
         let (fakes, extensions) = (self.fakes.clone(), self.extensions.clone());

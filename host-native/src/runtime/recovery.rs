@@ -133,11 +133,8 @@ async fn continue_turn(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal
         Err(UnreadableTurn::Database(error)) => return Err(error.into()),
         Err(UnreadableTurn::Journal(reason)) => return close_as_lost(host, &open, &reason).await,
     };
-    let mut configured = host.config_manager.active();
     let config = load_config(host, &open).await?;
-    if config.document.is_some() {
-        configured = Arc::new(configured.with_flow(&config));
-    }
+    let configured = host.config_manager.active().with_document(&config);
     let journal_writer = JournalWriter::from_stored(host, &open, journal.entries.len(), Arc::clone(&config));
     let RescuedTurn { mut turn, mut slice, divergence: diverged } = match Turn::rescue(&journal, config) {
         Ok(rescued) => rescued,
@@ -234,7 +231,8 @@ pub async fn load_config(host: &Host, stored: &StoredTurn) -> Result<Arc<Config>
     load_snapshot(host, &stored.config_hash).await
 }
 
-/// Returns the configuration of a snapshot, or the active one when the snapshot is missing.
+/// Returns the configuration of a snapshot: the active one, a cached document, or that of the database; the active one when the snapshot is
+/// missing.
 ///
 /// # Errors
 /// Returns any database error.
@@ -242,6 +240,9 @@ pub async fn load_snapshot(host: &Host, hash: &str) -> Result<Arc<Config>, Refus
     let current = Arc::clone(&host.config_manager.active().config);
     if current.hash_source() == hash {
         return Ok(current);
+    }
+    if let Some(document) = host.flows.load(host, hash).await? {
+        return Ok(document);
     }
     let Some(source) = config::find_snapshot(&host.readers, hash).await? else { return Ok(current) };
     let config = Arc::new(Config::from_source(&source).0);

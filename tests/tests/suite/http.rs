@@ -7,7 +7,7 @@ use crate::harness::TestEnv;
 
 /// Packs that expect SQLite's error messages, or its schema name `main`: on PostgreSQL the tests of queries
 /// and of the schema cover the same.
-const SQLITE_ONLY: [&str; 3] = ["s35_mcp_db_tool", "inventory_lookup", "s23_rest_errors"];
+pub const SQLITE_ONLY: [&str; 3] = ["s35_mcp_db_tool", "inventory_lookup", "s23_rest_errors"];
 
 fn playable(mut cases: Vec<Case>) -> Vec<Case> {
     if TestEnv::new().sql().is_postgres() {

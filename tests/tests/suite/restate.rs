@@ -1,5 +1,6 @@
 //! Turns on a Restate cluster are those of the database runtime: the corpus through `serve --runtime restate` and a worker.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use convengine_core::pack::Pack;
@@ -7,12 +8,10 @@ use convengine_player::{HttpPlayer, RestateOptions, ServerOptions, play_http_wit
 use convengine_tests::{Case, corpus, flows, known_differences, root, server_binary};
 
 use crate::harness::{SECRETS_KEY, TestEnv};
+use crate::http::SQLITE_ONLY;
 
 /// Every how many packs one is played.
 const STRIDE: usize = 12;
-
-/// Packs that expect SQLite's error messages, or its schema name `main`, as over HTTP.
-const SQLITE_ONLY: [&str; 3] = ["s35_mcp_db_tool", "inventory_lookup", "s23_rest_errors"];
 
 /// Returns the program, which `cargo xtask test` installs.
 fn restate_binary() -> PathBuf {
@@ -48,6 +47,7 @@ fn play(cases: Vec<Case>) -> usize {
             report
         };
         let (on_restate, on_database) = (play_on(Some(RestateOptions { program: restate.clone(), crash_at: None })), play_on(None));
+        assert!(on_restate.failure.is_none(), "{on_restate:?}");
         played += on_restate.turns.len();
         // What a pack expects of virtual time differs on any server.
         if format!("{on_restate:?}") != format!("{on_database:?}") {
@@ -74,9 +74,6 @@ const IN_DOUBT: &str = "ERROR the server stopped before the answer was known";
 /// Every how many crash points a worker is killed.
 const CRASH_STRIDE: usize = 5;
 
-/// The calls of the pack that must not be sent twice.
-const SENT_ONCE: [&str; 2] = ["/payments", "/gifts"];
-
 /// Plays the pack with a worker that is killed at a crossing of a crash point; returns whether it was, and the number of calls in doubt.
 fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32) -> (bool, usize) {
     let env = TestEnv::with_tables();
@@ -92,10 +89,12 @@ fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32) -> (bool,
         in_doubt += usize::from(is_doubtful);
     }
     let calls = player.server().calls().all();
-    for path in SENT_ONCE {
-        let count = calls.iter().filter(|it| it.path.starts_with(path)).count();
-        assert!(count <= 1 && (count == 1 || in_doubt == 1), "crash at {crash_at}: {count} calls of {path}");
-    }
+    let of = |path: &str| calls.iter().filter(|it| it.path.starts_with(path)).collect::<Vec<_>>();
+    let gifts = of("/gifts").len();
+    assert!(gifts <= 1 && (gifts == 1 || in_doubt == 1), "crash at {crash_at}: {gifts} gifts were sent");
+    // A payment is idempotent: it may be sent again, under its key.
+    let keys: BTreeSet<_> = of("/payments").iter().map(|it| it.idempotency_key.clone()).collect();
+    assert!(keys.len() == 1 && !keys.contains(&None), "crash at {crash_at}: payments under the keys {keys:?}");
     let numbers = env.sql().texts("select number::text from ce_turn order by number");
     assert_eq!(numbers, ["1", "2", "3", "4", "5"], "crash at {crash_at}");
     (player.server().worker_restarts() > 0, in_doubt)
@@ -115,6 +114,5 @@ fn turns_of_a_killed_worker_are_finished_once() {
         in_doubt += doubts;
     }
     assert!(kills >= 5, "only {kills} workers were killed");
-    assert!(in_doubt <= kills, "{in_doubt} calls in doubt");
-    println!("{kills} workers were killed, {in_doubt} calls are in doubt");
+    assert!(in_doubt > 0, "no worker was killed with a call in doubt");
 }

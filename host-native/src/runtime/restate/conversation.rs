@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use convengine_core::config::Config;
 use convengine_core::turn::{Millis, Outcome, ProgramRef, Turn, TurnInput};
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -108,7 +107,7 @@ impl Clock for DurableClock<'_, '_> {
     }
 }
 
-/// Runs the turn of a request, or returns why it has none.
+/// Runs the turn of a request, or returns the reason for having none.
 async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnRequest) -> HandlerResult<Result<Outcome, Refusal>> {
     let state = load_state(ctx, host, &request).await?;
     if !request.access.may_change(state.owner.as_deref()) {
@@ -123,9 +122,9 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
     let mut session = state.session;
     let mut flow = None;
     if let Some(snapshot) = snapshot {
-        let config = load_config(host, &snapshot).await?;
+        let config = load_snapshot(host, &snapshot).await?;
         let upgrade = match upgrade {
-            Some(target) => Some(Upgrade::to_target(target.clone(), load_config(host, &target.snapshot).await?)),
+            Some(target) => Some(Upgrade::to_target(target.clone(), load_snapshot(host, &target.snapshot).await?)),
             None => None,
         };
         let upgraded = upgrade.and_then(|it| it.apply(&config, &mut session, &mut event));
@@ -146,24 +145,25 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
     let begin = begin_turn(ctx, host, &input, earliest, active.config.hash_source()).await?;
     let config = match flow {
         Some(config) => config,
-        None => load_config(host, &begin.snapshot).await?,
+        None => load_snapshot(host, &begin.snapshot).await?,
     };
     (input.turn, input.at, input.seed, input.program) = (begin.turn, begin.at, begin.seed, config.program());
-    if config.chain().is_some() {
-        ctx.set(object_state::RUNNING_KEY, ctx.invocation_id().to_owned());
-    }
-    let configured = if config.document.is_some() { Arc::new(active.with_flow(&config)) } else { active };
+    let configured = active.with_document(&config);
     let ownership = Ownership { is_new: is_new && owner.is_some(), owner: owner.clone() };
     let journal = JournalWriter::new(host, &input.conversation, &input.turn, key, Arc::clone(&config)).with_ownership(&ownership);
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
     let streams = Arc::clone(&host.streams);
     let publisher = TurnPublisher::new(&streams, &input, owner.clone());
-    let observer = TurnObserver::new(&input, config.hash_source(), Instant::now(), None);
+    let mut observer = TurnObserver::new(&input, config.hash_source(), Instant::now(), None);
     let (mut turn, slice) = match Turn::start(input, config) {
         Ok(started) => started,
         Err(error) => return Ok(Err(error.into())),
     };
     let input = &turn.journal().input;
+    let is_run = input.program == ProgramRef::Chain;
+    if is_run {
+        ctx.set(object_state::RUNNING_KEY, ctx.invocation_id().to_owned());
+    }
     let mut store = ObjectStore::new(ctx, host, &input.conversation, journal, owner.map(|it| it.to_string()));
     let mut effects = DurableEffects::new(ctx, host, configured, tenant, input.at);
     let mut clock = DurableClock { ctx, host };
@@ -178,11 +178,12 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
             publisher.mark_stored(store.total());
         }
         turn_runner::publish(publisher, &outcome);
+        observer.add_effects(effects.started());
         observer.finish(host, outcome.as_ref());
         outcome
     };
     let outcome = driven.instrument(span).await;
-    if turn.journal().input.program == ProgramRef::Chain {
+    if is_run {
         ctx.clear(object_state::RUNNING_KEY);
     }
     Ok(outcome)
@@ -202,7 +203,7 @@ async fn load_state(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: &TurnReq
             load::load_conversation(&host.readers, &conversation, history, None).await
         };
         let found = found.map_err(HandlerError::from)?;
-        Ok(Json(ObjectState { session: found.session, owner: found.owner, ended_at: 0 }))
+        Ok(Json(ObjectState { session: found.session, owner: found.owner }))
     };
     Ok(ctx.step("load the rows", step).await?.into_inner())
 }
@@ -225,17 +226,4 @@ async fn begin_turn(
         Ok(Json(Beginning { turn: input.turn, at, seed: input.seed, snapshot }))
     };
     Ok(ctx.step("begin", step).await?.into_inner())
-}
-
-/// Returns the configuration of a snapshot: the active one, a cached document, or that of the database.
-async fn load_config(host: &Arc<Host>, snapshot: &str) -> HandlerResult<Arc<Config>> {
-    let hash = snapshot.trim_start_matches("sha256:");
-    let active = Arc::clone(&host.config_manager.active().config);
-    if active.hash_source() == hash {
-        return Ok(active);
-    }
-    if let Some(config) = host.flows.load(host, hash).await.map_err(HandlerError::from)? {
-        return Ok(config);
-    }
-    load_snapshot(host, hash).await.map_err(HandlerError::from)
 }

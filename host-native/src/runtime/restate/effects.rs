@@ -47,16 +47,10 @@ impl EffectService {
     async fn execute(&self, ctx: Context<'_>, request: Json<EffectRequest>) -> HandlerResult<Json<Completion>> {
         let EffectRequest { tenant, snapshot, effect } = request.into_inner();
         let host = self.hosts.find(tenant.as_deref())?;
-        let configured = load_active(&host, &snapshot).await?;
+        let config = load_snapshot(&host, &snapshot).await.map_err(HandlerError::from)?;
+        let configured = host.config_manager.active().with_document(&config);
         Ok(Json(execute_step(&ctx, &host, &configured, None, effect).await?))
     }
-}
-
-/// Returns the active configuration with the document of a snapshot.
-pub async fn load_active(host: &Arc<Host>, snapshot: &str) -> HandlerResult<Arc<ActiveConfig>> {
-    let active = host.config_manager.active();
-    let config = load_snapshot(host, snapshot).await.map_err(|it| HandlerError::from(it.to_string()))?;
-    Ok(if config.document.is_some() { Arc::new(active.with_flow(&config)) } else { active })
 }
 
 /// Executes an effect as a journaled step. A step that ends without a result is executed again, except for a write that is not repeatable:
@@ -107,6 +101,7 @@ pub struct DurableEffects<'t, 'ctx> {
     /// Effects that have not started yet.
     requested: Vec<(Effect, Option<TokenPublisher>)>,
     running: DurableFuturesUnordered<RemoteCompletion<'ctx>>,
+    started: usize,
     /// The time of the turn's end at the latest.
     deadline: Millis,
     /// The time of the last completion.
@@ -132,9 +127,15 @@ impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
             snapshot,
             requested: Vec::new(),
             running: DurableFuturesUnordered::new(),
+            started: 0,
             deadline: begin.saturating_add(duration),
             now: begin,
         }
+    }
+
+    /// The number of effects that were started.
+    pub fn started(&self) -> usize {
+        self.started
     }
 
     fn call(&mut self, effect: Effect) {
@@ -153,6 +154,7 @@ impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
 
 impl Effects for DurableEffects<'_, '_> {
     fn start(&mut self, effect: Effect, tokens: Option<TokenPublisher>) {
+        self.started += 1;
         self.requested.push((effect, tokens));
     }
 

@@ -1,6 +1,6 @@
 //! The state of a conversation's object: the session that its next turn starts from.
 
-use convengine_core::turn::{LoadedSession, Millis};
+use convengine_core::turn::LoadedSession;
 use serde::{Deserialize, Serialize};
 
 use crate::storage::turn::{compress_json, decompress_json};
@@ -11,16 +11,13 @@ pub const KEY: &str = "session";
 /// The key of the invocation that runs the turn of a run, by which it is cancelled.
 pub const RUNNING_KEY: &str = "running";
 
-/// The session of a conversation, and whom it belongs to.
+/// The session of a conversation, and its owner.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObjectState {
     /// What the next turn starts from.
     pub session: LoadedSession,
     /// The caller that the conversation belongs to, if any.
     pub owner: Option<String>,
-    /// When the last turn ended.
-    #[serde(default)]
-    pub ended_at: Millis,
 }
 
 impl ObjectState {
@@ -49,8 +46,7 @@ mod tests {
     #[test]
     fn a_state_is_read_back_exactly() {
         let flow = Some(Box::new(json!({"price": 1.0, "count": 1, "note": "ä"})));
-        let state =
-            ObjectState { session: LoadedSession { turns: 3, flow, ..LoadedSession::default() }, owner: Some("o".to_owned()), ended_at: 5 };
+        let state = ObjectState { session: LoadedSession { turns: 3, flow, ..LoadedSession::default() }, owner: Some("o".to_owned()) };
         assert_eq!(ObjectState::from_bytes(&state.to_bytes().unwrap()).unwrap(), state);
         assert!(ObjectState::from_bytes(b"no state").is_err());
     }

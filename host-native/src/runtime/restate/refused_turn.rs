@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::runtime::turn_runner::Refusal;
 use crate::runtime::writer::CommitError;
 
-/// Why a message had no turn.
+/// The reason for which a message had no turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusedTurn {

@@ -33,7 +33,7 @@ pub struct TurnRequest {
 pub struct TurnAnswer {
     /// The nonce of the request.
     pub nonce: String,
-    /// The outcome of the turn, or why there was none.
+    /// The outcome of the turn, or the reason for having none.
     pub result: Result<Outcome, RefusedTurn>,
 }
 

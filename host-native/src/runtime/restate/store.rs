@@ -80,7 +80,7 @@ impl TurnStore for ObjectStore<'_, '_> {
         // What the rows are loaded as.
         session.history.retain(|it| !it.user.trim().is_empty() && !it.assistant.trim().is_empty());
         session.history.truncate(self.host.config_manager.active().config.settings.history_max_turns);
-        let state = ObjectState { session, owner: self.owner.clone(), ended_at: turn.now() };
+        let state = ObjectState { session, owner: self.owner.clone() };
         let state = state.to_bytes().map_err(|it| internal(it.to_string()))?;
         Ok(Some(EndOfTurn { turn: input.turn.clone(), rows, state }))
     }
@@ -112,7 +112,7 @@ impl TurnStore for ObjectStore<'_, '_> {
     }
 }
 
-/// Writes the rows of a turn, unless they are written. Returns why they cannot be; fails when they are to be written again.
+/// Writes the rows of a turn, unless they are written. Returns the reason if they cannot be; fails when they are to be written again.
 async fn project(host: &Host, conversation: &str, turn: &str, rows: &TurnRows) -> HandlerResult<Option<RefusedTurn>> {
     crash::point("before the commit");
     let refused = match host.writer.commit(conversation, rows.clone()).await {

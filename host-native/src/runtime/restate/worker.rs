@@ -17,7 +17,7 @@ use super::effects::EffectService;
 use crate::exit::Failure;
 use crate::runtime::turn_runner::Host;
 
-/// How long turns may run on after the worker is told to stop; what is then left is continued by another worker.
+/// How long turns may run on after the signal to stop; what is then left is continued by another worker.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The hosts of a worker by their tenant.
@@ -72,7 +72,7 @@ pub async fn serve(
     }
     drop(listener);
     if tokio::time::timeout(DRAIN_TIMEOUT, connections.shutdown()).await.is_err() {
-        tracing::warn!("turns still ran {} s after the worker was told to stop; another worker continues them", DRAIN_TIMEOUT.as_secs());
+        tracing::warn!("turns still ran {} s after the signal to stop; another worker continues them", DRAIN_TIMEOUT.as_secs());
     }
     Ok(())
 }
