@@ -72,7 +72,9 @@ mod tests {
         assert!(resident_kb(child.id()).unwrap() > 0);
         drop(child.stdin.take());
         child.wait().unwrap();
-        assert!(family_cpu_us(std::process::id()).unwrap() >= cpu_us(std::process::id()).unwrap());
+        // Tests run beside this one, so time passes between the two figures.
+        let own = cpu_us(std::process::id()).unwrap();
+        assert!(family_cpu_us(std::process::id()).unwrap() >= own);
         assert!(cpu_us(u32::MAX).is_err());
     }
 }
