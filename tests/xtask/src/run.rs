@@ -34,7 +34,8 @@ fn model_specs() -> String {
 }
 
 fn create_database(project: &Project) -> Result<String> {
-    let folder = project.target.join("demo");
+    // `demo` itself is the folder of the profile, with the program.
+    let folder = project.target.join("tmp/demo");
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot empty '{}'", folder.display()))?;
     }
