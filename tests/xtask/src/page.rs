@@ -6,10 +6,13 @@ use std::thread;
 use anyhow::{Result, bail};
 
 use crate::project::Project;
-use crate::{python, sh, wasm};
+use crate::{install, python, sh, wasm};
 
 /// Builds the browser engine, the script interpreter and the page.
 pub fn build(project: &Project) -> Result<()> {
+    // Both need them, and would install them at once.
+    install::ensure_node_packages(project)?;
+    install::ensure_wasm_compiler(project)?;
     // The last compilation of each keeps only one processor busy.
     thread::scope(|scope| {
         let interpreter = scope.spawn(|| python::build(project));
