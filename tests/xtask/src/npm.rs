@@ -26,7 +26,7 @@ const STATIC_FILES: [&str; 10] = [
 
 /// Builds the modules and the package, and prints the package's size.
 pub fn build(project: &Project) -> Result<()> {
-    wasm::build(project)?;
+    wasm::build(project, wasm::Purpose::Release)?;
     assemble(project)
 }
 

@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::project::Project;
+use crate::wasm::Purpose;
 use crate::{page, sh};
 
 /// The packs of the demo: tables, and an assistant with a knowledge base.
@@ -14,7 +15,7 @@ const PACKS: [&str; 2] = ["tests/packs/demo/help_desk.json", "tests/packs/flow/h
 
 /// Builds everything and replaces this process by the server, on a new database with the demo.
 pub fn run(project: &Project, options: &[&str]) -> Result<()> {
-    page::build(project)?;
+    page::build(project, Purpose::Demo)?;
     sh::print_progress("building the server");
     sh::run(&mut project.cargo(&["build", "--profile", "demo", "--package", "convengine-server"]))?;
     let database = create_database(project)?;

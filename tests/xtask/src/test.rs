@@ -40,7 +40,7 @@ pub fn run_all(project: &Project) -> Result<()> {
 /// Builds everything for the browser, and runs the checks and tests that need no server.
 fn build_for_browser(project: &Project) -> Result<()> {
     deny::check(project)?;
-    page::build(project)?;
+    page::build(project, wasm::Purpose::Release)?;
     size::check_page(project)?;
     npm::assemble(project)?;
     wasm::build_extension(project)?;

@@ -19,7 +19,7 @@ pub struct Replay {
 impl Replay {
     /// Replays the journals of [`PACK`], natively and in the page, for `seconds` seconds each.
     pub fn measure(bench: &Bench<'_>, seconds: u64) -> Result<Self> {
-        wasm::build(bench.project)?;
+        wasm::build(bench.project, wasm::Purpose::Release)?;
         sh::print_progress(&format!("timing replays, {seconds} s native and in the page"));
         let seconds = seconds.to_string();
         let native = sh::output(bench.project.command(bench.release_binary("replay")).args([PACK, &seconds])).context("`replay` failed")?;

@@ -78,28 +78,49 @@ impl Module {
     }
 }
 
-/// Builds the modules into the page's source folder.
-pub fn build(project: &Project) -> Result<()> {
-    install::ensure_node_packages(project)?;
-    let compiler = install::ensure_wasm_compiler(project)?;
-    Module::ALL.into_iter().try_for_each(|module| build_module(project, &compiler, module))
+/// What modules are built for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be downloaded: every byte counts.
+    Release,
+    /// To be tried on the machine that builds them: the minutes count.
+    Demo,
 }
 
-fn build_module(project: &Project, compiler: &WasmCompiler, module: Module) -> Result<()> {
+impl Purpose {
+    /// Returns the profile of cargo.
+    fn profile(self) -> &'static str {
+        match self {
+            Purpose::Release => "wasm",
+            Purpose::Demo => "wasm-demo",
+        }
+    }
+}
+
+/// Builds the modules into the page's source folder.
+pub fn build(project: &Project, purpose: Purpose) -> Result<()> {
+    install::ensure_node_packages(project)?;
+    let compiler = install::ensure_wasm_compiler(project)?;
+    Module::ALL.into_iter().try_for_each(|module| build_module(project, &compiler, module, purpose))
+}
+
+fn build_module(project: &Project, compiler: &WasmCompiler, module: Module, purpose: Purpose) -> Result<()> {
     let name = module.name();
     sh::print_progress(&format!("building the WebAssembly module of the {name}"));
     let arguments = ["--package", "convengine-wasm", "--no-default-features", "--features", name];
-    sh::run(&mut compile_command(project, compiler, &arguments, &[]))?;
-    let compiled = project.wasm_target().join(WASM_TARGET).join("wasm/convengine_wasm.wasm");
+    sh::run(&mut compile_command(project, compiler, purpose, &arguments, &[]))?;
+    let compiled = project.wasm_target().join(WASM_TARGET).join(purpose.profile()).join("convengine_wasm.wasm");
     let stamp = project.wasm_target().join(format!("module.{name}.stamp"));
     if fs::read_to_string(&stamp).is_ok_and(|stamp| fingerprint(project, &compiled, module).is_ok_and(|now| now == stamp)) {
         return Ok(());
     }
     bind(&compiled, &module.folder(project))?;
-    sh::print_progress("optimising it");
-    sh::run(&mut optimise_command(project, module))?;
-    let path = module_path(project, module);
-    fs::write(&path, order::order_functions(&fs::read(&path)?)?)?;
+    if purpose == Purpose::Release {
+        sh::print_progress("optimising it");
+        sh::run(&mut optimise_command(project, module))?;
+        let path = module_path(project, module);
+        fs::write(&path, order::order_functions(&fs::read(&path)?)?)?;
+    }
     fs::write(&stamp, fingerprint(project, &compiled, module)?)?;
     Ok(())
 }
@@ -108,7 +129,7 @@ fn build_module(project: &Project, compiler: &WasmCompiler, module: Module) -> R
 pub fn build_extension(project: &Project) -> Result<()> {
     let compiler = install::ensure_wasm_compiler(project)?;
     sh::print_progress("building the example extension");
-    sh::run(&mut compile_command(project, &compiler, &["--package", "fee_check"], &["-C", "strip=symbols"]))
+    sh::run(&mut compile_command(project, &compiler, Purpose::Release, &["--package", "fee_check"], &["-C", "strip=symbols"]))
 }
 
 /// Returns the path of a built module.
@@ -117,8 +138,8 @@ pub fn module_path(project: &Project, module: Module) -> PathBuf {
 }
 
 /// Returns a cargo command for the browser target; `last` is passed to the compiler of the package itself.
-fn compile_command(project: &Project, compiler: &WasmCompiler, package: &[&str], rustc_arguments: &[&str]) -> Command {
-    let build = [&["rustc", "--lib", "--target", WASM_TARGET, "--profile", "wasm"], package].concat();
+fn compile_command(project: &Project, compiler: &WasmCompiler, purpose: Purpose, package: &[&str], rustc_arguments: &[&str]) -> Command {
+    let build = [&["rustc", "--lib", "--target", WASM_TARGET, "--profile", purpose.profile()], package].concat();
     let mut command = cargo(project, compiler, &build, "");
     command.arg("--").args(rustc_arguments);
     // Two compilers that share a target folder would invalidate each other's output.
