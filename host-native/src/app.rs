@@ -234,6 +234,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         chain_settings: settings.chains.clone(),
         firing: FiringSessions::default(),
         stop_signals: StopSignals::default(),
+        fires_timers: settings.assistants.timers,
         timer_armed: Notify::new(),
         session_changes: broadcast::Sender::new(SESSION_CHANGES),
         redaction: Arc::clone(&settings.redaction),
@@ -257,16 +258,13 @@ fn build_ingress(settings: &Settings) -> Result<Option<Ingress>, Failure> {
     if settings.runtime == Runtime::Database {
         return Ok(None);
     }
-    let addresses = settings.restate.ingress.clone();
-    if addresses.is_empty() {
-        return Err(Failure::invalid_usage("--runtime restate: set convengine.restate.ingress to the addresses of the cluster".to_owned()));
-    }
     if !settings.database.is_postgres() {
         let reason = "--runtime restate: the workers need the database, too; use --database postgres://…";
         return Err(Failure::invalid_usage(reason.to_owned()));
     }
-    let ingress = Ingress::new(addresses, settings.tenant.clone());
-    ingress.map(Some).map_err(|it| Failure::service_unavailable(format!("cannot create a client: {it}")))
+    let found = Ingress::from_settings(settings)?;
+    let missing = || Failure::invalid_usage("--runtime restate: set convengine.restate.ingress to the addresses of the cluster".to_owned());
+    found.ok_or_else(missing).map(Some)
 }
 
 /// Runs a server until `stop` completes. Calls `listening` with the address once it accepts requests.
@@ -293,8 +291,8 @@ pub async fn serve(
         writer_tasks.push(writer);
     }
     drop(traces);
-    let sharing: Vec<ClusterTasks> =
-        join_all(tenants.iter().map(|(settings, host)| start_cluster(host, &settings.database))).await.into_iter().flatten().collect();
+    let connecting = tenants.iter().map(|(settings, host)| start_cluster(host, &settings.database, host.ingress.is_some()));
+    let sharing: Vec<ClusterTasks> = join_all(connecting).await.into_iter().flatten().collect();
     let tenant_hosts = tenants.clone();
     let hosts: Vec<Arc<Host>> = tenants.iter().map(|it| Arc::clone(&it.1)).collect();
     let own_hosts = exposure.hosts.clone();

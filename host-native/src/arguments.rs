@@ -55,6 +55,12 @@ pub enum Command {
     },
     /// Run the turns that a Restate cluster passes on
     Worker,
+    /// Manage the versions of the worker that a Restate cluster calls
+    Cluster {
+        /// The subcommand
+        #[command(subcommand)]
+        command: ClusterCommand,
+    },
     /// Create missing tables, columns and indexes
     Migrate,
     /// Import a pack, replacing the rows of its tables
@@ -163,6 +169,28 @@ pub enum Command {
     Mcp,
     /// Play packs and talks and compare the results with their expectations
     Test(TestArguments),
+}
+
+/// Cluster commands, by the administration interface at `convengine.restate.admin`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ClusterCommand {
+    /// List versions of the worker, oldest first, with the turns and effects that have begun on them
+    List {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Begin new turns on the workers at an address
+    Register {
+        /// Address of the workers, such as http://10.0.0.9:9080; each version needs its own
+        #[arg(value_name = "URL", value_parser = crate::config::settings::parse_server_url)]
+        address: String,
+    },
+    /// Remove versions that are drained: new turns begin elsewhere, and those that began there have ended
+    Remove {
+        /// Id of the version [default: all that are drained]
+        id: Option<String>,
+    },
 }
 
 /// Snapshot commands. A unique prefix of a hash, at least eight digits, is enough.

@@ -35,7 +35,7 @@ pub async fn run(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: 
         hosts.push((settings, host));
     }
     let sharing: Vec<ClusterTasks> =
-        join_all(hosts.iter().map(|(settings, host)| start_cluster(host, &settings.database))).await.into_iter().flatten().collect();
+        join_all(hosts.iter().map(|(settings, host)| start_cluster(host, &settings.database, true))).await.into_iter().flatten().collect();
     let followers: Vec<JoinHandle<()>> =
         hosts.iter().filter(|it| it.0.watch_config).map(|(_, host)| watch::spawn(Arc::clone(host))).collect();
     let by_tenant = WorkerHosts::new(hosts.iter().map(|(settings, host)| (settings.tenant.clone(), Arc::clone(host))));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use tokio::runtime;
 
 use convengine_host::api::mcp;
-use convengine_host::arguments::{Arguments, AuditCommand, Command, Options, SecretCommand};
+use convengine_host::arguments::{Arguments, AuditCommand, ClusterCommand, Command, Options, SecretCommand};
 use convengine_host::auth;
 use convengine_host::config::export;
 use convengine_host::config::import;
@@ -16,6 +16,7 @@ use convengine_host::config::settings::{LoggingSettings, Runtime, Settings};
 use convengine_host::exit::Failure;
 use convengine_host::ops::audit::materialise;
 use convengine_host::ops::backup;
+use convengine_host::ops::cluster;
 use convengine_host::ops::forget;
 use convengine_host::ops::journal_export;
 use convengine_host::ops::knowledge;
@@ -34,6 +35,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let result = match command {
         Command::Serve { runtime } => run_server(&options, runtime),
         Command::Worker => run_worker(&options),
+        Command::Cluster { command } => run_cluster(&options, command),
         Command::Migrate => run_with_settings(&options, migrate),
         Command::Import { pack, strict, dry_run, json } => {
             run_with_settings(&options, async |it| import::run(it, &pack, import::ImportOptions { strict, dry_run, json }).await)
@@ -78,6 +80,10 @@ fn run_server(options: &Options, runtime: Runtime) -> Result<(), Failure> {
 
 fn run_worker(options: &Options) -> Result<(), Failure> {
     run_on_runtime(&load_for_all_tenants(options)?, work)
+}
+
+fn run_cluster(options: &Options, command: ClusterCommand) -> Result<(), Failure> {
+    run_on_runtime(&load_for_all_tenants(options)?, async |it| cluster::run(it, command).await)
 }
 
 fn load_for_all_tenants(options: &Options) -> Result<Settings, Failure> {

@@ -8,6 +8,7 @@ use crate::api::request::parse_uuid;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
 use crate::runtime::recovery;
+use crate::runtime::restate::Ingress;
 use crate::runtime::turn_runner::{Host, Refusal};
 use crate::storage::{self, Connection, forget};
 
@@ -43,6 +44,9 @@ pub async fn command(settings: &Settings, target: ForgetTarget) -> Result<(), Fa
     let running = forget::list_running(&mut connection, &ids).await.map_err(unusable)?;
     if let Some(first) = running.first() {
         return Err(Failure::check_failed(vec![format!("conversation {first} has a running turn; nothing was deleted, try again later")]));
+    }
+    if let Some(ingress) = Ingress::from_settings(settings)? {
+        ingress.forget(&ids).await.map_err(|it| Failure::service_unavailable(format!("{it}; nothing was deleted")))?;
     }
     let deleted = forget::delete_conversations(&mut connection, &ids).await.map_err(unusable)?;
     connection.commit().await.map_err(unusable)?;
@@ -102,8 +106,7 @@ async fn forget_conversation(host: &Arc<Host>, connection: &mut Connection, id: 
     let _pass = host.turn_queue.acquire(id).await?;
     recovery::settle_conversation(host, id, Instant::now() + host.turn_queue.wait()).await?;
     if let Some(ingress) = &host.ingress {
-        // First: without rows nobody would ask for it again.
-        ingress.forget(id).await?;
+        ingress.forget(&[id.to_owned()]).await?;
     }
     let deleted = delete_in_transaction(connection, id).await?;
     host.streams.close_conversation(id);

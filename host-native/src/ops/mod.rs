@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod backup;
+pub mod cluster;
 pub mod feedback;
 pub mod forget;
 pub mod journal_export;

@@ -12,6 +12,7 @@ use crate::config::classifiers;
 use crate::config::settings::{RetentionSettings, Settings};
 use crate::exit::Failure;
 use crate::ops::forget as forgetting;
+use crate::runtime::restate::Ingress;
 use crate::runtime::turn_runner::Host;
 use crate::storage::forget::{self, RowKind};
 use crate::storage::{self, Connection};
@@ -53,7 +54,8 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     }
     let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
     let mut connection = storage::connect_existing(&settings.database).await?;
-    let swept = sweep(&mut connection, &settings.retention, &mut |_| {}).await.map_err(unusable)?;
+    let ingress = Ingress::from_settings(settings)?;
+    let swept = sweep(&mut connection, &settings.retention, ingress.as_ref(), &mut |_| {}).await.map_err(unusable)?;
     let SweepCounts { conversations, audit, feedback, calls, classifiers } = swept;
     println!(
         "deleted conversations: {conversations}, audit rows: {audit}, feedback rows: {feedback}, model calls: {calls}, unused classifiers: \
@@ -76,24 +78,27 @@ pub fn spawn(host: Arc<Host>, retention: RetentionSettings) -> JoinHandle<()> {
 
 async fn sweep_host(host: &Host, retention: &RetentionSettings) -> sqlx::Result<()> {
     let mut connection = storage::open(host.config_manager.database(), false).await?;
-    let swept = sweep(&mut connection, retention, &mut |id| host.streams.close_conversation(id)).await;
+    let swept = sweep(&mut connection, retention, host.ingress.as_ref(), &mut |id| host.streams.close_conversation(id)).await;
     connection.close().await?;
     swept.map(|_| ())
 }
 
-/// Deletes old data and calls `gone` for each deleted conversation. Stops if another process is sweeping.
+/// Deletes old data, also in the cluster that runs the turns, if one does, and calls `gone` for each deleted conversation. Stops if another
+/// process is sweeping.
 ///
 /// # Errors
-/// Returns any database error; earlier deletions are kept.
+/// Returns any database error, and an I/O error when the cluster cannot be reached; earlier deletions are kept.
 pub async fn sweep(
     connection: &mut Connection,
     retention: &RetentionSettings,
+    ingress: Option<&Ingress>,
     gone: &mut (dyn FnMut(&str) + Send),
 ) -> sqlx::Result<SweepCounts> {
     let before = |days: u32| clock::now() - Millis::from(days) * DAY_MILLIS;
     let mut swept = SweepCounts::default();
     while let Some(days) = retention.conversations {
-        let ids = with_sweep_lock(connection, async |it| delete_old_conversations(it, before(days)).await).await?.unwrap_or_default();
+        let ids =
+            with_sweep_lock(connection, async |it| delete_old_conversations(it, before(days), ingress).await).await?.unwrap_or_default();
         if ids.is_empty() {
             break;
         }
@@ -124,9 +129,12 @@ pub async fn sweep(
     Ok(swept)
 }
 
-async fn delete_old_conversations(connection: &mut Connection, before: Millis) -> sqlx::Result<Vec<String>> {
+async fn delete_old_conversations(connection: &mut Connection, before: Millis, ingress: Option<&Ingress>) -> sqlx::Result<Vec<String>> {
     let ids = forget::list_idle_since(connection, before, CONVERSATIONS_PER_TRANSACTION).await?;
     if !ids.is_empty() {
+        if let Some(ingress) = ingress {
+            ingress.forget(&ids).await.map_err(|it| sqlx::Error::Io(std::io::Error::other(it)))?;
+        }
         forget::delete_conversations(connection, &ids).await?;
     }
     Ok(ids)

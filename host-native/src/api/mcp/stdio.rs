@@ -34,7 +34,7 @@ pub async fn serve(settings: &Settings, player: PackPlayer, stop: impl Future<Ou
     settings.stream.check()?;
     let (host, writer_task) = build_host(settings, SpanSender::default()).await?;
     let _ = host.pack_player.set(player);
-    let sharing = start_cluster(&host, &settings.database).await;
+    let sharing = start_cluster(&host, &settings.database, host.ingress.is_some()).await;
     let background_tasks = spawn_background_tasks(settings, &host);
     let caller = Caller::default().with_scopes(Scopes::ADMIN);
     let server = McpServer::new(host.clone(), caller, Delivery::Anything);

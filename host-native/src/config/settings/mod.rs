@@ -47,7 +47,7 @@ pub use spend_cap::SpendCap;
 pub use stomp::StompSettings;
 pub use stream::StreamSettings;
 pub use turn::{AuditMode, Journaling, ToolTimeouts, TurnSettings};
-pub use value::parse_duration;
+pub use value::{parse_duration, parse_server_url};
 
 use convengine_core::config::{Config, Severity, Tables};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::value::{HttpUrl, optional_list, problem, scalar};
+use super::value::{optional_list, parse_server_url, problem, scalar};
 
 /// The address of a worker unless it is set.
 const DEFAULT_LISTEN: &str = "127.0.0.1:9080";
@@ -22,6 +22,8 @@ pub enum Runtime {
 pub struct RestateSettings {
     /// The addresses of the ingress, one a node.
     pub ingress: Vec<String>,
+    /// The addresses of the administration interface, one a node.
+    pub admin: Vec<String>,
     /// Where a worker listens.
     pub listen: String,
     /// The public key of the only cluster that may call the worker.
@@ -34,6 +36,8 @@ pub struct RestateSettings {
 pub(super) struct RestateTree {
     #[serde(deserialize_with = "optional_list")]
     ingress: Option<Vec<String>>,
+    #[serde(deserialize_with = "optional_list")]
+    admin: Option<Vec<String>>,
     #[serde(deserialize_with = "scalar")]
     listen: Option<String>,
     #[serde(deserialize_with = "scalar")]
@@ -42,15 +46,16 @@ pub(super) struct RestateTree {
 
 impl RestateSettings {
     pub(super) fn new(tree: RestateTree, problems: &mut Vec<String>) -> RestateSettings {
-        let mut ingress = Vec::new();
-        for address in tree.ingress.unwrap_or_default() {
-            match <HttpUrl as super::value::FromText>::from_text(&address) {
-                Ok(HttpUrl(it)) => ingress.push(it.trim_end_matches('/').to_owned()),
-                Err(reason) => problems.push(problem("restate.ingress", reason)),
-            }
-        }
+        let mut read = |name: &str, addresses: Option<Vec<String>>| {
+            let read = addresses.unwrap_or_default().iter().map(|it| parse_server_url(it)).collect::<Result<Vec<_>, _>>();
+            read.unwrap_or_else(|reason| {
+                problems.push(problem(name, reason));
+                Vec::new()
+            })
+        };
+        let (ingress, admin) = (read("restate.ingress", tree.ingress), read("restate.admin", tree.admin));
         let listen = tree.listen.unwrap_or_else(|| DEFAULT_LISTEN.to_owned());
-        RestateSettings { ingress, listen, identity_key: tree.identity_key }
+        RestateSettings { ingress, admin, listen, identity_key: tree.identity_key }
     }
 }
 
@@ -71,7 +76,8 @@ mod tests {
         let (found, problems) = read(&json!({"restate": {"ingress": "http://a:8080/, http://b:8080", "identity-key": "publickeyv1_x"}}));
         assert_eq!((found.ingress, problems), (vec!["http://a:8080".to_owned(), "http://b:8080".to_owned()], Vec::new()));
         assert_eq!((found.listen.as_str(), found.identity_key.as_deref()), (DEFAULT_LISTEN, Some("publickeyv1_x")));
-        assert_eq!(read(&json!({"restate": {"ingress": "a:8080"}})).1.len(), 1);
+        assert_eq!(read(&json!({"restate": {"admin": ["http://a:9070/"]}})).0.admin, ["http://a:9070"]);
+        assert_eq!(read(&json!({"restate": {"ingress": "a:8080", "admin": "b"}})).1.len(), 2);
         assert_eq!(read(&json!({"restate": {"ingres": "http://a"}})).1.len(), 1);
     }
 }

@@ -133,6 +133,14 @@ impl FromText for HttpUrl {
     }
 }
 
+/// Returns the URL of an HTTP server without a slash at its end.
+///
+/// # Errors
+/// What is wrong and what to do.
+pub fn parse_server_url(text: &str) -> Result<String, String> {
+    HttpUrl::from_text(text).map(|HttpUrl(it)| it.trim_end_matches('/').to_owned())
+}
+
 /// The line of a problem with a setting.
 pub(super) fn problem(name: impl Display, reason: impl Display) -> String {
     format!("convengine.{name}: {reason}")

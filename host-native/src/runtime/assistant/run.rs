@@ -96,9 +96,18 @@ impl RunningSession {
     pub async fn submit_event_with_subscriber(
         &self,
         host: &Arc<Host>,
-        mut event: Map,
+        event: Map,
         subscriber: Option<Subscriber>,
     ) -> Result<SubmitResult, Refusal> {
+        let message = self.to_message(host, event).await?;
+        turn_runner::submit(Arc::clone(host), Message { subscriber, ..message }).await
+    }
+
+    /// Returns the message of an event.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn to_message(&self, host: &Arc<Host>, mut event: Map) -> sqlx::Result<Message> {
         let key = event.get("event_id").and_then(Value::as_str).map(|it| event_key(&self.session, it));
         self.program.write_to(&mut event);
         event.extend(self.version.map(|it| ("version".to_owned(), json!(it))));
@@ -114,11 +123,7 @@ impl RunningSession {
         let message = Message::for_session(&self.session, UserEvent::from_flow_event(Value::Object(event)), Arc::clone(&self.config));
         // Simulator sessions are not metered.
         let metered = self.metered_program();
-        turn_runner::submit(
-            Arc::clone(host),
-            Message { subscriber, metered_program: metered, upgrade, ..message.with_key(key).with_access(self.access.clone()) },
-        )
-        .await
+        Ok(Message { metered_program: metered, upgrade, ..message.with_key(key).with_access(self.access.clone()) })
     }
 
     /// Returns the assistant or workflow to meter when this starts a session of a deployment.

@@ -14,7 +14,8 @@ use super::object_state::{self, ObjectState};
 use super::refused_turn::RefusedTurn;
 use super::request::{TurnAnswer, TurnRequest};
 use super::steps::Steps;
-use super::store::ObjectStore;
+use super::store::{ObjectStore, StateBefore};
+use super::timers::{self, TimerRequest};
 use super::worker::WorkerHosts;
 use crate::ops::observe::TurnObserver;
 use crate::runtime::assistant::run::{check_event, earliest_event_at};
@@ -22,6 +23,7 @@ use crate::runtime::assistant::upgrade::Upgrade;
 use crate::runtime::journal_writer::JournalWriter;
 use crate::runtime::recovery::load_snapshot;
 use crate::runtime::stream::TurnPublisher;
+use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_runner::{self, Clock, Host, Ownership, Refusal, StreamPublisher, TurnRuntime};
 use crate::storage::assistant::session;
 use crate::storage::load;
@@ -62,6 +64,27 @@ impl Conversation {
         let nonce = request.nonce.clone();
         let result = run_turn(&ctx, &host, request).await?.map_err(RefusedTurn::from);
         Ok(Json(TurnAnswer { nonce, result }))
+    }
+
+    /// Fires a timer, unless the session has another one in its place.
+    #[handler]
+    async fn fire(&self, ctx: ObjectContext<'_>, request: Json<TimerRequest>) -> HandlerResult<()> {
+        let request = request.into_inner();
+        let host = self.hosts.find(request.tenant.as_deref())?;
+        let Some(bytes) = ctx.get::<Vec<u8>>(object_state::KEY).await? else { return Ok(()) };
+        if !timers::is_armed(&ObjectState::from_bytes(&bytes)?.timers, &request) {
+            return Ok(());
+        }
+        let prepared = {
+            let (host, request) = (Arc::clone(&host), request.clone());
+            ctx.step("prepare the timer", async move { timers::prepare(&host, &request).await.map(Json) }).await?
+        };
+        let Some(turn) = prepared.into_inner() else { return Ok(()) };
+        match run_turn(&ctx, &host, turn).await? {
+            Ok(_) | Err(Refusal::StaleTimer | Refusal::SessionEnded) => {}
+            Err(refusal) => tracing::warn!(%refusal, session = request.session, "cannot fire a timer; it is tried again"),
+        }
+        Ok(())
     }
 
     /// Cancels the running turn of a run, if there is one; returns whether there is.
@@ -116,9 +139,10 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
     if let Err(refusal) = check_event(&state.session, &request.event) {
         return Ok(Err(refusal));
     }
-    let TurnRequest { tenant, conversation, mut event, key, snapshot, upgrade, access, .. } = request;
+    let TurnRequest { tenant, nonce, listens, conversation, mut event, key, snapshot, upgrade, access } = request;
     let is_new = state.session.turns == 0 && state.session.conversation.is_none();
     let owner = if is_new { access.owner } else { state.owner.map(Arc::from) };
+    let before = StateBefore { tenant: tenant.clone(), owner: owner.as_deref().map(str::to_owned), timers: state.timers };
     let mut session = state.session;
     let mut flow = None;
     if let Some(snapshot) = snapshot {
@@ -153,7 +177,8 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
     let journal = JournalWriter::new(host, &input.conversation, &input.turn, key, Arc::clone(&config)).with_ownership(&ownership);
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
     let streams = Arc::clone(&host.streams);
-    let publisher = TurnPublisher::new(&streams, &input, owner.clone());
+    let subscriber = listens.then(|| Subscriber::remote(&streams, &nonce));
+    let publisher = TurnPublisher::new(&streams, &input, owner.clone()).with_subscriber(subscriber.clone());
     let mut observer = TurnObserver::new(&input, config.hash_source(), Instant::now(), None);
     let (mut turn, slice) = match Turn::start(input, config) {
         Ok(started) => started,
@@ -164,8 +189,8 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
     if is_run {
         ctx.set(object_state::RUNNING_KEY, ctx.invocation_id().to_owned());
     }
-    let mut store = ObjectStore::new(ctx, host, &input.conversation, journal, owner.map(|it| it.to_string()));
     let mut effects = DurableEffects::new(ctx, host, configured, tenant, input.at);
+    let mut store = ObjectStore::new(ctx, host, &input.conversation, journal, before, effects.steps());
     let mut clock = DurableClock { ctx, host };
     let mut publisher = StreamPublisher::new(host, publisher);
     let _secrets = host.secrets.begin_use();
@@ -178,6 +203,7 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
             publisher.mark_stored(store.total());
         }
         turn_runner::publish(publisher, &outcome);
+        subscriber.iter().for_each(Subscriber::send_end);
         observer.add_effects(effects.started());
         observer.finish(host, outcome.as_ref());
         outcome
@@ -203,7 +229,7 @@ async fn load_state(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: &TurnReq
             load::load_conversation(&host.readers, &conversation, history, None).await
         };
         let found = found.map_err(HandlerError::from)?;
-        Ok(Json(ObjectState { session: found.session, owner: found.owner }))
+        Ok(Json(ObjectState { session: found.session, owner: found.owner, ..ObjectState::default() }))
     };
     Ok(ctx.step("load the rows", step).await?.into_inner())
 }

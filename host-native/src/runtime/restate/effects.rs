@@ -9,6 +9,7 @@ use restate_sdk::context::DurableFuture;
 use restate_sdk::prelude::*;
 
 use super::request::EffectRequest;
+use super::step_log::StepLog;
 use super::steps::Steps;
 use super::worker::WorkerHosts;
 use crate::config::active::ActiveConfig;
@@ -45,11 +46,12 @@ impl EffectService {
     /// Executes an effect.
     #[handler]
     async fn execute(&self, ctx: Context<'_>, request: Json<EffectRequest>) -> HandlerResult<Json<Completion>> {
-        let EffectRequest { tenant, snapshot, effect } = request.into_inner();
+        let EffectRequest { tenant, snapshot, effect, tokens } = request.into_inner();
         let host = self.hosts.find(tenant.as_deref())?;
         let config = load_snapshot(&host, &snapshot).await.map_err(HandlerError::from)?;
         let configured = host.config_manager.active().with_document(&config);
-        Ok(Json(execute_step(&ctx, &host, &configured, None, effect).await?))
+        let tokens = tokens.map(|it| TokenPublisher::from_target(&host.streams, it));
+        Ok(Json(execute_step(&ctx, &host, &configured, tokens, effect).await?))
     }
 }
 
@@ -102,6 +104,7 @@ pub struct DurableEffects<'t, 'ctx> {
     requested: Vec<(Effect, Option<TokenPublisher>)>,
     running: DurableFuturesUnordered<RemoteCompletion<'ctx>>,
     started: usize,
+    steps: StepLog,
     /// The time of the turn's end at the latest.
     deadline: Millis,
     /// The time of the last completion.
@@ -128,6 +131,7 @@ impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
             requested: Vec::new(),
             running: DurableFuturesUnordered::new(),
             started: 0,
+            steps: StepLog::default(),
             deadline: begin.saturating_add(duration),
             now: begin,
         }
@@ -138,9 +142,15 @@ impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
         self.started
     }
 
-    fn call(&mut self, effect: Effect) {
+    /// The results so far.
+    pub fn steps(&self) -> StepLog {
+        self.steps.clone()
+    }
+
+    fn call(&mut self, effect: Effect, tokens: Option<&TokenPublisher>) {
         let key = effect.key.clone();
-        let request = EffectRequest { tenant: self.tenant.clone(), snapshot: self.snapshot.clone(), effect };
+        let tokens = tokens.map(TokenPublisher::to_target);
+        let request = EffectRequest { tenant: self.tenant.clone(), snapshot: self.snapshot.clone(), effect, tokens };
         let client = self.ctx.service_client::<EffectServiceClient>();
         let call = client.execute(Json(request)).idempotency_key(key).call();
         self.running.push(Box::pin(call));
@@ -167,8 +177,8 @@ impl Effects for DurableEffects<'_, '_> {
             None if self.running.is_empty() => return Ok(Progress::Idle),
             Some((effect, tokens)) if is_alone => execute_step(self.ctx, self.host, &self.configured, tokens, effect).await,
             last => {
-                let requested: Vec<Effect> = std::mem::take(&mut self.requested).into_iter().chain(last).map(|it| it.0).collect();
-                requested.into_iter().for_each(|it| self.call(it));
+                let requested = std::mem::take(&mut self.requested).into_iter().chain(last);
+                requested.for_each(|(effect, tokens)| self.call(effect, tokens.as_ref()));
                 match self.running.next().await {
                     Ok(Some((_, completion))) => completion.map(Json::into_inner),
                     Ok(None) => return Ok(Progress::Idle),
@@ -179,6 +189,7 @@ impl Effects for DurableEffects<'_, '_> {
         match completion {
             Ok(completion) => {
                 self.now = self.now.max(completion.at);
+                self.steps.add(&completion);
                 Ok(Progress::Completed(completion))
             }
             Err(error) if error.code() == CANCELLED => Ok(Progress::Cancelled(CancelReason::Requested)),

@@ -7,11 +7,14 @@ use std::time::Duration;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Client, StatusCode};
 use sha2::{Digest, Sha256};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
 use super::request::{TurnAnswer, TurnRequest};
+use crate::config::settings::Settings;
+use crate::exit::Failure;
 use crate::runtime::idempotency;
+use crate::runtime::stream::RelayedEvents;
 use crate::runtime::turn_runner::{Host, Message, Refusal, SubmitResult};
 
 /// The pause before another address is tried.
@@ -19,6 +22,9 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// How much longer than a turn an answer may take: turns queue.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long the events of a turn are waited for after its answer.
+const RELAY_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The ingress of a Restate cluster.
 #[derive(Debug)]
@@ -32,13 +38,22 @@ pub struct Ingress {
 }
 
 impl Ingress {
-    /// Creates the client of a cluster.
-    ///
-    /// # Errors
-    /// Returns an error when no HTTP client can be created.
-    pub fn new(addresses: Vec<String>, tenant: Option<String>) -> reqwest::Result<Ingress> {
+    fn new(addresses: Vec<String>, tenant: Option<String>) -> reqwest::Result<Ingress> {
         let client = Client::builder().no_proxy().tcp_nodelay(true).build()?;
         Ok(Ingress { client, addresses, preferred: AtomicUsize::new(0), tenant })
+    }
+
+    /// Returns the cluster of a tenant's settings, if they name one.
+    ///
+    /// # Errors
+    /// Returns exit code 3 when no HTTP client can be created.
+    pub fn from_settings(settings: &Settings) -> Result<Option<Ingress>, Failure> {
+        let addresses = settings.restate.ingress.clone();
+        if addresses.is_empty() {
+            return Ok(None);
+        }
+        let ingress = Ingress::new(addresses, settings.tenant.clone());
+        ingress.map(Some).map_err(|it| Failure::service_unavailable(format!("cannot create a client: {it}")))
     }
 
     /// Runs the turn of a message. A message that is sent again under its key gets the answer of its first turn.
@@ -50,20 +65,26 @@ impl Ingress {
         if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
             return Ok(SubmitResult { outcome, is_repeat: true });
         }
-        let nonce = Uuid::new_v4().to_string();
-        let key = message.idempotency_key.clone().unwrap_or_else(|| nonce.clone());
-        let request = TurnRequest {
-            tenant: self.tenant.clone(),
-            nonce: nonce.clone(),
-            conversation: conversation_of(message),
-            event: message.event.clone(),
-            key: message.idempotency_key.clone(),
-            snapshot: message.flow.as_ref().map(|it| it.hash_source().to_owned()),
-            upgrade: message.upgrade.as_ref().map(|it| it.target()),
-            access: message.access.clone(),
+        let request = TurnRequest { conversation: conversation_of(message), ..TurnRequest::new(self.tenant.clone(), message) };
+        let nonce = request.nonce.as_str();
+        let key = message.idempotency_key.as_deref().unwrap_or(nonce);
+        let mut relayed = message.subscriber.clone().map(|it| RelayedEvents::subscribe(&host.streams, nonce, it));
+        let call = self.call(&request.conversation, "turn", key, Some(&request), host.turn_settings.max_duration + PATIENCE);
+        let answer: TurnAnswer = match &mut relayed {
+            Some(relayed) => {
+                let mut call = std::pin::pin!(call);
+                let answer: TurnAnswer = tokio::select! {
+                    answer = &mut call => answer?,
+                    () = relayed.pass_on() => call.await?,
+                };
+                if answer.nonce == nonce && answer.result.is_ok() {
+                    // The answer may overtake the last events. What is then missing is in the answer.
+                    let _ = timeout(RELAY_PATIENCE, relayed.pass_on()).await;
+                }
+                answer
+            }
+            None => call.await?,
         };
-        let answer: TurnAnswer =
-            self.call(&request.conversation, "turn", &key, Some(&request), host.turn_settings.max_duration + PATIENCE).await?;
         if answer.nonce != nonce
             && let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await?
         {
@@ -81,12 +102,15 @@ impl Ingress {
         self.call(run, "cancel", &Uuid::new_v4().to_string(), None::<&()>, PATIENCE).await
     }
 
-    /// Deletes the state of a conversation.
+    /// Deletes the state of conversations, one after the other. Their rows are deleted later: without them nobody would ask for it again.
     ///
     /// # Errors
-    /// Returns [`Refusal::Unreachable`].
-    pub async fn forget(&self, conversation: &str) -> Result<(), Refusal> {
-        self.call(conversation, "forget", &Uuid::new_v4().to_string(), None::<&()>, PATIENCE).await
+    /// Returns [`Refusal::Unreachable`]; the state of some may be deleted then.
+    pub async fn forget(&self, conversations: &[String]) -> Result<(), Refusal> {
+        for conversation in conversations {
+            self.call::<()>(conversation, "forget", &Uuid::new_v4().to_string(), None::<&()>, PATIENCE).await?;
+        }
+        Ok(())
     }
 
     /// Calls a handler of a conversation's object. A call that may not have arrived is sent again, to the next address, under its key.

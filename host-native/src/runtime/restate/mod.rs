@@ -6,19 +6,24 @@
 //! | a turn | an invocation, under the idempotency key of its message |
 //! | an effect | a journaled step; of several at once, each is an invocation of its own |
 //! | the session | the state of the object |
+//! | a timer | a delayed call of the object |
 //! | rows | a projection, written in the last step of a turn; nothing of a later turn depends on them |
 //!
 //! The API calls [`Ingress`]; a worker serves the [`Conversation`](conversation::Conversation) and its [effects](effects::EffectService).
 
+mod admin;
 mod conversation;
 mod effects;
 mod ingress;
 mod object_state;
 mod refused_turn;
 mod request;
+mod step_log;
 mod steps;
 mod store;
+mod timers;
 mod worker;
 
+pub use admin::{Admin, WorkerVersion};
 pub use ingress::Ingress;
 pub use worker::{WorkerHosts, serve};

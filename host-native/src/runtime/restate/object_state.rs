@@ -3,6 +3,7 @@
 use convengine_core::turn::LoadedSession;
 use serde::{Deserialize, Serialize};
 
+use super::timers::ArmedTimers;
 use crate::storage::turn::{compress_json, decompress_json};
 
 /// The key of the state in the object.
@@ -11,13 +12,16 @@ pub const KEY: &str = "session";
 /// The key of the invocation that runs the turn of a run, by which it is cancelled.
 pub const RUNNING_KEY: &str = "running";
 
-/// The session of a conversation, and its owner.
+/// The session of a conversation, its owner and its timers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObjectState {
     /// What the next turn starts from.
     pub session: LoadedSession,
     /// The caller that the conversation belongs to, if any.
     pub owner: Option<String>,
+    /// The timers of the session.
+    #[serde(default)]
+    pub timers: ArmedTimers,
 }
 
 impl ObjectState {
@@ -46,7 +50,11 @@ mod tests {
     #[test]
     fn a_state_is_read_back_exactly() {
         let flow = Some(Box::new(json!({"price": 1.0, "count": 1, "note": "ä"})));
-        let state = ObjectState { session: LoadedSession { turns: 3, flow, ..LoadedSession::default() }, owner: Some("o".to_owned()) };
+        let state = ObjectState {
+            session: LoadedSession { turns: 3, flow, ..LoadedSession::default() },
+            owner: Some("o".to_owned()),
+            ..ObjectState::default()
+        };
         assert_eq!(ObjectState::from_bytes(&state.to_bytes().unwrap()).unwrap(), state);
         assert!(ObjectState::from_bytes(b"no state").is_err());
     }

@@ -2,10 +2,13 @@
 
 use convengine_core::turn::{Effect, Outcome, UserEvent};
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::refused_turn::RefusedTurn;
 use crate::auth::caller::ConversationAccess;
 use crate::runtime::assistant::upgrade::UpgradeTarget;
+use crate::runtime::stream::TokenTarget;
+use crate::runtime::turn_runner::Message;
 
 /// A message or event that is to have a turn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -14,6 +17,8 @@ pub struct TurnRequest {
     pub tenant: Option<String>,
     /// A value of this request only, by which the caller notices the answer to an earlier request under the same key.
     pub nonce: String,
+    /// Whether the caller listens to the events of the turn, under the nonce.
+    pub listens: bool,
     /// The conversation.
     pub conversation: String,
     /// The event.
@@ -26,6 +31,23 @@ pub struct TurnRequest {
     pub upgrade: Option<UpgradeTarget>,
     /// Which conversations the caller may use.
     pub access: ConversationAccess,
+}
+
+impl TurnRequest {
+    /// Creates the request of a message, with a new nonce.
+    pub fn new(tenant: Option<String>, message: &Message) -> TurnRequest {
+        TurnRequest {
+            tenant,
+            nonce: Uuid::new_v4().to_string(),
+            listens: message.subscriber.is_some(),
+            conversation: message.conversation.clone(),
+            event: message.event.clone(),
+            key: message.idempotency_key.clone(),
+            snapshot: message.flow.as_ref().map(|it| it.hash_source().to_owned()),
+            upgrade: message.upgrade.as_ref().map(|it| it.target()),
+            access: message.access.clone(),
+        }
+    }
 }
 
 /// The answer to a [`TurnRequest`].
@@ -46,4 +68,6 @@ pub struct EffectRequest {
     pub snapshot: String,
     /// The effect.
     pub effect: Effect,
+    /// Who receives its output while it is generated.
+    pub tokens: Option<TokenTarget>,
 }

@@ -9,7 +9,9 @@ use restate_sdk::prelude::*;
 use super::effects::CANCELLED;
 use super::object_state::{self, ObjectState};
 use super::refused_turn::RefusedTurn;
+use super::step_log::StepLog;
 use super::steps::Steps;
+use super::timers::{self, ArmedTimers};
 use crate::runtime::crash;
 use crate::runtime::journal_writer::{EndedTurn, JournalWriter};
 use crate::runtime::turn_runner::{Host, Refusal, TurnStore};
@@ -23,32 +25,60 @@ use crate::storage::turn_rows::{Table, TurnRows};
 pub struct ObjectStore<'t, 'ctx> {
     ctx: &'t ObjectContext<'ctx>,
     host: &'t Arc<Host>,
+    tenant: Option<String>,
     conversation: String,
     journal: JournalWriter,
     owner: Option<String>,
+    /// The timers from before the turn.
+    timers: ArmedTimers,
+    steps: StepLog,
     received: Instant,
     total: Millis,
     arms_timer: bool,
+}
+
+/// What a turn keeps of the object, or changes at its end.
+#[derive(Debug)]
+pub struct StateBefore {
+    /// The tenant, if there are tenants.
+    pub tenant: Option<String>,
+    /// The caller that the conversation belongs to, if any.
+    pub owner: Option<String>,
+    /// The timers of the session.
+    pub timers: ArmedTimers,
 }
 
 /// What is stored at the end of a turn.
 pub struct EndOfTurn {
     turn: String,
     rows: TurnRows,
-    state: Vec<u8>,
+    state: ObjectState,
 }
 
 impl<'t, 'ctx> ObjectStore<'t, 'ctx> {
-    /// Creates the store of a turn of a conversation that belongs to `owner`.
+    /// Creates the store of a turn of a conversation in a state.
     pub fn new(
         ctx: &'t ObjectContext<'ctx>,
         host: &'t Arc<Host>,
         conversation: &str,
         journal: JournalWriter,
-        owner: Option<String>,
+        before: StateBefore,
+        steps: StepLog,
     ) -> ObjectStore<'t, 'ctx> {
-        let conversation = conversation.to_owned();
-        ObjectStore { ctx, host, conversation, journal, owner, received: Instant::now(), total: 0, arms_timer: false }
+        let (StateBefore { tenant, owner, timers }, conversation) = (before, conversation.to_owned());
+        ObjectStore {
+            ctx,
+            host,
+            tenant,
+            conversation,
+            journal,
+            owner,
+            timers,
+            steps,
+            received: Instant::now(),
+            total: 0,
+            arms_timer: false,
+        }
     }
 
     /// How long the stored turn took in this attempt.
@@ -72,6 +102,7 @@ impl TurnStore for ObjectStore<'_, '_> {
     fn prepare_end(&mut self, turn: &Turn, notices: &[Notice], outcome: &Outcome) -> Result<Self::Prepared, Refusal> {
         let internal = |it: String| Refusal::Internal(it);
         self.total = Millis::try_from(self.received.elapsed().as_millis()).unwrap_or(Millis::MAX);
+        self.steps.check(turn.journal()).map_err(internal)?;
         let ended = EndedTurn { turn, outcome, status: "closed" };
         let rows = self.journal.render_final_rows(self.host, &ended, notices, self.total).map_err(|it| internal(it.to_string()))?;
         self.arms_timer = rows.find(Table::Timer).is_some();
@@ -80,8 +111,7 @@ impl TurnStore for ObjectStore<'_, '_> {
         // What the rows are loaded as.
         session.history.retain(|it| !it.user.trim().is_empty() && !it.assistant.trim().is_empty());
         session.history.truncate(self.host.config_manager.active().config.settings.history_max_turns);
-        let state = ObjectState { session, owner: self.owner.clone() };
-        let state = state.to_bytes().map_err(|it| internal(it.to_string()))?;
+        let state = ObjectState { session, owner: self.owner.clone(), timers: std::mem::take(&mut self.timers) };
         Ok(Some(EndOfTurn { turn: input.turn.clone(), rows, state }))
     }
 
@@ -90,7 +120,7 @@ impl TurnStore for ObjectStore<'_, '_> {
     }
 
     async fn commit(&mut self, prepared: Self::Prepared) -> Result<(), Refusal> {
-        let Some(EndOfTurn { turn, rows, state }) = prepared else { return Ok(()) };
+        let Some(EndOfTurn { turn, rows, mut state }) = prepared else { return Ok(()) };
         let rows = Arc::new(rows);
         loop {
             let (host, conversation, turn, rows) = (Arc::clone(self.host), self.conversation.clone(), turn.clone(), Arc::clone(&rows));
@@ -107,7 +137,13 @@ impl TurnStore for ObjectStore<'_, '_> {
                 Err(error) => return Err(Refusal::Internal(error.message().to_owned())),
             }
         }
-        self.ctx.set(object_state::KEY, state);
+        let internal = |it: String| Refusal::Internal(it);
+        if self.host.fires_timers {
+            let timers = std::mem::take(&mut state.timers);
+            let armed = timers::arm(self.ctx, self.tenant.as_deref(), &self.conversation, &state.session, timers).await;
+            state.timers = armed.map_err(|it| internal(it.message().to_owned()))?;
+        }
+        self.ctx.set(object_state::KEY, state.to_bytes().map_err(|it| internal(it.to_string()))?);
         Ok(())
     }
 }

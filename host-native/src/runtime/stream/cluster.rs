@@ -108,10 +108,10 @@ impl ClusterTasks {
     }
 }
 
-/// Connects the streams of a host with those of other processes, if the database is shared and streams are enabled. Waits for the
-/// connection, but not longer than the startup timeout.
-pub async fn start_cluster(host: &Arc<Host>, database: &DatabaseConfig) -> Option<ClusterTasks> {
-    if !host.readers.is_shared() || !host.stream_settings.is_any_enabled() {
+/// Connects the streams of a host with those of other processes, if the database is shared and streams are enabled or turns run in other
+/// processes than those of their callers. Waits for the connection, but not longer than the startup timeout.
+pub async fn start_cluster(host: &Arc<Host>, database: &DatabaseConfig, turns_run_elsewhere: bool) -> Option<ClusterTasks> {
+    if !host.readers.is_shared() || !(turns_run_elsewhere || host.stream_settings.is_any_enabled()) {
         return None;
     }
     let ((sender, queue), waiting) = (mpsc::unbounded_channel(), Arc::new(AtomicUsize::new(0)));
@@ -241,6 +241,13 @@ async fn announce_subscriptions(host: Weak<Host>) {
 }
 
 impl Streams {
+    /// Records that another process listens to a topic, before it could announce that itself.
+    pub(super) fn expect_remote_subscriber(&self, topic: &str) {
+        if let Some(bus) = &mut self.rooms().cluster {
+            bus.remote_subscriptions.insert(topic.to_owned(), Instant::now() + SUBSCRIPTION_TTL);
+        }
+    }
+
     /// Returns all conversations with local subscribers and those not checked yet; drops expired subscriptions of other processes.
     fn take_subscriptions(&self) -> (Vec<String>, Vec<String>) {
         let mut rooms = self.rooms();

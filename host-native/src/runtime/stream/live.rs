@@ -1,11 +1,17 @@
 //! Live events of a turn for its caller, if the response is a stream.
 
+use std::sync::Arc;
+
 use convengine_core::turn::{Completion, Effect, EffectId, EffectResult, HttpCaller, Notice, Request};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::{Streams, relay};
+
 /// An event of a running turn for its caller.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LiveEvent {
     /// A notice of the turn.
     Notice(Notice),
@@ -22,18 +28,57 @@ pub enum LiveEvent {
 
 /// The sending side to the caller of a turn. If the caller has disconnected, events are discarded and the turn continues.
 #[derive(Debug, Clone)]
-pub struct Subscriber(mpsc::UnboundedSender<LiveEvent>);
+pub struct Subscriber(Sink);
+
+/// Where events are sent.
+#[derive(Debug, Clone)]
+enum Sink {
+    /// To a task of this process.
+    Channel(mpsc::UnboundedSender<LiveEvent>),
+    /// To another process, under a topic.
+    Relay(Arc<Streams>, Arc<str>),
+}
 
 impl Subscriber {
     /// Creates a subscriber and the receiver of its events.
     pub fn channel() -> (Subscriber, mpsc::UnboundedReceiver<LiveEvent>) {
         let (sender, events) = mpsc::unbounded_channel();
-        (Subscriber(sender), events)
+        (Subscriber(Sink::Channel(sender)), events)
+    }
+
+    /// Creates a subscriber in another process, which listens to a topic (see [`RelayedEvents`](super::RelayedEvents)).
+    pub fn remote(streams: &Arc<Streams>, topic: &str) -> Subscriber {
+        streams.expect_remote_subscriber(topic);
+        Subscriber(Sink::Relay(Arc::clone(streams), Arc::from(topic)))
+    }
+
+    /// The topic of a subscriber in another process.
+    pub fn topic(&self) -> Option<&str> {
+        match &self.0 {
+            Sink::Channel(_) => None,
+            Sink::Relay(_, topic) => Some(topic),
+        }
+    }
+
+    /// Sends an event.
+    pub fn send(&self, event: LiveEvent) {
+        match &self.0 {
+            // Fails if the caller has disconnected.
+            Sink::Channel(sender) => drop(sender.send(event)),
+            Sink::Relay(streams, topic) => streams.publish(topic, relay::event_chunk(&event)),
+        }
+    }
+
+    /// Sends the end of the events, which another process waits for.
+    pub fn send_end(&self) {
+        if let Sink::Relay(streams, topic) = &self.0 {
+            streams.publish(topic, relay::end_chunk());
+        }
     }
 
     /// Sends notices.
     pub fn send_notices(&self, notices: &[Notice]) {
-        notices.iter().for_each(|it| drop(self.0.send(LiveEvent::Notice(it.clone()))));
+        notices.iter().for_each(|it| self.send(LiveEvent::Notice(it.clone())));
     }
 
     /// Sends the start of an effect.
@@ -42,18 +87,18 @@ impl Subscriber {
         if let (Request::Llm(request), Some(event)) = (&effect.request, event.as_object_mut()) {
             event.insert("purpose".to_owned(), json!(request.purpose));
         }
-        let _ = self.0.send(LiveEvent::Effect(event));
+        self.send(LiveEvent::Effect(event));
     }
 
     /// Sends a piece of model output; without a text, resets the pieces so far because the model call is retried.
     pub fn send_token(&self, effect: EffectId, text: Option<&str>) {
-        let _ = self.0.send(LiveEvent::Token { effect, text: text.map(str::to_owned) });
+        self.send(LiveEvent::Token { effect, text: text.map(str::to_owned) });
     }
 
     /// Sends the outcome of an effect without its data.
     pub fn send_effect_finished(&self, completion: &Completion) {
         let outcome = if matches!(completion.outcome, EffectResult::Ok(_)) { "ok" } else { "error" };
-        let _ = self.0.send(LiveEvent::Effect(json!({"id": completion.id.0, "phase": "finished", "outcome": outcome})));
+        self.send(LiveEvent::Effect(json!({"id": completion.id.0, "phase": "finished", "outcome": outcome})));
     }
 }
 

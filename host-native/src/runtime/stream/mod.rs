@@ -4,7 +4,8 @@
 //! Clients that reconnect with the id of the last event receive the rest: ended turns are replayed from their journals, a running turn
 //! from its notices ([`resume`]).
 //!
-//! Processes that share a database exchange subscriptions and events ([`cluster`]).
+//! Processes that share a database exchange subscriptions and events ([`cluster`]). A turn that another process runs than its caller's
+//! sends its events to that one ([`relay`]).
 
 mod assembly;
 mod chunk;
@@ -14,6 +15,7 @@ mod cursor;
 mod event;
 pub mod live;
 mod publication;
+mod relay;
 mod replay;
 mod subscription;
 mod tokens;
@@ -22,8 +24,9 @@ pub use chunk::{Chunk, StreamEvent, parse_events};
 pub use cluster::{ClusterTasks, start_cluster};
 pub use event::render_connected;
 pub use publication::{TurnPublisher, is_blocked};
+pub use relay::RelayedEvents;
 pub use subscription::Subscription;
-pub use tokens::TokenPublisher;
+pub use tokens::{TokenPublisher, TokenTarget};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};

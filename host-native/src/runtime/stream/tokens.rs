@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use convengine_core::turn::{Effect, EffectId};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::chunk::Chunk;
@@ -22,7 +23,41 @@ pub struct TokenPublisher {
     subscriber: Option<Subscriber>,
 }
 
+/// A publisher as another process is sent it, which executes the effect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TokenTarget {
+    conversation: String,
+    turn: String,
+    effect: EffectId,
+    owner: Option<String>,
+    /// The topic of the caller.
+    topic: Option<String>,
+}
+
 impl TokenPublisher {
+    /// Creates the publisher of an effect that another process has sent.
+    pub fn from_target(streams: &Arc<Streams>, target: TokenTarget) -> TokenPublisher {
+        TokenPublisher {
+            streams: Arc::clone(streams),
+            conversation: target.conversation,
+            turn: target.turn,
+            effect: target.effect,
+            owner: target.owner.map(Arc::from),
+            subscriber: target.topic.map(|it| Subscriber::remote(streams, &it)),
+        }
+    }
+
+    /// Returns what another process needs to publish the output.
+    pub fn to_target(&self) -> TokenTarget {
+        TokenTarget {
+            conversation: self.conversation.clone(),
+            turn: self.turn.clone(),
+            effect: self.effect,
+            owner: self.owner.as_deref().map(str::to_owned),
+            topic: self.subscriber.as_ref().and_then(Subscriber::topic).map(str::to_owned),
+        }
+    }
+
     /// Creates a publisher for an effect whose output may be streamed.
     pub(super) fn for_effect(
         streams: &Arc<Streams>,

@@ -87,6 +87,8 @@ pub struct Host {
     pub firing: FiringSessions,
     /// Stops the turns of runs that are cancelled.
     pub stop_signals: StopSignals,
+    /// Whether this process fires the timers of sessions.
+    pub fires_timers: bool,
     /// Notified when a session arms a timer.
     pub timer_armed: Notify,
     /// Sessions with a new turn, for clients that wait for one.
