@@ -5,6 +5,7 @@
 
 mod check;
 mod core;
+mod engine_process;
 mod expect;
 pub mod fake_http;
 mod flow;
@@ -13,7 +14,7 @@ mod junit;
 mod known_differences;
 mod local_services;
 mod recording;
-mod restate;
+pub mod restate;
 mod server;
 
 use std::collections::BTreeMap;
@@ -26,11 +27,11 @@ use convengine_core::pack::Pack;
 
 pub use self::check::failed_checks;
 pub use self::core::{Checkpoint, CorePlayer, CoreTurn, Suspend};
+pub use self::engine_process::{EngineCommand, EngineProcess, free_ports};
 pub use self::expect::{PlayedTurn, differences, without_volatile};
 pub use self::flow::{publish_requests, secret_names, session_id, session_request as of_session};
 pub use self::http::HttpPlayer;
 pub use self::known_differences::{KnownDifference, KnownDifferences};
-pub use self::restate::RestateOptions;
 pub use self::server::{PackServer, ServerOptions};
 
 use convengine_host::api::mcp::{self, PlayReport};

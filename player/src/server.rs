@@ -1,24 +1,23 @@
 //! A server process for a pack, with the pack's rows, settings, scripted model and fake HTTP services.
 
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, bail};
 use convengine_core::pack::Pack;
 use convengine_core::turn::STUB_ADDRESS;
 use tokio::runtime::Runtime;
 
+use super::engine_process::{EngineCommand, EngineProcess};
 use super::fake_http::{self, CallRecorder};
-use super::restate::{RestateOptions, RestateRuntime};
+use super::restate::{RestateOptions, RestateRuntime, server_command};
 use convengine_host::config::pack_file;
 
 /// A running server. Dropping it kills the process and deletes its folder.
 pub struct PackServer {
     pack: Pack,
-    process: Child,
-    address: String,
+    process: EngineProcess,
     database: String,
     fake_address: Option<SocketAddr>,
     folder: PathBuf,
@@ -56,12 +55,9 @@ impl PackServer {
             bail!("cannot import the pack: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
         let shared = shared_options(&pack, &path, &database, stub, &options.settings);
-        let restate = options.restate.as_ref().map(|it| RestateRuntime::start(&runtime, it, binary, &shared)).transpose()?;
-        let process = spawn_server(binary, &shared, restate.as_ref())?;
-        let mut server =
-            PackServer { pack, process, address: String::new(), database, fake_address: stub, folder, runtime, restate, calls };
-        server.address = server.read_address()?;
-        Ok(server)
+        let restate = options.restate.as_ref().map(|it| RestateRuntime::start(it, binary, &shared)).transpose()?;
+        let process = start_server(binary, &shared, restate.as_ref())?;
+        Ok(PackServer { pack, process, database, fake_address: stub, folder, runtime, restate, calls })
     }
 
     /// The pack, with the address of its fake HTTP services.
@@ -71,7 +67,7 @@ impl PackServer {
 
     /// The base URL of the server.
     pub fn address(&self) -> &str {
-        &self.address
+        self.process.address()
     }
 
     /// The URL of its database.
@@ -96,28 +92,19 @@ impl PackServer {
 
     /// The process id.
     pub fn process_id(&self) -> u32 {
-        self.process.id()
+        self.process.process_id().unwrap_or_default()
     }
 
     /// Blocks on a future of the server or its database.
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.block_on(future)
     }
-
-    fn read_address(&mut self) -> Result<String> {
-        let stdout = self.process.stdout.take().ok_or_else(|| anyhow!("the server process has no standard output"))?;
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line)?;
-        let address = line.trim().strip_prefix("convengine listening on ");
-        Ok(address.ok_or_else(|| anyhow!("the server did not start: '{}'", line.trim()))?.to_owned())
-    }
 }
 
 impl Drop for PackServer {
     fn drop(&mut self) {
-        // Best effort: the process is ours and the folder is temporary.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.process.kill();
+        // Best effort: the folder is temporary.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -152,11 +139,13 @@ fn shared_options(pack: &Pack, path: &Path, database: &str, stub: Option<SocketA
     fixed.into_iter().chain(settings.into_iter().flat_map(|it| ["--set".to_owned(), it])).collect()
 }
 
-fn spawn_server(binary: &Path, options: &[String], restate: Option<&RestateRuntime>) -> Result<Child> {
-    let mut command = Command::new(binary);
-    command.args(["serve", "--listen", "127.0.0.1:0"]).args(options);
-    if let Some(restate) = restate {
-        command.args(["--runtime", "restate", "--set"]).arg(format!("convengine.restate.ingress={}", restate.ingress()));
-    }
-    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().context("cannot start the server")
+fn start_server(binary: &Path, options: &[String], restate: Option<&RestateRuntime>) -> Result<EngineProcess> {
+    const ANY_PORT: &str = "127.0.0.1:0";
+    EngineProcess::start(match restate {
+        Some(restate) => server_command(binary, options, ANY_PORT, &restate.ingress_setting(), None),
+        None => {
+            let arguments = ["serve", "--listen", ANY_PORT].map(str::to_owned).into_iter().chain(options.iter().cloned()).collect();
+            EngineCommand { program: binary.to_owned(), arguments, log: None }
+        }
+    })
 }

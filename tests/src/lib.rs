@@ -177,3 +177,24 @@ pub fn server_binary() -> Result<PathBuf> {
     anyhow::ensure!(binary.is_file(), "the server is not built; run `cargo build -p convengine-server` first");
     Ok(binary)
 }
+
+/// Returns the path of a program that was built into the folder of this one.
+///
+/// # Errors
+/// If the folder of this program is unknown.
+pub fn sibling_program(name: &str) -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    Ok(own.parent().context("cannot find the folder of this program")?.join(name))
+}
+
+/// Returns the program of the Restate server, as `cargo xtask` installs it below the target folder.
+///
+/// # Errors
+/// If it is not installed.
+pub fn restate_binary() -> Result<PathBuf> {
+    let platform = if cfg!(target_arch = "aarch64") { "linux-arm64" } else { "linux-x64" };
+    let own = std::env::current_exe()?;
+    let file = format!("restate/node_modules/@restatedev/restate-server-{platform}/bin/restate-server");
+    let found = own.ancestors().map(|it| it.join(&file)).find(|it| it.is_file());
+    found.context("Restate is not installed; run `cargo xtask restate` once")
+}

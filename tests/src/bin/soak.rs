@@ -13,9 +13,11 @@
 //! - `soak cluster-outage DATABASE TURNS DELAY_S` prints `steady` when TURNS turns run on three servers and the database may be stopped, and
 //!   waits for the line `restored`; only on PostgreSQL.
 //! - `soak kills DATABASE CONNECTIONS SECONDS INTERVAL_S` kills a server after each interval; only on PostgreSQL.
+//! - `soak restate DATABASE CONNECTIONS SECONDS INTERVAL_S [SEED]` kills workers, servers and nodes of a Restate cluster, adds a node and
+//!   removes one; only on PostgreSQL.
 //! - `soak fuzz SECONDS [TARGET…]` fuzzes; it runs itself with `fuzz-one` and `fuzz-try`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,7 +29,9 @@ use convengine_tests::soak::crash;
 use convengine_tests::soak::database::DatabaseKind;
 use convengine_tests::soak::load::{Until, run_load};
 use convengine_tests::soak::outage::{self, Signals};
+use convengine_tests::soak::restate::{self, RestateSoak};
 use convengine_tests::soak::{Mix, runs, size, storm, streams};
+use convengine_tests::{restate_binary, sibling_program};
 use serde_json::{Value, json};
 
 fn main() -> Result<()> {
@@ -60,6 +64,10 @@ fn main() -> Result<()> {
         ["kills", database, connections, seconds, interval] => {
             report_kills(&DatabaseKind::parse(database)?, connections.parse()?, seconds.parse()?, interval.parse()?)?
         }
+        ["restate", database, connections, seconds, interval, seed @ ..] => {
+            let seed = seed.first().map_or_else(|| Ok(now_ms()?), |it| it.parse().context("SEED is not a number"))?;
+            report_restate(&DatabaseKind::parse(database)?, connections.parse()?, seconds.parse()?, interval.parse()?, seed)?
+        }
         ["streams", database, count, rounds] => report_streams(&DatabaseKind::parse(database)?, count.parse()?, rounds.parse()?)?,
         ["fuzz", seconds, targets @ ..] => return run_fuzz(Duration::from_secs(seconds.parse()?), targets),
         ["fuzz-one", target, seed, seconds, note] => {
@@ -73,7 +81,7 @@ fn main() -> Result<()> {
             json!(fuzz::with_server_stack(|| target.check(&input).map_err(|it| anyhow!(it)))?)
         }
         _ => bail!(
-            "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | cluster-outage DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S"
+            "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | cluster-outage DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S | restate DATABASE CONNECTIONS SECONDS INTERVAL_S [SEED]"
         ),
     };
     println!("{found}");
@@ -84,7 +92,7 @@ fn main() -> Result<()> {
 fn run_fuzz(time: Duration, names: &[&str]) -> Result<()> {
     let named: Vec<&Target> = names.iter().map(|it| Target::find(it)).collect::<Result<_>>()?;
     let targets = if named.is_empty() { fuzz::TARGETS.iter().collect() } else { named };
-    let seed = u64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?;
+    let seed = now_ms()?;
     let reports = fuzz::supervise::run_targets(&std::env::current_exe()?, &targets, seed, time)?;
     reports.iter().for_each(|it| println!("{it}"));
     ensure!(reports.iter().all(|it| it.finding.is_none()), "fuzzing has findings");
@@ -151,6 +159,23 @@ fn report_kills(kind: &DatabaseKind, connections: usize, seconds: u64, interval:
     }))
 }
 
+fn report_restate(kind: &DatabaseKind, connections: usize, seconds: u64, interval: u64, seed: u64) -> Result<Value> {
+    eprintln!("seed {seed}");
+    let (convengine, server) = (sibling_program("convengine")?, restate_binary()?);
+    let (time, interval) = (Duration::from_secs(seconds), Duration::from_secs(interval));
+    let soak = RestateSoak { convengine: &convengine, restate: &server, database: kind, connections, time, interval, seed };
+    let seen = restate::run(&soak)?;
+    let [workers, servers, nodes] = seen.chaos.kills;
+    Ok(json!({
+        "seed": seed, "acknowledged": seen.acknowledged, "conversations": seen.conversations, "repeated": seen.repeated,
+        "killed_workers": workers, "killed_servers": servers, "killed_nodes": nodes,
+        "adding_ms": seen.chaos.adding.as_millis() as u64, "removing_ms": seen.chaos.removing.as_millis() as u64,
+        "longest_start_ms": seen.chaos.longest_start.as_millis() as u64, "longest_wait_ms": seen.longest_wait.as_millis() as u64,
+        "calls": seen.calls[0], "repeated_calls": seen.calls[1], "in_doubt": seen.in_doubt, "in_doubt_made": seen.in_doubt_made,
+        "logs": seen.logs, "failures": seen.failures.len(), "failed": seen.failures.iter().take(20).collect::<Vec<_>>(),
+    }))
+}
+
 fn report_outage(kind: &DatabaseKind, connections: usize) -> Result<Value> {
     let mix = Rc::new(Mix::start(&sibling_program("convengine")?, kind, &[])?);
     let signals = read_signals();
@@ -185,14 +210,13 @@ fn read_signals() -> Arc<Signals> {
     signals
 }
 
-fn to_strings(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|it| (*it).to_owned()).collect()
+/// The time, from which seeds are taken.
+fn now_ms() -> Result<u64> {
+    Ok(u64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?)
 }
 
-/// Returns the path of a program that was built into the same folder.
-fn sibling_program(name: &str) -> Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    Ok(own.parent().context("cannot find the folder of this program")?.join(name))
+fn to_strings(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|it| (*it).to_owned()).collect()
 }
 
 fn parse_until(until: &str) -> Result<Until> {

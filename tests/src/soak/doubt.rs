@@ -24,6 +24,8 @@ pub struct JournalEffect {
     pub key: String,
     /// Whether it has side effects and must not be repeated when it is in doubt.
     pub non_repeatable: bool,
+    /// Whether it is a call of a service that has side effects.
+    pub is_call: bool,
     /// Whether it completed as interrupted because its answer was lost.
     pub interrupted: bool,
 }
@@ -34,8 +36,16 @@ pub struct JournalEffect {
 /// If the journal cannot be replayed.
 pub async fn replay_effects(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<JournalEffect>, usize)> {
     let source = config::find_snapshot(pool, &stored.config_hash).await?.context("the turn's configuration is not stored")?;
+    replay_effects_on(Arc::new(Config::from_source(&source).0), stored)
+}
+
+/// Like [`replay_effects`], on the turn's configuration.
+///
+/// # Errors
+/// If the journal cannot be replayed.
+pub fn replay_effects_on(config: Arc<Config>, stored: &StoredTurn) -> Result<(Vec<JournalEffect>, usize)> {
     let journal = decompress(&stored.journal)?;
-    let (mut turn, slice) = Turn::start(journal.input, Arc::new(Config::from_source(&source).0))?;
+    let (mut turn, slice) = Turn::start(journal.input, config)?;
     let (mut open, mut found, mut rows) = (BTreeMap::new(), Vec::new(), 0);
     let mut take = |slice: Slice, open: &mut BTreeMap<u32, Effect>| {
         rows += slice.notices.iter().filter(|it| matches!(it.body, NoticeBody::Audit { .. })).count();
@@ -47,6 +57,7 @@ pub async fn replay_effects(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<Jou
         found.push(JournalEffect {
             effect: (stored.turn_id.clone(), effect.id.0),
             non_repeatable: has_side_effects(&effect) && !effect.repeatable,
+            is_call: matches!(effect.request, Request::Http(_)) && has_side_effects(&effect),
             key: sent_key(effect.key, &effect.request),
             interrupted: matches!(&entry.outcome, EffectResult::Error(error) if error.kind == EffectErrorKind::Interrupted),
         });
@@ -124,7 +135,7 @@ mod tests {
     use super::*;
 
     fn journal_effect(key: &str, once: bool, interrupted: bool) -> JournalEffect {
-        JournalEffect { effect: ("t".to_owned(), 3), key: key.to_owned(), non_repeatable: once, interrupted }
+        JournalEffect { effect: ("t".to_owned(), 3), key: key.to_owned(), non_repeatable: once, is_call: true, interrupted }
     }
 
     fn call(key: Option<&str>) -> RecordedCall {

@@ -1,4 +1,4 @@
-//! Long tests with real servers: mixed load, crashes, database outages, storage size and open streams.
+//! Long tests with real servers: mixed load, crashes, database outages, a cluster whose processes are killed, storage size and open streams.
 
 pub mod client;
 pub mod cluster;
@@ -10,6 +10,7 @@ pub mod final_state;
 pub mod load;
 pub mod outage;
 pub mod process_stats;
+pub mod restate;
 pub mod runs;
 pub mod size;
 pub mod stomp;

@@ -1,24 +1,20 @@
 //! Turns on a Restate cluster are those of the database runtime: the corpus through `serve --runtime restate` and a worker.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::time::Duration;
 
 use convengine_core::pack::Pack;
-use convengine_player::{HttpPlayer, RestateOptions, ServerOptions, play_http_with};
-use convengine_tests::{Case, corpus, flows, known_differences, root, server_binary};
+use convengine_player::restate::RestateOptions;
+use convengine_player::{HttpPlayer, ServerOptions, play_http_with};
+use convengine_tests::soak::restate::{RestateSoak, run};
+use convengine_tests::{Case, corpus, flows, known_differences, restate_binary, root, server_binary};
 
+use crate::database::soak_kind;
 use crate::harness::{SECRETS_KEY, TestEnv};
 use crate::http::SQLITE_ONLY;
 
 /// Every how many packs one is played.
 const STRIDE: usize = 12;
-
-/// Returns the program, which `cargo xtask test` installs.
-fn restate_binary() -> PathBuf {
-    let platform = if cfg!(target_arch = "aarch64") { "linux-arm64" } else { "linux-x64" };
-    let target = server_binary().unwrap().ancestors().nth(2).unwrap().to_owned();
-    target.join(format!("restate/node_modules/@restatedev/restate-server-{platform}/bin/restate-server"))
-}
 
 fn stride() -> usize {
     std::env::var("CONVENGINE_RESTATE_STRIDE").ok().and_then(|it| it.parse().ok()).unwrap_or(STRIDE)
@@ -26,8 +22,7 @@ fn stride() -> usize {
 
 /// Plays packs on both runtimes; returns the number of turns.
 fn play(cases: Vec<Case>) -> usize {
-    let (binary, restate, mut explained) = (server_binary().unwrap(), restate_binary(), known_differences().unwrap());
-    assert!(restate.is_file(), "Restate is not installed; run `cargo xtask restate` once");
+    let (binary, restate, mut explained) = (server_binary().unwrap(), restate_binary().unwrap(), known_differences().unwrap());
     let playable = cases.into_iter().filter(|it| !SQLITE_ONLY.contains(&it.pack.name.as_str()));
     let mut differing = Vec::new();
     let mut played = 0;
@@ -77,7 +72,7 @@ const CRASH_STRIDE: usize = 5;
 /// Plays the pack with a worker that is killed at a crossing of a crash point; returns whether it was, and the number of calls in doubt.
 fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32) -> (bool, usize) {
     let env = TestEnv::with_tables();
-    let restate = RestateOptions { program: restate_binary(), crash_at: Some(crash_at) };
+    let restate = RestateOptions { program: restate_binary().unwrap(), crash_at: Some(crash_at) };
     let options = ServerOptions { database: Some(env.database_url()), restate: Some(restate), ..ServerOptions::default() };
     let mut player = HttpPlayer::start_with(pack, &server_binary().unwrap(), path, &options).unwrap();
     let mut in_doubt = 0;
@@ -115,4 +110,16 @@ fn turns_of_a_killed_worker_are_finished_once() {
     }
     assert!(kills >= 5, "only {kills} workers were killed");
     assert!(in_doubt > 0, "no worker was killed with a call in doubt");
+}
+
+/// A twentieth of `cargo xtask soak restate`.
+#[test]
+fn processes_of_a_cluster_killed_under_load_lose_and_double_nothing() {
+    let (convengine, restate, database) = (server_binary().unwrap(), restate_binary().unwrap(), soak_kind());
+    let (time, interval) = (Duration::from_secs(60), Duration::from_secs(5));
+    let soak = RestateSoak { convengine: &convengine, restate: &restate, database: &database, connections: 6, time, interval, seed: 27 };
+    let seen = run(&soak).unwrap();
+    assert_eq!(seen.failures, [""; 0], "{seen:?}");
+    assert!(seen.acknowledged > 0 && seen.chaos.kills.iter().all(|it| *it > 0), "{seen:?}");
+    assert!(!seen.chaos.adding.is_zero() && !seen.chaos.removing.is_zero(), "{seen:?}");
 }

@@ -3,6 +3,7 @@
 mod crash;
 mod fuzz;
 mod load;
+mod restate;
 mod runs;
 mod size;
 mod storm;
@@ -25,13 +26,14 @@ use crate::sh;
 type LongTest = fn(&mut Soak<'_>) -> Result<Vec<String>>;
 
 /// The long tests by name.
-const LONG_TESTS: [(&str, LongTest); 7] = [
+const LONG_TESTS: [(&str, LongTest); 8] = [
     ("crash", crash::run),
     ("load", load::run),
     ("runs", runs::run),
     ("size", size::run),
     ("storm", storm::run),
     ("streams", streams::run),
+    ("restate", restate::run),
     ("fuzz", fuzz::run),
 ];
 

@@ -1,0 +1,94 @@
+//! The tenants of the cluster: one for each pack, with a database and services of its own.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use convengine_core::pack::Pack;
+use convengine_core::turn::STUB_ADDRESS;
+use convengine_host::config::pack_file;
+use convengine_player::fake_http::{CallRecorder, serve_recorded};
+use tokio::runtime::Runtime;
+
+use super::RestateSoak;
+use crate::soak::database::Database;
+use crate::soak::pack_path;
+use crate::soak::talk::Talk;
+
+/// A pack of the load.
+#[derive(Debug)]
+pub(super) struct LoadPack {
+    /// The tenant.
+    tenant: &'static str,
+    /// The name of the file.
+    name: &'static str,
+    /// The models that its script plays, as an option of the server.
+    models: Option<&'static str>,
+    /// The part of an answer that says that a call is in doubt.
+    doubt_text: &'static str,
+}
+
+/// The packs: writes of every kind, a conversation with models, and tasks and a webhook.
+pub(super) const PACKS: [LoadPack; 3] = [
+    LoadPack {
+        tenant: "writes",
+        name: "tools/writes_in_doubt",
+        models: None,
+        doubt_text: "ERROR the server stopped before the answer was known",
+    },
+    LoadPack { tenant: "desk", name: "demo/help_desk", models: Some("scripted:"), doubt_text: "the server stopped" },
+    LoadPack { tenant: "tasks", name: "tools/workflow_and_notification", models: Some("mcp_plan=scripted:"), doubt_text: "status=ERROR" },
+];
+
+/// A tenant with its conversation.
+pub(super) struct Tenant {
+    /// The name.
+    pub name: &'static str,
+    /// The conversation, with the answers of the undisturbed run.
+    pub talk: Talk,
+    /// The part of an answer that says that a call is in doubt.
+    pub doubt_text: &'static str,
+    /// The calls of its services.
+    pub calls: CallRecorder,
+    /// The database.
+    pub database: Database,
+    services: Option<SocketAddr>,
+    pack: Pack,
+    /// The script of its models.
+    models: Option<String>,
+}
+
+impl Tenant {
+    /// Starts the services of a pack, and imports it into a new database.
+    pub fn new(load: &LoadPack, soak: &RestateSoak<'_>, folder: &Path, runtime: &Runtime) -> Result<Tenant> {
+        let text = pack_file::read_text(&pack_path(load.name))?;
+        let pack = Pack::parse(&text)?;
+        let talk = Talk::from_pack(&pack, 0)?;
+        let calls = CallRecorder::default();
+        let services = if pack.http.is_empty() { None } else { Some(serve_recorded(runtime, pack.http.clone(), calls.clone())?) };
+        let file: PathBuf = folder.join(load.tenant).with_extension("json");
+        std::fs::write(&file, services.map_or(text.clone(), |it| text.replace(STUB_ADDRESS, &format!("http://{it}"))))?;
+        let database = soak.database.create_database()?;
+        let imported = Command::new(soak.convengine).arg("import").arg(&file).args(["--database", database.url()]).output()?;
+        ensure!(imported.status.success(), "cannot import {}: {}", load.name, String::from_utf8_lossy(&imported.stderr));
+        let models = load.models.map(|it| format!("{it}{}", file.display()));
+        Ok(Tenant { name: load.tenant, talk, doubt_text: load.doubt_text, calls, database, services, pack, models })
+    }
+}
+
+/// Returns the options of servers and workers.
+pub(super) fn options(tenants: &[Tenant]) -> Vec<String> {
+    let mut options = Vec::new();
+    let services: Vec<String> = tenants.iter().filter_map(|it| Some(it.services?.to_string())).collect();
+    let mut set = vec![format!("convengine.network.allow-private={}", services.join(",")), "convengine.assistants.timers=false".to_owned()];
+    for Tenant { name, database, pack, models, .. } in tenants {
+        set.push(format!("convengine.tenants.{name}.database={}", database.url()));
+        let groups = pack.settings.as_object().into_iter().flatten();
+        set.extend(groups.map(|(group, tree)| format!("convengine.tenants.{name}.{group}={tree}")));
+        options.extend(models.iter().flat_map(|it| ["--llm".to_owned(), it.clone()]));
+    }
+    options.extend(set.into_iter().flat_map(|it| ["--set".to_owned(), it]));
+    options
+}

@@ -1,0 +1,154 @@
+//! Compares what a cluster stored, and the calls that its services received, with what was acknowledged.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, anyhow};
+use convengine_host::ops::audit::derive::{ConfigCache, replay_turn};
+use convengine_host::storage::turn::list_ended;
+use convengine_host::storage::{DatabaseConfig, open_reader_pool};
+use convengine_player::fake_http::RecordedCall;
+use tokio::runtime::Builder;
+
+use super::RestateReport;
+use super::load::Load;
+use super::tenant::Tenant;
+use crate::soak::doubt::{JournalEffect, replay_effects_on};
+
+/// The number of conversations of each tenant that the engine's own command replays.
+const REPLAYED_BY_COMMAND: usize = 10;
+
+/// What the turns of a tenant requested.
+#[derive(Debug, Default)]
+struct Requested {
+    effects: Vec<JournalEffect>,
+    /// The turns with a call in doubt: the conversation and the number of the turn.
+    doubts: BTreeSet<(String, u32)>,
+    /// Turns whose journals do not replay.
+    failures: Vec<String>,
+}
+
+/// Adds what is wrong to a report, and the numbers of calls.
+pub(super) fn add(report: &mut RestateReport, load: &Load, convengine: &Path) -> Result<()> {
+    for (index, tenant) in load.tenants.iter().enumerate() {
+        report.failures.extend(load.acknowledged.find_lost(index, tenant.name, &tenant.database)?);
+        let conversations = tenant.database.query("select distinct cast(conversation_id as text) from ce_turn order by 1")?;
+        let conversations: Vec<String> = conversations.into_iter().flatten().collect();
+        let requested = read_requested(tenant, &conversations)?;
+        report.failures.extend(requested.failures);
+        let answered: BTreeSet<(String, u32)> =
+            load.doubts.borrow().iter().filter(|it| it.0 == index).map(|it| (it.1.clone(), it.2)).collect();
+        for (conversation, number) in answered.symmetric_difference(&requested.doubts) {
+            let named = if answered.contains(&(conversation.clone(), *number)) { "without" } else { "is not named by the answer, with" };
+            report.failures.push(format!("{} {conversation} turn {number}: a call in doubt {named} one in the journal", tenant.name));
+        }
+        report.in_doubt += requested.doubts.len();
+        check_calls(report, tenant.name, &tenant.calls.all(), &requested.effects);
+        let step = conversations.len().div_ceil(REPLAYED_BY_COMMAND).max(1);
+        for conversation in conversations.iter().step_by(step) {
+            report.failures.extend(find_replay_error(convengine, tenant.database.url(), conversation)?);
+        }
+    }
+    Ok(())
+}
+
+/// Replays the turns of conversations.
+fn read_requested(tenant: &Tenant, conversations: &[String]) -> Result<Requested> {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    runtime.block_on(async {
+        let place = DatabaseConfig { url: tenant.database.url().to_owned(), full_sync: false };
+        let pool = open_reader_pool(&place).await.map_err(|it| anyhow!("{it}"))?;
+        let (mut requested, mut configs) = (Requested::default(), ConfigCache::default());
+        for conversation in conversations {
+            for turn in list_ended(&pool, conversation).await? {
+                let config = configs.load(&pool, &turn.config_hash).await?;
+                if let Err(reason) = replay_turn(&turn, config.as_ref()) {
+                    requested.failures.push(format!("{} {conversation} turn {}: {reason}", tenant.name, turn.number));
+                    continue;
+                }
+                let (effects, _) = replay_effects_on(config.context("the turn's configuration is not stored")?, &turn)?;
+                if effects.iter().any(|it| it.interrupted) {
+                    requested.doubts.insert((conversation.clone(), turn.number));
+                }
+                requested.effects.extend(effects);
+            }
+        }
+        pool.close().await;
+        Ok(requested)
+    })
+}
+
+/// Compares calls with what was requested: one that is not repeatable is made once, or at most once if it is in doubt; a repeatable one at
+/// least once, and under one key.
+fn check_calls(report: &mut RestateReport, tenant: &str, calls: &[RecordedCall], requested: &[JournalEffect]) {
+    let mut made: BTreeMap<&str, usize> = BTreeMap::new();
+    for call in calls.iter().filter(|it| it.method != "GET") {
+        match &call.idempotency_key {
+            Some(key) => *made.entry(key).or_default() += 1,
+            None => report.failures.push(format!("{tenant}: {} {} has no key", call.method, call.path)),
+        }
+    }
+    for effect in requested.iter().filter(|it| it.is_call) {
+        let count = made.remove(effect.key.as_str()).unwrap_or_default();
+        report.calls[0] += count;
+        if effect.interrupted {
+            report.in_doubt_made += count;
+        }
+        if !effect.non_repeatable {
+            report.calls[1] += count.saturating_sub(1);
+        }
+        let is_valid = match (effect.non_repeatable, effect.interrupted) {
+            (true, false) => count == 1,
+            (true, true) => count <= 1,
+            (false, interrupted) => count >= 1 && !interrupted,
+        };
+        if !is_valid {
+            let (turn, number) = &effect.effect;
+            report.failures.push(format!("{tenant}: effect {number} of turn {turn} was made {count} times: {effect:?}"));
+        }
+    }
+    report.failures.extend(made.into_keys().map(|it| format!("{tenant}: a call with the key '{it}' is in no journal")));
+}
+
+/// Replays a conversation with the command for it; returns what it prints if a turn differs.
+fn find_replay_error(convengine: &Path, database: &str, conversation: &str) -> Result<Option<String>> {
+    let mut command = Command::new(convengine);
+    let replayed = command.args(["replay", "--conversation", conversation, "--database", database]).output()?;
+    let text = String::from_utf8_lossy(&replayed.stdout);
+    let mut turns = text.lines().filter(|it| it.starts_with("turn ")).peekable();
+    let is_equal = replayed.status.success() && turns.peek().is_some() && turns.all(|it| it.contains(" equal sha256 "));
+    Ok((!is_equal).then(|| format!("`convengine replay --conversation {conversation}`: {text}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(keys: &[&str], effect: &JournalEffect) -> Vec<String> {
+        let call = |key: &&str| RecordedCall {
+            method: "POST".to_owned(),
+            path: "/pay".to_owned(),
+            body: String::new(),
+            idempotency_key: Some((*key).to_owned()),
+        };
+        let mut report = RestateReport::default();
+        check_calls(&mut report, "a", &keys.iter().map(call).collect::<Vec<_>>(), std::slice::from_ref(effect));
+        report.failures
+    }
+
+    #[test]
+    fn only_a_repeatable_call_is_repeated_and_only_one_in_doubt_is_missing() {
+        let once =
+            JournalEffect { effect: ("t".to_owned(), 1), key: "k".to_owned(), non_repeatable: true, is_call: true, interrupted: false };
+        assert_eq!(check(&["k"], &once), [""; 0]);
+        assert_eq!((check(&[], &once).len(), check(&["k", "k"], &once).len(), check(&["k", "other"], &once).len()), (1, 1, 1));
+        let doubt = JournalEffect { interrupted: true, ..once.clone() };
+        assert_eq!((check(&["k"], &doubt), check(&[], &doubt)), (Vec::new(), Vec::new()));
+        assert_eq!(check(&["k", "k"], &doubt).len(), 1);
+        let repeatable = JournalEffect { non_repeatable: false, ..once };
+        assert_eq!((check(&["k"], &repeatable), check(&["k", "k", "k"], &repeatable)), (Vec::new(), Vec::new()));
+        assert_eq!(check(&[], &repeatable).len(), 1);
+        assert_eq!(check(&["k"], &JournalEffect { interrupted: true, ..repeatable }).len(), 1);
+    }
+}
