@@ -222,7 +222,7 @@ impl Caller {
             if let Some(body) = body {
                 request = request.json(body);
             }
-            let reason = match self.runtime.block_on(request.send()) {
+            let reason = match self.runtime.block_on(async { request.send().await }) {
                 Ok(answer) if answer.status().is_success() => return Ok(()),
                 Ok(answer) => self.runtime.block_on(answer.text()).unwrap_or_default(),
                 Err(error) => error.to_string(),

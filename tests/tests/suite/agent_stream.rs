@@ -30,7 +30,7 @@ fn start_bank(calls: usize) -> SocketAddr {
 }
 
 /// The desk with an agent that may call the bank.
-fn with_agent(bank: SocketAddr) -> Value {
+pub fn with_agent(bank: SocketAddr) -> Value {
     let mut document = desk("Desk");
     let push = |document: &mut Value, list: &str, value: Value| document[list].as_array_mut().unwrap().push(value);
     let words = ["help me", "talk to me", "ask the agent"];
@@ -84,7 +84,7 @@ fn text_reply(pieces: &[&str]) -> ProviderReply {
 }
 
 /// A reply that comes in one piece.
-fn whole_reply(message: Value) -> ProviderReply {
+pub fn whole_reply(message: Value) -> ProviderReply {
     let usage = json!({"prompt_tokens": 1001, "completion_tokens": 20});
     let body =
         json!({"model": "test-model", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage}).to_string();

@@ -14,6 +14,7 @@ use reqwest::blocking::{Client, Response};
 use serde_json::{Value, json};
 
 use crate::database::{Database, Sql};
+use crate::turn_cluster::{TurnCluster, runs_on_restate};
 
 /// The path of messages.
 pub const MESSAGE: &str = "/api/v1/conversation/message";
@@ -175,15 +176,26 @@ impl TestEnv {
         self.start(&mut self.command(&arguments))
     }
 
-    /// Starts a server and waits for its address.
+    /// Starts a server and waits for its address. Its turns run on a cluster where the tests run on one.
     pub fn start(&self, command: &mut Command) -> Server {
+        let cluster = (self.is_postgres() && runs_on_restate()).then(|| TurnCluster::start(&self.folder, command, &[]));
+        self.start_process(command, cluster)
+    }
+
+    /// Starts a server whose turns run on a cluster, with these settings of its worker.
+    pub fn start_on_restate(&self, command: &mut Command, worker_settings: &[&str]) -> Server {
+        let cluster = TurnCluster::start(&self.folder, command, worker_settings);
+        self.start_process(command, Some(cluster))
+    }
+
+    fn start_process(&self, command: &mut Command, cluster: Option<TurnCluster>) -> Server {
         let err = self.path(&format!("err-{}", self.files.fetch_add(1, Ordering::Relaxed)));
         command.stdout(Stdio::piped()).stderr(File::create(&err).unwrap());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("convengine listening on http://").map(str::to_owned);
-        let mut server = Server { child: Mutex::new(child), address: String::new(), stderr_path: err, client: client() };
+        let mut server = Server { child: Mutex::new(child), address: String::new(), stderr_path: err, client: client(), cluster };
         server.address = address.unwrap_or_else(|| panic!("not started: {line}{}", server.log()));
         server
     }
@@ -231,6 +243,8 @@ pub struct Server {
     pub address: String,
     stderr_path: PathBuf,
     client: Client,
+    /// What runs its turns, if the server itself does not. It is stopped after the server.
+    pub cluster: Option<TurnCluster>,
 }
 
 /// A response of the server.

@@ -97,6 +97,7 @@ mod tenants;
 mod tidy;
 mod tokens;
 mod tools;
+mod turn_cluster;
 mod turn_runtime;
 mod version_migration;
 mod visitors;

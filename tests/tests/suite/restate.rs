@@ -1,5 +1,7 @@
 //! Turns on a Restate cluster are those of the database runtime: the corpus through `serve --runtime restate` and a worker.
 
+mod operations;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::request::{TurnAnswer, TurnRequest};
 use crate::config::settings::Settings;
+use crate::effects::tls;
 use crate::exit::Failure;
 use crate::runtime::idempotency;
 use crate::runtime::stream::RelayedEvents;
@@ -22,6 +23,9 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// How much longer than a turn an answer may take: turns queue.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long operations other than turns are tried: another node leads in a few seconds.
+const OPERATION_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the events of a turn are waited for after its answer.
 const RELAY_PATIENCE: Duration = Duration::from_secs(1);
@@ -39,6 +43,7 @@ pub struct Ingress {
 
 impl Ingress {
     fn new(addresses: Vec<String>, tenant: Option<String>) -> reqwest::Result<Ingress> {
+        tls::install_crypto_provider();
         let client = Client::builder().no_proxy().tcp_nodelay(true).build()?;
         Ok(Ingress { client, addresses, preferred: AtomicUsize::new(0), tenant })
     }
@@ -99,7 +104,7 @@ impl Ingress {
     /// # Errors
     /// Returns [`Refusal::Unreachable`].
     pub async fn cancel(&self, run: &str) -> Result<bool, Refusal> {
-        self.call(run, "cancel", &Uuid::new_v4().to_string(), None::<&()>, PATIENCE).await
+        self.call(run, "cancel", &Uuid::new_v4().to_string(), None::<&()>, OPERATION_PATIENCE).await
     }
 
     /// Deletes the state of conversations, one after the other. Their rows are deleted later: without them nobody would ask for it again.
@@ -108,7 +113,7 @@ impl Ingress {
     /// Returns [`Refusal::Unreachable`]; the state of some may be deleted then.
     pub async fn forget(&self, conversations: &[String]) -> Result<(), Refusal> {
         for conversation in conversations {
-            self.call::<()>(conversation, "forget", &Uuid::new_v4().to_string(), None::<&()>, PATIENCE).await?;
+            self.call::<()>(conversation, "forget", &Uuid::new_v4().to_string(), None::<&()>, OPERATION_PATIENCE).await?;
         }
         Ok(())
     }

@@ -1,0 +1,125 @@
+//! Operating a cluster: versions of the worker, timers, and what is deleted.
+
+use std::sync::mpsc;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::agent_stream::{whole_reply, with_agent};
+use crate::flows::{Session, reply_texts, save_draft, with_input_timeout};
+use crate::harness::{OPEN, REGEX_ONLY, SERVE, TestEnv, orders_pack, wait_until};
+use crate::models::{KEY, PRICES, ProviderReply, start_provider};
+use crate::stream::ID;
+use crate::turn_cluster::TurnCluster;
+
+const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
+
+/// The versions that the command lists.
+fn list(env: &TestEnv, cluster: &TurnCluster) -> Vec<Value> {
+    let output = env.run(&["cluster", "list", "--json", "--set", &cluster.admin_setting()]);
+    assert_eq!(output.code, 0, "{output:?}");
+    serde_json::from_str(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_turn_ends_on_its_version_which_is_removed_when_it_is_drained() {
+    let (go, gone) = mpsc::channel::<()>();
+    let slowly: ProviderReply = Box::new(move |stream| {
+        gone.recv().unwrap();
+        whole_reply(json!({"content": "At last."}))(stream);
+    });
+    let (model, _requests) = start_provider(vec![slowly, whole_reply(json!({"content": "At once."}))]);
+    let env = TestEnv::with_pack(&orders_pack());
+    let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN, &["--set", PRICES, "--llm", "openai:test-model"]].concat());
+    let mut server = env.start_on_restate(command.env("OPENAI_BASE_URL", &model).env("OPENAI_API_KEY", KEY), &[]);
+    let mut cluster = server.cluster.take().unwrap();
+    let admin = cluster.admin_setting();
+    let run = |words: &[&str]| env.run(&[&["cluster"], words, &["--set", &admin]].concat());
+    save_draft(&server, &with_agent("127.0.0.1:9".parse().unwrap()));
+    let (session, _) = Session::start_simulated(&server, &json!({}));
+    thread::scope(|scope| {
+        let slow = scope.spawn(|| session.say(&server, "help me"));
+        assert!(wait_until(|| list(&env, &cluster)[0]["open"] != 0));
+        let next = cluster.start_worker(&[]);
+        let registered = run(&["register", &next]);
+        assert_eq!(registered.code, 0, "{registered:?}");
+        let versions = list(&env, &cluster);
+        let current: Vec<&Value> = versions.iter().map(|it| &it["is_current"]).collect();
+        assert_eq!(current, [&json!(false), &json!(true)], "{versions:?}");
+        assert_eq!((&versions[1]["address"], &versions[1]["version"]), (&json!(next), &json!(env!("CARGO_PKG_VERSION"))));
+        let kept = run(&["remove"]);
+        assert_eq!((kept.code, kept.stdout.as_str()), (0, "no version is drained\n"), "{kept:?}");
+        let kept = run(&["remove", versions[0]["id"].as_str().unwrap()]);
+        assert!(kept.code == 1 && kept.stderr.contains("draining, ") && kept.stderr.contains("nothing was removed"), "{kept:?}");
+        go.send(()).unwrap();
+        assert_eq!(reply_texts(&slow.join().unwrap()), ["At last."]);
+    });
+    assert!(wait_until(|| list(&env, &cluster)[0]["open"] == 0));
+    let removed = run(&["remove"]);
+    assert!(removed.code == 0 && removed.stdout.starts_with("removed dp_"), "{removed:?}");
+    assert_eq!(list(&env, &cluster).len(), 1);
+    cluster.stop_worker();
+    assert_eq!(reply_texts(&session.say(&server, "help me")), ["At once."], "on the version that is left");
+    assert_eq!(session.assert_replays(&env, &server), 3);
+}
+
+#[test]
+fn commands_say_what_a_cluster_lacks() {
+    let env = TestEnv::with_tables();
+    for (words, code, reason) in [
+        (&["cluster", "list"][..], 2, "convengine.restate.admin"),
+        (&["cluster", "list", "--set", "convengine.restate.admin=http://127.0.0.1:9"], 3, "no answer from http://127.0.0.1:9"),
+        (&["cluster", "register", "worker:9080"], 2, "is not an HTTP URL"),
+    ] {
+        let output = env.run(words);
+        assert!(output.code == code && output.stderr.contains(reason), "{output:?}");
+    }
+}
+
+#[test]
+fn the_cluster_fires_timers() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let timers = "convengine.assistants.timers";
+    let off = format!("{timers}=false");
+    let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN, &["--set", &off]].concat());
+    let server = env.start_on_restate(&mut command, &[&format!("{timers}=true")]);
+    save_draft(&server, &with_input_timeout(200));
+    let (session, _) = Session::start_simulated(&server, &json!({}));
+    session.say(&server, "log in");
+    assert!(wait_until(|| session.state(&server)["status"] == "completed"), "{}", server.log());
+    assert_eq!(session.event_types(&server), ["session.start", "user.message", "timer.fired", "timer.fired"]);
+    assert_eq!(env.sql().texts("select id from cs_timer"), [""; 0]);
+    let cluster = server.cluster.as_ref().unwrap();
+    let waiting = "select id from sys_invocation where target_handler_name = 'fire' and status = 'scheduled'";
+    assert!(wait_until(|| cluster.query(waiting) == json!([])), "the calls of canceled timers are canceled: {}", cluster.query(waiting));
+    assert_eq!(session.assert_replays(&env, &server), 4);
+}
+
+#[test]
+fn deleted_and_expired_conversations_have_no_state_in_the_cluster() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let mut server = env.start_on_restate(&mut env.command(&[&SERVE[..], &REGEX_ONLY].concat()), &[]);
+    let mut cluster = server.cluster.take().unwrap();
+    let ingress = cluster.nodes.ingress_setting();
+    let stored = |cluster: &TurnCluster| {
+        let found = cluster.query("select distinct service_key from state order by service_key");
+        found.as_array().unwrap().iter().map(|it| it["service_key"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for _ in 0..2 {
+        server.say(ID, "my order");
+        server.say(OTHER, "my order");
+    }
+    assert_eq!(stored(&cluster), [ID, OTHER]);
+    let forgotten = env.run(&["forget", "--conversation", ID, "--set", &ingress]);
+    assert_eq!((forgotten.code, stored(&cluster)), (0, vec![OTHER.to_owned()]), "{forgotten:?}");
+    server.say(ID, "my order");
+    assert_eq!(env.sql().texts(&format!("select number::text from ce_turn where conversation_id = '{ID}'")), ["1"]);
+    env.sql().run(&format!("update ce_conversation set updated_at = now() - interval '3 days' where conversation_id = '{OTHER}'"));
+    let swept = env.run(&["retention", "--set", "convengine.retention.conversations=1", "--set", &ingress]);
+    assert!(swept.stdout.starts_with("deleted conversations: 1,"), "{swept:?}");
+    assert_eq!(stored(&cluster), [ID]);
+    cluster.nodes.kill_node(0).unwrap();
+    let kept = env.run(&["forget", "--conversation", ID, "--set", &ingress]);
+    assert!(kept.code == 3 && kept.stderr.contains("nothing was deleted"), "{kept:?}");
+    assert_eq!(env.sql().texts(&format!("select number::text from ce_turn where conversation_id = '{ID}'")), ["1"]);
+}

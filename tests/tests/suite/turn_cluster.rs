@@ -1,0 +1,107 @@
+//! The Restate cluster on which the turns of a test's server run.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use convengine_player::restate::RestateCluster;
+use convengine_tests::restate_binary;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::harness::client;
+
+/// Whether turns of all servers run on a cluster: with `CONVENGINE_TEST_RUNTIME=restate`.
+pub fn runs_on_restate() -> bool {
+    std::env::var("CONVENGINE_TEST_RUNTIME").is_ok_and(|it| it == "restate")
+}
+
+/// A node of Restate, and workers with the options of a server.
+pub struct TurnCluster {
+    workers: Vec<Worker>,
+    pub nodes: RestateCluster,
+    folder: PathBuf,
+    /// How a worker is started, without its address.
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, Option<OsString>)>,
+}
+
+/// A running worker.
+pub struct Worker {
+    process: Child,
+    pub address: String,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl TurnCluster {
+    /// Starts a cluster for a server that is about to start, and makes it pass turns on.
+    pub fn start(folder: &Path, server: &mut Command, worker_settings: &[&str]) -> TurnCluster {
+        let folder = folder.join(format!("restate-{}", Uuid::new_v4()));
+        std::fs::create_dir(&folder).unwrap();
+        let nodes = RestateCluster::start(&restate_binary().unwrap(), &folder, 1).unwrap();
+        let mut arguments = Vec::new();
+        let mut all = server.get_args().filter(|it| *it != "serve");
+        while let Some(argument) = all.next() {
+            if argument == "--listen" || argument == "--runtime" {
+                all.next();
+            } else {
+                arguments.push(argument.to_owned());
+            }
+        }
+        let environment = server.get_envs().map(|it| (it.0.to_owned(), it.1.map(OsString::from))).collect();
+        server.args(["--runtime", "restate", "--set", &nodes.ingress_setting()]);
+        let mut cluster = TurnCluster { workers: Vec::new(), nodes, folder, arguments, environment };
+        let address = cluster.start_worker(worker_settings);
+        cluster.nodes.register(&address).unwrap();
+        cluster
+    }
+
+    /// Returns the answer of the cluster to a query.
+    pub fn query(&self, sql: &str) -> Value {
+        let url = format!("{}/query", self.nodes.admin(0).unwrap());
+        let answer = client().post(url).header("Accept", "application/json").json(&json!({"query": sql})).send().unwrap();
+        answer.json::<Value>().unwrap()["rows"].take()
+    }
+
+    /// The setting with which commands find the administration interface.
+    pub fn admin_setting(&self) -> String {
+        format!("convengine.restate.admin={}", self.nodes.admin(0).unwrap())
+    }
+
+    /// Kills the oldest worker.
+    pub fn stop_worker(&mut self) {
+        self.workers.remove(0);
+    }
+
+    /// Starts a worker at an address of its own; returns the address.
+    pub fn start_worker(&mut self, settings: &[&str]) -> String {
+        let mut command = Command::new(convengine_tests::server_binary().unwrap());
+        command.args(["worker", "--set", "convengine.restate.listen=127.0.0.1:0"]).args(&self.arguments);
+        for setting in settings {
+            command.args(["--set", setting]);
+        }
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let log = self.folder.join(format!("worker-{}.log", self.workers.len()));
+        let mut process = command.stdout(Stdio::piped()).stderr(File::create(&log).unwrap()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let worker = Worker { process, address: line.trim().rsplit(' ').next().unwrap_or_default().to_owned() };
+        assert!(worker.address.starts_with("http://"), "not started: {line}{}", std::fs::read_to_string(log).unwrap());
+        let address = worker.address.clone();
+        self.workers.push(worker);
+        address
+    }
+}
