@@ -18,12 +18,13 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {
             sleep(POLL_INTERVAL).await;
-            poll(&host).await;
+            follow(&host).await;
         }
     })
 }
 
-async fn poll(host: &Host) {
+/// Takes over what another process has activated or changed.
+pub async fn follow(host: &Host) {
     if let Err(error) = host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await {
         tracing::debug!(%error, "cannot read secrets");
     }

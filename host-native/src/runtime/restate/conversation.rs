@@ -17,6 +17,7 @@ use super::steps::Steps;
 use super::store::{ObjectStore, StateBefore};
 use super::timers::{self, TimerRequest};
 use super::worker::WorkerHosts;
+use crate::config::watch;
 use crate::ops::observe::TurnObserver;
 use crate::runtime::assistant::run::{check_event, earliest_event_at};
 use crate::runtime::assistant::upgrade::Upgrade;
@@ -112,8 +113,6 @@ struct Beginning {
     turn: String,
     at: Millis,
     seed: u64,
-    /// The snapshot of the tables' configuration.
-    snapshot: String,
 }
 
 /// The clock of a turn, whose times are journaled.
@@ -139,40 +138,34 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
     if let Err(refusal) = check_event(&state.session, &request.event) {
         return Ok(Err(refusal));
     }
-    let TurnRequest { tenant, nonce, listens, conversation, mut event, key, snapshot, upgrade, access } = request;
+    let TurnRequest { tenant, nonce, listens, conversation, mut event, key, tables, snapshot, upgrade, access } = request;
+    if host.config_manager.active().config.hash_source() != tables {
+        // Another process has activated them.
+        watch::follow(host).await;
+    }
     let is_new = state.session.turns == 0 && state.session.conversation.is_none();
     let owner = if is_new { access.owner } else { state.owner.map(Arc::from) };
     let before = StateBefore { tenant: tenant.clone(), owner: owner.as_deref().map(str::to_owned), timers: state.timers };
     let mut session = state.session;
-    let mut flow = None;
-    if let Some(snapshot) = snapshot {
-        let config = load_snapshot(host, &snapshot).await?;
-        let upgrade = match upgrade {
-            Some(target) => Some(Upgrade::to_target(target.clone(), load_snapshot(host, &target.snapshot).await?)),
-            None => None,
-        };
-        let upgraded = upgrade.and_then(|it| it.apply(&config, &mut session, &mut event));
-        flow = Some(upgraded.unwrap_or(config));
+    let mut config = load_snapshot(host, snapshot.as_ref().unwrap_or(&tables)).await?;
+    if let Some(target) = upgrade {
+        let upgrade = Upgrade::to_target(target.clone(), load_snapshot(host, &target.snapshot).await?);
+        config = upgrade.apply(&config, &mut session, &mut event).unwrap_or(config);
     }
     // A queued turn starts after its predecessor, because audit rows and resets are ordered by time.
     let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1).max(earliest_event_at(&session));
-    let active = host.config_manager.active();
     let mut input = TurnInput {
         turn: Uuid::new_v4().to_string(),
         conversation,
         at: host.clock.now().max(earliest),
         seed: turn_runner::random_seed(),
-        program: flow.as_ref().unwrap_or(&active.config).program(),
+        program: config.program(),
         event,
         session,
     };
-    let begin = begin_turn(ctx, host, &input, earliest, active.config.hash_source()).await?;
-    let config = match flow {
-        Some(config) => config,
-        None => load_snapshot(host, &begin.snapshot).await?,
-    };
-    (input.turn, input.at, input.seed, input.program) = (begin.turn, begin.at, begin.seed, config.program());
-    let configured = active.with_document(&config);
+    let begin = begin_turn(ctx, host, &input, earliest).await?;
+    (input.turn, input.at, input.seed) = (begin.turn, begin.at, begin.seed);
+    let configured = host.config_manager.active().with_document(&config);
     let ownership = Ownership { is_new: is_new && owner.is_some(), owner: owner.clone() };
     let journal = JournalWriter::new(host, &input.conversation, &input.turn, key, Arc::clone(&config)).with_ownership(&ownership);
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
@@ -235,21 +228,15 @@ async fn load_state(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: &TurnReq
 }
 
 /// Journals what a turn begins with.
-async fn begin_turn(
-    ctx: &ObjectContext<'_>,
-    host: &Arc<Host>,
-    input: &TurnInput,
-    earliest: Millis,
-    snapshot: &str,
-) -> HandlerResult<Beginning> {
-    let (host, input, snapshot) = (Arc::clone(host), input.clone(), snapshot.to_owned());
+async fn begin_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, input: &TurnInput, earliest: Millis) -> HandlerResult<Beginning> {
+    let (host, input) = (Arc::clone(host), input.clone());
     let step = async move {
         let mut at = input.at;
         if let Some(scripted) = host.models.begin_turn(&input) {
             host.clock.set(scripted);
             at = scripted.max(earliest);
         }
-        Ok(Json(Beginning { turn: input.turn, at, seed: input.seed, snapshot }))
+        Ok(Json(Beginning { turn: input.turn, at, seed: input.seed }))
     };
     Ok(ctx.step("begin", step).await?.into_inner())
 }

@@ -70,7 +70,7 @@ impl Ingress {
         if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
             return Ok(SubmitResult { outcome, is_repeat: true });
         }
-        let request = TurnRequest { conversation: conversation_of(message), ..TurnRequest::new(self.tenant.clone(), message) };
+        let request = TurnRequest { conversation: conversation_of(message), ..TurnRequest::new(host, self.tenant.clone(), message) };
         let nonce = request.nonce.as_str();
         let key = message.idempotency_key.as_deref().unwrap_or(nonce);
         let mut relayed = message.subscriber.clone().map(|it| RelayedEvents::subscribe(&host.streams, nonce, it));

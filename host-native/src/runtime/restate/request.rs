@@ -8,7 +8,7 @@ use super::refused_turn::RefusedTurn;
 use crate::auth::caller::ConversationAccess;
 use crate::runtime::assistant::upgrade::UpgradeTarget;
 use crate::runtime::stream::TokenTarget;
-use crate::runtime::turn_runner::Message;
+use crate::runtime::turn_runner::{Host, Message};
 
 /// A message or event that is to have a turn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -25,6 +25,8 @@ pub struct TurnRequest {
     pub event: UserEvent,
     /// The idempotency key.
     pub key: Option<String>,
+    /// The snapshot of the tables that are active where the message was received.
+    pub tables: String,
     /// The snapshot that the session runs on; absent for conversations of tables.
     pub snapshot: Option<String>,
     /// The version that the session migrates to, if possible.
@@ -34,10 +36,11 @@ pub struct TurnRequest {
 }
 
 impl TurnRequest {
-    /// Creates the request of a message, with a new nonce.
-    pub fn new(tenant: Option<String>, message: &Message) -> TurnRequest {
+    /// Creates the request of a message that a host has received, with a new nonce.
+    pub fn new(host: &Host, tenant: Option<String>, message: &Message) -> TurnRequest {
         TurnRequest {
             tenant,
+            tables: host.config_manager.active().config.hash_source().to_owned(),
             nonce: Uuid::new_v4().to_string(),
             listens: message.subscriber.is_some(),
             conversation: message.conversation.clone(),
