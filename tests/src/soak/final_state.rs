@@ -301,7 +301,13 @@ mod tests {
             body: "{}".to_owned(),
             idempotency_key: Some((*key).to_owned()),
         };
-        let asked = |key: &&str| JournalEffect { effect: ("t".to_owned(), 0), key: (*key).to_owned(), non_repeatable: true, is_call: true, interrupted };
+        let asked = |key: &&str| JournalEffect {
+            effect: ("t".to_owned(), 0),
+            key: (*key).to_owned(),
+            non_repeatable: true,
+            is_call: true,
+            interrupted,
+        };
         let output = json!({"stage": "ASSISTANT_OUTPUT", "payload": {"responseType": words}});
         let answers = answers.map(|it| json!({"status": 200, "body": {"payload": {"value": it}}}));
         let state = json!({"open": false, "turns": [[1, "closed"], [2, "closed"]], "audit": [[{"stage": "USER_INPUT"}], [output]]});

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use convengine_core::turn::{Millis, Outcome, ProgramRef, Turn, TurnInput};
+use convengine_core::turn::{Millis, ProgramRef, Turn, TurnInput};
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 use tracing::Instrument;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::effects::DurableEffects;
 use super::object_state::{self, ObjectState};
 use super::refused_turn::RefusedTurn;
-use super::request::{TurnAnswer, TurnRequest};
+use super::request::{TurnAnswer, TurnEnd, TurnRequest};
 use super::steps::Steps;
 use super::store::{ObjectStore, StateBefore};
 use super::timers::{self, TimerRequest};
@@ -20,6 +20,7 @@ use super::worker::WorkerHosts;
 use crate::config::watch;
 use crate::ops::observe::TurnObserver;
 use crate::runtime::assistant::run::{check_event, earliest_event_at};
+use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::assistant::upgrade::Upgrade;
 use crate::runtime::journal_writer::JournalWriter;
 use crate::runtime::recovery::load_snapshot;
@@ -27,7 +28,7 @@ use crate::runtime::stream::TurnPublisher;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_runner::{self, Clock, Host, Ownership, Refusal, StreamPublisher, TurnRuntime};
 use crate::storage::assistant::session;
-use crate::storage::load;
+use crate::storage::{load, turn};
 
 /// A conversation, a session of an assistant or a run of a chain.
 #[derive(Debug, Clone)]
@@ -130,15 +131,18 @@ impl Clock for DurableClock<'_, '_> {
 }
 
 /// Runs the turn of a request, or returns the reason for having none.
-async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnRequest) -> HandlerResult<Result<Outcome, Refusal>> {
+async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnRequest) -> HandlerResult<Result<TurnEnd, Refusal>> {
     let state = load_state(ctx, host, &request).await?;
     if !request.access.may_change(state.owner.as_deref()) {
         return Ok(Err(Refusal::ForeignConversation));
     }
+    if request.is_again && has_turn(ctx, host, request.key.as_deref()).await? {
+        return Ok(Err(Refusal::KeyReused));
+    }
     if let Err(refusal) = check_event(&state.session, &request.event) {
         return Ok(Err(refusal));
     }
-    let TurnRequest { tenant, nonce, listens, conversation, mut event, key, tables, snapshot, upgrade, access } = request;
+    let TurnRequest { tenant, nonce, listens, conversation, mut event, key, tables, snapshot, upgrade, access, .. } = request;
     if host.config_manager.active().config.hash_source() != tables {
         // Another process has activated them.
         watch::follow(host).await;
@@ -205,7 +209,10 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
     if is_run {
         ctx.clear(object_state::RUNNING_KEY);
     }
-    Ok(outcome)
+    Ok(outcome.map(|outcome| {
+        let change = outcome.flow.as_ref().map(|answer| SessionChange::from_turn(&turn.journal().input, answer));
+        TurnEnd { outcome, is_handoff: change.is_some_and(|it| it.is_handoff) }
+    }))
 }
 
 /// Loads the state of the object; that of a conversation from before it had one, from its rows.
@@ -225,6 +232,13 @@ async fn load_state(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: &TurnReq
         Ok(Json(ObjectState { session: found.session, owner: found.owner, ..ObjectState::default() }))
     };
     Ok(ctx.step("load the rows", step).await?.into_inner())
+}
+
+/// Whether a message has a turn under its key.
+async fn has_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, key: Option<&str>) -> HandlerResult<bool> {
+    let (host, key) = (Arc::clone(host), key.unwrap_or_default().to_owned());
+    let step = async move { Ok(turn::find_by_message_key(&host.readers, &key).await?.is_some()) };
+    Ok(ctx.step("look for a turn", step).await?)
 }
 
 /// Journals what a turn begins with.

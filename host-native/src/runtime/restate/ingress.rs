@@ -10,10 +10,11 @@ use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
-use super::request::{TurnAnswer, TurnRequest};
+use super::request::{TurnAnswer, TurnEnd, TurnRequest};
 use crate::config::settings::Settings;
 use crate::effects::tls;
 use crate::exit::Failure;
+use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::idempotency;
 use crate::runtime::stream::RelayedEvents;
 use crate::runtime::turn_runner::{Host, Message, Refusal, SubmitResult};
@@ -71,32 +72,45 @@ impl Ingress {
             return Ok(SubmitResult { outcome, is_repeat: true });
         }
         let request = TurnRequest { conversation: conversation_of(message), ..TurnRequest::new(host, self.tenant.clone(), message) };
-        let nonce = request.nonce.as_str();
-        let key = message.idempotency_key.as_deref().unwrap_or(nonce);
-        let mut relayed = message.subscriber.clone().map(|it| RelayedEvents::subscribe(&host.streams, nonce, it));
-        let call = self.call(&request.conversation, "turn", key, Some(&request), host.turn_settings.max_duration + PATIENCE);
-        let answer: TurnAnswer = match &mut relayed {
-            Some(relayed) => {
-                let mut call = std::pin::pin!(call);
-                let answer: TurnAnswer = tokio::select! {
-                    answer = &mut call => answer?,
-                    () = relayed.pass_on() => call.await?,
-                };
-                if answer.nonce == nonce && answer.result.is_ok() {
-                    // The answer may overtake the last events. What is then missing is in the answer.
-                    let _ = timeout(RELAY_PATIENCE, relayed.pass_on()).await;
-                }
-                answer
+        let key = message.idempotency_key.as_deref().unwrap_or(&request.nonce);
+        let mut answer = self.request_turn(host, message, &request, key).await?;
+        let is_repeat = answer.nonce != request.nonce;
+        if is_repeat {
+            if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
+                return Ok(SubmitResult { outcome, is_repeat });
             }
-            None => call.await?,
-        };
-        if answer.nonce != nonce
-            && let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await?
-        {
-            return Ok(SubmitResult { outcome, is_repeat: true });
+            if answer.result.is_err() {
+                // The cluster repeats a refusal, too; but what was refused then may be accepted now.
+                let again = TurnRequest { is_again: true, ..request.clone() };
+                answer = self.request_turn(host, message, &again, &request.nonce).await?;
+                if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
+                    return Ok(SubmitResult { outcome, is_repeat: answer.result.is_err() });
+                }
+            }
         }
-        let outcome = answer.result.map_err(Refusal::from)?;
-        Ok(SubmitResult { outcome, is_repeat: answer.nonce != nonce })
+        let TurnEnd { outcome, is_handoff } = answer.result.map_err(Refusal::from)?;
+        if outcome.flow.is_some() {
+            // Fails while no client of this process waits.
+            let _ = host.session_changes.send(SessionChange { session: Arc::from(request.conversation.as_str()), is_handoff });
+        }
+        Ok(SubmitResult { outcome, is_repeat })
+    }
+
+    /// Requests a turn under a key, and passes its events on to the caller of the message.
+    async fn request_turn(&self, host: &Arc<Host>, message: &Message, request: &TurnRequest, key: &str) -> Result<TurnAnswer, Refusal> {
+        let call = self.call(&request.conversation, "turn", key, Some(request), host.turn_settings.max_duration + PATIENCE);
+        let Some(subscriber) = message.subscriber.clone() else { return call.await };
+        let mut relayed = RelayedEvents::subscribe(&host.streams, &request.nonce, subscriber);
+        let mut call = std::pin::pin!(call);
+        let answer: TurnAnswer = tokio::select! {
+            answer = &mut call => answer?,
+            () = relayed.pass_on() => call.await?,
+        };
+        if answer.nonce == request.nonce && answer.result.is_ok() {
+            // The answer may overtake the last events. What is then missing is in the answer.
+            let _ = timeout(RELAY_PATIENCE, relayed.pass_on()).await;
+        }
+        Ok(answer)
     }
 
     /// Cancels the running turn of a run; returns whether there is one.

@@ -17,6 +17,8 @@ pub struct TurnRequest {
     pub tenant: Option<String>,
     /// A value of this request only, by which the caller notices the answer to an earlier request under the same key.
     pub nonce: String,
+    /// Whether the message was refused before, so that it may have got a turn since.
+    pub is_again: bool,
     /// Whether the caller listens to the events of the turn, under the nonce.
     pub listens: bool,
     /// The conversation.
@@ -42,6 +44,7 @@ impl TurnRequest {
             tenant,
             tables: host.config_manager.active().config.hash_source().to_owned(),
             nonce: Uuid::new_v4().to_string(),
+            is_again: false,
             listens: message.subscriber.is_some(),
             conversation: message.conversation.clone(),
             event: message.event.clone(),
@@ -58,8 +61,17 @@ impl TurnRequest {
 pub struct TurnAnswer {
     /// The nonce of the request.
     pub nonce: String,
-    /// The outcome of the turn, or the reason for having none.
-    pub result: Result<Outcome, RefusedTurn>,
+    /// The end of the turn, or the reason for having none.
+    pub result: Result<TurnEnd, RefusedTurn>,
+}
+
+/// The end of a turn.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TurnEnd {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// Whether a person has the session, or had it before the turn.
+    pub is_handoff: bool,
 }
 
 /// An effect that is executed beside others.
