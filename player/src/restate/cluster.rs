@@ -14,13 +14,13 @@ use super::node::{Node, NodePorts, NodeSettings};
 use super::snapshot_store;
 
 /// How long a node or a cluster may take until it does what it is asked for.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// How long an attempt of a call may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The pause between two attempts.
-pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(50);
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// The number of nodes from which each partition has a second copy.
 const REPLICATED_NODES: usize = 3;

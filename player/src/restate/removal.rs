@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::cluster::{RETRY_PAUSE, RestateCluster, TIMEOUT};
+use super::cluster::{RestateCluster, TIMEOUT};
 use super::node::Node;
+
+/// How often the cluster is asked whether a node may leave.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl RestateCluster {
     /// Removes a node while the cluster runs, and waits until the others do without it. It cannot return. The cluster takes snapshots, because
@@ -62,7 +65,7 @@ impl RestateCluster {
             if Instant::now() > end {
                 return Err(error.context(format!("cannot {what}")));
             }
-            thread::sleep(RETRY_PAUSE);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 

@@ -171,7 +171,7 @@ fn report_restate(kind: &DatabaseKind, connections: usize, seconds: u64, interva
         "killed_workers": workers, "killed_servers": servers, "killed_nodes": nodes,
         "adding_ms": seen.chaos.adding.as_millis() as u64, "removing_ms": seen.chaos.removing.as_millis() as u64,
         "longest_start_ms": seen.chaos.longest_start.as_millis() as u64, "longest_wait_ms": seen.longest_wait.as_millis() as u64,
-        "calls": seen.calls[0], "repeated_calls": seen.calls[1], "in_doubt": seen.in_doubt, "in_doubt_made": seen.in_doubt_made,
+        "longest_run_ms": seen.longest_run.as_millis() as u64, "calls": seen.calls[0], "repeated_calls": seen.calls[1], "in_doubt": seen.in_doubt, "in_doubt_made": seen.in_doubt_made,
         "logs": seen.logs, "failures": seen.failures.len(), "failed": seen.failures.iter().take(20).collect::<Vec<_>>(),
     }))
 }

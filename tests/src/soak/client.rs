@@ -38,11 +38,16 @@ impl Client {
     /// # Errors
     /// If there is no response; the next message is sent on a new connection.
     pub async fn send_message(&mut self, body: String, headers: &[(&str, &str)]) -> Result<(StatusCode, Bytes)> {
-        let mut request = Request::post(app::MESSAGE_PATH).header(header::CONTENT_TYPE, "application/json");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        self.send(request, body).await
+        self.post(app::MESSAGE_PATH, body, headers).await
+    }
+
+    /// Posts JSON to a path and returns status and body of the response.
+    ///
+    /// # Errors
+    /// If there is no response; the next request is sent on a new connection.
+    pub async fn post(&mut self, path: &str, body: String, headers: &[(&str, &str)]) -> Result<(StatusCode, Bytes)> {
+        let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
+        self.send(headers.iter().fold(request, |it, (name, value)| it.header(*name, *value)), body).await
     }
 
     /// Sends a message with one idempotency key until it is acknowledged with 200. `before_attempt` gets the number of the attempt, from 0,
@@ -73,7 +78,15 @@ impl Client {
     /// # Errors
     /// If there is no response.
     pub async fn get(&mut self, path: &str) -> Result<(StatusCode, Bytes)> {
-        self.send(Request::get(path), String::new()).await
+        self.get_with(path, &[]).await
+    }
+
+    /// Like [`Client::get`], with headers.
+    ///
+    /// # Errors
+    /// If there is no response.
+    pub async fn get_with(&mut self, path: &str, headers: &[(&str, &str)]) -> Result<(StatusCode, Bytes)> {
+        self.send(headers.iter().fold(Request::get(path), |it, (name, value)| it.header(*name, *value)), String::new()).await
     }
 
     async fn send(&mut self, request: Builder, body: String) -> Result<(StatusCode, Bytes)> {

@@ -70,11 +70,12 @@ impl Chaos {
         self.servers.iter().map(|it| it.address().to_owned()).collect()
     }
 
-    /// Kills a process after each interval for a time. A node is added after half of it, and one removed after three quarters.
+    /// Kills a process after each interval for a time. A node is added after half of it, and one removed after three quarters, or later if the
+    /// machine is slow.
     pub fn run(&mut self, time: Duration, interval: Duration) -> Result<ChaosReport> {
         let begun = Instant::now();
         let (mut is_added, mut is_removed) = (false, false);
-        while begun.elapsed() < time {
+        while begun.elapsed() < time || !is_removed {
             let tick = Instant::now();
             if !is_added && begun.elapsed() >= time / 2 {
                 is_added = true;

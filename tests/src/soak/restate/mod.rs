@@ -51,12 +51,14 @@ pub struct RestateSoak<'s> {
 pub struct RestateReport {
     /// Messages that were acknowledged.
     pub acknowledged: usize,
-    /// The conversations they belong to.
+    /// The conversations.
     pub conversations: usize,
     /// Messages that were sent more than once.
     pub repeated: usize,
     /// From the first time a message was sent until it was acknowledged, at most.
     pub longest_wait: Duration,
+    /// From the start of a run of a chain until it had succeeded, at most.
+    pub longest_run: Duration,
     /// Killed processes, and how long the change of nodes took.
     pub chaos: ChaosReport,
     /// Calls of which nobody knows whether they were made, by their answers.
@@ -122,6 +124,7 @@ fn stop_early(stop: &AtomicBool, has_failed: bool) {
 fn talk(load: &Rc<Load>, connections: usize) -> Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(LocalSet::new().run_until(async {
+        load.publish_chains().await?;
         let tasks: Vec<_> = (0..connections).map(|it| spawn_local(Rc::clone(load).talk_until_stopped(it))).collect();
         for task in tasks {
             task.await??;

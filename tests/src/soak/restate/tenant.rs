@@ -26,30 +26,51 @@ pub(super) struct LoadPack {
     name: &'static str,
     /// The models that its script plays, as an option of the server.
     models: Option<&'static str>,
-    /// The part of an answer that says that a call is in doubt.
-    doubt_text: &'static str,
+    /// What is done with it.
+    use_as: Use,
 }
 
-/// The packs: writes of every kind, a conversation with models, and tasks and a webhook.
-pub(super) const PACKS: [LoadPack; 3] = [
+/// What is done with a pack.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Use {
+    /// Its conversation is repeated.
+    Talk {
+        /// The part of an answer that says that a call is in doubt.
+        doubt_text: &'static str,
+    },
+    /// Runs of its chain are started.
+    Chain {
+        /// The chain.
+        slug: &'static str,
+    },
+}
+
+/// The packs: writes of every kind, a conversation with models, tasks and a webhook, and a chain, whose effects are invocations of their own.
+pub(super) const PACKS: [LoadPack; 4] = [
     LoadPack {
         tenant: "writes",
         name: "tools/writes_in_doubt",
         models: None,
-        doubt_text: "ERROR the server stopped before the answer was known",
+        use_as: Use::Talk { doubt_text: "ERROR the server stopped before the answer was known" },
     },
-    LoadPack { tenant: "desk", name: "demo/help_desk", models: Some("scripted:"), doubt_text: "the server stopped" },
-    LoadPack { tenant: "tasks", name: "tools/workflow_and_notification", models: Some("mcp_plan=scripted:"), doubt_text: "status=ERROR" },
+    LoadPack { tenant: "desk", name: "demo/help_desk", models: Some("scripted:"), use_as: Use::Talk { doubt_text: "the server stopped" } },
+    LoadPack {
+        tenant: "tasks",
+        name: "tools/workflow_and_notification",
+        models: Some("mcp_plan=scripted:"),
+        use_as: Use::Talk { doubt_text: "status=ERROR" },
+    },
+    LoadPack { tenant: "errands", name: "chain/errands", models: None, use_as: Use::Chain { slug: "errand" } },
 ];
 
 /// A tenant with its conversation.
 pub(super) struct Tenant {
     /// The name.
     pub name: &'static str,
-    /// The conversation, with the answers of the undisturbed run.
+    /// What is done with its pack.
+    pub use_as: Use,
+    /// The conversation, with the answers of the undisturbed run; of a chain empty.
     pub talk: Talk,
-    /// The part of an answer that says that a call is in doubt.
-    pub doubt_text: &'static str,
     /// The calls of its services.
     pub calls: CallRecorder,
     /// The database.
@@ -65,7 +86,10 @@ impl Tenant {
     pub fn new(load: &LoadPack, soak: &RestateSoak<'_>, folder: &Path, runtime: &Runtime) -> Result<Tenant> {
         let text = pack_file::read_text(&pack_path(load.name))?;
         let pack = Pack::parse(&text)?;
-        let talk = Talk::from_pack(&pack, 0)?;
+        let talk = match load.use_as {
+            Use::Talk { .. } => Talk::from_pack(&pack, 0)?,
+            Use::Chain { .. } => Talk { turns: Vec::new() },
+        };
         let calls = CallRecorder::default();
         let services = if pack.http.is_empty() { None } else { Some(serve_recorded(runtime, pack.http.clone(), calls.clone())?) };
         let file: PathBuf = folder.join(load.tenant).with_extension("json");
@@ -74,7 +98,7 @@ impl Tenant {
         let imported = Command::new(soak.convengine).arg("import").arg(&file).args(["--database", database.url()]).output()?;
         ensure!(imported.status.success(), "cannot import {}: {}", load.name, String::from_utf8_lossy(&imported.stderr));
         let models = load.models.map(|it| format!("{it}{}", file.display()));
-        Ok(Tenant { name: load.tenant, talk, doubt_text: load.doubt_text, calls, database, services, pack, models })
+        Ok(Tenant { name: load.tenant, use_as: load.use_as, talk, calls, database, services, pack, models })
     }
 }
 
@@ -82,7 +106,8 @@ impl Tenant {
 pub(super) fn options(tenants: &[Tenant]) -> Vec<String> {
     let mut options = Vec::new();
     let services: Vec<String> = tenants.iter().filter_map(|it| Some(it.services?.to_string())).collect();
-    let mut set = vec![format!("convengine.network.allow-private={}", services.join(",")), "convengine.assistants.timers=false".to_owned()];
+    let mut set = vec![format!("convengine.network.allow-private={}", services.join(","))];
+    set.push("convengine.assistants.simulator-rpm=0".to_owned());
     for Tenant { name, database, pack, models, .. } in tenants {
         set.push(format!("convengine.tenants.{name}.database={}", database.url()));
         let groups = pack.settings.as_object().into_iter().flatten();

@@ -13,7 +13,7 @@ use tokio::runtime::Builder;
 
 use super::RestateReport;
 use super::load::Load;
-use super::tenant::Tenant;
+use super::tenant::{Tenant, Use};
 use crate::soak::doubt::{JournalEffect, replay_effects_on};
 
 /// The number of conversations of each tenant that the engine's own command replays.
@@ -32,16 +32,23 @@ struct Requested {
 /// Adds what is wrong to a report, and the numbers of calls.
 pub(super) fn add(report: &mut RestateReport, load: &Load, convengine: &Path) -> Result<()> {
     for (index, tenant) in load.tenants.iter().enumerate() {
-        report.failures.extend(load.acknowledged.find_lost(index, tenant.name, &tenant.database)?);
         let conversations = tenant.database.query("select distinct cast(conversation_id as text) from ce_turn order by 1")?;
         let conversations: Vec<String> = conversations.into_iter().flatten().collect();
+        match tenant.use_as {
+            Use::Talk { .. } => report.failures.extend(load.acknowledged.find_lost(index, tenant.name, &tenant.database)?),
+            Use::Chain { .. } => report.failures.extend(find_lost_runs(load, index, &conversations)?),
+        }
         let requested = read_requested(tenant, &conversations)?;
         report.failures.extend(requested.failures);
         let answered: BTreeSet<(String, u32)> =
             load.doubts.borrow().iter().filter(|it| it.0 == index).map(|it| (it.1.clone(), it.2)).collect();
-        for (conversation, number) in answered.symmetric_difference(&requested.doubts) {
-            let named = if answered.contains(&(conversation.clone(), *number)) { "without" } else { "is not named by the answer, with" };
-            report.failures.push(format!("{} {conversation} turn {number}: a call in doubt {named} one in the journal", tenant.name));
+        for (conversation, number) in answered.difference(&requested.doubts) {
+            report
+                .failures
+                .push(format!("{} {conversation} turn {number}: the answer names a call in doubt, the journal none", tenant.name));
+        }
+        for (conversation, number) in requested.doubts.difference(&answered).filter(|it| !is_named_anyway(tenant, it.1)) {
+            report.failures.push(format!("{} {conversation} turn {number}: the answer does not name the call in doubt", tenant.name));
         }
         report.in_doubt += requested.doubts.len();
         check_calls(report, tenant.name, &tenant.calls.all(), &requested.effects);
@@ -51,6 +58,13 @@ pub(super) fn add(report: &mut RestateReport, load: &Load, convengine: &Path) ->
         }
     }
     Ok(())
+}
+
+/// Whether the answer of a turn says that a call has failed, also in the undisturbed run.
+fn is_named_anyway(tenant: &Tenant, number: u32) -> bool {
+    let Use::Talk { doubt_text } = tenant.use_as else { return false };
+    let exchange = usize::try_from(number).ok().and_then(|it| tenant.talk.turns.get(it.checked_sub(1)?));
+    exchange.is_some_and(|it| it.answer["payload"]["value"].as_str().is_some_and(|it| it.contains(doubt_text)))
 }
 
 /// Replays the turns of conversations.
@@ -89,26 +103,35 @@ fn check_calls(report: &mut RestateReport, tenant: &str, calls: &[RecordedCall],
             None => report.failures.push(format!("{tenant}: {} {} has no key", call.method, call.path)),
         }
     }
-    for effect in requested.iter().filter(|it| it.is_call) {
-        let count = made.remove(effect.key.as_str()).unwrap_or_default();
+    let mut by_key: BTreeMap<&str, Vec<&JournalEffect>> = BTreeMap::new();
+    requested.iter().filter(|it| it.is_call).for_each(|it| by_key.entry(&it.key).or_default().push(it));
+    for (key, effects) in by_key {
+        let count = made.remove(key).unwrap_or_default();
+        let in_doubt = effects.iter().filter(|it| it.interrupted).count();
         report.calls[0] += count;
-        if effect.interrupted {
-            report.in_doubt_made += count;
-        }
-        if !effect.non_repeatable {
+        report.in_doubt_made += if in_doubt > 0 { (count + in_doubt).saturating_sub(effects.len()) } else { 0 };
+        let is_valid = if effects.iter().any(|it| it.non_repeatable) {
+            count + in_doubt >= effects.len() && count <= effects.len()
+        } else {
             report.calls[1] += count.saturating_sub(1);
-        }
-        let is_valid = match (effect.non_repeatable, effect.interrupted) {
-            (true, false) => count == 1,
-            (true, true) => count <= 1,
-            (false, interrupted) => count >= 1 && !interrupted,
+            count > 0 && in_doubt == 0
         };
         if !is_valid {
-            let (turn, number) = &effect.effect;
-            report.failures.push(format!("{tenant}: effect {number} of turn {turn} was made {count} times: {effect:?}"));
+            report.failures.push(format!("{tenant}: a call was made {count} times: {effects:?}"));
         }
     }
     report.failures.extend(made.into_keys().map(|it| format!("{tenant}: a call with the key '{it}' is in no journal")));
+}
+
+/// Returns the runs that were started and are not stored, or have gaps, or were not started.
+fn find_lost_runs(load: &Load, index: usize, stored: &[String]) -> Result<Vec<String>> {
+    let started: BTreeSet<String> = load.runs.borrow().iter().filter(|it| it.0 == index).map(|it| it.1.clone()).collect();
+    let stored: BTreeSet<String> = stored.iter().cloned().collect();
+    let mut lost: Vec<String> =
+        started.symmetric_difference(&stored).map(|it| format!("run {it} was lost, or its start was not acknowledged")).collect();
+    let gaps = "select cast(conversation_id as text) from ce_turn group by conversation_id having count(*) <> max(number)";
+    lost.extend(load.tenants[index].database.query(gaps)?.into_iter().flatten().map(|it| format!("run {it} has gaps")));
+    Ok(lost)
 }
 
 /// Replays a conversation with the command for it; returns what it prints if a turn differs.

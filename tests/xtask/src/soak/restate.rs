@@ -6,7 +6,7 @@ use super::Soak;
 use crate::{restate, sh};
 
 /// The concurrent conversations.
-const CONNECTIONS: u32 = 9;
+const CONNECTIONS: u32 = 12;
 
 /// The duration in seconds.
 const SECONDS: u32 = 1200;
