@@ -1,6 +1,8 @@
 //! Loads the secrets of the database into memory, where they are resolved and redacted, and seals those that it stores.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use convengine_core::turn::Millis;
 use tokio::sync::Mutex;
@@ -22,6 +24,8 @@ pub struct SecretStore {
     workspace: String,
     /// The state of the last read. Locked while values are read, so that a stale read cannot overwrite a newer one.
     state: Mutex<StoreState>,
+    /// A hash of what was seen last.
+    revision: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -62,8 +66,8 @@ impl SecretStore {
     /// Exit code 2 if the given keys cannot be read, 3 if the database is unavailable.
     pub async fn open(settings: &Settings, pool: &Pool) -> Result<SecretStore, Failure> {
         let database = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
-        let store =
-            SecretStore { source: settings.secrets_key.clone(), workspace: settings.workspace().to_owned(), state: Mutex::default() };
+        let (source, workspace) = (settings.secrets_key.clone(), settings.workspace().to_owned());
+        let store = SecretStore { source, workspace, ..SecretStore::default() };
         secret::clear_prefixes(pool).await.map_err(database)?;
         let values = secret::list_values(pool).await.map_err(database)?;
         let (plain, sealed): (Vec<StoredValue>, Vec<_>) = values.into_iter().partition(|it| it.key_id.is_none());
@@ -111,7 +115,7 @@ impl SecretStore {
         let now = secret::list(pool).await?;
         if now != state.last_seen {
             self.load(pool, secrets, &mut state).await?;
-            state.last_seen = now;
+            self.note_seen(&mut state, now);
         }
         Ok(())
     }
@@ -124,8 +128,20 @@ impl SecretStore {
         let mut state = self.state.lock().await;
         let now = secret::list(pool).await?;
         self.load(pool, secrets, &mut state).await?;
-        state.last_seen = now;
+        self.note_seen(&mut state, now);
         Ok(())
+    }
+
+    /// A number that is the same in all processes that have loaded the same secrets.
+    pub fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Relaxed)
+    }
+
+    fn note_seen(&self, state: &mut StoreState, now: Vec<Secret>) {
+        let mut hasher = DefaultHasher::new();
+        now.hash(&mut hasher);
+        self.revision.store(hasher.finish(), Ordering::Relaxed);
+        state.last_seen = now;
     }
 
     async fn load(&self, pool: &Pool, secrets: &Secrets, state: &mut StoreState) -> sqlx::Result<()> {

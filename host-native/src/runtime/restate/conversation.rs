@@ -142,9 +142,9 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
     if let Err(refusal) = check_event(&state.session, &request.event) {
         return Ok(Err(refusal));
     }
-    let TurnRequest { tenant, nonce, listens, conversation, mut event, key, tables, snapshot, upgrade, access, .. } = request;
-    if host.config_manager.active().config.hash_source() != tables {
-        // Another process has activated them.
+    let TurnRequest { tenant, nonce, listens, conversation, mut event, key, tables, secrets, snapshot, upgrade, access, .. } = request;
+    if host.config_manager.active().config.hash_source() != tables || host.secret_store.revision() != secrets {
+        // The client expects what it has changed at the server.
         watch::follow(host).await;
     }
     let is_new = state.session.turns == 0 && state.session.conversation.is_none();

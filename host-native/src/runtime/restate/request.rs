@@ -29,6 +29,8 @@ pub struct TurnRequest {
     pub key: Option<String>,
     /// The snapshot of the tables that are active where the message was received.
     pub tables: String,
+    /// The secrets that are known there.
+    pub secrets: u64,
     /// The snapshot that the session runs on; absent for conversations of tables.
     pub snapshot: Option<String>,
     /// The version that the session migrates to, if possible.
@@ -43,6 +45,7 @@ impl TurnRequest {
         TurnRequest {
             tenant,
             tables: host.config_manager.active().config.hash_source().to_owned(),
+            secrets: host.secret_store.revision(),
             nonce: Uuid::new_v4().to_string(),
             is_again: false,
             listens: message.subscriber.is_some(),

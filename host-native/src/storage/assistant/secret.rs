@@ -6,7 +6,7 @@ use convengine_core::turn::Millis;
 use crate::storage::database::{DatabaseRow, Pool, SqlValue, Statement};
 
 /// A secret without its value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Secret {
     /// Its name.
     pub name: String,
