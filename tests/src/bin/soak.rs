@@ -65,7 +65,7 @@ fn main() -> Result<()> {
             report_kills(&DatabaseKind::parse(database)?, connections.parse()?, seconds.parse()?, interval.parse()?)?
         }
         ["restate", database, connections, seconds, interval, seed @ ..] => {
-            let seed = seed.first().map_or_else(|| Ok(now_ms()?), |it| it.parse().context("SEED is not a number"))?;
+            let seed = seed.first().map_or_else(now_ms, |it| it.parse().context("SEED is not a number"))?;
             report_restate(&DatabaseKind::parse(database)?, connections.parse()?, seconds.parse()?, interval.parse()?, seed)?
         }
         ["streams", database, count, rounds] => report_streams(&DatabaseKind::parse(database)?, count.parse()?, rounds.parse()?)?,
