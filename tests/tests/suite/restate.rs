@@ -44,6 +44,11 @@ fn play(cases: Vec<Case>) -> usize {
             report
         };
         let (on_restate, on_database) = (play_on(Some(RestateOptions { program: restate.clone(), crash_at: None })), play_on(None));
+        if let Some(failure) = on_database.failure.as_ref().filter(|it| it.contains("publish_blocked")) {
+            // The pack has a document with errors, which no server publishes.
+            assert_eq!(on_restate.failure.as_ref(), Some(failure));
+            continue;
+        }
         assert!(on_restate.failure.is_none(), "{on_restate:?}");
         played += on_restate.turns.len();
         // What a pack expects of virtual time differs on any server.

@@ -284,7 +284,7 @@ mod tests {
 
     fn store(folder: &Path, workspace: &str) -> SecretStore {
         let source = Some(KeySource::BesideDatabase(folder.join("test.db.key")));
-        SecretStore { source, workspace: workspace.to_owned(), state: Mutex::default() }
+        SecretStore { source, workspace: workspace.to_owned(), ..SecretStore::default() }
     }
 
     #[test]
