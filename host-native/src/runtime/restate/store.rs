@@ -138,10 +138,19 @@ impl TurnStore for ObjectStore<'_, '_> {
             }
         }
         let internal = |it: String| Refusal::Internal(it);
-        if self.host.fires_timers {
-            let timers = std::mem::take(&mut state.timers);
-            let armed = timers::arm(self.ctx, self.tenant.as_deref(), &self.conversation, &state.session, timers).await;
-            state.timers = armed.map_err(|it| internal(it.message().to_owned()))?;
+        while self.host.fires_timers {
+            match timers::arm(self.ctx, self.tenant.as_deref(), &self.conversation, &state.session, state.timers.clone()).await {
+                Ok(timers) => {
+                    state.timers = timers;
+                    break;
+                }
+                // Calls that were sent already are armed twice, and the second finds nothing to fire.
+                Err(error) if error.code() == CANCELLED => {}
+                Err(error) => {
+                    self.ctx.clear(object_state::KEY);
+                    return Err(internal(error.message().to_owned()));
+                }
+            }
         }
         self.ctx.set(object_state::KEY, state.to_bytes().map_err(|it| internal(it.to_string()))?);
         Ok(())
