@@ -9,7 +9,7 @@ mod measurement;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use self::deployment::{Deployment, Runtime};
 use self::measurement::Measurement;
@@ -78,17 +78,22 @@ pub fn run(project: &Project, words: &[&str]) -> Result<()> {
     let build = ["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"];
     sh::run(&mut project.cargo(&[&build[..], &programs].concat()))?;
     let postgres = Postgres::start(Durability::Durable)?;
-    let mut rows = Vec::new();
+    let (mut rows, mut failures) = (Vec::new(), Vec::new());
     for scenario in scenarios() {
         for runtime in RUNTIMES {
             let name = format!("{}, {}", runtime.name(), scenario.name);
             sh::print_progress(&format!("measuring {name} for {} s", options.seconds));
-            let deployment = Deployment::start(&bench, runtime, scenario, &postgres, &restate).with_context(|| name.clone())?;
-            let measurement = Measurement::take(&bench, &options, deployment, scenario.pack).with_context(|| name.clone())?;
-            rows.push((name, measurement));
+            let measured = Deployment::start(&bench, runtime, scenario, &postgres, &restate)
+                .and_then(|it| Measurement::take(&bench, &options, it, scenario.pack));
+            match measured {
+                Ok(row) => rows.push((name, row)),
+                Err(error) => failures.push(format!("{name}: {error:#}")),
+            }
         }
     }
     print(&options, &rows);
+    // The others are worth printing: a run takes ten minutes.
+    ensure!(failures.is_empty(), "{}", failures.join("; "));
     Ok(())
 }
 
