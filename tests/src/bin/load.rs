@@ -1,6 +1,7 @@
-//! Plays a pack's conversation with a server and prints throughput and latency as JSON.
+//! Plays a pack's conversation with servers and prints throughput and latency as JSON.
 //!
-//! `load ADDRESS PACK CONNECTIONS` reads commands from its input, one a line, and prints a line after each:
+//! `load ADDRESS[,ADDRESS…] PACK CONNECTIONS` spreads its connections over the servers. It reads commands from its input, one a line, and
+//! prints a line after each:
 //!
 //! - `seconds:S` plays whole conversations for S seconds.
 //! - `conversations:N` plays N conversations in total.
@@ -64,12 +65,13 @@ fn main() -> Result<()> {
 
 async fn run() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [address, pack, connections] = arguments.as_slice() else { bail!("usage: load ADDRESS PACK CONNECTIONS") };
+    let [addresses, pack, connections] = arguments.as_slice() else { bail!("usage: load ADDRESS[,ADDRESS…] PACK CONNECTIONS") };
     let pack = Pack::parse(&std::fs::read_to_string(Path::new(pack))?)?;
     let requests: Rc<[PackRequest]> = pack.turns.into_iter().filter_map(|it| it.request).collect();
     ensure!(!requests.is_empty(), "the pack has no turns");
     let connections: usize = connections.parse()?;
-    let mut clients = try_join_all((0..connections).map(|_| Client::connect(address, &requests))).await?;
+    let servers = addresses.split(',').cycle().take(connections);
+    let mut clients = try_join_all(servers.map(|it| Client::connect(it, &requests))).await?;
     // Reading blocks: nothing else happens between two commands.
     for line in std::io::stdin().lock().lines() {
         let amount = Amount::parse(&line?)?;

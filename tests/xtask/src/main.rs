@@ -58,6 +58,8 @@ usage: cargo xtask COMMAND
   bench [turns]     measures whole turns of the server, compared with a server without a core, then its parts and the page; turns:
                     only whole turns (--quick: shorter, --counts: without timings, --against COMMIT|FILE: an older server, too,
                     --sqlite or --postgres: on one database)
+  bench runtimes [--seconds N] [--connections N]
+                    measures turns on SQLite, on PostgreSQL and on Restate, side by side, with one server and with three
 
 Missing tools are installed if possible.";
 

@@ -10,7 +10,7 @@ use crate::project::Project;
 use crate::sh;
 
 /// The pack of the demo, which brings the answers to its own calls.
-const PACK: &str = "tests/packs/demo/help_desk.json";
+pub const PACK: &str = "tests/packs/demo/help_desk.json";
 
 /// The programs that the lock file names: the server, and the one that administrates clusters.
 const PROGRAMS: [&str; 2] = ["restate-server", "restatectl"];

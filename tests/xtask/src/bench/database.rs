@@ -73,6 +73,13 @@ impl<'b> Database<'b> {
         }
     }
 
+    /// Returns the bytes that PostgreSQL has appended to its log so far; `None` for SQLite.
+    pub fn wal_bytes(&self) -> Result<Option<u64>> {
+        let Kind::Postgres(cluster) = self.kind else { return Ok(None) };
+        let bytes = cluster.query(&self.name, "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint")?;
+        Ok(Some(bytes.parse().context("no position in the log")?))
+    }
+
     /// Returns the processor time of the database's own processes so far, in microseconds; 0 for SQLite.
     pub fn cpu_us(&self) -> Result<u64> {
         match self.kind {

@@ -13,6 +13,7 @@ mod page;
 mod process;
 mod proxy;
 mod replay;
+mod runtimes;
 mod scale;
 mod server;
 mod turns;
@@ -39,7 +40,8 @@ const PACK: &str = "tests/packs/bench/plain.json";
 /// The pack whose flow is run.
 const FLOW_PACK: &str = "tests/packs/bench/flow.json";
 
-const USAGE: &str = "usage: cargo xtask bench [turns] [--quick | --counts] [--against COMMIT|FILE] [--sqlite | --postgres]";
+const USAGE: &str =
+    "usage: cargo xtask bench [turns] [--quick | --counts] [--against COMMIT|FILE] [--sqlite | --postgres], or bench runtimes";
 
 /// The extent of the timings.
 #[derive(Clone, Copy)]
@@ -91,8 +93,11 @@ impl<'o> Options<'o> {
     }
 }
 
-/// Runs the benchmarks, or only those of whole turns.
+/// Runs the benchmarks, or only those of whole turns, or those of the runtimes, which no other run includes.
 pub fn run(project: &Project, words: &[&str]) -> Result<()> {
+    if let ["runtimes", words @ ..] = words {
+        return runtimes::run(project, words);
+    }
     let options = Options::parse(words)?;
     let folder = create_folder(project)?;
     // Built first, because the current server takes its place.

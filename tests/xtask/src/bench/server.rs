@@ -48,8 +48,12 @@ impl Server {
     }
 
     /// Starts a server and waits until it listens; its log is a file beside the database.
-    pub fn start(mut command: Command, database: &Database<'_>) -> Result<Self> {
-        let log = database.file("log");
+    pub fn start(command: Command, database: &Database<'_>) -> Result<Self> {
+        Self::start_with_log(command, database.file("log"))
+    }
+
+    /// Starts a server and waits until it listens.
+    pub fn start_with_log(mut command: Command, log: PathBuf) -> Result<Self> {
         let mut child = command.stdout(Stdio::piped()).stderr(File::create(&log)?).spawn().context("cannot start the server")?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("the server has no output")?).read_line(&mut line)?;
@@ -57,6 +61,11 @@ impl Server {
         let server = Self { child, address, log };
         ensure!(line.contains("://"), "the server did not start:\n{}", server.read_log()?);
         Ok(server)
+    }
+
+    /// Returns the host and port where it listens.
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// Returns the id of the process.
@@ -118,8 +127,16 @@ impl Drop for Server {
 
 /// Returns the command that serves a database with the settings of the pack and of the scenario.
 pub fn engine_command(bench: &Bench<'_>, engine: &Path, scenario: Scenario<'_>, url: &str) -> Result<Command> {
+    subcommand(bench, engine, &["serve", "--listen", "127.0.0.1:0"], scenario, url)
+}
+
+/// Returns a command on a database with the settings of the pack and of the scenario, and the answers that the pack has for its models.
+pub fn subcommand(bench: &Bench<'_>, engine: &Path, arguments: &[&str], scenario: Scenario<'_>, url: &str) -> Result<Command> {
     let mut command = bench.project.command(engine);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--database", url]);
+    command.args(arguments).args(["--database", url]);
+    if read_pack(bench, scenario.pack)?.pointer("/llm/0").is_some() {
+        command.arg("--llm").arg(format!("scripted:{}", scenario.pack.display()));
+    }
     for setting in read_settings(bench, scenario.pack)?.iter().map(String::as_str).chain(scenario.settings.iter().copied()) {
         command.args(["--set", setting]);
     }
@@ -142,13 +159,24 @@ pub struct LoadResult {
 }
 
 impl Load {
-    /// Starts the load generator.
+    /// Starts the load generator on one server.
     pub fn connect(bench: &Bench<'_>, server: &Server, pack: &Path, connections: usize) -> Result<Self> {
+        Self::connect_all(bench, std::slice::from_ref(server), pack, connections)
+    }
+
+    /// Starts the load generator with its connections spread over the servers.
+    pub fn connect_all(bench: &Bench<'_>, servers: &[Server], pack: &Path, connections: usize) -> Result<Self> {
+        let addresses: Vec<&str> = servers.iter().map(Server::address).collect();
         let mut command = bench.project.command(bench.release_binary("load"));
-        command.arg(&server.address).arg(pack).arg(connections.to_string());
+        command.arg(addresses.join(",")).arg(pack).arg(connections.to_string());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start the load")?;
         let (commands, results) = (child.stdin.take(), child.stdout.take().context("the load has no output")?);
         Ok(Self { child, commands, results: BufReader::new(results) })
+    }
+
+    /// Returns the processor time of the generator itself so far, in microseconds.
+    pub fn cpu_us(&self) -> Result<u64> {
+        process::cpu_us(self.child.id())
     }
 
     /// Plays `seconds:S`, `conversations:N` or `turns:N`.

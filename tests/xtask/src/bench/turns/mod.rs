@@ -23,7 +23,8 @@ use super::{Bench, Extent, FLOW_PACK, PACK, Target};
 use crate::postgres::{Durability, Postgres};
 use crate::sh;
 
-const DERIVED: &str = "convengine.audit.persistence.mode=DERIVED";
+/// The setting that derives audit rows from journals when they are read.
+pub const DERIVED: &str = "convengine.audit.persistence.mode=DERIVED";
 
 /// Tables with all audit rows stored.
 fn all() -> Scenario<'static> {
