@@ -81,6 +81,21 @@ impl<'t, 'ctx> ObjectStore<'t, 'ctx> {
         }
     }
 
+    /// Arms the timers of the session that is about to be stored.
+    async fn arm_timers(&self, state: &mut ObjectState) -> Result<(), Refusal> {
+        loop {
+            match timers::arm(self.ctx, self.tenant.as_deref(), &self.conversation, &state.session, state.timers.clone()).await {
+                Ok(timers) => {
+                    state.timers = timers;
+                    return Ok(());
+                }
+                // A turn that has ended is stored, also when it is cancelled now. Of a timer with two calls, the second finds nothing to fire.
+                Err(error) if error.code() == CANCELLED => {}
+                Err(error) => return Err(Refusal::Internal(error.message().to_owned())),
+            }
+        }
+    }
+
     /// How long the stored turn took in this attempt.
     pub fn total(&self) -> Millis {
         self.total
@@ -137,22 +152,13 @@ impl TurnStore for ObjectStore<'_, '_> {
                 Err(error) => return Err(Refusal::Internal(error.message().to_owned())),
             }
         }
-        let internal = |it: String| Refusal::Internal(it);
-        while self.host.fires_timers {
-            match timers::arm(self.ctx, self.tenant.as_deref(), &self.conversation, &state.session, state.timers.clone()).await {
-                Ok(timers) => {
-                    state.timers = timers;
-                    break;
-                }
-                // Calls that were sent already are armed twice, and the second finds nothing to fire.
-                Err(error) if error.code() == CANCELLED => {}
-                Err(error) => {
-                    self.ctx.clear(object_state::KEY);
-                    return Err(internal(error.message().to_owned()));
-                }
-            }
+        if self.host.fires_timers
+            && let Err(refusal) = self.arm_timers(&mut state).await
+        {
+            self.ctx.clear(object_state::KEY);
+            return Err(refusal);
         }
-        self.ctx.set(object_state::KEY, state.to_bytes().map_err(|it| internal(it.to_string()))?);
+        self.ctx.set(object_state::KEY, state.to_bytes().map_err(|it| Refusal::Internal(it.to_string()))?);
         Ok(())
     }
 }
