@@ -17,7 +17,6 @@ use super::steps::Steps;
 use super::store::{ObjectStore, StateBefore};
 use super::timers::{self, TimerRequest};
 use super::worker::WorkerHosts;
-use crate::config::watch;
 use crate::ops::observe::TurnObserver;
 use crate::runtime::assistant::run::{check_event, earliest_event_at};
 use crate::runtime::assistant::session_changes::SessionChange;
@@ -142,16 +141,13 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
     if let Err(refusal) = check_event(&state.session, &request.event) {
         return Ok(Err(refusal));
     }
-    let TurnRequest { tenant, nonce, listens, conversation, mut event, key, tables, secrets, snapshot, upgrade, access, .. } = request;
-    if host.config_manager.active().config.hash_source() != tables || host.secret_store.revision() != secrets {
-        // The client expects what it has changed at the server.
-        watch::follow(host).await;
-    }
+    let TurnRequest { tenant, nonce, listens, conversation, mut event, key, known, snapshot, upgrade, access, .. } = request;
+    known.follow(host).await;
     let is_new = state.session.turns == 0 && state.session.conversation.is_none();
     let owner = if is_new { access.owner } else { state.owner.map(Arc::from) };
     let before = StateBefore { tenant: tenant.clone(), owner: owner.as_deref().map(str::to_owned), timers: state.timers };
     let mut session = state.session;
-    let mut config = load_snapshot(host, snapshot.as_ref().unwrap_or(&tables)).await?;
+    let mut config = load_snapshot(host, snapshot.as_ref().unwrap_or(&known.tables)).await?;
     if let Some(target) = upgrade {
         let upgrade = Upgrade::to_target(target.clone(), load_snapshot(host, &target.snapshot).await?);
         config = upgrade.apply(&config, &mut session, &mut event).unwrap_or(config);
@@ -186,7 +182,7 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
     if is_run {
         ctx.set(object_state::RUNNING_KEY, ctx.invocation_id().to_owned());
     }
-    let mut effects = DurableEffects::new(ctx, host, configured, tenant, input.at);
+    let mut effects = DurableEffects::new(ctx, host, configured, (tenant, known), input.at);
     let mut store = ObjectStore::new(ctx, host, &input.conversation, journal, before, effects.steps());
     let mut clock = DurableClock { ctx, host };
     let mut publisher = StreamPublisher::new(host, publisher);

@@ -8,7 +8,7 @@ use convengine_core::turn::{CancelReason, Completion, Effect, EffectClass, Effec
 use restate_sdk::context::DurableFuture;
 use restate_sdk::prelude::*;
 
-use super::request::EffectRequest;
+use super::request::{EffectRequest, Known};
 use super::step_log::StepLog;
 use super::steps::Steps;
 use super::worker::WorkerHosts;
@@ -46,8 +46,9 @@ impl EffectService {
     /// Executes an effect.
     #[handler]
     async fn execute(&self, ctx: Context<'_>, request: Json<EffectRequest>) -> HandlerResult<Json<Completion>> {
-        let EffectRequest { tenant, snapshot, effect, tokens } = request.into_inner();
+        let EffectRequest { tenant, known, snapshot, effect, tokens } = request.into_inner();
         let host = self.hosts.find(tenant.as_deref())?;
+        known.follow(&host).await;
         let config = load_snapshot(&host, &snapshot).await.map_err(HandlerError::from)?;
         let configured = host.config_manager.active().with_document(&config);
         let tokens = tokens.map(|it| TokenPublisher::from_target(&host.streams, it));
@@ -99,6 +100,7 @@ pub struct DurableEffects<'t, 'ctx> {
     host: &'t Arc<Host>,
     configured: Arc<ActiveConfig>,
     tenant: Option<String>,
+    known: Known,
     snapshot: String,
     /// Effects that have not started yet.
     requested: Vec<(Effect, Option<TokenPublisher>)>,
@@ -112,12 +114,12 @@ pub struct DurableEffects<'t, 'ctx> {
 }
 
 impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
-    /// Creates the executor of a turn that begins at a time.
+    /// Creates the executor of a turn of a tenant that begins at a time.
     pub fn new(
         ctx: &'t ObjectContext<'ctx>,
         host: &'t Arc<Host>,
         configured: Arc<ActiveConfig>,
-        tenant: Option<String>,
+        (tenant, known): (Option<String>, Known),
         begin: Millis,
     ) -> DurableEffects<'t, 'ctx> {
         let snapshot = configured.config.hash_source().to_owned();
@@ -127,6 +129,7 @@ impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
             host,
             configured,
             tenant,
+            known,
             snapshot,
             requested: Vec::new(),
             running: DurableFuturesUnordered::new(),
@@ -150,7 +153,8 @@ impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
     fn call(&mut self, effect: Effect, tokens: Option<&TokenPublisher>) {
         let key = effect.key.clone();
         let tokens = tokens.map(TokenPublisher::to_target);
-        let request = EffectRequest { tenant: self.tenant.clone(), snapshot: self.snapshot.clone(), effect, tokens };
+        let (tenant, known, snapshot) = (self.tenant.clone(), self.known.clone(), self.snapshot.clone());
+        let request = EffectRequest { tenant, known, snapshot, effect, tokens };
         let client = self.ctx.service_client::<EffectServiceClient>();
         let call = client.execute(Json(request)).idempotency_key(key).call();
         self.running.push(Box::pin(call));

@@ -6,9 +6,32 @@ use uuid::Uuid;
 
 use super::refused_turn::RefusedTurn;
 use crate::auth::caller::ConversationAccess;
+use crate::config::watch;
 use crate::runtime::assistant::upgrade::UpgradeTarget;
 use crate::runtime::stream::TokenTarget;
 use crate::runtime::turn_runner::{Host, Message};
+
+/// What a process knows of the configuration and the secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    /// The snapshot of the active tables.
+    pub tables: String,
+    secrets: u64,
+}
+
+impl Known {
+    /// Returns what a host knows.
+    fn of(host: &Host) -> Known {
+        Known { tables: host.config_manager.active().config.hash_source().to_owned(), secrets: host.secret_store.revision() }
+    }
+
+    /// Lets a worker that knows something else catch up: a client expects what it has changed at a server in its next turn.
+    pub async fn follow(&self, host: &Host) {
+        if host.config_manager.active().config.hash_source() != self.tables || host.secret_store.revision() != self.secrets {
+            watch::follow(host).await;
+        }
+    }
+}
 
 /// A message or event that is to have a turn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -27,10 +50,8 @@ pub struct TurnRequest {
     pub event: UserEvent,
     /// The idempotency key.
     pub key: Option<String>,
-    /// The snapshot of the tables that are active where the message was received.
-    pub tables: String,
-    /// The secrets that are known there.
-    pub secrets: u64,
+    /// What is known where the message was received.
+    pub known: Known,
     /// The snapshot that the session runs on; absent for conversations of tables.
     pub snapshot: Option<String>,
     /// The version that the session migrates to, if possible.
@@ -44,8 +65,7 @@ impl TurnRequest {
     pub fn new(host: &Host, tenant: Option<String>, message: &Message) -> TurnRequest {
         TurnRequest {
             tenant,
-            tables: host.config_manager.active().config.hash_source().to_owned(),
-            secrets: host.secret_store.revision(),
+            known: Known::of(host),
             nonce: Uuid::new_v4().to_string(),
             is_again: false,
             listens: message.subscriber.is_some(),
@@ -82,6 +102,8 @@ pub struct TurnEnd {
 pub struct EffectRequest {
     /// The tenant, if there are tenants.
     pub tenant: Option<String>,
+    /// What is known where the message was received.
+    pub known: Known,
     /// The snapshot of the turn's configuration.
     pub snapshot: String,
     /// The effect.

@@ -117,7 +117,8 @@ impl TurnStore for ObjectStore<'_, '_> {
     fn prepare_end(&mut self, turn: &Turn, notices: &[Notice], outcome: &Outcome) -> Result<Self::Prepared, Refusal> {
         let internal = |it: String| Refusal::Internal(it);
         self.total = Millis::try_from(self.received.elapsed().as_millis()).unwrap_or(Millis::MAX);
-        self.steps.check(turn.journal()).map_err(internal)?;
+        let journal = turn.journal();
+        self.steps.check(&journal.entries, journal.canceled.is_some()).map_err(internal)?;
         let ended = EndedTurn { turn, outcome, status: "closed" };
         let rows = self.journal.render_final_rows(self.host, &ended, notices, self.total).map_err(|it| internal(it.to_string()))?;
         self.arms_timer = rows.find(Table::Timer).is_some();

@@ -42,7 +42,7 @@ pub struct ArmedTimer {
 /// The armed timers of an object by their id.
 pub type ArmedTimers = BTreeMap<String, ArmedTimer>;
 
-/// Returns when the timers of a session are due, and which of them have a call already.
+/// Returns when the calls of a session's timers are due.
 fn list_due(session: &LoadedSession) -> BTreeMap<String, Millis> {
     let timers = session.flow.as_ref().and_then(|it| it.get("timers")?.as_array()).into_iter().flatten();
     let timer = |it: &Value| {
@@ -63,7 +63,8 @@ pub async fn arm(
 ) -> Result<ArmedTimers, TerminalError> {
     let due = list_due(session);
     let (mut kept, gone): (ArmedTimers, ArmedTimers) = armed.into_iter().partition(|(timer, it)| due.get(timer) == Some(&it.due));
-    for timer in gone.into_values() {
+    // A timer that has fired is gone as well: its call is the one that runs.
+    for timer in gone.into_values().filter(|it| it.invocation != ctx.invocation_id()) {
         ctx.invocation_handle(timer.invocation).cancel();
     }
     for (timer, due) in due {
