@@ -1,5 +1,9 @@
 //! Rebuilds the crate when a migration changes or is added: the compiler does not see the folder that `sqlx::migrate!` reads.
 
+use std::fs;
+
 fn main() {
     println!("cargo:rerun-if-changed=../migrations");
+    // A debug build reads the page's files when they are requested, but finds none below a folder that was missing when it was compiled.
+    fs::create_dir_all("../web-demo/dist").expect("the folder of the page can be created");
 }
