@@ -38,7 +38,7 @@ pub async fn run(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: 
         join_all(hosts.iter().map(|(settings, host)| start_cluster(host, &settings.database, true))).await.into_iter().flatten().collect();
     let followers: Vec<JoinHandle<()>> =
         hosts.iter().filter(|it| it.0.watch_config).map(|(_, host)| watch::spawn(Arc::clone(host))).collect();
-    let by_tenant = WorkerHosts::new(hosts.iter().map(|(settings, host)| (settings.tenant.clone(), Arc::clone(host))));
+    let by_tenant = WorkerHosts::new(hosts.iter().map(|(settings, host)| (*settings, Arc::clone(host))));
     let address = listener.local_addr();
     listening(address.map_err(|it| Failure::service_unavailable(format!("cannot listen: {it}")))?);
     let served = restate::serve(by_tenant, listener, settings.restate.identity_key.as_deref(), stop).await;

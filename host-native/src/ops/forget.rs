@@ -45,12 +45,13 @@ pub async fn command(settings: &Settings, target: ForgetTarget) -> Result<(), Fa
     if let Some(first) = running.first() {
         return Err(Failure::check_failed(vec![format!("conversation {first} has a running turn; nothing was deleted, try again later")]));
     }
-    if let Some(ingress) = Ingress::from_settings(settings)? {
-        ingress.forget(&ids).await.map_err(|it| Failure::service_unavailable(format!("{it}; nothing was deleted")))?;
-    }
+    let with_state = match Ingress::from_settings(settings)? {
+        Some(ingress) => ingress.forget(&ids).await.map_err(|it| Failure::service_unavailable(format!("{it}; nothing was deleted")))?,
+        None => 0,
+    };
     let deleted = forget::delete_conversations(&mut connection, &ids).await.map_err(unusable)?;
     connection.commit().await.map_err(unusable)?;
-    if target.conversation.is_some() && deleted == 0 {
+    if target.conversation.is_some() && deleted == 0 && with_state == 0 {
         return Err(Failure::check_failed(vec![format!("conversation not found in '{}'; check the id", settings.database.redacted_url())]));
     }
     purge_files(&mut connection).await.map_err(unusable)?;
@@ -105,12 +106,14 @@ pub async fn forget_conversations(host: &Arc<Host>, ids: &[String]) -> sqlx::Res
 async fn forget_conversation(host: &Arc<Host>, connection: &mut Connection, id: &str) -> Result<u64, Refusal> {
     let _pass = host.turn_queue.acquire(id).await?;
     recovery::settle_conversation(host, id, Instant::now() + host.turn_queue.wait()).await?;
-    if let Some(ingress) = &host.ingress {
-        ingress.forget(&[id.to_owned()]).await?;
-    }
+    let with_state = match &host.ingress {
+        Some(ingress) => ingress.forget(&[id.to_owned()]).await?,
+        None => 0,
+    };
     let deleted = delete_in_transaction(connection, id).await?;
     host.streams.close_conversation(id);
-    Ok(deleted)
+    // A conversation may have state only, or rows only.
+    Ok(deleted.max(with_state))
 }
 
 async fn delete_in_transaction(connection: &mut Connection, id: &str) -> sqlx::Result<u64> {

@@ -202,6 +202,13 @@ impl JournalWriter {
         Ok(rows)
     }
 
+    /// Returns the row of a new conversation's owner, for a turn that leaves no others.
+    pub fn render_owner(&self, turn: &Turn) -> TurnRows {
+        let mut rows = TurnRows::default();
+        self.add_owner(turn, &mut rows);
+        rows
+    }
+
     /// Returns the `_meta` of each notice so far, if it is stored with audit rows. Replays the turn to compute it.
     fn audit_metas(&self, host: &Host, turn: &Turn) -> Option<SortedMap<u32, Map>> {
         let stored = host.turn_settings.audit_meta && host.turn_settings.audit != AuditMode::Derived;

@@ -26,6 +26,8 @@ pub struct RestateSettings {
     pub admin: Vec<String>,
     /// Where a worker listens.
     pub listen: String,
+    /// Whether turns of conversations leave rows in the database.
+    pub conversation_rows: bool,
     /// The public key of the only cluster that may call the worker.
     pub identity_key: Option<String>,
 }
@@ -41,6 +43,8 @@ pub(super) struct RestateTree {
     #[serde(deserialize_with = "scalar")]
     listen: Option<String>,
     #[serde(deserialize_with = "scalar")]
+    conversation_rows: Option<bool>,
+    #[serde(deserialize_with = "scalar")]
     identity_key: Option<String>,
 }
 
@@ -55,7 +59,8 @@ impl RestateSettings {
         };
         let (ingress, admin) = (read("restate.ingress", tree.ingress), read("restate.admin", tree.admin));
         let listen = tree.listen.unwrap_or_else(|| DEFAULT_LISTEN.to_owned());
-        RestateSettings { ingress, admin, listen, identity_key: tree.identity_key }
+        let conversation_rows = tree.conversation_rows.unwrap_or(true);
+        RestateSettings { ingress, admin, listen, conversation_rows, identity_key: tree.identity_key }
     }
 }
 
@@ -76,6 +81,7 @@ mod tests {
         let (found, problems) = read(&json!({"restate": {"ingress": "http://a:8080/, http://b:8080", "identity-key": "publickeyv1_x"}}));
         assert_eq!((found.ingress, problems), (vec!["http://a:8080".to_owned(), "http://b:8080".to_owned()], Vec::new()));
         assert_eq!((found.listen.as_str(), found.identity_key.as_deref()), (DEFAULT_LISTEN, Some("publickeyv1_x")));
+        assert!(found.conversation_rows && !read(&json!({"restate": {"conversation-rows": "false"}})).0.conversation_rows);
         assert_eq!(read(&json!({"restate": {"admin": ["http://a:9070/"]}})).0.admin, ["http://a:9070"]);
         assert_eq!(read(&json!({"restate": {"ingress": "a:8080", "admin": "b"}})).1.len(), 2);
         assert_eq!(read(&json!({"restate": {"ingres": "http://a"}})).1.len(), 1);

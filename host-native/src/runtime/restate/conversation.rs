@@ -10,13 +10,15 @@ use tracing::Instrument;
 use uuid::Uuid;
 
 use super::effects::DurableEffects;
-use super::object_state::{self, ObjectState};
+use super::expiry;
+use super::object_state::{self, ObjectState, Rowless};
 use super::refused_turn::RefusedTurn;
-use super::request::{TurnAnswer, TurnEnd, TurnRequest};
+use super::request::{TurnAnswer, TurnEnd, TurnRequest, hash_event};
 use super::steps::Steps;
 use super::store::{ObjectStore, StateBefore};
 use super::timers::{self, TimerRequest};
-use super::worker::WorkerHosts;
+use super::worker::{WorkerHost, WorkerHosts};
+use crate::clock;
 use crate::ops::observe::TurnObserver;
 use crate::runtime::assistant::run::{check_event, earliest_event_at};
 use crate::runtime::assistant::session_changes::SessionChange;
@@ -27,7 +29,7 @@ use crate::runtime::stream::TurnPublisher;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_runner::{self, Clock, Host, Ownership, Refusal, StreamPublisher, TurnRuntime};
 use crate::storage::assistant::session;
-use crate::storage::{load, turn};
+use crate::storage::load;
 
 /// A conversation, a session of an assistant or a run of a chain.
 #[derive(Debug, Clone)]
@@ -39,6 +41,14 @@ impl Conversation {
     /// Creates the object.
     pub fn new(hosts: WorkerHosts) -> Conversation {
         Conversation { hosts }
+    }
+
+    /// Runs the turn of a request and returns its answer.
+    async fn answer(&self, ctx: &ObjectContext<'_>, request: TurnRequest) -> HandlerResult<TurnAnswer> {
+        let worker = self.hosts.find(request.tenant.as_deref())?;
+        let (nonce, event) = (request.nonce.clone(), Some(hash_event(&request.event)));
+        let result = run_turn(ctx, &worker, request).await?.map_err(RefusedTurn::from);
+        Ok(TurnAnswer { nonce, event, result })
     }
 }
 
@@ -60,28 +70,30 @@ impl Conversation {
     /// Runs the turn of a message.
     #[handler]
     async fn turn(&self, ctx: ObjectContext<'_>, request: Json<TurnRequest>) -> HandlerResult<Json<TurnAnswer>> {
-        let request = request.into_inner();
-        let host = self.hosts.find(request.tenant.as_deref())?;
-        let nonce = request.nonce.clone();
-        let result = run_turn(&ctx, &host, request).await?.map_err(RefusedTurn::from);
-        Ok(Json(TurnAnswer { nonce, result }))
+        self.answer(&ctx, request.into_inner()).await.map(Json)
+    }
+
+    /// Like `turn`, for a message without a key of its client: only a server may ask for its answer again, and not for long.
+    #[handler(idempotency_retention = "1h")]
+    async fn turn_without_key(&self, ctx: ObjectContext<'_>, request: Json<TurnRequest>) -> HandlerResult<Json<TurnAnswer>> {
+        self.answer(&ctx, request.into_inner()).await.map(Json)
     }
 
     /// Fires a timer, unless the session has another one in its place.
     #[handler]
     async fn fire(&self, ctx: ObjectContext<'_>, request: Json<TimerRequest>) -> HandlerResult<()> {
         let request = request.into_inner();
-        let host = self.hosts.find(request.tenant.as_deref())?;
+        let worker = self.hosts.find(request.tenant.as_deref())?;
         let Some(bytes) = ctx.get::<Vec<u8>>(object_state::KEY).await? else { return Ok(()) };
         if !timers::is_armed(&ObjectState::from_bytes(&bytes)?.timers, &request) {
             return Ok(());
         }
         let prepared = {
-            let (host, request) = (Arc::clone(&host), request.clone());
+            let (host, request) = (Arc::clone(&worker.host), request.clone());
             ctx.step("prepare the timer", async move { timers::prepare(&host, &request).await.map(Json) }).await?
         };
         let Some(turn) = prepared.into_inner() else { return Ok(()) };
-        match run_turn(&ctx, &host, turn).await? {
+        match run_turn(&ctx, &worker, turn).await? {
             Ok(_) | Err(Refusal::StaleTimer | Refusal::SessionEnded) => {}
             Err(refusal) => tracing::warn!(%refusal, session = request.session, "cannot fire a timer; it is tried again"),
         }
@@ -98,11 +110,39 @@ impl Conversation {
         Ok(Json(running.is_some()))
     }
 
-    /// Deletes the state. Its rows have been deleted, or are about to be.
+    /// Deletes the state with its delayed calls; returns whether there was any. Its rows have been deleted, or are about to be.
     #[handler]
-    #[allow(clippy::unused_async, reason = "the SDK calls only futures")]
-    async fn forget(&self, ctx: ObjectContext<'_>) -> HandlerResult<()> {
+    async fn forget(&self, ctx: ObjectContext<'_>) -> HandlerResult<Json<bool>> {
+        let bytes = ctx.get::<Vec<u8>>(object_state::KEY).await?;
+        if let Some(state) = bytes.as_ref().and_then(|it| ObjectState::from_bytes(it).ok()) {
+            state.list_calls().for_each(|it| ctx.invocation_handle(it.to_owned()).cancel());
+        }
         ctx.clear_all();
+        Ok(Json(bytes.is_some()))
+    }
+
+    /// Deletes the state of a conversation without rows when it has been idle for its retention period; otherwise calls itself again.
+    #[handler]
+    async fn expire(&self, ctx: ObjectContext<'_>, tenant: Json<Option<String>>) -> HandlerResult<()> {
+        let tenant = tenant.into_inner();
+        let WorkerHost { retention, .. } = self.hosts.find(tenant.as_deref())?;
+        let Some(bytes) = ctx.get::<Vec<u8>>(object_state::KEY).await? else { return Ok(()) };
+        let mut state = ObjectState::from_bytes(&bytes)?;
+        let Some(rowless) = &mut state.rowless else { return Ok(()) };
+        let now = ctx.step("now", async { Ok(clock::now()) }).await?;
+        let remaining = retention.map(|it| expiry::find_remaining(&state.session, it, now));
+        if remaining.is_some_and(|it| it.is_zero()) {
+            ctx.clear_all();
+            return Ok(());
+        }
+        // Others than the one that the conversation has armed call nothing.
+        if rowless.expiry.as_deref() == Some(ctx.invocation_id()) {
+            rowless.expiry = match remaining {
+                Some(remaining) => expiry::arm(&ctx, tenant, remaining).await,
+                None => None,
+            };
+            ctx.set(object_state::KEY, state.to_bytes()?);
+        }
         Ok(())
     }
 }
@@ -130,13 +170,11 @@ impl Clock for DurableClock<'_, '_> {
 }
 
 /// Runs the turn of a request, or returns the reason for having none.
-async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnRequest) -> HandlerResult<Result<TurnEnd, Refusal>> {
+async fn run_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, request: TurnRequest) -> HandlerResult<Result<TurnEnd, Refusal>> {
+    let host = &worker.host;
     let state = load_state(ctx, host, &request).await?;
     if !request.access.may_change(state.owner.as_deref()) {
         return Ok(Err(Refusal::ForeignConversation));
-    }
-    if request.is_again && has_turn(ctx, host, request.key.as_deref()).await? {
-        return Ok(Err(Refusal::KeyReused));
     }
     if let Err(refusal) = check_event(&state.session, &request.event) {
         return Ok(Err(refusal));
@@ -145,7 +183,15 @@ async fn run_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: TurnReques
     known.follow(host).await;
     let is_new = state.session.turns == 0 && state.session.conversation.is_none();
     let owner = if is_new { access.owner } else { state.owner.map(Arc::from) };
-    let before = StateBefore { tenant: tenant.clone(), owner: owner.as_deref().map(str::to_owned), timers: state.timers };
+    // A conversation keeps what it began with. Rows of sessions are what the API, the desk and the timers read.
+    let begins_rowless = is_new && snapshot.is_none() && !worker.conversation_rows;
+    let before = StateBefore {
+        tenant: tenant.clone(),
+        owner: owner.as_deref().map(str::to_owned),
+        timers: state.timers,
+        rowless: state.rowless.or_else(|| begins_rowless.then(Rowless::default)),
+        retention: worker.retention,
+    };
     let mut session = state.session;
     let mut config = load_snapshot(host, snapshot.as_ref().unwrap_or(&known.tables)).await?;
     if let Some(target) = upgrade {
@@ -228,13 +274,6 @@ async fn load_state(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: &TurnReq
         Ok(Json(ObjectState { session: found.session, owner: found.owner, ..ObjectState::default() }))
     };
     Ok(ctx.step("load the rows", step).await?.into_inner())
-}
-
-/// Whether a message has a turn under its key.
-async fn has_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, key: Option<&str>) -> HandlerResult<bool> {
-    let (host, key) = (Arc::clone(host), key.unwrap_or_default().to_owned());
-    let step = async move { Ok(turn::find_by_message_key(&host.readers, &key).await?.is_some()) };
-    Ok(ctx.step("look for a turn", step).await?)
 }
 
 /// Journals what a turn begins with.

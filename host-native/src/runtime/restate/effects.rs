@@ -11,7 +11,7 @@ use restate_sdk::prelude::*;
 use super::request::{EffectRequest, Known};
 use super::step_log::StepLog;
 use super::steps::Steps;
-use super::worker::WorkerHosts;
+use super::worker::{WorkerHost, WorkerHosts};
 use crate::config::active::ActiveConfig;
 use crate::effects::execute_effect;
 use crate::runtime::crash;
@@ -40,14 +40,15 @@ impl EffectService {
     ingress_private = true,
     inactivity_timeout = "10m",
     abort_timeout = "30m",
-    journal_retention = "0s"
+    journal_retention = "0s",
+    idempotency_retention = "1h"
 )]
 impl EffectService {
     /// Executes an effect.
     #[handler]
     async fn execute(&self, ctx: Context<'_>, request: Json<EffectRequest>) -> HandlerResult<Json<Completion>> {
         let EffectRequest { tenant, known, snapshot, effect, tokens } = request.into_inner();
-        let host = self.hosts.find(tenant.as_deref())?;
+        let WorkerHost { host, .. } = self.hosts.find(tenant.as_deref())?;
         known.follow(&host).await;
         let config = load_snapshot(&host, &snapshot).await.map_err(HandlerError::from)?;
         let configured = host.config_manager.active().with_document(&config);
@@ -83,6 +84,7 @@ async fn execute_step(
         let completion = if begun.load(Ordering::SeqCst) {
             execute_effect(host, configured, tokens, effect).await
         } else {
+            tracing::warn!(effect = effect.key, "nobody knows whether a write was executed; it fails as interrupted");
             Completion { id: effect.id, at: host.clock.now(), outcome: EffectResult::Error(interrupted_error()) }
         };
         crash::point("after an effect");

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
-use super::request::{TurnAnswer, TurnEnd, TurnRequest};
+use super::request::{TurnAnswer, TurnEnd, TurnRequest, hash_event};
 use crate::config::settings::Settings;
 use crate::effects::tls;
 use crate::exit::Failure;
@@ -27,6 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long operations other than turns are tried: another node leads in a few seconds.
 const OPERATION_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often a message under a key is asked for again that was refused each time before. Then its refusal is final until the cluster forgets it.
+const MAX_REPEATED_REFUSALS: usize = 16;
 
 /// How long the events of a turn are waited for after its answer.
 const RELAY_PATIENCE: Duration = Duration::from_secs(1);
@@ -72,20 +75,23 @@ impl Ingress {
             return Ok(SubmitResult { outcome, is_repeat: true });
         }
         let request = TurnRequest { conversation: conversation_of(message), ..TurnRequest::new(host, self.tenant.clone(), message) };
-        let key = message.idempotency_key.as_deref().unwrap_or(&request.nonce);
-        let mut answer = self.request_turn(host, message, &request, key).await?;
+        let mut key = message.idempotency_key.clone().unwrap_or_else(|| request.nonce.clone());
+        let mut answer = self.request_turn(host, message, &request, &key).await?;
+        for _ in 0..MAX_REPEATED_REFUSALS {
+            if answer.nonce == request.nonce || answer.result.is_ok() {
+                break;
+            }
+            // The cluster repeats a refusal, too; but what was refused then may be accepted now. Whoever asks again uses the same next key.
+            key = uuid_of(&format!("after a refusal of {key}")).to_string();
+            answer = self.request_turn(host, message, &request, &key).await?;
+        }
         let is_repeat = answer.nonce != request.nonce;
         if is_repeat {
             if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
                 return Ok(SubmitResult { outcome, is_repeat });
             }
-            if answer.result.is_err() {
-                // The cluster repeats a refusal, too; but what was refused then may be accepted now.
-                let again = TurnRequest { is_again: true, ..request.clone() };
-                answer = self.request_turn(host, message, &again, &request.nonce).await?;
-                if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
-                    return Ok(SubmitResult { outcome, is_repeat: answer.result.is_err() });
-                }
+            if answer.event.as_ref().is_some_and(|it| *it != hash_event(&message.event)) {
+                return Err(Refusal::KeyReused);
             }
         }
         let TurnEnd { outcome, is_handoff } = answer.result.map_err(Refusal::from)?;
@@ -98,7 +104,8 @@ impl Ingress {
 
     /// Requests a turn under a key, and passes its events on to the caller of the message.
     async fn request_turn(&self, host: &Arc<Host>, message: &Message, request: &TurnRequest, key: &str) -> Result<TurnAnswer, Refusal> {
-        let call = self.call(&request.conversation, "turn", key, Some(request), host.turn_settings.max_duration + PATIENCE);
+        let handler = if message.idempotency_key.is_some() { "turn" } else { "turn_without_key" };
+        let call = self.call(&request.conversation, handler, key, Some(request), host.turn_settings.max_duration + PATIENCE);
         let Some(subscriber) = message.subscriber.clone() else { return call.await };
         let mut relayed = RelayedEvents::subscribe(&host.streams, &request.nonce, subscriber);
         let mut call = std::pin::pin!(call);
@@ -121,15 +128,20 @@ impl Ingress {
         self.call(run, "cancel", &Uuid::new_v4().to_string(), None::<&()>, OPERATION_PATIENCE).await
     }
 
-    /// Deletes the state of conversations, one after the other. Their rows are deleted later: without them nobody would ask for it again.
+    /// Deletes the state of conversations, one after the other; returns how many had any. Their rows are deleted later: without them nobody
+    /// would ask for it again.
     ///
     /// # Errors
     /// Returns [`Refusal::Unreachable`]; the state of some may be deleted then.
-    pub async fn forget(&self, conversations: &[String]) -> Result<(), Refusal> {
+    pub async fn forget(&self, conversations: &[String]) -> Result<u64, Refusal> {
+        let mut with_state = 0;
         for conversation in conversations {
-            self.call::<()>(conversation, "forget", &Uuid::new_v4().to_string(), None::<&()>, OPERATION_PATIENCE).await?;
+            // Workers of earlier versions do not tell.
+            let found: Option<bool> =
+                self.call(conversation, "forget", &Uuid::new_v4().to_string(), None::<&()>, OPERATION_PATIENCE).await?;
+            with_state += u64::from(found == Some(true));
         }
-        Ok(())
+        Ok(with_state)
     }
 
     /// Calls a handler of a conversation's object. A call that may not have arrived is sent again, to the next address, under its key.
@@ -190,14 +202,16 @@ impl Ingress {
 /// Returns the conversation of a message. A new one under a key has the same id each time it is sent, so that Restate notices that it is.
 fn conversation_of(message: &Message) -> String {
     match &message.idempotency_key {
-        Some(key) if !message.has_conversation_id => {
-            let digest = Sha256::digest(key.as_bytes());
-            let mut bytes = [0; 16];
-            bytes.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
-            uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()
-        }
+        Some(key) if !message.has_conversation_id => uuid_of(key).to_string(),
         _ => message.conversation.clone(),
     }
+}
+
+/// Returns a UUID that depends on a text only.
+fn uuid_of(text: &str) -> Uuid {
+    let mut bytes = [0; 16];
+    bytes.iter_mut().zip(Sha256::digest(text.as_bytes())).for_each(|(to, from)| *to = from);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid()
 }
 
 #[cfg(test)]

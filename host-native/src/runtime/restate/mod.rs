@@ -7,13 +7,14 @@
 //! | an effect | a journaled step; of several at once, each is an invocation of its own |
 //! | the session | the state of the object |
 //! | a timer | a delayed call of the object |
-//! | rows | a projection, written in the last step of a turn; nothing of a later turn depends on them |
+//! | rows | a projection, written in the last step of a turn, or for conversations left out; nothing of a later turn depends on them |
 //!
 //! The API calls [`Ingress`]; a worker serves the [`Conversation`](conversation::Conversation) and its [effects](effects::EffectService).
 
 mod admin;
 mod conversation;
 mod effects;
+mod expiry;
 mod ingress;
 mod object_state;
 mod refused_turn;

@@ -3,7 +3,7 @@
 use convengine_core::turn::LoadedSession;
 use serde::{Deserialize, Serialize};
 
-use super::timers::ArmedTimers;
+use super::timers::{ArmedTimer, ArmedTimers};
 use crate::storage::turn::{compress_json, decompress_json};
 
 /// The key of the state in the object.
@@ -22,9 +22,25 @@ pub struct ObjectState {
     /// The timers of the session.
     #[serde(default)]
     pub timers: ArmedTimers,
+    /// Present if the conversation has no rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rowless: Option<Rowless>,
+}
+
+/// What a conversation without rows has in their place.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rowless {
+    /// The delayed call that deletes it when it has been idle for long; none while it is kept without limit.
+    pub expiry: Option<String>,
 }
 
 impl ObjectState {
+    /// Returns the invocations of its delayed calls.
+    pub fn list_calls(&self) -> impl Iterator<Item = &str> {
+        let expiry = self.rowless.iter().filter_map(|it| it.expiry.as_deref());
+        self.timers.values().map(ArmedTimer::invocation).chain(expiry)
+    }
+
     /// Compresses the state.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! What the API asks a worker for, and its answer.
 
+use convengine_core::json::canonical;
 use convengine_core::turn::{Effect, Outcome, UserEvent};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -40,8 +41,6 @@ pub struct TurnRequest {
     pub tenant: Option<String>,
     /// A value of this request only, by which the caller notices the answer to an earlier request under the same key.
     pub nonce: String,
-    /// Whether the message was refused before, so that it may have got a turn since.
-    pub is_again: bool,
     /// Whether the caller listens to the events of the turn, under the nonce.
     pub listens: bool,
     /// The conversation.
@@ -67,7 +66,6 @@ impl TurnRequest {
             tenant,
             known: Known::of(host),
             nonce: Uuid::new_v4().to_string(),
-            is_again: false,
             listens: message.subscriber.is_some(),
             conversation: message.conversation.clone(),
             event: message.event.clone(),
@@ -79,11 +77,21 @@ impl TurnRequest {
     }
 }
 
+/// Returns the hash by which the event of a message is compared with that of another message under its key.
+pub fn hash_event(event: &UserEvent) -> String {
+    let mut hasher = canonical::Hasher::default();
+    hasher.add_json(&serde_json::to_value(event).unwrap_or_default());
+    hasher.finish()
+}
+
 /// The answer to a [`TurnRequest`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TurnAnswer {
     /// The nonce of the request.
     pub nonce: String,
+    /// The hash of the event that was answered; absent in answers of workers that did not send it.
+    #[serde(default)]
+    pub event: Option<String>,
     /// The end of the turn, or the reason for having none.
     pub result: Result<TurnEnd, RefusedTurn>,
 }

@@ -1,13 +1,14 @@
 //! Stores the end of a turn: its rows, then the session.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use convengine_core::turn::{Effect, LoadedSession, Millis, Notice, Outcome, Turn};
 use restate_sdk::prelude::*;
 
 use super::effects::CANCELLED;
-use super::object_state::{self, ObjectState};
+use super::expiry;
+use super::object_state::{self, ObjectState, Rowless};
 use super::refused_turn::RefusedTurn;
 use super::step_log::StepLog;
 use super::steps::Steps;
@@ -31,6 +32,8 @@ pub struct ObjectStore<'t, 'ctx> {
     owner: Option<String>,
     /// The timers from before the turn.
     timers: ArmedTimers,
+    rowless: Option<Rowless>,
+    retention: Option<Duration>,
     steps: StepLog,
     received: Instant,
     total: Millis,
@@ -46,6 +49,10 @@ pub struct StateBefore {
     pub owner: Option<String>,
     /// The timers of the session.
     pub timers: ArmedTimers,
+    /// Present if the turn leaves no rows.
+    pub rowless: Option<Rowless>,
+    /// How long a conversation without rows is kept, if not without limit.
+    pub retention: Option<Duration>,
 }
 
 /// What is stored at the end of a turn.
@@ -65,7 +72,7 @@ impl<'t, 'ctx> ObjectStore<'t, 'ctx> {
         before: StateBefore,
         steps: StepLog,
     ) -> ObjectStore<'t, 'ctx> {
-        let (StateBefore { tenant, owner, timers }, conversation) = (before, conversation.to_owned());
+        let (StateBefore { tenant, owner, timers, rowless, retention }, conversation) = (before, conversation.to_owned());
         ObjectStore {
             ctx,
             host,
@@ -74,6 +81,8 @@ impl<'t, 'ctx> ObjectStore<'t, 'ctx> {
             journal,
             owner,
             timers,
+            rowless,
+            retention,
             steps,
             received: Instant::now(),
             total: 0,
@@ -120,14 +129,18 @@ impl TurnStore for ObjectStore<'_, '_> {
         let journal = turn.journal();
         self.steps.check(&journal.entries, journal.canceled.is_some()).map_err(internal)?;
         let ended = EndedTurn { turn, outcome, status: "closed" };
-        let rows = self.journal.render_final_rows(self.host, &ended, notices, self.total).map_err(|it| internal(it.to_string()))?;
+        let rows = match self.rowless {
+            None => self.journal.render_final_rows(self.host, &ended, notices, self.total).map_err(|it| internal(it.to_string()))?,
+            Some(_) => self.journal.render_owner(turn),
+        };
         self.arms_timer = rows.find(Table::Timer).is_some();
         let input = &turn.journal().input;
         let mut session: LoadedSession = input.session.clone().with_writes(&outcome.writes);
         // What the rows are loaded as.
         session.history.retain(|it| !it.user.trim().is_empty() && !it.assistant.trim().is_empty());
         session.history.truncate(self.host.config_manager.active().config.settings.history_max_turns);
-        let state = ObjectState { session, owner: self.owner.clone(), timers: std::mem::take(&mut self.timers) };
+        let (timers, rowless) = (std::mem::take(&mut self.timers), self.rowless.take());
+        let state = ObjectState { session, owner: self.owner.clone(), timers, rowless };
         Ok(Some(EndOfTurn { turn: input.turn.clone(), rows, state }))
     }
 
@@ -138,14 +151,16 @@ impl TurnStore for ObjectStore<'_, '_> {
     async fn commit(&mut self, prepared: Self::Prepared) -> Result<(), Refusal> {
         let Some(EndOfTurn { turn, rows, mut state }) = prepared else { return Ok(()) };
         let rows = Arc::new(rows);
-        loop {
+        while !rows.is_empty() {
             let (host, conversation, turn, rows) = (Arc::clone(self.host), self.conversation.clone(), turn.clone(), Arc::clone(&rows));
             let step = async move { project(&host, &conversation, &turn, &rows).await.map(Json) };
             match self.ctx.step("store the rows", step).await {
                 Ok(Json(None)) => break,
                 Ok(Json(Some(refused))) => {
-                    // The rows may be ahead of the state, so the next turn starts from them.
-                    self.ctx.clear(object_state::KEY);
+                    if state.rowless.is_none() {
+                        // The rows may be ahead of the state, so the next turn starts from them.
+                        self.ctx.clear(object_state::KEY);
+                    }
                     return Err(refused.into());
                 }
                 // A turn that has ended is stored, also when it is cancelled now.
@@ -158,6 +173,11 @@ impl TurnStore for ObjectStore<'_, '_> {
         {
             self.ctx.clear(object_state::KEY);
             return Err(refusal);
+        }
+        if let (Some(rowless), Some(period)) = (&mut state.rowless, self.retention)
+            && rowless.expiry.is_none()
+        {
+            rowless.expiry = expiry::arm(self.ctx, self.tenant.clone(), period).await;
         }
         self.ctx.set(object_state::KEY, state.to_bytes().map_err(|it| Refusal::Internal(it.to_string()))?);
         Ok(())

@@ -39,6 +39,13 @@ pub struct ArmedTimer {
     invocation: String,
 }
 
+impl ArmedTimer {
+    /// The invocation of its delayed call.
+    pub fn invocation(&self) -> &str {
+        &self.invocation
+    }
+}
+
 /// The armed timers of an object by their id.
 pub type ArmedTimers = BTreeMap<String, ArmedTimer>;
 

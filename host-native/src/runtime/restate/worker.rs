@@ -14,26 +14,42 @@ use tokio::net::TcpListener;
 
 use super::conversation::Conversation;
 use super::effects::EffectService;
+use crate::config::settings::Settings;
 use crate::exit::Failure;
 use crate::runtime::turn_runner::Host;
 
 /// How long turns may run on after the signal to stop; what is then left is continued by another worker.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// What a worker has for a tenant.
+#[derive(Debug, Clone)]
+pub struct WorkerHost {
+    /// The host.
+    pub host: Arc<Host>,
+    /// Whether new conversations leave rows in its database.
+    pub conversation_rows: bool,
+    /// How long conversations are kept after their newest turn, if not without limit.
+    pub retention: Option<Duration>,
+}
+
 /// The hosts of a worker by their tenant.
 #[derive(Debug, Clone)]
-pub struct WorkerHosts(Arc<BTreeMap<Option<String>, Arc<Host>>>);
+pub struct WorkerHosts(Arc<BTreeMap<Option<String>, WorkerHost>>);
 
 impl WorkerHosts {
     /// Creates the hosts.
-    pub fn new(hosts: impl IntoIterator<Item = (Option<String>, Arc<Host>)>) -> WorkerHosts {
-        WorkerHosts(Arc::new(hosts.into_iter().collect()))
+    pub fn new<'s>(hosts: impl IntoIterator<Item = (&'s Settings, Arc<Host>)>) -> WorkerHosts {
+        let of_worker = |(settings, host): (&Settings, Arc<Host>)| {
+            let retention = settings.retention.conversations.map(|days| Duration::from_hours(24) * days);
+            (settings.tenant.clone(), WorkerHost { host, conversation_rows: settings.restate.conversation_rows, retention })
+        };
+        WorkerHosts(Arc::new(hosts.into_iter().map(of_worker).collect()))
     }
 
     /// Returns the host of a tenant. A worker that does not know the tenant may be replaced by one that does.
-    pub fn find(&self, tenant: Option<&str>) -> HandlerResult<Arc<Host>> {
-        let found = self.0.get(&tenant.map(str::to_owned)).map(Arc::clone);
-        found.ok_or_else(|| HandlerError::from(format!("unknown tenant {}", tenant.unwrap_or("(none)"))))
+    pub fn find(&self, tenant: Option<&str>) -> HandlerResult<WorkerHost> {
+        let found = self.0.get(&tenant.map(str::to_owned));
+        found.cloned().ok_or_else(|| HandlerError::from(format!("unknown tenant {}", tenant.unwrap_or("(none)"))))
     }
 }
 

@@ -21,6 +21,8 @@ pub enum Runtime {
     /// Nodes, with as many workers and as many servers, on one PostgreSQL.
     Restate {
         nodes: usize,
+        /// Whether turns of conversations leave rows.
+        rows: bool,
     },
 }
 
@@ -31,7 +33,9 @@ impl Runtime {
         match self {
             Runtime::Sqlite => "SQLite, 1 server".to_owned(),
             Runtime::Postgres { servers } => format!("PostgreSQL, {servers} server{}", plural(servers)),
-            Runtime::Restate { nodes } => format!("Restate, {nodes} node{}", plural(nodes)),
+            Runtime::Restate { nodes, rows } => {
+                format!("Restate, {nodes} node{}{}", plural(nodes), if rows { "" } else { ", no rows" })
+            }
         }
     }
 }
@@ -65,10 +69,10 @@ impl<'b> Deployment<'b> {
     /// Starts the processes on a fresh database that has the pack.
     pub fn start(bench: &'b Bench<'_>, runtime: Runtime, scenario: Scenario<'_>, postgres: &'b Postgres, restate: &Path) -> Result<Self> {
         let engine = bench.release_binary("convengine");
-        let (kind, servers, nodes) = match runtime {
-            Runtime::Sqlite => (Kind::Sqlite, 1, 0),
-            Runtime::Postgres { servers } => (Kind::Postgres(postgres), servers, 0),
-            Runtime::Restate { nodes } => (Kind::Postgres(postgres), nodes, nodes),
+        let (kind, servers, nodes, rows) = match runtime {
+            Runtime::Sqlite => (Kind::Sqlite, 1, 0, true),
+            Runtime::Postgres { servers } => (Kind::Postgres(postgres), servers, 0, true),
+            Runtime::Restate { nodes, rows } => (Kind::Postgres(postgres), nodes, nodes, rows),
         };
         let database = Database::create(bench, kind, "runtimes", &engine, scenario.pack)?;
         let postgres = match kind {
@@ -85,9 +89,10 @@ impl<'b> Deployment<'b> {
             let mut cluster = Cluster::start(bench, restate, nodes)?;
             // They share the address of the first one.
             let mut listen = "127.0.0.1:0".to_owned();
+            let rows = format!("convengine.restate.conversation-rows={rows}");
             for number in 1..=nodes {
                 let address = format!("convengine.restate.listen={listen}");
-                let worker = start(format!("worker-{number}"), &["worker", "--set", &address], &deployment.database)?;
+                let worker = start(format!("worker-{number}"), &["worker", "--set", &address, "--set", &rows], &deployment.database)?;
                 worker.address().clone_into(&mut listen);
                 deployment.workers.push(worker);
             }

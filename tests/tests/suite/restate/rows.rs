@@ -1,0 +1,137 @@
+//! Conversations whose turns leave no rows in the database.
+
+use std::path::Path;
+
+use convengine_core::pack::Pack;
+use convengine_player::restate::RestateOptions;
+use convengine_player::{HttpPlayer, ServerOptions};
+use convengine_tests::{restate_binary, root, server_binary};
+use serde_json::{Value, json};
+
+use crate::access::key;
+use crate::flows::{Session, desk, save_draft};
+use crate::harness::{MESSAGE, OPEN, REGEX_ONLY, SERVE, TestEnv, client, orders_pack, wait_until};
+use crate::stream::ID;
+use crate::turn_cluster::TurnCluster;
+
+const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
+
+const OMITTED: &str = "convengine.restate.conversation-rows=false";
+const KEPT_FOR_30_DAYS: &str = "convengine.retention.conversations=30";
+
+/// Conversations whose later turns need what earlier ones left: parameters, pending questions, history, memory.
+const PACKS: [&str; 5] = [
+    "demo/loan.json",
+    "demo/help_desk.json",
+    "pipeline/memory_takes_the_newest_turns.json",
+    "pipeline/params_persist_and_per_turn_keys_drop.json",
+    "pipeline/reset_forgets_history.json",
+];
+
+/// The number of rows of each table of conversations.
+fn count_rows(env: &TestEnv) -> Vec<String> {
+    let tables = ["ce_conversation", "ce_conversation_history", "ce_audit", "ce_turn", "ce_llm_call_log", "ce_memory"];
+    tables.iter().flat_map(|it| env.sql().texts(&format!("select count(*)::text from {it}"))).collect()
+}
+
+/// The answers to the turns of a pack.
+fn play(pack: &Pack, path: &Path, restate: bool) -> Vec<(u16, Value)> {
+    let env = TestEnv::with_tables();
+    let restate = restate.then(|| RestateOptions { program: restate_binary().unwrap(), crash_at: None });
+    let settings = restate.iter().map(|_| OMITTED.to_owned()).collect();
+    let has_rows = restate.is_none();
+    let options = ServerOptions { database: Some(env.database_url()), settings, restate };
+    let mut player = HttpPlayer::start_with(pack, &server_binary().unwrap(), path, &options).unwrap();
+    let played: Vec<_> = (0..pack.turns.len()).map(|it| player.play(it).unwrap()).map(|it| (it.status, it.json)).collect();
+    assert_eq!(count_rows(&env).iter().any(|it| it != "0"), has_rows, "{}: {:?}", pack.name, count_rows(&env));
+    played
+}
+
+#[test]
+fn conversations_without_rows_are_answered_as_those_with_rows() {
+    for name in PACKS {
+        let path = root().join("tests/packs").join(name);
+        let pack = Pack::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let (with_rows, without) = (play(&pack, &path, false), play(&pack, &path, true));
+        assert!(with_rows.len() > 1 && with_rows.iter().any(|it| it.0 == 200), "{name}: {with_rows:?}");
+        assert_eq!(with_rows, without, "{name}");
+    }
+}
+
+#[test]
+fn a_conversation_without_rows_has_an_owner_and_one_answer_a_key() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let (app, reader) = (key(&env, &["--scope", "converse", "--owner-claim"]), key(&env, &["--scope", "read"]));
+    let settings = [OMITTED, KEPT_FOR_30_DAYS];
+    let server = env.start_on_restate(&mut env.command(&[&SERVE[..], &REGEX_ONLY].concat()), &settings);
+    let cluster = server.cluster.as_ref().unwrap();
+    let say = |user: &str, idempotency: &str, text: &str| {
+        let own = [("X-API-Key", app.as_str()), ("X-Convengine-Owner", user), ("Idempotency-Key", idempotency)];
+        let headers = [&own[..], &[("Content-Type", "application/json")]].concat();
+        server.request("POST", MESSAGE, &headers, json!({"conversationId": ID, "message": text}).to_string())
+    };
+    let first = say("u1", "a", "my order");
+    assert_eq!(first.status, 200, "{first:?}");
+    assert_eq!(say("u1", "a", "my order").json(), first.json());
+    let other = say("u1", "a", "my other order");
+    assert!(other.status == 422, "{other:?}");
+    // A refusal under a key is not the answer to it for ever.
+    assert_eq!(say("u2", "b", "my order").status, 404);
+    assert_eq!(say("u2", "b", "my order").status, 404);
+    assert_eq!(say("u1", "c", "my order").status, 200);
+    assert_eq!(count_rows(&env), ["0"; 6]);
+    let audit = server.request("GET", &format!("/api/v1/conversation/audit/{ID}"), &[("X-API-Key", &reader)], "");
+    assert_eq!((audit.status, audit.json()), (200, json!([])), "as of an unknown conversation");
+    assert_eq!(env.sql().texts("select conversation_id::text from cv_conversation_owner"), [ID]);
+    let calls = || cluster.query("select target_service_key as id from sys_invocation where target_handler_name = 'expire'");
+    assert_eq!(calls(), json!([{"id": ID}]), "one call for all turns");
+    let ingress = cluster.nodes.ingress_setting();
+    let forgotten = env.run(&["forget", "--conversation", ID, "--set", &ingress]);
+    assert_eq!((forgotten.code, forgotten.stdout.as_str()), (0, "deleted conversations: 1\n"), "{forgotten:?}");
+    assert_eq!(env.sql().texts("select conversation_id::text from cv_conversation_owner"), [""; 0]);
+    assert!(wait_until(|| calls() == json!([])), "{}", calls());
+    assert_eq!(env.run(&["forget", "--conversation", ID, "--set", &ingress]).code, 1);
+    assert_eq!(say("u2", "d", "my order").status, 200, "it is a new conversation");
+}
+
+/// Asks the objects of conversations whether they have been idle for too long; returns those that still have state.
+fn expire(cluster: &TurnCluster, conversations: &[&str]) -> Value {
+    let setting = cluster.nodes.ingress_setting();
+    let (_, address) = setting.split_once('=').unwrap();
+    for conversation in conversations {
+        let answer = client().post(format!("{address}/Conversation/{conversation}/expire")).json(&Value::Null).send().unwrap();
+        assert!(answer.status().is_success(), "{answer:?}");
+    }
+    cluster.query("select distinct service_key as id from state")
+}
+
+#[test]
+fn an_idle_conversation_without_rows_is_deleted() {
+    let turn = |conversation: &str, day: i64| {
+        let request = json!({"method": "POST", "path": MESSAGE, "body": {"conversationId": conversation, "message": "my order"}});
+        json!({"at": 1_600_000_000_000 + day * 86_400_000, "request": request})
+    };
+    let mut pack = orders_pack();
+    pack["turns"] = json!([turn(ID, 0), turn(OTHER, 29), turn(OTHER, 31)]);
+    let env = TestEnv::with_pack(&pack);
+    let llm = format!("scripted:{}", env.path("pack.json").display());
+    let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &["--llm", &llm]].concat());
+    let server = env.start_on_restate(&mut command, &[OMITTED, KEPT_FOR_30_DAYS]);
+    let cluster = server.cluster.as_ref().unwrap();
+    server.say(ID, "my order");
+    server.say(OTHER, "my order");
+    assert_eq!(expire(cluster, &[ID, OTHER]).as_array().unwrap().len(), 2, "on day 29");
+    server.say(OTHER, "my order");
+    assert_eq!(expire(cluster, &[ID, OTHER]), json!([{"id": OTHER}]), "on day 31");
+}
+
+#[test]
+fn sessions_keep_their_rows() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN].concat());
+    let server = env.start_on_restate(&mut command, &[OMITTED]);
+    save_draft(&server, &desk("Desk"));
+    let (session, _) = Session::start_simulated(&server, &json!({}));
+    session.say(&server, "more please");
+    assert_eq!(session.assert_replays(&env, &server), 2);
+}
