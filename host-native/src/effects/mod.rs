@@ -40,6 +40,7 @@ pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, toke
     // The runtimes of extensions and scripts enforce their own timeouts, which exclude compilation.
     let extra = if matches!(effect.request, Request::Extension(_) | Request::Script(_)) { COMPILE_TIMEOUT } else { Duration::ZERO };
     let (started, started_at) = (Instant::now(), SystemTime::now());
+    let tokens = tokens.filter(|it| it.is_needed() && host.redaction.allows_streaming());
     let limit = limit(&host, &effect);
     let deadline = started + limit.time + extra;
     let execution = dispatch(&host, &configured, tokens.as_ref(), deadline, &effect);

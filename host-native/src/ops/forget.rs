@@ -45,12 +45,18 @@ pub async fn command(settings: &Settings, target: ForgetTarget) -> Result<(), Fa
     if let Some(first) = running.first() {
         return Err(Failure::check_failed(vec![format!("conversation {first} has a running turn; nothing was deleted, try again later")]));
     }
-    let with_state = match Ingress::from_settings(settings)? {
-        Some(ingress) => ingress.forget(&ids).await.map_err(|it| Failure::service_unavailable(format!("{it}; nothing was deleted")))?,
+    let ingress = Ingress::from_settings(settings)?;
+    let with_state = match &ingress {
+        Some(ingress) => ingress.forget(&ids).await.map_err(|it| Failure::service_unavailable(format!("{it}; no rows were deleted")))?,
         None => 0,
     };
     let deleted = forget::delete_conversations(&mut connection, &ids).await.map_err(unusable)?;
     connection.commit().await.map_err(unusable)?;
+    if let Some(ingress) = &ingress {
+        // A message in between has made its turn from the rows.
+        let again = |it: Refusal| Failure::service_unavailable(format!("{it}; the rows are deleted, run the command again"));
+        ingress.forget(&ids).await.map_err(again)?;
+    }
     if target.conversation.is_some() && deleted == 0 && with_state == 0 {
         return Err(Failure::check_failed(vec![format!("conversation not found in '{}'; check the id", settings.database.redacted_url())]));
     }
@@ -85,7 +91,7 @@ pub struct ForgetResult {
 /// Deletes conversations of a running server. Waits for their turns and ends their streams.
 ///
 /// # Errors
-/// Returns any database error; some conversations may be deleted then.
+/// Returns any database error, and an I/O error when the cluster that runs the turns cannot be reached; some conversations may be deleted then.
 pub async fn forget_conversations(host: &Arc<Host>, ids: &[String]) -> sqlx::Result<ForgetResult> {
     let mut connection = storage::open(host.config_manager.database(), false).await?;
     let mut done = ForgetResult::default();
@@ -93,6 +99,7 @@ pub async fn forget_conversations(host: &Arc<Host>, ids: &[String]) -> sqlx::Res
         match forget_conversation(host, &mut connection, id).await {
             Ok(deleted) => done.forgotten += usize::from(deleted > 0),
             Err(Refusal::Load(error)) => return Err(error),
+            Err(Refusal::Unreachable(reason)) => return Err(sqlx::Error::Io(std::io::Error::other(reason))),
             Err(_) => done.busy += 1,
         }
     }
@@ -111,9 +118,24 @@ async fn forget_conversation(host: &Arc<Host>, connection: &mut Connection, id: 
         None => 0,
     };
     let deleted = delete_in_transaction(connection, id).await?;
+    if let Some(ingress) = &host.ingress {
+        // A message in between has made its turn from the rows.
+        ingress.forget(&[id.to_owned()]).await?;
+    }
     host.streams.close_conversation(id);
     // A conversation may have state only, or rows only.
     Ok(deleted.max(with_state))
+}
+
+/// Deletes the rows of a conversation.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn delete_rows(host: &Host, id: &str) -> sqlx::Result<u64> {
+    let mut connection = storage::open(host.config_manager.database(), false).await?;
+    let deleted = delete_in_transaction(&mut connection, id).await;
+    connection.close().await?;
+    deleted
 }
 
 async fn delete_in_transaction(connection: &mut Connection, id: &str) -> sqlx::Result<u64> {

@@ -202,6 +202,11 @@ impl JournalWriter {
         Ok(rows)
     }
 
+    /// The configuration of the turn.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// Returns the row of a new conversation's owner, for a turn that leaves no others.
     pub fn render_owner(&self, turn: &Turn) -> TurnRows {
         let mut rows = TurnRows::default();

@@ -1,8 +1,11 @@
-//! Starts a Restate cluster, workers and servers with a pack on loopback, prints their addresses, and runs until the input ends:
-//! `restate RESTATE FOLDER DATABASE PACK NODES WORKERS SERVERS`. `cargo xtask restate` calls it.
+//! Starts a Restate cluster, workers and servers with a pack on loopback, prints their addresses, and runs until a line is entered or its parent
+//! has ended: `restate RESTATE FOLDER DATABASE PACK NODES WORKERS SERVERS`. `cargo xtask restate` calls it.
 
+use std::os::unix::process::parent_id;
 use std::path::Path;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use convengine_player::EngineProcess;
@@ -41,6 +44,16 @@ fn main() -> Result<()> {
     println!("database: {database}");
     println!("logs: {}", folder.display());
     println!("Press Enter to stop.");
-    std::io::stdin().read_line(&mut String::new())?;
+    if std::io::stdin().read_line(&mut String::new())? == 0 {
+        // Nobody can press it in the background.
+        wait_for_end_of_parent();
+    }
     Ok(())
+}
+
+fn wait_for_end_of_parent() {
+    let parent = parent_id();
+    while parent_id() == parent {
+        sleep(Duration::from_millis(200));
+    }
 }

@@ -75,7 +75,7 @@ fn tool_call_reply() -> ProviderReply {
     })
 }
 
-fn text_reply(pieces: &[&str]) -> ProviderReply {
+pub fn text_reply(pieces: &[&str]) -> ProviderReply {
     let text: String = pieces.iter().map(|it| delta_event(it)).collect();
     Box::new(move |stream| {
         write_head(stream);

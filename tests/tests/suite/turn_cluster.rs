@@ -76,9 +76,9 @@ impl TurnCluster {
         format!("convengine.restate.admin={}", self.nodes.admin(0).unwrap())
     }
 
-    /// Kills the oldest worker.
-    pub fn stop_worker(&mut self) {
-        self.workers.remove(0);
+    /// Kills the oldest worker; returns its address.
+    pub fn stop_worker(&mut self) -> String {
+        self.workers.remove(0).address.clone()
     }
 
     /// Starts a worker at an address of its own; returns the address.

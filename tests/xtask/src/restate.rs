@@ -49,7 +49,7 @@ struct Extent {
 
 impl Extent {
     fn parse(words: &[&str]) -> Result<Self> {
-        let mut extent = Self { nodes: 1, workers: 1, servers: 1 };
+        let mut extent = Self { nodes: 3, workers: 3, servers: 3 };
         for pair in words.chunks(2) {
             let [name, number] = pair else { bail!("{} needs a number", pair.join(" ")) };
             let count = number.parse().ok().filter(|it| (1..=9).contains(it)).with_context(|| format!("{name} {number}: use 1 to 9"))?;
@@ -64,7 +64,7 @@ impl Extent {
     }
 }
 
-/// Starts all processes with the demo, prints their addresses, and runs until the input ends.
+/// Starts all processes with the demo, prints their addresses, and runs until a line is entered or it gets a signal.
 pub fn run(project: &Project, words: &[&str]) -> Result<()> {
     let extent = Extent::parse(words)?;
     let restate = install(project)?;

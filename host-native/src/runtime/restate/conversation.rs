@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use convengine_core::turn::{Millis, ProgramRef, Turn, TurnInput};
+use convengine_core::turn::{Millis, Outcome, ProgramRef, Turn, TurnInput};
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 use tracing::Instrument;
@@ -17,8 +17,9 @@ use super::request::{TurnAnswer, TurnEnd, TurnRequest, hash_event};
 use super::steps::Steps;
 use super::store::{ObjectStore, StateBefore};
 use super::timers::{self, TimerRequest};
-use super::worker::{WorkerHost, WorkerHosts};
+use super::worker::{TurnPolicy, WorkerHost, WorkerHosts};
 use crate::clock;
+use crate::ops::forget;
 use crate::ops::observe::TurnObserver;
 use crate::runtime::assistant::run::{check_event, earliest_event_at};
 use crate::runtime::assistant::session_changes::SessionChange;
@@ -27,7 +28,7 @@ use crate::runtime::journal_writer::JournalWriter;
 use crate::runtime::recovery::load_snapshot;
 use crate::runtime::stream::TurnPublisher;
 use crate::runtime::stream::live::Subscriber;
-use crate::runtime::turn_runner::{self, Clock, Host, Ownership, Refusal, StreamPublisher, TurnRuntime};
+use crate::runtime::turn_runner::{self, Clock, Host, Ownership, Refusal, TurnRuntime};
 use crate::storage::assistant::session;
 use crate::storage::load;
 
@@ -47,8 +48,14 @@ impl Conversation {
     async fn answer(&self, ctx: &ObjectContext<'_>, request: TurnRequest) -> HandlerResult<TurnAnswer> {
         let worker = self.hosts.find(request.tenant.as_deref())?;
         let (nonce, event) = (request.nonce.clone(), Some(hash_event(&request.event)));
-        let result = run_turn(ctx, &worker, request).await?.map_err(RefusedTurn::from);
-        Ok(TurnAnswer { nonce, event, result })
+        let (has_writes, result) = match run_turn(ctx, &worker, request).await? {
+            Ok(end) => (true, Ok(end)),
+            Err(Refused { refusal, has_writes: true }) => {
+                (true, Err(RefusedTurn::Internal(format!("the turn is not stored, but writes of it were executed: {refusal}"))))
+            }
+            Err(Refused { refusal, .. }) => (false, Err(RefusedTurn::from(refusal))),
+        };
+        Ok(TurnAnswer { nonce, event, has_writes, result })
     }
 }
 
@@ -94,8 +101,8 @@ impl Conversation {
         };
         let Some(turn) = prepared.into_inner() else { return Ok(()) };
         match run_turn(&ctx, &worker, turn).await? {
-            Ok(_) | Err(Refusal::StaleTimer | Refusal::SessionEnded) => {}
-            Err(refusal) => tracing::warn!(%refusal, session = request.session, "cannot fire a timer; it is tried again"),
+            Ok(_) | Err(Refused { refusal: Refusal::StaleTimer | Refusal::SessionEnded, .. }) => {}
+            Err(Refused { refusal, .. }) => tracing::warn!(%refusal, session = request.session, "cannot fire a timer; it is tried again"),
         }
         Ok(())
     }
@@ -125,20 +132,25 @@ impl Conversation {
     #[handler]
     async fn expire(&self, ctx: ObjectContext<'_>, tenant: Json<Option<String>>) -> HandlerResult<()> {
         let tenant = tenant.into_inner();
-        let WorkerHost { retention, .. } = self.hosts.find(tenant.as_deref())?;
+        let WorkerHost { host, policy } = self.hosts.find(tenant.as_deref())?;
         let Some(bytes) = ctx.get::<Vec<u8>>(object_state::KEY).await? else { return Ok(()) };
         let mut state = ObjectState::from_bytes(&bytes)?;
         let Some(rowless) = &mut state.rowless else { return Ok(()) };
-        let now = ctx.step("now", async { Ok(clock::now()) }).await?;
-        let remaining = retention.map(|it| expiry::find_remaining(&state.session, it, now));
-        if remaining.is_some_and(|it| it.is_zero()) {
+        let step = async move { Ok(Json((clock::now(), policy.retention))) };
+        let Json((now, retention)) = ctx.step("now", step).await?;
+        let due = retention.map(|it| expiry::find_due(&state.session, it));
+        if due.is_some_and(|it| it <= now) {
+            if state.owner.is_some() {
+                let id = ctx.key().rsplit('/').next().unwrap_or_default().to_owned();
+                ctx.step("delete the owner", async move { Ok(forget::delete_rows(&host, &id).await?) }).await?;
+            }
             ctx.clear_all();
             return Ok(());
         }
         // Others than the one that the conversation has armed call nothing.
-        if rowless.expiry.as_deref() == Some(ctx.invocation_id()) {
-            rowless.expiry = match remaining {
-                Some(remaining) => expiry::arm(&ctx, tenant, remaining).await,
+        if rowless.expiry.as_ref().is_some_and(|it| it.invocation() == ctx.invocation_id()) {
+            rowless.expiry = match due {
+                Some(due) => expiry::arm(&ctx, tenant, due).await,
                 None => None,
             };
             ctx.set(object_state::KEY, state.to_bytes()?);
@@ -153,6 +165,7 @@ struct Beginning {
     turn: String,
     at: Millis,
     seed: u64,
+    policy: TurnPolicy,
 }
 
 /// The clock of a turn, whose times are journaled.
@@ -169,29 +182,37 @@ impl Clock for DurableClock<'_, '_> {
     }
 }
 
+/// Why a request has no stored turn.
+struct Refused {
+    refusal: Refusal,
+    /// Whether writes were executed before.
+    has_writes: bool,
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Refused {
+        Refused { refusal, has_writes: false }
+    }
+}
+
 /// Runs the turn of a request, or returns the reason for having none.
-async fn run_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, request: TurnRequest) -> HandlerResult<Result<TurnEnd, Refusal>> {
+async fn run_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, request: TurnRequest) -> HandlerResult<Result<TurnEnd, Refused>> {
     let host = &worker.host;
     let state = load_state(ctx, host, &request).await?;
     if !request.access.may_change(state.owner.as_deref()) {
-        return Ok(Err(Refusal::ForeignConversation));
+        return Ok(Err(Refusal::ForeignConversation.into()));
+    }
+    if state.rowless.is_some() && request.snapshot.is_some() {
+        // Of a conversation with rows, the server notices it.
+        return Ok(Err(Refusal::SessionExists.into()));
     }
     if let Err(refusal) = check_event(&state.session, &request.event) {
-        return Ok(Err(refusal));
+        return Ok(Err(refusal.into()));
     }
     let TurnRequest { tenant, nonce, listens, conversation, mut event, key, known, snapshot, upgrade, access, .. } = request;
     known.follow(host).await;
     let is_new = state.session.turns == 0 && state.session.conversation.is_none();
     let owner = if is_new { access.owner } else { state.owner.map(Arc::from) };
-    // A conversation keeps what it began with. Rows of sessions are what the API, the desk and the timers read.
-    let begins_rowless = is_new && snapshot.is_none() && !worker.conversation_rows;
-    let before = StateBefore {
-        tenant: tenant.clone(),
-        owner: owner.as_deref().map(str::to_owned),
-        timers: state.timers,
-        rowless: state.rowless.or_else(|| begins_rowless.then(Rowless::default)),
-        retention: worker.retention,
-    };
     let mut session = state.session;
     let mut config = load_snapshot(host, snapshot.as_ref().unwrap_or(&known.tables)).await?;
     if let Some(target) = upgrade {
@@ -209,34 +230,43 @@ async fn run_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, request: TurnReq
         event,
         session,
     };
-    let begin = begin_turn(ctx, host, &input, earliest).await?;
+    let begin = begin_turn(ctx, worker, &input, earliest).await?;
     (input.turn, input.at, input.seed) = (begin.turn, begin.at, begin.seed);
+    let policy = begin.policy;
+    // A conversation keeps what it began with. Rows of sessions are what the API, the desk and the timers read.
+    let begins_rowless = is_new && snapshot.is_none() && !policy.conversation_rows;
+    let before = StateBefore {
+        tenant: tenant.clone(),
+        owner: owner.as_deref().map(str::to_owned),
+        timers: state.timers,
+        rowless: state.rowless.or_else(|| begins_rowless.then(Rowless::default)),
+        policy,
+    };
     let configured = host.config_manager.active().with_document(&config);
     let ownership = Ownership { is_new: is_new && owner.is_some(), owner: owner.clone() };
     let journal = JournalWriter::new(host, &input.conversation, &input.turn, key, Arc::clone(&config)).with_ownership(&ownership);
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
     let streams = Arc::clone(&host.streams);
     let subscriber = listens.then(|| Subscriber::remote(&streams, &nonce));
-    let publisher = TurnPublisher::new(&streams, &input, owner.clone()).with_subscriber(subscriber.clone());
+    let mut publisher = TurnPublisher::new(&streams, &input, owner.clone()).with_subscriber(subscriber.clone());
     let mut observer = TurnObserver::new(&input, config.hash_source(), Instant::now(), None);
     let (mut turn, slice) = match Turn::start(input, config) {
         Ok(started) => started,
-        Err(error) => return Ok(Err(error.into())),
+        Err(error) => return Ok(Err(Refusal::from(error).into())),
     };
     let input = &turn.journal().input;
     let is_run = input.program == ProgramRef::Chain;
     if is_run {
         ctx.set(object_state::RUNNING_KEY, ctx.invocation_id().to_owned());
     }
-    let mut effects = DurableEffects::new(ctx, host, configured, (tenant, known), input.at);
+    let deadline = input.at.saturating_add(Millis::try_from(policy.max_duration.as_millis()).unwrap_or(Millis::MAX));
+    let mut effects = DurableEffects::new(ctx, host, configured, (tenant, known), [input.at, deadline]);
     let mut store = ObjectStore::new(ctx, host, &input.conversation, journal, before, effects.steps());
     let mut clock = DurableClock { ctx, host };
-    let mut publisher = StreamPublisher::new(host, publisher);
     let _secrets = host.secrets.begin_use();
     let driven = async {
         let mut runtime = TurnRuntime { store: &mut store, effects: &mut effects, clock: &mut clock, publisher: &mut publisher };
         let outcome = runtime.drive(&mut turn, slice).await;
-        let mut publisher = publisher.into_inner();
         if let Ok(outcome) = &outcome {
             turn_runner::report_session(host, &turn, outcome, store.arms_timer());
             publisher.mark_stored(store.total());
@@ -251,10 +281,12 @@ async fn run_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, request: TurnReq
     if is_run {
         ctx.clear(object_state::RUNNING_KEY);
     }
-    Ok(outcome.map(|outcome| {
+    let has_writes = effects.has_writes();
+    let end = |outcome: Outcome| {
         let change = outcome.flow.as_ref().map(|answer| SessionChange::from_turn(&turn.journal().input, answer));
         TurnEnd { outcome, is_handoff: change.is_some_and(|it| it.is_handoff) }
-    }))
+    };
+    Ok(outcome.map(end).map_err(|refusal| Refused { refusal, has_writes }))
 }
 
 /// Loads the state of the object; that of a conversation from before it had one, from its rows.
@@ -277,15 +309,15 @@ async fn load_state(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: &TurnReq
 }
 
 /// Journals what a turn begins with.
-async fn begin_turn(ctx: &ObjectContext<'_>, host: &Arc<Host>, input: &TurnInput, earliest: Millis) -> HandlerResult<Beginning> {
-    let (host, input) = (Arc::clone(host), input.clone());
+async fn begin_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, input: &TurnInput, earliest: Millis) -> HandlerResult<Beginning> {
+    let (WorkerHost { host, policy }, input) = (worker.clone(), input.clone());
     let step = async move {
         let mut at = input.at;
         if let Some(scripted) = host.models.begin_turn(&input) {
             host.clock.set(scripted);
             at = scripted.max(earliest);
         }
-        Ok(Json(Beginning { turn: input.turn, at, seed: input.seed }))
+        Ok(Json(Beginning { turn: input.turn, at, seed: input.seed, policy }))
     };
     Ok(ctx.step("begin", step).await?.into_inner())
 }

@@ -40,8 +40,7 @@ impl EffectService {
     ingress_private = true,
     inactivity_timeout = "10m",
     abort_timeout = "30m",
-    journal_retention = "0s",
-    idempotency_retention = "1h"
+    journal_retention = "0s"
 )]
 impl EffectService {
     /// Executes an effect.
@@ -57,6 +56,10 @@ impl EffectService {
     }
 }
 
+fn is_write(effect: &Effect) -> bool {
+    matches!(effect.class, EffectClass::Write | EffectClass::Irreversible)
+}
+
 /// Executes an effect as a journaled step. A step that ends without a result is executed again, except for a write that is not repeatable:
 /// of that nobody knows whether it was executed, so it fails as interrupted.
 async fn execute_step(
@@ -66,8 +69,7 @@ async fn execute_step(
     tokens: Option<TokenPublisher>,
     effect: Effect,
 ) -> Result<Completion, TerminalError> {
-    let is_write = matches!(effect.class, EffectClass::Write | EffectClass::Irreversible);
-    let begun = Arc::new(AtomicBool::new(effect.repeatable || !is_write));
+    let begun = Arc::new(AtomicBool::new(effect.repeatable || !is_write(&effect)));
     if !begun.load(Ordering::SeqCst) {
         // A replay takes the step from the journal and leaves the flag unset.
         let begins = Arc::clone(&begun);
@@ -108,6 +110,7 @@ pub struct DurableEffects<'t, 'ctx> {
     requested: Vec<(Effect, Option<TokenPublisher>)>,
     running: DurableFuturesUnordered<RemoteCompletion<'ctx>>,
     started: usize,
+    has_writes: bool,
     steps: StepLog,
     /// The time of the turn's end at the latest.
     deadline: Millis,
@@ -116,16 +119,15 @@ pub struct DurableEffects<'t, 'ctx> {
 }
 
 impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
-    /// Creates the executor of a turn of a tenant that begins at a time.
+    /// Creates the executor of a turn of a tenant that begins at a time and ends at another one at the latest.
     pub fn new(
         ctx: &'t ObjectContext<'ctx>,
         host: &'t Arc<Host>,
         configured: Arc<ActiveConfig>,
         (tenant, known): (Option<String>, Known),
-        begin: Millis,
+        [begin, deadline]: [Millis; 2],
     ) -> DurableEffects<'t, 'ctx> {
         let snapshot = configured.config.hash_source().to_owned();
-        let duration = Millis::try_from(host.turn_settings.max_duration.as_millis()).unwrap_or(Millis::MAX);
         DurableEffects {
             ctx,
             host,
@@ -136,8 +138,9 @@ impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
             requested: Vec::new(),
             running: DurableFuturesUnordered::new(),
             started: 0,
+            has_writes: false,
             steps: StepLog::default(),
-            deadline: begin.saturating_add(duration),
+            deadline,
             now: begin,
         }
     }
@@ -147,18 +150,22 @@ impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
         self.started
     }
 
+    /// Whether writes were started.
+    pub fn has_writes(&self) -> bool {
+        self.has_writes
+    }
+
     /// The results so far.
     pub fn steps(&self) -> StepLog {
         self.steps.clone()
     }
 
     fn call(&mut self, effect: Effect, tokens: Option<&TokenPublisher>) {
-        let key = effect.key.clone();
         let tokens = tokens.map(TokenPublisher::to_target);
         let (tenant, known, snapshot) = (self.tenant.clone(), self.known.clone(), self.snapshot.clone());
         let request = EffectRequest { tenant, known, snapshot, effect, tokens };
         let client = self.ctx.service_client::<EffectServiceClient>();
-        let call = client.execute(Json(request)).idempotency_key(key).call();
+        let call = client.execute(Json(request)).call();
         self.running.push(Box::pin(call));
     }
 
@@ -171,6 +178,7 @@ impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
 impl Effects for DurableEffects<'_, '_> {
     fn start(&mut self, effect: Effect, tokens: Option<TokenPublisher>) {
         self.started += 1;
+        self.has_writes |= is_write(&effect);
         self.requested.push((effect, tokens));
     }
 

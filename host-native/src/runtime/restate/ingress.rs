@@ -78,7 +78,7 @@ impl Ingress {
         let mut key = message.idempotency_key.clone().unwrap_or_else(|| request.nonce.clone());
         let mut answer = self.request_turn(host, message, &request, &key).await?;
         for _ in 0..MAX_REPEATED_REFUSALS {
-            if answer.nonce == request.nonce || answer.result.is_ok() {
+            if !is_repeated_refusal(&answer, &request.nonce) {
                 break;
             }
             // The cluster repeats a refusal, too; but what was refused then may be accepted now. Whoever asks again uses the same next key.
@@ -199,6 +199,11 @@ impl Ingress {
     }
 }
 
+/// Whether a message may run under another key: an earlier one under its key was refused before it wrote anything.
+fn is_repeated_refusal(answer: &TurnAnswer, nonce: &str) -> bool {
+    answer.nonce != nonce && answer.result.is_err() && !answer.has_writes
+}
+
 /// Returns the conversation of a message. A new one under a key has the same id each time it is sent, so that Restate notices that it is.
 fn conversation_of(message: &Message) -> String {
     match &message.idempotency_key {
@@ -218,7 +223,17 @@ fn uuid_of(text: &str) -> Uuid {
 mod tests {
     use convengine_core::turn::Map;
 
+    use super::super::refused_turn::RefusedTurn;
     use super::*;
+
+    #[test]
+    fn only_what_was_refused_before_it_wrote_runs_under_another_key() {
+        let refused = |nonce: &str, has_writes| {
+            let result = Err(RefusedTurn::Conflict);
+            is_repeated_refusal(&TurnAnswer { nonce: nonce.to_owned(), event: None, has_writes, result }, "n")
+        };
+        assert_eq!((refused("m", false), refused("m", true), refused("n", false)), (true, false, false));
+    }
 
     #[test]
     fn a_new_conversation_has_the_id_of_its_key() {

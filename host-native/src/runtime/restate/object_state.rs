@@ -31,14 +31,14 @@ pub struct ObjectState {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rowless {
     /// The delayed call that deletes it when it has been idle for long; none while it is kept without limit.
-    pub expiry: Option<String>,
+    pub expiry: Option<ArmedTimer>,
 }
 
 impl ObjectState {
     /// Returns the invocations of its delayed calls.
     pub fn list_calls(&self) -> impl Iterator<Item = &str> {
-        let expiry = self.rowless.iter().filter_map(|it| it.expiry.as_deref());
-        self.timers.values().map(ArmedTimer::invocation).chain(expiry)
+        let expiry = self.rowless.iter().filter_map(|it| it.expiry.as_ref());
+        self.timers.values().chain(expiry).map(ArmedTimer::invocation)
     }
 
     /// Compresses the state.

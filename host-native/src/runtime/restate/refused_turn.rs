@@ -34,6 +34,8 @@ pub enum RefusedTurn {
         /// Members for the answer.
         details: Value,
     },
+    /// The rows of the conversation have changed or were deleted meanwhile.
+    Conflict,
     /// The rows of the turn are invalid.
     Rejected(String),
     /// A bug.
@@ -50,6 +52,8 @@ impl From<Refusal> for RefusedTurn {
             Refusal::SessionEnded => RefusedTurn::SessionEnded,
             Refusal::StaleTimer => RefusedTurn::StaleTimer,
             Refusal::Run(it) => RefusedTurn::Run { code: it.code.into_owned(), message: it.message, details: it.details },
+            // No other process takes over a turn: the turn before it is not stored any more.
+            Refusal::Commit(CommitError::Conflict | CommitError::TakenOver) => RefusedTurn::Conflict,
             Refusal::Commit(CommitError::Rejected(reason)) => RefusedTurn::Rejected(reason),
             other => RefusedTurn::Internal(other.to_string()),
         }
@@ -66,6 +70,7 @@ impl From<RefusedTurn> for Refusal {
             RefusedTurn::SessionEnded => Refusal::SessionEnded,
             RefusedTurn::StaleTimer => Refusal::StaleTimer,
             RefusedTurn::Run { code, message, details } => Refusal::Run(Box::new(RunRefusal { code: Cow::Owned(code), message, details })),
+            RefusedTurn::Conflict => Refusal::Commit(CommitError::Conflict),
             RefusedTurn::Rejected(reason) => Refusal::Commit(CommitError::Rejected(reason)),
             RefusedTurn::Internal(reason) => Refusal::Internal(reason),
         }

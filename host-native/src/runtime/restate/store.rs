@@ -1,7 +1,7 @@
 //! Stores the end of a turn: its rows, then the session.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use convengine_core::turn::{Effect, LoadedSession, Millis, Notice, Outcome, Turn};
 use restate_sdk::prelude::*;
@@ -13,6 +13,7 @@ use super::refused_turn::RefusedTurn;
 use super::step_log::StepLog;
 use super::steps::Steps;
 use super::timers::{self, ArmedTimers};
+use super::worker::TurnPolicy;
 use crate::runtime::crash;
 use crate::runtime::journal_writer::{EndedTurn, JournalWriter};
 use crate::runtime::turn_runner::{Host, Refusal, TurnStore};
@@ -33,7 +34,7 @@ pub struct ObjectStore<'t, 'ctx> {
     /// The timers from before the turn.
     timers: ArmedTimers,
     rowless: Option<Rowless>,
-    retention: Option<Duration>,
+    policy: TurnPolicy,
     steps: StepLog,
     received: Instant,
     total: Millis,
@@ -51,8 +52,8 @@ pub struct StateBefore {
     pub timers: ArmedTimers,
     /// Present if the turn leaves no rows.
     pub rowless: Option<Rowless>,
-    /// How long a conversation without rows is kept, if not without limit.
-    pub retention: Option<Duration>,
+    /// The policy of the turn.
+    pub policy: TurnPolicy,
 }
 
 /// What is stored at the end of a turn.
@@ -72,7 +73,7 @@ impl<'t, 'ctx> ObjectStore<'t, 'ctx> {
         before: StateBefore,
         steps: StepLog,
     ) -> ObjectStore<'t, 'ctx> {
-        let (StateBefore { tenant, owner, timers, rowless, retention }, conversation) = (before, conversation.to_owned());
+        let (StateBefore { tenant, owner, timers, rowless, policy }, conversation) = (before, conversation.to_owned());
         ObjectStore {
             ctx,
             host,
@@ -82,7 +83,7 @@ impl<'t, 'ctx> ObjectStore<'t, 'ctx> {
             owner,
             timers,
             rowless,
-            retention,
+            policy,
             steps,
             received: Instant::now(),
             total: 0,
@@ -138,7 +139,7 @@ impl TurnStore for ObjectStore<'_, '_> {
         let mut session: LoadedSession = input.session.clone().with_writes(&outcome.writes);
         // What the rows are loaded as.
         session.history.retain(|it| !it.user.trim().is_empty() && !it.assistant.trim().is_empty());
-        session.history.truncate(self.host.config_manager.active().config.settings.history_max_turns);
+        session.history.truncate(self.journal.config().settings.history_max_turns);
         let (timers, rowless) = (std::mem::take(&mut self.timers), self.rowless.take());
         let state = ObjectState { session, owner: self.owner.clone(), timers, rowless };
         Ok(Some(EndOfTurn { turn: input.turn.clone(), rows, state }))
@@ -168,16 +169,21 @@ impl TurnStore for ObjectStore<'_, '_> {
                 Err(error) => return Err(Refusal::Internal(error.message().to_owned())),
             }
         }
-        if self.host.fires_timers
+        if self.policy.fires_timers
             && let Err(refusal) = self.arm_timers(&mut state).await
         {
             self.ctx.clear(object_state::KEY);
             return Err(refusal);
         }
-        if let (Some(rowless), Some(period)) = (&mut state.rowless, self.retention)
-            && rowless.expiry.is_none()
-        {
-            rowless.expiry = expiry::arm(self.ctx, self.tenant.clone(), period).await;
+        if let (Some(rowless), Some(period)) = (&mut state.rowless, self.policy.retention) {
+            let due = expiry::find_due(&state.session, period);
+            // The call that it has looks again later, unless the period has become shorter.
+            if rowless.expiry.as_ref().is_none_or(|it| it.due() > due) {
+                if let Some(later) = rowless.expiry.take() {
+                    self.ctx.invocation_handle(later.invocation().to_owned()).cancel();
+                }
+                rowless.expiry = expiry::arm(self.ctx, self.tenant.clone(), due).await;
+            }
         }
         self.ctx.set(object_state::KEY, state.to_bytes().map_err(|it| Refusal::Internal(it.to_string()))?);
         Ok(())
@@ -195,7 +201,6 @@ async fn project(host: &Host, conversation: &str, turn: &str, rows: &TurnRows) -
             let stored = turn::find(&host.readers, turn).await.map_err(HandlerError::from)?;
             match error {
                 _ if stored.is_some() => None,
-                CommitError::TakenOver => return Err(HandlerError::from(error)),
                 CommitError::SameMessage => Some(RefusedTurn::KeyReused),
                 error => Some(RefusedTurn::from(Refusal::from(error))),
             }

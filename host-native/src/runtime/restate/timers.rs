@@ -40,6 +40,16 @@ pub struct ArmedTimer {
 }
 
 impl ArmedTimer {
+    /// Creates a timer from the invocation of its call.
+    pub fn new(due: Millis, invocation: &str) -> ArmedTimer {
+        ArmedTimer { due, invocation: invocation.to_owned() }
+    }
+
+    /// When it is due.
+    pub fn due(&self) -> Millis {
+        self.due
+    }
+
     /// The invocation of its delayed call.
     pub fn invocation(&self) -> &str {
         &self.invocation
@@ -79,11 +89,15 @@ pub async fn arm(
             continue;
         }
         let request = TimerRequest { tenant: tenant.map(str::to_owned), session: id.to_owned(), timer: timer.clone(), due };
-        let delay = Duration::from_millis(u64::try_from(due - clock::now()).unwrap_or(0));
-        let sent = ctx.object_client::<ConversationClient>(ctx.key()).fire(Json(request)).send_after(delay).await?;
-        kept.insert(timer, ArmedTimer { due, invocation: sent.invocation_id().to_owned() });
+        let sent = ctx.object_client::<ConversationClient>(ctx.key()).fire(Json(request)).send_after(delay_until(due)).await?;
+        kept.insert(timer, ArmedTimer::new(due, sent.invocation_id()));
     }
     Ok(kept)
+}
+
+/// Returns the delay of a call. It may differ between attempts: Restate takes that of the first.
+pub fn delay_until(due: Millis) -> Duration {
+    Duration::from_millis(u64::try_from(due - clock::now()).unwrap_or(0))
 }
 
 /// Whether a due timer is still armed.

@@ -10,6 +10,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::graceful::GracefulShutdown;
 use restate_sdk::hyper::HyperEndpoint;
 use restate_sdk::prelude::*;
+use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
 use super::conversation::Conversation;
@@ -21,15 +22,41 @@ use crate::runtime::turn_runner::Host;
 /// How long turns may run on after the signal to stop; what is then left is continued by another worker.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The pause after a connection could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// The settings that decide which steps a turn has. They are journaled when it begins: another attempt has the same steps, also on a worker
+/// with other settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnPolicy {
+    /// Whether new conversations leave rows in the database.
+    pub conversation_rows: bool,
+    /// How long conversations without rows are kept after their newest turn, if not without limit.
+    pub retention: Option<Duration>,
+    /// Whether timers are armed.
+    pub fires_timers: bool,
+    /// How long a turn may take.
+    pub max_duration: Duration,
+}
+
+impl TurnPolicy {
+    fn from_settings(settings: &Settings) -> TurnPolicy {
+        TurnPolicy {
+            conversation_rows: settings.restate.conversation_rows,
+            retention: settings.retention.conversations.map(|days| Duration::from_hours(24) * days),
+            fires_timers: settings.assistants.timers,
+            max_duration: settings.turns.max_duration,
+        }
+    }
+}
+
 /// What a worker has for a tenant.
 #[derive(Debug, Clone)]
 pub struct WorkerHost {
     /// The host.
     pub host: Arc<Host>,
-    /// Whether new conversations leave rows in its database.
-    pub conversation_rows: bool,
-    /// How long conversations are kept after their newest turn, if not without limit.
-    pub retention: Option<Duration>,
+    /// The policy of turns that begin here.
+    pub policy: TurnPolicy,
 }
 
 /// The hosts of a worker by their tenant.
@@ -40,8 +67,7 @@ impl WorkerHosts {
     /// Creates the hosts.
     pub fn new<'s>(hosts: impl IntoIterator<Item = (&'s Settings, Arc<Host>)>) -> WorkerHosts {
         let of_worker = |(settings, host): (&Settings, Arc<Host>)| {
-            let retention = settings.retention.conversations.map(|days| Duration::from_hours(24) * days);
-            (settings.tenant.clone(), WorkerHost { host, conversation_rows: settings.restate.conversation_rows, retention })
+            (settings.tenant.clone(), WorkerHost { host, policy: TurnPolicy::from_settings(settings) })
         };
         WorkerHosts(Arc::new(hosts.into_iter().map(of_worker).collect()))
     }
@@ -75,7 +101,15 @@ pub async fn serve(
             accepted = listener.accept() => accepted,
             () = &mut stop => break,
         };
-        let Ok((stream, _)) = accepted else { continue };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Most likely there are too many: what has been accepted needs time to end.
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
         // Without it, each step would wait for an acknowledgement.
         let _ = stream.set_nodelay(true);
         let connection = http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service.clone());

@@ -96,12 +96,11 @@ impl<'s> TurnPublisher<'s> {
         self.total = total;
     }
 
-    /// The token publisher of an effect, if its output may be streamed and has subscribers.
+    /// The token publisher of an effect, if its output may be streamed.
     pub fn token_publisher(&self, effect: &Effect) -> Option<TokenPublisher> {
-        // Most model calls of assistants return one object: without subscribers the model is called without streaming.
-        let has_subscribers = !self.is_flow || self.subscriber.is_some() || self.streams.has_subscribers(&self.conversation);
         let tokens = TokenPublisher::for_effect(self.streams, &self.conversation, &self.turn, effect, self.subscriber.as_ref());
-        tokens.map(|it| it.with_owner(self.owner.clone())).filter(|_| has_subscribers)
+        // Most model calls of assistants return one object: without subscribers the model is called without streaming.
+        tokens.map(|it| it.with_owner(self.owner.clone()).needing_listener(self.is_flow))
     }
 
     /// Publishes the last slice of a stored turn. Adds the event on which clients remove progress texts if the notices contain none: after
@@ -234,14 +233,15 @@ mod tests {
         .into();
         let (id, key) = (EffectId(2), "t/2".to_owned());
         let effect = Effect { id, key, class: EffectClass::Read, deadline_ms: 1, stream: true, repeatable: true, request };
-        assert!(
-            TurnPublisher::new(&streams, &input(ProgramRef::PipelineV1), None).token_publisher(&effect).is_some(),
-            "pipeline turns always stream"
-        );
+        let streams_now = |publisher: TurnPublisher<'_>| publisher.token_publisher(&effect).is_some_and(|it| it.is_needed());
+        assert!(streams_now(TurnPublisher::new(&streams, &input(ProgramRef::PipelineV1), None)), "pipeline turns always stream");
         let flow = || TurnPublisher::new(&streams, &input(ProgramRef::Flow), None);
-        assert!(flow().token_publisher(&effect).is_none(), "no subscribers");
+        assert!(!streams_now(flow()), "no subscribers");
+        let target = || flow().token_publisher(&effect).map(|it| it.to_target());
+        let unheard = target();
         let (subscriber, mut events) = Subscriber::channel();
-        let tokens = flow().with_subscriber(Some(subscriber)).token_publisher(&effect).expect("the caller is subscribed");
+        let tokens = flow().with_subscriber(Some(subscriber)).token_publisher(&effect).expect("the effect streams");
+        assert!(tokens.is_needed(), "the caller is subscribed");
         tokens.send_delta("a");
         tokens.send_reset();
         for text in [Some("a".to_owned()), None] {
@@ -250,6 +250,7 @@ mod tests {
         let unseen = Effect { stream: false, ..effect.clone() };
         assert!(flow().with_subscriber(Some(Subscriber::channel().0)).token_publisher(&unseen).is_none(), "the effect does not stream");
         let _listener = streams.subscribe("c", &ConversationAccess::all());
-        assert!(flow().token_publisher(&effect).is_some());
+        assert!(streams_now(flow()));
+        assert_eq!(target(), unheard, "a repeated attempt sends another process the same, whoever listens meanwhile");
     }
 }

@@ -21,6 +21,8 @@ pub struct TokenPublisher {
     owner: Option<Arc<str>>,
     /// The caller of the turn, if its response is a stream.
     subscriber: Option<Subscriber>,
+    /// Whether the output is streamed only while somebody listens.
+    needs_listener: bool,
 }
 
 /// A publisher as another process is sent it, which executes the effect.
@@ -32,6 +34,9 @@ pub struct TokenTarget {
     owner: Option<String>,
     /// The topic of the caller.
     topic: Option<String>,
+    /// Absent from workers of earlier versions, whose turns send effects to the newest.
+    #[serde(default)]
+    needs_listener: bool,
 }
 
 impl TokenPublisher {
@@ -44,6 +49,7 @@ impl TokenPublisher {
             effect: target.effect,
             owner: target.owner.map(Arc::from),
             subscriber: target.topic.map(|it| Subscriber::remote(streams, &it)),
+            needs_listener: target.needs_listener,
         }
     }
 
@@ -55,6 +61,7 @@ impl TokenPublisher {
             effect: self.effect,
             owner: self.owner.as_deref().map(str::to_owned),
             topic: self.subscriber.as_ref().and_then(Subscriber::topic).map(str::to_owned),
+            needs_listener: self.needs_listener,
         }
     }
 
@@ -73,12 +80,23 @@ impl TokenPublisher {
             effect: effect.id,
             owner: None,
             subscriber: subscriber.cloned(),
+            needs_listener: false,
         })
     }
 
     /// Sets the owner of the conversation.
     pub(super) fn with_owner(self, owner: Option<Arc<str>>) -> TokenPublisher {
         TokenPublisher { owner, ..self }
+    }
+
+    /// Sets whether the output is streamed only while somebody listens.
+    pub(super) fn needing_listener(self, needs_listener: bool) -> TokenPublisher {
+        TokenPublisher { needs_listener, ..self }
+    }
+
+    /// Whether the output is to be streamed now.
+    pub fn is_needed(&self) -> bool {
+        !self.needs_listener || self.subscriber.is_some() || self.streams.has_subscribers(&self.conversation)
     }
 
     /// Sends the next piece of output.

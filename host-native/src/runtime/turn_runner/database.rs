@@ -157,44 +157,25 @@ impl Clock for HostClock<'_> {
     }
 }
 
-/// Publishes a turn on the streams of a host.
-#[derive(Debug)]
-pub struct StreamPublisher<'h> {
-    host: &'h Host,
-    turn: TurnPublisher<'h>,
-}
-
-impl<'h> StreamPublisher<'h> {
-    /// Creates the publisher of a turn.
-    pub fn new(host: &'h Host, turn: TurnPublisher<'h>) -> Self {
-        StreamPublisher { host, turn }
-    }
-
-    /// Returns the publisher on the streams.
-    pub fn into_inner(self) -> TurnPublisher<'h> {
-        self.turn
-    }
-}
-
-impl Publisher for StreamPublisher<'_> {
+impl Publisher for TurnPublisher<'_> {
     fn add_notices(&mut self, notices: &mut Vec<Notice>) {
-        self.turn.add_notices(notices);
+        TurnPublisher::add_notices(self, notices);
     }
 
     fn read_notices<T>(&self, read: impl FnOnce(&[Notice]) -> T) -> T {
-        read(&self.turn.notices())
+        read(&self.notices())
     }
 
     fn publish(&mut self) {
-        self.turn.publish();
+        TurnPublisher::publish(self);
     }
 
     fn start_effect(&mut self, effect: &Effect) -> Option<TokenPublisher> {
-        self.turn.send_effect_started(effect);
-        self.turn.token_publisher(effect).filter(|_| self.host.redaction.allows_streaming())
+        self.send_effect_started(effect);
+        self.token_publisher(effect)
     }
 
     fn finish_effect(&mut self, completion: &Completion) {
-        self.turn.send_effect_finished(completion);
+        self.send_effect_finished(completion);
     }
 }

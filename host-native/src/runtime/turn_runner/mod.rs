@@ -8,7 +8,6 @@ mod message;
 mod refusal;
 mod runtime;
 
-pub use database::StreamPublisher;
 pub use drive::TurnRuntime;
 pub use host::Host;
 pub use load::Ownership;
@@ -198,18 +197,16 @@ async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Resu
     let _secrets = host.secrets.begin_use();
     let input = &open.turn.journal().input;
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
-    let publisher = TurnPublisher::new(&streams, input, open.owner.clone()).with_subscriber(open.subscriber.clone());
+    let mut publisher = TurnPublisher::new(&streams, input, open.owner.clone()).with_subscriber(open.subscriber.clone());
     let mut observer = TurnObserver::new(input, open.active_config.config.hash_source(), received, open.caller_span.clone());
     // A future holds what it moves several times.
     let driven = Box::pin(async {
         let conversation = open.turn.journal().input.conversation.clone();
         let OpenTurn { active_config, mut turn, slice, journal, interrupted, status, .. } = open;
-        let mut publisher = StreamPublisher::new(host, publisher);
         let mut store = DatabaseStore::new(host, &conversation, journal, status, received);
         let mut effects = HostEffects::new(host, active_config, &conversation, interrupted);
         let (clock, published) = (&mut HostClock(host), &mut publisher);
         let outcome = TurnRuntime { store: &mut store, effects: &mut effects, clock, publisher: published }.drive(&mut turn, slice).await;
-        let mut publisher = publisher.into_inner();
         if let Ok(outcome) = &outcome {
             report_session(host, &turn, outcome, store.arms_timer());
             publisher.mark_stored(store.total());

@@ -5,10 +5,10 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::agent_stream::{whole_reply, with_agent};
+use crate::agent_stream::{text_reply, whole_reply, with_agent};
 use crate::flows::{Session, reply_texts, save_draft, with_input_timeout};
 use crate::harness::{OPEN, REGEX_ONLY, SERVE, TestEnv, orders_pack, wait_until};
-use crate::models::{KEY, PRICES, ProviderReply, start_provider};
+use crate::models::{KEY, PRICES, ProviderReply, pack_with_model, start_provider};
 use crate::stream::ID;
 use crate::turn_cluster::TurnCluster;
 
@@ -61,6 +61,31 @@ fn a_turn_ends_on_its_version_which_is_removed_when_it_is_drained() {
     cluster.stop_worker();
     assert_eq!(reply_texts(&session.say(&server, "help me")), ["At once."], "on the version that is left");
     assert_eq!(session.assert_replays(&env, &server), 3);
+}
+
+#[test]
+fn a_turn_keeps_the_settings_that_it_began_with() {
+    let ((reached, is_reached), (go, gone)) = (mpsc::channel::<()>(), mpsc::channel::<()>());
+    let breaks_off: ProviderReply = Box::new(move |_| {
+        reached.send(()).unwrap();
+        gone.recv().unwrap();
+    });
+    let (model, _requests) = start_provider(vec![breaks_off, text_reply(&["On its way."])]);
+    let env = TestEnv::with_pack(&pack_with_model());
+    let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &["--set", PRICES, "--llm", "openai:test-model"]].concat());
+    let mut server = env.start_on_restate(command.env("OPENAI_BASE_URL", &model).env("OPENAI_API_KEY", KEY), &[]);
+    let mut cluster = server.cluster.take().unwrap();
+    thread::scope(|scope| {
+        let turn = scope.spawn(|| server.say(ID, "my order"));
+        is_reached.recv().unwrap();
+        let address = cluster.stop_worker();
+        let listen = format!("convengine.restate.listen={}", address.trim_start_matches("http://"));
+        cluster.start_worker(&[&listen, "convengine.restate.conversation-rows=false"]);
+        go.send(()).unwrap();
+        assert_eq!(turn.join().unwrap()["payload"]["value"], "On its way.");
+    });
+    assert_eq!(env.sql().texts("select number::text from ce_turn"), ["1"], "it began on a worker that stores rows");
+    assert_eq!(env.run(&["replay", "--conversation", ID]).code, 0);
 }
 
 #[test]
@@ -118,8 +143,14 @@ fn deleted_and_expired_conversations_have_no_state_in_the_cluster() {
     let swept = env.run(&["retention", "--set", "convengine.retention.conversations=1", "--set", &ingress]);
     assert!(swept.stdout.starts_with("deleted conversations: 1,"), "{swept:?}");
     assert_eq!(stored(&cluster), [ID]);
+    // Deleted behind the back of the cluster, a conversation begins again.
+    assert_eq!(env.run(&["forget", "--conversation", ID]).code, 0);
+    let refused = server.post(json!({"conversationId": ID, "message": "my order"}).to_string());
+    assert_eq!(refused.status, 503, "{refused:?}");
+    server.say(ID, "my order");
+    assert_eq!(env.sql().texts(&format!("select number::text from ce_turn where conversation_id = '{ID}'")), ["1"]);
     cluster.nodes.kill_node(0).unwrap();
     let kept = env.run(&["forget", "--conversation", ID, "--set", &ingress]);
-    assert!(kept.code == 3 && kept.stderr.contains("nothing was deleted"), "{kept:?}");
+    assert!(kept.code == 3 && kept.stderr.contains("no rows were deleted"), "{kept:?}");
     assert_eq!(env.sql().texts(&format!("select number::text from ce_turn where conversation_id = '{ID}'")), ["1"]);
 }

@@ -3,18 +3,22 @@
 use std::path::Path;
 
 use convengine_core::pack::Pack;
+use convengine_host::clock;
 use convengine_player::restate::RestateOptions;
 use convengine_player::{HttpPlayer, ServerOptions};
 use convengine_tests::{restate_binary, root, server_binary};
 use serde_json::{Value, json};
 
 use crate::access::key;
-use crate::flows::{Session, desk, save_draft};
-use crate::harness::{MESSAGE, OPEN, REGEX_ONLY, SERVE, TestEnv, client, orders_pack, wait_until};
+use crate::flows::{SIMULATED, Session, assert_refused, desk, save_draft, send};
+use crate::harness::{Answer, MESSAGE, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, client, orders_pack, wait_until};
 use crate::stream::ID;
 use crate::turn_cluster::TurnCluster;
 
 const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
+
+/// A day in milliseconds.
+const DAY: i64 = 86_400_000;
 
 const OMITTED: &str = "convengine.restate.conversation-rows=false";
 const KEPT_FOR_30_DAYS: &str = "convengine.retention.conversations=30";
@@ -58,40 +62,63 @@ fn conversations_without_rows_are_answered_as_those_with_rows() {
     }
 }
 
+/// Sends a message as a user of an app, under an idempotency key.
+fn say_as(server: &Server, app: &str, [user, idempotency]: [&str; 2], conversation: &str, text: &str) -> Answer {
+    let own = [("X-API-Key", app), ("X-Convengine-Owner", user), ("Idempotency-Key", idempotency)];
+    let headers = [&own[..], &[("Content-Type", "application/json")]].concat();
+    server.request("POST", MESSAGE, &headers, json!({"conversationId": conversation, "message": text}).to_string())
+}
+
+/// The key of an app that names its users.
+fn app_key(env: &TestEnv) -> String {
+    key(env, &["--scope", "converse", "--owner-claim"])
+}
+
+/// When conversations look whether they are idle: their ids, and days from when that was decided.
+fn list_expiries(cluster: &TurnCluster) -> Vec<(String, i64)> {
+    let calls = cluster.query("select * from sys_invocation where target_handler_name = 'expire'");
+    let at = |call: &Value, name: &str| clock::parse(call[name].as_str().unwrap()).unwrap();
+    let expiry = |call: &Value| {
+        let delay = at(call, "scheduled_start_at") - at(call, "created_at");
+        (call["target_service_key"].as_str().unwrap().to_owned(), (delay + DAY / 2) / DAY)
+    };
+    calls.as_array().unwrap().iter().map(expiry).collect()
+}
+
 #[test]
 fn a_conversation_without_rows_has_an_owner_and_one_answer_a_key() {
     let env = TestEnv::with_pack(&orders_pack());
-    let (app, reader) = (key(&env, &["--scope", "converse", "--owner-claim"]), key(&env, &["--scope", "read"]));
-    let settings = [OMITTED, KEPT_FOR_30_DAYS];
-    let server = env.start_on_restate(&mut env.command(&[&SERVE[..], &REGEX_ONLY].concat()), &settings);
-    let cluster = server.cluster.as_ref().unwrap();
-    let say = |user: &str, idempotency: &str, text: &str| {
-        let own = [("X-API-Key", app.as_str()), ("X-Convengine-Owner", user), ("Idempotency-Key", idempotency)];
-        let headers = [&own[..], &[("Content-Type", "application/json")]].concat();
-        server.request("POST", MESSAGE, &headers, json!({"conversationId": ID, "message": text}).to_string())
-    };
+    let (app, reader) = (app_key(&env), key(&env, &["--scope", "read"]));
+    let settings = [OMITTED, "convengine.retention.conversations=365"];
+    let mut server = env.start_on_restate(&mut env.command(&[&SERVE[..], &REGEX_ONLY].concat()), &settings);
+    let mut cluster = server.cluster.take().unwrap();
+    let say = |user: &str, idempotency: &str, text: &str| say_as(&server, &app, [user, idempotency], ID, text);
     let first = say("u1", "a", "my order");
     assert_eq!(first.status, 200, "{first:?}");
+    assert_eq!(list_expiries(&cluster), [(ID.to_owned(), 365)]);
     assert_eq!(say("u1", "a", "my order").json(), first.json());
     let other = say("u1", "a", "my other order");
-    assert!(other.status == 422, "{other:?}");
-    // A refusal under a key is not the answer to it for ever.
-    assert_eq!(say("u2", "b", "my order").status, 404);
-    assert_eq!(say("u2", "b", "my order").status, 404);
+    assert_eq!(other.status, 422, "{other:?}");
+    for _ in 0..2 {
+        assert_eq!(say("u2", "b", "my order").status, 404, "a refusal is repeated");
+    }
+    // A worker whose conversations are kept for less.
+    let listen = format!("convengine.restate.listen={}", cluster.stop_worker().trim_start_matches("http://"));
+    cluster.start_worker(&[OMITTED, KEPT_FOR_30_DAYS, &listen]);
     assert_eq!(say("u1", "c", "my order").status, 200);
+    assert_eq!(say("u1", "d", "my order").status, 200);
+    assert!(wait_until(|| list_expiries(&cluster) == [(ID.to_owned(), 30)]), "{:?}", list_expiries(&cluster));
     assert_eq!(count_rows(&env), ["0"; 6]);
     let audit = server.request("GET", &format!("/api/v1/conversation/audit/{ID}"), &[("X-API-Key", &reader)], "");
     assert_eq!((audit.status, audit.json()), (200, json!([])), "as of an unknown conversation");
     assert_eq!(env.sql().texts("select conversation_id::text from cv_conversation_owner"), [ID]);
-    let calls = || cluster.query("select target_service_key as id from sys_invocation where target_handler_name = 'expire'");
-    assert_eq!(calls(), json!([{"id": ID}]), "one call for all turns");
     let ingress = cluster.nodes.ingress_setting();
     let forgotten = env.run(&["forget", "--conversation", ID, "--set", &ingress]);
     assert_eq!((forgotten.code, forgotten.stdout.as_str()), (0, "deleted conversations: 1\n"), "{forgotten:?}");
     assert_eq!(env.sql().texts("select conversation_id::text from cv_conversation_owner"), [""; 0]);
-    assert!(wait_until(|| calls() == json!([])), "{}", calls());
+    assert!(wait_until(|| list_expiries(&cluster).is_empty()), "{:?}", list_expiries(&cluster));
     assert_eq!(env.run(&["forget", "--conversation", ID, "--set", &ingress]).code, 1);
-    assert_eq!(say("u2", "d", "my order").status, 200, "it is a new conversation");
+    assert_eq!(say("u2", "e", "my order").status, 200, "it is a new conversation");
 }
 
 /// Asks the objects of conversations whether they have been idle for too long; returns those that still have state.
@@ -109,20 +136,26 @@ fn expire(cluster: &TurnCluster, conversations: &[&str]) -> Value {
 fn an_idle_conversation_without_rows_is_deleted() {
     let turn = |conversation: &str, day: i64| {
         let request = json!({"method": "POST", "path": MESSAGE, "body": {"conversationId": conversation, "message": "my order"}});
-        json!({"at": 1_600_000_000_000 + day * 86_400_000, "request": request})
+        json!({"at": 1_600_000_000_000 + day * DAY, "request": request})
     };
     let mut pack = orders_pack();
     pack["turns"] = json!([turn(ID, 0), turn(OTHER, 29), turn(OTHER, 31)]);
     let env = TestEnv::with_pack(&pack);
+    let app = app_key(&env);
     let llm = format!("scripted:{}", env.path("pack.json").display());
     let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &["--llm", &llm]].concat());
     let server = env.start_on_restate(&mut command, &[OMITTED, KEPT_FOR_30_DAYS]);
     let cluster = server.cluster.as_ref().unwrap();
-    server.say(ID, "my order");
-    server.say(OTHER, "my order");
+    let say = |conversation: &str, key: &str| {
+        let answer = say_as(&server, &app, ["u1", key], conversation, "my order");
+        assert_eq!(answer.status, 200, "{answer:?}");
+    };
+    say(ID, "a");
+    say(OTHER, "b");
     assert_eq!(expire(cluster, &[ID, OTHER]).as_array().unwrap().len(), 2, "on day 29");
-    server.say(OTHER, "my order");
+    say(OTHER, "c");
     assert_eq!(expire(cluster, &[ID, OTHER]), json!([{"id": OTHER}]), "on day 31");
+    assert_eq!(env.sql().texts("select conversation_id::text from cv_conversation_owner"), [OTHER]);
 }
 
 #[test]
@@ -134,4 +167,6 @@ fn sessions_keep_their_rows() {
     let (session, _) = Session::start_simulated(&server, &json!({}));
     session.say(&server, "more please");
     assert_eq!(session.assert_replays(&env, &server), 2);
+    server.say(ID, "my order");
+    assert_refused(&send(&server, "POST", SIMULATED, &json!({"session_id": ID})), 409, "session_exists");
 }
