@@ -49,7 +49,7 @@ impl Conversation {
         let worker = self.hosts.find(request.tenant.as_deref())?;
         let (nonce, event) = (request.nonce.clone(), Some(hash_event(&request.event)));
         let (has_writes, result) = match run_turn(ctx, &worker, request).await? {
-            Ok(end) => (true, Ok(end)),
+            Ok(end) => (false, Ok(end)),
             Err(Refused { refusal, has_writes: true }) => {
                 (true, Err(RefusedTurn::Internal(format!("the turn is not stored, but writes of it were executed: {refusal}"))))
             }

@@ -92,7 +92,7 @@ pub struct TurnAnswer {
     /// The hash of the event that was answered; absent in answers of workers that did not send it.
     #[serde(default)]
     pub event: Option<String>,
-    /// Whether writes were executed. A turn that was refused after that must not run again under its key.
+    /// Whether the turn was refused after it had executed writes. It must not run again under its key.
     #[serde(default)]
     pub has_writes: bool,
     /// The end of the turn, or the reason for having none.
