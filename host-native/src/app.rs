@@ -315,6 +315,8 @@ pub async fn serve(
         join_all(hosts.iter().map(|it| it.turn_queue.drain())).await;
         // Leases of running turns are renewed until here.
         background_tasks.iter().for_each(JoinHandle::abort);
+        // One that has just begun a query would find its pool closed.
+        join_all(background_tasks).await;
         hosts.iter().for_each(|it| it.streams.close());
         join_all(hosts.iter().map(|it| it.streams.wait_for_connections())).await;
         join_all(sharing.into_iter().map(ClusterTasks::shut_down)).await;
