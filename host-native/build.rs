@@ -1,4 +1,4 @@
-//! Rebuilds the crate when a migration changes or is added: the compiler does not see the folder that `sqlx::migrate!` reads.
+//! Prepares the folders that macros read: the compiler does not see that a migration changes or is added, and the page may not be built yet.
 
 use std::fs;
 

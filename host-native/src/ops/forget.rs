@@ -46,17 +46,12 @@ pub async fn command(settings: &Settings, target: ForgetTarget) -> Result<(), Fa
         return Err(Failure::check_failed(vec![format!("conversation {first} has a running turn; nothing was deleted, try again later")]));
     }
     let ingress = Ingress::from_settings(settings)?;
-    let with_state = match &ingress {
-        Some(ingress) => ingress.forget(&ids).await.map_err(|it| Failure::service_unavailable(format!("{it}; no rows were deleted")))?,
-        None => 0,
-    };
+    let unreachable = |it: Refusal, what: &str| Failure::service_unavailable(format!("{it}; {what}"));
+    let with_state = clear_state(ingress.as_ref(), &ids).await.map_err(|it| unreachable(it, "no rows were deleted"))?;
     let deleted = forget::delete_conversations(&mut connection, &ids).await.map_err(unusable)?;
     connection.commit().await.map_err(unusable)?;
-    if let Some(ingress) = &ingress {
-        // A message in between has made its turn from the rows.
-        let again = |it: Refusal| Failure::service_unavailable(format!("{it}; the rows are deleted, run the command again"));
-        ingress.forget(&ids).await.map_err(again)?;
-    }
+    // A message in between has made its turn from the rows.
+    clear_state(ingress.as_ref(), &ids).await.map_err(|it| unreachable(it, "the rows are deleted, run the command again"))?;
     if target.conversation.is_some() && deleted == 0 && with_state == 0 {
         return Err(Failure::check_failed(vec![format!("conversation not found in '{}'; check the id", settings.database.redacted_url())]));
     }
@@ -113,18 +108,22 @@ pub async fn forget_conversations(host: &Arc<Host>, ids: &[String]) -> sqlx::Res
 async fn forget_conversation(host: &Arc<Host>, connection: &mut Connection, id: &str) -> Result<u64, Refusal> {
     let _pass = host.turn_queue.acquire(id).await?;
     recovery::settle_conversation(host, id, Instant::now() + host.turn_queue.wait()).await?;
-    let with_state = match &host.ingress {
-        Some(ingress) => ingress.forget(&[id.to_owned()]).await?,
-        None => 0,
-    };
+    let (ingress, ids) = (host.ingress.as_ref(), [id.to_owned()]);
+    let with_state = clear_state(ingress, &ids).await?;
     let deleted = delete_in_transaction(connection, id).await?;
-    if let Some(ingress) = &host.ingress {
-        // A message in between has made its turn from the rows.
-        ingress.forget(&[id.to_owned()]).await?;
-    }
+    // A message in between has made its turn from the rows.
+    clear_state(ingress, &ids).await?;
     host.streams.close_conversation(id);
     // A conversation may have state only, or rows only.
     Ok(deleted.max(with_state))
+}
+
+/// Deletes the state of conversations in the cluster that runs the turns, if one does; returns how many had any.
+async fn clear_state(ingress: Option<&Ingress>, ids: &[String]) -> Result<u64, Refusal> {
+    match ingress {
+        Some(ingress) => ingress.forget(ids).await,
+        None => Ok(0),
+    }
 }
 
 /// Deletes the rows of a conversation.

@@ -47,7 +47,8 @@ impl Conversation {
     /// Runs the turn of a request and returns its answer.
     async fn answer(&self, ctx: &ObjectContext<'_>, request: TurnRequest) -> HandlerResult<TurnAnswer> {
         let worker = self.hosts.find(request.tenant.as_deref())?;
-        let (nonce, event) = (request.nonce.clone(), Some(hash_event(&request.event)));
+        let nonce = request.nonce.clone();
+        let event = (request.key.is_some() && request.snapshot.is_none()).then(|| hash_event(&request.event));
         let (has_writes, result) = match run_turn(ctx, &worker, request).await? {
             Ok(end) => (false, Ok(end)),
             Err(Refused { refusal, has_writes: true }) => {
@@ -182,7 +183,7 @@ impl Clock for DurableClock<'_, '_> {
     }
 }
 
-/// Why a request has no stored turn.
+/// The reason for which a request has no stored turn.
 struct Refused {
     refusal: Refusal,
     /// Whether writes were executed before.

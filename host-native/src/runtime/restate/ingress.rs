@@ -81,7 +81,7 @@ impl Ingress {
             if !is_repeated_refusal(&answer, &request.nonce) {
                 break;
             }
-            // The cluster repeats a refusal, too; but what was refused then may be accepted now. Whoever asks again uses the same next key.
+            // The cluster repeats a refusal, too; but what was refused then may be accepted now. All who ask again use the same next key.
             key = uuid_of(&format!("after a refusal of {key}")).to_string();
             answer = self.request_turn(host, message, &request, &key).await?;
         }

@@ -89,7 +89,7 @@ pub fn hash_event(event: &UserEvent) -> String {
 pub struct TurnAnswer {
     /// The nonce of the request.
     pub nonce: String,
-    /// The hash of the event that was answered; absent in answers of workers that did not send it.
+    /// The hash of the event that was answered, of a message with a key. Events of sessions are compared by their rows.
     #[serde(default)]
     pub event: Option<String>,
     /// Whether the turn was refused after it had executed writes. It must not run again under its key.

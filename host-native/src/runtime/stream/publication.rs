@@ -251,6 +251,6 @@ mod tests {
         assert!(flow().with_subscriber(Some(Subscriber::channel().0)).token_publisher(&unseen).is_none(), "the effect does not stream");
         let _listener = streams.subscribe("c", &ConversationAccess::all());
         assert!(streams_now(flow()));
-        assert_eq!(target(), unheard, "a repeated attempt sends another process the same, whoever listens meanwhile");
+        assert_eq!(target(), unheard, "a repeated attempt sends another process the same, also if somebody listens meanwhile");
     }
 }
