@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, ensure};
 
@@ -130,28 +132,31 @@ impl EngineCommand {
     }
 }
 
-/// Returns free ports of loopback.
+/// Returns free ports of loopback, each of which is given once: that of a killed process stays its own until it is started again.
 ///
 /// # Errors
 /// Returns an error when there are not enough.
 pub fn free_ports(count: usize) -> Result<Vec<u16>> {
-    // Processes that look at the same time begin at different ones.
-    let offset = u16::from_le_bytes(std::array::from_fn(|it| uuid::Uuid::new_v4().as_bytes()[it]));
-    let ports = (0..PORTS).map(|it| FIRST_PORT + offset.wrapping_add(it) % PORTS);
-    // Bound at once, so that they differ.
-    let listeners: Vec<TcpListener> = ports.filter_map(|it| TcpListener::bind(("127.0.0.1", it)).ok()).take(count).collect();
-    ensure!(listeners.len() == count, "no free ports");
-    listeners.iter().map(|it| Ok(it.local_addr()?.port())).collect()
+    static NEXT: OnceLock<AtomicUsize> = OnceLock::new();
+    // Programs that look at the same time begin at different ones.
+    let next = NEXT.get_or_init(|| AtomicUsize::new(uuid::Uuid::new_v4().as_u128() as usize % usize::from(PORTS)));
+    let candidates = (0..PORTS).map(|_| FIRST_PORT + (next.fetch_add(1, Ordering::Relaxed) % usize::from(PORTS)) as u16);
+    let ports: Vec<u16> = candidates.filter(|it| TcpListener::bind(("127.0.0.1", *it)).is_ok()).take(count).collect();
+    ensure!(ports.len() == count, "no free ports");
+    Ok(ports)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
-    fn free_ports_differ_and_are_those_of_listeners() {
+    fn free_ports_are_given_once() {
         let ports = free_ports(5).unwrap();
         assert!(ports.iter().all(|it| (FIRST_PORT..FIRST_PORT + PORTS).contains(it)), "{ports:?}");
-        assert!(ports.windows(2).all(|it| it[0] != it[1]), "{ports:?}");
+        let further = free_ports(5).unwrap();
+        assert_eq!(ports.iter().chain(&further).collect::<BTreeSet<_>>().len(), 10, "{ports:?} {further:?}");
     }
 }

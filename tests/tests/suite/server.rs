@@ -8,7 +8,7 @@ use std::thread;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, MESSAGE, REGEX_ONLY, Server, TestEnv, orders_pack};
+use crate::harness::{Answer, MESSAGE, REGEX_ONLY, Server, TestEnv, orders_pack, wait_until};
 
 const ID: &str = "0b0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a01";
 
@@ -347,9 +347,8 @@ fn while_a_turn_runs(server: &Server, then: impl FnOnce(TcpStream)) -> usize {
     let host = &server.address;
     let head = format!("POST {MESSAGE} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nConnection: close");
     write!(slow, "{head}\r\nContent-Length: {}\r\n\r\n{text}", text.len()).unwrap();
-    while !server.get("/metrics").text.lines().any(|it| it == "convengine_turns_running 1") {
-        thread::yield_now();
-    }
+    let is_running = || server.get("/metrics").text.lines().any(|it| it == "convengine_turns_running 1");
+    assert!(wait_until(is_running), "the turn does not run: {}", server.log());
     let (sender, responses) = mpsc::channel();
     thread::scope(|scope| {
         for _ in 0..9 {

@@ -94,7 +94,7 @@ impl Postgres {
             "listen_addresses=127.0.0.1",
             &format!("port={}", self.port),
             "unix_socket_directories=",
-            "max_connections=200",
+            "max_connections=1000",
             &format!("fsync={durable}"),
             &format!("full_page_writes={durable}"),
             "synchronous_commit=on",
