@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -182,11 +183,17 @@ fn a_turn_is_published_as_it_is_stored() {
 
 /// A server whose model delays the first call, and that stores turns as a setting says.
 pub fn serve_slow(env: &TestEnv, journal: &str) -> Server {
+    env.start(&mut command_for_slow(env, journal))
+}
+
+/// The command of [`serve_slow`].
+pub fn command_for_slow(env: &TestEnv, journal: &str) -> Command {
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
     let rules = json!([{"times": 1, "delay_ms": 2000, "reply": reply}, {"reply": reply}]);
     let model = format!("scripted:{}", env.write_pack("model.json", &rules));
     let journal = format!("convengine.turn.journal={journal}");
-    env.serve(&["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", &journal])
+    let options = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", &journal];
+    env.command(&[&SERVE[..], &options].concat())
 }
 
 #[test]

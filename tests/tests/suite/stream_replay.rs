@@ -90,20 +90,24 @@ fn a_reconnecting_listener_receives_the_rest_and_continues() {
 #[test]
 fn a_listener_reconnecting_during_a_turn_receives_its_past_events() {
     let env = TestEnv::with_pack(&pack_with_progress());
-    let server = serve_slow(&env, "normal");
-    let mut listener = Listener::open(&server);
+    assert_turn_is_resumed(&serve_slow(&env, "normal"));
+}
+
+/// Reconnects to a server of [`serve_slow`] while a turn runs, after each event and without one.
+pub fn assert_turn_is_resumed(server: &Server) {
+    let mut listener = Listener::open(server);
     thread::scope(|scope| {
         let running = scope.spawn(|| server.say(ID, "my order"));
         let before = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
         let mut back: Vec<Listener> = Vec::new();
         for known in 0..before.len() {
-            let (mut listener, resumed) = Listener::open_after(&server, &before[known].id);
+            let (mut listener, resumed) = Listener::open_after(server, &before[known].id);
             assert!(resumed);
             assert_eq!(listener.take(before.len() - known - 1), before[known + 1..]);
             back.push(listener);
         }
         assert!(!running.is_finished(), "the model has not answered yet");
-        let mut late = Listener::open(&server);
+        let mut late = Listener::open(server);
         let rest = listener.until(ends_turn);
         for mut listener in back {
             assert_eq!(listener.take(rest.len()), rest);

@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use convengine_core::turn::{Millis, Notice};
 use serde_json::Value;
-use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, broadcast, mpsc, watch};
 
 use crate::auth::caller::ConversationAccess;
 use crate::ops::observe::Meter;
@@ -45,6 +45,9 @@ use subscription::SubscriberQueue;
 /// Maximum number of concurrent database reads for subscribers, so that connections remain for turns.
 const MAX_CONCURRENT_READS: usize = 2;
 
+/// Maximum number of turns that are remembered for those who wait for the answer to their request.
+const MAX_REPLAYED_TURNS: usize = 64;
+
 /// All subscribers of a host.
 #[derive(Debug)]
 pub struct Streams {
@@ -55,6 +58,8 @@ pub struct Streams {
     read_permits: Semaphore,
     /// Notified when another process requests the subscriptions of this one.
     announcement_requested: Notify,
+    /// The turns whose events so far another process has published again on request.
+    replayed_turns: broadcast::Sender<Arc<str>>,
     host: OnceLock<Weak<Host>>,
     meter: Meter,
 }
@@ -113,6 +118,7 @@ impl Streams {
             connections: watch::Sender::new(0),
             read_permits: Semaphore::new(MAX_CONCURRENT_READS),
             announcement_requested: Notify::new(),
+            replayed_turns: broadcast::Sender::new(MAX_REPLAYED_TURNS),
             host: OnceLock::new(),
         }
     }
@@ -174,8 +180,14 @@ impl Streams {
         room.subscribers.retain(|it| it.enqueue(chunk));
         self.meter.record_stream_events(chunk.event_count(), room.subscribers.len());
         self.meter.record_dropped_subscribers(before - room.subscribers.len());
-        if let Some(span) = chunk.range.as_ref().filter(|_| chunk.is_last) {
-            room.ended_turn = Some(Arc::clone(&span.turn));
+        if let Some(span) = chunk.range.as_ref() {
+            if chunk.is_last {
+                room.ended_turn = Some(Arc::clone(&span.turn));
+            }
+            if chunk.is_replay {
+                // Fails if nobody waits for it.
+                let _ = self.replayed_turns.send(Arc::clone(&span.turn));
+            }
         }
         if room.subscribers.is_empty() {
             rooms.by_conversation.remove(conversation);

@@ -2,13 +2,17 @@
 //!
 //! The subscription starts first, so that no new event is missed. Then the turns from the given one are read: ended turns are replayed
 //! from their journals, which produces the same events; events so far of a turn running in this process come from its notices; those of
-//! a turn running elsewhere are requested by [`super::cluster`]. Duplicates in the subscriber's queue are skipped.
+//! a turn running elsewhere are requested by [`super::cluster`], on a Restate cluster without knowing whether there is one. Duplicates in
+//! the subscriber's queue are skipped.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use convengine_core::turn::Slice;
 use serde_json::json;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use super::chunk::Chunk;
 use super::cursor::{JoinPoint, StreamCursor};
@@ -25,6 +29,9 @@ use crate::storage::{owner, stream};
 /// Maximum number of turns replayed from their journals, besides the one received last.
 pub const MAX_REPLAYED_TURNS: usize = 32;
 
+/// How long the process that runs a turn may take to publish its events again.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// An item of a replay.
 #[derive(Debug)]
 pub(super) enum ReplayItem {
@@ -37,12 +44,13 @@ pub(super) enum ReplayItem {
 }
 
 /// What to send to a subscriber before live events.
+#[derive(Default)]
 struct ReplayPlan {
     /// Ended turns.
     ended: Vec<String>,
     /// The events so far of a turn running in this process.
     running: Option<Chunk>,
-    /// Whether a turn is running in another process.
+    /// Whether a turn is running in another process, or may be.
     elsewhere: bool,
 }
 
@@ -105,7 +113,9 @@ impl Streams {
         if let (Some(room), Some(ended)) = (self.rooms().by_conversation.get_mut(conversation), &ended) {
             room.ended_turn.get_or_insert_with(|| Arc::clone(ended));
         }
-        StreamCursor::after_turn(ended, JoinPoint::DuringTurn(open))
+        // A turn on a Restate cluster has no rows while it runs.
+        let joined = if host.ingress.is_some() { JoinPoint::AnyTurn } else { JoinPoint::DuringTurn(open) };
+        StreamCursor::after_turn(ended, joined)
     }
 
     /// Starts a replay of what a subscriber may have missed after a turn.
@@ -149,6 +159,22 @@ impl Streams {
 
     /// Plans the replay from a turn. Returns `None` if the turn is not of the conversation or too old.
     async fn plan_replay(&self, host: &Host, conversation: &str, turn: Option<&str>) -> sqlx::Result<Option<ReplayPlan>> {
+        let plan = self.read_plan(host, conversation, turn).await?;
+        match turn {
+            Some(turn) if plan.is_none() && host.ingress.is_some() => {
+                if self.request_turn(host, conversation, turn).await {
+                    // Its events are in the queue of the subscriber.
+                    return Ok(Some(ReplayPlan::default()));
+                }
+                // It may have ended meanwhile.
+                self.read_plan(host, conversation, Some(turn)).await
+            }
+            _ => Ok(plan),
+        }
+    }
+
+    /// Reads from the database what is to be replayed from a turn.
+    async fn read_plan(&self, host: &Host, conversation: &str, turn: Option<&str>) -> sqlx::Result<Option<ReplayPlan>> {
         let _permit = self.read_permits.acquire().await;
         // Read before the database: a turn that ends in between is found there.
         let running = self.published_events(conversation);
@@ -163,8 +189,25 @@ impl Streams {
         if !known || ended.len() > MAX_REPLAYED_TURNS + 1 {
             return Ok(None);
         }
-        let elsewhere = open.iter().any(|it| here.as_deref() != Some(it.turn_id.as_str()));
+        let elsewhere = host.ingress.is_some() || open.iter().any(|it| here.as_deref() != Some(it.turn_id.as_str()));
         Ok(Some(ReplayPlan { ended, running, elsewhere }))
+    }
+
+    /// Requests the events so far of a turn that may run on a Restate cluster, where it has no rows until it ends. Returns whether they were
+    /// published in time.
+    async fn request_turn(&self, host: &Host, conversation: &str, turn: &str) -> bool {
+        let mut replayed = self.replayed_turns.subscribe();
+        cluster::request_events(host, &[conversation], true).await;
+        let answer = async {
+            loop {
+                match replayed.recv().await {
+                    Ok(found) if &*found == turn => return true,
+                    Ok(_) | Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return false,
+                }
+            }
+        };
+        timeout(ANSWER_TIMEOUT, answer).await.unwrap_or(false)
     }
 
     /// Replays turns one at a time, as fast as they are received. Holds the host for one turn only, so that the server can stop.

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use crate::access::key;
 use crate::flows::{SIMULATED, Session, assert_refused, desk, save_draft, send};
 use crate::harness::{Answer, MESSAGE, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, client, orders_pack, wait_until};
-use crate::stream::ID;
+use crate::stream::{ID, Listener, command_for_slow, pack_with_progress};
+use crate::stream_replay::assert_turn_is_resumed;
 use crate::turn_cluster::TurnCluster;
 
 const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
@@ -156,6 +157,19 @@ fn an_idle_conversation_without_rows_is_deleted() {
     say(OTHER, "c");
     assert_eq!(expire(cluster, &[ID, OTHER]), json!([{"id": OTHER}]), "on day 31");
     assert_eq!(env.sql().texts("select conversation_id::text from cv_conversation_owner"), [OTHER]);
+}
+
+#[test]
+fn a_stream_that_is_opened_again_during_a_turn_has_its_past_events() {
+    for settings in [&[][..], &[OMITTED]] {
+        let env = TestEnv::with_pack(&pack_with_progress());
+        let server = env.start_on_restate(&mut command_for_slow(&env, "normal"), settings);
+        assert_turn_is_resumed(&server);
+        let (mut listener, is_resumed) = Listener::open_after(&server, &format!("{OTHER}:0"));
+        assert!(!is_resumed, "the event is of no turn");
+        server.say(ID, "hello");
+        assert_eq!(listener.next().unwrap().seq(), 0, "the events of the next turn from the first on");
+    }
 }
 
 #[test]
