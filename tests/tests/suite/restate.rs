@@ -16,7 +16,7 @@ use crate::database::soak_kind;
 use crate::harness::{SECRETS_KEY, TestEnv};
 use crate::http::SQLITE_ONLY;
 
-/// Every how many packs one is played.
+/// Every how many packs one is played; `cargo xtask soak corpus` plays all of them.
 const STRIDE: usize = 12;
 
 fn stride() -> usize {

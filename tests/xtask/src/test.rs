@@ -169,7 +169,7 @@ fn run_clippy(project: &Project) -> Result<()> {
 ///
 /// Everything is built in one call: the server alone would be built with fewer features of its dependencies, which would then be built
 /// twice.
-fn build(project: &Project) -> Result<()> {
+pub fn build(project: &Project) -> Result<()> {
     sh::print_progress("building the server and the tests");
     sh::run(&mut project.cargo(&["build", "--workspace", "--all-targets"]))
 }

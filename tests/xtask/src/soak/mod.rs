@@ -1,5 +1,6 @@
 //! The long tests: problems that only many turns show. `cargo xtask test` runs a short version of each.
 
+mod corpus;
 mod crash;
 mod fuzz;
 mod load;
@@ -26,7 +27,7 @@ use crate::sh;
 type LongTest = fn(&mut Soak<'_>) -> Result<Vec<String>>;
 
 /// The long tests by name.
-const LONG_TESTS: [(&str, LongTest); 8] = [
+const LONG_TESTS: [(&str, LongTest); 9] = [
     ("crash", crash::run),
     ("load", load::run),
     ("runs", runs::run),
@@ -34,6 +35,7 @@ const LONG_TESTS: [(&str, LongTest); 8] = [
     ("storm", storm::run),
     ("streams", streams::run),
     ("restate", restate::run),
+    ("corpus", corpus::run),
     ("fuzz", fuzz::run),
 ];
 
