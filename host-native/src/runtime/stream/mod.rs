@@ -45,8 +45,8 @@ use subscription::SubscriberQueue;
 /// Maximum number of concurrent database reads for subscribers, so that connections remain for turns.
 const MAX_CONCURRENT_READS: usize = 2;
 
-/// Maximum number of turns that are remembered for those who wait for the answer to their request.
-const MAX_REPLAYED_TURNS: usize = 64;
+/// Maximum number of answers that are remembered for those who have requested the events of a turn.
+const MAX_REMEMBERED_ANSWERS: usize = 64;
 
 /// All subscribers of a host.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl Streams {
             connections: watch::Sender::new(0),
             read_permits: Semaphore::new(MAX_CONCURRENT_READS),
             announcement_requested: Notify::new(),
-            replayed_turns: broadcast::Sender::new(MAX_REPLAYED_TURNS),
+            replayed_turns: broadcast::Sender::new(MAX_REMEMBERED_ANSWERS),
             host: OnceLock::new(),
         }
     }
