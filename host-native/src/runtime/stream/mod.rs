@@ -58,8 +58,8 @@ pub struct Streams {
     read_permits: Semaphore,
     /// Notified when another process requests the subscriptions of this one.
     announcement_requested: Notify,
-    /// The turns whose events so far another process has published again on request.
-    replayed_turns: broadcast::Sender<Arc<str>>,
+    /// The conversations and turns whose events so far another process has published again on request.
+    replayed_turns: broadcast::Sender<(String, Arc<str>)>,
     host: OnceLock<Weak<Host>>,
     meter: Meter,
 }
@@ -186,7 +186,7 @@ impl Streams {
             }
             if chunk.is_replay {
                 // Fails if nobody waits for it.
-                let _ = self.replayed_turns.send(Arc::clone(&span.turn));
+                let _ = self.replayed_turns.send((conversation.to_owned(), Arc::clone(&span.turn)));
             }
         }
         if room.subscribers.is_empty() {

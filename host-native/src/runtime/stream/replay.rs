@@ -201,7 +201,7 @@ impl Streams {
         let answer = async {
             loop {
                 match replayed.recv().await {
-                    Ok(found) if &*found == turn => return true,
+                    Ok((of, found)) if of == conversation && &*found == turn => return true,
                     Ok(_) | Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return false,
                 }
