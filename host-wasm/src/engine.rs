@@ -1,8 +1,8 @@
 //! The engine: one class, whose turns a host page drives.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convengine_core::collections::SortedMap;
 use convengine_core::config::Config;
 use convengine_core::json;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_id_for_label};
@@ -32,7 +32,7 @@ pub struct Engine {
     notices: Option<Vec<Notice>>,
     end: Option<Outcome>,
     /// The effects that the turn has requested, by id.
-    effects: SortedMap<EffectId, Effect>,
+    effects: BTreeMap<EffectId, Effect>,
     /// The effects of the last slice.
     requested: Vec<EffectId>,
     hash: SliceHash,
@@ -56,7 +56,7 @@ impl Engine {
             turn: None,
             notices: None,
             end: None,
-            effects: SortedMap::new(),
+            effects: BTreeMap::new(),
             requested: Vec::new(),
             hash: SliceHash::default(),
             finished_hash: String::new(),

@@ -1,5 +1,7 @@
 //! `ce_task.binding`: executors of tasks that the host does not run itself.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,7 +12,6 @@ use super::row::TableRow;
 use super::script::Script;
 use super::settings::HttpPolicy;
 use super::tables::Tables;
-use crate::collections::SortedMap;
 
 /// The executor of a task.
 #[derive(Debug, Clone)]
@@ -25,7 +26,7 @@ pub enum Binding {
 
 /// Bindings by `bean:method`.
 #[derive(Debug, Clone, Default)]
-pub struct Bindings(SortedMap<String, Binding>);
+pub struct Bindings(BTreeMap<String, Binding>);
 
 impl Bindings {
     pub(super) fn compile(tables: &Tables, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> Bindings {
@@ -51,8 +52,14 @@ impl Bindings {
     }
 
     fn add(&mut self, row: &TableRow<'_>, task: String, binding: Binding, issues: &mut Vec<Issue>) {
-        if let Some((task, _)) = self.0.try_insert(task, binding) {
-            issues.push(row.error("binding", format!("binds '{task}' a second time"), "the task has only one binding"));
+        match self.0.entry(task) {
+            Entry::Vacant(entry) => {
+                entry.insert(binding);
+            }
+            Entry::Occupied(entry) => {
+                let reason = format!("binds '{}' a second time", entry.key());
+                issues.push(row.error("binding", reason, "the task has only one binding"));
+            }
         }
     }
 }

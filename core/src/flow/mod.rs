@@ -53,9 +53,10 @@ pub(crate) use request_renderer::{IDEMPOTENCY_HEADER, RequestRenderer};
 pub(crate) use state::{FlowUsage, Timer};
 pub(crate) use variables::coerce;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
-use crate::collections::SortedMap;
 use crate::config::flow::document::{ProgramKind, ValueType};
 use crate::config::flow::{Flow, GraphRef};
 use crate::flow::state::{Awaiting, Counters, FlowEvent, Frame, FrameKind, SessionState, SessionStatus};
@@ -274,7 +275,7 @@ fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at
         kind: FrameKind::Root,
         intent_id: None,
         locals: None,
-        return_map: SortedMap::new(),
+        return_map: BTreeMap::new(),
         return_to: None,
         resume: None,
     });

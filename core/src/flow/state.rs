@@ -1,9 +1,10 @@
 //! The stored state of a flow session, its events and its turn status (docs/spec/flows.md#7).
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::collections::SortedMap;
 use crate::flow::handoff::{Handoff, HandoffDisposition, HandoffReport};
 use crate::json::tagged::decode_by_tag;
 use crate::text::time_zone::UTC;
@@ -248,8 +249,8 @@ pub struct Frame {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locals: Option<Map>,
     /// Return values by name, each with the caller's variable that receives it.
-    #[serde(default, skip_serializing_if = "SortedMap::is_empty")]
-    pub return_map: SortedMap<String, String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub return_map: BTreeMap<String, String>,
     /// The node of the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_to: Option<String>,
@@ -322,11 +323,11 @@ pub struct Counters {
     /// No-input events.
     pub no_input: u32,
     /// Invalid answers by slot.
-    pub attempts: SortedMap<String, u32>,
+    pub attempts: BTreeMap<String, u32>,
     /// Entries by node.
-    pub visits: SortedMap<String, u32>,
+    pub visits: BTreeMap<String, u32>,
     /// Texts sent of each sequence.
-    pub sequence: SortedMap<String, u32>,
+    pub sequence: BTreeMap<String, u32>,
 }
 
 /// Usage of a session.

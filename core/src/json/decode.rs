@@ -313,7 +313,7 @@ impl<'de> VariantAccess<'de> for Decoder<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::collections::SortedMap;
+    use std::collections::BTreeMap;
 
     use serde::Deserialize;
     use serde_json::json;
@@ -330,7 +330,7 @@ mod tests {
         #[serde(default)]
         rest: Value,
         #[serde(default)]
-        counts: SortedMap<u32, f64>,
+        counts: BTreeMap<u32, f64>,
     }
 
     #[derive(Debug, PartialEq, Deserialize)]

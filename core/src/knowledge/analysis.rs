@@ -1,6 +1,7 @@
 //! Turns text into terms: normalised, split into words, stemmed. Chunks and questions use the same rules.
 
-use crate::collections::SortedMap;
+use std::collections::BTreeMap;
+
 use crate::text::language::Language;
 use crate::text::normal_form::compose;
 use crate::text::phrase::{Phrase, is_unspaced};
@@ -40,9 +41,9 @@ fn question_terms(tokens: &[String], language: Option<Language>) -> Vec<String> 
 }
 
 /// Counts the terms of a text.
-pub(super) fn count_terms(text: &str, locale: &str, counts: &mut SortedMap<String, u32>) {
+pub(super) fn count_terms(text: &str, locale: &str, counts: &mut BTreeMap<String, u32>) {
     let stemmer = Language::from_locale(locale).map(Language::stemmer);
-    let mut tokens: SortedMap<String, u32> = SortedMap::new();
+    let mut tokens: BTreeMap<String, u32> = BTreeMap::new();
     for token in tokenize(text, locale, Grams::Chunk) {
         *tokens.entry(token).or_default() += 1;
     }
@@ -154,7 +155,7 @@ mod tests {
             ("커피는 얼마예요", "커피", "ko"),
             ("สวัสดีครับ", "สวัสดี", "th"),
         ] {
-            let mut counts = SortedMap::new();
+            let mut counts = BTreeMap::new();
             count_terms(text, locale, &mut counts);
             for term in query_terms(query, &[locale]) {
                 assert!(counts.contains_key(&term), "{term} of {query} in {counts:?}");

@@ -1,10 +1,11 @@
 //! The knowledge bases of a pack: its sources, searched in memory. (docs/spec/flows.md#4.12)
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::Pack;
-use crate::collections::SortedMap;
 use crate::json::decode;
 use crate::json::tagged::{self, default};
 use crate::knowledge::{KnowledgeIndex, Source, rank_vector};
@@ -34,7 +35,7 @@ impl<'de> Deserialize<'de> for PackSource {
 
 /// The knowledge bases of a pack by the ids of their documents.
 #[derive(Debug, Clone, Default)]
-pub(super) struct PackKnowledge(SortedMap<String, KnowledgeIndex>);
+pub(super) struct PackKnowledge(BTreeMap<String, KnowledgeIndex>);
 
 impl Pack {
     /// Returns the sources of a document's knowledge base.
@@ -54,7 +55,7 @@ impl Pack {
 impl PackKnowledge {
     /// Indexes the sources of a pack.
     pub fn from_pack(pack: &Pack) -> PackKnowledge {
-        let mut bases = SortedMap::new();
+        let mut bases = BTreeMap::new();
         if pack.knowledge.is_empty() {
             return PackKnowledge(bases);
         }

@@ -37,11 +37,12 @@ pub use phrase_vectors::SCRIPTED_MODEL;
 pub use scripted::{ScriptRule, Scripted};
 pub use talk::{conversation_id_for_label, talk_words};
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::json;
 
-use crate::collections::SortedMap;
 use crate::config::flow::document::ProgramKind;
 use crate::config::flow::{document_kind, is_chain};
 use crate::config::{Config, Issue, Tables};
@@ -86,7 +87,7 @@ pub struct Pack {
     pub extensions: Map,
     /// The modules of the extensions by their SHA-256.
     #[serde(skip)]
-    pub modules: SortedMap<String, Vec<u8>>,
+    pub modules: BTreeMap<String, Vec<u8>>,
     /// Flow documents, workflow graphs and AI agents. A pack with one and no tables plays the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<Value>,

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 31] = [
-    ("collections", 0),
+const LAYERS: [(&str, u32); 30] = [
     ("value", 0),
     ("text", 1),
     ("json", 2),
@@ -44,7 +43,7 @@ const LAYERS: [(&str, u32); 31] = [
 const LONGEST: usize = 400;
 
 /// What the core may depend on; an addition needs a sentence in docs/dependencies.md.
-const CORE_DEPENDENCIES: [&str; 18] = [
+const CORE_DEPENDENCIES: [&str; 17] = [
     "aho-corasick",
     "base64",
     "croner",
@@ -53,7 +52,6 @@ const CORE_DEPENDENCIES: [&str; 18] = [
     "jiff",
     "jsonpath-rust",
     "libm",
-    "litemap",
     "pest",
     "regex-automata",
     "regex-syntax",

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Part;
-use crate::collections::SortedMap;
 use crate::config::Config;
 use crate::config::issue::Issue;
 use crate::config::scope::Scopes;
@@ -38,7 +37,7 @@ pub struct PartCache {
     settings: String,
     scopes: Scopes,
     /// By the tables of each part.
-    parts: SortedMap<&'static [&'static str], Arc<PartRecord>>,
+    parts: BTreeMap<&'static [&'static str], Arc<PartRecord>>,
 }
 
 /// What compiling a part gave besides the part.
@@ -100,7 +99,7 @@ impl<'c> Parts<'c> {
     ) -> Parts<'c> {
         let mut hasher = canonical::Hasher::default();
         hasher.add_json(settings);
-        let cache = PartCache { settings: hasher.finish(), scopes: scopes.clone(), parts: SortedMap::new() };
+        let cache = PartCache { settings: hasher.finish(), scopes: scopes.clone(), parts: BTreeMap::new() };
         let earlier = earlier.filter(|it| it.part_cache.settings == cache.settings);
         let scopes_kept = earlier.is_some_and(|it| it.part_cache.scopes.is_subset(scopes));
         let scopes_equal = earlier.is_some_and(|it| it.part_cache.scopes == *scopes);

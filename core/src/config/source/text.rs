@@ -1,10 +1,10 @@
 //! The source as text, table by table.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::collections::SortedMap;
 use crate::config::tables::Tables;
 use crate::json::canonical;
 use crate::turn::Map;
@@ -12,7 +12,7 @@ use crate::turn::Map;
 /// The source of a configuration, with its hashes.
 #[derive(Debug, Clone, Default)]
 pub struct ConfigSource {
-    tables: SortedMap<String, SourceTable>,
+    tables: BTreeMap<String, SourceTable>,
     settings: Value,
     /// The document in place of tables.
     document: Option<Value>,

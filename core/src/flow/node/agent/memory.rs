@@ -1,9 +1,10 @@
 //! The memory of an agent between turns, stored in a reserved session variable (docs/spec/flows.md#4.13).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::flow::document::AgentMemory;
 use crate::json;
 use crate::turn::{LlmMessage, LlmRole, LlmToolCall};
@@ -34,9 +35,9 @@ pub(super) struct AgentProgress {
     /// Model calls of the conversation.
     pub steps: u32,
     /// Tool calls since the last message, by tool.
-    pub turn_calls: SortedMap<String, u32>,
+    pub turn_calls: BTreeMap<String, u32>,
     /// Tool calls of the conversation, by tool.
-    pub calls: SortedMap<String, u32>,
+    pub calls: BTreeMap<String, u32>,
 }
 
 impl Memory {
@@ -74,7 +75,7 @@ impl Memory {
         (self.turns, self.pending_calls, self.pending_inputs) = (0, Vec::new(), Vec::new());
         let Some(last) = self.messages.iter().rposition(|it| !it.tool_calls.is_empty()) else { return };
         let (before, after) = self.messages.split_at(last);
-        let answered: SortedSet<&str> = after.iter().filter_map(|it| it.tool_call_id.as_deref()).collect();
+        let answered: BTreeSet<&str> = after.iter().filter_map(|it| it.tool_call_id.as_deref()).collect();
         let is_complete = after.first().is_some_and(|it| it.tool_calls.iter().all(|it| answered.contains(it.id.as_str())));
         if !is_complete {
             self.messages = before.to_vec();
