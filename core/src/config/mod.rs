@@ -60,11 +60,7 @@ pub use http_call::{HttpCall, ResponseMapping, ValueSource};
 pub use intent_resolver::{AllowedIntent, IntentResolverConfig};
 pub use issue::{Issue, Severity};
 pub use matcher::TextMatcher;
-pub use parts::Part;
-#[cfg(feature = "speed")]
-pub use parts::Reuse;
-#[cfg(not(feature = "speed"))]
-use parts::Reuse;
+pub use parts::{Part, Reuse};
 use parts::{PartCache, Parts};
 pub use pending_action::{PendingAction, PendingActions};
 pub use planner::{Planner, Planners};
@@ -151,7 +147,6 @@ pub struct Config {
     /// The document that is run in place of tables.
     pub document: Option<DocumentProgram>,
     source: ConfigSource,
-    #[cfg_attr(not(feature = "speed"), expect(dead_code, reason = "only what is shared is read"))]
     part_cache: PartCache,
 }
 
@@ -173,7 +168,6 @@ impl Config {
 
     /// Compiles control tables and a settings tree to exactly what [`Config::compile`] does, but shares with an earlier configuration what
     /// it has compiled from the same rows.
-    #[cfg(feature = "speed")]
     pub fn recompile(tables: Tables, tree: &Value, earlier: Option<&Config>) -> (Config, Vec<Issue>, Reuse) {
         Config::compile_normalized(tables.into_normalized(), tree, earlier)
     }
@@ -310,7 +304,6 @@ impl Config {
     }
 
     /// SHA-256 of the canonical rows without settings, in hexadecimal; blank for a document.
-    #[cfg(feature = "speed")]
     pub fn hash_rows(&self) -> &str {
         &self.source.rows_hash
     }

@@ -13,7 +13,7 @@ pub(super) fn enabled_intents(tables: &Tables) -> BTreeSet<String> {
 }
 
 /// The intents and states that rows may name.
-#[cfg_attr(feature = "speed", derive(Debug, Clone, Default, PartialEq, Eq))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Scopes {
     intents: BTreeSet<String>,
     states: BTreeSet<String>,
@@ -28,7 +28,6 @@ impl Scopes {
     }
 
     /// Whether others contain all of these.
-    #[cfg(feature = "speed")]
     pub fn is_subset(&self, others: &Scopes) -> bool {
         self.intents.is_subset(&others.intents) && self.states.is_subset(&others.states)
     }

@@ -65,7 +65,7 @@ pub fn serialized_length<T: Serialize>(value: &T) -> Option<usize> {
 /// Returns whether a text is known to contain nothing that JSON escapes. Reads all of it, which is faster than to stop at the first such
 /// byte.
 fn is_plain(text: &str) -> bool {
-    cfg!(feature = "speed") && text.bytes().fold(true, |plain, byte| plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\'))
+    text.bytes().fold(true, |plain, byte| plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\'))
 }
 
 /// Returns whether a value has content; null, blank strings, empty lists and empty objects have none.

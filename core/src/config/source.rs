@@ -1,4 +1,5 @@
-//! The source as text, table by table.
+//! The rows and settings that a configuration was compiled from. Rows are kept as text, table by table: no turn reads them, and as values they
+//! are the most of a configuration.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
