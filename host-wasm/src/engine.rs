@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::types::{Answer, Exchange, Explanation, Issue, TurnMessage};
-use crate::{js_error, parse, serialize, steps, to_object, to_text, to_value};
+use crate::{js_error, parse, serialize, steps, to_object, to_value};
 
 /// A compiled pack with its conversations and the turn in progress.
 #[wasm_bindgen]
@@ -140,7 +140,7 @@ impl Engine {
     pub fn extension_messages(&self, effect: &str) -> Result<Vec<String>, JsValue> {
         let effect: Value = parse("effect", effect)?;
         let messages = effect.pointer("/request/messages").and_then(Value::as_array);
-        messages.into_iter().flatten().map(to_text).collect()
+        messages.into_iter().flatten().map(serialize).collect()
     }
 
     /// Returns the answer to an extension call that JavaScript has run: from the module's output, or from `failure`, which is
@@ -233,7 +233,7 @@ impl Engine {
     pub fn exchanges(&self) -> Result<JsValue, JsValue> {
         let entries = &self.turn.as_ref().ok_or_else(no_turn_error)?.journal().entries;
         let exchanges = entries.iter().map(|it| {
-            let request = it.request.as_ref().map(to_text).transpose()?;
+            let request = it.request.as_ref().map(serialize).transpose()?;
             Ok(Exchange { effect: it.effect, at: it.at, request, outcome: serialize(&it.outcome)? })
         });
         to_object(&exchanges.collect::<Result<Vec<_>, JsValue>>()?)
@@ -350,7 +350,7 @@ impl Engine {
             self.end = self.notices.as_ref().map(|_| outcome);
             self.finished_hash = std::mem::take(&mut self.hash).finish();
         }
-        to_text(&value)
+        serialize(&value)
     }
 }
 
@@ -369,7 +369,7 @@ fn to_message_object(message: &Message) -> Result<JsValue, JsValue> {
         at: message.at,
         seed: message.seed,
         input_params: serialize(&message.input_params)?,
-        event: message.flow.as_ref().map(to_text).transpose()?,
+        event: message.flow.as_ref().map(serialize).transpose()?,
         text: serialize(message)?,
     })
 }

@@ -23,17 +23,8 @@ pub fn into_members(value: Value) -> Map<String, Value> {
 
 /// Creates an object from members by moving them, where `json!` would grow the object step by step and serialise existing values
 /// again.
-pub fn object<const N: usize>(mut members: [(&str, Value); N]) -> Value {
-    object_from_members(&mut members)
-}
-
-/// The part of [`object`] that is not generic, compiled once to keep the browser engine small.
-fn object_from_members(members: &mut [(&str, Value)]) -> Value {
-    let mut object = Map::with_capacity(members.len());
-    for (name, value) in members {
-        object.insert((*name).to_owned(), value.take());
-    }
-    Value::Object(object)
+pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
 }
 
 /// Edits the object at a key, creating it if there is none.

@@ -1,7 +1,5 @@
 //! Builds the WebAssembly modules of the browser, the engine and lint: compiles, binds to JavaScript and optimises them.
 
-mod order;
-
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -118,8 +116,6 @@ fn build_module(project: &Project, compiler: &WasmCompiler, module: Module, purp
     if purpose == Purpose::Release {
         sh::print_progress("optimising it");
         sh::run(&mut optimise_command(project, module))?;
-        let path = module_path(project, module);
-        fs::write(&path, order::order_functions(&fs::read(&path)?)?)?;
     }
     fs::write(&stamp, fingerprint(project, &compiled, module)?)?;
     Ok(())
