@@ -2,7 +2,7 @@
 
 use convengine_tests::retrieval::{Figures, Mode, Searcher, read_collection};
 
-/// Lower bounds; `cargo run -p convengine-tests --bin retrieval` prints the figures.
+/// Lower bounds; `cargo run -p convengine-tests --bin test-tools retrieval` prints the figures.
 const BOUNDS: [(Mode, Figures); 3] = [
     (Mode::Keyword, Figures { recall_at_5: 0.77, ndcg_at_10: 0.75 }),
     (Mode::Vector, Figures { recall_at_5: 0.84, ndcg_at_10: 0.76 }),

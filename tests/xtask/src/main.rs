@@ -2,6 +2,8 @@
 
 mod bench;
 mod budget;
+mod build;
+mod build_tools;
 mod deny;
 mod docs;
 mod install;
@@ -44,7 +46,8 @@ usage: cargo xtask COMMAND
   deny              checks licences, sources and known vulnerabilities of the dependencies
   teeth             mutation tests: changes every expectation of the corpus, one at a time (--leaves), and sabotages the engine in
                     two dozen ways (--builds [NAME…]); each time a test must fail
-  size              prints the sizes of what was built and compares them with tests/budget.txt
+  size              builds the page as it is published, and compares sizes with tests/budget.txt; also that of the server, if
+                    there is a release build
   restate [--nodes N] [--workers N] [--servers N]
                     runs the demo on a Restate cluster: its nodes, workers and API processes, on loopback
   docs              generates the pages of docs/reference that come from the code; a test compares them
@@ -73,7 +76,7 @@ fn main() -> ExitCode {
         ["postgres", "--", _, ..] => |project, words| test::run_with_postgres(project, words.get(2..).unwrap_or(&[])),
         ["wasm"] => |project, _| wasm::build(project, wasm::Purpose::Release),
         ["python"] => |project, _| python::build(project),
-        ["page"] => |project, _| page::build(project, wasm::Purpose::Release),
+        ["page"] => |project, _| page::build(project),
         ["npm"] => |project, _| npm::build(project),
         ["extension"] => |project, _| wasm::build_extension(project),
         ["bench", ..] => |project, words| bench::run(project, words.get(1..).unwrap_or(&[])),

@@ -1,5 +1,5 @@
 //! Starts a Restate cluster, workers and servers with a pack on loopback, prints their addresses, and runs until a line is entered or its parent
-//! has ended: `restate RESTATE FOLDER DATABASE PACK NODES WORKERS SERVERS`. `cargo xtask restate` calls it.
+//! has ended: `test-tools restate RESTATE FOLDER DATABASE PACK NODES WORKERS SERVERS`. `cargo xtask restate` calls it.
 
 use std::os::unix::process::parent_id;
 use std::path::Path;
@@ -15,11 +15,10 @@ use convengine_tests::sibling_program;
 /// The number of partitions, also of one node.
 const PARTITIONS: u32 = 6;
 
-fn main() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let [restate, folder, database, pack, nodes, workers, servers] = words[..] else {
-        bail!("usage: restate RESTATE FOLDER DATABASE PACK NODES WORKERS SERVERS")
+/// Runs the command.
+pub fn run(words: &[&str]) -> Result<()> {
+    let [restate, folder, database, pack, nodes, workers, servers] = *words else {
+        bail!("usage: test-tools restate RESTATE FOLDER DATABASE PACK NODES WORKERS SERVERS")
     };
     let (convengine, folder) = (sibling_program("convengine")?, Path::new(folder));
     for command in [&["migrate"][..], &["import", pack]] {

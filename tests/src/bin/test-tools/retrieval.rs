@@ -3,7 +3,8 @@
 use anyhow::Result;
 use convengine_tests::retrieval::{Figures, Mode, Searcher, read_collection};
 
-fn main() -> Result<()> {
+/// Runs the command.
+pub fn run(words: &[&str]) -> Result<()> {
     let collection = read_collection()?;
     let searcher = Searcher::new(&collection);
     println!(
@@ -16,7 +17,7 @@ fn main() -> Result<()> {
         let figures = searcher.measure(&collection.questions, mode);
         println!("{:<8}  {:>8.3}  {:>7.3}", mode.name(), figures.recall_at_5, figures.ndcg_at_10);
     }
-    if std::env::args().any(|it| it == "--list") {
+    if words.contains(&"--list") {
         for question in &collection.questions {
             let ndcg = Mode::ALL.map(|mode| Figures::new(&searcher.search(&question.text, mode), &question.relevant).ndcg_at_10);
             if ndcg.iter().any(|it| *it < 1.0) {

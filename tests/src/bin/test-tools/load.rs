@@ -1,6 +1,6 @@
 //! Plays a pack's conversation with servers and prints throughput and latency as JSON.
 //!
-//! `load ADDRESS[,ADDRESS…] PACK CONNECTIONS` spreads its connections over the servers. It reads commands from its input, one a line, and
+//! `test-tools load ADDRESS[,ADDRESS…] PACK CONNECTIONS` spreads its connections over the servers. It reads commands from its input, one a line, and
 //! prints a line after each:
 //!
 //! - `seconds:S` plays whole conversations for S seconds.
@@ -58,14 +58,14 @@ struct Client {
     turns: usize,
 }
 
-fn main() -> Result<()> {
+/// Runs the command.
+pub fn run(words: &[&str]) -> Result<()> {
     // A single thread leaves the other processors to the server, which is what is measured.
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(LocalSet::new().run_until(run()))
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(LocalSet::new().run_until(play_commands(words)))
 }
 
-async fn run() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [addresses, pack, connections] = arguments.as_slice() else { bail!("usage: load ADDRESS[,ADDRESS…] PACK CONNECTIONS") };
+async fn play_commands(words: &[&str]) -> Result<()> {
+    let [addresses, pack, connections] = words else { bail!("usage: test-tools load ADDRESS[,ADDRESS…] PACK CONNECTIONS") };
     let pack = Pack::parse(&std::fs::read_to_string(Path::new(pack))?)?;
     let requests: Rc<[PackRequest]> = pack.turns.into_iter().filter_map(|it| it.request).collect();
     ensure!(!requests.is_empty(), "the pack has no turns");

@@ -2,20 +2,20 @@
 //!
 //! DATABASE is `sqlite` or the URL of a PostgreSQL server; UNTIL is `seconds:S` or `conversations:N`.
 //!
-//! - `soak crash DATABASE EVERY [PACK…]` kills a server at every EVERY-th crash point.
-//! - `soak load DATABASE CONNECTIONS UNTIL [KEY=VALUE…]` runs the mixed load.
-//! - `soak ceiling DATABASE CONNECTIONS UNTIL` runs it on servers that store the same rows without an engine.
-//! - `soak outage DATABASE CONNECTIONS` prints `steady` when the database may be stopped, and waits for the line `restored`.
-//! - `soak size DATABASE PACK [KEY=VALUE…]` measures the bytes per turn.
-//! - `soak runs DATABASE RUNS SLEEPERS CONNECTIONS` measures runs of chains, and runs that sleep.
-//! - `soak streams DATABASE STREAMS ROUNDS` opens many streams on one server.
-//! - `soak storm DATABASE TURNS DELAY_S` kills one of three servers while TURNS turns run; only on PostgreSQL.
-//! - `soak cluster-outage DATABASE TURNS DELAY_S` prints `steady` when TURNS turns run on three servers and the database may be stopped, and
+//! - `test-tools soak crash DATABASE EVERY [PACK…]` kills a server at every EVERY-th crash point.
+//! - `test-tools soak load DATABASE CONNECTIONS UNTIL [KEY=VALUE…]` runs the mixed load.
+//! - `test-tools soak ceiling DATABASE CONNECTIONS UNTIL` runs it on servers that store the same rows without an engine.
+//! - `test-tools soak outage DATABASE CONNECTIONS` prints `steady` when the database may be stopped, and waits for the line `restored`.
+//! - `test-tools soak size DATABASE PACK [KEY=VALUE…]` measures the bytes per turn.
+//! - `test-tools soak runs DATABASE RUNS SLEEPERS CONNECTIONS` measures runs of chains, and runs that sleep.
+//! - `test-tools soak streams DATABASE STREAMS ROUNDS` opens many streams on one server.
+//! - `test-tools soak storm DATABASE TURNS DELAY_S` kills one of three servers while TURNS turns run; only on PostgreSQL.
+//! - `test-tools soak cluster-outage DATABASE TURNS DELAY_S` prints `steady` when TURNS turns run on three servers and the database may be stopped, and
 //!   waits for the line `restored`; only on PostgreSQL.
-//! - `soak kills DATABASE CONNECTIONS SECONDS INTERVAL_S` kills a server after each interval; only on PostgreSQL.
-//! - `soak restate DATABASE CONNECTIONS SECONDS INTERVAL_S [SEED]` kills workers, servers and nodes of a Restate cluster, adds a node and
+//! - `test-tools soak kills DATABASE CONNECTIONS SECONDS INTERVAL_S` kills a server after each interval; only on PostgreSQL.
+//! - `test-tools soak restate DATABASE CONNECTIONS SECONDS INTERVAL_S [SEED]` kills workers, servers and nodes of a Restate cluster, adds a node and
 //!   removes one; only on PostgreSQL.
-//! - `soak fuzz SECONDS [TARGET…]` fuzzes; it runs itself with `fuzz-one` and `fuzz-try`.
+//! - `test-tools soak fuzz SECONDS [TARGET…]` fuzzes; it runs itself with `fuzz-one` and `fuzz-try`.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -34,10 +34,9 @@ use convengine_tests::soak::{Mix, runs, size, storm, streams};
 use convengine_tests::{restate_binary, sibling_program};
 use serde_json::{Value, json};
 
-fn main() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let found = match words.as_slice() {
+/// Runs the command.
+pub fn run(words: &[&str]) -> Result<()> {
+    let found = match words {
         ["crash", database, every, packs @ ..] => report_crash(&DatabaseKind::parse(database)?, every.parse()?, packs)?,
         ["load", database, connections, until, settings @ ..] => report_load(
             Mix::start(&sibling_program("convengine")?, &DatabaseKind::parse(database)?, &to_strings(settings))?,
@@ -81,7 +80,7 @@ fn main() -> Result<()> {
             json!(fuzz::with_server_stack(|| target.check(&input).map_err(|it| anyhow!(it)))?)
         }
         _ => bail!(
-            "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | cluster-outage DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S | restate DATABASE CONNECTIONS SECONDS INTERVAL_S [SEED]"
+            "usage: test-tools soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | cluster-outage DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S | restate DATABASE CONNECTIONS SECONDS INTERVAL_S [SEED]"
         ),
     };
     println!("{found}");

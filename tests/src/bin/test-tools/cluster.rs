@@ -1,6 +1,6 @@
 //! Runs a Restate cluster on loopback for a benchmark.
 //!
-//! `cluster PROGRAM FOLDER NODES` starts the nodes with their data below a folder and prints their addresses and processes as JSON. Each
+//! `test-tools cluster PROGRAM FOLDER NODES` starts the nodes with their data below a folder and prints their addresses and processes as JSON. Each
 //! line of its input is the base URL of workers, which it registers; it prints `{}` when the cluster calls them. The nodes end with its input.
 
 use std::io::BufRead;
@@ -13,9 +13,9 @@ use serde_json::json;
 /// The number of partitions, also of one node, so that both divide the same work.
 const PARTITIONS: u32 = 6;
 
-fn main() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [program, folder, nodes] = arguments.as_slice() else { bail!("usage: cluster PROGRAM FOLDER NODES") };
+/// Runs the command.
+pub fn run(words: &[&str]) -> Result<()> {
+    let [program, folder, nodes] = words else { bail!("usage: test-tools cluster PROGRAM FOLDER NODES") };
     let settings = ClusterSettings { partitions: PARTITIONS, ..ClusterSettings::with_nodes(nodes.parse()?) };
     let cluster = RestateCluster::start_with(Path::new(program), Path::new(folder), &settings)?;
     let processes: Vec<u32> = cluster.process_ids().into_iter().flatten().collect();

@@ -1,4 +1,4 @@
-//! Times a knowledge base: `knowledge ADDRESS [CHUNKS] [SEARCHES]` indexes generated articles in an empty database and searches them.
+//! Times a knowledge base: `test-tools knowledge ADDRESS [CHUNKS] [SEARCHES]` indexes generated articles in an empty database and searches them.
 //!
 //! Prints JSON: milliseconds and bytes of indexing, and microseconds of searches by keywords. The words of articles and questions are as
 //! unevenly frequent as those of a language. `cargo xtask postgres -- …` has a server for the address.
@@ -23,16 +23,16 @@ const ARTICLE_WORDS: usize = 180;
 /// The articles of a source.
 const ARTICLES: usize = 20;
 
+/// Runs the command.
 #[tokio::main]
-async fn main() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (url, chunks, searches) = match arguments.as_slice() {
+pub async fn run(words: &[&str]) -> Result<()> {
+    let (url, chunks, searches) = match words {
         [url] => (url, 10_000, 2_000),
         [url, chunks] => (url, chunks.parse()?, 2_000),
         [url, chunks, searches] => (url, chunks.parse()?, searches.parse()?),
-        _ => bail!("usage: knowledge ADDRESS [CHUNKS] [SEARCHES]"),
+        _ => bail!("usage: test-tools knowledge ADDRESS [CHUNKS] [SEARCHES]"),
     };
-    let database = DatabaseConfig { url: url.clone(), full_sync: false };
+    let database = DatabaseConfig { url: (*url).to_owned(), full_sync: false };
     storage::connect_or_create(&database).await?.close().await?;
     let (mut random, mut bytes) = (Random(11), 0);
     let started = Instant::now();

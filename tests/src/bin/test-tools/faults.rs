@@ -1,10 +1,9 @@
 //! Runs every turn of the corpus with each fault in each of its effects, and prints a table of cases and violations.
 //!
-//! `faults [PACK…]` runs the packs with these names, or all. It fails if an invariant is violated, if a pack with effects has no case, or
+//! `test-tools faults [PACK…]` runs the packs with these names, or all. It fails if an invariant is violated, if a pack with effects has no case, or
 //! if all packs together have too few. The example extension must have been built (`cargo xtask extension`).
 
 use std::collections::BTreeMap;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
@@ -18,10 +17,10 @@ const MAX_PRINTED: usize = 40;
 /// The minimum number of cases of all packs together.
 const MIN_CASES: usize = 15_000;
 
-fn main() -> Result<ExitCode> {
-    let names: Vec<String> = std::env::args().skip(1).collect();
+/// Runs the command; returns whether every invariant holds.
+pub fn run(names: &[&str]) -> Result<bool> {
     let mut cases = corpus_with_extension()?;
-    cases.retain(|it| names.is_empty() || names.contains(&it.pack.name));
+    cases.retain(|it| names.is_empty() || names.contains(&it.pack.name.as_str()));
     ensure!(!cases.is_empty(), "no pack has any of these names");
     let started = Instant::now();
     let figures = simulate_all(&cases, |_, _| true)?;
@@ -41,7 +40,7 @@ fn main() -> Result<ExitCode> {
     if too_few {
         println!("  all packs together have fewer than {MIN_CASES} cases");
     }
-    Ok(if violations.is_empty() && untried.is_empty() && !too_few { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(violations.is_empty() && untried.is_empty() && !too_few)
 }
 
 fn print_table(figures: &[SimulationReport]) {

@@ -1,4 +1,4 @@
-//! Times the classifier of a generated set: `classifier INTENTS PHRASES`; prints JSON.
+//! Times the classifier of a generated set: `test-tools classifier INTENTS PHRASES`; prints JSON.
 
 use std::time::Instant;
 
@@ -8,9 +8,10 @@ use convengine_tests::nlu;
 use convengine_tests::soak::process_stats::resident_kb;
 use serde_json::json;
 
-fn main() -> Result<()> {
-    let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|it| it.parse().ok()).collect();
-    let [intents, phrases] = numbers[..] else { anyhow::bail!("usage: classifier INTENTS PHRASES") };
+/// Runs the command.
+pub fn run(words: &[&str]) -> Result<()> {
+    let numbers: Vec<usize> = words.iter().filter_map(|it| it.parse().ok()).collect();
+    let [intents, phrases] = numbers[..] else { anyhow::bail!("usage: test-tools classifier INTENTS PHRASES") };
     let set = nlu::generate(&nlu::words()?, intents, phrases, 1);
     let training_set = set.training_set(phrases);
     let started = Instant::now();

@@ -3,26 +3,18 @@
 //! A leaf that can be changed without a failure is a check that cannot fail; each is printed, and the exit code is 1. The checks and
 //! answers of talks are changed as well, those of flows included.
 
-use std::process::ExitCode;
-
 use anyhow::Result;
 use convengine_core::pack::{Check, PackAnswer, PackTurn};
 use convengine_player::{CorePlayer, KnownDifferences, PlayedTurn, Suspend, differences, failed_checks, without_volatile};
 use convengine_tests::{corpus, flows, known_differences};
 use serde_json::{Value, json};
 
-fn main() -> ExitCode {
-    match run() {
-        Ok(mutations) => {
-            println!("{} changed expectations failed, {} passed despite the change", mutations.detected, mutations.undetected.len());
-            mutations.undetected.iter().for_each(|it| println!("  {it}"));
-            if mutations.undetected.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-        }
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+/// Runs the command; returns whether every change was detected.
+pub fn run() -> Result<bool> {
+    let mutations = mutate_corpus()?;
+    println!("{} changed expectations failed, {} passed despite the change", mutations.detected, mutations.undetected.len());
+    mutations.undetected.iter().for_each(|it| println!("  {it}"));
+    Ok(mutations.undetected.is_empty())
 }
 
 #[derive(Default)]
@@ -41,7 +33,7 @@ impl Mutations {
     }
 }
 
-fn run() -> Result<Mutations> {
+fn mutate_corpus() -> Result<Mutations> {
     let mut explained = known_differences()?;
     let mut mutations = Mutations::default();
     for case in corpus()?.into_iter().chain(flows()?) {

@@ -1,4 +1,4 @@
-//! Measures replays per second: `replay PACK SECONDS`, for a pack whose turns request no effects.
+//! Measures replays per second: `test-tools replay PACK SECONDS`, for a pack whose turns request no effects.
 //!
 //! Prints the rates with audit level ALL and without audit, on one core and on all cores, and as a baseline the rate at which journals
 //! are only decoded.
@@ -16,9 +16,9 @@ use convengine_host::storage::turn::{compress, decompress};
 use convengine_tests::effect_free::EffectFreePack;
 use serde_json::json;
 
-fn main() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [pack, seconds] = arguments.as_slice() else { bail!("usage: replay PACK SECONDS") };
+/// Runs the command.
+pub fn run(words: &[&str]) -> Result<()> {
+    let [pack, seconds] = words else { bail!("usage: test-tools replay PACK SECONDS") };
     let time = Duration::from_secs(seconds.parse().context("SECONDS is not a number")?);
     let pack = Pack::parse(&std::fs::read_to_string(Path::new(pack))?)?;
     let cores = std::thread::available_parallelism()?.get();

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use convengine_tests::reference;
 
-fn main() -> Result<()> {
+/// Runs the command.
+pub fn run() -> Result<()> {
     let changed = reference::write()?;
     for name in &changed {
         println!("docs/reference/{name} changed");
