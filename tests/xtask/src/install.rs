@@ -107,6 +107,16 @@ pub fn ensure_postgres() -> Result<Programs> {
     Programs::find().context("no PostgreSQL 15 or later for the tests; run `sudo apt-get install postgresql`")
 }
 
+/// Installs the distribution's package of the extension `vector` for a version of PostgreSQL; returns whether there was one to install.
+pub fn install_pgvector(version: u32) -> bool {
+    let package = format!("postgresql-{version}-pgvector");
+    let is_available = can_install() && sh::output(Command::new("apt-cache").args(["show", &package])).is_some_and(|it| !it.is_empty());
+    if is_available {
+        warn(apt_install("vectors in PostgreSQL", &[&package]));
+    }
+    is_available
+}
+
 fn has_active_target(project: &Project) -> bool {
     let mut rustc = project.command("rustc");
     rustc.args(["--print", "target-libdir", "--target", WASM_TARGET]);
