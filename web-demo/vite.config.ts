@@ -65,10 +65,10 @@ function sha256(content: Buffer | string): string {
 /** Files worth compressing; images and fonts are compressed already. */
 const COMPRESSIBLE = /\.(html|js|css|wasm|svg|json|webmanifest)$/;
 
-/** How hard to compress: a build that only this machine uses (mode `local`) takes the second of a fast level, not the minute of the best. */
+/** How hard to compress: a build that only this machine uses (mode `quick`) takes the second of a fast level, not the minute of the best. */
 function compressionLevels(mode: string): { brotli: number; gzip: number } {
   const { BROTLI_MAX_QUALITY, Z_BEST_COMPRESSION, Z_BEST_SPEED } = constants;
-  return mode === 'local' ? { brotli: 4, gzip: Z_BEST_SPEED } : { brotli: BROTLI_MAX_QUALITY, gzip: Z_BEST_COMPRESSION };
+  return mode === 'quick' ? { brotli: 4, gzip: Z_BEST_SPEED } : { brotli: BROTLI_MAX_QUALITY, gzip: Z_BEST_COMPRESSION };
 }
 
 /** The compressed forms of a file, by file name suffix. */

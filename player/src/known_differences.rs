@@ -27,7 +27,7 @@ pub struct KnownDifference {
 }
 
 /// Known differences by pack and turn, each with a flag for whether it was used.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct KnownDifferences(BTreeMap<String, BTreeMap<usize, Vec<(KnownDifference, bool)>>>);
 
 impl KnownDifferences {

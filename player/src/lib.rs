@@ -13,6 +13,7 @@ mod http;
 mod junit;
 mod known_differences;
 mod local_services;
+mod pack_import;
 mod recording;
 pub mod restate;
 mod server;
@@ -32,6 +33,7 @@ pub use self::expect::{PlayedTurn, differences, without_volatile};
 pub use self::flow::{publish_requests, secret_names, session_id, session_request as of_session};
 pub use self::http::HttpPlayer;
 pub use self::known_differences::{KnownDifference, KnownDifferences};
+pub use self::pack_import::import_pack;
 pub use self::server::{PackServer, ServerOptions};
 
 use convengine_host::api::mcp::{self, PlayReport};

@@ -65,32 +65,29 @@ fn read_cases(folders: &[&str], filter: impl Fn(&Path) -> bool) -> Result<Vec<Ca
     Ok(cases)
 }
 
-/// Returns the recordings that call other paths or change the database; they can be played over HTTP only.
-///
-/// # Errors
-/// If a file cannot be read or parsed.
-pub fn http_only_recordings() -> Result<Vec<Case>> {
-    ["s23_rest_errors", "s36_cache_semantics"]
-        .map(|it| read_case(root().join(format!("tests/packs/recorded/rest/{it}.json"))))
-        .into_iter()
-        .collect()
-}
-
-/// Returns the corpus, the flows and the packs of extensions. An extension pack has one message, which is sent twice.
+/// Returns the corpus, the flows and the packs of extensions.
 ///
 /// # Errors
 /// If a file cannot be read or parsed, or if an extension's module has not been built.
 pub fn corpus_with_extension() -> Result<Vec<Case>> {
     let mut cases = corpus()?;
     cases.extend(flows()?);
+    cases.extend(extension_cases()?);
+    Ok(cases)
+}
+
+/// Returns the packs of extensions. Each has one message, which is sent twice.
+///
+/// # Errors
+/// If a file cannot be read or parsed, or if an extension's module has not been built.
+pub fn extension_cases() -> Result<Vec<Case>> {
     // A module is loaded from the folder of its pack.
     let folder = std::env::temp_dir().join(format!("convengine-extension-{}", Uuid::new_v4()));
     std::fs::create_dir(&folder)?;
     let extended = read_extension_cases(&folder);
     // Best effort: the folder is below the system's temporary folder.
     let _ = std::fs::remove_dir_all(&folder);
-    cases.extend(extended?);
-    Ok(cases)
+    extended
 }
 
 fn read_extension_cases(folder: &Path) -> Result<Vec<Case>> {
@@ -142,7 +139,12 @@ pub fn talk(name: &str) -> Result<Case> {
     read_case(root().join("tests/talks").join(name))
 }
 
-fn read_case(path: PathBuf) -> Result<Case> {
+/// Reads a pack or talk at a path below `tests`.
+///
+/// # Errors
+/// If the file cannot be read or parsed.
+pub fn read_case(path: impl AsRef<Path>) -> Result<Case> {
+    let path = root().join("tests").join(path);
     let pack = pack_file::read(&path)?;
     Ok(Case { path, pack })
 }

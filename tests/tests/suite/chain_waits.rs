@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::thread;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::chains::{Run, attempts, chain, human, post, publish_chain, serve, step};

@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 
+use convengine_test_macros::test;
 use convengine_tests::{corpus, root};
 use serde_json::{Value, json};
 

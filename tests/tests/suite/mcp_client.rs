@@ -4,6 +4,7 @@ use std::process::Command;
 use std::thread;
 
 use convengine_host::storage::turn::decompress;
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::flows::send;

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
@@ -86,6 +87,7 @@ fn state_of(answer: &Value) -> Value {
 }
 
 #[test]
+#[on(no_database)]
 fn there_are_enough_injections_of_each_kind() {
     let all = injections();
     let count = |place: &str| all.iter().filter(|it| it["where"] == place).count();

@@ -9,19 +9,19 @@ use std::time::Duration;
 use convengine_core::pack::Pack;
 use convengine_player::restate::RestateOptions;
 use convengine_player::{HttpPlayer, ServerOptions, play_http_with};
+use convengine_test_macros::test;
 use convengine_tests::soak::restate::{RestateSoak, run};
 use convengine_tests::{Case, corpus, flows, known_differences, restate_binary, root, server_binary};
 
-use crate::database::soak_kind;
+use crate::database::database_kind;
 use crate::harness::{SECRETS_KEY, TestEnv};
-use crate::http::SQLITE_ONLY;
+use crate::running::is_long_run;
+
+/// Packs that expect SQLite's error messages, or its schema name `main`; `http.rs` plays them on SQLite.
+const SQLITE_ONLY: [&str; 2] = ["s35_mcp_db_tool", "inventory_lookup"];
 
 /// Every how many packs one is played; `cargo xtask soak corpus` plays all of them.
 const STRIDE: usize = 12;
-
-fn stride() -> usize {
-    std::env::var("CONVENGINE_RESTATE_STRIDE").ok().and_then(|it| it.parse().ok()).unwrap_or(STRIDE)
-}
 
 /// Plays packs on both runtimes; returns the number of turns.
 fn play(cases: Vec<Case>) -> usize {
@@ -29,7 +29,7 @@ fn play(cases: Vec<Case>) -> usize {
     let playable = cases.into_iter().filter(|it| !SQLITE_ONLY.contains(&it.pack.name.as_str()));
     let mut differing = Vec::new();
     let mut played = 0;
-    for case in playable.step_by(stride()) {
+    for case in playable.step_by(if is_long_run() { 1 } else { STRIDE }) {
         let mut play_on = |restate: Option<RestateOptions>| {
             let env = TestEnv::with_tables();
             let key = format!("convengine.secrets-key=file:{}", env.write("key", SECRETS_KEY));
@@ -62,11 +62,13 @@ fn play(cases: Vec<Case>) -> usize {
 }
 
 #[test]
+#[on(postgres)]
 fn packs_of_tables_are_played_as_on_the_database() {
     assert!(play(corpus().unwrap()) > 20);
 }
 
 #[test]
+#[on(postgres)]
 fn packs_of_flows_are_played_as_on_the_database() {
     assert!(play(flows().unwrap()) > 10);
 }
@@ -106,6 +108,7 @@ fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32, has_rows:
 }
 
 #[test]
+#[on(postgres)]
 fn turns_of_a_killed_worker_are_finished_once() {
     let path = root().join("tests/packs/tools/writes_in_doubt.json");
     let pack = Pack::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
@@ -126,8 +129,9 @@ fn turns_of_a_killed_worker_are_finished_once() {
 
 /// A twentieth of `cargo xtask soak restate`.
 #[test]
+#[on(postgres)]
 fn processes_of_a_cluster_killed_under_load_lose_and_double_nothing() {
-    let (convengine, restate, database) = (server_binary().unwrap(), restate_binary().unwrap(), soak_kind());
+    let (convengine, restate, database) = (server_binary().unwrap(), restate_binary().unwrap(), database_kind());
     let (time, interval) = (Duration::from_secs(60), Duration::from_secs(5));
     let soak = RestateSoak { convengine: &convengine, restate: &restate, database: &database, connections: 6, time, interval, seed: 2 };
     let seen = run(&soak).unwrap();

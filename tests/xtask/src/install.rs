@@ -162,6 +162,16 @@ pub fn ensure_postgres() -> Result<Programs> {
     Programs::find().context("no PostgreSQL 15 or later for the tests; run `sudo apt-get install postgresql`")
 }
 
+/// Installs the distribution's package of the extension `vector` for a version of PostgreSQL; returns whether there was one to install.
+pub fn install_pgvector(version: u32) -> bool {
+    let package = format!("postgresql-{version}-pgvector");
+    let is_available = can_install() && sh::output(Command::new("apt-cache").args(["show", &package])).is_some_and(|it| !it.is_empty());
+    if is_available {
+        warn(apt_install("vectors in PostgreSQL", &[&package]));
+    }
+    is_available
+}
+
 /// Returns whether `rustc 1.96.0 (…)` is at least a version.
 fn is_new_enough(version: &str, required: (u32, u32)) -> bool {
     version.split(' ').nth(1).and_then(parse_minor_version).is_some_and(|it| it >= required)

@@ -21,6 +21,7 @@ mod soak;
 mod suites;
 mod teeth;
 mod test;
+mod test_run;
 mod texts;
 mod turns_run;
 mod wasm;
@@ -52,12 +53,13 @@ usage: cargo xtask COMMAND
                     runs the demo on a Restate cluster: its nodes, workers and API processes, on loopback
   docs              generates the pages of docs/reference that come from the code; a test compares them
   texts             lists every text that users see, with file and line
-  soak [crash | load | runs | size | storm | streams | restate | corpus | fuzz]
+  soak [crash | load | runs | size | storm | streams | restate | corpus | clients | fuzz]
                     long tests. crash: a server killed at every point of a turn; load: five packs on both databases, memory, and
                     a PostgreSQL outage; runs: runs of chains, and 10,000 asleep; size: bytes per turn; storm: one of three servers
                     killed while 900 turns run, and an hour of load with kills; streams: 5,000 open streams; restate: a cluster
                     whose processes are killed for 20 minutes, with a node added and one removed; corpus: all packs on a cluster,
-                    compared with the database; fuzz: ten minutes per target; without an argument, all of them
+                    compared with the database; clients: the acceptance list of clients in all ways; fuzz: ten minutes per target; without
+                    an argument, all of them
   bench [turns]     measures whole turns of the server, compared with a server without a core, then its parts and the page; turns:
                     only whole turns (--quick: shorter, --counts: without timings, --against COMMIT|FILE: an older server, too,
                     --sqlite or --postgres: on one database)

@@ -32,7 +32,7 @@ pub fn bundle(project: &Project, purpose: Purpose) -> Result<()> {
 fn bundle_command(project: &Project, purpose: Purpose) -> Command {
     match purpose {
         Purpose::Release => project.npm(&["run", "--silent", "build"]),
-        Purpose::Development => project.npm(&["run", "--silent", "build", "--", "--mode", "local"]),
+        Purpose::Development => project.npm(&["run", "--silent", "build", "--", "--mode", "quick"]),
     }
 }
 

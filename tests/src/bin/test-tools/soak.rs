@@ -15,7 +15,7 @@
 //! - `test-tools soak kills DATABASE CONNECTIONS SECONDS INTERVAL_S` kills a server after each interval; only on PostgreSQL.
 //! - `test-tools soak restate DATABASE CONNECTIONS SECONDS INTERVAL_S [SEED]` kills workers, servers and nodes of a Restate cluster, adds a node and
 //!   removes one; only on PostgreSQL.
-//! - `test-tools soak fuzz SECONDS [TARGET…]` fuzzes; it runs itself with `fuzz-one` and `fuzz-try`.
+//! - `test-tools soak fuzz LIMIT [TARGET…]` fuzzes; LIMIT is `seconds:S` or `inputs:N` for each target; it runs itself with `fuzz-one` and `fuzz-try`.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -24,12 +24,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use convengine_tests::fuzz::{self, Target};
+use convengine_tests::fuzz::{self, FuzzLimit, Target};
 use convengine_tests::soak::crash;
 use convengine_tests::soak::database::DatabaseKind;
 use convengine_tests::soak::load::{Until, run_load};
 use convengine_tests::soak::outage::{self, Signals};
 use convengine_tests::soak::restate::{self, RestateSoak};
+use convengine_tests::soak::runs::RunLoad;
 use convengine_tests::soak::{Mix, runs, size, storm, streams};
 use convengine_tests::{restate_binary, sibling_program};
 use serde_json::{Value, json};
@@ -68,10 +69,10 @@ pub fn run(words: &[&str]) -> Result<()> {
             report_restate(&DatabaseKind::parse(database)?, connections.parse()?, seconds.parse()?, interval.parse()?, seed)?
         }
         ["streams", database, count, rounds] => report_streams(&DatabaseKind::parse(database)?, count.parse()?, rounds.parse()?)?,
-        ["fuzz", seconds, targets @ ..] => return run_fuzz(Duration::from_secs(seconds.parse()?), targets),
-        ["fuzz-one", target, seed, seconds, note] => {
+        ["fuzz", limit, targets @ ..] => return run_fuzz(FuzzLimit::parse(limit)?, targets),
+        ["fuzz-one", target, seed, limit, note] => {
             fuzz::capture_panics();
-            let seen = fuzz::run(Target::find(target)?, seed.parse()?, Duration::from_secs(seconds.parse()?), Path::new(note))?;
+            let seen = fuzz::run(Target::find(target)?, seed.parse()?, FuzzLimit::parse(limit)?, Path::new(note))?;
             json!({"inputs": seen.inputs, "kinds": seen.kinds})
         }
         ["fuzz-try", target, file] => {
@@ -80,7 +81,7 @@ pub fn run(words: &[&str]) -> Result<()> {
             json!(fuzz::with_server_stack(|| target.check(&input).map_err(|it| anyhow!(it)))?)
         }
         _ => bail!(
-            "usage: test-tools soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | cluster-outage DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S | restate DATABASE CONNECTIONS SECONDS INTERVAL_S [SEED]"
+            "usage: test-tools soak fuzz LIMIT [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | cluster-outage DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S | restate DATABASE CONNECTIONS SECONDS INTERVAL_S [SEED]"
         ),
     };
     println!("{found}");
@@ -88,11 +89,11 @@ pub fn run(words: &[&str]) -> Result<()> {
 }
 
 /// Fuzzes, prints a line per target, and fails if there is a finding.
-fn run_fuzz(time: Duration, names: &[&str]) -> Result<()> {
+fn run_fuzz(limit: FuzzLimit, names: &[&str]) -> Result<()> {
     let named: Vec<&Target> = names.iter().map(|it| Target::find(it)).collect::<Result<_>>()?;
     let targets = if named.is_empty() { fuzz::TARGETS.iter().collect() } else { named };
     let seed = now_ms()?;
-    let reports = fuzz::supervise::run_targets(&std::env::current_exe()?, &targets, seed, time)?;
+    let reports = fuzz::supervise::run_targets(&std::env::current_exe()?, &targets, seed, limit)?;
     reports.iter().for_each(|it| println!("{it}"));
     ensure!(reports.iter().all(|it| it.finding.is_none()), "fuzzing has findings");
     Ok(())
@@ -122,7 +123,7 @@ fn report_load(mix: Mix, connections: usize, until: Until) -> Result<Value> {
 }
 
 fn report_runs(kind: &DatabaseKind, runs: usize, sleepers: usize, connections: usize) -> Result<Value> {
-    let seen = runs::measure_runs(&sibling_program("convengine")?, kind, runs, sleepers, connections)?;
+    let seen = runs::measure_runs(&sibling_program("convengine")?, kind, &RunLoad::new(runs, sleepers, connections))?;
     let [p50, p99] = seen.duration_ms;
     let [lag_p50, lag_p99, lag_max] = seen.lag_ms;
     Ok(json!({

@@ -6,6 +6,7 @@ use convengine_core::pack::Pack;
 use convengine_host::clock;
 use convengine_player::restate::RestateOptions;
 use convengine_player::{HttpPlayer, ServerOptions};
+use convengine_test_macros::test;
 use convengine_tests::{restate_binary, root, server_binary};
 use serde_json::{Value, json};
 
@@ -53,6 +54,7 @@ fn play(pack: &Pack, path: &Path, restate: bool) -> Vec<(u16, Value)> {
 }
 
 #[test]
+#[on(postgres)]
 fn conversations_without_rows_are_answered_as_those_with_rows() {
     for name in PACKS {
         let path = root().join("tests/packs").join(name);
@@ -87,6 +89,7 @@ fn list_expiries(cluster: &TurnCluster) -> Vec<(String, i64)> {
 }
 
 #[test]
+#[on(postgres)]
 fn a_conversation_without_rows_has_an_owner_and_one_answer_a_key() {
     let env = TestEnv::with_pack(&orders_pack());
     let (app, reader) = (app_key(&env), key(&env, &["--scope", "read"]));
@@ -134,6 +137,7 @@ fn expire(cluster: &TurnCluster, conversations: &[&str]) -> Value {
 }
 
 #[test]
+#[on(postgres)]
 fn an_idle_conversation_without_rows_is_deleted() {
     let turn = |conversation: &str, day: i64| {
         let request = json!({"method": "POST", "path": MESSAGE, "body": {"conversationId": conversation, "message": "my order"}});
@@ -160,6 +164,7 @@ fn an_idle_conversation_without_rows_is_deleted() {
 }
 
 #[test]
+#[on(postgres)]
 fn a_stream_that_is_opened_again_during_a_turn_has_its_past_events() {
     for settings in [&[][..], &[OMITTED]] {
         let env = TestEnv::with_pack(&pack_with_progress());
@@ -173,6 +178,7 @@ fn a_stream_that_is_opened_again_during_a_turn_has_its_past_events() {
 }
 
 #[test]
+#[on(postgres)]
 fn sessions_keep_their_rows() {
     let env = TestEnv::with_pack(&orders_pack());
     let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN].concat());

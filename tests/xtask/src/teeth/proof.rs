@@ -57,7 +57,11 @@ impl Proof {
                 // The suite starts the binary, which has crash points only if it is built with the tests.
                 quiet(&["build", "--workspace", "--bin", "convengine"])?;
                 quiet(&["test", "--no-run", "--workspace", "--test", "suite"])?;
-                copy.cargo(&["test", "--workspace", "--test", "suite", "--", "--exact", name])
+                // Its name, or that of its variant that needs no PostgreSQL.
+                let names = [name.to_owned(), format!("{name}::sqlite"), format!("{name}::no_database")];
+                let mut test = copy.cargo(&["test", "--workspace", "--test", "suite", "--", "--exact"]);
+                test.args(names);
+                test
             }
         };
         let output = test.output().with_context(|| format!("cannot start {self}"))?;

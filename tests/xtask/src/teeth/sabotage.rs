@@ -324,7 +324,7 @@ pub const SABOTAGES: [Sabotage; 51] = [
         file: "host-native/src/ops/audit/derive.rs",
         find: "if let Write::LlmCall(call) = it { Some(call) } else { None }",
         replace: "if let Write::LlmCall(call) = it { Some(call).filter(|_| false) } else { None }",
-        noticed_by: Proof::Suite("derived_audit::derived_audits_equal_stored_audits"),
+        noticed_by: Proof::Suite("derived_audit::demo::model_acts"),
     },
     Sabotage {
         name: "explanations_not_redacted",
