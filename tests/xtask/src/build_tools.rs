@@ -4,9 +4,9 @@ use std::process::Command;
 
 use crate::project::Project;
 
-/// Returns the build of the program.
+/// Returns the build of the program, with the features that its dependencies have beside the server.
 pub fn compile(project: &Project) -> Command {
-    project.cargo(&["build", "--package", "convengine-build-tools"])
+    project.cargo(&["build", "--workspace", "--bin", "build-tools"])
 }
 
 /// Returns a call of the built program.
