@@ -15,8 +15,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use convengine_core::pack::Pack;
-use convengine_host::config::pack_file;
-use convengine_player::KnownDifferences;
+use convengine_player::{KnownDifferences, read_pack};
 use uuid::Uuid;
 
 /// A pack with its file.
@@ -143,16 +142,16 @@ pub fn talk(name: &str) -> Result<Case> {
 }
 
 fn read_case(path: PathBuf) -> Result<Case> {
-    let pack = pack_file::read(&path)?;
+    let pack = read_pack(&path)?;
     Ok(Case { path, pack })
 }
 
 /// Returns the differences from recordings that a decision explains.
 ///
 /// # Errors
-/// If the list cannot be read or parsed.
+/// If the rules cannot be read or parsed.
 pub fn known_differences() -> Result<KnownDifferences> {
-    KnownDifferences::parse(&std::fs::read_to_string(root().join("tests/explained.json"))?)
+    KnownDifferences::parse(&std::fs::read_to_string(root().join("tests/explained.yaml"))?)
 }
 
 /// Returns the script of a reference server of the Model Context Protocol, as `cargo xtask` installs it below the target folder.
