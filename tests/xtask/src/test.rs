@@ -86,24 +86,20 @@ const POSTGRES_ONLY: &str = "restate::";
 /// The tests that the second run of the suite skips: those without a database and those for SQLite only.
 ///
 /// All others run again, so that a new test runs on both databases by default.
-const SQLITE_ONLY: [&str; 20] = [
+const SQLITE_ONLY: [&str; 16] = [
     "browser",
     "sqlite",
     "budget::",
-    "core::",
     "embed::",
     "faults::",
-    "flow::",
     "fuzz::",
+    "host_packs::",
     "invariants::",
     "json_schema::",
     "links::",
     "nlu::",
-    "protocol::",
     "readme::",
     "reference_pages::",
-    "retrieval::",
-    "scaled::",
     "scripts::",
     "talks::",
     "tidy::",
