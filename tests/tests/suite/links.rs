@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use convengine_tests::root;
-use serde_json::Value;
+use convengine_tests::{known_differences, root};
 
 /// Folders with text that people read or that cites the documentation.
 const FOLDERS: [&str; 14] = [
@@ -133,9 +132,8 @@ fn links_and_citations_resolve() {
 #[test]
 fn known_differences_cite_pages() {
     let mut pages = Pages::default();
-    let differences: Vec<Value> = serde_json::from_str(&fs::read_to_string(root().join("tests/explained.json")).unwrap()).unwrap();
-    let rulings: BTreeSet<&str> = differences.iter().map(|it| it["ruling"].as_str().unwrap()).collect();
-    let broken = rulings.iter().filter_map(|ruling| {
+    let differences = known_differences().unwrap();
+    let broken = differences.rulings().filter_map(|ruling| {
         let (page, reason) = ruling.split_once(": ").unwrap_or((ruling, ""));
         pages.problem(&root(), page).or_else(|| reason.is_empty().then(|| format!("{ruling}: no reason")))
     });

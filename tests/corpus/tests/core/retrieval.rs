@@ -1,6 +1,6 @@
 //! Retrieval on the collection in `tests/retrieval`: the figures only rise.
 
-use convengine_tests::retrieval::{Figures, Mode, Searcher, read_collection};
+use convengine_corpus::retrieval::{Figures, Mode, Searcher, read_collection};
 
 /// Lower bounds; `cargo run -p convengine-tests --bin test-tools retrieval` prints the figures.
 const BOUNDS: [(Mode, Figures); 3] = [

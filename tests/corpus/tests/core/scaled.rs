@@ -1,8 +1,8 @@
 //! The size of a configuration changes neither what a turn does nor its replies; `cargo xtask bench` checks the cost.
 
 use convengine_core::turn::{Notice, Outcome};
-use convengine_tests::effect_free::EffectFreePack;
-use convengine_tests::synthetic::{MIN_ROWS, pack};
+use convengine_corpus::effect_free::EffectFreePack;
+use convengine_corpus::synthetic::{MIN_ROWS, pack};
 
 fn play_with_rows(rows: usize) -> Vec<(Outcome, Vec<Notice>)> {
     let mut played = Vec::new();

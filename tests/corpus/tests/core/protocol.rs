@@ -6,7 +6,7 @@ use std::sync::Arc;
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Pack, Scripted};
 use convengine_core::turn::{CancelReason, Completion, Divergence, Journal, NoticeBody, RescuedTurn, Slice, Turn, TurnError};
-use convengine_tests::demo;
+use convengine_corpus::demo;
 
 /// The first turn of a pack that calls a model, at its first wait.
 fn first_wait() -> (Pack, Arc<Config>, Turn, Slice) {
