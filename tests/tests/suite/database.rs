@@ -47,21 +47,17 @@ pub fn database_kind() -> DatabaseKind {
 }
 
 impl Database {
-    /// A new database of the kind on which the test runs.
-    ///
-    /// On SQLite the first connection creates it; on PostgreSQL it exists and is empty.
-    #[track_caller]
-    pub fn new_empty(folder: &Path, name: &str) -> Database {
-        match database_kind() {
+    /// A new database. On SQLite the first connection creates it; on PostgreSQL it exists and is empty.
+    pub fn new_empty(kind: DatabaseKind, folder: &Path, name: &str) -> Database {
+        match kind {
             DatabaseKind::Sqlite => Database::Sqlite(folder.join("test.db")),
             DatabaseKind::Postgres(server) => Database::on_postgres(server, name),
         }
     }
 
     /// A database with our tables: a copy of one that the program migrates once, because migrating takes longer than most tests.
-    #[track_caller]
-    pub fn with_tables(folder: &Path, name: &str) -> Database {
-        match database_kind() {
+    pub fn with_tables(kind: DatabaseKind, folder: &Path, name: &str) -> Database {
+        match kind {
             DatabaseKind::Sqlite => {
                 let file = folder.join("test.db");
                 // As the server creates it: a file that others can read is reported.

@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 
 use convengine_player::import_pack;
 use convengine_tests::server_binary;
+use convengine_tests::soak::database::DatabaseKind;
 use reqwest::blocking::{Client, Response};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::database::{Database, Sql};
+use crate::database::{Database, Sql, database_kind};
 use crate::turn_cluster::{TurnCluster, runs_on_restate};
 
 /// The path of messages.
@@ -96,12 +97,13 @@ impl TestEnv {
     }
 
     #[track_caller]
-    fn with_database(database: fn(&Path, &str) -> Database) -> TestEnv {
+    fn with_database(database: fn(DatabaseKind, &Path, &str) -> Database) -> TestEnv {
+        let kind = database_kind();
         static PLACES: AtomicU32 = AtomicU32::new(0);
         let name = format!("convengine-suite-{}-{}", std::process::id(), PLACES.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(&name);
         fs::create_dir(&folder).unwrap();
-        let database = database(&folder, &name);
+        let database = database(kind, &folder, &name);
         TestEnv { folder, files: AtomicU32::new(0), database }
     }
 
