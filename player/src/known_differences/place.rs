@@ -143,8 +143,8 @@ fn steps(value: &Value, segment: &Segment) -> Vec<Option<Step>> {
 fn fits(value: &Value, filter: &str) -> bool {
     filter.split('&').all(|it| {
         let (name, text) = it.split_once('=').map_or((it, None), |(name, text)| (name, Some(text)));
-        let member = value.get(name);
-        member.is_some_and(|it| text.is_none_or(|text| it.as_str().map_or_else(|| it.to_string() == text, |it| it == text)))
+        let print = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+        value.get(name).is_some_and(|it| text.is_none_or(|text| print(it) == text))
     })
 }
 

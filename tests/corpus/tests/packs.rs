@@ -9,8 +9,11 @@ use convengine_corpus::{Case, NEEDS_HOST, corpus, flows, http_only_recordings, k
 use convengine_player::{CorePlayer, ExpectedTurn, Suspend};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// What holds for every pack, by the end of a test's name.
-const CHECKS: [(&str, fn(&Case) -> Result<()>); 3] = [
+/// The end of a test's name, and what it checks.
+type Check = (&'static str, fn(&Case) -> Result<()>);
+
+/// What holds for every pack.
+const CHECKS: [Check; 3] = [
     ("is_as_expected", check_expectations),
     ("saved_after_every_completion_ends_the_same", check_suspension),
     ("canceled_while_it_waits_fails_and_replays", check_cancellation),

@@ -30,7 +30,7 @@ fn play(cases: Vec<Case>) -> usize {
     let mut differing = Vec::new();
     let mut played = 0;
     for case in playable.step_by(if is_long_run() { 1 } else { STRIDE }) {
-        let mut play_on = |restate: Option<RestateOptions>| {
+        let play_on = |restate: Option<RestateOptions>| {
             let env = TestEnv::with_tables();
             let key = format!("convengine.secrets-key=file:{}", env.write("key", SECRETS_KEY));
             let options = ServerOptions { database: Some(env.database_url()), settings: vec![key], restate };
