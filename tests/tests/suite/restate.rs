@@ -16,6 +16,7 @@ use convengine_tests::{Case, corpus, flows, known_differences, restate_binary, r
 use crate::database::database_kind;
 use crate::harness::{SECRETS_KEY, TestEnv};
 use crate::running::is_long_run;
+use crate::turn_cluster::SharedNode;
 
 /// Packs that expect SQLite's error messages, or its schema name `main`; `http.rs` plays them on SQLite.
 const SQLITE_ONLY: [&str; 2] = ["s35_mcp_db_tool", "inventory_lookup"];
@@ -25,7 +26,7 @@ const STRIDE: usize = 12;
 
 /// Plays packs on both runtimes; returns the number of turns.
 fn play(cases: Vec<Case>) -> usize {
-    let (binary, restate, explained) = (server_binary().unwrap(), restate_binary().unwrap(), known_differences().unwrap());
+    let (binary, node, explained) = (server_binary().unwrap(), SharedNode::get(), known_differences().unwrap());
     let playable = cases.into_iter().filter(|it| !SQLITE_ONLY.contains(&it.pack.name.as_str()));
     let mut differing = Vec::new();
     let mut played = 0;
@@ -44,7 +45,11 @@ fn play(cases: Vec<Case>) -> usize {
             }
             report
         };
-        let (on_restate, on_database) = (play_on(Some(RestateOptions { program: restate.clone(), crash_at: None })), play_on(None));
+        let on_restate = {
+            let _turn = node.take_turn();
+            play_on(Some(node.options(None)))
+        };
+        let on_database = play_on(None);
         if let Some(failure) = on_database.failure.as_ref().filter(|it| it.contains("publish_blocked")) {
             // The pack has a document with errors, which no server publishes.
             assert_eq!(on_restate.failure.as_ref(), Some(failure));
@@ -83,9 +88,10 @@ const CRASH_STRIDE: usize = 5;
 /// the number of calls in doubt.
 fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32, has_rows: bool) -> (bool, usize) {
     let env = TestEnv::with_tables();
-    let restate = RestateOptions { program: restate_binary().unwrap(), crash_at: Some(crash_at) };
+    let node = SharedNode::get();
+    let _turn = node.take_turn();
     let settings = vec![format!("convengine.restate.conversation-rows={has_rows}")];
-    let options = ServerOptions { database: Some(env.database_url()), restate: Some(restate), settings };
+    let options = ServerOptions { database: Some(env.database_url()), restate: Some(node.options(Some(crash_at))), settings };
     let mut player = HttpPlayer::start_with(pack, &server_binary().unwrap(), path, &options).unwrap();
     let mut in_doubt = 0;
     for (number, turn) in pack.turns.iter().enumerate() {
@@ -112,6 +118,7 @@ fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32, has_rows:
 fn turns_of_a_killed_worker_are_finished_once() {
     let path = root().join("tests/packs/tools/writes_in_doubt.json");
     let pack = Pack::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let _node = SharedNode::get();
     for has_rows in [true, false] {
         let (mut kills, mut in_doubt) = (0, 0);
         for crossing in (1_u32..).step_by(CRASH_STRIDE) {
