@@ -5,6 +5,7 @@ mod accessibility;
 mod agent_stream;
 mod ai_agents;
 mod assistants;
+mod attacks;
 mod browser;
 mod budget;
 mod chain_crash;
