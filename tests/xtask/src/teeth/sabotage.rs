@@ -17,7 +17,7 @@ pub struct Sabotage {
 }
 
 /// All of them, from the protocol of turns up to the steps, and then the server.
-pub const SABOTAGES: [Sabotage; 51] = [
+pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "notice_dropped",
         file: "core/src/turn/effect_context.rs",
@@ -374,5 +374,47 @@ pub const SABOTAGES: [Sabotage; 51] = [
         find: "counts.extend(moved);",
         replace: "counts.extend(moved.into_iter().take(1));",
         noticed_by: Proof::Core("flow::migrate::tests::declared_migrations_take_precedence"),
+    },
+    Sabotage {
+        name: "second_binding_counts",
+        file: "core/src/config/binding.rs",
+        find: "if let Some((task, _)) = self.0.try_insert(task, binding) {",
+        replace: "if let Some(task) = self.0.insert(task.clone(), binding).map(|_| task) {",
+        noticed_by: Proof::Pack("packs/tools/task_bound_twice.json"),
+    },
+    Sabotage {
+        name: "question_of_a_failed_template",
+        file: "core/src/pipeline/step/disambiguation.rs",
+        find: "if text.is_empty() || rendered.error.is_some() {",
+        replace: "if text.is_empty() {",
+        noticed_by: Proof::Pack("packs/pipeline/disambiguation_template_fails.json"),
+    },
+    Sabotage {
+        name: "audited_query_has_all_rows",
+        file: "core/src/tool/sql.rs",
+        find: "rows.iter().take(AUDITED_ROWS)",
+        replace: "rows.iter().take(AUDITED_ROWS * 2)",
+        noticed_by: Proof::Pack("talks/queries.talk"),
+    },
+    Sabotage {
+        name: "approval_of_calls_is_skipped",
+        file: "core/src/tool/approval.rs",
+        find: "    if turn + 1 != u64::from(session.turn_number) || !is_affirmed(cx) {",
+        replace: "    if turn + 1 != u64::from(session.turn_number) {",
+        noticed_by: Proof::Suite("mcp_injections::a_model_that_obeys_an_injection_needs_the_approval_of_the_user"),
+    },
+    Sabotage {
+        name: "turn_without_its_build",
+        file: "host-native/src/runtime/rows.rs",
+        find: "engine: &source.header.engine,",
+        replace: "engine: \"\",",
+        noticed_by: Proof::Suite("replay::each_turn_names_the_build_that_wrote_it"),
+    },
+    Sabotage {
+        name: "queued_time_is_dropped",
+        file: "host-native/src/runtime/chain/schedule.rs",
+        find: "Overlap::Queue if open > 0 || is_full => return Ok(status::release(&host.readers, &due.slug).await?),",
+        replace: "Overlap::Queue if open > 0 || is_full => {}",
+        noticed_by: Proof::Suite("chain_waits::a_time_that_passes_during_a_run_waits_for_its_end_only_if_it_is_queued"),
     },
 ];
