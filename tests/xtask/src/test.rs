@@ -54,10 +54,7 @@ fn build_for_browser(project: &Project) -> Result<()> {
 pub fn run_ready(project: &Project) -> Result<()> {
     check_format(project)?;
     run_clippy(project)?;
-    build(project)?;
-    mcp::install_node_packages(project)?;
-    suites::install(project)?;
-    restate::install(project)?;
+    prepare_ready(project)?;
     sh::print_progress("testing without the browser");
     let tests = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "browser", "--skip", POSTGRES_ONLY]);
     let mut both = [tests, suite_on_postgres(project)];
@@ -65,6 +62,25 @@ pub fn run_ready(project: &Project) -> Result<()> {
         tests.env("CONVENGINE_READY", "1");
     }
     run_and_count(&mut both)
+}
+
+/// Builds and installs what the tests without the browser need.
+pub fn prepare_ready(project: &Project) -> Result<()> {
+    build(project)?;
+    mcp::install_node_packages(project)?;
+    suites::install(project)?;
+    restate::install(project)?;
+    Ok(())
+}
+
+/// Returns the runs of the suite on both databases, without the browser.
+pub fn suite_without_browser(project: &Project) -> [Command; 2] {
+    let sqlite = project.cargo(&["test", "--workspace", "--test", "suite", "--", "--skip", "browser", "--skip", POSTGRES_ONLY]);
+    let mut both = [sqlite, suite_on_postgres(project)];
+    for tests in &mut both {
+        tests.env("CONVENGINE_READY", "1");
+    }
+    both
 }
 
 /// Builds the server and tests it with independent clients of the Model Context Protocol.
@@ -120,7 +136,7 @@ fn suite_on_postgres(project: &Project) -> Command {
 }
 
 /// Runs tests beside a PostgreSQL and prints the sum of the counts that the test runner prints for each test program.
-fn run_and_count(runs: &mut [Command]) -> Result<()> {
+pub fn run_and_count(runs: &mut [Command]) -> Result<()> {
     let postgres = Postgres::start(Durability::Relaxed)?;
     let (mut passed, mut failed) = (0, 0);
     let mut statuses = Vec::new();
