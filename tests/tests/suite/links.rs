@@ -38,6 +38,10 @@ fn text_files() -> Vec<PathBuf> {
         for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path == root().join("tests/fixtures") {
+                // What earlier releases cited when they created their tables.
+                continue;
+            }
             if path.is_dir() && !SKIPPED_FOLDERS.contains(&name.as_str()) {
                 open.push(path);
             } else if path.is_file() && has_text(&path) {

@@ -30,6 +30,7 @@ mod embedding_stub;
 mod export;
 mod extension;
 mod faults;
+mod fixtures;
 mod flow_page;
 mod flows;
 mod fuzz;

@@ -6,6 +6,7 @@ mod build;
 mod build_tools;
 mod deny;
 mod docs;
+mod fixtures;
 mod install;
 mod mcp;
 mod npm;
@@ -16,6 +17,7 @@ mod python;
 mod restate;
 mod run;
 mod sh;
+mod shuffle;
 mod size;
 mod soak;
 mod suites;
@@ -37,6 +39,7 @@ usage: cargo xtask COMMAND
   test              runs all checks and tests: on SQLite, on a temporary PostgreSQL, and in the browser
   mcp               tests the built server with independent clients of the Model Context Protocol and its conformance kit
   ready             runs the checks and tests that need neither the browser engine nor the page
+  shuffle [SEED]    runs the suite three times in random order, or once in the order of a seed, without the browser
   postgres -- COMMAND
                     runs a command beside a temporary PostgreSQL, for example: cargo xtask postgres -- cargo test NAME
   wasm              builds the browser engine
@@ -51,6 +54,7 @@ usage: cargo xtask COMMAND
                     there is a release build
   restate [--nodes N] [--workers N] [--servers N]
                     runs the demo on a Restate cluster: its nodes, workers and API processes, on loopback
+  fixtures VERSION  writes what this release stores into tests/fixtures; every later build opens and replays it
   docs              generates the pages of docs/reference that come from the code; a test compares them
   texts             lists every text that users see, with file and line
   soak [crash | load | runs | size | storm | streams | restate | corpus | clients | fuzz]
@@ -89,6 +93,9 @@ fn main() -> ExitCode {
         ["deny"] => |project, _| deny::check(project),
         ["size"] => |project, _| size::check_all(project),
         ["restate", ..] => |project, words| restate::run(project, words.get(1..).unwrap_or(&[])),
+        ["fixtures", _] => |project, words| fixtures::make(project, words.get(1).unwrap_or(&"")),
+        ["shuffle"] => |project, _| shuffle::run(project, None),
+        ["shuffle", _] => |project, words| shuffle::run(project, words.get(1).copied()),
         ["docs"] => |project, _| docs::generate(project),
         ["texts"] => |project, _| texts::print(project),
         ["mcp"] => |project, _| test::run_clients(project),

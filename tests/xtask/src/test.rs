@@ -18,7 +18,8 @@ pub fn run_all(project: &Project) -> Result<()> {
     thread::scope(|scope| {
         let counted = scope.spawn(|| budget::check(project));
         let tested = test_run::run(project, Scope::All, clients);
-        counted.join().unwrap_or_else(|_| bail!("counting instructions panicked")).and(tested)
+        let counted = counted.join().unwrap_or_else(|_| bail!("counting instructions panicked"));
+        tested.and(counted)
     })
 }
 

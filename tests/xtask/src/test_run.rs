@@ -56,9 +56,18 @@ struct Counts {
 }
 
 /// A finished run of test programs.
-struct Ended {
+pub struct Ended {
     status: ExitStatus,
     counts: Counts,
+}
+
+impl Ended {
+    /// Fails unless tests ran and none failed.
+    pub fn ensure_passed(&self) -> Result<()> {
+        ensure!(self.status.success(), "the tests ended with {}", self.status);
+        ensure!(self.counts.failed == 0 && self.counts.passed > 0, "no tests ran, or some failed");
+        Ok(())
+    }
 }
 
 /// Runs all tests, and `others`, whose results are in the form of the test runner; prints the counts last.
@@ -87,7 +96,7 @@ pub fn run(project: &Project, scope: Scope, others: Vec<Command>) -> Result<()> 
 }
 
 /// Returns a call of test programs.
-fn tests(project: &Project, programs: &[&str], scope: Scope) -> Result<Command> {
+pub fn tests(project: &Project, programs: &[&str], scope: Scope) -> Result<Command> {
     let ignored: &[&str] = if scope == Scope::All { &["--include-ignored"] } else { &[] };
     let mut command = build::cargo_with_clippy(project, &[programs, &["--no-fail-fast", "--"], ignored].concat())?;
     let processors = thread::available_parallelism().map_or(1, usize::from);
@@ -117,7 +126,7 @@ fn check_cited_tests(page: &str, listed: &[String]) -> Result<()> {
 }
 
 /// Runs a command beside a PostgreSQL, prints its output, and adds up the result lines in it.
-fn run_programs(command: &mut Command, postgres: &TestServers) -> Result<Ended> {
+pub fn run_programs(command: &mut Command, postgres: &TestServers) -> Result<Ended> {
     let mut child = postgres.pass_urls_to(command).stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
     let stdout = child.stdout.take().context("the tests have no output")?;
     let mut counts = Counts::default();
