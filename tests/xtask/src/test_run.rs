@@ -24,7 +24,7 @@ pub enum Scope {
 }
 
 /// The programs of all tests but those of the documentation.
-const PROGRAMS: [&str; 6] = ["test", "--workspace", "--lib", "--bins", "--tests", "--examples"];
+const PROGRAMS: [&str; 3] = ["test", "--workspace", "--tests"];
 
 /// The tests of the documentation.
 const DOCUMENTATION: [&str; 3] = ["test", "--workspace", "--doc"];
