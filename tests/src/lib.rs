@@ -63,7 +63,7 @@ fn read_extension_cases(folder: &Path) -> Result<Vec<Case>> {
 /// Returns the path of an extension as `cargo xtask extension` builds it.
 fn extension_module(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
-    let file = Path::new("wasm/wasm32-unknown-unknown/wasm").join(name).with_extension("wasm");
+    let file = Path::new("wasm/wasm32-unknown-unknown/wasm-dev").join(name).with_extension("wasm");
     let found = own.ancestors().map(|it| it.join(&file)).find(|it| it.is_file());
     found.with_context(|| format!("extension '{name}' is not built; run `cargo xtask extension` first"))
 }

@@ -18,7 +18,7 @@ use crate::harness::{REGEX_ONLY, TestEnv, assert_one_line};
 /// The example extension as `cargo xtask extension` builds it.
 fn example_module() -> PathBuf {
     let target = server_binary().unwrap().ancestors().nth(2).unwrap().to_path_buf();
-    let file = target.join("wasm/wasm32-unknown-unknown/wasm/fee_check.wasm");
+    let file = target.join("wasm/wasm32-unknown-unknown/wasm-dev/fee_check.wasm");
     assert!(file.is_file(), "the extension is not built; run `cargo xtask extension` first");
     file
 }
