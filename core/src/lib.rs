@@ -38,7 +38,6 @@
 
 mod audit;
 pub mod chain;
-pub mod collections;
 pub mod config;
 mod entity;
 mod extension;

@@ -1,20 +1,20 @@
 //! The engine: one class, whose turns a host page drives.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convengine_core::collections::SortedMap;
 use convengine_core::config::Config;
-use convengine_core::json;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_id_for_label};
 use convengine_core::turn::{
     CancelReason, Completion, Effect, EffectId, EffectResult, ExtensionRequest, Journal, KnowledgeRequest, LoadedSession, Millis, Notice,
     Outcome, Reply, Request, ScriptRequest, SessionView, Slice, Turn, state_hash,
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::types::{Answer, Exchange, Explanation, Issue, TurnMessage};
-use crate::{js_error, parse, serialize, steps, to_object, to_text, to_value};
+use crate::{js_error, parse, serialize, steps, to_object, to_value};
 
 /// A compiled pack with its conversations and the turn in progress.
 #[wasm_bindgen]
@@ -32,7 +32,7 @@ pub struct Engine {
     notices: Option<Vec<Notice>>,
     end: Option<Outcome>,
     /// The effects that the turn has requested, by id.
-    effects: SortedMap<EffectId, Effect>,
+    effects: BTreeMap<EffectId, Effect>,
     /// The effects of the last slice.
     requested: Vec<EffectId>,
     hash: SliceHash,
@@ -56,7 +56,7 @@ impl Engine {
             turn: None,
             notices: None,
             end: None,
-            effects: SortedMap::new(),
+            effects: BTreeMap::new(),
             requested: Vec::new(),
             hash: SliceHash::default(),
             finished_hash: String::new(),
@@ -140,7 +140,7 @@ impl Engine {
     pub fn extension_messages(&self, effect: &str) -> Result<Vec<String>, JsValue> {
         let effect: Value = parse("effect", effect)?;
         let messages = effect.pointer("/request/messages").and_then(Value::as_array);
-        messages.into_iter().flatten().map(to_text).collect()
+        messages.into_iter().flatten().map(serialize).collect()
     }
 
     /// Returns the answer to an extension call that JavaScript has run: from the module's output, or from `failure`, which is
@@ -148,7 +148,7 @@ impl Engine {
     #[wasm_bindgen(js_name = completeExtension, unchecked_return_type = "Answer")]
     pub fn complete_extension(&self, effect: &str, output: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<JsValue, JsValue> {
         let effect: Value = parse("effect", effect)?;
-        let request = effect.get("request").and_then(|it| json::decode::<ExtensionRequest>(it).ok());
+        let request = effect.get("request").and_then(|it| ExtensionRequest::deserialize(it).ok());
         let outcome = match (request, output) {
             (Some(request), Some(output)) => request.parse_output(&output),
             _ => parse("failure", failure)?,
@@ -200,7 +200,7 @@ impl Engine {
 
     /// Cancels the turn, which then ends as failed; `reason` is `timeout` or `lost`. Returns the last slice.
     pub fn cancel(&mut self, reason: &str, at: f64) -> Result<String, JsValue> {
-        let reason = json::decode::<CancelReason>(&Value::from(reason));
+        let reason = CancelReason::deserialize(&Value::from(reason));
         let reason = reason.map_err(|_| js_error("BAD_INPUT", "invalid reason: use timeout or lost"))?;
         let turn = self.turn.as_mut().ok_or_else(no_turn_error)?;
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
@@ -233,7 +233,7 @@ impl Engine {
     pub fn exchanges(&self) -> Result<JsValue, JsValue> {
         let entries = &self.turn.as_ref().ok_or_else(no_turn_error)?.journal().entries;
         let exchanges = entries.iter().map(|it| {
-            let request = it.request.as_ref().map(to_text).transpose()?;
+            let request = it.request.as_ref().map(serialize).transpose()?;
             Ok(Exchange { effect: it.effect, at: it.at, request, outcome: serialize(&it.outcome)? })
         });
         to_object(&exchanges.collect::<Result<Vec<_>, JsValue>>()?)
@@ -350,7 +350,7 @@ impl Engine {
             self.end = self.notices.as_ref().map(|_| outcome);
             self.finished_hash = std::mem::take(&mut self.hash).finish();
         }
-        to_text(&value)
+        serialize(&value)
     }
 }
 
@@ -369,7 +369,7 @@ fn to_message_object(message: &Message) -> Result<JsValue, JsValue> {
         at: message.at,
         seed: message.seed,
         input_params: serialize(&message.input_params)?,
-        event: message.flow.as_ref().map(to_text).transpose()?,
+        event: message.flow.as_ref().map(serialize).transpose()?,
         text: serialize(message)?,
     })
 }

@@ -40,17 +40,12 @@ fn round_integers(value: &mut Value) {
     }
 }
 
-/// Serializes through a JSON value: one serializer for all types makes the module smaller.
 fn serialize<T: Serialize>(it: &T) -> Result<String, JsValue> {
-    to_text(&to_value(it)?)
+    serde_json::to_string(it).map_err(|error| js_error("INTERNAL", &error.to_string()))
 }
 
 fn to_value<T: Serialize>(it: &T) -> Result<Value, JsValue> {
     serde_json::to_value(it).map_err(|error| js_error("INTERNAL", &error.to_string()))
-}
-
-fn to_text(value: &Value) -> Result<String, JsValue> {
-    serde_json::to_string(value).map_err(|error| js_error("INTERNAL", &error.to_string()))
 }
 
 #[cfg(feature = "engine")]

@@ -1,5 +1,7 @@
 //! `ce_task.binding`: executors of tasks that the host does not run itself.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,7 +12,6 @@ use super::row::TableRow;
 use super::script::Script;
 use super::settings::HttpPolicy;
 use super::tables::Tables;
-use crate::collections::SortedMap;
 
 /// The executor of a task.
 #[derive(Debug, Clone)]
@@ -25,7 +26,7 @@ pub enum Binding {
 
 /// Bindings by `bean:method`.
 #[derive(Debug, Clone, Default)]
-pub struct Bindings(SortedMap<String, Binding>);
+pub struct Bindings(BTreeMap<String, Binding>);
 
 impl Bindings {
     pub(super) fn compile(tables: &Tables, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> Bindings {
@@ -51,8 +52,14 @@ impl Bindings {
     }
 
     fn add(&mut self, row: &TableRow<'_>, task: String, binding: Binding, issues: &mut Vec<Issue>) {
-        if let Some((task, _)) = self.0.try_insert(task, binding) {
-            issues.push(row.error("binding", format!("binds '{task}' a second time"), "the task has only one binding"));
+        match self.0.entry(task) {
+            Entry::Vacant(entry) => {
+                entry.insert(binding);
+            }
+            Entry::Occupied(entry) => {
+                let reason = format!("binds '{}' a second time", entry.key());
+                issues.push(row.error("binding", reason, "the task has only one binding"));
+            }
         }
     }
 }
@@ -91,5 +98,34 @@ fn http_source(call: &Value) -> HttpCallSource {
         policy: text(["policy", "policy"]),
         mapping: text(["response", "response_mapping"]),
         idempotent: call.get("idempotent").and_then(Value::as_bool).unwrap_or(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn a_second_binding_of_a_task_and_an_invalid_one_are_errors() {
+        let row = |id: u32, task: &str, binding: Value| json!({"task_id": id, "kind": "TASK", "task": task, "binding": binding});
+        let tables = json!({"ce_task": [
+            row(1, "desk:open", json!({"extension": "first"})),
+            row(2, " desk:open ", json!({"extension": "second"})),
+            row(3, "desk:close", json!({"extension": " "})),
+            row(4, "desk:close", json!({"extension": "a", "script": {}})),
+            row(5, "desk:close", json!({"extension": "valid"})),
+        ]});
+        let (config, issues) = Config::compile(&serde_json::from_value(tables).unwrap(), &json!({}));
+        let bound = |task: &str| match config.bindings.find(task) {
+            Some(Binding::Extension(name)) => name.clone(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!([bound("desk:open"), bound("desk:close"), bound("desk:none")], ["first", "valid", "None"]);
+        let found: Vec<(&str, bool)> = issues.iter().map(|it| (it.path.as_str(), it.is_error())).collect();
+        assert_eq!(found, [("ce_task[2].binding", true), ("ce_task[3].binding", true), ("ce_task[4].binding", true)]);
+        assert_eq!(issues[0].reason, "binds 'desk:open' a second time");
     }
 }

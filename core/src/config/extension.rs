@@ -1,6 +1,6 @@
 //! `cv_extension`: extensions, their permissions and their limits. (docs/spec/architecture.md#12)
 
-use crate::collections::SortedMap;
+use std::collections::BTreeMap;
 
 use super::issue::Issue;
 use super::row::TableRow;
@@ -41,7 +41,7 @@ impl Extension {
 
 /// Extensions by name.
 #[derive(Debug, Clone, Default)]
-pub struct Extensions(SortedMap<String, Extension>);
+pub struct Extensions(BTreeMap<String, Extension>);
 
 impl Extensions {
     pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Extensions {

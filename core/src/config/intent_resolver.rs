@@ -1,5 +1,7 @@
 //! Configuration of the intent resolver: the intents a model may choose, its prompts and thresholds. (docs/spec/pipeline.md#2.13)
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -7,7 +9,6 @@ use super::built_in::{ComponentConfig, PromptPair};
 use super::code::{UNKNOWN, is_same_code, to_upper_code};
 use super::issue::Issue;
 use super::tables::{ConfigRows, Tables};
-use crate::collections::SortedSet;
 use crate::lexical::Acceptance;
 
 /// An intent that the model may choose.
@@ -31,7 +32,7 @@ pub struct IntentResolverConfig {
     pub intents: Vec<AllowedIntent>,
     /// The same intents as JSON, for prompts.
     pub intents_json: Value,
-    codes: SortedSet<String>,
+    codes: BTreeSet<String>,
     /// The minimum confidence of an accepted intent.
     pub min_confidence: f64,
     /// The largest score difference at which two intents collide.

@@ -1,14 +1,13 @@
 //! An index that narrows many text patterns to those a text may match: the text is searched once for the literals they require.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::Input;
 use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::contiguous::NFA;
 
 use super::matcher::TextMatcher;
-use crate::collections::SortedSet;
 use crate::text::required_literals::{LiteralAlternatives, fold_case, required_literals, selectivity};
 
 /// Characters of a literal that are indexed; the pattern itself checks the rest.
@@ -130,7 +129,7 @@ impl LiteralIndex {
             return;
         };
         // A long text may contain a literal thousands of times, and thousands of patterns may share it.
-        let mut seen = SortedSet::new();
+        let mut seen = BTreeSet::new();
         for hit in hits {
             let (first, at_start) = (seen.insert(hit.pattern()), hit.start() == 0);
             if first || at_start {

@@ -60,11 +60,7 @@ pub use http_call::{HttpCall, ResponseMapping, ValueSource};
 pub use intent_resolver::{AllowedIntent, IntentResolverConfig};
 pub use issue::{Issue, Severity};
 pub use matcher::TextMatcher;
-pub use parts::Part;
-#[cfg(feature = "speed")]
-pub use parts::Reuse;
-#[cfg(not(feature = "speed"))]
-use parts::Reuse;
+pub use parts::{Part, Reuse};
 use parts::{PartCache, Parts};
 pub use pending_action::{PendingAction, PendingActions};
 pub use planner::{Planner, Planners};
@@ -94,9 +90,9 @@ pub use verbose::{StepMatcher, VerboseEvent, VerboseRow, VerboseRows};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::json;
 use crate::turn::{Map, ProgramRef};
 
 /// An immutable compiled configuration.
@@ -151,7 +147,6 @@ pub struct Config {
     /// The document that is run in place of tables.
     pub document: Option<DocumentProgram>,
     source: ConfigSource,
-    #[cfg_attr(not(feature = "speed"), expect(dead_code, reason = "only what is shared is read"))]
     part_cache: PartCache,
 }
 
@@ -173,7 +168,6 @@ impl Config {
 
     /// Compiles control tables and a settings tree to exactly what [`Config::compile`] does, but shares with an earlier configuration what
     /// it has compiled from the same rows.
-    #[cfg(feature = "speed")]
     pub fn recompile(tables: Tables, tree: &Value, earlier: Option<&Config>) -> (Config, Vec<Issue>, Reuse) {
         Config::compile_normalized(tables.into_normalized(), tree, earlier)
     }
@@ -300,7 +294,7 @@ impl Config {
         if let Some(Ok(config)) = source.get("flow").map(Config::from_flow) {
             return (config, Vec::new());
         }
-        let tables = source.get("tables").and_then(|it| json::decode(it).ok()).unwrap_or_default();
+        let tables = source.get("tables").and_then(|it| Tables::deserialize(it).ok()).unwrap_or_default();
         Config::compile(&tables, source.get("settings").unwrap_or(&Value::Null))
     }
 
@@ -310,7 +304,6 @@ impl Config {
     }
 
     /// SHA-256 of the canonical rows without settings, in hexadecimal; blank for a document.
-    #[cfg(feature = "speed")]
     pub fn hash_rows(&self) -> &str {
         &self.source.rows_hash
     }

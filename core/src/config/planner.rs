@@ -1,5 +1,7 @@
 //! `ce_mcp_planner`: planner prompts by scope, with `ce_config` and built-in prompts as the fallback. (docs/spec/tools.md#2.4)
 
+use std::collections::BTreeSet;
+
 use super::built_in::{ComponentConfig, PromptPair};
 use super::code::{ANY, enclosing_scopes};
 use super::issue::Issue;
@@ -7,7 +9,6 @@ use super::row::TableRow;
 use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::{ConfigRows, Tables};
-use crate::collections::SortedSet;
 use crate::text::template::Template;
 
 /// The prompts of a planner.
@@ -18,7 +19,7 @@ pub struct Planner {
     /// Their origin, for the audit.
     pub source: String,
     /// Tool codes that the prompts mention in backticks, in lower case.
-    pub mentioned_tools: SortedSet<String>,
+    pub mentioned_tools: BTreeSet<String>,
 }
 
 /// Planner rows by scope.
@@ -52,7 +53,7 @@ impl Planners {
 
 impl Planner {
     fn new(prompts: PromptPair, source: String) -> Planner {
-        let mut mentioned_tools = SortedSet::new();
+        let mut mentioned_tools = BTreeSet::new();
         for template in [&prompts.system, &prompts.user] {
             mentioned_tools.extend(quoted_tool_codes(template.source()).map(str::to_lowercase));
         }

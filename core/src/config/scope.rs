@@ -1,6 +1,6 @@
 //! The check that rows name existing intents and states. (docs/spec/data-and-api.md#3.4)
 
-use crate::collections::SortedSet;
+use std::collections::BTreeSet;
 
 use super::code::{ANY, UNKNOWN, is_same_code, to_upper_code};
 use super::issue::{Issue, Severity};
@@ -8,15 +8,15 @@ use super::row::TableRow;
 use super::tables::Tables;
 
 /// The codes of enabled intents, in upper case.
-pub(super) fn enabled_intents(tables: &Tables) -> SortedSet<String> {
+pub(super) fn enabled_intents(tables: &Tables) -> BTreeSet<String> {
     tables.enabled_rows("ce_intent").into_iter().filter_map(|it| it.code("intent_code")).map(|it| to_upper_code(&it)).collect()
 }
 
 /// The intents and states that rows may name.
-#[cfg_attr(feature = "speed", derive(Debug, Clone, Default, PartialEq, Eq))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Scopes {
-    intents: SortedSet<String>,
-    states: SortedSet<String>,
+    intents: BTreeSet<String>,
+    states: BTreeSet<String>,
 }
 
 impl Scopes {
@@ -28,7 +28,6 @@ impl Scopes {
     }
 
     /// Whether others contain all of these.
-    #[cfg(feature = "speed")]
     pub fn is_subset(&self, others: &Scopes) -> bool {
         self.intents.is_subset(&others.intents) && self.states.is_subset(&others.states)
     }
@@ -46,7 +45,7 @@ impl Scopes {
     }
 }
 
-fn check_row(row: &TableRow<'_>, intents: &SortedSet<String>, states: &SortedSet<String>) -> Option<Issue> {
+fn check_row(row: &TableRow<'_>, intents: &BTreeSet<String>, states: &BTreeSet<String>) -> Option<Issue> {
     let intent = row.code("intent_code").map(|it| to_upper_code(&it));
     let state = row.code("state_code").map(|it| to_upper_code(&it));
     if row.table() == "ce_rule" && (intent.is_none() || state.is_none()) {
@@ -74,7 +73,7 @@ fn check_row(row: &TableRow<'_>, intents: &SortedSet<String>, states: &SortedSet
     None
 }
 
-fn state_codes(tables: &Tables) -> SortedSet<String> {
+fn state_codes(tables: &Tables) -> BTreeSet<String> {
     let rules = tables.enabled_rows("ce_rule");
     let scoped = rules.iter().filter_map(|it| it.code("state_code"));
     let sets = |it: &&TableRow<'_>| it.code("action").is_some_and(|action| is_same_code(&action, "SET_STATE"));

@@ -1,6 +1,6 @@
 //! `ce_state_graph` and `flow.state-graph.allowed-transitions`: the allowed state transitions. (docs/decisions/0007-state-graph.md)
 
-use crate::collections::{SortedMap, SortedSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::{ANY, is_same_code, to_upper_code};
 use super::issue::Issue;
@@ -9,14 +9,14 @@ use super::scope::enabled_intents;
 use super::tables::Tables;
 
 /// Target states by source state, in upper case.
-type Edges = SortedMap<String, SortedSet<String>>;
+type Edges = BTreeMap<String, BTreeSet<String>>;
 
 /// Allowed transitions by intent; those of the settings and of rows without an intent apply to every intent.
 #[derive(Debug, Clone, Default)]
-pub struct StateEdges(SortedMap<String, Edges>);
+pub struct StateEdges(BTreeMap<String, Edges>);
 
 impl StateEdges {
-    pub(super) fn compile(tables: &Tables, settings: &SortedMap<String, Vec<String>>, issues: &mut Vec<Issue>) -> StateEdges {
+    pub(super) fn compile(tables: &Tables, settings: &BTreeMap<String, Vec<String>>, issues: &mut Vec<Issue>) -> StateEdges {
         let mut edges = StateEdges::default();
         for (from, states) in settings {
             // A final state has no successor; it is listed all the same.
@@ -48,7 +48,7 @@ impl StateEdges {
     pub fn successors(&self, intent: &str, from: &str) -> Vec<&str> {
         let edges = [to_upper_code(intent).as_str(), ANY].map(|it| self.0.get(it)).into_iter().flatten();
         let states = edges.flat_map(|it| [it.get(&to_upper_code(from)), it.get(ANY)]).flatten().flatten();
-        states.map(String::as_str).collect::<SortedSet<_>>().into_iter().collect()
+        states.map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Whether a transition is allowed; any is when the intent has no edge at all.

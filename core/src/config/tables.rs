@@ -1,11 +1,12 @@
 //! Control tables as stored, and their canonical form for compiling.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::row::TableRow;
 use super::{defaults, recency};
-use crate::collections::SortedMap;
 use crate::turn::Map;
 
 /// The compiled tables with their key columns; other tables are stored untouched.
@@ -40,7 +41,7 @@ const TEMPLATE_TABLE: &str = "ce_prompt_template";
 /// Rows by table name, each a JSON object, in primary key order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Tables(pub SortedMap<String, Vec<Map>>);
+pub struct Tables(pub BTreeMap<String, Vec<Map>>);
 
 /// Enabled rows of `ce_config`: type, key and value.
 pub(super) struct ConfigRows(Vec<(String, String, String)>);

@@ -1,6 +1,6 @@
 //! `ce_task`: tasks hooked into steps, container data and responses.
 
-use crate::collections::SortedMap;
+use std::collections::BTreeMap;
 
 use super::code::{ANY, to_upper_code};
 use super::issue::Issue;
@@ -74,7 +74,7 @@ pub struct HookTask {
 pub struct HookTasks {
     /// By priority.
     tasks: Vec<HookTask>,
-    positions: SortedMap<(HookPoint, String), ScopeIndex<usize>>,
+    positions: BTreeMap<(HookPoint, String), ScopeIndex<usize>>,
 }
 
 impl HookTasks {

@@ -1,5 +1,7 @@
 //! `ce_verbose`: progress messages. (docs/spec/data-and-api.md#8.1)
 
+use std::collections::BTreeMap;
+
 use super::code::{ANY, to_upper_code};
 use super::issue::Issue;
 use super::parts::Patterns;
@@ -7,7 +9,6 @@ use super::row::TableRow;
 use super::scope::Scopes;
 use super::scope_index::{ScopeIndex, index_key};
 use super::tables::Tables;
-use crate::collections::SortedMap;
 use crate::json::path::JsonPath;
 use crate::text::regex::Regex;
 use crate::text::template::Template;
@@ -65,12 +66,12 @@ pub struct VerboseEvent<'o> {
 
 /// Progress messages by determinant, by rule or tool, and by scope.
 #[derive(Debug, Clone, Default)]
-pub struct VerboseRows(SortedMap<String, DeterminantRows>);
+pub struct VerboseRows(BTreeMap<String, DeterminantRows>);
 
 #[derive(Debug, Clone, Default)]
 struct DeterminantRows {
-    rows_by_rule: SortedMap<i64, ScopeIndex<VerboseRow>>,
-    rows_by_tool: SortedMap<String, ScopeIndex<VerboseRow>>,
+    rows_by_rule: BTreeMap<i64, ScopeIndex<VerboseRow>>,
+    rows_by_tool: BTreeMap<String, ScopeIndex<VerboseRow>>,
     others: ScopeIndex<VerboseRow>,
 }
 

@@ -1,10 +1,10 @@
 //! Lists of values with synonyms and fuzzy matching.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::scanner::MAX_VALUES;
 use super::{EntityMatch, Extraction};
-use crate::collections::SortedMap;
 use crate::text::phrase::{FoldedText, fold_text, is_one_word};
 
 /// Minimum letters of a word for fuzzy matching.
@@ -53,9 +53,8 @@ impl ListEntity {
     /// Spellings that belong to several values, with these values.
     pub(super) fn clashes(&self) -> Vec<(String, Vec<String>)> {
         // Of equal keys the last entry counts.
-        let first: SortedMap<&str, usize> =
-            self.spellings.iter().enumerate().rev().map(|(index, it)| (it.folded.as_str(), index)).collect();
-        let mut clashing: SortedMap<usize, Vec<usize>> = SortedMap::new();
+        let first: BTreeMap<&str, usize> = self.spellings.iter().enumerate().rev().map(|(index, it)| (it.folded.as_str(), index)).collect();
+        let mut clashing: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for spelling in &self.spellings {
             let Some(first) = first.get(spelling.folded.as_str()) else { continue };
             if self.spellings.get(*first).is_some_and(|it| it.value != spelling.value) {

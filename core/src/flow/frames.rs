@@ -1,9 +1,10 @@
 //! The call stack of a session.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::Walker;
-use crate::collections::SortedMap;
 use crate::config::flow::GraphRef;
 use crate::config::flow::document::{Param, ProgramKind};
 use crate::flow::state::{Frame, FrameKind, Resume};
@@ -28,7 +29,7 @@ impl<'c> Walker<'c> {
             kind,
             intent_id: None,
             locals: None,
-            return_map: SortedMap::new(),
+            return_map: BTreeMap::new(),
             return_to: None,
             resume: None,
         });

@@ -1,8 +1,8 @@
 //! Assigns values of a message to slots of the same type by the words beside them (docs/spec/flows.md#4.4).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::collections::{SortedMap, SortedSet};
 use crate::locale::{is_determiner, without_article};
 use crate::text::marked_phrase::MarkNeighbors;
 use crate::text::phrase::{Phrase, PlacedPhrase};
@@ -16,8 +16,8 @@ const PROMPT_STRENGTH: u8 = 1;
 /// Words that stand for a slot, each with its strength.
 #[derive(Debug, Default)]
 pub(super) struct NearWords {
-    before: SortedMap<String, u8>,
-    after: SortedMap<String, u8>,
+    before: BTreeMap<String, u8>,
+    after: BTreeMap<String, u8>,
 }
 
 /// The side of a value on which a word stands.
@@ -134,8 +134,8 @@ fn assign_side(side: Side, slots: &[&NearWords], values: &[ValueWords<'_>], assi
         }
     }
     claims.sort_by_key(|it| std::cmp::Reverse(it.0));
-    let mut slots: SortedSet<usize> = assigned.iter().map(|it| it.0).collect();
-    let mut numbers: SortedSet<usize> = assigned.iter().map(|it| it.1).collect();
+    let mut slots: BTreeSet<usize> = assigned.iter().map(|it| it.0).collect();
+    let mut numbers: BTreeSet<usize> = assigned.iter().map(|it| it.1).collect();
     let mut found = Vec::new();
     for (_, slot, number) in claims {
         if !slots.contains(&slot) && numbers.insert(number) {

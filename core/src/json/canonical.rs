@@ -57,7 +57,6 @@ impl Hasher {
     }
 
     /// Adds the members of a JSON object without copying them.
-    #[cfg(feature = "speed")]
     pub fn add_members(&mut self, members: &[(&str, Value)]) {
         text::write_members::<true>(members.iter().map(|(name, value)| (*name, value)), &mut self.buffer);
         self.flush_line();

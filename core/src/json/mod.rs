@@ -6,10 +6,10 @@ pub mod diff;
 pub mod jcs;
 pub mod path;
 pub mod schema;
-pub(crate) mod tagged;
 pub mod text;
 
 pub use decode::{DecodeError, decode, decode_text};
+pub(crate) use decode::{decode_both, decode_tagged};
 
 use std::io::{self, Write};
 
@@ -23,17 +23,8 @@ pub fn into_members(value: Value) -> Map<String, Value> {
 
 /// Creates an object from members by moving them, where `json!` would grow the object step by step and serialise existing values
 /// again.
-pub fn object<const N: usize>(mut members: [(&str, Value); N]) -> Value {
-    object_from_members(&mut members)
-}
-
-/// The part of [`object`] that is not generic, compiled once to keep the browser engine small.
-fn object_from_members(members: &mut [(&str, Value)]) -> Value {
-    let mut object = Map::with_capacity(members.len());
-    for (name, value) in members {
-        object.insert((*name).to_owned(), value.take());
-    }
-    Value::Object(object)
+pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
 }
 
 /// Edits the object at a key, creating it if there is none.
@@ -65,7 +56,7 @@ pub fn serialized_length<T: Serialize>(value: &T) -> Option<usize> {
 /// Returns whether a text is known to contain nothing that JSON escapes. Reads all of it, which is faster than to stop at the first such
 /// byte.
 fn is_plain(text: &str) -> bool {
-    cfg!(feature = "speed") && text.bytes().fold(true, |plain, byte| plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\'))
+    text.bytes().fold(true, |plain, byte| plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\'))
 }
 
 /// Returns whether a value has content; null, blank strings, empty lists and empty objects have none.

@@ -1,7 +1,8 @@
 //! Turns text into terms: normalised, split into words, stemmed. Chunks and questions use the same rules.
 
-use crate::collections::SortedMap;
-use crate::text::language::Language;
+use std::collections::BTreeMap;
+
+use crate::text::language::{Language, Stemmer, language_of, stem};
 use crate::text::normal_form::compose;
 use crate::text::phrase::{Phrase, is_unspaced};
 use crate::text::stop_words::is_stop_word;
@@ -17,7 +18,7 @@ pub fn query_terms(query: &str, locales: &[&str]) -> Vec<String> {
     let mut terms: Vec<String> = Vec::new();
     let mut seen: Vec<(Option<Language>, Vec<String>)> = Vec::new();
     for locale in locales {
-        let language = Language::from_locale(locale);
+        let language = language_of(locale);
         let tokens = tokenize(query, locale, Grams::Query);
         if seen.iter().any(|it| it.0 == language && it.1 == tokens) {
             continue;
@@ -33,26 +34,22 @@ pub fn query_terms(query: &str, locales: &[&str]) -> Vec<String> {
 }
 
 fn question_terms(tokens: &[String], language: Option<Language>) -> Vec<String> {
-    let stemmer = language.map(Language::stemmer);
+    let stemmer = language.map(Stemmer::create);
     let is_stop = |token: &&String| language.is_some_and(|it| is_stop_word(token, it));
     let only_stop_words = tokens.iter().all(|it| is_stop(&it));
-    tokens.iter().filter(|it| only_stop_words || !is_stop(it)).map(|it| stem(it, stemmer)).collect()
+    tokens.iter().filter(|it| only_stop_words || !is_stop(it)).map(|it| stem(it, stemmer.as_ref())).collect()
 }
 
 /// Counts the terms of a text.
-pub(super) fn count_terms(text: &str, locale: &str, counts: &mut SortedMap<String, u32>) {
-    let stemmer = Language::from_locale(locale).map(Language::stemmer);
-    let mut tokens: SortedMap<String, u32> = SortedMap::new();
+pub(super) fn count_terms(text: &str, locale: &str, counts: &mut BTreeMap<String, u32>) {
+    let stemmer = language_of(locale).map(Stemmer::create);
+    let mut tokens: BTreeMap<String, u32> = BTreeMap::new();
     for token in tokenize(text, locale, Grams::Chunk) {
         *tokens.entry(token).or_default() += 1;
     }
     for (token, count) in tokens {
-        *counts.entry(stem(&token, stemmer)).or_default() += count;
+        *counts.entry(stem(&token, stemmer.as_ref())).or_default() += count;
     }
-}
-
-fn stem(token: &str, stemmer: Option<fn(&str) -> String>) -> String {
-    stemmer.map(|it| it(token)).filter(|it| !it.is_empty()).unwrap_or_else(|| token.to_owned())
 }
 
 /// What becomes of text that has no spaces between words.
@@ -122,6 +119,9 @@ mod tests {
             ("où est l’addition", "fr", "addit"),
             ("las tarjetas y la tarjeta", "es", "tarjet"),
             ("мои карты", "ru", "мо карт"),
+            ("Πού είναι τα αυτοκίνητα μου;", "el-GR", "αυτοκινητ"),
+            ("أين الكتاب", "ar-EG", "كتاب"),
+            ("என் புத்தகங்கள் எங்கே", "ta", "புத்தகம்"),
             ("C++ 100 % €", "en", "c 100"),
             ("?! …", "en", ""),
             ("", "en", ""),
@@ -149,12 +149,15 @@ mod tests {
             ("La città è chiusa", "citta chiuse", "it"),
             ("Les événements annulés", "evenement annulé", "fr"),
             ("Gebühren für Überweisungen", "Gebühr Überweisung", "de"),
+            ("Οι επιτροπές και τα αυτοκίνητα", "επιτροπή αυτοκινήτου", "el"),
+            ("كِتابكم والرسوم", "الكتاب", "ar"),
+            ("புத்தகங்கள் மற்றும் அட்டைகள்", "புத்தகம்", "ta"),
             ("請問咖啡多少錢", "咖啡", "zh"),
             ("請問咖啡多少錢", "錢", "zh"),
             ("커피는 얼마예요", "커피", "ko"),
             ("สวัสดีครับ", "สวัสดี", "th"),
         ] {
-            let mut counts = SortedMap::new();
+            let mut counts = BTreeMap::new();
             count_terms(text, locale, &mut counts);
             for term in query_terms(query, &[locale]) {
                 assert!(counts.contains_key(&term), "{term} of {query} in {counts:?}");

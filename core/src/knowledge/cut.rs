@@ -1,11 +1,12 @@
 //! Cuts sources into chunks at the largest boundaries that fit: sections, paragraphs, lines, sentences, words.
 
+use std::collections::BTreeMap;
+
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::analysis::count_terms;
 use super::markdown::{self, Section};
 use super::source::{Chunk, Source, SourceFormat};
-use crate::collections::SortedMap;
 use crate::text::collapse_whitespace;
 
 /// How many characters a chunk has at most: about 300 words, an abstract or a section of a help page.
@@ -33,7 +34,7 @@ pub fn cut_source(source: &Source) -> Vec<Chunk> {
 }
 
 fn chunk(source: &Source, number: usize, title: String, text: &str) -> Chunk {
-    let mut counts = SortedMap::new();
+    let mut counts = BTreeMap::new();
     count_terms(&title, &source.locale, &mut counts);
     counts.values_mut().for_each(|it| *it *= TITLE_WEIGHT);
     count_terms(text, &source.locale, &mut counts);

@@ -1,6 +1,6 @@
 //! Fuses the keyword list and the vector list into one, with a confidence for each chunk. (docs/spec/flows.md#4.12)
 
-use crate::collections::SortedMap;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -66,8 +66,8 @@ pub fn fuse(keyword: &[(String, f64)], vector: &[(String, f64)], vector_weight: 
 }
 
 /// The rank and score of each chunk; a chunk that is listed twice keeps its better place.
-fn places(list: &[(String, f64)]) -> SortedMap<&str, (u32, f64)> {
-    let mut places = SortedMap::new();
+fn places(list: &[(String, f64)]) -> BTreeMap<&str, (u32, f64)> {
+    let mut places = BTreeMap::new();
     for (rank, (chunk, score)) in (1..).zip(list) {
         places.entry(chunk.as_str()).or_insert((rank, *score));
     }

@@ -1,6 +1,6 @@
 //! A knowledge base in memory, for the page, the pack player and tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use std::ops::Range;
 
@@ -10,7 +10,6 @@ use super::analysis::query_terms;
 use super::cut::cut_source;
 use super::score::{CollectionStats, KeywordCandidate, select_candidates};
 use super::source::{Chunk, Source};
-use crate::collections::{SortedMap, SortedSet};
 
 /// What a keyword search found: everything that BM25 needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +25,7 @@ pub struct KeywordSearch {
 /// Sources, their chunks, and where each term occurs.
 #[derive(Debug, Clone, Default)]
 pub struct KnowledgeIndex {
-    sources: SortedMap<String, IndexedSource>,
+    sources: BTreeMap<String, IndexedSource>,
     /// The chunks by slot; a removed chunk leaves its slot empty.
     chunks: Vec<Option<Chunk>>,
     /// The slots of the chunks with each term.
@@ -98,10 +97,10 @@ impl KnowledgeIndex {
 
     /// Searches the given sources, or all: returns the best `depth` chunks that contain a term of the question.
     pub fn search(&self, query: &str, sources: Option<&[String]>, depth: usize) -> KeywordSearch {
-        let sources: Option<SortedSet<&str>> = sources.map(|ids| ids.iter().map(String::as_str).collect());
+        let sources: Option<BTreeSet<&str>> = sources.map(|ids| ids.iter().map(String::as_str).collect());
         let is_searched = |id: &str| sources.as_ref().is_none_or(|ids| ids.contains(id));
         let searched: Vec<&IndexedSource> = self.sources.iter().filter(|it| is_searched(it.0)).map(|it| it.1).collect();
-        let locales: SortedSet<&str> = searched.iter().map(|it| it.locale.as_str()).collect();
+        let locales: BTreeSet<&str> = searched.iter().map(|it| it.locale.as_str()).collect();
         let terms = query_terms(query, &Vec::from_iter(locales));
         let mut frequencies = vec![0; terms.len()];
         let mut found: Vec<Option<KeywordCandidate>> = vec![None; self.chunks.len()];

@@ -1,6 +1,6 @@
 //! How well the phrases of a classifier tell its classes apart, and where they do not.
 
-use crate::collections::SortedMap;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -196,7 +196,7 @@ pub fn test(classifier: &LexicalClassifier, set: &TrainingSet, cases: &[TestCase
 }
 
 fn count_confusions(pairs: impl Iterator<Item = (String, String)>) -> Vec<Confusion> {
-    let mut counts: SortedMap<(String, String), usize> = SortedMap::new();
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
     for pair in pairs.filter(|it| it.0 != it.1) {
         *counts.entry(pair).or_default() += 1;
     }

@@ -1,6 +1,6 @@
 //! Turns an utterance into weighted terms: words, pairs of words, and pieces of words.
 
-use crate::text::language::Language;
+use crate::text::language::{Stemmer, language_of, stem};
 use crate::text::normal_form::compose;
 use crate::text::phrase::{Phrase, is_unspaced};
 use crate::text::stop_words::is_stop_word;
@@ -50,9 +50,8 @@ impl Term {
 /// Returns the terms of an utterance in the order of the text, repetitions included.
 pub(super) fn terms_of(text: &str, locale: &str) -> Vec<Term> {
     let text = join_contractions(text);
-    let language = Language::from_locale(locale);
-    let stemmer = language.map(Language::stemmer);
-    let stem = |word: &str| stemmer.map(|it| it(word)).filter(|it| !it.is_empty()).unwrap_or_else(|| word.to_owned());
+    let language = language_of(locale);
+    let stemmer = language.map(Stemmer::create);
     let is_function = |word: &str| language.is_some_and(|it| is_stop_word(word, it));
     let mut terms = Vec::new();
     let mut before = (String::new(), true);
@@ -63,7 +62,7 @@ pub(super) fn terms_of(text: &str, locale: &str) -> Vec<Term> {
         let is_function = is_function(token);
         // The stemmers expect composed letters, the normaliser decomposes them.
         let word: String = compose(token).take(MAX_WORD_CHARS).collect();
-        let stemmed = stem(&word);
+        let stemmed = stem(&word, stemmer.as_ref());
         terms.push(Term { kind: TermKind::Word, is_function: is_function && before.1, text: format!("{}_{stemmed}", before.0) });
         terms.push(Term { kind: TermKind::Word, is_function, text: stemmed.clone() });
         before = (stemmed, is_function);

@@ -1,4 +1,7 @@
+use serde_json::json;
+
 use super::*;
+use crate::json::canonical::Hasher;
 
 /// The threshold of the phrases, and a small margin.
 const USUAL: Acceptance = Acceptance { threshold: None, margin: 0.03 };
@@ -117,6 +120,14 @@ fn hashes_name_what_is_learned() {
     negative.phrases[0].label = Label::Not(0);
     assert_ne!(other.hash(), shop().hash());
     assert_ne!(negative.hash(), shop().hash());
+    // Languages whose words were not stemmed at first are trained anew: in the hash of the others, only the locale differs.
+    let text = |trainer: &str, locale: &str| json!({"trainer": trainer, "locale": locale, "classes": []});
+    for (locale, trainer) in [("en", "lexical/1"), ("xx", "lexical/1"), ("ar", "lexical/2"), ("el-GR", "lexical/2"), ("ta_IN", "lexical/2")]
+    {
+        let mut hasher = Hasher::default();
+        hasher.add_json(&text(trainer, locale));
+        assert_eq!(TrainingSet { locale: locale.to_owned(), ..TrainingSet::default() }.hash(), hasher.finish(), "{locale}");
+    }
 }
 
 #[test]

@@ -4,9 +4,13 @@ use serde_json::{Value, json};
 
 use super::solver::Label;
 use crate::json::canonical::Hasher;
+use crate::text::language::{Language, language_of};
 
 /// Changes when the same phrases would train another classifier.
 const TRAINER: &str = "lexical/1";
+
+/// The trainer of languages whose words were not stemmed at first.
+const LATER_STEMMED: &str = "lexical/2";
 
 /// Up to this number of phrases, training takes milliseconds; a host trains larger sets ahead and stores the result.
 const SMALL: usize = 2_000;
@@ -40,9 +44,16 @@ impl TrainingSet {
             Label::Not(class) => json!([it.text, Value::Null, class]),
         };
         let mut hasher = Hasher::default();
-        hasher.add_json(&json!({"trainer": TRAINER, "locale": self.locale, "classes": self.classes}));
+        hasher.add_json(&json!({"trainer": self.trainer(), "locale": self.locale, "classes": self.classes}));
         self.phrases.iter().for_each(|it| hasher.add_json(&phrase(it)));
         hasher.finish()
+    }
+
+    fn trainer(&self) -> &'static str {
+        match language_of(&self.locale) {
+            Some(Language::Arabic | Language::Greek | Language::Tamil) => LATER_STEMMED,
+            Some(_) | None => TRAINER,
+        }
     }
 
     /// Iterates over the phrases that are examples of a class, each with the name of the class.

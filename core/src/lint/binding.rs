@@ -1,16 +1,17 @@
 //! Bindings of tools and tasks: rows without their tool, with inline credentials, or with an unknown extension.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::context::LintContext;
-use crate::collections::SortedSet;
 use crate::config::{Issue, TableRow};
 
 /// Headers that carry credentials.
 const CREDENTIAL_HEADERS: [&str; 5] = ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"];
 
 pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
-    let tools: SortedSet<i64> = context.rows("ce_mcp_tool").iter().map(TableRow::id).collect();
+    let tools: BTreeSet<i64> = context.rows("ce_mcp_tool").iter().map(TableRow::id).collect();
     for table in ["ce_http_tool", "ce_mcp_db_tool", "cv_tool_spec"] {
         let orphans = context.rows(table).iter().filter(|it| !tools.contains(&it.id()));
         findings.extend(orphans.map(|it| {
@@ -22,13 +23,13 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     for row in context.rows("ce_http_tool") {
         findings.extend(check_credential(row, "headers", &row.text("headers").unwrap_or_default()));
     }
-    let extensions: SortedSet<String> = context.rows("cv_extension").iter().filter_map(|it| it.code("name")).collect();
+    let extensions: BTreeSet<String> = context.rows("cv_extension").iter().filter_map(|it| it.code("name")).collect();
     for row in context.rows("ce_task") {
         findings.extend(check_task_binding(row, &extensions));
     }
 }
 
-fn check_task_binding(row: &TableRow<'_>, extensions: &SortedSet<String>) -> Option<Issue> {
+fn check_task_binding(row: &TableRow<'_>, extensions: &BTreeSet<String>) -> Option<Issue> {
     let binding: Value = serde_json::from_str(&row.text("binding")?).ok()?;
     if let Some(headers) = binding.pointer("/http/headers") {
         return check_credential(row, "binding", &headers.to_string());

@@ -1,8 +1,7 @@
 //! The input of the checks: enabled, valid rows and indexes over them, built once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::{ANY, Issue, Phase, Profile, TableRow, Tables, UNKNOWN, by_priority, enclosing_scopes, is_same_code, to_upper_code};
 
 /// The tables that are checked.
@@ -32,15 +31,15 @@ const MATCH_ALL_PATTERNS: [&str; 6] = [".*", ".+", "^.*$", "^.+$", "(?s).*", ".*
 
 /// Enabled and valid rows, with indexes that several checks use.
 pub(super) struct LintContext<'t> {
-    rows: SortedMap<&'static str, Vec<TableRow<'t>>>,
+    rows: BTreeMap<&'static str, Vec<TableRow<'t>>>,
     /// The profile that runs the tables.
     pub profile: &'static Profile,
     /// The codes of enabled intents, in upper case.
-    pub intents: SortedSet<String>,
+    pub intents: BTreeSet<String>,
     /// Rules in evaluation order within their scope.
     pub rules: Vec<Rule<'t>>,
     /// The scopes (intent, state) of responses.
-    response_scopes: SortedSet<(String, String)>,
+    response_scopes: BTreeSet<(String, String)>,
     /// Whether tasks can run, which may set intent, state and context.
     pub has_tasks: bool,
     /// Prompt templates by their lookup key.
@@ -68,16 +67,16 @@ pub(super) struct Rule<'t> {
 impl<'t> LintContext<'t> {
     /// Indexes the tables, without the rows that an issue of compiling rejects.
     pub fn new(tables: &'t Tables, profile: &'static Profile, issues: &[Issue]) -> LintContext<'t> {
-        let out: SortedSet<&str> =
+        let out: BTreeSet<&str> =
             issues.iter().filter(|it| it.is_error()).filter_map(|it| it.path.rsplit_once('.')).map(|it| it.0).collect();
         let kept = |row: &TableRow<'t>| row.path("").strip_suffix('.').is_some_and(|it| !out.contains(it));
         let rows = TABLES.map(|table| (table, tables.enabled_rows(table).into_iter().filter(kept).collect::<Vec<_>>())).into();
         let mut context = LintContext {
             rows,
             profile,
-            intents: SortedSet::new(),
+            intents: BTreeSet::new(),
             rules: Vec::new(),
-            response_scopes: SortedSet::new(),
+            response_scopes: BTreeSet::new(),
             has_tasks: false,
             templates: BTreeMap::new(),
         };

@@ -1,10 +1,11 @@
 //! The session paths that rules and templates can read, as far as they are known statically. (docs/spec/data-and-api.md#6.4,
 //! docs/spec/data-and-api.md#7.4)
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::context::LintContext;
-use crate::collections::SortedSet;
 use crate::json::path::KnownType;
 
 /// The members of the session view.
@@ -76,9 +77,9 @@ const ENGINE_PARAMS: [&str; 16] = [
 /// The known paths of a configuration.
 pub(super) struct KnownPaths {
     /// Properties that extraction writes into the context.
-    pub properties: SortedSet<String>,
+    pub properties: BTreeSet<String>,
     /// Properties of the JSON schemas of responses.
-    response_properties: SortedSet<String>,
+    response_properties: BTreeSet<String>,
     /// Whether tasks can write any context member.
     has_open_context: bool,
 }

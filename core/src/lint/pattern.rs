@@ -1,9 +1,8 @@
 //! Patterns that match other messages than intended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::LintContext;
-use crate::collections::SortedSet;
 use crate::config::{Issue, TableRow, to_upper_code};
 use crate::text::regex::Regex;
 
@@ -71,7 +70,7 @@ fn check_plain_pattern(row: &TableRow<'_>, column: &str, kind: &str, pattern: &s
 
 /// Reports classifiers and policies that match every message, usually because of an empty alternative.
 fn check_match_all(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
-    let intents: SortedSet<Option<String>> = context.rows("ce_intent_classifier").iter().map(|it| it.code("intent_code")).collect();
+    let intents: BTreeSet<Option<String>> = context.rows("ce_intent_classifier").iter().map(|it| it.code("intent_code")).collect();
     for (table, is_only_intent) in [("ce_policy", false), ("ce_intent_classifier", intents.len() < 2)] {
         for row in context.rows(table).iter().filter(|it| !is_only_intent && matches_everything(it)) {
             let reason = "the pattern matches every message, even an empty one";

@@ -1,9 +1,8 @@
 //! Responses that are never chosen, responses without a prompt template, and a missing fallback response.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::{LintContext, scope};
-use crate::collections::SortedSet;
 use crate::config::{ANY, Issue, TableRow, UNKNOWN, to_upper_code};
 
 /// The priority advantage of a response for a specific state over one for ANY.
@@ -38,16 +37,16 @@ fn check_fallback(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
 }
 
 /// The formats and intents of prompt templates, for any state.
-fn template_formats<'g>(context: &'g LintContext<'_>) -> SortedSet<(&'g str, &'g str)> {
+fn template_formats<'g>(context: &'g LintContext<'_>) -> BTreeSet<(&'g str, &'g str)> {
     context.templates.keys().map(|(format, intent, _)| (format.as_str(), intent.as_str())).collect()
 }
 
-fn check_template(context: &LintContext<'_>, formats: &SortedSet<(&str, &str)>, row: &TableRow<'_>) -> Option<Issue> {
+fn check_template(context: &LintContext<'_>, formats: &BTreeSet<(&str, &str)>, row: &TableRow<'_>) -> Option<Issue> {
     let format = to_upper_code(&row.code("output_format")?);
     let (intent, state) = scope(row);
     // A row for ANY may use the templates of every intent or state.
     let has_template = match (intent.as_str(), state.as_str()) {
-        (ANY, _) => formats.get(formats.partition_point(|it| it.0 < format.as_str())).is_some_and(|it| it.0 == format),
+        (ANY, _) => formats.range((format.as_str(), "")..).next().is_some_and(|it| it.0 == format),
         (intent, ANY) => [intent, ANY].iter().any(|it| formats.contains(&(format.as_str(), *it))),
         (intent, state) => context.has_template(&format, intent, state),
     };

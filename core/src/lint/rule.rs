@@ -1,10 +1,9 @@
 //! Rules that loop, cascade or override each other within a pass, and rules that change the state too early.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::condition::paths_of;
 use super::context::{LintContext, Rule, scope};
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::{ANY, Issue, Phase, UNKNOWN};
 
 /// The maximum rounds of a pass.
@@ -29,7 +28,7 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
 }
 
 /// Unconditional state transitions, by phase, intent and state.
-struct Transitions<'g, 't>(SortedMap<(Phase, &'g str, &'g str), &'g Rule<'t>>);
+struct Transitions<'g, 't>(BTreeMap<(Phase, &'g str, &'g str), &'g Rule<'t>>);
 
 impl<'g, 't> Transitions<'g, 't> {
     fn new(context: &'g LintContext<'t>) -> Self {
@@ -74,8 +73,8 @@ fn check_loops(transitions: &Transitions<'_, '_>, findings: &mut Vec<Issue>) {
 
 /// Reports an unconditional rule that leaves a state in the same pass in which another rule sets it, if other rows use the state.
 fn check_cascades(context: &LintContext<'_>, transitions: &Transitions<'_, '_>, findings: &mut Vec<Issue>) {
-    let used: SortedSet<String> = STATE_TABLES.iter().flat_map(|table| context.rows(table)).map(|it| scope(it).1).collect();
-    let mut reported = SortedSet::new();
+    let used: BTreeSet<String> = STATE_TABLES.iter().flat_map(|table| context.rows(table)).map(|it| scope(it).1).collect();
+    let mut reported = BTreeSet::new();
     for rule in &context.rules {
         let Some(state) = rule.target_state().filter(|it| *it != rule.state && used.contains(it)) else { continue };
         let Some(next) = transitions.next_rule(rule.phase, &rule.intent, &state) else { continue };
@@ -142,8 +141,8 @@ fn check_failed_tools(rule: &Rule<'_>) -> Option<Issue> {
 
 /// Reports unconditional rules that leave the state of a pending action without checking its result.
 fn check_pending_actions(context: &LintContext<'_>, transitions: &Transitions<'_, '_>, findings: &mut Vec<Issue>) {
-    let pending: SortedSet<(String, String)> = context.rows("ce_pending_action").iter().map(scope).collect();
-    let states: SortedSet<&str> = pending.iter().map(|it| it.1.as_str()).collect();
+    let pending: BTreeSet<(String, String)> = context.rows("ce_pending_action").iter().map(scope).collect();
+    let states: BTreeSet<&str> = pending.iter().map(|it| it.1.as_str()).collect();
     for rule in transitions.0.values() {
         let has_pending = |intent: &str| pending.contains(&(intent.to_owned(), rule.state.clone()));
         let is_pending =

@@ -1,18 +1,19 @@
 //! Output schemas without a prompt template to extract their values.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::context::{LintContext, scope};
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::{ANY, Issue, UNKNOWN, to_upper_code};
 
 const SCHEMA_JSON: &str = "SCHEMA_JSON";
 
 pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     // The states that rules set, without the initial ones, in which nothing is extracted yet.
-    let mut later: SortedMap<&str, SortedSet<String>> = SortedMap::new();
+    let mut later: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for rule in &context.rules {
         later.entry(&rule.intent).or_default().extend(rule.target_state().filter(|it| ![ANY, UNKNOWN, "IDLE"].contains(&it.as_str())));
     }
-    let extracting: SortedSet<&str> = context.templates.keys().filter(|it| it.0 == SCHEMA_JSON).map(|it| it.1.as_str()).collect();
+    let extracting: BTreeSet<&str> = context.templates.keys().filter(|it| it.0 == SCHEMA_JSON).map(|it| it.1.as_str()).collect();
     for row in context.rows("ce_output_schema") {
         let kind = row.code("schema_type").map_or_else(|| SCHEMA_JSON.to_owned(), |it| to_upper_code(&it));
         let (intent, state) = scope(row);

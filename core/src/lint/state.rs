@@ -1,9 +1,8 @@
 //! States that are never reached, rules in phases that never run, and states without a response.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::{LintContext, Rule, classifier_state, overlaps, scope};
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::{ANY, Arbitration, Issue, Phase, TableRow, UNKNOWN, enclosing_scopes, to_upper_code};
 
 /// States that the engine sets without a row: no intent, a new intent, several intents.
@@ -30,21 +29,21 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
 /// How conversations enter and leave states.
 struct StateTransitions<'g> {
     /// The states that classifiers set, by intent, with the path of the first row.
-    classifier_states: BTreeMap<String, SortedMap<String, String>>,
+    classifier_states: BTreeMap<String, BTreeMap<String, String>>,
     /// Scopes that a rule may leave, in any phase.
-    left_by_rules: SortedSet<(&'g str, &'g str)>,
+    left_by_rules: BTreeSet<(&'g str, &'g str)>,
     /// Scopes that a rule may leave on any message, even if a classifier chose the intent.
-    left_without_words: SortedSet<(&'g str, &'g str)>,
+    left_without_words: BTreeSet<(&'g str, &'g str)>,
     /// The states that rules set in a scope if a classifier chose the intent.
-    set_without_model: SortedSet<(&'g str, &'g str, String)>,
+    set_without_model: BTreeSet<(&'g str, &'g str, String)>,
     /// Scopes in which rules change the intent.
-    intent_switches: SortedSet<(&'g str, &'g str)>,
+    intent_switches: BTreeSet<(&'g str, &'g str)>,
     /// Scopes that a rule leaves on every message.
-    left_unconditionally: SortedSet<(&'g str, &'g str)>,
+    left_unconditionally: BTreeSet<(&'g str, &'g str)>,
     /// Intents that rules set.
-    intents_of_rules: SortedSet<String>,
+    intents_of_rules: BTreeSet<String>,
     /// States with a response.
-    response_states: SortedSet<String>,
+    response_states: BTreeSet<String>,
 }
 
 /// Reports states that nothing sets. Tasks can set any state, and models any state that their prompts mention.
@@ -52,7 +51,7 @@ fn check_unreachable(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     if context.has_tasks {
         return;
     }
-    let mut reached: SortedSet<String> = context.rules.iter().filter_map(Rule::target_state).collect();
+    let mut reached: BTreeSet<String> = context.rules.iter().filter_map(Rule::target_state).collect();
     reached.extend(state_classifiers(context).iter().map(classifier_state));
     reached.extend(BUILT_IN_STATES.map(str::to_owned));
     reached.extend(words_of_prompts(context));
@@ -72,7 +71,7 @@ fn check_unreachable(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
 }
 
 /// Returns the words of the texts that prompts include.
-fn words_of_prompts(context: &LintContext<'_>) -> SortedSet<String> {
+fn words_of_prompts(context: &LintContext<'_>) -> BTreeSet<String> {
     let columns = [
         ("ce_intent", ["description", "llm_hint"]),
         ("ce_config", ["config_value", "config_value"]),
@@ -86,7 +85,7 @@ fn words_of_prompts(context: &LintContext<'_>) -> SortedSet<String> {
 impl<'g> StateTransitions<'g> {
     fn new(context: &'g LintContext<'_>) -> StateTransitions<'g> {
         let scopes = |matches: &dyn Fn(&Rule<'_>) -> bool| {
-            context.rules.iter().filter(|it| matches(it)).map(|it| (it.intent.as_str(), it.state.as_str())).collect::<SortedSet<_>>()
+            context.rules.iter().filter(|it| matches(it)).map(|it| (it.intent.as_str(), it.state.as_str())).collect::<BTreeSet<_>>()
         };
         let sets_intent = |it: &Rule<'_>| it.action == "SET_INTENT";
         StateTransitions {
@@ -173,8 +172,8 @@ fn state_classifiers<'g, 't>(context: &'g LintContext<'t>) -> &'g [TableRow<'t>]
     }
 }
 
-fn states_by_intent(context: &LintContext<'_>) -> BTreeMap<String, SortedMap<String, String>> {
-    let mut classified: BTreeMap<String, SortedMap<String, String>> = BTreeMap::new();
+fn states_by_intent(context: &LintContext<'_>) -> BTreeMap<String, BTreeMap<String, String>> {
+    let mut classified: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for row in state_classifiers(context) {
         let Some(intent) = row.code("intent_code").map(|it| to_upper_code(&it)).filter(|it| context.intents.contains(it)) else { continue };
         classified.entry(intent).or_default().entry(classifier_state(row)).or_insert_with(|| row.path("state_code"));
@@ -182,6 +181,6 @@ fn states_by_intent(context: &LintContext<'_>) -> BTreeMap<String, SortedMap<Str
     classified
 }
 
-fn has_scope(scopes: &SortedSet<(&str, &str)>, intent: &str, state: &str) -> bool {
+fn has_scope(scopes: &BTreeSet<(&str, &str)>, intent: &str, state: &str) -> bool {
     enclosing_scopes(intent, state).iter().any(|it| scopes.contains(it))
 }

@@ -1,7 +1,8 @@
 //! Planner prompts that name unknown or out-of-scope tools, and pending actions with equal priority.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::context::{LintContext, overlaps, scope};
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::{Issue, TableRow};
 
 pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
@@ -11,15 +12,15 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
 
 /// Checks the tool names between backticks in planner prompts.
 fn check_tool_names(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
-    let mut tools: SortedMap<String, (String, String)> = SortedMap::new();
+    let mut tools: BTreeMap<String, (String, String)> = BTreeMap::new();
     for row in context.rows("ce_mcp_tool") {
         tools.extend(row.code("tool_code").map(|it| (it, scope(row))));
     }
-    let families: SortedSet<&str> = tools.keys().filter_map(|it| it.split_once('.')).map(|it| it.0).collect();
+    let families: BTreeSet<&str> = tools.keys().filter_map(|it| it.split_once('.')).map(|it| it.0).collect();
     for row in context.rows("ce_mcp_planner") {
         for column in ["system_prompt", "user_prompt"] {
             let text = row.text(column).unwrap_or_default();
-            let names: SortedSet<&str> = text.split('`').skip(1).step_by(2).collect();
+            let names: BTreeSet<&str> = text.split('`').skip(1).step_by(2).collect();
             findings.extend(names.into_iter().filter_map(|it| check_tool_name(row, column, it, &tools, &families)));
         }
     }
@@ -30,8 +31,8 @@ fn check_tool_name(
     row: &TableRow<'_>,
     column: &str,
     name: &str,
-    tools: &SortedMap<String, (String, String)>,
-    families: &SortedSet<&str>,
+    tools: &BTreeMap<String, (String, String)>,
+    families: &BTreeSet<&str>,
 ) -> Option<Issue> {
     let Some((intent, state)) = tools.get(name) else {
         let is_tool = name.split_once('.').is_some_and(|it| families.contains(it.0)) && !name.contains(char::is_whitespace);
@@ -49,7 +50,7 @@ fn check_tool_name(
 
 /// Reports actions of one scope with equal priority: the user must choose between them every time.
 fn check_ties(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
-    let mut first: SortedMap<(String, String, Option<i64>), &TableRow<'_>> = SortedMap::new();
+    let mut first: BTreeMap<(String, String, Option<i64>), &TableRow<'_>> = BTreeMap::new();
     for row in context.rows("ce_pending_action") {
         let (intent, state) = scope(row);
         let other = first.entry((intent, state, row.integer("priority"))).or_insert(row);

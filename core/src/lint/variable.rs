@@ -1,8 +1,9 @@
 //! Templates that use unknown variables.
 
+use std::collections::BTreeSet;
+
 use super::context::LintContext;
 use super::known_paths::{KnownPaths, VIEW_MEMBERS, find_similar};
-use crate::collections::SortedSet;
 use crate::config::{Issue, TableRow};
 use crate::text::template::Template;
 
@@ -84,7 +85,7 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
 }
 
 /// Returns the names that the configuration defines: extracted fields, and parameters that rules set.
-fn defined_names(context: &LintContext<'_>, facts: &KnownPaths) -> SortedSet<String> {
+fn defined_names(context: &LintContext<'_>, facts: &KnownPaths) -> BTreeSet<String> {
     let mut own = facts.properties.clone();
     for rule in context.rules.iter().filter(|it| it.action.starts_with("SET_") || it.action.starts_with("GET_")) {
         let words = rule.value.split(|it: char| !(it.is_alphanumeric() || it == '_'));
@@ -93,7 +94,7 @@ fn defined_names(context: &LintContext<'_>, facts: &KnownPaths) -> SortedSet<Str
     own
 }
 
-fn check_variable(row: &TableRow<'_>, column: &str, name: &str, own: &SortedSet<String>, is_prompt: bool) -> Option<Issue> {
+fn check_variable(row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<String>, is_prompt: bool) -> Option<Issue> {
     let mut parts = name.split('.');
     let (first, second) = (parts.next()?, parts.next());
     let warning = |rule: &'static str, hint: String| {
@@ -125,7 +126,7 @@ fn check_variable(row: &TableRow<'_>, column: &str, name: &str, own: &SortedSet<
 }
 
 /// Reports a name in the text of a response that nothing sets. Tasks and extensions may set any.
-fn check_unset(context: &LintContext<'_>, row: &TableRow<'_>, column: &str, name: &str, own: &SortedSet<String>) -> Option<Issue> {
+fn check_unset(context: &LintContext<'_>, row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<String>) -> Option<Issue> {
     let first = name.split('.').next()?;
     let is_open = context.has_tasks || ["ce_pending_action", "cv_extension"].iter().any(|it| !context.rows(it).is_empty());
     let is_set = own.contains(first) || VIEW_MEMBERS.iter().map(|it| it.0).chain(COMMON_NAMES).chain(RESPONSE_NAMES).any(|it| it == first);
@@ -153,7 +154,7 @@ mod tests {
         session.share_view();
         let response = json!({"response_id": 1});
         let row = TableRow::new("ce_response", "response_id", 1, response.as_object().unwrap());
-        let judged = |name: &str| check_variable(&row, "exact_text", name, &SortedSet::new(), false);
+        let judged = |name: &str| check_variable(&row, "exact_text", name, &BTreeSet::new(), false);
         assert!(session.params.len() > 5);
         let unknown: Vec<&String> = session.params.keys().filter(|it| judged(it).is_some()).collect();
         assert!(unknown.is_empty(), "{unknown:?}");

@@ -1,9 +1,10 @@
 //! In-memory conversations for hosts without a database, and the hash by which runners compare turns.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::collections::SortedMap;
 use crate::json::canonical;
 use crate::turn::{LoadedSession, Outcome, Slice};
 
@@ -12,7 +13,7 @@ const MAX_HISTORY: usize = 500;
 
 /// A store of conversations by id.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Conversations(SortedMap<String, LoadedSession>);
+pub struct Conversations(BTreeMap<String, LoadedSession>);
 
 impl Conversations {
     /// Returns a conversation as stored; a new one if the id is unknown.

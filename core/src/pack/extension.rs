@@ -1,12 +1,13 @@
 //! WebAssembly extensions embedded in a pack: each has a manifest with the module. (docs/spec/architecture.md#12)
 
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{Pack, PackError};
-use crate::collections::SortedMap;
 use crate::turn::Map;
 
 /// The table of the manifests.
@@ -22,8 +23,8 @@ const SCALAR_MEMBERS: [&str; 4] = ["memory_mib", "timeout_ms", "enabled", "descr
 ///
 /// # Errors
 /// [`PackError`] for an extension without a valid manifest or module.
-pub(super) fn extract_modules(pack: &mut Pack) -> Result<SortedMap<String, Vec<u8>>, PackError> {
-    let mut modules = SortedMap::new();
+pub(super) fn extract_modules(pack: &mut Pack) -> Result<BTreeMap<String, Vec<u8>>, PackError> {
+    let mut modules = BTreeMap::new();
     let mut manifests = Vec::new();
     for (name, extension) in &pack.extensions {
         let (row, bytes) =
@@ -102,7 +103,7 @@ mod tests {
         let row = json!({"name": "fee", "module": hash, "requests": "[\"http\"]", "hosts": "[\"rates.example:443\"]", "secrets": "[]",
             "memory_mib": 16, "timeout_ms": 1000, "enabled": true});
         assert_eq!(json!(pack.tables), json!({"cv_extension": [row]}));
-        assert_eq!(pack.modules, SortedMap::from([(hash.to_owned(), b"\0asm".to_vec())]));
+        assert_eq!(pack.modules, BTreeMap::from([(hash.to_owned(), b"\0asm".to_vec())]));
         let again = Pack::parse(&serde_json::to_string(&pack).unwrap()).unwrap();
         assert_eq!((&again.tables, &again.modules), (&pack.tables, &pack.modules));
         let stored = extension_from_row(&pack.tables.0.get("cv_extension").unwrap()[0], pack.modules.get(hash).unwrap());

@@ -1,12 +1,12 @@
 //! Fakes of everything but models: tasks, tools, containers and an HTTP service. (docs/spec/interface.md#3)
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
 use super::Pack;
 use super::fake_http::HttpRule;
-use crate::collections::SortedMap;
 use crate::json;
 use crate::turn::{
     ContainerReply, ContainerRequest, EffectError, EffectErrorKind, EffectResult, HttpCaller, HttpReply, HttpRequest, Map, Reply, Request,
@@ -32,7 +32,7 @@ pub struct Fakes {
 
 /// The number of uses of each tool and rule. Locked, because concurrent turns of several conversations share them.
 #[derive(Debug, Default)]
-struct UseCounts(Mutex<SortedMap<String, usize>>);
+struct UseCounts(Mutex<BTreeMap<String, usize>>);
 
 impl Clone for UseCounts {
     fn clone(&self) -> Self {

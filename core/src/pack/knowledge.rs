@@ -1,12 +1,12 @@
 //! The knowledge bases of a pack: its sources, searched in memory. (docs/spec/flows.md#4.12)
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::Pack;
-use crate::collections::SortedMap;
-use crate::json::decode;
-use crate::json::tagged::{self, default};
+use crate::json::decode_both;
 use crate::knowledge::{KnowledgeIndex, Source, rank_vector};
 use crate::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
 
@@ -26,15 +26,20 @@ pub struct PackSource {
 
 impl<'de> Deserialize<'de> for PackSource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PackSource, D::Error> {
-        tagged::deserialize(deserializer, |value| {
-            Ok(PackSource { assistant: default(value, "assistant")?, program: default(value, "program")?, source: decode(value)? })
-        })
+        #[derive(Deserialize)]
+        struct OwnMembers {
+            assistant: Option<String>,
+            program: Option<String>,
+        }
+
+        let (OwnMembers { assistant, program }, source) = decode_both(deserializer)?;
+        Ok(PackSource { assistant, program, source })
     }
 }
 
 /// The knowledge bases of a pack by the ids of their documents.
 #[derive(Debug, Clone, Default)]
-pub(super) struct PackKnowledge(SortedMap<String, KnowledgeIndex>);
+pub(super) struct PackKnowledge(BTreeMap<String, KnowledgeIndex>);
 
 impl Pack {
     /// Returns the sources of a document's knowledge base.
@@ -54,7 +59,7 @@ impl Pack {
 impl PackKnowledge {
     /// Indexes the sources of a pack.
     pub fn from_pack(pack: &Pack) -> PackKnowledge {
-        let mut bases = SortedMap::new();
+        let mut bases = BTreeMap::new();
         if pack.knowledge.is_empty() {
             return PackKnowledge(bases);
         }

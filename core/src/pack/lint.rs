@@ -1,7 +1,8 @@
 //! What a pack scripts and asks for: rules of the model that never apply, and tasks that nothing carries out.
 
+use std::collections::BTreeSet;
+
 use super::{Pack, ScriptRule};
-use crate::collections::SortedSet;
 use crate::config::{Issue, TableRow, to_upper_code};
 use crate::text::task::TaskName;
 use crate::turn::LLM_PURPOSES;
@@ -22,7 +23,7 @@ impl Pack {
     /// Reports tasks that rows call and that neither the pack nor a row of `ce_task` carries out.
     fn task_issues(&self) -> Vec<Issue> {
         let tables = self.tables.to_normalized();
-        let bound: SortedSet<String> =
+        let bound: BTreeSet<String> =
             tables.enabled_rows("ce_task").iter().filter(|it| it.text("binding").is_some()).filter_map(|it| it.code("task")).collect();
         let is_known = |name: &str| self.tasks.contains_key(name) || bound.contains(name);
         let mut issues = Vec::new();

@@ -1,9 +1,10 @@
 //! Phrases of intents that the script of a pack embeds. (docs/spec/flows.md#5.3)
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::{Message, Pack, Scripted};
-use crate::collections::SortedMap;
 use crate::config::TrainableClassifier;
 use crate::lexical::TrainingSet;
 use crate::turn::{EffectResult, EmbedRequest};
@@ -13,7 +14,7 @@ pub const SCRIPTED_MODEL: &str = "scripted";
 
 /// The phrases of a pack, by the hash of their training set: the ids of intents, and the texts.
 #[derive(Debug, Clone, Default)]
-pub(super) struct PackPhrases(SortedMap<String, (Vec<String>, Vec<String>)>);
+pub(super) struct PackPhrases(BTreeMap<String, (Vec<String>, Vec<String>)>);
 
 impl PackPhrases {
     /// Collects the phrases of a pack whose script embeds texts.

@@ -1,6 +1,7 @@
 //! Resolves an answer to one of several actions: by number, key or description, or by a word that is unique to one of them.
 
-use crate::collections::SortedSet;
+use std::collections::BTreeSet;
+
 use crate::session::ClarificationOption;
 
 /// Filler words around a number: "option 2", "the number 2, please".
@@ -41,7 +42,7 @@ fn match_word<'o>(options: &'o [ClarificationOption], input: &str, words: &[Stri
         return None;
     }
     let tokens: Vec<&str> = input.split(|it: char| !it.is_alphanumeric() && it != '_' && it != '-').collect();
-    let word_sets: Vec<SortedSet<String>> = options.iter().map(option_words).collect();
+    let word_sets: Vec<BTreeSet<String>> = options.iter().map(option_words).collect();
     let is_named = |at: usize, option: &ClarificationOption| {
         let is_unique = |word: &String| word_sets.iter().enumerate().all(|(other, it)| it.contains(word) == (other == at));
         tokens.contains(&option.key.to_lowercase().as_str()) || words.iter().any(is_unique)
@@ -51,7 +52,7 @@ fn match_word<'o>(options: &'o [ClarificationOption], input: &str, words: &[Stri
     if hits.next().is_some() { None } else { Some(hit) }
 }
 
-fn option_words(option: &ClarificationOption) -> SortedSet<String> {
+fn option_words(option: &ClarificationOption) -> BTreeSet<String> {
     let text = format!("{} {}", option.key, option.description.as_deref().unwrap_or_default());
     split_words(&text.to_lowercase()).into_iter().filter(|it| !STOP_WORDS.contains(&it.as_str())).collect()
 }

@@ -7,9 +7,9 @@ use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use jiff::tz::AmbiguousOffset;
+use jiff::tz::{AmbiguousOffset, TimeZone};
 
-use super::time_zone::{self, TimeZone};
+use super::time_zone;
 
 /// How many candidates are tried: a doubled hour may reject one of each second.
 const MAX_CANDIDATES: usize = 10_000;
@@ -53,7 +53,7 @@ impl CronSchedule {
         let end = Timestamp::from_millisecond(until).ok()?;
         let mut local = self.zone.to_datetime(end);
         // In the second pass of a doubled hour, all of its local times have occurred.
-        let ahead = match self.zone.find_offset(local)? {
+        let ahead = match self.zone.to_ambiguous_timestamp(local).offset() {
             AmbiguousOffset::Fold { before, after } => i64::from(before.seconds() - after.seconds()),
             AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Gap { .. } => 0,
         };
@@ -69,7 +69,7 @@ impl CronSchedule {
     }
 
     fn instant(&self, local: DateTime) -> Option<i64> {
-        self.zone.to_timestamp(local).map(Timestamp::as_millisecond)
+        time_zone::to_timestamp(&self.zone, local).map(Timestamp::as_millisecond)
     }
 }
 
@@ -82,8 +82,7 @@ pub fn parse_instant(text: &str) -> Option<i64> {
 pub fn parse_instant_in_zone(text: &str, timezone: &str) -> Option<i64> {
     let text = text.trim();
     let instant = text.parse::<Timestamp>().ok();
-    let midnight =
-        || time_zone::find(timezone)?.to_timestamp(text.parse::<jiff::civil::Date>().ok()?.to_datetime(jiff::civil::Time::midnight()));
+    let midnight = || time_zone::to_timestamp(&time_zone::find(timezone)?, text.parse::<jiff::civil::Date>().ok()?.at(0, 0, 0, 0));
     instant.or_else(midnight).map(Timestamp::as_millisecond)
 }
 

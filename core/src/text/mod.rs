@@ -1,6 +1,5 @@
 //! Owns text processing: variable paths, dates, numbers, patterns, expressions and the two template languages.
 
-#[cfg(feature = "speed")]
 mod compiled_pattern;
 pub mod cron;
 pub mod date;

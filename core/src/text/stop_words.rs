@@ -7,9 +7,15 @@ pub(crate) fn is_stop_word(token: &str, language: Language) -> bool {
     list(language).split_ascii_whitespace().any(|it| it == token)
 }
 
-/// Accents are written as the normaliser leaves them: removed in Dutch, English, French, Italian, Portuguese and Spanish.
+/// Accents are written as the normaliser leaves them: removed in Dutch, English, French, Greek, Italian, Portuguese and Spanish.
 pub(crate) fn list(language: Language) -> &'static str {
     match language {
+        Language::Arabic => {
+            "أن أنا أنت أنتم أو أي أيضا أين إذا إلا إلى إن التي الذي الذين ألا أم أما أنه أنها إنه إنها بأن بعد بعض بل بين به بها تكون تلك ثم \
+             حتى ذلك رغم سوف عند عندما عن عنه عنها على عليه عليها علي غير فإن فقط في فيه فيها قبل قد كان كانت كل كم كما كنت كيف لا لأن لدي لذا \
+             لقد لك لكن لكم لم لماذا لن لنا له لها لهم لو لي ليس ليست ما ماذا متى مع معي من منذ منه منها نحن هذا هذه هل هم هن هنا هناك هو هي \
+             هؤلاء و ولا وما ومن وهو وهي يا يكون"
+        }
         Language::Danish => {
             "af alle at blev blive bliver da de dem den der deres det dette dig din dine dit du efter eller en er et for fra få får \
              ham han hans har havde have hende hendes her hos hun hvad hvem hvilken hvilke hvis hvor hvordan hvorfor hvornår i ikke ind jeg \
@@ -45,6 +51,12 @@ pub(crate) fn list(language: Language) -> &'static str {
              ich ihm ihn ihr ihre ihrem ihren ihrer im in ins ist ja kann kannst können mein meine meinem meinen meiner mich mir mit muss \
              müssen nach nicht noch nun nur ob oder ohne seid sein seine sich sie sind so soll sollen über um und uns unser unsere unter vom \
              von vor wann war warum was weil welche welchem welchen welcher welches wenn wer werden wie wieso wir wird wo wurde zu zum zur"
+        }
+        Language::Greek => {
+            "αλλα αν απο αυτα αυτη αυτο αυτοσ αυτου για γιατι δεν εαν εγω εδω ειμαι ειναι ειχα ειχε εκει εμεισ ενα ενασ εναν εσεισ εσυ εχει εχετε \
+             εχουμε εχω η ηταν θα και κατα κι μασ με μεσα μετα μη μην μια μιασ μου ναι να ο οι ολα ομωσ οπου οπωσ οταν οτι ουτε οχι παρα πιο ποια \
+             ποιο ποιοσ ποσο ποσα ποτε που πολυ πρεπει προσ πωσ σαν σασ σε σου στα στη στην στισ στο στον στουσ τα τη την τησ τι τισ το τον του τουσ \
+             των υπαρχει ωσ"
         }
         Language::Hungarian => {
             "a abban ahhoz aki akik ami amikor az azt azzal csak de e egy ehhez ez ezen ezt ezzel fel ha hanem hogy hogyan hol hova igen is itt \
@@ -91,6 +103,11 @@ pub(crate) fn list(language: Language) -> &'static str {
              min mina mitt mot mycket måste ni nu när och om oss på samma sedan sig sin sina sitt ska skulle som så till under upp ut utan vad \
              var vara varför varit vem vi vid vilka vilken vilket vill är över"
         }
+        Language::Tamil => {
+            "அங்கே அது அதை அந்த அல்லது அவர் அவர்கள் அவள் அவன் ஆகும் ஆனால் இங்கே இது இதை இந்த இருக்கிறது இல்லை உங்கள் உங்களுக்கு உள்ளது உன் உனக்கு எங்கள் \
+             எங்களுக்கு எங்கே எது எந்த எப்படி எப்போது எல்லாம் என் என்பது என்ற என்று என்ன எனக்கு எனது ஏன் ஒரு கூட தான் நாங்கள் நான் நாம் நீ நீங்கள் போல \
+             மட்டும் மற்றும் முடியும் முடியுமா யார் வேண்டும்"
+        }
         Language::Turkish => {
             "acaba ama ancak bana bazı belki ben beni benim bir biri biz bizim bu buna bunu bunun da daha de değil diye en gibi hem hangi hep \
              her hiç için ile ise kadar ki kim mı mi mu mü nasıl ne neden nedir nerede nereye niçin niye o olan olarak oldu olur ona onlar onu \
@@ -102,13 +119,18 @@ pub(crate) fn list(language: Language) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::language::language_of;
     use crate::text::normal_form::compose;
     use crate::text::phrase::Phrase;
 
+    /// Every language, by a locale.
+    const LOCALES: [&str; 18] =
+        ["ar", "da", "nl", "en", "fi", "fr", "de", "el", "hu", "it", "no", "pt", "ro", "ru", "es", "sv", "ta", "tr"];
+
     #[test]
     fn lists_are_written_as_the_normaliser_leaves_them() {
-        for locale in ["da", "nl", "en", "fi", "fr", "de", "hu", "it", "no", "pt", "ro", "ru", "es", "sv", "tr"] {
-            let language = Language::from_locale(locale).unwrap();
+        for locale in LOCALES {
+            let language = language_of(locale).unwrap();
             for word in list(language).split_ascii_whitespace() {
                 let token = compose(&Phrase::new(word, locale).tokens().join(" ")).collect::<String>();
                 assert!(is_stop_word(&token, language), "{locale}: {word} is never met, it reads {token}");

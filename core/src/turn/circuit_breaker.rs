@@ -1,7 +1,7 @@
 //! Circuit breakers: the host keeps their state; the rules are the same in every host.
 //! (docs/spec/architecture.md#D7, docs/spec/tools.md#D-12)
 
-use crate::collections::SortedMap;
+use std::collections::BTreeMap;
 
 use super::Millis;
 use super::effect::EffectResult;
@@ -10,7 +10,7 @@ use super::request::{BreakerPolicy, HttpCaller, HttpRequest, Reply};
 
 /// The circuit breakers of a host, by caller.
 #[derive(Debug, Clone, Default)]
-pub struct CircuitBreakers(SortedMap<String, BreakerState>);
+pub struct CircuitBreakers(BTreeMap<String, BreakerState>);
 
 #[derive(Debug, Clone, Default)]
 struct BreakerState {

@@ -1,6 +1,7 @@
 //! The effect context: the only access of core code to the outside.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,6 @@ use super::notice::{Notice, NoticeBody};
 use super::request::Reply;
 use super::rng::Rng;
 use super::{LaunchMode, Map, Millis, Observation};
-use crate::collections::{SortedMap, SortedSet};
 
 /// The session at the edge of a step, for observers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,12 +52,12 @@ struct Inner {
     ports: Vec<String>,
     next_seq: u32,
     next_effect: u32,
-    open: SortedMap<EffectId, Option<Result<Reply, EffectError>>>,
+    open: BTreeMap<EffectId, Option<Result<Reply, EffectError>>>,
     effects: Vec<Effect>,
     notices: Vec<Notice>,
     views: Vec<SessionView>,
     explanations: Vec<Explanation>,
-    audit_metadata: SortedMap<u32, Map>,
+    audit_metadata: BTreeMap<u32, Map>,
     /// Whether any write effect was requested.
     has_written: bool,
     end_deferred: bool,
@@ -74,12 +74,12 @@ impl EffectContext {
             ports: Vec::new(),
             next_seq: 0,
             next_effect: 0,
-            open: SortedMap::new(),
+            open: BTreeMap::new(),
             effects: Vec::new(),
             notices: Vec::new(),
             views: Vec::new(),
             explanations: Vec::new(),
-            audit_metadata: SortedMap::new(),
+            audit_metadata: BTreeMap::new(),
             has_written: false,
             end_deferred: false,
             canceled: None,
@@ -248,7 +248,7 @@ impl EffectContext {
     /// Checks that each completion answers an open effect, and none twice.
     pub(super) fn check_completions(&self, completions: &[Completion]) -> Result<(), TurnError> {
         let inner = self.lock();
-        let mut seen = SortedSet::new();
+        let mut seen = BTreeSet::new();
         let invalid = completions.iter().find(|it| !matches!(inner.open.get(&it.id), Some(None)) || !seen.insert(it.id));
         invalid.map_or(Ok(()), |it| Err(TurnError::UnknownEffect { id: it.id }))
     }
@@ -302,7 +302,7 @@ impl EffectContext {
         (inner.next_seq, inner.step.clone())
     }
 
-    pub(super) fn audit_metadata(&self) -> SortedMap<u32, Map> {
+    pub(super) fn audit_metadata(&self) -> BTreeMap<u32, Map> {
         self.lock().audit_metadata.clone()
     }
 

@@ -56,7 +56,7 @@ pub struct EffectError {
     pub detail: Option<EffectErrorDetail>,
 }
 
-/// A more specific failure code. (docs/spec/flows.md#4.6) It is serialized as a string, which keeps the browser engine small.
+/// A more specific failure code. (docs/spec/flows.md#4.6) Hosts may report codes that are not among these.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EffectErrorDetail(Cow<'static, str>);

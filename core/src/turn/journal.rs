@@ -1,5 +1,7 @@
 //! The journal: a turn's input and the results of its effects, from which everything else follows.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -8,7 +10,6 @@ use super::cancel::CancelledTurn;
 use super::effect::{Completion, Effect, EffectId, EffectResult};
 use super::error::{Divergence, TurnError};
 use super::input::TurnInput;
-use crate::collections::SortedMap;
 use crate::json::{canonical, diff};
 
 /// The member of a request with its circuit breaker.
@@ -70,13 +71,13 @@ pub struct Journal {
     pub canceled: Option<CancelledTurn>,
     /// The requests so far, answered or not.
     #[serde(skip)]
-    pub(super) requests: SortedMap<EffectId, Value>,
+    pub(super) requests: BTreeMap<EffectId, Value>,
 }
 
 impl Journal {
     pub(super) fn new(config: String, input: TurnInput) -> Self {
         let header = JournalHeader { protocol: PROTOCOL, engine: env!("CARGO_PKG_VERSION").to_owned(), config };
-        Journal { header, input, entries: Vec::new(), canceled: None, requests: SortedMap::new() }
+        Journal { header, input, entries: Vec::new(), canceled: None, requests: BTreeMap::new() }
     }
 
     /// Checks that this build can read the journal.
@@ -98,7 +99,7 @@ impl Journal {
             input: self.input.clone(),
             entries: self.entries.iter().map(JournalEntry::without_request).collect(),
             canceled: self.canceled,
-            requests: SortedMap::new(),
+            requests: BTreeMap::new(),
         }
     }
 

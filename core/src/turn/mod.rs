@@ -43,11 +43,10 @@ pub use request::{
 pub use rng::{Rng, uuid_from_seed};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Waker};
-
-use crate::collections::SortedMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -212,7 +211,7 @@ impl Turn {
     }
 
     /// The session at each audit so far, by notice number; empty unless audits are recorded.
-    pub fn audit_metadata(&self) -> SortedMap<u32, Map> {
+    pub fn audit_metadata(&self) -> BTreeMap<u32, Map> {
         self.effects.audit_metadata()
     }
 

@@ -48,22 +48,13 @@ pub enum AuditPayload {
     /// Any JSON value.
     Value(Value),
     /// The members of an object, in order.
-    #[cfg(feature = "speed")]
     Members(Vec<(&'static str, Value)>),
 }
 
 /// Builds the payload of an audit event as `json!` builds an object of expressions, without its index.
-#[cfg(feature = "speed")]
 macro_rules! payload {
     ({ $($name:literal: $value:expr),* $(,)? }) => {
         $crate::turn::AuditPayload::Members(vec![$(($name, serde_json::json!($value))),*])
-    };
-}
-/// Builds the payload of an audit event; an object takes less code.
-#[cfg(not(feature = "speed"))]
-macro_rules! payload {
-    ($object:tt) => {
-        $crate::turn::AuditPayload::Value(serde_json::json!($object))
     };
 }
 pub(crate) use payload;
@@ -73,7 +64,6 @@ impl AuditPayload {
     pub fn to_value(&self) -> Cow<'_, Value> {
         match self {
             AuditPayload::Value(value) => Cow::Borrowed(value),
-            #[cfg(feature = "speed")]
             AuditPayload::Members(members) => Cow::Owned(Value::Object(
                 members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect::<serde_json::Map<_, _>>(),
             )),
@@ -84,7 +74,6 @@ impl AuditPayload {
     pub fn write_text(&self, out: &mut Vec<u8>) {
         match self {
             AuditPayload::Value(value) => text::write(value, out),
-            #[cfg(feature = "speed")]
             AuditPayload::Members(members) => text::write_members::<false>(members.iter().map(|(name, value)| (*name, value)), out),
         }
     }
@@ -93,7 +82,6 @@ impl AuditPayload {
     pub fn get(&self, name: &str) -> Option<&Value> {
         match self {
             AuditPayload::Value(value) => value.get(name),
-            #[cfg(feature = "speed")]
             AuditPayload::Members(members) => members.iter().find(|it| it.0 == name).map(|it| &it.1),
         }
     }
@@ -115,7 +103,6 @@ impl Serialize for AuditPayload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             AuditPayload::Value(value) => value.serialize(serializer),
-            #[cfg(feature = "speed")]
             AuditPayload::Members(members) => serializer.collect_map(members.iter().map(|(name, value)| (name, value))),
         }
     }

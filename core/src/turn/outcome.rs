@@ -150,7 +150,6 @@ pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
                 hash.add_scalars(&(notice.seq, stage));
                 match payload {
                     AuditPayload::Value(value) => hash.add_json(value),
-                    #[cfg(feature = "speed")]
                     AuditPayload::Members(members) => hash.add_members(members),
                 }
             }

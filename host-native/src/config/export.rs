@@ -1,6 +1,7 @@
 //! `convengine export`: writes the authors' rows, documents and scripted answers of a database as a pack.
 
-use convengine_core::collections::SortedMap;
+use std::collections::BTreeMap;
+
 use convengine_core::config::Tables;
 use convengine_core::json::into_members;
 use convengine_core::pack::{Fakes, PackSource, extension_from_row};
@@ -33,7 +34,7 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     }
     let modules = match tables.0.contains_key(EXTENSION_TABLE) {
         true => module::load(&mut connection).await.map_err(unusable)?,
-        false => SortedMap::new(),
+        false => BTreeMap::new(),
     };
     let extensions = take_extensions(&mut tables, &modules);
     let config = compile::compile_database(&mut connection, &settings.tree, None).await.map_err(unusable)?.config;
@@ -92,7 +93,7 @@ async fn load_documents(connection: &mut Connection) -> sqlx::Result<(Vec<Map>, 
 }
 
 /// Removes the extension rows with a stored module from the tables and returns them with their modules, as a pack combines both.
-pub fn take_extensions(tables: &mut Tables, modules: &SortedMap<String, Vec<u8>>) -> Map {
+pub fn take_extensions(tables: &mut Tables, modules: &BTreeMap<String, Vec<u8>>) -> Map {
     let mut extensions = Map::new();
     let mut remaining = Vec::new();
     for row in tables.0.remove(EXTENSION_TABLE).unwrap_or_default() {

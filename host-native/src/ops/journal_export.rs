@@ -2,7 +2,8 @@
 //!
 //! Each configuration is exported as a pack that compiles to its hash, so that a replay reproduces the stored state hashes.
 
-use convengine_core::collections::SortedMap;
+use std::collections::BTreeMap;
+
 use convengine_core::config::{Config, Tables};
 use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
@@ -83,7 +84,7 @@ fn export_turn(turn: &StoredTurn) -> Value {
 async fn snapshot_pack(pool: &Pool, hash: String, source: Value) -> sqlx::Result<Value> {
     let modules = match source.pointer("/tables/cv_extension") {
         Some(_) => module::load_for_snapshot(pool, &hash).await?,
-        None => SortedMap::new(),
+        None => BTreeMap::new(),
     };
     if modules.is_empty() {
         return Ok(plain_pack(&hash, &source));

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use convengine_core::collections::SortedMap;
 use convengine_core::config::Config;
 use convengine_core::turn::{Effect, EffectClass, Map, Millis, Notice, NoticeBody, Outcome, Turn};
 use tokio::sync::oneshot;
@@ -215,7 +214,7 @@ impl JournalWriter {
     }
 
     /// Returns the `_meta` of each notice so far, if it is stored with audit rows. Replays the turn to compute it.
-    fn audit_metas(&self, host: &Host, turn: &Turn) -> Option<SortedMap<u32, Map>> {
+    fn audit_metas(&self, host: &Host, turn: &Turn) -> Option<BTreeMap<u32, Map>> {
         let stored = host.turn_settings.audit_meta && host.turn_settings.audit != AuditMode::Derived;
         stored.then(|| meta::metas_by_notice(turn.journal(), &self.config))
     }

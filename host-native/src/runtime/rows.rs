@@ -1,6 +1,7 @@
 //! Renders the database rows of a turn.
 
-use convengine_core::collections::SortedMap;
+use std::collections::BTreeMap;
+
 use convengine_core::turn::{Map, Millis, Notice, NoticeBody, Outcome, ProgramRef, Turn, Write, state_hash};
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ pub struct RowContext<'a> {
     /// The workspace of the assistants.
     pub workspace: &'a str,
     /// The `_meta` of each notice, if it is stored with audit rows.
-    pub audit_metas: Option<&'a SortedMap<u32, Map>>,
+    pub audit_metas: Option<&'a BTreeMap<u32, Map>>,
 }
 
 impl Default for RowContext<'_> {

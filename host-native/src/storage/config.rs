@@ -1,6 +1,7 @@
 //! Reads the configuration tables and stores the snapshots that journals reference.
 
-use convengine_core::collections::SortedMap;
+use std::collections::BTreeMap;
+
 use convengine_core::config::Tables;
 use convengine_core::turn::{Map, Millis};
 use serde_json::Value;
@@ -241,7 +242,7 @@ async fn read_tables(connection: &mut Connection, tables: &[(&str, &str, Stateme
             conversions.push(((*table).to_owned(), spawn_blocking(convert)));
         }
     }
-    let mut found = SortedMap::new();
+    let mut found = BTreeMap::new();
     for (table, conversion) in conversions {
         found.insert(table, conversion.await.map_err(|_| sqlx::Error::WorkerCrashed)??);
     }

@@ -1,9 +1,9 @@
 //! `cv_module`: WebAssembly modules of extensions, keyed by SHA-256.
 
+use std::collections::BTreeMap;
+
 use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 use super::schema;
-
-use convengine_core::collections::SortedMap;
 
 /// Returns whether the extension tables exist.
 ///
@@ -18,7 +18,7 @@ pub async fn has_tables(connection: &mut Connection) -> sqlx::Result<bool> {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn load(connection: &mut Connection) -> sqlx::Result<SortedMap<String, Vec<u8>>> {
+pub async fn load(connection: &mut Connection) -> sqlx::Result<BTreeMap<String, Vec<u8>>> {
     let sql = Statement::portable("select sha256, bytes from cv_module where sha256 in (select module from cv_extension)");
     connection.fetch_all(&sql, &[]).await?.iter().map(module_from_row).collect()
 }
@@ -27,7 +27,7 @@ pub async fn load(connection: &mut Connection) -> sqlx::Result<SortedMap<String,
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn load_for_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<SortedMap<String, Vec<u8>>> {
+pub async fn load_for_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<BTreeMap<String, Vec<u8>>> {
     let sql = Statement::portable(
         "select sha256, bytes from cv_module
            where exists (select 1 from ce_config_snapshot where hash = $1 and body like '%' || sha256 || '%')",

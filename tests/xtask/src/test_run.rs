@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::postgres::TestServers;
 use crate::project::Project;
-use crate::sh;
+use crate::{build, sh};
 
 /// What is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Scope {
 }
 
 /// The programs of all tests but those of the documentation.
-const PROGRAMS: [&str; 6] = ["test", "--workspace", "--lib", "--bins", "--tests", "--examples"];
+const PROGRAMS: [&str; 3] = ["test", "--workspace", "--tests"];
 
 /// The tests of the documentation.
 const DOCUMENTATION: [&str; 3] = ["test", "--workspace", "--doc"];
@@ -56,9 +56,18 @@ struct Counts {
 }
 
 /// A finished run of test programs.
-struct Ended {
+pub struct Ended {
     status: ExitStatus,
     counts: Counts,
+}
+
+impl Ended {
+    /// Fails unless tests ran and none failed.
+    pub fn ensure_passed(&self) -> Result<()> {
+        ensure!(self.status.success(), "the tests ended with {}", self.status);
+        ensure!(self.counts.failed == 0 && self.counts.passed > 0, "no tests ran, or some failed");
+        Ok(())
+    }
 }
 
 /// Runs all tests, and `others`, whose results are in the form of the test runner; prints the counts last.
@@ -67,9 +76,9 @@ pub fn run(project: &Project, scope: Scope, others: Vec<Command>) -> Result<()> 
     let listed = list_tests(project)?;
     check_cited_tests(&fs::read_to_string(project.root.join(ATTACKS))?, &listed)?;
     let durations = Durations::new(project)?;
-    let programs = run_programs(durations.pass_to(&mut tests(project, &PROGRAMS, scope)), &postgres)?;
+    let programs = run_programs(durations.pass_to(&mut tests(project, &PROGRAMS, scope)?), &postgres)?;
     durations.report()?;
-    let mut runs = vec![run_programs(&mut tests(project, &DOCUMENTATION, Scope::WithoutPage), &postgres)?];
+    let mut runs = vec![run_programs(&mut tests(project, &DOCUMENTATION, Scope::WithoutPage)?, &postgres)?];
     for mut other in others {
         runs.push(run_programs(&mut other, &postgres)?);
     }
@@ -87,18 +96,18 @@ pub fn run(project: &Project, scope: Scope, others: Vec<Command>) -> Result<()> 
 }
 
 /// Returns a call of test programs.
-fn tests(project: &Project, programs: &[&str], scope: Scope) -> Command {
+pub fn tests(project: &Project, programs: &[&str], scope: Scope) -> Result<Command> {
     let ignored: &[&str] = if scope == Scope::All { &["--include-ignored"] } else { &[] };
-    let mut command = project.cargo(&[programs, &["--no-fail-fast", "--"], ignored].concat());
+    let mut command = build::cargo_with_clippy(project, &[programs, &["--no-fail-fast", "--"], ignored].concat())?;
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let (fewest, most) = PARALLEL_TESTS;
     command.env("RUST_TEST_THREADS", (processors * TESTS_PER_PROCESSOR).clamp(fewest, most).to_string());
-    command
+    Ok(command)
 }
 
 /// Returns the names of all tests but those of the documentation, as the test programs list them.
 fn list_tests(project: &Project) -> Result<Vec<String>> {
-    let mut command = project.cargo(&[&PROGRAMS[..], &["--quiet", "--", "--list", "--format", "terse"]].concat());
+    let mut command = build::cargo_with_clippy(project, &[&PROGRAMS[..], &["--quiet", "--", "--list", "--format", "terse"]].concat())?;
     let output = command.stderr(Stdio::inherit()).output().context("cannot start the tests")?;
     ensure!(output.status.success(), "the tests cannot be listed: {}", output.status);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -117,7 +126,7 @@ fn check_cited_tests(page: &str, listed: &[String]) -> Result<()> {
 }
 
 /// Runs a command beside a PostgreSQL, prints its output, and adds up the result lines in it.
-fn run_programs(command: &mut Command, postgres: &TestServers) -> Result<Ended> {
+pub fn run_programs(command: &mut Command, postgres: &TestServers) -> Result<Ended> {
     let mut child = postgres.pass_urls_to(command).stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
     let stdout = child.stdout.take().context("the tests have no output")?;
     let mut counts = Counts::default();

@@ -1,5 +1,7 @@
 //! A compiled flow document, with its graphs, nodes, edges and entities indexed by id.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::bound::{BoundFlow, Bundle, read_document};
@@ -7,7 +9,6 @@ use super::document::{
     Document, EdgeCondition, EdgeDef, EntityDef, FlowCondition, FlowTool, GraphDef, IntentDef, Node, NodeKind, ProgramData, ProgramKind,
 };
 use super::redaction;
-use crate::collections::SortedMap;
 use crate::entity::Entity;
 use crate::lexical::LazyClassifier;
 use crate::text::expr::Expr;
@@ -28,9 +29,9 @@ pub struct Flow {
     /// The documents that it runs, directly or not.
     bound: Vec<BoundFlow>,
     /// Graphs by id.
-    graphs: SortedMap<String, GraphIndex>,
+    graphs: BTreeMap<String, GraphIndex>,
     /// Entities by id; `None` for one that does not compile.
-    entities: SortedMap<String, Option<Entity>>,
+    entities: BTreeMap<String, Option<Entity>>,
     /// Phrases of each intent, in document order.
     pub phrases: Vec<IntentPhrases>,
     /// Patterns of each small talk entry, in document order.
@@ -45,9 +46,9 @@ pub struct Flow {
 #[derive(Debug, Clone)]
 pub struct GraphIndex {
     position: usize,
-    nodes: SortedMap<String, usize>,
+    nodes: BTreeMap<String, usize>,
     /// Edges by node and port, in evaluation order.
-    edges: SortedMap<String, SortedMap<String, Vec<usize>>>,
+    edges: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
 }
 
 /// The compiled phrases of an intent.
@@ -195,12 +196,12 @@ impl<'f> GraphRef<'f> {
 
 impl GraphIndex {
     fn new(position: usize, form: &GraphDef) -> GraphIndex {
-        let mut edges: SortedMap<String, SortedMap<String, Vec<usize>>> = SortedMap::new();
+        let mut edges: BTreeMap<String, BTreeMap<String, Vec<usize>>> = BTreeMap::new();
         for (at, edge) in form.edges.iter().enumerate() {
             edges.entry(edge.source.clone()).or_default().entry(edge.source_port.clone()).or_default().push(at);
         }
         let order = |at: &usize| form.edges.get(*at).map(|it| (it.is_default(), it.priority));
-        edges.values_mut().flat_map(SortedMap::values_mut).for_each(|it| it.sort_by_key(order));
+        edges.values_mut().flat_map(BTreeMap::values_mut).for_each(|it| it.sort_by_key(order));
         GraphIndex { position, nodes: form.nodes.iter().enumerate().map(|(at, it)| (it.id.clone(), at)).collect(), edges }
     }
 }

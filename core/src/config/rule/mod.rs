@@ -2,6 +2,8 @@
 
 mod action;
 
+use std::collections::BTreeMap;
+
 use super::code::{ANY, is_same_code, to_upper_code};
 use super::issue::Issue;
 use super::parts::Patterns;
@@ -10,7 +12,6 @@ use super::row::{TableRow, by_priority};
 use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
-use crate::collections::SortedMap;
 use crate::json::path::JsonPath;
 use crate::text::regex::Regex;
 use crate::turn::{Candidate, Verdict};
@@ -113,7 +114,7 @@ pub struct Rule {
 
 /// Rules by phase and scope.
 #[derive(Debug, Clone, Default)]
-pub struct Rules(SortedMap<Phase, ScopeIndex<Rule>>);
+pub struct Rules(BTreeMap<Phase, ScopeIndex<Rule>>);
 
 impl Rules {
     pub(super) fn compile(

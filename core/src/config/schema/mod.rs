@@ -3,6 +3,7 @@
 mod json_definition;
 mod xml_definition;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -13,7 +14,6 @@ use super::row::{TableRow, by_priority};
 use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
-use crate::collections::SortedMap;
 use crate::json::schema::JsonSchema;
 use crate::turn::Map;
 
@@ -103,7 +103,7 @@ impl OutputSchema {
 #[derive(Debug, Clone, Default)]
 pub struct Schemas {
     index: ScopeIndex<Arc<OutputSchema>>,
-    schemas_by_id: SortedMap<i64, Arc<OutputSchema>>,
+    schemas_by_id: BTreeMap<i64, Arc<OutputSchema>>,
 }
 
 impl Schemas {

@@ -1,6 +1,6 @@
 //! Setting groups of the pipeline steps.
 
-use crate::collections::SortedMap;
+use std::collections::BTreeMap;
 
 use super::choice::{AuditLevel, InteractionDecision, LEVELS, SUMMARIZERS, Summarizer};
 use super::http::HttpPolicy;
@@ -18,7 +18,7 @@ pub struct InteractionSettings {
     /// `require-resolved-intent-and-state`
     pub require_resolved: bool,
     /// `matrix`: `SUBJECT:ACT` to a decision.
-    pub matrix: SortedMap<String, InteractionDecision>,
+    pub matrix: BTreeMap<String, InteractionDecision>,
 }
 
 impl InteractionSettings {
@@ -116,7 +116,7 @@ pub struct StateGraphSettings {
     /// `revert-on-violation`: restores the previous state.
     pub revert: bool,
     /// `allowed-transitions`: target states by source state, in upper case.
-    pub allowed_transitions: SortedMap<String, Vec<String>>,
+    pub allowed_transitions: BTreeMap<String, Vec<String>>,
 }
 
 impl StateGraphSettings {
@@ -164,7 +164,7 @@ pub struct NextToolSettings {
     /// `fail-closed`: a tool missing from the map has no successor.
     pub fail_closed: bool,
     /// `allowed-next-by-current-tool`, in upper case; `__START__` precedes the first tool.
-    pub allowed: SortedMap<String, Vec<String>>,
+    pub allowed: BTreeMap<String, Vec<String>>,
 }
 
 /// `flow.tool-orchestration.enabled`, `mcp.*`

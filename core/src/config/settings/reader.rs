@@ -1,9 +1,10 @@
 //! Reads individual settings and warns about those that nothing reads.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::choice::{DECISIONS, InteractionDecision};
-use crate::collections::SortedMap;
 use crate::config::dialogue_act::DialogueAct;
 use crate::config::issue::Issue;
 use crate::config::profile::Profile;
@@ -173,12 +174,12 @@ impl<'r> SettingsReader<'r> {
     }
 
     /// Reads lists by name, both in upper case.
-    pub fn lists(&mut self, key: &'static str, step: &str) -> SortedMap<String, Vec<String>> {
-        let parse = |value: &Value| -> Option<SortedMap<String, Vec<String>>> {
+    pub fn lists(&mut self, key: &'static str, step: &str) -> BTreeMap<String, Vec<String>> {
+        let parse = |value: &Value| -> Option<BTreeMap<String, Vec<String>>> {
             let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
             let members = of_text.as_ref().unwrap_or(value).as_object()?;
             let name = |it: &str| it.trim_matches(['[', ']']).trim().to_uppercase();
-            let mut lists = SortedMap::new();
+            let mut lists = BTreeMap::new();
             for (from, to) in members {
                 lists.insert(name(from), parse_texts(to)?.iter().map(|it| it.trim().to_uppercase()).collect());
             }
@@ -188,11 +189,11 @@ impl<'r> SettingsReader<'r> {
     }
 
     /// Reads the matrix of the interaction policy.
-    pub fn matrix(&mut self, key: &'static str, step: &str) -> SortedMap<String, InteractionDecision> {
-        let parse = |value: &Value| -> Option<SortedMap<String, InteractionDecision>> {
+    pub fn matrix(&mut self, key: &'static str, step: &str) -> BTreeMap<String, InteractionDecision> {
+        let parse = |value: &Value| -> Option<BTreeMap<String, InteractionDecision>> {
             let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
             let members = of_text.as_ref().unwrap_or(value).as_object()?;
-            let mut matrix = SortedMap::new();
+            let mut matrix = BTreeMap::new();
             for (name, decision) in members {
                 let (name, decision) = parse_cell(name, decision)?;
                 matrix.insert(name, decision);

@@ -1,11 +1,11 @@
 //! Tool executors and argument schemas, compiled from `ce_http_tool`, `ce_mcp_db_tool` and `cv_tool_spec`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::mcp::{McpTool, McpTools};
-use crate::collections::SortedMap;
 use crate::config::http_call::{HttpCall, HttpCallSource};
 use crate::config::issue::Issue;
 use crate::config::row::TableRow;
@@ -64,19 +64,19 @@ pub struct SqlTemplate {
     /// `engine_tables` of the tool's `spec`: whether the query may read the engine's own tables.
     pub engine_tables: bool,
     /// `allowed_identifiers`: the allowed values of each identifier; `None` for any.
-    pub identifiers: Option<SortedMap<String, Vec<String>>>,
+    pub identifiers: Option<BTreeMap<String, Vec<String>>>,
 }
 
 /// Executors and argument schemas by `tool_id`.
 #[derive(Debug, Default)]
 pub(super) struct ExecutorSet {
-    http: SortedMap<i64, Arc<HttpCall>>,
-    sql: SortedMap<i64, Arc<SqlTemplate>>,
-    specs: SortedMap<i64, Arc<Value>>,
+    http: BTreeMap<i64, Arc<HttpCall>>,
+    sql: BTreeMap<i64, Arc<SqlTemplate>>,
+    specs: BTreeMap<i64, Arc<Value>>,
     mcp: McpTools,
-    arguments: SortedMap<i64, ArgumentsSchema>,
+    arguments: BTreeMap<i64, ArgumentsSchema>,
     /// Why a row was skipped. Its tool is not called at all, because its configuration is incomplete.
-    skipped_rows: SortedMap<i64, Arc<str>>,
+    skipped_rows: BTreeMap<i64, Arc<str>>,
 }
 
 /// The schema of the arguments of a tool.

@@ -1,11 +1,11 @@
 //! Tools of MCP servers, as approved in `cv_mcp_tool`. (docs/spec/tools.md#7)
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::executor::ArgumentsSchema;
-use crate::collections::SortedMap;
 use crate::config::issue::Issue;
 use crate::config::row::TableRow;
 use crate::config::tables::Tables;
@@ -40,7 +40,7 @@ impl McpTool {
 
 /// Approved tools by code, or the reason why a row was skipped.
 #[derive(Debug, Default)]
-pub(super) struct McpTools(SortedMap<String, Result<Arc<McpTool>, Arc<str>>>);
+pub(super) struct McpTools(BTreeMap<String, Result<Arc<McpTool>, Arc<str>>>);
 
 impl McpTools {
     /// Compiles the rows of `cv_mcp_tool`.

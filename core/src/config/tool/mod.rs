@@ -13,7 +13,6 @@ use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::settings::HttpPolicy;
 use super::tables::Tables;
-use crate::collections::SortedMap;
 use crate::turn::MCP_GROUP;
 
 pub use executor::{ArgumentsSchema, Executor, SqlTemplate};
@@ -110,7 +109,7 @@ impl Tools {
         let mut positions: Vec<usize> = self.by_scope.applicable(intent, state).copied().collect();
         positions.sort_unstable();
         let mut found: Vec<&Tool> = Vec::with_capacity(positions.len());
-        let mut places = SortedMap::new();
+        let mut places = BTreeMap::new();
         for tool in positions.into_iter().filter_map(|it| self.rows.get(it)) {
             match places.get(&tool.code.to_lowercase()).and_then(|it: &usize| found.get_mut(*it)) {
                 Some(first) if tool.specificity() > first.specificity() => *first = tool,

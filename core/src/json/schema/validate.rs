@@ -1,11 +1,11 @@
 //! Validates values.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 use serde_json::{Number, Value};
 
 use super::{Bound, JsonSchema, JsonType, Measure, Rule, TYPES, format};
-use crate::collections::SortedSet;
 use crate::json::canonical;
 use crate::value::decimal::Decimal;
 use crate::value::{Comparison, SCHEMA};
@@ -88,7 +88,7 @@ impl Rule {
             // Compared by their text: pairwise comparison is too slow for the lists that callers may send.
             Rule::UniqueItems => {
                 let items = value.as_array()?;
-                let distinct: SortedSet<String> = items.iter().map(|it| canonical::to_text(&with_plain_numbers(it))).collect();
+                let distinct: BTreeSet<String> = items.iter().map(|it| canonical::to_text(&with_plain_numbers(it))).collect();
                 require(distinct.len() == items.len(), &|| "has an item more than once".to_owned())
             }
             Rule::Length(measure, bound, limit) => {

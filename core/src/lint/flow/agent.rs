@@ -1,8 +1,9 @@
 //! Instruction agent nodes. (A001–A003, A005, A007–A010)
 
+use std::collections::BTreeMap;
+
 use super::context::{FlowContext, Location};
 use super::service::effect_class;
-use crate::collections::SortedMap;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{AgentData, AgentTool, Approval, FlowTool, NodeKind, is_built_in};
 use crate::json::schema::JsonSchema;
@@ -46,7 +47,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
 }
 
 fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location, findings: &mut Vec<DocumentIssue>) {
-    let mut names: SortedMap<String, String> = SortedMap::new();
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
     let find = |it: &AgentTool| context.flow.tool(&it.tool);
     for (number, listed) in data.tools.iter().enumerate() {
         let location = location.join(&format!("/tools/{number}/tool"));

@@ -1,5 +1,7 @@
 //! AI agents. (A001–A003, A005, A007, A008, K001, K002, N004, V002)
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::agent::has_side_effects;
@@ -7,7 +9,6 @@ use super::context::{FlowContext, Location};
 use super::knowledge::check_sources;
 use super::variable_writes::variable_of_path;
 use super::{PublishTarget, expression, request_target, secret, sort_issues, template, tool};
-use crate::collections::SortedMap;
 use crate::config::flow::document::{AgentPolicy, FlowTool, GuardrailKind, REMEMBER, SEARCH_KNOWLEDGE, TaskFlag, agent_graph, is_built_in};
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_agent_structure};
 
@@ -65,7 +66,7 @@ fn check_texts(context: &FlowContext<'_>, _policy: &AgentPolicy, findings: &mut 
 
 fn check_tools(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &mut Vec<DocumentIssue>) {
     let tools = &context.flow.document.tools;
-    let mut names: SortedMap<String, &str> = SortedMap::new();
+    let mut names: BTreeMap<String, &str> = BTreeMap::new();
     for (at, tool) in tools.iter().enumerate() {
         let location = context.item_location("tools", at);
         let name = tool.name_for_models();

@@ -1,7 +1,8 @@
 //! Edges that are never taken, and constant conditions. (G022, G023, E006)
 
+use std::collections::BTreeMap;
+
 use super::context::{FlowContext, GraphContext};
-use crate::collections::SortedMap;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{Branching, EdgeDef};
 use crate::text::expr::Expr;
@@ -14,7 +15,7 @@ const MAX_COMPARED_BYTES: usize = 512;
 
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     for graph_cx in &context.graphs {
-        let numbers: SortedMap<*const EdgeDef, usize> =
+        let numbers: BTreeMap<*const EdgeDef, usize> =
             graph_cx.definition.edges.iter().enumerate().map(|(at, it)| (std::ptr::from_ref(it), at)).collect();
         for node in graph_cx.definition.nodes.iter().filter(|it| it.traits().branching == Branching::Out) {
             let edges = graph_cx.graph.edges(&node.id, "out").filter_map(|it| Some((*numbers.get(&std::ptr::from_ref(it))?, it)));
@@ -54,7 +55,7 @@ fn check_shadowed_edges<'g>(
     findings: &mut Vec<DocumentIssue>,
 ) {
     let mut earlier: Vec<(&EdgeDef, Option<&Expr>)> = Vec::new();
-    let mut sources: SortedMap<&str, &EdgeDef> = SortedMap::new();
+    let mut sources: BTreeMap<&str, &EdgeDef> = BTreeMap::new();
     let mut always: Option<&EdgeDef> = None;
     for (number, edge) in edges {
         let condition = edge.condition.as_ref().map(|it| &it.expr);

@@ -1,11 +1,12 @@
 //! The input of the checks: the document with indexes over its graphs.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::PublishTarget;
 use super::source_text::{self, SourceText};
 use super::variable_writes::Writes;
-use crate::collections::SortedMap;
 use crate::config::flow::document::{Await, GraphDef, GraphKind, Node, NodeKind, ProgramKind};
 use crate::config::flow::{DocumentIssue, Flow, GraphRef};
 
@@ -20,9 +21,9 @@ pub(super) struct FlowContext<'g> {
     pub document_texts: Vec<SourceText<'g>>,
     pub writes: Writes,
     /// The nodes that call a graph, each with the index of its own graph.
-    calls_by_graph: SortedMap<&'g str, Vec<(usize, &'g Node)>>,
+    calls_by_graph: BTreeMap<&'g str, Vec<(usize, &'g Node)>>,
     /// Indexes of graphs by id.
-    graph_indexes: SortedMap<&'g str, usize>,
+    graph_indexes: BTreeMap<&'g str, usize>,
 }
 
 /// A graph with its indexes. Nodes and edges are identified by their position in the document.
@@ -43,7 +44,7 @@ pub(super) struct GraphContext<'g> {
     pub texts: Vec<Vec<SourceText<'g>>>,
     position: usize,
     name: Option<&'g str>,
-    node_indexes: SortedMap<&'g str, usize>,
+    node_indexes: BTreeMap<&'g str, usize>,
 }
 
 /// The location that an issue reports.
@@ -64,7 +65,7 @@ impl<'g> FlowContext<'g> {
         };
         let graphs: Vec<_> = flow.document.graphs.iter().enumerate().filter_map(of_graph).collect();
         let writes = Writes::new(source, flow, &graphs);
-        let mut calls_by_graph: SortedMap<&str, Vec<(usize, &Node)>> = SortedMap::new();
+        let mut calls_by_graph: BTreeMap<&str, Vec<(usize, &Node)>> = BTreeMap::new();
         for (number, graph_cx) in graphs.iter().enumerate() {
             for node in &graph_cx.definition.nodes {
                 if let NodeKind::Subflow(data) = &node.kind {
@@ -138,7 +139,7 @@ impl<'g> GraphContext<'g> {
         let list = |name: &str| source.pointer(&format!("/graphs/{at}/{name}")).and_then(Value::as_array);
         let sources: Vec<&Value> = list("nodes").into_iter().flatten().collect();
         let edges: Vec<&Value> = list("edges").into_iter().flatten().collect();
-        let numbers: SortedMap<&str, usize> = form.nodes.iter().enumerate().map(|(at, it)| (it.id.as_str(), at)).collect();
+        let numbers: BTreeMap<&str, usize> = form.nodes.iter().enumerate().map(|(at, it)| (it.id.as_str(), at)).collect();
         let mut next = vec![Vec::new(); form.nodes.len()];
         let mut leaving = next.clone();
         let mut texts: Vec<Vec<SourceText<'g>>> =

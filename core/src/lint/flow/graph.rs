@@ -1,7 +1,8 @@
 //! The structure of graphs: entries, edge endpoints and fallbacks. (G001–G003, G005, G013, G016)
 
+use std::collections::BTreeMap;
+
 use super::context::{FlowContext, GraphContext};
-use crate::collections::SortedMap;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{FallbackOn, GraphKind, NodeKind};
 
@@ -51,8 +52,8 @@ fn check_entry(graph_cx: &GraphContext<'_>, findings: &mut Vec<DocumentIssue>) {
 }
 
 /// Returns the first graph with a node of each id.
-fn graphs_by_node<'g>(context: &FlowContext<'g>) -> SortedMap<&'g str, &'g str> {
-    let mut graphs_by_node = SortedMap::new();
+fn graphs_by_node<'g>(context: &FlowContext<'g>) -> BTreeMap<&'g str, &'g str> {
+    let mut graphs_by_node = BTreeMap::new();
     for graph_cx in &context.graphs {
         for node in &graph_cx.definition.nodes {
             graphs_by_node.entry(node.id.as_str()).or_insert(graph_cx.definition.id.as_str());
@@ -61,7 +62,7 @@ fn graphs_by_node<'g>(context: &FlowContext<'g>) -> SortedMap<&'g str, &'g str> 
     graphs_by_node
 }
 
-fn check_endpoints(graph_cx: &GraphContext<'_>, graphs_by_node: &SortedMap<&str, &str>, findings: &mut Vec<DocumentIssue>) {
+fn check_endpoints(graph_cx: &GraphContext<'_>, graphs_by_node: &BTreeMap<&str, &str>, findings: &mut Vec<DocumentIssue>) {
     for (at, edge) in graph_cx.definition.edges.iter().enumerate() {
         let location = graph_cx.edge_location(at);
         for (member, id, end) in [("/source", &edge.source, "source"), ("/target", &edge.target, "target")] {

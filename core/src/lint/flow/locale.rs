@@ -1,7 +1,8 @@
 //! Texts of the engine in the locales of the document. (B008)
 
+use std::collections::BTreeSet;
+
 use super::context::{FlowContext, Location};
-use crate::collections::SortedSet;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::NodeKind;
 use crate::locale::{EngineText, find_engine_texts};
@@ -10,7 +11,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     let document = &context.flow.document;
     let default = (document.default_locale.as_str(), "/default_locale".to_owned());
     let declared = document.locales.iter().enumerate().map(|(at, it)| (it.as_str(), format!("/locales/{at}")));
-    let mut seen = SortedSet::new();
+    let mut seen = BTreeSet::new();
     let mut texts = None;
     for (locale, path) in std::iter::once(default).chain(declared) {
         if find_engine_texts(locale).is_some() || !seen.insert(locale) {
@@ -38,7 +39,7 @@ fn said_texts(context: &FlowContext<'_>) -> Vec<EngineText> {
     let has_confirmation = slots.iter().any(|it| it.confirm);
     let parameters = || document.intents.iter().flat_map(|it| &it.parameters);
     let has_blank_prompt = slots.iter().any(|it| it.prompt.is_blank()) || parameters().any(|it| it.is_prompted && it.prompt.is_blank());
-    let entities: SortedSet<&String> = slots.iter().map(|it| &it.entity).chain(parameters().map(|it| &it.entity)).collect();
+    let entities: BTreeSet<&String> = slots.iter().map(|it| &it.entity).chain(parameters().map(|it| &it.entity)).collect();
     let has_clash = entities.into_iter().any(|it| flow.compile_entity(it).is_some_and(|it| !it.synonym_clashes().is_empty()));
     let asks_for_intent = flow.uses_classifier()
         && document.settings.lexical_match.ask_below_margin > 0.0

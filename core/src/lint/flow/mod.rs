@@ -40,6 +40,8 @@ mod wait;
 mod workflow;
 mod workspace_tool;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 pub use self::ai_agent::check_agent;
@@ -48,7 +50,6 @@ pub use self::codes::CODES;
 use self::context::FlowContext;
 pub use self::workflow::{BoundPrograms, Resolution, check_workflow};
 pub use self::workspace_tool::check_workspace_tool;
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::flow::document::FlowTool;
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_structure};
 use crate::turn::EffectClass;
@@ -57,23 +58,23 @@ use crate::turn::EffectClass;
 #[derive(Debug, Clone, Copy)]
 pub struct PublishTarget<'a> {
     /// The names of the secrets of the workspace; `None` if unknown.
-    pub secrets: Option<&'a SortedSet<String>>,
+    pub secrets: Option<&'a BTreeSet<String>>,
     /// The names of revoked secrets.
-    pub revoked_secrets: &'a SortedSet<String>,
+    pub revoked_secrets: &'a BTreeSet<String>,
     /// Allowed private targets, as `host` or `host:port`.
     pub allowed_targets: &'a [String],
     /// The maximum run time of a script, in milliseconds; `None` if unknown.
     pub script_timeout_ms: Option<u64>,
     /// What the interpreter reports of scripts, by the SHA-256 of their code, each with its line.
-    pub script_issues: &'a SortedMap<String, Vec<(u32, String)>>,
+    pub script_issues: &'a BTreeMap<String, Vec<(u32, String)>>,
     /// What workflow graphs and chains are bound to; `None` if unknown.
     pub programs: Option<&'a BoundPrograms>,
     /// The knowledge sources of the assistant, each with whether it is ready; `None` if unknown.
-    pub knowledge: Option<&'a SortedMap<String, bool>>,
+    pub knowledge: Option<&'a BTreeMap<String, bool>>,
     /// The approved tools of MCP servers by code; `None` if unknown.
-    pub mcp_tools: Option<&'a SortedMap<String, ApprovedTool>>,
+    pub mcp_tools: Option<&'a BTreeMap<String, ApprovedTool>>,
     /// The tasks, as `bean:method`, and the extensions that functions may call; `None` if unknown.
-    pub functions: Option<&'a SortedSet<String>>,
+    pub functions: Option<&'a BTreeSet<String>>,
 }
 
 /// What publishing needs to know of an approved tool of an MCP server.
@@ -93,8 +94,8 @@ impl PublishTarget<'_> {
 
     /// An environment of which nothing is known and in which no private target is allowed.
     pub const fn empty() -> PublishTarget<'static> {
-        const NONE: &SortedSet<String> = &SortedSet::new();
-        const NO_ISSUES: &SortedMap<String, Vec<(u32, String)>> = &SortedMap::new();
+        const NONE: &BTreeSet<String> = &BTreeSet::new();
+        const NO_ISSUES: &BTreeMap<String, Vec<(u32, String)>> = &BTreeMap::new();
         PublishTarget {
             secrets: None,
             revoked_secrets: NONE,
@@ -158,7 +159,7 @@ pub fn check_document(source: &Value, target: &PublishTarget<'_>) -> Vec<Documen
 
 /// Sorts issues by graph and node; issues of one node keep their order.
 fn sort_issues(mut findings: Vec<DocumentIssue>, context: &FlowContext<'_>) -> Vec<DocumentIssue> {
-    let mut order: SortedMap<&str, usize> = SortedMap::new();
+    let mut order: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, graph_cx) in context.graphs.iter().enumerate() {
         order.insert(&graph_cx.definition.id, at + 1);
     }

@@ -1,9 +1,10 @@
 //! Phrases that conflict with each other, and their marks. (I005, I006, I011, I013, I014)
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use aho_corasick::AhoCorasick;
 
 use super::context::FlowContext;
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{IntentDef, NodeKind};
 use crate::text::marked_phrase::MarkedPhrase;
@@ -23,7 +24,7 @@ struct IntentPhrase<'f> {
 
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     let document = &context.flow.document;
-    let mut phrases_by_key: SortedMap<String, Vec<IntentPhrase<'_>>> = SortedMap::new();
+    let mut phrases_by_key: BTreeMap<String, Vec<IntentPhrase<'_>>> = BTreeMap::new();
     let all = document.intents.iter().zip(&context.flow.phrases).enumerate().filter(|(_, (it, _))| it.enabled && !it.is_fallback);
     for (intent, (form, phrases)) in all {
         for (number, ((text, phrase), marked)) in form.phrases.iter().zip(&phrases.positive).zip(&phrases.marked).enumerate() {
@@ -98,7 +99,7 @@ fn is_slot(context: &FlowContext<'_>, intent: &IntentDef, variable: &VariablePat
 
 fn check_equal(context: &FlowContext<'_>, same: &[IntentPhrase<'_>], findings: &mut Vec<DocumentIssue>) {
     let Some(first) = same.first() else { return };
-    let mut reported = SortedSet::from([first.intent]);
+    let mut reported = BTreeSet::from([first.intent]);
     for other in same.iter().filter(|it| reported.insert(it.intent)) {
         let location = context.item_location("intents", other.intent).join(&format!("/phrases/{}", other.number));
         let message = format!("'{}' is also a phrase of '{}'", other.text, first.name);
@@ -107,10 +108,10 @@ fn check_equal(context: &FlowContext<'_>, same: &[IntentPhrase<'_>], findings: &
 }
 
 /// Reports phrases within phrases of another intent; one automaton searches for all phrases at once.
-fn check_contained(context: &FlowContext<'_>, phrases: &SortedMap<String, Vec<IntentPhrase<'_>>>, findings: &mut Vec<DocumentIssue>) {
+fn check_contained(context: &FlowContext<'_>, phrases: &BTreeMap<String, Vec<IntentPhrase<'_>>>, findings: &mut Vec<DocumentIssue>) {
     let keys: Vec<(&String, &Vec<IntentPhrase<'_>>)> = phrases.iter().collect();
     let Ok(finder) = AhoCorasick::new(keys.iter().map(|it| it.0)) else { return };
-    let mut reported: SortedMap<(usize, usize), (&IntentPhrase<'_>, &IntentPhrase<'_>)> = SortedMap::new();
+    let mut reported: BTreeMap<(usize, usize), (&IntentPhrase<'_>, &IntentPhrase<'_>)> = BTreeMap::new();
     for (whole, longer) in &keys {
         for hit in finder.find_overlapping_iter(whole.as_str()) {
             let Some((part, shorter)) = keys.get(hit.pattern().as_usize()) else { continue };

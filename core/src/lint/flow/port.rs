@@ -1,9 +1,10 @@
 //! The ports of nodes and their edges. (G004, G012, G020, G021, G024, C005, C006)
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::context::{FlowContext, GraphContext};
-use crate::collections::SortedSet;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{Branching, CallMode, EdgeDef, Node, NodeKind, SubflowData};
 
@@ -21,7 +22,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
 }
 
 fn check_edges(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, findings: &mut Vec<DocumentIssue>) {
-    let mut used: SortedSet<(&str, &str)> = SortedSet::new();
+    let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
     let ports: Vec<Vec<String>> = graph_cx.definition.nodes.iter().map(|it| ports(context, it)).collect();
     for (at, edge) in graph_cx.definition.edges.iter().enumerate() {
         let Some(number) = graph_cx.node_index(&edge.source) else { continue };
@@ -92,8 +93,8 @@ fn ports(context: &FlowContext<'_>, node: &Node) -> Vec<String> {
 }
 
 /// Returns the exits of a called graph besides `out`: the declared ones and those of its end nodes.
-pub(super) fn exits_of(context: &FlowContext<'_>, data: &SubflowData) -> SortedSet<String> {
-    let Some(callee) = context.graph(&data.graph) else { return SortedSet::new() };
+pub(super) fn exits_of(context: &FlowContext<'_>, data: &SubflowData) -> BTreeSet<String> {
+    let Some(callee) = context.graph(&data.graph) else { return BTreeSet::new() };
     let ends =
         callee.definition.nodes.iter().filter_map(|it| if let NodeKind::End(end) = &it.kind { Some(end.exit.clone()) } else { None });
     callee.definition.exits.iter().cloned().chain(ends).filter(|it| it != "out").collect()
@@ -132,7 +133,7 @@ fn check_branches(graph_cx: &GraphContext<'_>, at: usize, node: &Node, findings:
 /// Whether a condition is always true, or is the negation of another one.
 fn is_complete(edges: &[&EdgeDef]) -> bool {
     let conditions = || edges.iter().filter_map(|it| it.condition.as_ref()).map(|it| &it.expr);
-    let sources: SortedSet<&str> = conditions().map(|it| it.source.trim()).collect();
+    let sources: BTreeSet<&str> = conditions().map(|it| it.source.trim()).collect();
     conditions().any(|it| {
         let negated = it.source.strip_prefix("!(").and_then(|it| it.strip_suffix(')'));
         negated.is_some_and(|it| sources.contains(it.trim())) || it.compiled.as_ref().is_ok_and(|it| it.constant_value() == Some(true))

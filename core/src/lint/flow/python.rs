@@ -1,10 +1,11 @@
 //! Python scripts, checked by their tokens. (P001–P006, P010)
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::context::{FlowContext, Location};
 use super::python_token::{Token, tokenize};
-use crate::collections::SortedSet;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::NodeKind;
 
@@ -114,7 +115,7 @@ fn check_imports(lines: &[LogicalLine<'_>], location: &Location, findings: &mut 
 
 fn check_names(tokens: &[(usize, Token<'_>)], location: &Location, findings: &mut Vec<DocumentIssue>) {
     let mut before = Token::LineEnd;
-    let mut reported = SortedSet::new();
+    let mut reported = BTreeSet::new();
     for (line, token) in tokens {
         if let Token::Name(name) = token {
             let is_member = before == Token::Operator(".");
@@ -146,7 +147,7 @@ fn check_writes(tokens: &[(usize, Token<'_>)], location: &Location, findings: &m
 
 /// Checks the branches that a script sets. Any value that is not a string literal may be any branch.
 fn check_branches(lines: &[LogicalLine<'_>], declared: &[&str], location: &Location, findings: &mut Vec<DocumentIssue>) {
-    let mut set = SortedSet::new();
+    let mut set = BTreeSet::new();
     let mut is_known = true;
     for (line, tokens) in lines {
         let uses = tokens.iter().any(|it| matches!(it, Token::Name("branch")));

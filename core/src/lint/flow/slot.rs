@@ -1,12 +1,12 @@
 //! Entities, and the nodes and parameters that prompt for them. (N001, N003–N005, N007–N009, N011–N013)
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::context::{FlowContext, GraphContext, Location};
 use super::wait::has_prompt_for;
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{EntityData, EntityDef, Node, NodeKind, OnError, Validation};
 use crate::entity::Entity;
@@ -33,7 +33,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         check_prefill(context, data, &location, findings);
     }
     let prompted = prompted_variables(context);
-    let mut types: SortedMap<&VariablePath, (&str, Option<&str>)> = SortedMap::new();
+    let mut types: BTreeMap<&VariablePath, (&str, Option<&str>)> = BTreeMap::new();
     for PromptedVariable { location, variable, entity, .. } in &prompted {
         match types.get(variable) {
             Some((other, first)) if other != entity => {
@@ -188,8 +188,8 @@ fn check_sensitive(context: &FlowContext<'_>, prompted: &[PromptedVariable<'_>],
             findings.push(location.warning("N012", message(&variable.name)).with_fix(fix));
         }
     }
-    let declared: SortedSet<&VariablePath> = document.variables.iter().map(|it| &it.name).collect();
-    let redacted_entities: SortedSet<&str> = document.entities.iter().filter(|it| it.redact).map(|it| it.id.as_str()).collect();
+    let declared: BTreeSet<&VariablePath> = document.variables.iter().map(|it| &it.name).collect();
+    let redacted_entities: BTreeSet<&str> = document.entities.iter().filter(|it| it.redact).map(|it| it.id.as_str()).collect();
     for PromptedVariable { location, variable, entity, redact } in prompted {
         let is_redacted = *redact || redacted_entities.contains(entity) || is_declared_redacted(variable);
         if is_sensitive(variable) && !is_redacted && !declared.contains(variable) {

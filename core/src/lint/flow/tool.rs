@@ -1,10 +1,11 @@
 //! Tools, their outputs, and the use of secrets. (V004–V006, V010, V011, V013–V018, S002, S003)
 
+use std::collections::BTreeSet;
+
 use super::PublishTarget;
 use super::context::{FlowContext, Location};
 use super::service::check_reserved;
 use super::source_text::TextKind;
-use crate::collections::SortedSet;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{FlowTool, NodeKind, OutputMapping};
 use crate::turn::EffectClass;
@@ -40,7 +41,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         }
     }
     for (location, text) in context.all_texts() {
-        let names: SortedSet<&str> = text.interpolation().map(|it| it.secret_names()).unwrap_or_default().into_iter().collect();
+        let names: BTreeSet<&str> = text.interpolation().map(|it| it.secret_names()).unwrap_or_default().into_iter().collect();
         for name in names {
             findings.extend(check_known_secret(context.target, name, location.clone()));
             findings.extend(check_allowed_secret(context, name, &location));

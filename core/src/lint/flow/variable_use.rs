@@ -1,11 +1,12 @@
 //! Variables that are read but never written, and outputs that are written but never read. (E002, E004, T003, V012)
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 use super::context::{FlowContext, GraphContext, Location};
 use super::source_text::{SourceText, TextKind};
 use super::variable_writes::{output_mappings, variable_of_path};
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::NodeKind;
 use crate::text::variable_path::VariablePath;
@@ -24,7 +25,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         }
         let root = context.graph_index(&context.flow.document.root).filter(|it| is_entered_once(context, *it));
         for (number, graph_cx) in context.graphs.iter().enumerate() {
-            let mut first_run = FirstRun { graph_cx, number, written_by_node: SortedMap::new() };
+            let mut first_run = FirstRun { graph_cx, number, written_by_node: BTreeMap::new() };
             for (at, texts) in graph_cx.texts.iter().enumerate() {
                 for text in texts {
                     let location = Location { path: text.path.clone(), ..graph_cx.node_location(at) };
@@ -79,7 +80,7 @@ struct FirstRun<'r, 'g> {
     graph_cx: &'r GraphContext<'g>,
     number: usize,
     /// By variable, the nodes at which it may have a value.
-    written_by_node: SortedMap<VariablePath, Vec<bool>>,
+    written_by_node: BTreeMap<VariablePath, Vec<bool>>,
 }
 
 impl FirstRun<'_, '_> {
@@ -116,7 +117,7 @@ fn check_unread_outputs(context: &FlowContext<'_>, findings: &mut Vec<DocumentIs
     if scripts.into_iter().any(|it| it.pointer("/data/inputs").is_none()) {
         return;
     }
-    let mut reads: SortedMap<String, SortedSet<VariablePath>> = SortedMap::new();
+    let mut reads: BTreeMap<String, BTreeSet<VariablePath>> = BTreeMap::new();
     for (_, text) in context.all_texts() {
         for path in text.paths() {
             if path.first_name() == "session" && path.parts().len() == 1 {
@@ -160,7 +161,7 @@ trait PathIndex {
     fn insert_path(&mut self, path: Option<VariablePath>);
 }
 
-impl PathIndex for SortedMap<String, SortedSet<VariablePath>> {
+impl PathIndex for BTreeMap<String, BTreeSet<VariablePath>> {
     fn insert_path(&mut self, path: Option<VariablePath>) {
         if let Some(path) = path {
             self.entry(path.first_name().to_owned()).or_default().insert(path);

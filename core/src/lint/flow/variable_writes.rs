@@ -1,9 +1,10 @@
 //! The writes of variables in a document, and their types.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::context::GraphContext;
-use crate::collections::SortedMap;
 use crate::config::flow::Flow;
 use crate::config::flow::document::{AssignOp, FlowTool, Node, NodeKind, OutputMapping, ValueType};
 use crate::text::variable_path::VariablePath;
@@ -29,7 +30,7 @@ pub(super) struct Write {
 /// All writes of a document, by the first name of their paths.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
-    by_name: SortedMap<String, Vec<Write>>,
+    by_name: BTreeMap<String, Vec<Write>>,
     /// Whether a script may write variables that it does not declare.
     pub has_undeclared: bool,
 }

@@ -1,10 +1,11 @@
 //! Workflow graphs and what they are bound to. (W001–W014)
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
 use super::context::{FlowContext, GraphContext, Location};
 use super::{PublishTarget, agent, expression, knowledge, request_target, secret, sort_issues, template, tool};
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::flow::document::{Branching, DRAFT_TYPES, EdgeDef, Node, NodeKind, ProgramData, ProgramKind};
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_workflow_structure, document_kind, is_same_name};
 
@@ -34,13 +35,13 @@ pub enum Resolution {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BoundPrograms {
     /// The published versions by [key](Self::key), with `latest`; none for a document that is not published.
-    pub versions: SortedMap<String, Vec<String>>,
+    pub versions: BTreeMap<String, Vec<String>>,
     /// The names of documents by key, for chains, which may refer to them by name.
-    pub names: SortedMap<String, String>,
+    pub names: BTreeMap<String, String>,
     /// The workflows that a workflow runs.
-    pub nested: SortedMap<String, Vec<String>>,
+    pub nested: BTreeMap<String, Vec<String>>,
     /// The tools.
-    pub tools: SortedSet<String>,
+    pub tools: BTreeSet<String>,
 }
 
 impl BoundPrograms {
@@ -135,7 +136,7 @@ fn check_graph(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, findings:
     for (at, node) in graph_cx.definition.nodes.iter().enumerate() {
         check_node(context, graph_cx, node, graph_cx.node_location(at), findings);
     }
-    let mut open: SortedSet<(&str, &str)> = SortedSet::new();
+    let mut open: BTreeSet<(&str, &str)> = BTreeSet::new();
     for (at, edge) in graph_cx.definition.edges.iter().enumerate() {
         check_edge(edge, graph_cx.edge_location(at), findings);
         if edge.condition.is_none() && !open.insert((&edge.source, &edge.source_port)) {
@@ -183,7 +184,7 @@ fn check_program(context: &FlowContext<'_>, data: &ProgramData, location: &Locat
     let location = location.join(&format!("/data/{member}"));
     if data.kind == ProgramKind::Workflow {
         let root = &context.flow.document.id;
-        let depth = nesting_depth(programs, id, &mut SortedMap::from([(root.as_str(), None)]));
+        let depth = nesting_depth(programs, id, &mut BTreeMap::from([(root.as_str(), None)]));
         match depth {
             None => {
                 let message = format!("the workflow '{id}' runs itself again");
@@ -210,7 +211,7 @@ fn check_program(context: &FlowContext<'_>, data: &ProgramData, location: &Locat
 }
 
 /// The depth of a workflow with those that it runs; `None` for a cycle. `known` has the depths so far, `None` for workflows around it.
-fn nesting_depth<'p>(programs: &'p BoundPrograms, id: &'p str, known: &mut SortedMap<&'p str, Option<usize>>) -> Option<usize> {
+fn nesting_depth<'p>(programs: &'p BoundPrograms, id: &'p str, known: &mut BTreeMap<&'p str, Option<usize>>) -> Option<usize> {
     if let Some(depth) = known.get(id) {
         return *depth;
     }

@@ -23,13 +23,13 @@ pub fn check_workspace_tool(tool: &Value, target: &PublishTarget<'_>) -> Vec<Doc
 
 #[cfg(test)]
 mod tests {
-    use crate::collections::SortedSet;
+    use std::collections::BTreeSet;
 
     use super::*;
 
     #[test]
     fn a_tool_has_the_issues_that_it_has_in_a_document() {
-        let secrets = SortedSet::from(["CRM".to_owned()]);
+        let secrets = BTreeSet::from(["CRM".to_owned()]);
         let target = PublishTarget { secrets: Some(&secrets), ..PublishTarget::empty() };
         let tool = |url: &str, secret: &str| {
             json!({"id": "t", "name": "T", "kind": "http", "request": {

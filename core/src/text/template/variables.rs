@@ -1,6 +1,6 @@
 //! Collects the variables that a template reads.
 
-use crate::collections::SortedSet;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub(super) fn is_variable_read(nodes: &[TemplateNode], name: &str) -> bool {
 #[derive(Default)]
 struct VariableCollector<'n> {
     locals: Vec<&'n str>,
-    found: SortedSet<String>,
+    found: BTreeSet<String>,
 }
 
 impl<'n> VariableCollector<'n> {

@@ -1,6 +1,7 @@
 //! Imports the documents of a pack, each as a draft, and the tools of its workspace.
 
-use convengine_core::collections::SortedSet;
+use std::collections::BTreeSet;
+
 use convengine_core::config::flow::{DocumentIssue, import_canvas};
 use convengine_core::lint::flow::{self, BoundPrograms, PublishTarget};
 use convengine_core::pack::Pack;
@@ -35,7 +36,7 @@ pub fn check_pack(pack: &Pack, settings: &Value) -> Vec<CheckedDocument> {
 /// Checks documents, which may run each other and call the tools.
 pub fn check_documents(documents: Vec<Value>, tools: &[Value], settings: &Value) -> Vec<CheckedDocument> {
     let documents: Vec<Value> = documents.into_iter().map(import_canvas).collect();
-    let (allowed, revoked) = (read_list(settings, "outbound.allow"), SortedSet::new());
+    let (allowed, revoked) = (read_list(settings, "outbound.allow"), BTreeSet::new());
     let programs = BoundPrograms::from_pack(&documents, tools);
     let target =
         PublishTarget { revoked_secrets: &revoked, allowed_targets: &allowed, programs: Some(&programs), ..PublishTarget::empty() };

@@ -1,6 +1,7 @@
 //! Imports the tools of a pack's workspace, which workflows call.
 
-use convengine_core::collections::SortedSet;
+use std::collections::BTreeSet;
+
 use convengine_core::config::flow::DocumentIssue;
 use convengine_core::lint::flow::{PublishTarget, check_workspace_tool};
 use convengine_core::pack::Pack;
@@ -25,7 +26,7 @@ pub struct CheckedTool {
 
 /// Checks the tools of a pack; secrets are not checked here.
 pub fn check_pack(pack: &Pack, settings: &Value) -> Vec<CheckedTool> {
-    let (allowed, revoked) = (read_list(settings, "outbound.allow"), SortedSet::new());
+    let (allowed, revoked) = (read_list(settings, "outbound.allow"), BTreeSet::new());
     let target = PublishTarget { revoked_secrets: &revoked, allowed_targets: &allowed, ..PublishTarget::empty() };
     let check = |it: &Value| CheckedTool {
         id: it.get("id").and_then(Value::as_str).unwrap_or_default().to_owned(),

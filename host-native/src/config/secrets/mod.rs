@@ -6,12 +6,11 @@ pub mod sealing;
 mod unescaped;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-use convengine_core::collections::SortedSet;
 use serde_json::Value;
 
 use encoding::encodings;
@@ -167,7 +166,7 @@ impl Secrets {
     }
 
     /// Returns the names of all secrets.
-    pub fn names(&self) -> SortedSet<String> {
+    pub fn names(&self) -> BTreeSet<String> {
         self.configured.keys().chain(self.known_secrets().stored.keys()).cloned().collect()
     }
 

@@ -8,7 +8,6 @@ mod ticker;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use convengine_core::collections::SortedMap;
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, ExtensionRequest};
 
 pub use module::find_problem;
@@ -22,7 +21,7 @@ pub struct Extensions(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    modules: SortedMap<String, Vec<u8>>,
+    modules: BTreeMap<String, Vec<u8>>,
     compiled: Mutex<BTreeMap<String, Arc<Slot>>>,
     // Created on first use, so that a configuration without extensions needs no compiler.
     runtime: OnceLock<Result<Runtime, String>>,
@@ -38,7 +37,7 @@ impl std::fmt::Debug for Extensions {
 
 impl Extensions {
     /// Creates the extensions from modules by SHA-256.
-    pub fn from_modules(modules: SortedMap<String, Vec<u8>>) -> Extensions {
+    pub fn from_modules(modules: BTreeMap<String, Vec<u8>>) -> Extensions {
         Extensions(Arc::new(Shared { modules, ..Shared::default() }))
     }
 

@@ -2,10 +2,10 @@
 
 mod interpreter;
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use convengine_core::collections::SortedMap;
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, MAX_SCRIPT_TIMEOUT_MS, ScriptRequest};
 use convengine_script_runtime::RunError;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ static RUNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(std::thread::
 
 /// Compiles the interpreter in the background, so that no turn waits for it.
 pub fn prepare() {
-    drop(tokio::task::spawn_blocking(|| interpreter::get().map(|_| ())));
+    drop(tokio::spawn(interpreter::prepare()));
 }
 
 /// Runs a script on a blocking thread; `default` limits a script whose node has no time limit, and every other one too.
@@ -42,7 +42,7 @@ pub async fn execute(request: &ScriptRequest, default: Option<Duration>) -> Effe
 pub fn run(request: &ScriptRequest, default: Option<Duration>) -> EffectResult {
     let interpreter = match interpreter::get() {
         Ok(interpreter) => interpreter,
-        Err(reason) => return unavailable(reason),
+        Err(reason) => return unavailable(&reason),
     };
     match interpreter.run(&request.to_module_input(), time_limit(request, default)) {
         Ok(output) => ScriptRequest::parse_output(&output),
@@ -52,12 +52,12 @@ pub fn run(request: &ScriptRequest, default: Option<Duration>) -> EffectResult {
 }
 
 /// Returns what the interpreter reports of the scripts of a document, by the SHA-256 of their code; nothing without an interpreter.
-pub fn check_document(document: &Value) -> SortedMap<String, Vec<(u32, String)>> {
+pub fn check_document(document: &Value) -> BTreeMap<String, Vec<(u32, String)>> {
     let scripts: Vec<&str> = script_nodes(document).filter_map(|it| it.pointer("/data/code")?.as_str()).collect();
     if scripts.is_empty() {
-        return SortedMap::new();
+        return BTreeMap::new();
     }
-    let Ok(interpreter) = interpreter::get() else { return SortedMap::new() };
+    let Ok(interpreter) = interpreter::get() else { return BTreeMap::new() };
     let check = |code: &str| {
         let output = interpreter.check(code, CHECK_TIMEOUT).inspect_err(|error| tracing::warn!("cannot check a script: {error}")).ok()?;
         let found: CheckOutput = serde_json::from_str(&output).ok()?;

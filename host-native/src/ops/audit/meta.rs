@@ -1,10 +1,9 @@
 //! The `_meta` member of audit payloads: session data that the original engine stored and this one derives by replay.
 //! (docs/spec/data-and-api.md#7.2)
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use convengine_core::collections::SortedMap;
 use convengine_core::config::Config;
 use convengine_core::turn::{Journal, Map, Millis, Notice, NoticeBody, RescuedTurn, Turn, TurnInput};
 use serde_json::{Value, json};
@@ -35,7 +34,7 @@ pub async fn add_meta(pool: &Pool, conversation: &str, mut configs: ConfigCache,
     }
     derive::run_blocking(move || {
         let traced = found.iter().flat_map(|(turn, config)| config.as_ref().map_or_else(Vec::new, |it| retrace_turn(turn, it)));
-        let mut at: SortedMap<(String, String), VecDeque<Map>> = SortedMap::new();
+        let mut at: BTreeMap<(String, String), VecDeque<Map>> = BTreeMap::new();
         for NoticeMeta { stage, at: time, meta } in traced {
             at.entry((clock::format_iso(time), stage)).or_default().push_back(meta);
         }
@@ -49,13 +48,13 @@ pub async fn add_meta(pool: &Pool, conversation: &str, mut configs: ConfigCache,
 }
 
 /// Returns the `_meta` of each notice by sequence number, as far as the journal replays.
-pub fn metas_by_notice(journal: &Journal, config: &Arc<Config>) -> SortedMap<u32, Map> {
-    let Ok(RescuedTurn { turn, .. }) = Turn::rescue_with_audit_metadata(journal, Arc::clone(config)) else { return SortedMap::new() };
+pub fn metas_by_notice(journal: &Journal, config: &Arc<Config>) -> BTreeMap<u32, Map> {
+    let Ok(RescuedTurn { turn, .. }) = Turn::rescue_with_audit_metadata(journal, Arc::clone(config)) else { return BTreeMap::new() };
     turn.audit_metadata()
 }
 
 /// Returns the notices with `_meta` added to their audit payloads, for storing.
-pub fn notices_with_meta(input: &TurnInput, notices: &[Notice], metas: &SortedMap<u32, Map>) -> Vec<Notice> {
+pub fn notices_with_meta(input: &TurnInput, notices: &[Notice], metas: &BTreeMap<u32, Map>) -> Vec<Notice> {
     let with = |notice: &Notice| match &notice.body {
         NoticeBody::Audit { stage, payload } => {
             let Value::Object(payload) = payload.to_value().into_owned() else { return notice.clone() };
@@ -70,7 +69,7 @@ pub fn notices_with_meta(input: &TurnInput, notices: &[Notice], metas: &SortedMa
 
 /// Adds `_meta` to derived rows.
 pub fn add_meta_to_derived(stored: &StoredTurn, config: &Arc<Config>, rows: &mut [DerivedRow]) {
-    let mut at: SortedMap<(Millis, String), VecDeque<Map>> = SortedMap::new();
+    let mut at: BTreeMap<(Millis, String), VecDeque<Map>> = BTreeMap::new();
     // Rows stored while the turn ran are not among the derived rows.
     for NoticeMeta { stage, at: time, meta } in retrace_turn(stored, config).into_iter().rev().take(rows.len()).rev() {
         at.entry((time, stage)).or_default().push_back(meta);

@@ -1,8 +1,7 @@
 //! The bundle that a session runs: its document, those that it runs, and the tools that they call. (docs/spec/flows.md#9)
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-use convengine_core::collections::SortedSet;
 use convengine_core::config::flow::document::ProgramKind;
 use convengine_core::config::flow::{chain_references, is_same_name};
 use convengine_core::lint::flow::BoundPrograms;
@@ -35,12 +34,12 @@ pub async fn resolve_bundle(pool: &Pool, key: &ProgramKey, document: Value) -> R
     if key.kind() == DocumentKind::Assistant {
         return Ok(document);
     }
-    let mut tools: SortedSet<String> = tool_names(key.kind(), &document);
+    let mut tools: BTreeSet<String> = tool_names(key.kind(), &document);
     let mut open: VecDeque<Reference> = match key.kind() {
         DocumentKind::Chain => find_step_references(pool, &document).await?.into(),
         kind @ (DocumentKind::Assistant | DocumentKind::Workflow | DocumentKind::Agent) => find_references(kind, &document).into(),
     };
-    let mut seen: SortedSet<Reference> = SortedSet::new();
+    let mut seen: BTreeSet<Reference> = BTreeSet::new();
     let mut bound = Vec::new();
     while let Some(reference) = open.pop_front() {
         if !seen.insert(reference.clone()) {
@@ -98,7 +97,7 @@ pub async fn load_programs(pool: &Pool, document: &Value, tools: &[Value]) -> sq
     let ids = tools.iter().filter_map(|it| it.get("id")?.as_str().map(str::to_owned));
     let mut programs = BoundPrograms { tools: ids.collect(), ..BoundPrograms::default() };
     let mut open: VecDeque<Reference> = find_references(DocumentKind::Workflow, document).into();
-    let mut seen: SortedSet<Reference> = SortedSet::new();
+    let mut seen: BTreeSet<Reference> = BTreeSet::new();
     // Beyond, the bundle of a session would be too large.
     while let Some(reference) = open.pop_front().filter(|_| seen.len() < MAX_DOCUMENTS * 2) {
         if !seen.insert(reference.clone()) {
@@ -129,7 +128,7 @@ pub async fn load_programs(pool: &Pool, document: &Value, tools: &[Value]) -> sq
 /// Returns any database error.
 pub async fn load_step_programs(pool: &Pool, chain: &Value) -> sqlx::Result<BoundPrograms> {
     let mut programs = BoundPrograms::default();
-    let kinds: SortedSet<ProgramKind> = chain_references(chain).into_iter().map(|it| it.0).collect();
+    let kinds: BTreeSet<ProgramKind> = chain_references(chain).into_iter().map(|it| it.0).collect();
     for kind in kinds {
         for about in draft::list(pool, DocumentKind::from(kind)).await? {
             let key = BoundPrograms::key(kind, about.key.id());
@@ -169,11 +168,11 @@ async fn find_referenced(pool: &Pool, reference: &Reference) -> sqlx::Result<Opt
     Ok(text.and_then(|it| serde_json::from_str(&it).ok()))
 }
 
-fn tool_names(kind: DocumentKind, document: &Value) -> SortedSet<String> {
+fn tool_names(kind: DocumentKind, document: &Value) -> BTreeSet<String> {
     find_tool_names(kind, document).into_iter().map(str::to_owned).collect()
 }
 
-async fn load_tools(pool: &Pool, names: &SortedSet<String>) -> sqlx::Result<Vec<Value>> {
+async fn load_tools(pool: &Pool, names: &BTreeSet<String>) -> sqlx::Result<Vec<Value>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }

@@ -1,6 +1,7 @@
 //! Validation of documents of all kinds before they are saved and published. (docs/spec/flows.md#2.1, docs/spec/flows.md#11)
 
-use convengine_core::collections::{SortedMap, SortedSet};
+use std::collections::{BTreeMap, BTreeSet};
+
 use convengine_core::config::flow::{DocumentIssue, UNREADABLE_CODES, snapshot_hash as document_hash};
 use convengine_core::lint::flow::{self, ApprovedTool, PublishTarget};
 use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
@@ -74,12 +75,12 @@ pub async fn check_tool(host: &Host, tool: Value) -> sqlx::Result<(Value, Vec<Do
 
 /// What documents of all kinds are checked against.
 struct Environment {
-    secrets: SortedSet<String>,
-    revoked: SortedSet<String>,
+    secrets: BTreeSet<String>,
+    revoked: BTreeSet<String>,
     allowed: Vec<String>,
     script_timeout_ms: u64,
-    mcp_tools: SortedMap<String, ApprovedTool>,
-    functions: SortedSet<String>,
+    mcp_tools: BTreeMap<String, ApprovedTool>,
+    functions: BTreeSet<String>,
 }
 
 impl Environment {
@@ -113,7 +114,7 @@ impl Environment {
 }
 
 /// The sources of the document's knowledge base, each with whether it is ready.
-async fn load_sources(host: &Host, key: &ProgramKey) -> sqlx::Result<SortedMap<String, bool>> {
+async fn load_sources(host: &Host, key: &ProgramKey) -> sqlx::Result<BTreeMap<String, bool>> {
     let sources = source::list(&host.readers, &key.as_str().replace('\0', "")).await?;
     Ok(sources.into_iter().map(|it| (it.source.id, it.is_searchable)).collect())
 }

@@ -1,6 +1,7 @@
 //! Tools of MCP servers in documents: members that an author leaves out are those of the approved definition. (docs/spec/flows.md#4.13)
 
-use convengine_core::collections::SortedMap;
+use std::collections::BTreeMap;
+
 use convengine_core::config::{classify_mcp_tool, join_mcp_code};
 use convengine_core::lint::flow::ApprovedTool;
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use crate::effects::mcp::catalog::McpCatalog;
 const MEMBERS: [(&str, &str); 3] = [("description", "description"), ("input_schema", "inputSchema"), ("output_schema", "outputSchema")];
 
 /// Returns what publishing needs to know of the approved tools, by code.
-pub fn approved_tools(catalog: &McpCatalog) -> SortedMap<String, ApprovedTool> {
+pub fn approved_tools(catalog: &McpCatalog) -> BTreeMap<String, ApprovedTool> {
     let facts = |code: &str, definition: &Value| ApprovedTool {
         class: classify_mcp_tool(definition).0,
         needs_approval: catalog.needs_approval(code, definition),

@@ -1,6 +1,7 @@
 //! `cs_secret`: the secrets that assistants reference by name, sealed by [`crate::runtime::assistant::secret_store`].
 
-use convengine_core::collections::SortedSet;
+use std::collections::BTreeSet;
+
 use convengine_core::turn::Millis;
 
 use crate::storage::database::{DatabaseRow, Pool, SqlValue, Statement};
@@ -123,7 +124,7 @@ pub async fn list_values(pool: &Pool) -> sqlx::Result<Vec<StoredValue>> {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn list_revoked(pool: &Pool) -> sqlx::Result<SortedSet<String>> {
+pub async fn list_revoked(pool: &Pool) -> sqlx::Result<BTreeSet<String>> {
     let sql = Statement::portable("select name from cs_secret where revoked_at is not null");
     pool.fetch_all(&sql, &[]).await?.iter().map(|it| it.text("name")).collect()
 }
@@ -164,7 +165,7 @@ mod tests {
             assert!(!delete(pool, "NONE", 5).await.expect("an answer"));
             assert_eq!(list(pool).await.expect("secrets"), [secret("API", 3)]);
             assert_eq!(values().await, std::slice::from_ref(&three));
-            assert_eq!(list_revoked(pool).await.expect("names"), SortedSet::from(["CRM".to_owned()]));
+            assert_eq!(list_revoked(pool).await.expect("names"), BTreeSet::from(["CRM".to_owned()]));
             let left = Statement::portable("select name from cs_secret where name = 'CRM' and value = '' and key_id is null");
             assert_eq!(pool.fetch_all(&left, &[]).await.expect("rows").len(), 1, "the value is erased");
             assert!(!replace(pool, &one, 6).await.expect("an answer"), "it was deleted");

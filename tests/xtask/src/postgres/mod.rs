@@ -88,6 +88,11 @@ impl Postgres {
         Ok(self.process.as_ref().context("PostgreSQL is not running")?.id())
     }
 
+    /// Returns the path of a client program, such as pg_dump.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.programs.path(name)
+    }
+
     /// Runs a statement with psql and returns the first value of its result.
     pub fn query(&self, database: &str, sql: &str) -> Result<String> {
         let mut command = self.programs.client("psql");

@@ -49,7 +49,12 @@ impl Programs {
 
     /// Returns a call of a client program, which any user may run.
     pub fn client(&self, program: &str) -> Command {
-        Command::new(self.folder.join(program))
+        Command::new(self.path(program))
+    }
+
+    /// Returns the path of a program.
+    pub fn path(&self, program: &str) -> PathBuf {
+        self.folder.join(program)
     }
 
     /// Returns a call of a program on a cluster, never as root, which the programs refuse.

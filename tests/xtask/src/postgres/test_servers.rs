@@ -11,6 +11,9 @@ use crate::project::Project;
 /// The variable with the URL of a server that has the extension `vector`, without a database, for the tests.
 const VECTOR_URL_VARIABLE: &str = "CONVENGINE_TEST_PGVECTOR";
 
+/// The variable with the program that dumps a database of the server.
+const DUMP_VARIABLE: &str = "CONVENGINE_PG_DUMP";
+
 /// A server, and one with the extension `vector`, which is the same if it has it.
 pub struct TestServers {
     main: Postgres,
@@ -28,10 +31,10 @@ impl TestServers {
         Ok(Self { main, with_vector })
     }
 
-    /// Passes the URLs of the servers to a command.
+    /// Passes the URLs of the servers, and the program that dumps databases, to a command.
     pub fn pass_urls_to<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         let with_vector = self.with_vector.as_ref().unwrap_or(&self.main);
-        self.main.pass_url_to(command).env(VECTOR_URL_VARIABLE, with_vector.url())
+        self.main.pass_url_to(command).env(VECTOR_URL_VARIABLE, with_vector.url()).env(DUMP_VARIABLE, self.main.program("pg_dump"))
     }
 }
 

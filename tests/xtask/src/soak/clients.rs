@@ -3,14 +3,12 @@
 use anyhow::Result;
 
 use super::Soak;
-use crate::{install, page, sh, test, wasm};
+use crate::{build, install, sh};
 
 /// Runs the test; returns what failed.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
-    install::ensure_node_packages(soak.project)?;
     install::ensure_chromium()?;
-    page::build(soak.project, wasm::Purpose::Release)?;
-    test::build(soak.project)?;
+    build::build_all(soak.project)?;
     sh::print_progress("running the acceptance list of clients in all ways");
     Ok(soak.run_long_tests("chat::")?.map(|it| format!("clients: {it}")).into_iter().collect())
 }

@@ -50,7 +50,7 @@ pub fn run(project: &Project, arguments: &[&str]) -> Result<()> {
     };
     sh::print_progress("building the server and the load generator");
     // Building only these programs saves linking the others.
-    let programs = ["--bin", "convengine", "--bin", "soak", "--bin", "ceiling"];
+    let programs = ["--bin", "convengine", "--bin", "test-tools", "--bin", "ceiling"];
     let build = ["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"];
     sh::run(&mut project.cargo(&[&build[..], &programs].concat()))?;
     let mut soak = Soak { project, postgres: Postgres::start(Durability::Durable)? };
@@ -75,13 +75,13 @@ impl Soak<'_> {
     }
 
     fn program(&self) -> PathBuf {
-        self.project.target.join("release/soak")
+        self.project.target.join("release/test-tools")
     }
 
-    /// Returns a call of the program `soak`, which prints its results.
+    /// Returns a call of `test-tools soak`, which prints its results.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.project.command(self.program());
-        command.args(arguments).stderr(Stdio::inherit());
+        command.arg("soak").args(arguments).stderr(Stdio::inherit());
         command
     }
 

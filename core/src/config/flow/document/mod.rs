@@ -38,9 +38,10 @@ pub use slot::{Ask, EntityData, Validation};
 pub use text::{FlowCondition, FlowFormula, FlowTemplate, LocalizedText, ValueTemplate};
 pub use workflow::DRAFT_TYPES;
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use crate::collections::SortedMap;
 use crate::text::variable_path::VariablePath;
 
 /// A flow document.
@@ -55,7 +56,7 @@ pub struct Document {
     /// The time zone of sessions without one, by its IANA name.
     pub default_time_zone: Option<String>,
     /// The time zones of channels, which come before it.
-    pub time_zones: SortedMap<String, String>,
+    pub time_zones: BTreeMap<String, String>,
     /// The declared locales.
     pub locales: Vec<String>,
     /// The id of the graph in which sessions start.
@@ -338,7 +339,7 @@ pub struct FlowSettings {
     /// The version that running sessions use.
     pub version_policy: VersionPolicy,
     /// Models by alias.
-    pub models: SortedMap<String, String>,
+    pub models: BTreeMap<String, String>,
 }
 
 /// How messages are matched with intents without a model. (docs/spec/flows.md#5.3)

@@ -1,5 +1,7 @@
 //! Nodes and the data of each kind.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::assignment::{Assignment, SetData};
@@ -12,7 +14,6 @@ use super::python::PythonData;
 use super::service::ServiceData;
 use super::slot::EntityData;
 use super::text::{FlowCondition, FlowTemplate, LocalizedText, ValueTemplate};
-use crate::collections::SortedMap;
 use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
 
@@ -178,7 +179,7 @@ pub struct SubflowData {
     /// Values of its parameters.
     pub inputs: Option<ValueTemplate>,
     /// Variables that store its return values.
-    pub outputs: SortedMap<String, VariablePath>,
+    pub outputs: BTreeMap<String, VariablePath>,
 }
 
 /// How a graph is entered.

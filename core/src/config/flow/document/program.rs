@@ -1,8 +1,9 @@
 //! Nodes of workflow graphs that run another document. (docs/spec/flows.md#9)
 
+use std::collections::BTreeMap;
+
 use super::ValueTemplate;
 use super::fields::{self, Fields};
-use crate::collections::SortedMap;
 use crate::text::variable_path::VariablePath;
 
 /// The kind of a document that runs conversations.
@@ -28,7 +29,7 @@ pub struct ProgramData {
     /// Values of its variables.
     pub inputs: Option<ValueTemplate>,
     /// Its variables that are returned, each with the variable that stores it.
-    pub outputs: SortedMap<String, VariablePath>,
+    pub outputs: BTreeMap<String, VariablePath>,
 }
 
 impl ProgramKind {

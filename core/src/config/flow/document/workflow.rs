@@ -1,10 +1,11 @@
 //! Reads a workflow graph as a document with one graph. (docs/spec/flows.md#9)
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::fields::Fields;
 use super::{Document, EdgeDef, FlowTool, GraphDef, GraphKind, Node, NodeKind};
-use crate::collections::SortedMap;
 use crate::text::expr::Expr;
 
 /// Types that only drafts may hold.
@@ -58,7 +59,7 @@ impl Node {
 
 /// The node at which sessions start: the first entry that leads to a node that runs, else the root; empty without one.
 fn find_entry(fields: Fields<'_>, nodes: &[Node], edges: &[EdgeDef]) -> String {
-    let by_id: SortedMap<&str, &Node> = nodes.iter().map(|it| (it.id.as_str(), it)).collect();
+    let by_id: BTreeMap<&str, &Node> = nodes.iter().map(|it| (it.id.as_str(), it)).collect();
     let leads_on = |entry: &String| {
         let mut at = by_id.get(entry.as_str());
         // Triggers may be connected in a circle.

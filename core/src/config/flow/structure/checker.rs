@@ -1,6 +1,6 @@
 //! Checks values against shapes.
 
-use crate::collections::SortedSet;
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
@@ -163,7 +163,7 @@ impl<'v> Checker<'v> {
 
     fn check_items(&mut self, list: &List, items: &[Value], place: &FormLocation<'_>) {
         let role = if let Shape::Ref(definition) = list.item { definition.role } else { Role::Part };
-        let (mut ids, mut names) = (SortedSet::new(), SortedSet::new());
+        let (mut ids, mut names) = (BTreeSet::new(), BTreeSet::new());
         for (at, item) in items.iter().enumerate().take(usize::try_from(list.max).unwrap_or(usize::MAX)) {
             let inner = place.item(at);
             if list.keys != UniqueBy::None

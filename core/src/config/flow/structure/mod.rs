@@ -7,7 +7,7 @@ mod location;
 #[cfg(test)]
 mod tests;
 
-use crate::collections::SortedSet;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ pub fn check_chain_structure(source: &Value) -> Vec<DocumentIssue> {
 fn duplicate_chain_ids(source: &Value) -> Vec<DocumentIssue> {
     let list = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    let (mut steps, mut branches) = (SortedSet::new(), SortedSet::new());
+    let (mut steps, mut branches) = (BTreeSet::new(), BTreeSet::new());
     let mut issues = Vec::new();
     let mut check_steps = |sequence: &Value, path: &str, graph: Option<String>| {
         for (at, step) in list(sequence, "steps").iter().enumerate() {

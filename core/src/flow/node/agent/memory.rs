@@ -1,11 +1,11 @@
 //! The memory of an agent between turns, stored in a reserved session variable (docs/spec/flows.md#4.13).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::flow::document::AgentMemory;
-use crate::json;
 use crate::turn::{LlmMessage, LlmRole, LlmToolCall};
 
 /// The memory of an agent.
@@ -34,9 +34,9 @@ pub(super) struct AgentProgress {
     /// Model calls of the conversation.
     pub steps: u32,
     /// Tool calls since the last message, by tool.
-    pub turn_calls: SortedMap<String, u32>,
+    pub turn_calls: BTreeMap<String, u32>,
     /// Tool calls of the conversation, by tool.
-    pub calls: SortedMap<String, u32>,
+    pub calls: BTreeMap<String, u32>,
 }
 
 impl Memory {
@@ -46,12 +46,12 @@ impl Memory {
         let pending = member("pending");
         let of_pending = |name: &str| pending.get(name).cloned().unwrap_or_default();
         Memory {
-            messages: json::decode(&member("messages")).unwrap_or_default(),
+            messages: Vec::deserialize(&member("messages")).unwrap_or_default(),
             turns: member("turns").as_u64().and_then(|it| u32::try_from(it).ok()).unwrap_or_default(),
             instructions: member("instructions").as_str().unwrap_or_default().to_owned(),
-            pending_calls: json::decode(&of_pending("calls")).unwrap_or_default(),
-            pending_inputs: json::decode(&of_pending("said")).unwrap_or_default(),
-            progress: json::decode(&member("progress")).unwrap_or_default(),
+            pending_calls: Vec::deserialize(&of_pending("calls")).unwrap_or_default(),
+            pending_inputs: Vec::deserialize(&of_pending("said")).unwrap_or_default(),
+            progress: AgentProgress::deserialize(&member("progress")).unwrap_or_default(),
         }
     }
 
@@ -74,7 +74,7 @@ impl Memory {
         (self.turns, self.pending_calls, self.pending_inputs) = (0, Vec::new(), Vec::new());
         let Some(last) = self.messages.iter().rposition(|it| !it.tool_calls.is_empty()) else { return };
         let (before, after) = self.messages.split_at(last);
-        let answered: SortedSet<&str> = after.iter().filter_map(|it| it.tool_call_id.as_deref()).collect();
+        let answered: BTreeSet<&str> = after.iter().filter_map(|it| it.tool_call_id.as_deref()).collect();
         let is_complete = after.first().is_some_and(|it| it.tool_calls.iter().all(|it| answered.contains(it.id.as_str())));
         if !is_complete {
             self.messages = before.to_vec();

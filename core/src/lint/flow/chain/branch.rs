@@ -1,7 +1,8 @@
 //! Branches: which exist, are entered, and enter each other. (X005, X008, X012)
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::ChainContext;
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::chain::{StepDef, StepKind, StepOnError};
 
@@ -13,7 +14,7 @@ struct BranchGraph {
     /// The branches that the steps of each branch enter.
     next: Vec<Vec<usize>>,
     /// The depth of each branch below itself; `None` while it is being computed.
-    depths: SortedMap<usize, Option<usize>>,
+    depths: BTreeMap<usize, Option<usize>>,
     /// The branches that enter themselves again, directly or not.
     circles: Vec<usize>,
 }
@@ -64,7 +65,7 @@ fn check_nesting(context: &ChainContext<'_>, next: Vec<Vec<usize>>, roots: &[usi
         let message = "no step that is executed enters the branch";
         findings.push(context.branch_location(number).warning("X005", message).with_fix("name it in a case, or remove it"));
     }
-    let mut graph = BranchGraph { next, depths: SortedMap::new(), circles: Vec::new() };
+    let mut graph = BranchGraph { next, depths: BTreeMap::new(), circles: Vec::new() };
     for branch in 0..context.document.branches.len() {
         graph.depth(branch);
     }
@@ -77,7 +78,7 @@ fn check_nesting(context: &ChainContext<'_>, next: Vec<Vec<usize>>, roots: &[usi
     if !graph.circles.is_empty() {
         return;
     }
-    let entered: SortedSet<usize> = roots.iter().copied().collect();
+    let entered: BTreeSet<usize> = roots.iter().copied().collect();
     for branch in entered {
         let depth = graph.depth(branch);
         if depth > MAX_DEPTH {

@@ -1,10 +1,11 @@
 //! Templates, conditions, outputs and secrets of steps. (E001, E002, E004, S001, S002, T001–T005, V004, V005, V010, V011)
 
+use std::collections::BTreeSet;
+
 use super::super::context::Location;
 use super::super::source_text::{SourceText, TextKind, chain_step_texts};
 use super::super::{expression, secret, service, template, tool};
 use super::{ChainContext, StepContext};
-use crate::collections::SortedSet;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::OutputMapping;
 use crate::config::flow::document::chain::StepKind;
@@ -18,7 +19,7 @@ const OPEN_ROOTS: [&str; 3] = ["trigger", "event", "secret"];
 
 /// What steps can be read by name.
 struct Names<'c> {
-    steps: SortedSet<&'c str>,
+    steps: BTreeSet<&'c str>,
     variables: Vec<VariablePath>,
 }
 
@@ -92,7 +93,7 @@ fn check_outputs(step_cx: &StepContext<'_>, findings: &mut Vec<DocumentIssue>) {
 }
 
 fn check_secrets(context: &ChainContext<'_>, location: &Location, text: &SourceText<'_>, findings: &mut Vec<DocumentIssue>) {
-    let names: SortedSet<&str> = text.interpolation().map(|it| it.secret_names()).unwrap_or_default().into_iter().collect();
+    let names: BTreeSet<&str> = text.interpolation().map(|it| it.secret_names()).unwrap_or_default().into_iter().collect();
     for name in names {
         findings.extend(tool::check_known_secret(context.target, name, location.clone()));
         if text.kind == TextKind::Url {

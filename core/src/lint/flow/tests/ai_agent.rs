@@ -1,8 +1,9 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
 use super::super::{CODES, check_agent};
 use super::{Case, apply_changes};
-use crate::collections::{SortedMap, SortedSet};
 use crate::config::flow::{DocumentIssue, DocumentSeverity};
 use crate::lint::flow::PublishTarget;
 
@@ -14,8 +15,8 @@ fn shop() -> Value {
 }
 
 fn issues_of(changes: &[(&'static str, Value)]) -> Vec<DocumentIssue> {
-    let secrets = SortedSet::from(["SHOP_KEY".to_owned()]);
-    let knowledge = SortedMap::from([("terms".to_owned(), true), ("draft".to_owned(), false)]);
+    let secrets = BTreeSet::from(["SHOP_KEY".to_owned()]);
+    let knowledge = BTreeMap::from([("terms".to_owned(), true), ("draft".to_owned(), false)]);
     let target = PublishTarget { secrets: Some(&secrets), knowledge: Some(&knowledge), ..PublishTarget::empty() };
     check_agent(&apply_changes(shop(), changes), &target)
 }

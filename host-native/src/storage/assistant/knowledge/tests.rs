@@ -7,6 +7,8 @@ use super::source::{
 };
 use super::vector::{self, ChunkVector, EmbeddingJob, VectorSearch, prepare_search};
 use super::{chunk, find_postings, load_directory};
+use crate::storage::database::Statement;
+use crate::storage::schema::migrate;
 use crate::storage::testing::each_database;
 
 fn source(id: &str, text: &str) -> Source {
@@ -65,6 +67,36 @@ async fn a_source_is_stored_indexed_and_deleted() {
         assert!(find_postings(pool, "desk", base.id, &terms).await.expect("postings").1.iter().all(|it| it.counts.is_empty()));
         assert!(delete(connection, "desk", "fees").await.expect("an answer"));
         assert!(!delete(connection, "desk", "fees").await.expect("an answer"));
+    }
+}
+
+#[tokio::test]
+async fn sources_of_languages_that_are_stemmed_since_are_indexed_again() {
+    for mut database in each_database().await {
+        let (connection, pool) = (&mut database.connection, &database.pool);
+        for (id, locale, is_failed) in
+            [("a", "ar-EG", false), ("b", "EL", false), ("c", "en", false), ("d", "ta_IN", true), ("e", "tag", false)]
+        {
+            let base = increment_revision(connection, "desk").await.expect("a base");
+            let of_locale = Source { locale: locale.to_owned(), ..source(id, "text") };
+            put(connection, "desk", &of_locale, base.revision, 5, 0).await.expect("stored");
+            let version = SourceVersion { assistant: "desk", source: id, version: base.revision };
+            if is_failed {
+                fail(pool, &version, "no").await.expect("stored");
+            } else {
+                assert!(finish(connection, &version, 1).await.expect("an answer"));
+            }
+        }
+        connection.execute(&Statement::portable("delete from cv_migration where version = 25"), &[]).await.expect("a deletion");
+        migrate(connection).await.expect("a migration");
+        let mut jobs = Vec::new();
+        while let Some(job) = lease_next(pool, 6, 10).await.expect("an answer") {
+            jobs.push((job.source.id, job.version));
+        }
+        jobs.sort();
+        assert_eq!(jobs, [("a".to_owned(), 6), ("b".to_owned(), 6)]);
+        assert_eq!(find_base(connection, "desk").await.expect("an answer").map(|it| it.revision), Some(6));
+        assert!(list(pool, "desk").await.expect("sources").iter().all(|it| it.is_searchable == (it.source.id != "d")));
     }
 }
 
