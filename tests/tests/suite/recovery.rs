@@ -1,11 +1,14 @@
 //! Turns that are sent twice, that time out, and that another process has started.
 
+use std::sync::mpsc;
 use std::thread;
 
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 
-use crate::harness::{MESSAGE, REGEX_ONLY, Server, TestEnv, assert_one_line, orders_pack, wait_until};
+use crate::agent_stream::text_reply;
+use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
+use crate::models::{KEY, PRICES, ProviderReply, pack_with_model, start_provider};
 use crate::observability::read_metrics;
 
 const ID: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0001";
@@ -128,7 +131,7 @@ fn turns_of_a_killed_server_are_finished_by_the_next() {
 #[on(postgres)]
 fn a_message_waits_for_the_turn_that_another_process_runs() {
     let env = TestEnv::with_pack(&orders_pack());
-    let (one, other) = (serve_slow(&env, 2_000, &[]), serve_slow(&env, 0, &[]));
+    let (one, other) = (serve_slow(&env, 4_000, &[]), serve_slow(&env, 0, &[]));
     thread::scope(|scope| {
         let first = scope.spawn(|| one.say(ID, "slow"));
         assert!(wait_until(|| open_turns(&env) == ["open"]), "the turn is not open");
@@ -232,12 +235,21 @@ fn a_turn_taken_over_is_answered_and_not_run_again() {
 
 #[test]
 fn audit_rows_can_be_seen_while_the_turn_runs() {
-    let env = TestEnv::with_pack(&orders_pack());
-    let server = serve_slow(&env, 2_000, &["convengine.audit.persistence.mode=IMMEDIATE"]);
+    let (go, gone) = mpsc::channel::<()>();
+    let slowly: ProviderReply = Box::new(move |stream| {
+        gone.recv().unwrap();
+        text_reply(&["On its way."])(stream);
+    });
+    let (model, _requests) = start_provider(vec![slowly]);
+    let env = TestEnv::with_pack(&pack_with_model());
+    let set = ["--set", PRICES, "--set", "convengine.audit.persistence.mode=IMMEDIATE", "--llm", "openai:test-model"];
+    let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &set].concat());
+    let server = env.start(command.env("OPENAI_BASE_URL", &model).env("OPENAI_API_KEY", KEY));
     thread::scope(|scope| {
-        let sent = scope.spawn(|| server.say(ID, "slow"));
+        let sent = scope.spawn(|| server.say(ID, "my order"));
         assert!(wait_until(|| !server.audit(ID).is_empty()), "no audit row appears");
         assert_eq!(open_turns(&env), ["open"], "the turn is still running");
+        go.send(()).unwrap();
         assert_eq!(sent.join().unwrap()["success"], true);
     });
     let rows = server.audit(ID);
@@ -259,7 +271,7 @@ fn invalid_turn_settings_are_reported() {
 fn a_second_server_on_one_file_does_not_start() {
     let env = TestEnv::with_pack(&orders_pack());
     let server = env.serve(&REGEX_ONLY);
-    assert_one_line(&env.run(&crate::harness::SERVE), 3, &["is in use by another server", "--database"]);
+    assert_one_line(&env.run(&SERVE), 3, &["is in use by another server", "--database"]);
     // Commands work beside it.
     assert_eq!(env.run(&["key", "list"]).code, 0);
     assert_eq!(env.run(&["lint"]).code, 0);

@@ -1,5 +1,7 @@
 //! A stand-in for a model of embeddings: hashed words, parts of words and a table of synonyms. It knows nothing but this table.
 
+use std::sync::LazyLock;
+
 use convengine_core::knowledge::query_terms;
 
 /// The length of an embedding.
@@ -54,7 +56,8 @@ pub fn embed(text: &str) -> Vec<f32> {
 }
 
 fn concept(term: &str) -> Option<String> {
-    let row = SYNONYMS.iter().position(|row| query_terms(row, &["en"]).iter().any(|it| it == term))?;
+    static TERMS: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| SYNONYMS.iter().map(|it| query_terms(it, &["en"])).collect());
+    let row = TERMS.iter().position(|row| row.iter().any(|it| it == term))?;
     Some(format!("={row}"))
 }
 
