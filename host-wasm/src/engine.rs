@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
-use convengine_core::json;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_id_for_label};
 use convengine_core::turn::{
     CancelReason, Completion, Effect, EffectId, EffectResult, ExtensionRequest, Journal, KnowledgeRequest, LoadedSession, Millis, Notice,
     Outcome, Reply, Request, ScriptRequest, SessionView, Slice, Turn, state_hash,
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
@@ -148,7 +148,7 @@ impl Engine {
     #[wasm_bindgen(js_name = completeExtension, unchecked_return_type = "Answer")]
     pub fn complete_extension(&self, effect: &str, output: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<JsValue, JsValue> {
         let effect: Value = parse("effect", effect)?;
-        let request = effect.get("request").and_then(|it| json::decode::<ExtensionRequest>(it).ok());
+        let request = effect.get("request").and_then(|it| ExtensionRequest::deserialize(it).ok());
         let outcome = match (request, output) {
             (Some(request), Some(output)) => request.parse_output(&output),
             _ => parse("failure", failure)?,
@@ -200,7 +200,7 @@ impl Engine {
 
     /// Cancels the turn, which then ends as failed; `reason` is `timeout` or `lost`. Returns the last slice.
     pub fn cancel(&mut self, reason: &str, at: f64) -> Result<String, JsValue> {
-        let reason = json::decode::<CancelReason>(&Value::from(reason));
+        let reason = CancelReason::deserialize(&Value::from(reason));
         let reason = reason.map_err(|_| js_error("BAD_INPUT", "invalid reason: use timeout or lost"))?;
         let turn = self.turn.as_mut().ok_or_else(no_turn_error)?;
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]

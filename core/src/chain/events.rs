@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::mem::take;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Runner;
 use super::state::{ClosedWait, RunState, RunStatus, StepStatus, Wait, WaitKind};
 use crate::config::flow::document::ValueType;
 use crate::flow::coerce;
-use crate::json;
 use crate::turn::Map;
 
 /// Why an event is refused.
@@ -40,7 +40,7 @@ pub fn check_event(state: Option<&Value>, event: &Map) -> Result<(), RunRefusal>
         return if kind == "chain.start" { Ok(()) } else { Err(refusal()) };
     };
     // What cannot be read is reported by the turn itself.
-    let Ok(state) = json::decode::<RunState>(state) else { return Ok(()) };
+    let Ok(state) = RunState::deserialize(state) else { return Ok(()) };
     match kind {
         "chain.start" => Err(RunRefusal::new("run_exists", "the run exists; start another one")),
         "timer.fired" => {

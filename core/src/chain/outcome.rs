@@ -3,12 +3,13 @@
 use std::mem::take;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Runner;
 use super::state::RunState;
 use crate::flow::with_member;
-use crate::json::{self, object, serialized_length};
+use crate::json::{object, serialized_length};
 use crate::text::cron::parse_instant;
 use crate::turn::{Outcome, Payload, PayloadKind, SessionAfter, Write};
 
@@ -79,7 +80,7 @@ fn shrink(runner: &mut Runner<'_>) {
 
 /// Returns a stored run as it is shown: without what only the interpreter needs. `None` when it cannot be read.
 pub fn run_view(state: &Value) -> Option<Value> {
-    json::decode::<RunState>(state).ok().as_ref().map(to_view)
+    RunState::deserialize(state).ok().as_ref().map(to_view)
 }
 
 fn to_view(state: &RunState) -> Value {

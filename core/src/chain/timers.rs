@@ -1,11 +1,11 @@
 //! The timers of a run: derived from its state at the end of each turn. (docs/spec/chains.md#4)
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Runner;
 use super::state::{RunStatus, WaitKind};
 use crate::flow::Timer;
-use crate::json;
 use crate::text::cron::parse_instant;
 use crate::text::date::Date;
 use crate::turn::Millis;
@@ -68,7 +68,7 @@ impl Runner<'_> {
     /// The timers of the session that the step talks to, without the one for an abandoned session.
     fn child_timers(&self) -> Vec<Timer> {
         let timers = self.state.child.as_ref().and_then(|it| it.get("timers")).and_then(Value::as_array);
-        let read = |it: &Value| json::decode::<Timer>(it).ok();
+        let read = |it: &Value| Timer::deserialize(it).ok();
         let own = timers.into_iter().flatten().filter_map(read).filter(|it| it.id != "session");
         own.map(|it| Timer { id: format!("{CHILD_PREFIX}{}", it.id), ..it }).collect()
     }

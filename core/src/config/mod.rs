@@ -90,9 +90,9 @@ pub use verbose::{StepMatcher, VerboseEvent, VerboseRow, VerboseRows};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::json;
 use crate::turn::{Map, ProgramRef};
 
 /// An immutable compiled configuration.
@@ -294,7 +294,7 @@ impl Config {
         if let Some(Ok(config)) = source.get("flow").map(Config::from_flow) {
             return (config, Vec::new());
         }
-        let tables = source.get("tables").and_then(|it| json::decode(it).ok()).unwrap_or_default();
+        let tables = source.get("tables").and_then(|it| Tables::deserialize(it).ok()).unwrap_or_default();
         Config::compile(&tables, source.get("settings").unwrap_or(&Value::Null))
     }
 

@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::json::tagged::decode_by_tag;
 use crate::turn::{Map, Patch, Payload, TaskProgress, TaskReply};
 
 /// One message from an extension.
@@ -29,7 +28,8 @@ pub(super) struct NumberedRequest {
 }
 
 /// A request that an extension can make.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub(super) enum GuestRequest {
     /// An HTTP call.
     Http(GuestHttp),
@@ -38,8 +38,6 @@ pub(super) enum GuestRequest {
     /// A wait.
     Sleep(GuestSleep),
 }
-
-decode_by_tag!(GuestRequest by "kind" { "http" => Http(only), "llm" => Llm(only), "sleep" => Sleep(only) });
 
 /// An HTTP call.
 #[derive(Debug, Deserialize)]

@@ -1,12 +1,13 @@
 //! A session that another program runs as a part of its own: its turns are within those of the other.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::state::{FlowEvent, FlowUsage, SessionState, SessionStatus};
 use super::turn_record::TurnRecord;
 use super::{Walker, new_session, redact_session};
 use crate::config::flow::Flow;
-use crate::json::{self, into_members};
+use crate::json::into_members;
 use crate::text::date::Date;
 use crate::turn::{EffectContext, Map, Write};
 
@@ -71,7 +72,7 @@ pub async fn start_child_session(
 
 /// Gives an event to a stored session; `None` when the state or the event cannot be read.
 pub async fn continue_child_session(flow: &Flow, state: &Value, event: Value, effects: &EffectContext) -> Option<ChildTurn> {
-    let (state, event) = (json::decode::<SessionState>(state).ok()?, FlowEvent::read(&event).ok()?);
+    let (state, event) = (SessionState::deserialize(state).ok()?, FlowEvent::parse(&event).ok()?);
     let before = state.usage;
     let mut walker = Walker::for_child(flow, state, event.clone(), effects);
     walker.begin_event(event);

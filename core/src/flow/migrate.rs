@@ -1,12 +1,11 @@
 //! Migrates a waiting session to another version of its document (docs/spec/flows.md#13).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map as Members, Value, json};
 
 use super::state::{AwaitingKind, Frame, FrameKind, Resume, SessionState};
 use crate::config::flow::Flow;
 use crate::config::flow::document::{Node, NodeKind, VersionPolicy};
-use crate::json;
 
 /// How a session is migrated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -48,7 +47,7 @@ struct DeclaredMigration<'v> {
 /// Migrates a session state from one version to another. `source` is the new document, whose `meta` declares migrations.
 pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &Value) -> Migration {
     let stays = |is_lost| Migration { kind: MigrationKind::Pinned, is_lost, state: state.clone(), report: Value::Null };
-    let Ok(mut session) = json::decode::<SessionState>(state) else { return stays(false) };
+    let Ok(mut session) = SessionState::deserialize(state) else { return stays(false) };
     let may = match from.document.settings.version_policy {
         VersionPolicy::Pin => false,
         VersionPolicy::MigrateAtRoot => session.stack.len() <= 1 && session.awaiting.is_none(),

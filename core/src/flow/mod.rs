@@ -55,13 +55,13 @@ pub(crate) use variables::coerce;
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::flow::document::{ProgramKind, ValueType};
 use crate::config::flow::{Flow, GraphRef};
 use crate::flow::state::{Awaiting, Counters, FlowEvent, Frame, FrameKind, SessionState, SessionStatus};
 use crate::flow::turn_record::TurnRecord;
-use crate::json;
 use crate::text::date::Date;
 use crate::text::variable_path::VariablePath;
 use crate::turn::{CancelReason, EffectContext, Explanation, Map, NoticeBody, Outcome, TurnInput};
@@ -128,7 +128,7 @@ struct IntentTrigger {
 /// # Errors
 /// Returns the parse error as text when it is not.
 pub fn check_event(event: &Value) -> Result<(), String> {
-    FlowEvent::read(event).map(|_| ()).map_err(|it| it.to_string())
+    FlowEvent::parse(event).map(|_| ()).map_err(|it| it.to_string())
 }
 
 /// Runs the event until the session waits for input or ends.
@@ -151,7 +151,7 @@ impl<'c> Walker<'c> {
         let migrated = envelope.get("migrated").cloned();
         let phrase_vectors = envelope.get("phrase_vectors").and_then(Value::as_str).map(str::to_owned);
         let budget = spend_budget::SpendBudget::from_event(&envelope, &flow.document.settings);
-        let event = FlowEvent::read(&envelope).unwrap_or_else(|_| message_event(input.event.text));
+        let event = FlowEvent::parse(&envelope).unwrap_or_else(|_| message_event(input.event.text));
         let at = Date::from_millis(input.at).to_rfc3339_millis();
         let session_before = input.session.flow;
         let stored = session_before.as_deref().and_then(parse_session).filter(|it| it.schema_version == SCHEMA_VERSION);
@@ -231,7 +231,7 @@ impl<'c> Walker<'c> {
 
 /// Parses a stored session; `None` when it is invalid.
 fn parse_session(stored: &Value) -> Option<SessionState> {
-    json::decode::<SessionState>(stored).ok()
+    SessionState::deserialize(stored).ok()
 }
 
 /// The node at which a session starts: the trigger of the event, else the entry of the graph.

@@ -5,6 +5,7 @@
 
 use std::mem::{replace, take};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::failure::Failure;
@@ -15,7 +16,6 @@ use super::{IntentTrigger, Walker, new_session};
 use crate::config::flow::Flow;
 use crate::config::flow::document::{Node, NodeKind, ProgramData, ProgramKind};
 use crate::flow::state::{FlowEvent, FlowUsage, SessionState, SessionStatus};
-use crate::json;
 use crate::text::date::Date;
 use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
@@ -148,7 +148,7 @@ impl<'c> Walker<'c> {
         if matches!(self.event, FlowEvent::Message { .. } | FlowEvent::Button { .. }) {
             self.state.turn += 1;
         }
-        let state = self.child_state(&node.id).and_then(|it| json::decode::<SessionState>(it).ok());
+        let state = self.child_state(&node.id).and_then(|it| SessionState::deserialize(it).ok());
         let next = match self.root_flow.find_bound(data).zip(state) {
             Some((flow, mut state)) => {
                 state.seq += 1;
@@ -285,6 +285,6 @@ impl<'c> Walker<'c> {
     pub(super) fn child_timers(&self) -> Vec<crate::flow::state::Timer> {
         let Some((node, _)) = self.running_program() else { return Vec::new() };
         let timers = self.child_state(&node.id).and_then(|it| it.get("timers")).cloned().unwrap_or_default();
-        json::decode(&timers).unwrap_or_default()
+        Vec::deserialize(&timers).unwrap_or_default()
     }
 }

@@ -44,15 +44,15 @@ impl<'c> Walker<'c> {
     }
 
     pub(super) fn event_value(&self) -> Value {
-        let mut event = serde_json::to_value(&self.event).unwrap_or_default();
-        if let (FlowEvent::Message { .. }, Some(event)) = (&self.event, event.as_object_mut()) {
+        let mut event = self.event.to_members();
+        if let FlowEvent::Message { .. } = &self.event {
             event.entry("attachments").or_insert_with(|| json!([]));
         }
-        if let (FlowEvent::Button { button_id, value, label, .. }, Some(event)) = (&self.event, event.as_object_mut()) {
+        if let FlowEvent::Button { button_id, value, label, .. } = &self.event {
             event.insert("button".to_owned(), json!({"id": button_id, "value": value, "label": label}));
             event.insert("text".to_owned(), json!(label));
         }
-        event
+        Value::Object(event)
     }
 
     fn system_value(&self, name: &str) -> Option<Value> {

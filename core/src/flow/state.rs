@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::flow::handoff::{Handoff, HandoffDisposition, HandoffReport};
-use crate::json::tagged::decode_by_tag;
+use crate::json::{DecodeError, decode_tagged, into_members};
 use crate::text::time_zone::UTC;
 use crate::turn::Map;
 
 /// An event of a session.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "type")]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FlowEvent {
     /// The session starts.
     #[serde(rename = "session.start")]
     Start {
         /// Initial variables.
+        #[serde(default)]
         params: Map,
         /// The user's locale; the document's default when absent.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub enum FlowEvent {
         /// The text.
         text: String,
         /// Attachments.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Value>,
         /// The id that the client gave the event.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ pub enum FlowEvent {
         #[serde(skip_serializing_if = "Option::is_none")]
         disposition: Option<HandoffDisposition>,
         /// Variables that the person returns.
-        #[serde(skip_serializing_if = "Map::is_empty")]
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
         vars: Map,
         /// A message to the user.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,16 +118,27 @@ pub enum FlowEvent {
     },
 }
 
-decode_by_tag!(FlowEvent by "type" {
-    "session.start" => Start { params: default, locale: default, time_zone: default, channel: default, user: default, trigger: default },
-    "user.message" => Message { text: required, attachments: default, event_id: default },
-    "user.button" => Button { button_id: required, value: default, label: default, event_id: default },
-    "timer.fired" => Timer { timer_id: required },
-    "approval.decision" => Approval { call_id: required, approved: required, edited_args: default, reason: default },
-    "handoff.status" => HandoffStatus { state: required, disposition: default, vars: default, message: default, author: default },
-    "handoff.message" => HandoffMessage { text: required, author: default },
-    "session.end" => End { reason: default },
-});
+impl FlowEvent {
+    /// Reads an event, whose `type` names the variant.
+    ///
+    /// # Errors
+    /// What does not fit, with its path.
+    pub fn parse(event: &Value) -> Result<FlowEvent, DecodeError> {
+        decode_tagged(event, "type")
+    }
+
+    /// Returns the event with its `type`.
+    pub fn to_members(&self) -> Map {
+        let mut event = Map::from_iter([("type".to_owned(), Value::Null)]);
+        if let Ok(Value::Object(variant)) = serde_json::to_value(self) {
+            for (name, members) in variant {
+                event.insert("type".to_owned(), Value::from(name));
+                event.extend(into_members(members));
+            }
+        }
+        event
+    }
+}
 
 /// The status of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,10 +6,10 @@ pub mod diff;
 pub mod jcs;
 pub mod path;
 pub mod schema;
-pub(crate) mod tagged;
 pub mod text;
 
 pub use decode::{DecodeError, decode, decode_text};
+pub(crate) use decode::{decode_both, decode_tagged};
 
 use std::io::{self, Write};
 

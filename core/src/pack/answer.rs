@@ -1,11 +1,10 @@
 //! Answers of a single turn: the turn must request them, in order.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::scripted::model_answer;
 use crate::json::decode;
-use crate::json::tagged::{self, default, only};
 use crate::turn::{
     ContainerReply, EffectError, EffectErrorKind, EffectResult, HttpCaller, HttpReply, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
@@ -57,7 +56,8 @@ impl std::fmt::Display for ScriptedCall {
 }
 
 /// One scripted answer of a turn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "AnswerMembers")]
 pub struct PackAnswer {
     /// What it answers.
     #[serde(flatten)]
@@ -73,17 +73,35 @@ pub struct PackAnswer {
     pub line: u32,
 }
 
-impl<'de> Deserialize<'de> for PackAnswer {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PackAnswer, D::Error> {
-        tagged::deserialize(deserializer, |value| {
-            Ok(PackAnswer {
-                call: decode(&only(value, &["llm", "task", "tool", "container"]))?,
-                reply: default(value, "reply")?,
-                error: default(value, "error")?,
-                delay_ms: default(value, "delay_ms")?,
-                line: default(value, "line")?,
-            })
-        })
+/// The members of an answer, of which one names what it answers.
+#[derive(Deserialize)]
+struct AnswerMembers {
+    llm: Option<String>,
+    task: Option<String>,
+    tool: Option<String>,
+    container: Option<String>,
+    #[serde(default)]
+    reply: Value,
+    error: Option<EffectError>,
+    #[serde(default)]
+    delay_ms: u64,
+    #[serde(default)]
+    line: u32,
+}
+
+impl TryFrom<AnswerMembers> for PackAnswer {
+    type Error = &'static str;
+
+    fn try_from(members: AnswerMembers) -> Result<PackAnswer, &'static str> {
+        let AnswerMembers { llm, task, tool, container, reply, error, delay_ms, line } = members;
+        let call = match (llm, task, tool, container) {
+            (Some(purpose), None, None, None) => ScriptedCall::Llm(purpose),
+            (None, Some(name), None, None) => ScriptedCall::Task(name),
+            (None, None, Some(code), None) => ScriptedCall::Tool(code),
+            (None, None, None, Some(name)) => ScriptedCall::Container(name),
+            _ => return Err("expected one of 'llm', 'task', 'tool' and 'container'"),
+        };
+        Ok(PackAnswer { call, reply, error, delay_ms, line })
     }
 }
 

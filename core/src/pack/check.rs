@@ -1,10 +1,8 @@
 //! The expectations of a talk about a turn.
 
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
-
-use crate::json::decode;
-use crate::json::tagged::{self, default, without};
+use serde_json::{Map, Value};
 
 /// One expectation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,9 +16,10 @@ pub struct PackCheck {
 
 impl<'de> Deserialize<'de> for PackCheck {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PackCheck, D::Error> {
-        tagged::deserialize(deserializer, |value| {
-            Ok(PackCheck { line: default(value, "line")?, check: decode(&without(value, &["line"]))? })
-        })
+        // With `flatten`, serde would ignore a second condition.
+        let mut members = Map::<String, Value>::deserialize(deserializer)?;
+        let line = members.shift_remove("line").map_or(Ok(0), u32::deserialize).map_err(D::Error::custom)?;
+        Ok(PackCheck { line, check: Check::deserialize(Value::Object(members)).map_err(D::Error::custom)? })
     }
 }
 

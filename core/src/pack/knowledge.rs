@@ -6,8 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::Pack;
-use crate::json::decode;
-use crate::json::tagged::{self, default};
+use crate::json::decode_both;
 use crate::knowledge::{KnowledgeIndex, Source, rank_vector};
 use crate::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
 
@@ -27,9 +26,14 @@ pub struct PackSource {
 
 impl<'de> Deserialize<'de> for PackSource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PackSource, D::Error> {
-        tagged::deserialize(deserializer, |value| {
-            Ok(PackSource { assistant: default(value, "assistant")?, program: default(value, "program")?, source: decode(value)? })
-        })
+        #[derive(Deserialize)]
+        struct OwnMembers {
+            assistant: Option<String>,
+            program: Option<String>,
+        }
+
+        let (OwnMembers { assistant, program }, source) = decode_both(deserializer)?;
+        Ok(PackSource { assistant, program, source })
     }
 }
 

@@ -169,7 +169,9 @@ impl Pack {
     /// # Errors
     /// [`PackError`] with line and column if the text is not JSON, or with the path of the member that a pack does not have so.
     pub fn parse(text: &str) -> Result<Pack, PackError> {
-        let mut pack: Pack = json::decode_text(text).map_err(PackError::invalid_pack)?;
+        // Serde would read a list as the members of a pack in their order.
+        let members: Map = json::decode_text(text).map_err(PackError::invalid_pack)?;
+        let mut pack: Pack = json::decode(&Value::Object(members)).map_err(PackError::invalid_pack)?;
         pack.modules = extension::extract_modules(&mut pack)?;
         for request in pack.turns.iter_mut().filter_map(|it| it.request.as_mut()) {
             request.body = expand_repeats(&request.body);
@@ -249,5 +251,23 @@ mod tests {
     #[test]
     fn repeats_are_expanded() {
         assert_eq!(expand_repeats(&json!({"m": [{"$repeat": "añ", "$length": 3}]})), json!({"m": ["aña"]}));
+    }
+
+    #[test]
+    fn an_error_names_the_member() {
+        let with = |turn: Value| json!({"name": "a", "tables": {}, "turns": [{}, turn]}).to_string();
+        for (pack, expected) in [
+            (with(json!({"request": {"method": "POST", "path": 3}})), "turns[1].request.path: invalid type: integer `3`"),
+            (with(json!({"request": {"method": "POST"}})), "turns[1].request: missing field `path`"),
+            (with(json!({"answers": [{"llm": "intent", "delay_ms": "1"}]})), "turns[1].answers[0].delay_ms: invalid type"),
+            (with(json!({"answers": [{"llm": "intent", "tool": "x"}]})), "turns[1].answers[0]: expected one of 'llm'"),
+            (with(json!({"checks": [{"line": 1, "reply": "a", "fails": "B"}]})), "turns[1].checks[0]: "),
+            (json!({"name": "a", "knowledge": [{"id": "a", "title": "b", "text": 1}]}).to_string(), "knowledge[0]: text: invalid type"),
+            ("[]".to_owned(), "invalid type: sequence, expected a map"),
+            ("{\n\"name\":,}".to_owned(), "expected value at line 2 column 8"),
+        ] {
+            let error = Pack::parse(&pack).unwrap_err().to_string();
+            assert!(error.contains(&format!("pack: {expected}")), "{error}");
+        }
     }
 }

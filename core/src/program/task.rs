@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::config::Config;
 use crate::extension;
-use crate::json;
 use crate::session::Session;
 use crate::step_context::StepContext;
 use crate::turn::{
@@ -77,7 +77,7 @@ impl Outcome {
         match (&self.payload, &self.fault) {
             (Some(payload), _) => Ok(serde_json::from_str(&payload.value).unwrap_or_default()),
             (None, Some(fault)) => {
-                let kind = json::decode(&Value::from(fault.code.clone())).unwrap_or(EffectErrorKind::Invalid);
+                let kind = EffectErrorKind::deserialize(&Value::from(fault.code.as_str())).unwrap_or(EffectErrorKind::Invalid);
                 Err(EffectError::new(kind, fault.message.clone()))
             }
             (None, None) => Ok(Value::Null),

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::config::{DialogueAct, UNKNOWN, is_same_code};
-use crate::json;
 use crate::turn::{
     ConversationRow, EffectError, EffectErrorKind, Exchange, Map, MemoryRow, Millis, Payload, SessionAfter, TurnInput, Write,
 };
@@ -293,7 +292,7 @@ impl Session {
         self.clarification = text(stored.and_then(|it| it.get("question"))).map(|question| Clarification {
             question,
             reason: text(stored.and_then(|it| it.get("reason"))),
-            options: stored.and_then(|it| json::decode(it.get("options")?).ok()).unwrap_or_default(),
+            options: stored.and_then(|it| Vec::deserialize(it.get("options")?).ok()).unwrap_or_default(),
             is_repeated: stored.and_then(|it| it.get("asked_again")?.as_bool()).unwrap_or_default(),
         });
         let lock = self.context.get("intent_lock");

@@ -43,7 +43,7 @@ const LAYERS: [(&str, u32); 30] = [
 const LONGEST: usize = 400;
 
 /// What the core may depend on; an addition needs a sentence in docs/dependencies.md.
-const CORE_DEPENDENCIES: [&str; 17] = [
+const CORE_DEPENDENCIES: [&str; 18] = [
     "aho-corasick",
     "base64",
     "croner",
@@ -58,6 +58,7 @@ const CORE_DEPENDENCIES: [&str; 17] = [
     "rust-stemmers",
     "serde",
     "serde_json",
+    "serde_path_to_error",
     "sha2",
     "thiserror",
     "unicode-segmentation",

@@ -28,12 +28,10 @@ pub use sql::{SqlReply, SqlRequest};
 pub use task::{Patch, TaskProgress, TaskReply, TaskRequest, TaskUse};
 pub use tool::{MCP_GROUP, ToolReply, ToolRequest};
 
-use serde::Serialize;
-
-use crate::json::tagged::decode_by_tag;
+use serde::{Deserialize, Serialize};
 
 /// The payload of an effect. Variants are only ever added.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Request {
     /// A call of a language model.
@@ -62,23 +60,8 @@ pub enum Request {
     PhraseSearch(PhraseSearchRequest),
 }
 
-decode_by_tag!(Request by "kind" {
-    "llm" => Llm(of),
-    "embed" => Embed(of),
-    "task" => Task(of),
-    "tool" => Tool(of),
-    "container" => Container(of),
-    "sleep" => Sleep(of),
-    "http" => Http(of),
-    "sql" => Sql(of),
-    "extension" => Extension(of),
-    "knowledge" => Knowledge(of),
-    "script" => Script(of),
-    "phrase_search" => PhraseSearch(of),
-});
-
 /// The payload of a success. Variants are only ever added.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reply {
     /// The text of a language model.
@@ -106,18 +89,3 @@ pub enum Reply {
     /// Intents with similar phrases.
     PhraseSearch(PhraseSearchReply),
 }
-
-decode_by_tag!(Reply by "kind" {
-    "llm" => Llm(of),
-    "embed" => Embed(of),
-    "task" => Task(of),
-    "tool" => Tool(of),
-    "container" => Container(of),
-    "slept" => Slept(),
-    "http" => Http(of),
-    "sql" => Sql(of),
-    "extension" => Extension(of),
-    "knowledge" => Knowledge(of),
-    "script" => Script(of),
-    "phrase_search" => PhraseSearch(of),
-});

@@ -4,8 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
-use crate::json::decode;
-use crate::json::tagged::{self, default};
+use crate::json::decode_both;
 use crate::turn::{EffectClass, Map, Operation, Payload};
 
 /// Deadline in milliseconds.
@@ -105,9 +104,15 @@ pub struct TaskReply {
 
 impl<'de> Deserialize<'de> for TaskReply {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TaskReply, D::Error> {
-        tagged::deserialize(deserializer, |value| {
-            Ok(TaskReply { result: default(value, "result")?, patch: decode(value)?, publish: default(value, "publish")? })
-        })
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct OwnMembers {
+            result: Value,
+            publish: Vec<TaskProgress>,
+        }
+
+        let (OwnMembers { result, publish }, patch) = decode_both(deserializer)?;
+        Ok(TaskReply { result, patch, publish })
     }
 }
 

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::config::flow::document::AgentMemory;
-use crate::json;
 use crate::turn::{LlmMessage, LlmRole, LlmToolCall};
 
 /// The memory of an agent.
@@ -47,12 +46,12 @@ impl Memory {
         let pending = member("pending");
         let of_pending = |name: &str| pending.get(name).cloned().unwrap_or_default();
         Memory {
-            messages: json::decode(&member("messages")).unwrap_or_default(),
+            messages: Vec::deserialize(&member("messages")).unwrap_or_default(),
             turns: member("turns").as_u64().and_then(|it| u32::try_from(it).ok()).unwrap_or_default(),
             instructions: member("instructions").as_str().unwrap_or_default().to_owned(),
-            pending_calls: json::decode(&of_pending("calls")).unwrap_or_default(),
-            pending_inputs: json::decode(&of_pending("said")).unwrap_or_default(),
-            progress: json::decode(&member("progress")).unwrap_or_default(),
+            pending_calls: Vec::deserialize(&of_pending("calls")).unwrap_or_default(),
+            pending_inputs: Vec::deserialize(&of_pending("said")).unwrap_or_default(),
+            progress: AgentProgress::deserialize(&member("progress")).unwrap_or_default(),
         }
     }
 
