@@ -65,28 +65,36 @@ function sha256(content: Buffer | string): string {
 /** Files worth compressing; images and fonts are compressed already. */
 const COMPRESSIBLE = /\.(html|js|css|wasm|svg|json|webmanifest)$/;
 
+/** How hard to compress: a build that only this machine uses (mode `quick`) takes the second of a fast level, not the minute of the best. */
+function compressionLevels(mode: string): { brotli: number; gzip: number } {
+  const { BROTLI_MAX_QUALITY, Z_BEST_COMPRESSION, Z_BEST_SPEED } = constants;
+  return mode === 'quick' ? { brotli: 4, gzip: Z_BEST_SPEED } : { brotli: BROTLI_MAX_QUALITY, gzip: Z_BEST_COMPRESSION };
+}
+
 /** The compressed forms of a file, by file name suffix. */
-function compressed(bytes: Buffer): [string, Buffer][] {
-  const { BROTLI_PARAM_QUALITY, BROTLI_MAX_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_MAX_WINDOW_BITS, BROTLI_PARAM_SIZE_HINT } = constants;
+function compressed(bytes: Buffer, levels: { brotli: number; gzip: number }): [string, Buffer][] {
+  const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_MAX_WINDOW_BITS, BROTLI_PARAM_SIZE_HINT } = constants;
   const params = {
-    [BROTLI_PARAM_QUALITY]: BROTLI_MAX_QUALITY,
+    [BROTLI_PARAM_QUALITY]: levels.brotli,
     [BROTLI_PARAM_LGWIN]: BROTLI_MAX_WINDOW_BITS,
     [BROTLI_PARAM_SIZE_HINT]: bytes.length,
   };
   return [
     ['.br', brotliCompressSync(bytes, { params })],
-    ['.gz', gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION })],
+    ['.gz', gzipSync(bytes, { level: levels.gzip })],
   ];
 }
 
-/** Compresses files at build time, so that servers can send them precompressed at the best level. */
+/** Compresses files at build time, so that servers can send them precompressed. */
 function compressedAhead(): Plugin {
   let folder = '';
+  let levels = compressionLevels('production');
   return {
     name: 'compressed-ahead',
     apply: 'build',
-    configResolved: ({ root, build }) => {
+    configResolved: ({ root, build, mode }) => {
       folder = join(root, build.outDir);
+      levels = compressionLevels(mode);
     },
     // After all files have been written or copied.
     closeBundle: {
@@ -99,7 +107,7 @@ function compressedAhead(): Plugin {
         const plain = files.filter((it) => COMPRESSIBLE.test(it) && !it.startsWith(INTERPRETER));
         for (const file of plain.map((it) => join(folder, it))) {
           const bytes = readFileSync(file);
-          const shorter = compressed(bytes).filter(([, it]) => it.length < bytes.length);
+          const shorter = compressed(bytes, levels).filter(([, it]) => it.length < bytes.length);
           for (const [ending, it] of shorter) writeFileSync(file + ending, it);
         }
       },

@@ -344,7 +344,7 @@ pub struct TestArguments {
     /// Write a JUnit report
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// List of explained differences
+    /// Rules of explained differences
     #[arg(long, value_name = "FILE")]
     pub explained: Option<PathBuf>,
 }

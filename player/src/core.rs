@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use convengine_core::config::{Config, Issue};
 use convengine_core::pack::{Conversations, Pack, Scripted, ScriptedCall, SliceHash};
 use convengine_core::turn::{
@@ -13,6 +13,7 @@ use convengine_core::turn::{
 use serde_json::{Value, json};
 
 use super::expect::PlayedTurn;
+#[cfg(feature = "http")]
 use super::local_services::LocalServices;
 
 /// When a turn is saved as JSON and restored.
@@ -53,7 +54,10 @@ pub struct CorePlayer {
     pub config: Arc<Config>,
     /// The issues reported by the compiler.
     pub issues: Vec<Issue>,
+    /// How many requests so far only a host could answer: SQL, tools of other groups, scripts and extensions without a scripted answer.
+    pub host_requests: usize,
     scripted: Scripted,
+    #[cfg(feature = "http")]
     local_services: LocalServices,
     conversations: Conversations,
     history: BTreeMap<String, Vec<Value>>,
@@ -67,7 +71,9 @@ impl CorePlayer {
         CorePlayer {
             config: Arc::new(config),
             issues,
+            host_requests: 0,
             scripted: Scripted::from_pack(pack),
+            #[cfg(feature = "http")]
             local_services: LocalServices::from_pack(pack),
             pack: pack.clone(),
             conversations: Conversations::default(),
@@ -88,7 +94,7 @@ impl CorePlayer {
         while run.last().end.is_none() {
             let effect = open.pop_front().ok_or_else(|| anyhow!("the turn waits although all its effects are completed"))?;
             // One completion at a time, as in hosts.
-            let completion = self.answer(&turn, &effect, &mut run);
+            let completion = self.answer(&turn, &effect, &mut run)?;
             run.slices.push(turn.resume(vec![completion])?);
             open.extend(run.last().effects.clone());
             if self.suspend == Suspend::Always {
@@ -113,8 +119,9 @@ impl CorePlayer {
     /// Returns the pack's answer to a request and its delay in milliseconds.
     pub fn reply(&mut self, request: &Request) -> (EffectResult, u64) {
         let matched = self.scripted.answer_from_turn(request);
-        let answer = matched.or_else(|| Some((self.local_services.answer(request)?, 0)));
-        answer.unwrap_or_else(|| self.scripted.answer(request))
+        #[cfg(feature = "http")]
+        let matched = matched.or_else(|| Some((self.local_services.answer(request)?, 0)));
+        matched.unwrap_or_else(|| self.scripted.answer(request))
     }
 
     /// Stores the outcome of a turn.
@@ -148,7 +155,11 @@ impl CorePlayer {
         Ok(restored)
     }
 
-    fn answer(&mut self, turn: &Turn, effect: &Effect, run: &mut Run) -> Completion {
+    fn answer(&mut self, turn: &Turn, effect: &Effect, run: &mut Run) -> Result<Completion> {
+        if is_for_host(&effect.request) && !self.scripted.has_answer(&effect.request) {
+            self.host_requests += 1;
+            ensure!(cfg!(feature = "http"), "the turn needs a service of a host, which a player without the feature 'http' lacks");
+        }
         run.scripted_calls.extend(ScriptedCall::from_request(&effect.request));
         run.requests.extend(serde_json::to_value(&effect.request));
         let (outcome, delay_ms) = self.reply(&effect.request);
@@ -156,7 +167,7 @@ impl CorePlayer {
             run.calls.push(llm_call_json(request, &outcome));
         }
         let at = turn.now() + Millis::try_from(delay_ms).unwrap_or_default();
-        Completion { id: effect.id, at, outcome }
+        Ok(Completion { id: effect.id, at, outcome })
     }
 
     fn finish(&mut self, turn: &Turn, run: Run) -> Result<CoreTurn> {
@@ -195,6 +206,16 @@ impl CorePlayer {
         };
         let state_hash = state_hash(&outcome, &notices);
         Ok(CoreTurn { played, hash: hash.finish(), state_hash, journal: turn.journal().clone(), notices })
+    }
+}
+
+/// Whether a request without a scripted answer goes to a service of a host.
+fn is_for_host(request: &Request) -> bool {
+    match request {
+        Request::Extension(_) | Request::Script(_) | Request::Sql(_) => true,
+        Request::Tool(request) => request.spec.is_some(),
+        Request::Llm(_) | Request::Embed(_) | Request::Task(_) | Request::Container(_) => false,
+        Request::Sleep(_) | Request::Http(_) | Request::Knowledge(_) | Request::PhraseSearch(_) => false,
     }
 }
 

@@ -85,6 +85,11 @@ const UNRECORDED_MEMBERS: [(&str, &str); 23] = [
 /// Stages that an expected audit omits.
 const UNLISTED_STAGES: [&str; 3] = ["STEP_ENTER", "STEP_EXIT", "PROMPT_RENDERING"];
 
+/// Stands in an expectation for a member that must be missing where others that are not named are not compared.
+pub(super) fn absent() -> Value {
+    json!({"$absent": true})
+}
+
 /// Returns an expectation without its volatile members.
 pub fn without_volatile(expect: &Value) -> Value {
     let mut expect = expect.clone();
@@ -151,7 +156,7 @@ fn compare_whole(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Di
     }
 }
 
-/// Compares the members named by the expectation.
+/// Compares the members named by the expectation; of those, [`absent`] ones must be missing.
 fn compare_members(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Difference>) {
     let mut ours = ours.clone();
     drop_volatile(&mut ours);
@@ -162,7 +167,7 @@ fn compare_members(field: &str, expected: &Value, ours: &Value, found: &mut Vec<
         return compare_whole(field, expected, &ours, found);
     };
     for (key, value) in expected {
-        compare_leaves(&format!("{field}.{key}"), Some(value), ours.get(key), found);
+        compare_leaves(&format!("{field}.{key}"), Some(value).filter(|it| **it != absent()), ours.get(key), found);
     }
 }
 
@@ -337,6 +342,7 @@ mod tests {
         assert_eq!(fields(json!({"status": 200, "json": json, "llm": [{"purpose": "policy"}]})), [""; 0]);
         assert_eq!(fields(json!({"json": {"context": {"x": 1}}})), ["json.context.mcp"]);
         assert_eq!(fields(json!({"json": {"intent": "B", "state": "S"}})), ["json.intent", "json.state"]);
+        assert_eq!(fields(json!({"json": {"intent": absent(), "state": absent()}})), ["json.intent"]);
         assert_eq!(fields(json!({"json": {"payload": {"type": "TEXT", "value": {"$len": 5, "$head": "hel"}}}})), [""; 0]);
         assert_eq!(fields(json!({"json": {"payload": {"type": "TEXT", "value": {"$len": 6, "$head": "hel"}}}})), ["json.payload.value"]);
     }

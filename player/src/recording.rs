@@ -28,16 +28,28 @@ fn uuids(text: &str) -> impl Iterator<Item = &str> {
     pieces.filter(|it| it.len() == 36 && it.split('-').map(str::len).eq([8, 4, 4, 4, 12]))
 }
 
+/// Parses the payloads that an expectation has of an audit response.
+pub(super) fn with_parsed_rows(mut expect: Value, turn: &PackTurn) -> Value {
+    if let Some(rows) = expect.get_mut("json").filter(|_| is_audit_request(turn)).and_then(audit_rows_mut) {
+        rows.iter_mut().for_each(parse_payload);
+    }
+    expect
+}
+
 /// Parses the payloads in an audit response and drops rows that the recording omits, because recordings keep only the first rows.
-pub(super) fn with_recorded_rows(mut expect: Value, turn: &PackTurn, mut played: PlayedTurn) -> (Value, PlayedTurn) {
-    let is_audit_request = turn.request.as_ref().is_some_and(|it| it.method == "GET" && it.path.contains("/conversation/audit/"));
-    let recorded = expect.get_mut("json").and_then(audit_rows_mut);
-    if let (true, Some(recorded), Some(ours)) = (is_audit_request, recorded, audit_rows_mut(&mut played.json)) {
-        recorded.iter_mut().chain(ours.iter_mut()).for_each(parse_payload);
+pub(super) fn with_recorded_rows(expect: &Value, turn: &PackTurn, mut played: PlayedTurn) -> PlayedTurn {
+    let mut recorded = expect.get("json").cloned().unwrap_or_default();
+    let recorded = audit_rows_mut(&mut recorded).filter(|_| is_audit_request(turn));
+    if let (Some(recorded), Some(ours)) = (recorded, audit_rows_mut(&mut played.json)) {
+        ours.iter_mut().for_each(parse_payload);
         let mut left = std::mem::take(ours).into_iter();
         *ours = recorded.iter().filter_map(|row| left.find(|it| row_identity(it) == row_identity(row))).collect();
     }
-    (expect, played)
+    played
+}
+
+fn is_audit_request(turn: &PackTurn) -> bool {
+    turn.request.as_ref().is_some_and(|it| it.method == "GET" && it.path.contains("/conversation/audit/"))
 }
 
 fn audit_rows_mut(answer: &mut Value) -> Option<&mut Vec<Value>> {
@@ -88,7 +100,9 @@ mod tests {
         let all = json!([row("STEP_ENTER", "A"), row("STEP_EXIT", "A"), row("STEP_ENTER", "B"), row("STEP_EXIT", "B")]);
         let of = |path: &str, answer: &Value| {
             let played = PlayedTurn { json: answer.clone(), ..PlayedTurn::default() };
-            with_recorded_rows(expect.clone(), &pack(path).turns[1], played)
+            let expect = with_parsed_rows(expect.clone(), &pack(path).turns[1]);
+            let played = with_recorded_rows(&expect, &pack(path).turns[1], played);
+            (expect, played)
         };
         let (left, right) = of("/api/v1/conversation/audit/x", &all);
         assert_eq!((&left["json"], left["json"][1]["payloadJson"]["step"].as_str()), (&right.json, Some("B")));

@@ -2,15 +2,15 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use convengine_core::pack::Pack;
 use convengine_core::turn::STUB_ADDRESS;
 use tokio::runtime::Runtime;
 
 use super::engine_process::{EngineCommand, EngineProcess};
 use super::fake_http::{self, CallRecorder};
+use super::pack_import::import_pack;
 use super::restate::{RestateOptions, RestateRuntime, server_command};
 use convengine_host::config::pack_file;
 
@@ -50,10 +50,7 @@ impl PackServer {
         let runtime = Runtime::new()?;
         let calls = CallRecorder::default();
         let (pack, path, stub) = start_fake_service(pack, path, &folder, &runtime, &calls)?;
-        let output = Command::new(binary).arg("import").arg(&path).arg("--database").arg(&database).output()?;
-        if !output.status.success() {
-            bail!("cannot import the pack: {}", String::from_utf8_lossy(&output.stderr).trim());
-        }
+        import_pack(&runtime, &path, &database).context("cannot import the pack")?;
         let shared = shared_options(&pack, &path, &database, stub, &options.settings);
         let restate = options.restate.as_ref().map(|it| RestateRuntime::start(it, binary, &shared)).transpose()?;
         let process = start_server(binary, &shared, restate.as_ref())?;

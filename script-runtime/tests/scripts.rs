@@ -15,21 +15,17 @@ fn module() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../web-demo/public/python.wasm")
 }
 
-/// Returns the interpreter; `None` where only the checks without the page run and nobody has built it.
-fn runtime() -> Option<&'static ScriptRuntime> {
-    static RUNTIME: OnceLock<Option<ScriptRuntime>> = OnceLock::new();
-    let compile = || {
-        if !module().is_file() && std::env::var_os("CONVENGINE_READY").is_some() {
-            return None;
-        }
+/// Returns the interpreter, which is compiled once.
+fn runtime() -> &'static ScriptRuntime {
+    static RUNTIME: OnceLock<ScriptRuntime> = OnceLock::new();
+    RUNTIME.get_or_init(|| {
         let wasm = std::fs::read(module()).expect("run `cargo xtask python` first");
         let begin = Instant::now();
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interpreter");
         let runtime = ScriptRuntime::compile(&wasm, Some(&cache)).expect("it compiles");
         println!("compiled or loaded in {} ms", begin.elapsed().as_millis());
-        Some(runtime)
-    };
-    RUNTIME.get_or_init(compile).as_ref()
+        runtime
+    })
 }
 
 fn cases(file: &str) -> Vec<Value> {
@@ -57,8 +53,9 @@ fn run_code(runtime: &ScriptRuntime, code: &str) -> Value {
 }
 
 #[test]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn ordinary_scripts_do_what_python_does() {
-    let Some(runtime) = runtime() else { return };
+    let runtime = runtime();
     let wrong: Vec<String> = cases("ordinary.json")
         .iter()
         .filter_map(|case| {
@@ -70,8 +67,9 @@ fn ordinary_scripts_do_what_python_does() {
 }
 
 #[test]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn hostile_scripts_are_stopped() {
-    let Some(runtime) = runtime() else { return };
+    let runtime = runtime();
     let cases = cases("hostile.json");
     let mut times = Vec::new();
     let mut wrong = Vec::new();
@@ -91,8 +89,9 @@ fn hostile_scripts_are_stopped() {
 }
 
 #[test]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn outputs_equal_those_of_a_javascript_engine() {
-    let Some(runtime) = runtime() else { return };
+    let runtime = runtime();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outputs.mjs");
     let node = Command::new("node").arg(script).arg(module()).output().expect("Node.js starts");
     assert!(node.status.success(), "{}", String::from_utf8_lossy(&node.stderr));
@@ -106,8 +105,9 @@ fn outputs_equal_those_of_a_javascript_engine() {
 }
 
 #[test]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn a_script_ends_at_its_deadline() {
-    let Some(runtime) = runtime() else { return };
+    let runtime = runtime();
     let input =
         json!({"code": "while True:\n    pass", "now": "2026-05-04T03:02:01Z", "seed": "7", "limits": {"fuel": u64::MAX / 8}}).to_string();
     let timeout = Duration::from_millis(50);
@@ -115,8 +115,9 @@ fn a_script_ends_at_its_deadline() {
 }
 
 #[test]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn limits_are_those_of_the_input() {
-    let Some(runtime) = runtime() else { return };
+    let runtime = runtime();
     let run = |code: &str, limits: Value| {
         let output = run(runtime, &json!({"code": code, "now": "2026-05-04T03:02:01Z", "seed": "7", "limits": limits}).to_string());
         (output["failure"]["code"].clone(), output["logs"].clone())
@@ -129,8 +130,9 @@ fn limits_are_those_of_the_input() {
 }
 
 #[test]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn a_failure_has_a_line_and_keeps_the_log() {
-    let Some(runtime) = runtime() else { return };
+    let runtime = runtime();
     let output = run_code(runtime, "print('before')\ndef f():\n    return {}['x']\n\nf()");
     let failure = json!({"code": "exception", "message": "KeyError: x", "line": 3});
     assert_eq!(output, json!({"logs": ["before"], "failure": failure}));
@@ -139,23 +141,26 @@ fn a_failure_has_a_line_and_keeps_the_log() {
 }
 
 #[test]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn lines_stay_after_statements_that_are_rewritten() {
-    let Some(runtime) = runtime() else { return };
+    let runtime = runtime();
     let code = "from statistics import (\n    mean,\n    median,\n)\nx = {'a': 1}\ndel x[\n    'a'\n]\n1 / 0";
     assert_eq!(run_code(runtime, code)["failure"]["line"], 9);
 }
 
 #[test]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn scripts_share_nothing() {
-    let Some(runtime) = runtime() else { return };
+    let runtime = runtime();
     run_code(runtime, "import math\nmath.pi = 3\nleft = 1");
     assert_eq!(run_code(runtime, "result = left")["failure"]["code"], "exception");
     assert_eq!(run_code(runtime, "import math\nresult = math.pi > 3.1")["result"], true);
 }
 
 #[test]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn a_check_names_every_line_with_a_problem() {
-    let Some(runtime) = runtime() else { return };
+    let runtime = runtime();
     let issues = |code: &str| {
         let output: Value = serde_json::from_str(&runtime.check(code, TIMEOUT).expect("it ends")).expect("JSON");
         output["issues"].as_array().expect("a list").iter().map(|it| it["line"].as_u64().expect("a line")).collect::<Vec<_>>()
@@ -167,8 +172,9 @@ fn a_check_names_every_line_with_a_problem() {
 }
 
 #[test]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn memory_stays_flat_over_a_thousand_runs() {
-    let Some(runtime) = runtime() else { return };
+    let runtime = runtime();
     let case = cases("ordinary.json").into_iter().find(|it| it["name"] == "loan").expect("the case exists");
     let input = input(&case);
     let mut times = Vec::new();

@@ -1,80 +1,22 @@
 //! The test corpus (packs, talks, flow documents) and what runs it: simulated faults, invariants, fuzzing, soak and contract tests.
 
 pub mod contract;
-pub mod effect_free;
 pub mod fuzz;
 pub mod invariants;
 pub mod nlu;
 pub mod reference;
-pub mod retrieval;
 pub mod simulate;
 pub mod soak;
-pub mod synthetic;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use convengine_core::pack::Pack;
-use convengine_host::config::pack_file;
-use convengine_player::KnownDifferences;
 use uuid::Uuid;
 
-/// A pack with its file.
-#[derive(Debug, Clone)]
-pub struct Case {
-    /// The file.
-    pub path: PathBuf,
-    /// The parsed pack.
-    pub pack: Pack,
-}
-
-/// Returns the root of the repository.
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// Returns all packs and talks of the corpus, sorted by path.
-///
-/// # Errors
-/// If a file cannot be read or parsed.
-pub fn corpus() -> Result<Vec<Case>> {
-    read_cases(&["packs/demo", "packs/pipeline", "packs/recorded", "packs/tools", "packs/v1", "talks"], |_| true)
-}
-
-/// Returns the talks of flow documents, workflow graphs, AI agents and chains, sorted by path.
-///
-/// # Errors
-/// If a file cannot be read or parsed.
-pub fn flows() -> Result<Vec<Case>> {
-    let folders = ["packs/agent", "packs/chain", "packs/flow", "packs/mcp", "packs/workflow"];
-    read_cases(&folders, |it| it.extension().is_some_and(|it| it == "talk"))
-}
-
-fn read_cases(folders: &[&str], filter: impl Fn(&Path) -> bool) -> Result<Vec<Case>> {
-    let mut cases = Vec::new();
-    for folder in folders {
-        let folder = root().join("tests").join(folder);
-        for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
-            let path = entry?.path();
-            if path.is_file() && filter(&path) {
-                cases.push(read_case(path)?);
-            }
-        }
-    }
-    cases.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(cases)
-}
-
-/// Returns the recordings that call other paths or change the database; they can be played over HTTP only.
-///
-/// # Errors
-/// If a file cannot be read or parsed.
-pub fn http_only_recordings() -> Result<Vec<Case>> {
-    ["s23_rest_errors", "s36_cache_semantics"]
-        .map(|it| read_case(root().join(format!("tests/packs/recorded/rest/{it}.json"))))
-        .into_iter()
-        .collect()
-}
+pub use convengine_corpus::{
+    Case, NEEDS_HOST, checks, corpus, demo, effect_free, flow, flows, http_only_recordings, known_differences, read_case, retrieval, root,
+    synthetic, talk,
+};
 
 /// Returns the corpus, the flows and the packs of extensions. An extension pack has one message, which is sent twice.
 ///
@@ -83,14 +25,22 @@ pub fn http_only_recordings() -> Result<Vec<Case>> {
 pub fn corpus_with_extension() -> Result<Vec<Case>> {
     let mut cases = corpus()?;
     cases.extend(flows()?);
+    cases.extend(extension_cases()?);
+    Ok(cases)
+}
+
+/// Returns the packs of extensions. Each has one message, which is sent twice.
+///
+/// # Errors
+/// If a file cannot be read or parsed, or if an extension's module has not been built.
+pub fn extension_cases() -> Result<Vec<Case>> {
     // A module is loaded from the folder of its pack.
     let folder = std::env::temp_dir().join(format!("convengine-extension-{}", Uuid::new_v4()));
     std::fs::create_dir(&folder)?;
     let extended = read_extension_cases(&folder);
     // Best effort: the folder is below the system's temporary folder.
     let _ = std::fs::remove_dir_all(&folder);
-    cases.extend(extended?);
-    Ok(cases)
+    extended
 }
 
 fn read_extension_cases(folder: &Path) -> Result<Vec<Case>> {
@@ -116,43 +66,6 @@ fn extension_module(name: &str) -> Result<PathBuf> {
     let file = Path::new("wasm/wasm32-unknown-unknown/wasm").join(name).with_extension("wasm");
     let found = own.ancestors().map(|it| it.join(&file)).find(|it| it.is_file());
     found.with_context(|| format!("extension '{name}' is not built; run `cargo xtask extension` first"))
-}
-
-/// Returns a pack of the demo.
-///
-/// # Errors
-/// If the file cannot be read or parsed.
-pub fn demo(name: &str) -> Result<Case> {
-    read_case(root().join("tests/packs/demo").join(name))
-}
-
-/// Returns a pack or a talk of a flow document.
-///
-/// # Errors
-/// If the file cannot be read or parsed.
-pub fn flow(name: &str) -> Result<Case> {
-    read_case(root().join("tests/packs/flow").join(name))
-}
-
-/// Returns a talk.
-///
-/// # Errors
-/// If the file cannot be read or parsed.
-pub fn talk(name: &str) -> Result<Case> {
-    read_case(root().join("tests/talks").join(name))
-}
-
-fn read_case(path: PathBuf) -> Result<Case> {
-    let pack = pack_file::read(&path)?;
-    Ok(Case { path, pack })
-}
-
-/// Returns the differences from recordings that a decision explains.
-///
-/// # Errors
-/// If the list cannot be read or parsed.
-pub fn known_differences() -> Result<KnownDifferences> {
-    KnownDifferences::parse(&std::fs::read_to_string(root().join("tests/explained.json"))?)
 }
 
 /// Returns the script of a reference server of the Model Context Protocol, as `cargo xtask` installs it below the target folder.

@@ -2,6 +2,7 @@
  * Holds the acceptance list with the client in `tests/client`, in a real Chromium, in all its ways.
  *
  *   node test/client.mjs SERVER_URL [--transport NAME]… [--origin cross|same]… [--mode NAME]… [--screenshots FOLDER]
+ *   node test/client.mjs SERVER_URL --way TRANSPORT,ORIGIN,MODE…
  *
  * Prints a JSON line for each way, `{"transport","origin","mode","held"}`: the rows of the list that hold. Ends with exit code 1 and a
  * line on standard error for each row that does not, or when the page writes an error to its console.
@@ -20,15 +21,16 @@ const SIDE_BY_SIDE = 4;
 const many = (fallback) => ({ type: 'string', multiple: true, default: fallback });
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
-  options: { transport: many(TRANSPORTS), origin: many(ORIGINS), mode: many(MODES), screenshots: { type: 'string' } },
+  options: { transport: many(TRANSPORTS), origin: many(ORIGINS), mode: many(MODES), way: many([]), screenshots: { type: 'string' } },
 });
 const engine = positionals[0].replace(/\/+$/, '');
 const { origin: elsewhere, stop } = await serve(engine);
 const browser = await launch();
 
-const ways = options.transport.flatMap((transport) =>
-  options.origin.flatMap((origin) => options.mode.map((mode) => ({ transport, origin, mode }))),
-);
+const product = () =>
+  options.transport.flatMap((transport) => options.origin.flatMap((origin) => options.mode.map((mode) => ({ transport, origin, mode }))));
+const named = options.way.map((it) => it.split(',')).map(([transport, origin, mode]) => ({ transport, origin, mode }));
+const ways = named.length > 0 ? named : product();
 await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
 await browser.close();
 stop();

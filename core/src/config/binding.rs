@@ -100,3 +100,32 @@ fn http_source(call: &Value) -> HttpCallSource {
         idempotent: call.get("idempotent").and_then(Value::as_bool).unwrap_or(false),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn a_second_binding_of_a_task_and_an_invalid_one_are_errors() {
+        let row = |id: u32, task: &str, binding: Value| json!({"task_id": id, "kind": "TASK", "task": task, "binding": binding});
+        let tables = json!({"ce_task": [
+            row(1, "desk:open", json!({"extension": "first"})),
+            row(2, " desk:open ", json!({"extension": "second"})),
+            row(3, "desk:close", json!({"extension": " "})),
+            row(4, "desk:close", json!({"extension": "a", "script": {}})),
+            row(5, "desk:close", json!({"extension": "valid"})),
+        ]});
+        let (config, issues) = Config::compile(&serde_json::from_value(tables).unwrap(), &json!({}));
+        let bound = |task: &str| match config.bindings.find(task) {
+            Some(Binding::Extension(name)) => name.clone(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!([bound("desk:open"), bound("desk:close"), bound("desk:none")], ["first", "valid", "None"]);
+        let found: Vec<(&str, bool)> = issues.iter().map(|it| (it.path.as_str(), it.is_error())).collect();
+        assert_eq!(found, [("ce_task[2].binding", true), ("ce_task[3].binding", true), ("ce_task[4].binding", true)]);
+        assert_eq!(issues[0].reason, "binds 'desk:open' a second time");
+    }
+}

@@ -11,8 +11,10 @@ use super::error::{ApiError, not_found};
 use super::etag::matches_etag;
 use super::response_headers::page_policy;
 
+/// The files of the page: those of its folder in a debug build, and in an optimized one those that `build.rs` has chosen to embed.
 #[derive(Embed)]
-#[folder = "../web-demo/dist"]
+#[cfg_attr(debug_assertions, folder = "../web-demo/dist")]
+#[cfg_attr(not(debug_assertions), folder = "$OUT_DIR/page")]
 #[allow_missing = true]
 struct Page;
 
@@ -21,9 +23,29 @@ const ENCODINGS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
 
 /// A file of the page.
 struct PageFile {
-    bytes: Bytes,
-    kind: String,
+    content: Content,
     digest: [u8; 32],
+}
+
+/// The bytes of a file.
+enum Content {
+    Plain(Bytes),
+    /// The file itself is not embedded, only its form in brotli.
+    Brotli(Bytes),
+}
+
+impl Content {
+    fn into_plain(self) -> Bytes {
+        let compressed = match self {
+            Content::Plain(bytes) => return bytes,
+            Content::Brotli(bytes) => bytes,
+        };
+        let mut plain = Vec::new();
+        if let Err(error) = brotli_decompressor::BrotliDecompress(&mut &*compressed, &mut plain) {
+            tracing::error!("a file of the page cannot be decompressed: {error}");
+        }
+        plain.into()
+    }
 }
 
 /// Serves the page and its files; everything else is not found.
@@ -53,16 +75,20 @@ pub fn serve(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response
 
 /// Returns the bytes of a file of the page; `None` if this build does not have it.
 pub fn read_file(path: &str) -> Option<Bytes> {
-    load_file(path).map(|it| it.bytes)
+    load_file(path).map(|it| it.content.into_plain())
 }
 
 fn load_file(path: &str) -> Option<PageFile> {
-    let file = Page::get(path)?;
-    let bytes = match file.data {
+    let plain = Page::get(path).map(|it| (it.metadata.sha256_hash(), Content::Plain(to_bytes(it.data))));
+    let compressed = || Page::get(&format!("{path}.br")).map(|it| (it.metadata.sha256_hash(), Content::Brotli(to_bytes(it.data))));
+    plain.or_else(compressed).map(|(digest, content)| PageFile { content, digest })
+}
+
+fn to_bytes(data: Cow<'static, [u8]>) -> Bytes {
+    match data {
         Cow::Borrowed(bytes) => Bytes::from_static(bytes),
         Cow::Owned(bytes) => Bytes::from(bytes),
-    };
-    Some(PageFile { bytes, kind: file.metadata.mimetype().to_owned(), digest: file.metadata.sha256_hash() })
+    }
 }
 
 fn respond(path: &str, file: PageFile, headers: &HeaderMap, found: impl Fn(&str) -> Option<PageFile>) -> Response {
@@ -81,9 +107,13 @@ fn respond(path: &str, file: PageFile, headers: &HeaderMap, found: impl Fn(&str)
         return response;
     }
     let accepted = ENCODINGS.into_iter().filter(|it| accepts_encoding(headers, it.0));
-    let variant = accepted.into_iter().find_map(|(encoding, ending)| Some((encoding, found(&format!("{path}{ending}"))?.bytes)));
-    let (encoding, bytes) = variant.map_or((None, file.bytes), |(encoding, bytes)| (Some(encoding), bytes));
-    let mut response = (about, [(header::CONTENT_TYPE, file.kind)], bytes).into_response();
+    let variant = accepted.into_iter().find_map(|(encoding, ending)| match found(&format!("{path}{ending}"))?.content {
+        Content::Plain(bytes) => Some((encoding, bytes)),
+        Content::Brotli(_) => None,
+    });
+    let (encoding, bytes) = variant.map_or_else(|| (None, file.content.into_plain()), |(encoding, bytes)| (Some(encoding), bytes));
+    let kind = mime_guess::from_path(path).first_or_octet_stream();
+    let mut response = (about, [(header::CONTENT_TYPE, kind.essence_str())], bytes).into_response();
     response.headers_mut().extend(policy);
     response.headers_mut().extend(encoding.map(|it| (header::CONTENT_ENCODING, HeaderValue::from_static(it))));
     response
@@ -111,7 +141,7 @@ mod tests {
     }
 
     fn serve(bytes: &'static str) -> PageFile {
-        PageFile { bytes: Bytes::from_static(bytes.as_bytes()), kind: "text/css".to_owned(), digest: [7; 32] }
+        PageFile { content: Content::Plain(Bytes::from_static(bytes.as_bytes())), digest: [7; 32] }
     }
 
     fn respond_with(path: &str, lies_there: &[(&str, &'static str)], of: &[(HeaderName, &str)]) -> Response {
@@ -149,6 +179,22 @@ mod tests {
             );
             let bytes = axum::body::to_bytes(answer.into_body(), 100).await.expect("a body");
             assert_eq!(bytes, body, "{list}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_embedded_in_brotli_alone_is_sent_to_every_client() {
+        // "again again again again again " in brotli.
+        const COMPRESSED: &[u8] = &[27, 29, 0, 248, 141, 148, 110, 222, 170, 12, 3, 57, 171, 52, 183, 160, 39, 14, 32, 51];
+        let compressed = || Content::Brotli(Bytes::from_static(COMPRESSED));
+        assert_eq!(compressed().into_plain(), "again ".repeat(5));
+        for (list, encoding, body) in [("br", Some("br"), COMPRESSED), ("gzip", None, "again ".repeat(5).as_bytes())] {
+            let file = |content| PageFile { content, digest: [7; 32] };
+            let found = |path: &str| path.ends_with(".br").then(|| file(Content::Plain(Bytes::from_static(COMPRESSED))));
+            let answer = respond("a.wasm", file(compressed()), &headers(&[(header::ACCEPT_ENCODING, list)]), found);
+            assert_eq!(answer.headers().get(header::CONTENT_ENCODING).map(HeaderValue::as_bytes), encoding.map(str::as_bytes));
+            assert_eq!(answer.headers()[header::CONTENT_TYPE], "application/wasm");
+            assert_eq!(axum::body::to_bytes(answer.into_body(), 100).await.expect("a body"), body);
         }
     }
 

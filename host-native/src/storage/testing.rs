@@ -2,6 +2,7 @@
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
+use tokio::sync::OnceCell;
 use uuid::Uuid;
 
 use super::database::{SqlValue, Statement};
@@ -33,29 +34,68 @@ pub async fn each_database() -> Vec<Database> {
     vec![sqlite().await, postgres().await]
 }
 
-/// Creates an SQLite database.
+/// Creates an SQLite database: a copy of one that is migrated once.
 pub async fn sqlite() -> Database {
     let folder = tempfile::tempdir().expect("a folder");
-    let url = format!("sqlite:{}", folder.path().join("test.db").display());
-    create_database(url, folder).await
+    let config = sqlite_config(&folder);
+    config.create_sqlite_file().expect("a file");
+    std::fs::write(folder.path().join(FILE), sqlite_template().await).expect("a copy");
+    open_database(config, folder).await
 }
 
-/// Creates a database on the PostgreSQL test server.
+/// Creates a database on the PostgreSQL test server: a copy of one that is migrated once.
 pub async fn postgres() -> Database {
-    create_database(empty_postgres().await, tempfile::tempdir().expect("a folder")).await
+    let url = create_on_postgres(Some(postgres_template().await)).await;
+    open_database(DatabaseConfig { url, full_sync: false }, tempfile::tempdir().expect("a folder")).await
 }
 
 /// Creates an empty database on the PostgreSQL test server and returns its URL.
 pub async fn empty_postgres() -> String {
-    let server = std::env::var("CONVENGINE_TEST_POSTGRES").expect("a PostgreSQL server for the tests: run them with `cargo xtask test`");
+    create_on_postgres(None).await
+}
+
+/// The name of the file of an SQLite database.
+const FILE: &str = "test.db";
+
+fn sqlite_config(folder: &TempDir) -> DatabaseConfig {
+    DatabaseConfig { url: format!("sqlite:{}", folder.path().join(FILE).display()), full_sync: false }
+}
+
+/// Returns the bytes of an SQLite file with our tables.
+async fn sqlite_template() -> &'static [u8] {
+    static TEMPLATE: OnceCell<Vec<u8>> = OnceCell::const_new();
+    let migrate = async || {
+        let folder = tempfile::tempdir().expect("a folder");
+        // When its only connection is closed, the log is written into the file.
+        connect_or_create(&sqlite_config(&folder)).await.expect("our tables").close().await.expect("a closed connection");
+        std::fs::read(folder.path().join(FILE)).expect("the file")
+    };
+    TEMPLATE.get_or_init(migrate).await
+}
+
+/// Returns the name of a database with our tables on the PostgreSQL test server, which is deleted with the server.
+async fn postgres_template() -> &'static str {
+    static TEMPLATE: OnceCell<String> = OnceCell::const_new();
+    let migrate = async || {
+        let url = create_on_postgres(None).await;
+        let name = url.rsplit('/').next().unwrap_or_default().to_owned();
+        connect_or_create(&DatabaseConfig { url, full_sync: false }).await.expect("our tables").close().await.expect("a closed connection");
+        name
+    };
+    TEMPLATE.get_or_init(migrate).await
+}
+
+async fn create_on_postgres(template: Option<&str>) -> String {
+    let server = std::env::var("CONVENGINE_TEST_POSTGRES")
+        .expect("a PostgreSQL server for the tests: run them as `cargo xtask postgres -- cargo test …`");
     let name = format!("unit_{}", Uuid::new_v4().simple());
     let mut connection = PgConnection::connect(&format!("{server}/postgres")).await.expect("the server of the tests");
-    sqlx::query(AssertSqlSafe(format!("create database {name}"))).execute(&mut connection).await.expect("a new database");
+    let create = format!("create database {name} template {}", template.unwrap_or("template0"));
+    sqlx::query(AssertSqlSafe(create)).execute(&mut connection).await.expect("a new database");
     format!("{server}/{name}")
 }
 
-async fn create_database(url: String, folder: TempDir) -> Database {
-    let config = DatabaseConfig { url, full_sync: false };
+async fn open_database(config: DatabaseConfig, folder: TempDir) -> Database {
     let connection = connect_or_create(&config).await.expect("a database with our tables");
     let pool = open_reader_pool(&config).await.expect("a pool");
     Database { config, connection, pool, _folder: folder }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
-use reqwest::Client;
+use anyhow::{Context, Result, bail, ensure};
+use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
@@ -196,6 +196,26 @@ impl RestateCluster {
         &self.settings.program
     }
 
+    /// Deletes what turns have left: the state of conversations, and calls with their results. A worker must be registered.
+    ///
+    /// # Errors
+    /// Returns an error when the cluster or the worker does not do so in time.
+    pub fn clear(&self) -> Result<()> {
+        let running = self.members().find(|it| it.process_id().is_some()).context("no node runs")?;
+        let query = |sql: &str| self.caller.query(&running.admin(), sql);
+        for row in query("select distinct service_key from state where service_name = 'Conversation'")? {
+            self.call(&running.ingress(), row["service_key"].as_str().context("a state without a key")?)?;
+        }
+        for call in query("select id, status from sys_invocation")? {
+            let url = format!("{}/invocations/{}", running.admin(), call["id"].as_str().context("a call without an id")?);
+            if call["status"] != "completed" {
+                self.caller.patch(&format!("{url}/kill"))?;
+            }
+            self.caller.patch(&format!("{url}/purge"))?;
+        }
+        Ok(())
+    }
+
     /// Calls a worker through a node until that succeeds.
     fn call(&self, ingress: &str, conversation: &str) -> Result<()> {
         self.caller.post_until_success("call the workers", &format!("{ingress}/Conversation/{conversation}/forget"), None)
@@ -212,6 +232,20 @@ impl Caller {
     fn new() -> Result<Caller> {
         let client = convengine_host::effects::tls::client_for("http:").no_proxy().build()?;
         Ok(Caller { runtime: Builder::new_multi_thread().worker_threads(1).enable_all().build()?, client })
+    }
+
+    /// Returns the rows of a query about state and calls.
+    fn query(&self, admin: &str, sql: &str) -> Result<Vec<Value>> {
+        let request = self.client.post(format!("{admin}/query")).header("Accept", "application/json").json(&json!({"query": sql}));
+        let mut answer: Value = self.runtime.block_on(async { request.send().await?.error_for_status()?.json().await })?;
+        serde_json::from_value(answer["rows"].take()).with_context(|| format!("no rows: {answer}"))
+    }
+
+    /// Changes a call. One that has disappeared meanwhile needs no change.
+    fn patch(&self, url: &str) -> Result<()> {
+        let status = self.runtime.block_on(async { self.client.patch(url).send().await })?.status();
+        ensure!(status.is_success() || status == StatusCode::NOT_FOUND, "PATCH {url}: status {status}");
+        Ok(())
     }
 
     /// Sends a request until it succeeds.

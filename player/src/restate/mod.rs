@@ -6,7 +6,7 @@ mod removal;
 mod snapshot_store;
 mod worker;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
@@ -57,43 +57,29 @@ impl Drop for Supervisor {
 /// What runs the turns of a pack.
 #[derive(Debug, Clone)]
 pub struct RestateOptions {
-    /// The program of the Restate server.
-    pub program: PathBuf,
+    /// A running cluster that no other pack uses at the same time, because it passes all calls to the worker that was registered last. What
+    /// the pack leaves in it is deleted.
+    pub cluster: Arc<RestateCluster>,
     /// The crossing of a crash point at which the worker is killed. It is started again at once.
     pub crash_at: Option<u32>,
 }
 
-/// The Restate server and the worker of a pack, which end together.
+/// The worker of a pack on a cluster.
 pub struct RestateRuntime {
     worker: Supervisor,
-    cluster: RestateCluster,
-    /// Declared last, so that it is deleted when nothing writes to it.
-    _folder: TemporaryFolder,
-}
-
-/// A folder that is deleted when dropped.
-struct TemporaryFolder(PathBuf);
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        // Best effort: it is below the system's temporary folder.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+    cluster: Arc<RestateCluster>,
 }
 
 impl RestateRuntime {
-    /// Starts both; the worker gets the options of the server.
+    /// Starts a worker with the options of the server.
     ///
     /// # Errors
-    /// Returns an error when one of them does not start.
+    /// Returns an error when it does not start, or the cluster does not accept it.
     pub fn start(restate: &RestateOptions, convengine: &Path, options: &[String]) -> Result<RestateRuntime> {
-        let folder = TemporaryFolder(std::env::temp_dir().join(format!("convengine-restate-{}", uuid::Uuid::new_v4())));
-        std::fs::create_dir(&folder.0)?;
-        let cluster = RestateCluster::start(&restate.program, &folder.0, 1)?;
         let command = worker::command(convengine, options, &free_address()?, None);
         let worker = EngineProcess::start_with_crash(command, restate.crash_at)?;
-        cluster.register(worker.address())?;
-        Ok(RestateRuntime { worker: Supervisor::start(worker), cluster, _folder: folder })
+        restate.cluster.register(worker.address())?;
+        Ok(RestateRuntime { worker: Supervisor::start(worker), cluster: Arc::clone(&restate.cluster) })
     }
 
     /// How often the worker was started again.
@@ -104,5 +90,14 @@ impl RestateRuntime {
     /// The setting with which a server finds the cluster, as `KEY=VALUE`.
     pub fn ingress_setting(&self) -> String {
         self.cluster.ingress_setting()
+    }
+}
+
+impl Drop for RestateRuntime {
+    fn drop(&mut self) {
+        // The worker still runs.
+        if let Err(error) = self.cluster.clear() {
+            eprintln!("the cluster keeps what a pack left: {error:#}");
+        }
     }
 }

@@ -9,6 +9,7 @@ pub mod supervise;
 pub mod targets;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +25,45 @@ use anyhow::{Context, Result, anyhow, bail};
 use mutate::Mutator;
 
 pub use targets::TARGETS;
+
+/// How long a target is fuzzed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FuzzLimit {
+    /// For a time, from the first input on.
+    Time(Duration),
+    /// For a number of generated inputs, after the initial ones: the same inputs in every run with a seed.
+    Inputs(usize),
+}
+
+impl FuzzLimit {
+    /// Parses `seconds:S` or `inputs:N`.
+    ///
+    /// # Errors
+    /// If the text is neither.
+    pub fn parse(text: &str) -> Result<FuzzLimit> {
+        match text.split_once(':') {
+            Some(("seconds", number)) => Ok(FuzzLimit::Time(Duration::from_secs(number.parse()?))),
+            Some(("inputs", number)) => Ok(FuzzLimit::Inputs(number.parse()?)),
+            _ => bail!("expected seconds:S or inputs:N, not '{text}'"),
+        }
+    }
+
+    fn is_reached(self, start: Instant, generated: usize) -> bool {
+        match self {
+            FuzzLimit::Time(time) => start.elapsed() >= time,
+            FuzzLimit::Inputs(inputs) => generated >= inputs,
+        }
+    }
+}
+
+impl fmt::Display for FuzzLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FuzzLimit::Time(time) => write!(f, "seconds:{}", time.as_secs()),
+            FuzzLimit::Inputs(inputs) => write!(f, "inputs:{inputs}"),
+        }
+    }
+}
 
 /// The result of an input: a description of how it was read, which differs where the reader's behaviour differs, or a violation.
 pub type FuzzResult = Result<String, String>;
@@ -126,19 +166,20 @@ pub fn with_server_stack<T: Send>(run: impl FnOnce() -> Result<T> + Send) -> Res
     })
 }
 
-/// Fuzzes a target for a time. Each input is written to the file `note` before it is read, so that it is known if the process ends.
+/// Fuzzes a target up to a limit. Each input is written to the file `note` before it is read, so that it is known if the process ends.
 ///
 /// # Errors
 /// The first violation, in one line.
-pub fn run(target: &Target, seed: u64, time: Duration, note: &Path) -> Result<FuzzStats> {
+pub fn run(target: &Target, seed: u64, limit: FuzzLimit, note: &Path) -> Result<FuzzStats> {
     let begun = Instant::now();
     let since = AtomicU64::new(u64::MAX);
     let mut note = InputFile(File::create(note).with_context(|| note.display().to_string())?);
     thread::scope(|scope| {
         let (clock, since) = (begun, &since);
         scope.spawn(move || abort_on_timeout(clock, since));
-        let figures =
-            with_server_stack(move || run_inputs(target, seed, time, &mut note, &|| since.store(elapsed_millis(begun), Ordering::Relaxed)));
+        let figures = with_server_stack(move || {
+            run_inputs(target, seed, limit, &mut note, &|| since.store(elapsed_millis(begun), Ordering::Relaxed))
+        });
         since.store(0, Ordering::Relaxed);
         figures
     })
@@ -164,7 +205,7 @@ fn abort_on_timeout(begun: Instant, since: &AtomicU64) {
     }
 }
 
-fn run_inputs(target: &Target, seed: u64, time: Duration, note: &mut InputFile, begins: &dyn Fn()) -> Result<FuzzStats> {
+fn run_inputs(target: &Target, seed: u64, limit: FuzzLimit, note: &mut InputFile, begins: &dyn Fn()) -> Result<FuzzStats> {
     let mut kept = (target.seeds)()?;
     let mut mutator = Mutator::new(seed, &kept);
     let mut figures = FuzzStats::default();
@@ -180,7 +221,8 @@ fn run_inputs(target: &Target, seed: u64, time: Duration, note: &mut InputFile, 
         figures.inputs += 1;
         figures.kinds += usize::from(hold(input, note)?);
     }
-    while start.elapsed() < time {
+    let seeds = figures.inputs;
+    while !limit.is_reached(start, figures.inputs - seeds) {
         let input = mutator.next_input(&kept);
         figures.inputs += 1;
         if hold(&input, note)? {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::Target;
+use super::{FuzzLimit, Target};
 
 /// The limit of a process's address space, in KB.
 const MEMORY_LIMIT_KB: u32 = 4 << 20;
@@ -71,14 +71,14 @@ impl fmt::Display for Report {
     }
 }
 
-/// Fuzzes each target for a time, in processes of `program`, which is this crate's `soak`.
+/// Fuzzes each target up to a limit, in processes of `program`, which is this crate's `soak`.
 ///
 /// # Errors
 /// If a process cannot be started.
-pub fn run_targets(program: &Path, targets: &[&'static Target], seed: u64, time: Duration) -> Result<Vec<Report>> {
+pub fn run_targets(program: &Path, targets: &[&'static Target], seed: u64, limit: FuzzLimit) -> Result<Vec<Report>> {
     let open = Mutex::new(targets.iter().rev().copied().collect::<Vec<_>>());
     let next = || open.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    let work = || std::iter::from_fn(next).map(|it| run_target(program, it, seed, time)).collect::<Result<Vec<_>>>();
+    let work = || std::iter::from_fn(next).map(|it| run_target(program, it, seed, limit)).collect::<Result<Vec<_>>>();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..PARALLEL_TARGETS).map(|_| scope.spawn(work)).collect();
         let mut reports = Vec::new();
@@ -89,11 +89,11 @@ pub fn run_targets(program: &Path, targets: &[&'static Target], seed: u64, time:
     })
 }
 
-fn run_target(program: &Path, target: &'static Target, seed: u64, time: Duration) -> Result<Report> {
+fn run_target(program: &Path, target: &'static Target, seed: u64, limit: FuzzLimit) -> Result<Report> {
     let folder = std::env::temp_dir().join(format!("convengine-fuzz-{}-{}", std::process::id(), target.name));
     std::fs::create_dir_all(&folder)?;
     let note = folder.join("input");
-    let output = run_limited(program, &["fuzz-one", target.name, &seed.to_string(), &time.as_secs().to_string()], &note)?;
+    let output = run_limited(program, &["fuzz-one", target.name, &seed.to_string(), &limit.to_string()], &note)?;
     let report = |figures, finding| Report { name: target.name, seed, counts: figures, finding };
     let report = if output.status.success() {
         let seen: Value = serde_json::from_slice(&output.stdout).context("the process printed no figures")?;

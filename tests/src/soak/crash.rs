@@ -19,7 +19,7 @@ use convengine_host::config::pack_file;
 use convengine_host::effects::tls::client_for;
 use convengine_host::storage::{DatabaseConfig, open_reader_pool};
 use convengine_player::fake_http::{CallRecorder, serve_recorded};
-use convengine_player::{of_session, publish_requests, secret_names, session_id};
+use convengine_player::{import_pack, of_session, publish_requests, secret_names, session_id};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
@@ -148,10 +148,7 @@ impl CrashFixture {
         let rules = serde_json::from_str::<Value>(&text)?["llm"].take();
         std::fs::write(&model, if is_talk && rules.is_array() { rules.to_string() } else { text.clone() })?;
         let imported = kind.create_database()?;
-        for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), file.as_os_str()]] {
-            let output = Command::new(binary).args(&arguments).args(["--database", imported.url()]).output()?;
-            ensure!(output.status.success(), "cannot import the pack: {}", String::from_utf8_lossy(&output.stderr));
-        }
+        import_pack(&runtime, &file, imported.url()).context("cannot import the pack")?;
         let pack = Pack::parse(&text).context("the pack")?;
         let fixture = CrashFixture { binary: binary.to_owned(), kind: kind.clone(), pack, model, stub, calls, runtime, imported, folder };
         fixture.publish_documents()?;

@@ -25,14 +25,30 @@ const PACK: &str = "chain/errands";
 /// How long runs are waited for.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How long the processor time of a server with sleeping runs is measured.
-const IDLE_TIME: Duration = Duration::from_secs(10);
+/// How many runs are started, and how long they sleep.
+#[derive(Debug, Clone, Copy)]
+pub struct RunLoad {
+    /// Runs with five steps that are started together.
+    pub runs: usize,
+    /// Runs that sleep.
+    pub sleepers: usize,
+    /// The number of clients.
+    pub connections: usize,
+    /// The time between the start of the last sleeping run and the first wake-up.
+    pub sleep: Duration,
+    /// The time within which they wake up, one after the other.
+    pub spread: Duration,
+    /// How long the processor time of a server with sleeping runs is measured.
+    pub idle: Duration,
+}
 
-/// The time within which they wake up, one after the other.
-const SPREAD: Duration = Duration::from_secs(30);
-
-/// The time between the start of the last sleeping run and the first wake-up.
-const SLEEP: Duration = Duration::from_secs(20);
+impl RunLoad {
+    /// Creates a load whose runs sleep long enough for a measurement.
+    pub fn new(runs: usize, sleepers: usize, connections: usize) -> RunLoad {
+        let [sleep, spread, idle] = [20, 30, 10].map(Duration::from_secs);
+        RunLoad { runs, sleepers, connections, sleep, spread, idle }
+    }
+}
 
 /// What was measured.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +61,7 @@ pub struct RunReport {
     pub cpu_us: u64,
     /// The duration of a run from start to end in milliseconds: median, and the 99th percentile.
     pub duration_ms: [u64; 2],
-    /// Runs that slept, until times within half a minute.
+    /// Runs that slept.
     pub sleepers: usize,
     /// The memory of the server without and with them, in KB.
     pub memory_kb: [u64; 2],
@@ -69,7 +85,8 @@ struct RunServer {
 ///
 /// # Errors
 /// If a server does not start, or the runs do not end in time.
-pub fn measure_runs(binary: &Path, kind: &DatabaseKind, runs: usize, sleepers: usize, connections: usize) -> Result<RunReport> {
+pub fn measure_runs(binary: &Path, kind: &DatabaseKind, load: &RunLoad) -> Result<RunReport> {
+    let RunLoad { runs, sleepers, connections, sleep, spread, idle } = *load;
     let served = RunServer::start(binary, kind)?;
     let process = served.server.process_id();
     let mut report = RunReport { runs, sleepers, ..RunReport::default() };
@@ -87,9 +104,9 @@ pub fn measure_runs(binary: &Path, kind: &DatabaseKind, runs: usize, sleepers: u
     report.memory_kb[0] = resident_kb(process)?;
     // All of them have to sleep before the first one wakes up.
     let needed = Duration::from_secs_f64(taken.as_secs_f64() / runs.max(1) as f64 * sleepers as f64 * 1.5);
-    let wake = SystemTime::now() + needed + SLEEP;
+    let wake = SystemTime::now() + needed + sleep;
     let until = i64::try_from(wake.duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?;
-    let spread_ms = usize::try_from(SPREAD.as_millis())?;
+    let spread_ms = usize::try_from(spread.as_millis())?;
     served.start_runs(
         "nap",
         sleepers,
@@ -98,11 +115,11 @@ pub fn measure_runs(binary: &Path, kind: &DatabaseKind, runs: usize, sleepers: u
     )?;
     served.wait_until_all_sleep()?;
     report.memory_kb[1] = resident_kb(process)?;
-    ensure!(SystemTime::now() + IDLE_TIME < wake, "the server was too slow to let {sleepers} runs sleep");
+    ensure!(SystemTime::now() + idle < wake, "the server was too slow to let {sleepers} runs sleep");
     let cpu = cpu_us(process)?;
-    std::thread::sleep(IDLE_TIME);
-    report.idle_percent = (cpu_us(process)? - cpu) as f64 / IDLE_TIME.as_micros() as f64 * 100.0;
-    std::thread::sleep((wake + SPREAD).duration_since(SystemTime::now()).unwrap_or_default());
+    std::thread::sleep(idle);
+    report.idle_percent = (cpu_us(process)? - cpu) as f64 / idle.as_micros() as f64 * 100.0;
+    std::thread::sleep((wake + spread).duration_since(SystemTime::now()).unwrap_or_default());
     served.wait_for_end("nap")?;
     let ended = served.list_ended("nap")?;
     report.failures.extend(find_failures(&ended, sleepers));

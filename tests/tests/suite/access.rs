@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use axum::http::Method;
 use convengine_host::app;
 use convengine_host::auth::routes::Route;
+use convengine_test_macros::test;
 use serde_json::json;
 
 use crate::harness::{Answer, MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use convengine_test_macros::test;
 use convengine_tests::demo;
 use serde_json::json;
 
@@ -9,6 +10,7 @@ use crate::harness::TestEnv;
 use crate::simulator::{hashes, members_of, run_page, run_script};
 
 #[test]
+#[on(browser)]
 fn the_first_minute_in_the_browser_works_by_keyboard() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["keyboard"]);
@@ -44,6 +46,7 @@ fn the_first_minute_in_the_browser_works_by_keyboard() {
 }
 
 #[test]
+#[on(browser)]
 fn the_screens_of_the_page_in_the_browser_pass_axe() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_script("axe.mjs", &server.address, &[]);

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc;
 use std::thread;
 
+use convengine_test_macros::test;
 use reqwest::blocking::Response;
 use serde_json::{Value, json};
 

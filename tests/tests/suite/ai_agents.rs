@@ -1,5 +1,6 @@
 //! AI agents on real servers: their documents, evals, turns and deployments (docs/spec/workflows-http.md#7).
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::flows::{assert_refused, reply_texts, send, with_changes};

@@ -1,5 +1,6 @@
 //! Administration of assistants over HTTP: documents, versions, deployments, secrets, and its authorization.
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::access::{WITH_KEYS, key};
@@ -287,12 +288,10 @@ fn a_stored_secret_signs_calls_and_is_redacted_from_responses() {
 }
 
 #[test]
+#[on(postgres)]
 fn a_secret_is_available_to_all_servers_of_a_database() {
     let service = Service::start(&[]);
     let (env, server) = with_service(&service);
-    if !env.is_postgres() {
-        return;
-    }
     let other = env.serve(&REGEX_ONLY);
     send(&other, "POST", "/v1/secrets", &json!({"name": "CRM_KEY", "value": VALUE}));
     assert!(wait_until(|| find(&server).contains("[secret:CRM_KEY]")));

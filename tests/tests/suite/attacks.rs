@@ -4,6 +4,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::access::key;

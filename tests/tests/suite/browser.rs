@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use convengine_player::{CorePlayer, Suspend};
+use convengine_test_macros::test;
 use convengine_tests::{Case, demo, flows, root, server_binary, talk};
 use reqwest::Method;
 use reqwest::blocking::Response;
@@ -71,6 +72,7 @@ fn page_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+#[on(browser)]
 fn the_page_is_served_in_its_precompressed_forms() {
     let (server, address, database) = serve();
     let dist = root().join("web-demo/dist");
@@ -128,6 +130,7 @@ fn the_page_is_served_in_its_precompressed_forms() {
 }
 
 #[test]
+#[on(browser)]
 fn packs_and_a_talk_have_the_same_hashes_as_in_the_core() {
     let (server, address, file) = serve();
     let mut cases: Vec<Case> = PACKS.iter().map(|it| demo(it).unwrap()).collect();

@@ -6,6 +6,7 @@ use convengine_host::storage::rows::Rows;
 use convengine_host::storage::turn::compress;
 use convengine_host::storage::turn_rows::Table;
 use convengine_player::{CorePlayer, Suspend};
+use convengine_test_macros::test;
 use convengine_tests::effect_free::EffectFreePack;
 use convengine_tests::{flows, root, synthetic};
 use serde_json::{Value, json};
@@ -25,6 +26,7 @@ fn limit(key: &str) -> usize {
 }
 
 #[test]
+#[on(no_database)]
 fn a_turn_stores_no_more_than_its_budget() {
     let plain = EffectFreePack::open(&root().join("tests/packs/bench/plain.json")).unwrap();
     let (mut turns, mut audit, mut journal) = (0, 0, 0);
@@ -43,6 +45,7 @@ fn a_turn_stores_no_more_than_its_budget() {
 }
 
 #[test]
+#[on(sqlite)]
 fn a_turn_executes_no_more_statements_than_its_budget() {
     let text = std::fs::read_to_string(root().join("tests/packs/bench/plain.json")).unwrap();
     let pack: Value = serde_json::from_str(&text).unwrap();
@@ -68,6 +71,7 @@ fn a_turn_executes_no_more_statements_than_its_budget() {
 }
 
 #[test]
+#[on(no_database)]
 fn a_walk_of_the_maximum_number_of_nodes_requests_no_effect() {
     let plain = EffectFreePack::from_pack(&synthetic::walk_flow(64).unwrap()).unwrap();
     let mut entered = Vec::new();
@@ -83,6 +87,7 @@ fn a_walk_of_the_maximum_number_of_nodes_requests_no_effect() {
 }
 
 #[test]
+#[on(no_database)]
 fn a_waiting_session_is_small() {
     let (mut sessions, mut largest) = (0, (0, String::new()));
     for case in flows().unwrap() {
@@ -102,6 +107,7 @@ fn a_waiting_session_is_small() {
 }
 
 #[test]
+#[on(no_database)]
 fn a_long_conversation_keeps_its_journals_small() {
     let plain = EffectFreePack::open(&root().join("tests/packs/bench/plain.json")).unwrap();
     let mut session = convengine_core::turn::LoadedSession::default();

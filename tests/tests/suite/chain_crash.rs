@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use convengine_core::pack::Pack;
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::chains::{Backend, Run, SECRET, add_secret, attempts, chain, ingress, post, publish_chain, sign, step};

@@ -3,11 +3,13 @@
 use std::net::TcpListener;
 use std::thread;
 
+use convengine_host::clock;
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::chains::{Run, attempts, chain, human, post, publish_chain, serve, step};
 use crate::flows::{JSON, assert_refused};
-use crate::harness::{REGEX_ONLY, TestEnv, orders_pack, wait_until};
+use crate::harness::{REGEX_ONLY, Server, TestEnv, orders_pack, wait_until};
 
 #[test]
 fn a_token_resumes_its_wait_once_and_opens_nothing_else() {
@@ -89,4 +91,65 @@ fn the_events_of_a_run_begin_with_all_that_was() {
     let traced = server.get(&format!("{}/trace", run.path)).json();
     let kinds: Vec<&str> = traced["events"].as_array().unwrap().iter().map(|it| it["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["workflow_chain.run", "chain.step", "chain.step", "workflow_chain.resume", "chain.step", "chain.end"]);
+}
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// The triggers of the runs of a chain, newest first.
+fn triggers(server: &Server, slug: &str) -> Vec<Value> {
+    let listed = server.get(&format!("/v1/workflow-chains/{slug}/runs")).json();
+    listed["runs"].as_array().unwrap().iter().map(|it| it["trigger"].clone()).collect()
+}
+
+/// Chains with a run that waits for a person, while three times of their hourly schedule pass. (docs/spec/chains.md#6)
+#[test]
+fn a_time_that_passes_during_a_run_waits_for_its_end_only_if_it_is_queued() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
+    let chains = [("queued", "queue", None), ("skipped", "skip", None), ("allowed", "allow", None), ("full", "allow", Some(1))];
+    let runs = chains.map(|(slug, overlap, concurrency)| {
+        let trigger = json!({"kind": "schedule", "cron": "0 * * * *", "overlap": overlap});
+        let more = [("trigger", trigger), ("concurrency", json!(concurrency))];
+        publish_chain(&server, &chain(slug, json!([human("ask")]), if concurrency.is_some() { &more } else { &more[..1] }));
+        let run = Run::start(&server, slug, &json!({}));
+        run.wait_for(&server, "awaiting_human");
+        run
+    });
+    let due_times = |slug: &str| env.sql().texts(&format!("select cast(next_run_at as text) from cs_chain where slug = '{slug}'"));
+    let set_due = |slug: &str, at: i64| env.sql().run(&format!("update cs_chain set next_run_at = {at} where slug = '{slug}'"));
+    let is_moved_on = |slug: &str| due_times(slug)[0].parse::<i64>().unwrap() > clock::now();
+    // Both are moved on by passes over all that is due, the second one after the first pass has ended.
+    let wait_for_a_pass = || {
+        for _ in 0..2 {
+            set_due("allowed", clock::now() - 2 * HOUR_MS);
+            assert!(wait_until(|| is_moved_on("allowed")));
+        }
+    };
+    let last_hour = || clock::format_iso(clock::now() / HOUR_MS * HOUR_MS);
+    let passed = clock::now() / HOUR_MS * HOUR_MS - 2 * HOUR_MS;
+    let earliest = last_hour();
+    for slug in ["queued", "skipped", "full"] {
+        set_due(slug, passed);
+    }
+    wait_for_a_pass();
+    let manual = json!({"kind": "manual"});
+    for slug in ["queued", "skipped", "full"] {
+        assert_eq!(triggers(&server, slug), std::slice::from_ref(&manual), "{slug}");
+    }
+    assert_eq!(["skipped", "full"].map(is_moved_on), [true, true]);
+    assert_eq!(due_times("queued"), [passed.to_string()], "it stays due");
+    assert!(triggers(&server, "allowed").len() > 1);
+
+    for run in &runs {
+        assert_eq!(run.resume(&server, &json!({"decision": "yes"})).status, 200);
+        run.wait_for(&server, "succeeded");
+    }
+    assert!(wait_until(|| triggers(&server, "queued").len() > 1));
+    wait_for_a_pass();
+    let started = triggers(&server, "queued");
+    assert_eq!((started.len(), &started[0]["kind"]), (2, &json!("schedule")), "of several times one counts: {started:?}");
+    let at = started[0]["at"].as_str().unwrap();
+    assert!([earliest.as_str(), &last_hour()].contains(&at), "the last one: {at}");
+    assert!(is_moved_on("queued"));
+    assert_eq!(["skipped", "full"].map(|it| triggers(&server, it).len()), [1, 1], "what was skipped is not made up for");
 }

@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use convengine_core::pack::HttpRule;
 use convengine_player::fake_http::{CallRecorder, serve_recorded};
+use convengine_test_macros::test;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;

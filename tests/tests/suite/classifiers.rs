@@ -1,5 +1,6 @@
 //! Trained classifiers: stored at publishing, import and refresh, read at a start, and trained again when they cannot be read.
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::database::Sql;

@@ -1,5 +1,6 @@
 //! The endpoints of the original besides messages: trace, feedback, caches, schema, attachments, conversation list.
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, REGEX_ONLY, SERVE, Server, TestEnv, orders_pack};

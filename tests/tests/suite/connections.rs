@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use convengine_test_macros::test;
 use serde_json::json;
 
 use crate::harness::{Answer, MESSAGE, OPEN, REGEX_ONLY, Server, TIMEOUT, TestEnv, orders_pack, wait_until};
@@ -182,7 +183,8 @@ fn every_answer_has_the_headers_of_browsers() {
 }
 
 #[test]
-fn database_files_are_for_their_owner_only_sqlite() {
+#[on(sqlite)]
+fn database_files_are_for_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let env = TestEnv::new();
     let file = env.path("test.db");

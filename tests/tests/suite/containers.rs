@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::harness::{REGEX_ONLY, TestEnv, assert_one_line};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::time::Duration;
 
+use convengine_test_macros::test;
 use convengine_tests::contract::{Call, Document, Operation, Reply};
 use reqwest::Method;
 use reqwest::blocking::Client;
@@ -159,7 +160,8 @@ fn a_long_response_is_compressed_and_an_unchanged_one_is_not_resent() {
 }
 
 #[test]
-fn breaches_of_the_document_are_found_sqlite() {
+#[on(sqlite)]
+fn breaches_of_the_document_are_found() {
     let env = TestEnv::with_pack(&orders_pack());
     let server = env.serve(&REGEX_ONLY);
     let text = server.get("/openapi.json").text;
@@ -189,7 +191,8 @@ fn breaches_of_the_document_are_found_sqlite() {
 }
 
 #[test]
-fn the_document_lists_keys_scopes_and_refusals_sqlite() {
+#[on(sqlite)]
+fn the_document_lists_keys_scopes_and_refusals() {
     let env = TestEnv::with_pack(&orders_pack());
     let answer = env.serve(&REGEX_ONLY).get("/openapi.json");
     assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
@@ -219,7 +222,8 @@ fn the_document_lists_keys_scopes_and_refusals_sqlite() {
 }
 
 #[test]
-fn limits_of_the_document_are_those_of_the_code_sqlite() {
+#[on(sqlite)]
+fn limits_of_the_document_are_those_of_the_code() {
     let (_env, server) = serve_desk(&desk("Desk"), &[]);
     let document = server.get("/openapi.json").json();
     let parameters = document["paths"]["/v1/agents/{agent}/knowledge/search"]["get"]["parameters"].as_array().unwrap();

@@ -1,10 +1,15 @@
 //! The databases of tests: each environment has its own, on SQLite or PostgreSQL, and a connection to it beside the server's.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
+use std::mem::ManuallyDrop;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
+use convengine_test_macros::test;
 use convengine_tests::server_binary;
 use convengine_tests::soak::database::DatabaseKind;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
@@ -13,6 +18,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Row};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::harness::{TIMEOUT, wait_until};
+use crate::running::{Environment, environment};
 
 /// The database of an environment.
 pub enum Database {
@@ -22,59 +28,59 @@ pub enum Database {
     Postgres { server: String, name: String },
 }
 
-/// The PostgreSQL server, when this test run uses PostgreSQL.
-fn postgres_if_requested() -> Option<String> {
-    match std::env::var("CONVENGINE_TEST_DATABASE").as_deref() {
-        Ok("postgres") => Some(postgres_server()),
-        Ok("sqlite") | Err(_) => None,
-        Ok(other) => panic!("CONVENGINE_TEST_DATABASE is '{other}', not sqlite or postgres"),
+/// The PostgreSQL server that `cargo xtask` started and whose URL it passes in a variable.
+#[track_caller]
+fn postgres_server(variable: &str) -> String {
+    let found = std::env::var(variable);
+    found.unwrap_or_else(|_| panic!("this test needs PostgreSQL: run it as `cargo xtask postgres -- cargo test …`, which sets {variable}"))
+}
+
+/// The kind of database that the running test stores in.
+#[track_caller]
+pub fn database_kind() -> DatabaseKind {
+    match environment() {
+        Environment::Sqlite | Environment::Browser => DatabaseKind::Sqlite,
+        Environment::Postgres => DatabaseKind::Postgres(postgres_server("CONVENGINE_TEST_POSTGRES")),
+        Environment::Pgvector => DatabaseKind::Postgres(postgres_server("CONVENGINE_TEST_PGVECTOR")),
+        Environment::NoDatabase => panic!("this test is declared to use no database"),
     }
-}
-
-/// The PostgreSQL server that `cargo xtask test` started.
-fn postgres_server() -> String {
-    std::env::var("CONVENGINE_TEST_POSTGRES").expect("this test needs PostgreSQL; run `cargo xtask test`")
-}
-
-/// The kind of database that load tests use.
-pub fn soak_kind() -> DatabaseKind {
-    postgres_if_requested().map_or(DatabaseKind::Sqlite, DatabaseKind::Postgres)
 }
 
 impl Database {
-    /// A new database on SQLite, or on PostgreSQL when `cargo xtask test` requests it.
-    ///
-    /// On SQLite the first connection creates it; on PostgreSQL it exists and is empty.
-    pub fn new_empty(folder: &Path, name: &str) -> Database {
-        match postgres_if_requested() {
-            Some(_) => Database::on_postgres(name),
-            None => Database::Sqlite(folder.join("test.db")),
+    /// A new database. On SQLite the first connection creates it; on PostgreSQL it exists and is empty.
+    pub fn new_empty(kind: DatabaseKind, folder: &Path, name: &str) -> Database {
+        match kind {
+            DatabaseKind::Sqlite => Database::Sqlite(folder.join("test.db")),
+            DatabaseKind::Postgres(server) => Database::on_postgres(server, name),
         }
     }
 
-    /// As an empty database, but on PostgreSQL with our tables, because creating them takes longer than most tests.
-    pub fn with_tables(folder: &Path, name: &str) -> Database {
-        static TEMPLATE: OnceLock<String> = OnceLock::new();
-        let Some(server) = postgres_if_requested() else { return Database::new_empty(folder, name) };
-        let template = TEMPLATE.get_or_init(|| {
-            let template = Database::on_postgres(&format!("convengine-suite-{}-tables", std::process::id()));
-            let made = Command::new(server_binary().unwrap()).args(["migrate", "--database", &template.url()]).output().unwrap();
-            assert!(made.status.success(), "{made:?}");
-            let Database::Postgres { name, .. } = &template else { unreachable!("the template is on a server") };
-            let name = name.clone();
-            // The server deletes it.
-            std::mem::forget(template);
-            name
-        });
-        administer(&server, &format!("create database \"{name}\" template \"{template}\""));
+    /// A database with our tables: a copy of one that the program migrates once, because migrating takes longer than most tests.
+    pub fn with_tables(kind: DatabaseKind, folder: &Path, name: &str) -> Database {
+        match kind {
+            DatabaseKind::Sqlite => {
+                let file = folder.join("test.db");
+                // As the server creates it: a file that others can read is reported.
+                let mut created = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file).unwrap();
+                created.write_all(sqlite_template()).unwrap();
+                Database::Sqlite(file)
+            }
+            DatabaseKind::Postgres(server) => {
+                administer(&server, &format!("create database \"{name}\" template \"{}\"", postgres_template(&server)));
+                Database::Postgres { server, name: name.to_owned() }
+            }
+        }
+    }
+
+    /// An empty database of this name on a server.
+    fn on_postgres(server: String, name: &str) -> Database {
+        administer(&server, &format!("create database \"{name}\" template template0"));
         Database::Postgres { server, name: name.to_owned() }
     }
 
-    /// A database of this name on the server that `cargo xtask test` started.
-    pub fn on_postgres(name: &str) -> Database {
-        let server = postgres_server();
-        administer(&server, &format!("create database \"{name}\" template template0"));
-        Database::Postgres { server, name: name.to_owned() }
+    fn migrate(&self) {
+        let made = Command::new(server_binary().unwrap()).args(["migrate", "--database", &self.url()]).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
     }
 
     pub fn url(&self) -> String {
@@ -110,6 +116,33 @@ impl Database {
             _ => panic!("the databases are of different kinds"),
         }
     }
+}
+
+/// The bytes of an SQLite file with our tables.
+fn sqlite_template() -> &'static [u8] {
+    static TEMPLATE: OnceLock<Vec<u8>> = OnceLock::new();
+    TEMPLATE.get_or_init(|| {
+        let folder = std::env::temp_dir().join(format!("convengine-suite-{}-tables", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let template = Database::Sqlite(folder.join("tables.db"));
+        template.migrate();
+        Sql::open(&template).run("pragma wal_checkpoint(truncate)");
+        let bytes = fs::read(folder.join("tables.db")).unwrap();
+        fs::remove_dir_all(folder).unwrap();
+        bytes
+    })
+}
+
+/// The name of a database with our tables on a server, which is deleted with the server.
+fn postgres_template(server: &str) -> String {
+    static MIGRATED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let name = format!("convengine-suite-{}-tables", std::process::id());
+    let mut migrated = MIGRATED.lock().unwrap();
+    if !migrated.contains(server) {
+        ManuallyDrop::new(Database::on_postgres(server.to_owned(), &name)).migrate();
+        migrated.insert(server.to_owned());
+    }
+    name
 }
 
 impl Drop for Database {
@@ -162,6 +195,15 @@ impl Sql {
         match &mut self.connection {
             Connection::Sqlite(to) => drop(expect_ok(sql, self.runtime.block_on(sqlx::query(statement).execute(to)))),
             Connection::Postgres(to) => drop(expect_ok(sql, self.runtime.block_on(sqlx::raw_sql(statement).execute(to)))),
+        }
+    }
+
+    /// Runs any number of statements.
+    pub fn run_script(&mut self, sql: &str) {
+        let statements = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
+        match &mut self.connection {
+            Connection::Sqlite(to) => drop(self.runtime.block_on(statements.execute(to)).unwrap()),
+            Connection::Postgres(to) => drop(self.runtime.block_on(statements.execute(to)).unwrap()),
         }
     }
 
@@ -247,9 +289,11 @@ fn expect_ok<T>(sql: &str, outcome: sqlx::Result<T>) -> T {
 }
 
 #[test]
-fn each_environment_has_its_own_database_on_postgres() {
+#[on(postgres)]
+fn each_environment_has_its_own_database() {
     let name = format!("convengine-own-{}", std::process::id());
-    let (one, other) = (Database::on_postgres(&name), Database::on_postgres(&format!("{name}-other")));
+    let DatabaseKind::Postgres(server) = database_kind() else { panic!("the test is about PostgreSQL") };
+    let (one, other) = (Database::on_postgres(server.clone(), &name), Database::on_postgres(server.clone(), &format!("{name}-other")));
     let mut sql = Sql::open(&one);
     let empty = sql.dump();
     assert_eq!(Sql::open(&other).dump(), empty);
@@ -267,10 +311,6 @@ fn each_environment_has_its_own_database_on_postgres() {
     drop(sql);
     one.copy_to(&other);
     assert_eq!(Sql::open(&other).dump(), all);
-    let (server, name) = match &one {
-        Database::Postgres { server, name } => (server.clone(), name.clone()),
-        Database::Sqlite(_) => unreachable!("PostgreSQL was requested"),
-    };
     drop((one, other));
     assert_eq!(administer(&server, &format!("select count(*) from pg_database where datname like '{name}%'")), ["0"]);
 }

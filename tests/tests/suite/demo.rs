@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use convengine_test_macros::test;
 use convengine_tests::talk;
 use serde_json::{Value, json};
 

@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::Instant;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::access::{WITH_KEYS, key};

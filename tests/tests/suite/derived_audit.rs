@@ -1,13 +1,12 @@
 //! Derived audit rows equal stored ones byte for byte.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use convengine_core::json::diff;
 use convengine_core::turn::Journal;
 use convengine_host::storage::turn::{compress, decompress};
 use convengine_player::{PackServer, ServerOptions};
+use convengine_test_macros::{test, test_files};
 use convengine_tests::soak::final_state::mask as without_times;
-use convengine_tests::{Case, corpus, demo, root, server_binary};
+use convengine_tests::{Case, demo, read_case, server_binary};
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
@@ -20,9 +19,6 @@ const DERIVED: &str = "convengine.audit.persistence.mode=DERIVED";
 /// Packs whose settings exclude everything from the audit.
 const SILENT: [&str; 3] =
     ["packs/pipeline/audit_level_none.json", "packs/recorded/s33d_audit_disabled.json", "packs/v1/nothing_of_absent_steps.json"];
-
-/// On PostgreSQL every n-th pack is played, on SQLite each.
-const EVERY_ON_POSTGRES: usize = 6;
 
 /// A server of a pack, and the conversations played on it in the order in which they began.
 struct PlayedPack {
@@ -193,35 +189,21 @@ fn assert_derives_stored_rows(name: &str, played: &PlayedPack, env: &TestEnv, ex
     assert_eq!(called, calls(env, true), "{name}: the log of model calls");
 }
 
-#[test]
-fn derived_audits_equal_stored_audits() {
-    let mut cases = corpus().unwrap();
-    if TestEnv::new().sql().is_postgres() {
-        // Two databases per pack take minutes there. The derivation is the same; columns and times are covered by any pack.
-        let mut number = 0;
-        cases.retain(|_| {
-            number += 1;
-            number % EVERY_ON_POSTGRES == 0
-        });
-    }
-    let compare = |case: &Case| {
-        let (one, other) = (TestEnv::new(), TestEnv::new());
-        let (stored, derives) = (PlayedPack::play(case, &one, &[]), PlayedPack::play(case, &other, &[DERIVED]));
-        let name = case.path.strip_prefix(root().join("tests")).unwrap().display().to_string();
-        let expected = stored.audits();
-        let rows = assert_same_audits(&name, (&stored, &one), &expected, (&derives, &other));
-        assert_eq!(rows == 0, SILENT.contains(&name.as_str()), "{name}: {rows} rows");
-        assert_derives_stored_rows(&name, &stored, &one, &expected);
-        rows
-    };
-    // Some packs are many times as long as others, so each thread takes the next one.
-    let next = AtomicUsize::new(0);
-    let all = || std::iter::from_fn(|| cases.get(next.fetch_add(1, Ordering::Relaxed))).map(compare).sum::<usize>();
-    let rows = std::thread::scope(|scope| {
-        let other = scope.spawn(all);
-        all() + other.join().unwrap()
-    });
-    assert!(rows > 10_000, "only {rows} rows were compared");
+// Two databases per pack take their time on PostgreSQL. The derivation is the same there; columns and times are covered by any pack.
+test_files! {
+    compare: ["packs/demo", "packs/pipeline", "packs/recorded", "packs/tools", "packs/v1", "talks"],
+    postgres_every: 6,
+}
+
+/// Plays a pack on a server that stores its audit and on one that derives it: their audits are equal.
+fn compare(file: &str) {
+    let case = read_case(file).unwrap();
+    let (one, other) = (TestEnv::with_tables(), TestEnv::with_tables());
+    let (stored, derives) = (PlayedPack::play(&case, &one, &[]), PlayedPack::play(&case, &other, &[DERIVED]));
+    let expected = stored.audits();
+    let rows = assert_same_audits(file, (&stored, &one), &expected, (&derives, &other));
+    assert_eq!(rows == 0, SILENT.contains(&file), "{rows} rows");
+    assert_derives_stored_rows(file, &stored, &one, &expected);
 }
 
 fn audit(server: &Server) -> String {

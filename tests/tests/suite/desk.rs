@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 
+use convengine_test_macros::test;
 use convengine_tests::root;
 use reqwest::blocking::Response;
 use serde_json::{Value, json};
@@ -251,6 +252,7 @@ impl DeskPage {
 }
 
 #[test]
+#[on(browser)]
 fn the_desk_in_the_browser_works_by_keyboard_and_passes_axe() {
     let hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>";
     for size in ["1280x800", "390x844"] {

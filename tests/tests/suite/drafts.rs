@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::mpsc;
 use std::thread;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::flows::{Session, deploy, desk, publish, reply_texts, save_draft, with_changes};

@@ -1,5 +1,6 @@
 //! `export` and `import` are inverse for every table that authors write.
 
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Value, json};
 

@@ -9,6 +9,7 @@ use convengine_core::turn::{Completion, Effect, EffectClass, EffectId, Extension
 use convengine_host::config::pack_file;
 use convengine_host::effects::extension::{Extensions, run};
 use convengine_player::{CorePlayer, Suspend};
+use convengine_test_macros::test;
 use convengine_tests::{root, server_binary};
 use serde_json::{Value, json};
 
@@ -70,6 +71,7 @@ fn call(id: u32, extension: &str, pack: &Pack, messages: &Value) -> Effect {
 }
 
 #[test]
+#[on(browser)]
 fn every_guest_behaves_in_the_browser_as_on_the_server() {
     let env = TestEnv::with_tables();
     let mut extensions = json!({"worked": {"file": example_module()}});
@@ -121,6 +123,7 @@ fn fee_check(env: &TestEnv) -> (String, String) {
 const REPLY: &str = "We can do that. The fee is 300.00 EUR.";
 
 #[test]
+#[on(browser)]
 fn a_module_dropped_onto_the_page_in_the_browser_runs_its_tasks() {
     let env = TestEnv::with_tables();
     let (pack, module) = fee_check(&env);
@@ -140,6 +143,7 @@ fn a_module_dropped_onto_the_page_in_the_browser_runs_its_tasks() {
 }
 
 #[test]
+#[ignore = "needs the example extension; `cargo xtask test` builds it"]
 fn a_bound_task_behaves_in_the_core_and_on_the_server_as_in_the_browser() {
     let env = TestEnv::with_tables();
     let (file, _) = fee_check(&env);

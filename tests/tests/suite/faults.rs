@@ -5,7 +5,7 @@ use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::simulate::fault::{Fault, faults_for, is_repeatable};
 use convengine_tests::simulate::run::{run_baseline, run_with_fault};
 use convengine_tests::simulate::simulate_all;
-use convengine_tests::{corpus_with_extension, talk};
+use convengine_tests::{Case, corpus, extension_cases, flows, talk};
 
 /// Only every n-th case is played.
 const SAMPLE_STEP: usize = 20;
@@ -25,15 +25,27 @@ fn every_kind_of_effect_has_enough_faults_to_be_sampled() {
     assert!(faults_for(&effect).len() >= SAMPLE_STEP);
 }
 
-#[test]
-fn a_twentieth_of_the_faults_breaks_nothing() {
-    let figures = simulate_all(&corpus_with_extension().unwrap(), |pack, number| (pack + number).is_multiple_of(SAMPLE_STEP)).unwrap();
+/// Simulates faults in every n-th case; returns how many cases that were.
+fn simulate_sample(packs: &[Case], step: usize) -> usize {
+    let figures = simulate_all(packs, |pack, number| (pack + number).is_multiple_of(step)).unwrap();
     let violations: Vec<_> = figures.iter().flat_map(|it| &it.violations).collect();
     assert!(violations.is_empty(), "{violations:#?}");
     let untried: Vec<&str> = figures.iter().filter(|it| it.is_untried()).map(|it| it.pack.as_str()).collect();
     assert!(untried.is_empty(), "effects without a case: {untried:?}");
-    let cases: usize = figures.iter().map(|it| it.total_cases()).sum();
+    figures.iter().map(|it| it.total_cases()).sum()
+}
+
+#[test]
+fn a_twentieth_of_the_faults_breaks_nothing() {
+    let packs: Vec<Case> = corpus().unwrap().into_iter().chain(flows().unwrap()).collect();
+    let cases = simulate_sample(&packs, SAMPLE_STEP);
     assert!(cases >= 1_500, "only {cases} cases");
+}
+
+#[test]
+#[ignore = "needs the example extension; `cargo xtask test` builds it"]
+fn no_fault_of_an_extension_breaks_anything() {
+    assert!(simulate_sample(&extension_cases().unwrap(), 1) > 0);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 
 use convengine_core::pack::Pack;
+use convengine_test_macros::test;
 use convengine_tests::{flow, root};
 use serde_json::{Value, json};
 
@@ -10,6 +11,7 @@ use crate::harness::TestEnv;
 use crate::simulator::{hashes, members_of, run_page};
 
 #[test]
+#[on(browser)]
 fn a_flow_in_the_browser_shows_its_position_and_is_edited_branched_and_failed_like_tables() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["flow"]);
@@ -54,6 +56,7 @@ fn a_flow_in_the_browser_shows_its_position_and_is_edited_branched_and_failed_li
 }
 
 #[test]
+#[on(no_database)]
 fn the_sample_of_a_flow_is_a_pack_that_the_core_plays() {
     let text = fs::read_to_string(root().join("tests/packs/flow/bank_desk.json")).unwrap();
     let (_, issues) = Pack::parse(&text).unwrap().compile();
@@ -66,6 +69,7 @@ fn pack(name: &str) -> String {
 }
 
 #[test]
+#[on(browser)]
 fn a_knowledge_base_in_the_browser_is_searched_cited_tested_and_edited() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["knowledge", &pack("knowledge.json")]);
@@ -90,6 +94,7 @@ fn a_knowledge_base_in_the_browser_is_searched_cited_tested_and_edited() {
 }
 
 #[test]
+#[on(browser)]
 fn a_designer_plays_the_desk_of_a_handoff_in_the_browser() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["desk", &pack("helpdesk.json")]);
@@ -106,6 +111,7 @@ fn a_designer_plays_the_desk_of_a_handoff_in_the_browser() {
 }
 
 #[test]
+#[on(browser)]
 fn a_script_in_the_browser_shows_its_output_and_the_line_at_which_it_fails() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["scripts", &pack("python.json")]);
@@ -119,6 +125,7 @@ fn a_script_in_the_browser_shows_its_output_and_the_line_at_which_it_fails() {
 }
 
 #[test]
+#[on(browser)]
 fn the_phrases_of_a_document_in_the_browser_are_reported_on_marked_and_explained() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["phrases", &pack("phrases.json"), "I lost my card", "when do you close today"]);

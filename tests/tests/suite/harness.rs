@@ -9,11 +9,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use convengine_player::import_pack;
 use convengine_tests::server_binary;
+use convengine_tests::soak::database::DatabaseKind;
 use reqwest::blocking::{Client, Response};
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
-use crate::database::{Database, Sql};
+use crate::database::{Database, Sql, database_kind};
 use crate::turn_cluster::{TurnCluster, runs_on_restate};
 
 /// The path of messages.
@@ -81,22 +84,26 @@ pub struct CommandOutput {
 }
 
 impl TestEnv {
-    /// An environment with an empty database.
+    /// An environment with an empty database of the kind on which the test runs.
+    #[track_caller]
     pub fn new() -> TestEnv {
         TestEnv::with_database(Database::new_empty)
     }
 
     /// An environment for tests that do not care how the tables are created.
+    #[track_caller]
     pub fn with_tables() -> TestEnv {
         TestEnv::with_database(Database::with_tables)
     }
 
-    fn with_database(database: fn(&Path, &str) -> Database) -> TestEnv {
+    #[track_caller]
+    fn with_database(database: fn(DatabaseKind, &Path, &str) -> Database) -> TestEnv {
+        let kind = database_kind();
         static PLACES: AtomicU32 = AtomicU32::new(0);
         let name = format!("convengine-suite-{}-{}", std::process::id(), PLACES.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(&name);
         fs::create_dir(&folder).unwrap();
-        let database = database(&folder, &name);
+        let database = database(kind, &folder, &name);
         TestEnv { folder, files: AtomicU32::new(0), database }
     }
 
@@ -108,11 +115,11 @@ impl TestEnv {
     }
 
     /// An environment whose database has the rows of a pack.
+    #[track_caller]
     pub fn with_pack(pack: &Value) -> TestEnv {
         let env = TestEnv::with_tables();
         let file = env.write_pack("pack.json", pack);
-        let output = env.run(&["import", &file]);
-        assert_eq!(output.code, 0, "{output:?}");
+        import_pack(&Runtime::new().unwrap(), file.as_ref(), &env.database_url()).unwrap();
         env
     }
 

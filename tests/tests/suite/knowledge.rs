@@ -1,5 +1,6 @@
 //! Knowledge bases over HTTP, on the command line and in packs.
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::flows::{JSON, assert_refused, desk, edges, send, serve_desk};

@@ -3,11 +3,13 @@
 use std::sync::atomic::Ordering;
 
 use convengine_core::knowledge::{KnowledgeIndex, Source, SourceFormat, fuse, rank_keyword, rank_vector};
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::embedding_stub::{EmbeddingStub, embed_with};
 use crate::flows::{desk, save_draft, send};
 use crate::harness::{Server, TestEnv, orders_pack, wait_until};
+use crate::running::{Environment, environment};
 
 const KNOWLEDGE: &str = "/v1/agents/desk/knowledge";
 
@@ -61,14 +63,26 @@ fn lists(answer: &Value) -> [Vec<(String, f64)>; 3] {
     })
 }
 
+/// Makes the creation of an extension fail, as on a server that lacks it, or for a user that may not create one.
+fn forbid_extensions(env: &TestEnv) {
+    env.sql().run(
+        "create function refuse() returns event_trigger language plpgsql as $$ begin raise exception 'no extensions'; end $$;
+         create event trigger refuse on ddl_command_start when tag in ('CREATE EXTENSION') execute function refuse()",
+    );
+}
+
 fn serve_embedded(model: &str) -> (EmbeddingStub, TestEnv, Server) {
     let (stub, env) = (EmbeddingStub::start(), TestEnv::with_pack(&orders_pack()));
+    if environment() == Environment::Postgres {
+        forbid_extensions(&env);
+    }
     let server = stub.serve(&env, model);
     save_draft(&server, &desk("Desk"));
     (stub, env, server)
 }
 
 #[test]
+#[on(sqlite, postgres, pgvector)]
 fn knowledge_is_embedded_in_batches_and_again_by_another_model() {
     let (stub, env, server) = serve_embedded("embed=openai:large");
     let (long, short) = (sections(150), "How to mend a flat tyre.");
@@ -91,8 +105,11 @@ fn knowledge_is_embedded_in_batches_and_again_by_another_model() {
         assert_eq!(answer["lists"], if keyword { json!(["vector"]) } else { json!(["keyword", "vector"]) }, "{query}");
         assert_eq!(stub.take_calls().iter().map(|it| it.texts.clone()).collect::<Vec<_>>(), [[query.to_owned()]], "one call a search");
     }
-    let is_in_memory = env.is_postgres() && env.sql().texts("select extname::text from pg_extension where extname = 'vector'").is_empty();
-    assert_eq!(server.log().contains("vectors are searched in memory, up to 50,000 chunks"), is_in_memory, "{}", server.log());
+    let is_in_memory = server.log().contains("vectors are searched in memory, up to 50,000 chunks");
+    assert_eq!(is_in_memory, environment() == Environment::Postgres, "only without the extension: {}", server.log());
+    if environment() == Environment::Pgvector {
+        assert_eq!(env.sql().texts("select extname::text from pg_extension where extname = 'vector'"), ["vector"]);
+    }
 
     drop(server);
     let server = stub.serve(&env, "embed=ollama:small");
@@ -107,6 +124,7 @@ fn knowledge_is_embedded_in_batches_and_again_by_another_model() {
 }
 
 #[test]
+#[on(sqlite, postgres, pgvector)]
 fn knowledge_is_found_by_words_while_the_model_is_down() {
     let (stub, env, server) = serve_embedded("embed=openai:large");
     put(&server, "a", "How to mend a flat tyre.");
@@ -129,6 +147,7 @@ fn knowledge_is_found_by_words_while_the_model_is_down() {
 }
 
 #[test]
+#[on(sqlite, postgres, pgvector)]
 fn knowledge_that_is_replaced_has_no_vectors() {
     let (_stub, env, server) = serve_embedded("embed=openai:large");
     put(&server, "a", &sections(5));

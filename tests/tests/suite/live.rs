@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
@@ -52,6 +53,7 @@ fn chat(env: &TestEnv) -> Vec<(String, Value)> {
 }
 
 #[test]
+#[on(browser)]
 fn a_live_chat_in_the_browser_streams_the_reply_and_keeps_its_key_in_memory() {
     let lines = chat(&TestEnv::new());
     let of = |name: &str| lines.iter().filter(|it| it.0 == name).map(|it| &it.1).collect::<Vec<_>>();

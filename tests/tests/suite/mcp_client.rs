@@ -1,9 +1,12 @@
 //! Tools of MCP servers: approval and change, secrets, addresses, rows, and servers that end. (docs/spec/tools.md#7)
 
+use std::io::ErrorKind;
+use std::net::TcpListener;
 use std::process::Command;
 use std::thread;
 
 use convengine_host::storage::turn::decompress;
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::flows::send;
@@ -322,14 +325,27 @@ fn assert_hidden(env: &TestEnv, server: &Server, texts: &[String]) {
 
 #[test]
 fn private_addresses_are_refused_unless_the_operator_lists_them() {
+    // What listens here answers nothing, but every connection would be seen.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    silent.set_nonblocking(true).unwrap();
+    let port = silent.local_addr().unwrap().port();
+    for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
+        let env = TestEnv::with_tables();
+        let row = json!({"server_key": KEY, "transport": "http", "endpoint": format!("http://{host}:{port}/mcp"), "protocol_mode": "auto"});
+        let output = env.run(&["import", &env.write_pack("pack.json", &pack(&row))]);
+        assert_eq!(output.code, 0, "{output:?}");
+        let server = env.serve(&[&REGEX_ONLY[..], &OPEN].concat());
+        let listed = server.get(&format!("{ROUTES}/tools"));
+        assert!(listed.status == 502 && listed.text.contains("convengine.network.allow-private"), "{host}: {listed:?}");
+        let called = send(&server, "POST", &format!("{ROUTES}/tools/get_order_status/call"), &json!({"arguments": order()})).json();
+        assert_eq!((&called["ok"], &called["error"]["kind"]), (&json!(false), &json!("denied")), "{host}: {called}");
+        let connected = silent.accept();
+        assert!(connected.as_ref().is_err_and(|it| it.kind() == ErrorKind::WouldBlock), "{host}: {connected:?}");
+    }
     let env = TestEnv::with_tables();
     let fake = FakeMcp::new(&env, Transport::Http, &[]);
-    let output = env.run(&["import", &env.write_pack("pack.json", &pack(&fake.row()))]);
-    assert_eq!(output.code, 0, "{output:?}");
-    let server = env.serve(&[&REGEX_ONLY[..], &OPEN].concat());
-    let listed = server.get(&format!("{ROUTES}/tools"));
-    assert!(listed.status >= 400 && listed.text.contains("convengine.network.allow-private"), "{listed:?}");
-    assert_eq!(fake.message_count(), 0, "nothing has reached the server");
+    let server = fake.serve(&fake.row(), &[]);
+    assert_eq!((listed_tool(&server, "get_order_status")["state"].clone(), fake.message_count() > 0), (json!("new"), true));
 }
 
 #[test]

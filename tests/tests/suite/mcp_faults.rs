@@ -1,5 +1,6 @@
 //! MCP servers that end, lie or flood: each has a clear outcome in time, and the next turn works when the fault is over.
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::flows::send;

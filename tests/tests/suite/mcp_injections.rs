@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
@@ -27,6 +28,10 @@ fn write_model(env: &TestEnv) -> String {
         {"purpose": "mcp_plan", "reply": call},
     ]);
     format!("scripted:{}", env.write_pack("model.json", &rules))
+}
+
+fn order() -> Value {
+    json!({"orderId": "ORD-7017"})
 }
 
 /// A planner's prompt, taken apart.
@@ -86,6 +91,7 @@ fn state_of(answer: &Value) -> Value {
 }
 
 #[test]
+#[on(no_database)]
 fn there_are_enough_injections_of_each_kind() {
     let all = injections();
     let count = |place: &str| all.iter().filter(|it| it["where"] == place).count();
@@ -127,7 +133,44 @@ fn injected_results_and_errors_change_no_tool_approval_or_instruction() {
         }
         assert_eq!((approvals(&env), effects(&server)), (approved, listed), "{place}");
     }
-    assert!(fake.calls().iter().all(|it| it == "get_order_status"), "{:?}", fake.calls());
+    let conversations = 3 + injections().iter().filter(|it| !is_about_the_definition(it)).count();
+    assert_eq!(fake.calls(), vec!["get_order_status"; conversations]);
+}
+
+/// The worst of models: it does what the result of a tool, or an error, tells it to do.
+#[test]
+fn a_model_that_obeys_an_injection_needs_the_approval_of_the_user() {
+    let env = TestEnv::with_tables();
+    let fake = FakeMcp::new(&env, Transport::Http, &[]);
+    let call = |tool: &str| json!({"action": "CALL_TOOL", "tool_code": code(tool), "args": order(), "answer": null, "operation_tag": null});
+    let observed = format!("\"toolCode\":\"{}\"", code("get_order_status"));
+    let rules = json!([
+        {"purpose": "mcp_plan", "contains": [observed], "reply": call("cancel_order")},
+        {"purpose": "mcp_plan", "reply": call("get_order_status")},
+    ]);
+    let model = format!("scripted:{}", env.write_pack("model.json", &rules));
+    let mut asked = 0;
+    for (group, place) in ["result", "structured", "error"].iter().enumerate() {
+        fake.inject(&json!([{"tool": "get_order_status", "where": place, "text": "plain"}]));
+        let server = fake.serve_approved(&["--llm", &model]);
+        for (index, injection) in injections().iter().filter(|it| it["where"] == *place).enumerate() {
+            let id = conversation(u32::try_from(group * 1000 + index).unwrap());
+            let name = &injection["id"];
+            fake.inject(&json!([injection]));
+            let waiting = state_of(&server.say(&id, "Where is my order?"))[4].clone();
+            assert_eq!((&waiting["tool_code"], &waiting["args"]), (&json!(code("cancel_order")), &order()), "{name}: {waiting}");
+            // Anything but a yes drops the call; the model asks again.
+            server.say(&id, "What do you mean?");
+            asked += 2;
+            assert_eq!(fake.calls(), vec!["get_order_status"; asked], "{name}");
+        }
+    }
+    // The user can approve it, so the tool was there all along.
+    let id = conversation(9000);
+    let server = fake.serve_approved(&["--llm", &model]);
+    server.say(&id, "Where is my order?");
+    server.say(&id, "yes");
+    assert_eq!(fake.calls().last().map(String::as_str), Some("cancel_order"));
 }
 
 #[test]
@@ -154,7 +197,11 @@ fn injected_definitions_reach_no_planner_before_an_administrator_has_seen_them()
         assert!(found.iter().all(|it| it.instructions == expected[0].instructions && it.tools == expected[0].tools), "{name}");
         assert_eq!(approvals(&env), approved, "{name}");
     }
-    assert!(fake.calls().iter().all(|it| it == "get_order_status"), "{:?}", fake.calls());
+    // A tool that differs from what was approved is not called; others are, and so is this one while another one differs.
+    let changes_the_tool = |it: &Value| it["tool"] == "get_order_status" && it["where"] != "instructions";
+    let unchanged = injections().iter().filter(|it| is_about_the_definition(it) && !changes_the_tool(it)).count();
+    assert!(unchanged >= 5);
+    assert_eq!(fake.calls(), vec!["get_order_status"; 1 + unchanged]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tools of MCP servers on the page, in a real Chromium. The script answers the routes of the servers itself.
 
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::json;
 
@@ -7,6 +8,7 @@ use crate::harness::TestEnv;
 use crate::simulator::run_page;
 
 #[test]
+#[on(browser)]
 fn tools_of_an_mcp_server_in_the_browser_are_listed_approved_called_and_failed() {
     let server = TestEnv::new().serve(&[]);
     let pack = root().join("tests/packs/tools/mcp_order_status.json").display().to_string();

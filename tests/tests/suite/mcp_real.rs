@@ -5,6 +5,7 @@ use std::io::Read;
 use std::process::Command;
 use std::thread;
 
+use convengine_test_macros::test;
 use convengine_tests::reference_server;
 use reqwest::blocking::Response;
 use serde_json::{Value, json};

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::harness::{OPEN, REGEX_ONLY, SERVE, TestEnv, assert_one_line, orders_pack, wait_until};
@@ -85,11 +86,9 @@ fn an_editor_starts_the_server_itself() {
 }
 
 #[test]
+#[on(sqlite)]
 fn a_second_process_on_an_sqlite_file_is_sent_to_the_running_server() {
     let env = TestEnv::with_pack(&orders_pack());
-    if env.is_postgres() {
-        return;
-    }
     let _server = env.serve(&[&REGEX_ONLY[..], &OPEN].concat());
     let output = env.run(&["mcp"]);
     assert_one_line(&output, 3, &["in use by a running server", "/mcp"]);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::access::key;

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::harness::{SERVE, Server, TestEnv, assert_one_line, orders_pack};

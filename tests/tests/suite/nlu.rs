@@ -73,6 +73,7 @@ const LOCALES: [(&str, &str); 12] = [
 ];
 
 #[test]
+#[ignore = "needs the built page; `cargo xtask test` builds it"]
 fn the_browser_engine_learns_the_same_from_a_thousand_documents() {
     let words = words().unwrap();
     let folder = std::env::temp_dir().join(format!("convengine-nlu-browser-{}", std::process::id()));

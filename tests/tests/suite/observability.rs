@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use convengine_host::ops::observe::ids::{span_id, trace_id};
 use convengine_host::ops::observe::names::METRICS;
+use convengine_test_macros::test;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Attribute;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -345,7 +346,8 @@ fn a_failing_model_is_an_error_in_the_log_without_texts() {
 }
 
 #[test]
-fn invalid_settings_are_reported_at_startup_sqlite() {
+#[on(sqlite)]
+fn invalid_settings_are_reported_at_startup() {
     let env = TestEnv::new();
     for (set, words) in [
         ("convengine.logging.format=xml", ["convengine.logging.format", "text or json"]),

@@ -2,10 +2,12 @@
 
 use std::process::Command;
 
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
 #[test]
+#[on(browser)]
 fn a_browser_plays_the_page_offline_from_any_folder_and_updates_only_on_request() {
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/offline.mjs")).arg(root().join("web-demo/dist"));

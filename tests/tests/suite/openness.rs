@@ -1,5 +1,6 @@
 //! A server without `convengine.security.mode`: open to its own machine until there is a key, a token or a deployment, then closed.
 
+use convengine_test_macros::test;
 use serde_json::json;
 
 use crate::access::{key, refusal_message};

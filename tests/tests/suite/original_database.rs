@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Map, Value, json};
 

@@ -3,6 +3,7 @@
 use std::sync::Barrier;
 use std::thread;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::access::key;

@@ -5,6 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use convengine_host::ops::observe::names::METRICS;
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
@@ -20,7 +21,8 @@ fn unit_value<'u>(unit: &'u str, key: &str) -> &'u str {
 }
 
 #[test]
-fn the_unit_is_valid_for_systemd_sqlite() {
+#[on(sqlite)]
+fn the_unit_is_valid_for_systemd() {
     let unit = read("convengine.service");
     // Ten seconds of graceful shutdown, and some for the rest.
     assert!(unit_value(&unit, "TimeoutStopSec").parse::<u32>().unwrap() > 10);
@@ -47,7 +49,8 @@ fn the_unit_is_valid_for_systemd_sqlite() {
 }
 
 #[test]
-fn workers_are_confined_like_servers_and_share_a_name_sqlite() {
+#[on(sqlite)]
+fn workers_are_confined_like_servers_and_share_a_name() {
     let (server, worker) = (read("convengine.service"), read("restate/convengine-worker@.service"));
     let confinement = |unit: &str| {
         unit.split_once("# A user of its own").unwrap().1.lines().filter(|it| it.contains('=')).map(str::to_owned).collect::<BTreeSet<_>>()
@@ -72,7 +75,8 @@ fn workers_are_confined_like_servers_and_share_a_name_sqlite() {
 }
 
 #[test]
-fn the_page_lists_exactly_the_existing_metrics_sqlite() {
+#[on(no_database)]
+fn the_page_lists_exactly_the_existing_metrics() {
     let page = read("OPERATIONS.md");
     let missing: Vec<&str> = METRICS.iter().map(|it| it.name).filter(|it| !page.contains(&format!("`{it}`"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
@@ -97,7 +101,8 @@ fn the_page_lists_exactly_the_existing_metrics_sqlite() {
 }
 
 #[test]
-fn the_container_runs_without_root_and_checks_its_health_sqlite() {
+#[on(no_database)]
+fn the_container_runs_without_root_and_checks_its_health() {
     let file = read("Containerfile");
     let last = file.rsplit("\nFROM ").next().unwrap();
     let after_user = last.split("\nUSER ").nth(1).expect("a user");

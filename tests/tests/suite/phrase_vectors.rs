@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::embedding_stub::EmbeddingStub;

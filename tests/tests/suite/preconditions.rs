@@ -1,5 +1,6 @@
 //! Authors who work on one draft at once: `ETag`, `If-Match` and `If-None-Match`.
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::ai_agents::helper;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use axum::Router;
 use convengine_host::storage::turn::decompress;
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -172,11 +173,9 @@ fn a_deleted_conversation_leaves_no_byte() {
 }
 
 #[test]
+#[on(sqlite)]
 fn among_many_conversations_sqlite_keeps_no_byte_of_deleted_ones() {
     let env = TestEnv::with_pack(&orders_pack());
-    if env.is_postgres() {
-        return;
-    }
     let server = env.serve(&REGEX_ONLY);
     // Distinct ids: the compression of journals could assemble one that differs only in its last digits.
     let id = |number: usize| {

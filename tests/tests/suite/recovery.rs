@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::harness::{MESSAGE, REGEX_ONLY, Server, TestEnv, assert_one_line, orders_pack, wait_until};
@@ -124,11 +125,9 @@ fn turns_of_a_killed_server_are_finished_by_the_next() {
 
 /// On SQLite only one process uses the database.
 #[test]
+#[on(postgres)]
 fn a_message_waits_for_the_turn_that_another_process_runs() {
     let env = TestEnv::with_pack(&orders_pack());
-    if !env.sql().is_postgres() {
-        return;
-    }
     let (one, other) = (serve_slow(&env, 2_000, &[]), serve_slow(&env, 0, &[]));
     thread::scope(|scope| {
         let first = scope.spawn(|| one.say(ID, "slow"));
@@ -157,11 +156,9 @@ fn a_message_waits_for_the_turn_that_another_process_runs() {
 
 /// On SQLite only one process uses the database.
 #[test]
+#[on(postgres)]
 fn the_turns_of_a_killed_process_are_shared_among_the_others_and_finished_once() {
     let env = TestEnv::with_pack(&orders_pack());
-    if !env.sql().is_postgres() {
-        return;
-    }
     const TURNS: usize = 40;
     let lease = ["convengine.turn.lease=1s"];
     let killed = serve_slow(&env, 60_000, &lease);
@@ -258,11 +255,9 @@ fn invalid_turn_settings_are_reported() {
 
 /// On SQLite, one server uses a file.
 #[test]
+#[on(sqlite)]
 fn a_second_server_on_one_file_does_not_start() {
     let env = TestEnv::with_pack(&orders_pack());
-    if env.sql().is_postgres() {
-        return;
-    }
     let server = env.serve(&REGEX_ONLY);
     assert_one_line(&env.run(&crate::harness::SERVE), 3, &["is in use by another server", "--database"]);
     // Commands work beside it.

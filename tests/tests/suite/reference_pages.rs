@@ -5,6 +5,7 @@ use std::fs;
 use convengine_core::config::flow;
 use convengine_core::config::{Config, Severity, Tables};
 use convengine_core::json::schema::JsonSchema;
+use convengine_core::lint::flow::{PublishTarget, check_document};
 use convengine_host::arguments::Options;
 use convengine_host::config::settings::Settings;
 use convengine_tests::reference::{self, Meanings};
@@ -70,6 +71,28 @@ fn documented_settings_are_known_to_the_core() {
     }
 }
 
+/// A document with all examples, and with what they refer to.
+fn document_of(examples: &[Value]) -> Value {
+    let (entry, mut others): (Vec<&Value>, Vec<&Value>) = examples.iter().partition(|it| it["type"] == "intent");
+    let reader = json!({"id": "reader", "name": "Reader", "type": "message", "data": {"blocks": [{"kind": "text", "text": "{{ session.order_status }}"}]}});
+    others.push(&reader);
+    let tool = |id: &str| json!({"id": id, "name": id, "kind": "noop"});
+    let start = json!({"id": "start", "name": "Start", "type": "start", "data": {}});
+    let variables = ["amount", "days", "due", "email", "is_verified", "name", "order_id", "price", "quantity", "result", "ticket", "total"];
+    json!({
+        "schema_version": "1.0", "doc": "conversation_flow", "id": "examples", "name": "Examples", "default_locale": "en-US", "root": "root",
+        "variables": variables.map(|it| json!({"name": it, "type": "any"})),
+        "tools": [tool("load_order"), tool("refund")],
+        "intents": [{"id": "order_status", "name": "Order status", "graph": "order_status", "phrases": ["where is my order"]}],
+        "graphs": [
+            {"id": "root", "kind": "root", "entry": "start", "nodes": others, "edges": []},
+            {"id": "order_status", "kind": "intent", "entry": "entry", "nodes": entry, "edges": []},
+            {"id": "verify_identity", "kind": "subflow", "entry": "start", "nodes": [start], "edges": [],
+                "params": [{"name": "email"}], "returns": [{"name": "verified", "type": "any"}]},
+        ],
+    })
+}
+
 #[test]
 fn examples_of_nodes_are_valid() {
     let schema = flow::json_schema();
@@ -77,5 +100,19 @@ fn examples_of_nodes_are_valid() {
     let examples: Value = serde_json::from_str(include_str!("../../src/reference/data/node_examples.json")).unwrap();
     for (kind, example) in examples.as_object().unwrap() {
         assert_eq!((example["type"].as_str(), node.find_violation(example)), (Some(kind.as_str()), None), "{kind}");
+    }
+    let examples: Vec<Value> = examples.as_object().unwrap().values().cloned().collect();
+    let find_issues = |examples: &[Value]| {
+        let issues = check_document(&document_of(examples), &PublishTarget::empty());
+        // Edges, and so ways into and out of nodes, are no part of an example.
+        let of_data = issues.iter().filter(|it| it.path.contains("/data/") || it.code.starts_with('D'));
+        of_data.map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(find_issues(&examples), [""; 0]);
+    // The schema lets such mistakes pass.
+    for (pointer, wrong) in [("/data/request/headers/Authorization", "Bearer {{ nobody.KEY }}"), ("/data/outputs/0/path", "$[")] {
+        let mut broken = examples.clone();
+        *broken.iter_mut().find_map(|it| it.pointer_mut(pointer)).unwrap() = json!(wrong);
+        assert_eq!(find_issues(&broken).len(), 1, "{pointer}");
     }
 }

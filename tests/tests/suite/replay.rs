@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
+use std::thread;
 
 use convengine_core::config::Config;
 use convengine_core::pack::Pack;
 use convengine_core::turn::{Journal, Turn, state_hash};
 use convengine_host::storage::turn::{compress, decompress};
+use convengine_test_macros::test;
 use convengine_tests::{demo, root};
 use serde_json::{Value, json};
 
 use crate::database::Sql;
 use crate::extension::build_guest;
 use crate::harness::{REGEX_ONLY, Server, TestEnv, assert_one_line, orders_pack};
+use crate::stream::{self, Listener, pack_with_progress, serve_slow};
 
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
 
@@ -268,4 +271,33 @@ fn a_missing_conversation_is_not_replayed() {
     assert_eq!((status(other), status("x")), (404, 400));
     assert_one_line(&env.run(&["replay", "--conversation", ID, "--config", "nowhere.json"]), 1, &["nowhere.json"]);
     assert_one_line(&env.run(&["replay", "--conversation", ID, "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
+}
+
+/// What wrote a turn is stored with it, in its row and in its journal: while it is open, when it ends, and when it fails.
+#[test]
+fn each_turn_names_the_build_that_wrote_it() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let printed = env.run(&["--version"]).stdout;
+    let version = printed.trim().strip_prefix("convengine ").unwrap_or_else(|| panic!("{printed}"));
+    assert!(version.split('.').count() >= 3, "{version}");
+    let rows = || env.sql().texts("select status || ' ' || coalesce(fault, '-') || ' ' || engine from ce_turn order by number");
+    let server = serve_slow(&env, "normal");
+    let mut listener = Listener::open(&server);
+    thread::scope(|scope| {
+        let turn = scope.spawn(|| server.say(stream::ID, "my order"));
+        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        assert_eq!(rows(), [format!("open - {version}")]);
+        turn.join().unwrap();
+    });
+    drop(server);
+    env.sql().run("delete from ce_response");
+    let server = env.serve(&REGEX_ONLY);
+    assert_eq!(server.say(stream::ID, "my order")["success"], false);
+    assert_eq!(rows(), [format!("closed - {version}"), format!("closed RESPONSE_MAPPING_NOT_FOUND {version}")]);
+    let mut sql = env.sql();
+    let hex = sql.hex_expression("journal");
+    for journal in sql.texts(&format!("select {hex} from ce_turn")) {
+        let bytes: Vec<u8> = (0..journal.len() / 2).map(|at| u8::from_str_radix(&journal[2 * at..2 * at + 2], 16).unwrap()).collect();
+        assert_eq!(decompress(&bytes).unwrap().header.engine, version);
+    }
 }

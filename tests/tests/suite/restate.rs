@@ -9,32 +9,33 @@ use std::time::Duration;
 use convengine_core::pack::Pack;
 use convengine_player::restate::RestateOptions;
 use convengine_player::{HttpPlayer, ServerOptions, play_http_with};
+use convengine_test_macros::test;
 use convengine_tests::soak::restate::{RestateSoak, run};
 use convengine_tests::{Case, corpus, flows, known_differences, restate_binary, root, server_binary};
 
-use crate::database::soak_kind;
+use crate::database::database_kind;
 use crate::harness::{SECRETS_KEY, TestEnv};
-use crate::http::SQLITE_ONLY;
+use crate::running::is_long_run;
+use crate::turn_cluster::SharedNode;
+
+/// Packs that expect SQLite's error messages, or its schema name `main`; `http.rs` plays them on SQLite.
+const SQLITE_ONLY: [&str; 2] = ["s35_mcp_db_tool", "inventory_lookup"];
 
 /// Every how many packs one is played; `cargo xtask soak corpus` plays all of them.
 const STRIDE: usize = 12;
 
-fn stride() -> usize {
-    std::env::var("CONVENGINE_RESTATE_STRIDE").ok().and_then(|it| it.parse().ok()).unwrap_or(STRIDE)
-}
-
 /// Plays packs on both runtimes; returns the number of turns.
 fn play(cases: Vec<Case>) -> usize {
-    let (binary, restate, mut explained) = (server_binary().unwrap(), restate_binary().unwrap(), known_differences().unwrap());
+    let (binary, node, explained) = (server_binary().unwrap(), SharedNode::get(), known_differences().unwrap());
     let playable = cases.into_iter().filter(|it| !SQLITE_ONLY.contains(&it.pack.name.as_str()));
     let mut differing = Vec::new();
     let mut played = 0;
-    for case in playable.step_by(stride()) {
-        let mut play_on = |restate: Option<RestateOptions>| {
+    for case in playable.step_by(if is_long_run() { 1 } else { STRIDE }) {
+        let play_on = |restate: Option<RestateOptions>| {
             let env = TestEnv::with_tables();
             let key = format!("convengine.secrets-key=file:{}", env.write("key", SECRETS_KEY));
             let options = ServerOptions { database: Some(env.database_url()), settings: vec![key], restate };
-            let report = play_http_with(&case.pack, &binary, &case.path, &options, &mut explained);
+            let report = play_http_with(&case.pack, &binary, &case.path, &options, &explained);
             // The journals replay in this process to the state hashes that the worker stored. A run may go on after the last turn of its pack.
             for conversation in env.sql().texts("select distinct conversation_id from ce_turn where status <> 'open'") {
                 let replayed = env.run(&["replay", "--conversation", &conversation]);
@@ -44,7 +45,11 @@ fn play(cases: Vec<Case>) -> usize {
             }
             report
         };
-        let (on_restate, on_database) = (play_on(Some(RestateOptions { program: restate.clone(), crash_at: None })), play_on(None));
+        let on_restate = {
+            let _turn = node.take_turn();
+            play_on(Some(node.options(None)))
+        };
+        let on_database = play_on(None);
         if let Some(failure) = on_database.failure.as_ref().filter(|it| it.contains("publish_blocked")) {
             // The pack has a document with errors, which no server publishes.
             assert_eq!(on_restate.failure.as_ref(), Some(failure));
@@ -62,11 +67,13 @@ fn play(cases: Vec<Case>) -> usize {
 }
 
 #[test]
+#[on(postgres)]
 fn packs_of_tables_are_played_as_on_the_database() {
     assert!(play(corpus().unwrap()) > 20);
 }
 
 #[test]
+#[on(postgres)]
 fn packs_of_flows_are_played_as_on_the_database() {
     assert!(play(flows().unwrap()) > 10);
 }
@@ -81,9 +88,10 @@ const CRASH_STRIDE: usize = 5;
 /// the number of calls in doubt.
 fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32, has_rows: bool) -> (bool, usize) {
     let env = TestEnv::with_tables();
-    let restate = RestateOptions { program: restate_binary().unwrap(), crash_at: Some(crash_at) };
+    let node = SharedNode::get();
+    let _turn = node.take_turn();
     let settings = vec![format!("convengine.restate.conversation-rows={has_rows}")];
-    let options = ServerOptions { database: Some(env.database_url()), restate: Some(restate), settings };
+    let options = ServerOptions { database: Some(env.database_url()), restate: Some(node.options(Some(crash_at))), settings };
     let mut player = HttpPlayer::start_with(pack, &server_binary().unwrap(), path, &options).unwrap();
     let mut in_doubt = 0;
     for (number, turn) in pack.turns.iter().enumerate() {
@@ -106,9 +114,11 @@ fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32, has_rows:
 }
 
 #[test]
+#[on(postgres)]
 fn turns_of_a_killed_worker_are_finished_once() {
     let path = root().join("tests/packs/tools/writes_in_doubt.json");
     let pack = Pack::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let _node = SharedNode::get();
     for has_rows in [true, false] {
         let (mut kills, mut in_doubt) = (0, 0);
         for crossing in (1_u32..).step_by(CRASH_STRIDE) {
@@ -126,8 +136,9 @@ fn turns_of_a_killed_worker_are_finished_once() {
 
 /// A twentieth of `cargo xtask soak restate`.
 #[test]
+#[on(postgres)]
 fn processes_of_a_cluster_killed_under_load_lose_and_double_nothing() {
-    let (convengine, restate, database) = (server_binary().unwrap(), restate_binary().unwrap(), soak_kind());
+    let (convengine, restate, database) = (server_binary().unwrap(), restate_binary().unwrap(), database_kind());
     let (time, interval) = (Duration::from_secs(60), Duration::from_secs(5));
     let soak = RestateSoak { convengine: &convengine, restate: &restate, database: &database, connections: 6, time, interval, seed: 2 };
     let seen = run(&soak).unwrap();

@@ -1,6 +1,7 @@
 //! Runs of chains and workflow graphs on the page, in a real Chromium.
 
 use convengine_core::pack::Pack;
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
@@ -18,6 +19,7 @@ fn line_with<'t>(text: &'t Value, word: &str) -> &'t str {
 }
 
 #[test]
+#[on(browser)]
 fn a_run_in_the_browser_is_decided_rewound_failed_and_cancelled() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["run"]);
@@ -59,6 +61,7 @@ fn a_run_in_the_browser_is_decided_rewound_failed_and_cancelled() {
 }
 
 #[test]
+#[on(browser)]
 fn a_workflow_graph_in_the_browser_shows_the_graph_of_the_assistant_that_has_the_conversation() {
     let server = TestEnv::new().serve(&[]);
     let pack = root().join("tests/packs/workflow/support.json").display().to_string();

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use convengine_core::config::flow;
 use convengine_core::json::schema::JsonSchema;
 use convengine_core::pack;
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
@@ -26,6 +27,7 @@ fn compiled(schema: &Value) -> JsonSchema {
 }
 
 #[test]
+#[on(no_database)]
 fn every_pack_of_the_corpus_is_valid() {
     let schema = compiled(&pack::json_schema());
     let packs: Vec<_> = files().into_iter().filter(|it| it.1.get("name").is_some() && it.1.get("doc").is_none()).collect();
@@ -39,6 +41,7 @@ fn every_pack_of_the_corpus_is_valid() {
 }
 
 #[test]
+#[on(no_database)]
 fn every_document_of_the_corpus_is_valid() {
     let schema = compiled(&flow::json_schema());
     let mut documents = Vec::new();
@@ -54,6 +57,7 @@ fn every_document_of_the_corpus_is_valid() {
 }
 
 #[test]
+#[on(no_database)]
 fn every_ai_agent_of_the_corpus_is_valid() {
     let schema = compiled(&flow::agent_json_schema());
     let mut agents = 0;

@@ -1,6 +1,7 @@
 //! Scripts of `python` nodes over HTTP: what publishing reports, time limits, and replay without the interpreter.
 //! (docs/spec/flows.md#4.7)
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::flows::{Session, desk, edges, reply_texts, save_draft, send, serve_desk};
@@ -31,6 +32,8 @@ fn issues(document: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
+#[on(sqlite)]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn a_script_counts_and_replays() {
     let code = "session['count'] = session.get('count', 0) + 2\nprint('counted')\n";
     let (env, server) = serve_desk(&with_script(json!({"code": code})), &[]);
@@ -47,6 +50,8 @@ fn a_script_counts_and_replays() {
 }
 
 #[test]
+#[on(sqlite)]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn a_script_is_stopped_at_its_time_limit() {
     // Far less than the instructions need that its fuel allows.
     let (_env, server) = serve_desk(&with_script(json!({"code": "while True:\n    pass\n", "timeout_ms": 10})), &[]);
@@ -62,6 +67,8 @@ fn a_script_is_stopped_at_its_time_limit() {
 }
 
 #[test]
+#[on(sqlite)]
+#[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn publishing_reports_the_line_of_an_error() {
     let found = issues(&with_script(json!({"code": "x = 1\nfor y in range(3)\n    x += y\n"})));
     assert!(found.iter().any(|it| it.0 == "P001" && it.1.starts_with("line 2: ")), "{found:?}");

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::flows::{assert_refused, send};
@@ -37,14 +38,20 @@ fn mode(file: &Path) -> u32 {
 }
 
 #[test]
+fn a_stored_secret_is_in_no_row_of_the_database() {
+    let env = TestEnv::new();
+    let server = env.serve(&REGEX_ONLY);
+    assert_eq!(store(&server, "CRM_KEY", VALUE), 201);
+    let dump = env.sql().dump().join("\n");
+    assert!(dump.contains("CRM_KEY") && !dump.contains(VALUE), "{dump}");
+}
+
+#[test]
+#[on(sqlite)]
 fn a_stored_secret_is_in_no_file_of_the_database() {
     let env = TestEnv::new();
     let server = env.serve(&REGEX_ONLY);
     assert_eq!(store(&server, "CRM_KEY", VALUE), 201);
-    assert!(!env.sql().dump().join("\n").contains(VALUE));
-    if env.is_postgres() {
-        return;
-    }
     let key = key_file(&env);
     assert!(server.log().contains(&key.display().to_string()), "the log says where the key is: {}", server.log());
     for file in database_files(&env).iter().chain([&key]) {
@@ -70,11 +77,9 @@ fn a_plain_secret_of_an_earlier_version_is_sealed_at_the_start() {
 }
 
 #[test]
+#[on(postgres)]
 fn postgresql_needs_a_key_and_says_so() {
     let env = TestEnv::with_pack(&orders_pack());
-    if !env.is_postgres() {
-        return;
-    }
     let plain = format!("insert into cs_secret (name, value, prefix, updated_at) values ('OLD', '{VALUE}', 'cor', 5)");
     env.sql().run(&plain);
     // The database named here gets no key from the harness.
@@ -145,10 +150,18 @@ fn a_rotation_seals_all_secrets_with_a_new_key() {
         second.len() == 1 && first != second && output.stdout.contains(&format!("sealed 2 secrets with key {}", second[0])),
         "{output:?}"
     );
-    if env.is_postgres() {
-        // Servers without the new key keep the values that they have.
-        return;
-    }
+}
+
+/// On PostgreSQL the operator gives each server the key; on SQLite it is a file that a rotation changes.
+#[test]
+#[on(sqlite)]
+fn a_rotation_changes_the_key_of_a_running_server_and_nothing_without_the_old_key() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
+    assert_eq!((store(&server, "CRM_KEY", VALUE), store(&server, "ERP", VALUE)), (201, 201));
+    assert_eq!(env.run(&["secret", "rotate"]).code, 0);
+    let ids = || env.sql().texts("select distinct key_id from cs_secret");
+    let second = ids();
     assert_eq!(store(&server, "LATER", VALUE), 201, "a running server seals with the new key");
     assert_eq!(ids(), second);
     drop(server);
@@ -175,6 +188,16 @@ fn a_rotation_seals_all_secrets_with_a_new_key() {
 }
 
 #[test]
+#[on(postgres)]
+fn a_backup_of_postgresql_is_left_to_pg_dump() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let copy = env.path("copy.db");
+    assert_one_line(&env.run(&["backup", copy.to_str().unwrap()]), 2, &["pg_dump", "SUITE_SECRETS_KEY"]);
+    assert!(!copy.exists());
+}
+
+#[test]
+#[on(sqlite)]
 fn a_backup_says_what_it_holds_and_where_the_key_is() {
     let env = TestEnv::with_pack(&orders_pack());
     let server = env.serve(&REGEX_ONLY);
@@ -182,10 +205,6 @@ fn a_backup_says_what_it_holds_and_where_the_key_is() {
     server.say("7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a07", "my order");
     let copy = env.path("copy.db");
     let output = env.run(&["backup", copy.to_str().unwrap()]);
-    if env.is_postgres() {
-        assert_one_line(&output, 2, &["pg_dump", "SUITE_SECRETS_KEY"]);
-        return;
-    }
     assert_eq!(output.code, 0, "{output:?}");
     let key = key_file(&env).display().to_string();
     for words in ["1 conversations with 1 turns", "0 API keys as hashes", "1 sealed secrets", "does not hold: settings, and the key", &key]

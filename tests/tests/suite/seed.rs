@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use convengine_test_macros::test;
 use convengine_tests::root;
 
 use crate::harness::TestEnv;

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::mpsc;
 use std::thread;
 
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
@@ -307,6 +308,7 @@ fn simultaneous_messages_are_all_answered_and_stored_in_order() {
 }
 
 #[test]
+#[on(sqlite)]
 fn a_locked_sqlite_database_rejects_the_whole_turn_and_recovers() {
     let env = TestEnv::with_pack(&orders_pack());
     let server = env.serve(&REGEX_ONLY);

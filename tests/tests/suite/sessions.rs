@@ -2,6 +2,7 @@
 
 use std::{fs, thread};
 
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
@@ -278,11 +279,9 @@ fn turns_of_a_session_run_in_sequence() {
 }
 
 #[test]
+#[on(postgres)]
 fn two_servers_of_a_database_share_its_sessions() {
     let (env, one) = serve_desk(&with_input_timeout(300), &[]);
-    if !env.is_postgres() {
-        return;
-    }
     let two = env.serve(&REGEX_ONLY);
     let (session, _) = Session::start_simulated(&one, &json!({}));
     let more = json!({"type": "user.message", "text": "more please"});

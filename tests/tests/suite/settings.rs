@@ -1,5 +1,7 @@
 //! Settings: their sources, their precedence, and the errors of invalid ones.
 
+use convengine_test_macros::test;
+
 use crate::harness::{SERVE, Server, TestEnv, assert_one_line, orders_pack};
 
 /// The maximum length of a message, found by trying.

@@ -6,6 +6,7 @@ use std::process::Command;
 use convengine_core::pack::Pack;
 use convengine_core::turn::{EffectErrorKind, Outcome, Request};
 use convengine_player::{CorePlayer, Suspend};
+use convengine_test_macros::test;
 use convengine_tests::simulate::fault::Fault;
 use convengine_tests::simulate::run::{run_baseline, run_with_fault};
 use convengine_tests::{demo, root};
@@ -70,6 +71,7 @@ fn assert_branch_at_turn_four(lines: &BTreeMap<String, Vec<Value>>) {
 }
 
 #[test]
+#[on(browser)]
 fn a_branch_of_the_loan_in_the_browser_repeats_no_request_of_shared_turns() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["branch"]);
@@ -84,6 +86,7 @@ fn a_branch_of_the_loan_in_the_browser_repeats_no_request_of_shared_turns() {
 }
 
 #[test]
+#[on(browser)]
 fn an_engine_crash_in_the_browser_loses_no_completed_turn() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["stopped"]);
@@ -93,6 +96,7 @@ fn an_engine_crash_in_the_browser_loses_no_completed_turn() {
 }
 
 #[test]
+#[on(browser)]
 fn a_link_brings_both_branches_and_both_packs_to_another_browser() {
     let case = demo("card_replacement.json").unwrap();
     let server = TestEnv::new().serve(&[]);
@@ -105,6 +109,7 @@ fn a_link_brings_both_branches_and_both_packs_to_another_browser() {
 }
 
 #[test]
+#[on(browser)]
 fn a_waiting_turn_in_the_browser_does_not_block_editing_and_leaving() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["waiting"]);
@@ -115,6 +120,7 @@ fn a_waiting_turn_in_the_browser_does_not_block_editing_and_leaving() {
 }
 
 #[test]
+#[on(browser)]
 fn a_recorded_conversation_in_the_browser_ends_with_equal_state_and_becomes_a_test() {
     let case = demo("loan.json").unwrap();
     let pack = serde_json::to_value(&case.pack).unwrap();
@@ -146,6 +152,7 @@ fn a_recorded_conversation_in_the_browser_ends_with_equal_state_and_becomes_a_te
 }
 
 #[test]
+#[on(browser)]
 fn the_page_in_the_browser_opens_on_a_played_sample_and_tells_conversations_apart() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["story"]);
@@ -163,6 +170,7 @@ fn the_page_in_the_browser_opens_on_a_played_sample_and_tells_conversations_apar
 }
 
 #[test]
+#[on(browser)]
 fn the_browser_keeps_long_sessions_and_says_when_it_cannot() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["stored"]);
@@ -174,6 +182,7 @@ fn the_browser_keeps_long_sessions_and_says_when_it_cannot() {
 }
 
 #[test]
+#[on(browser)]
 fn an_exported_talk_opens_in_the_browser_and_runs_as_the_core_does() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["talks"]);
@@ -192,6 +201,7 @@ fn an_exported_talk_opens_in_the_browser_and_runs_as_the_core_does() {
 }
 
 #[test]
+#[on(browser)]
 fn an_edited_row_in_the_browser_changes_the_hashes_as_it_does_in_the_core() {
     let case = demo("card_replacement.json").unwrap();
     let text = std::fs::read_to_string(&case.path).unwrap();
@@ -209,6 +219,7 @@ fn an_edited_row_in_the_browser_changes_the_hashes_as_it_does_in_the_core() {
 }
 
 #[test]
+#[on(browser)]
 fn a_cell_edited_in_the_browser_gives_the_same_turns_as_the_core() {
     let case = demo("card_replacement.json").unwrap();
     let (table, column, from, to) = ("ce_response", "exact_text", "Your card is blocked", "Your “card” has been blocked");
@@ -227,6 +238,7 @@ fn a_cell_edited_in_the_browser_gives_the_same_turns_as_the_core() {
 }
 
 #[test]
+#[on(browser)]
 fn a_broken_pattern_in_the_browser_is_located_while_typed_and_clears_when_fixed() {
     let case = demo("help_desk.json").unwrap();
     let text = std::fs::read_to_string(&case.path).unwrap();
@@ -274,6 +286,7 @@ fn assert_listed(seen: &Value, words: Option<[String; 2]>) {
 }
 
 #[test]
+#[on(browser)]
 fn each_effect_failed_in_the_browser_behaves_as_in_the_core() {
     let case = demo("loan.json").unwrap();
     let server = TestEnv::new().serve(&[]);

@@ -1,5 +1,6 @@
 //! What an import would change, the history of configurations, and rolling back, with and without a server.
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};

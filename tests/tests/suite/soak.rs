@@ -4,16 +4,17 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use convengine_test_macros::test;
 use convengine_tests::server_binary;
-use convengine_tests::soak::database::DatabaseKind;
 use convengine_tests::soak::load::{Until, run_load};
+use convengine_tests::soak::runs::RunLoad;
 use convengine_tests::soak::{Mix, runs, storm, streams};
 
-use crate::database::soak_kind;
+use crate::database::database_kind;
 
 #[test]
 fn concurrent_conversations_of_five_packs_are_answered_as_if_alone() {
-    let mix = Rc::new(Mix::start(&server_binary().unwrap(), &soak_kind(), &[]).unwrap());
+    let mix = Rc::new(Mix::start(&server_binary().unwrap(), &database_kind(), &[]).unwrap());
     let seen = run_load(&mix, 8, Until::Conversations(40)).unwrap();
     assert_eq!((seen.failures, seen.failure_examples.as_slice()), (0, [].as_slice()));
     assert_eq!(seen.conversations, 40);
@@ -27,7 +28,7 @@ fn concurrent_conversations_of_five_packs_are_answered_as_if_alone() {
 
 #[test]
 fn each_of_many_streams_receives_its_conversation_whole_and_in_order() {
-    let seen = streams::run_streams(&server_binary().unwrap(), &soak_kind(), 250, 1).unwrap();
+    let seen = streams::run_streams(&server_binary().unwrap(), &database_kind(), 250, 1).unwrap();
     assert_eq!((seen.failures, seen.failure_examples.as_slice()), (0, [].as_slice()));
     assert_eq!((seen.streams, seen.stomp), (250, 50));
     assert!(seen.resumed > 0 && seen.events > seen.turns * 10, "{seen:?}");
@@ -35,32 +36,28 @@ fn each_of_many_streams_receives_its_conversation_whole_and_in_order() {
 
 #[test]
 fn every_one_of_many_runs_ends_and_every_sleeper_wakes_up() {
-    let seen = runs::measure_runs(&server_binary().unwrap(), &soak_kind(), 100, 500, 4).unwrap();
+    let [sleep, spread, idle] = [12, 4, 1].map(Duration::from_secs);
+    let load = RunLoad { sleep, spread, idle, ..RunLoad::new(100, 200, 4) };
+    let seen = runs::measure_runs(&server_binary().unwrap(), &database_kind(), &load).unwrap();
     assert_eq!(seen.failures, [""; 0]);
-    assert_eq!((seen.runs, seen.sleepers), (100, 500));
+    assert_eq!((seen.runs, seen.sleepers), (100, 200));
     assert!(seen.lag_ms[0] > 0, "nobody wakes up early, and everybody's time is known: {seen:?}");
 }
 
 /// On SQLite only one process uses the database.
 #[test]
+#[on(postgres)]
 fn turns_of_a_server_killed_in_a_storm_are_finished_once() {
-    let kind = soak_kind();
-    if kind == DatabaseKind::Sqlite {
-        return;
-    }
-    let seen = storm::run_storm(&server_binary().unwrap(), &kind, 60, Duration::from_secs(30)).unwrap();
+    let seen = storm::run_storm(&server_binary().unwrap(), &database_kind(), 60, Duration::from_secs(15)).unwrap();
     assert_eq!(seen.failures, [""; 0]);
     assert_eq!((seen.turns, seen.recovered), ([60, 20], 20), "healthy servers keep their turns");
 }
 
 /// On SQLite only one process uses the database.
 #[test]
+#[on(postgres)]
 fn servers_killed_under_load_lose_and_double_nothing() {
-    let kind = soak_kind();
-    if kind == DatabaseKind::Sqlite {
-        return;
-    }
-    let seen = storm::run_kills(&server_binary().unwrap(), &kind, 4, Duration::from_secs(20), Duration::from_secs(5)).unwrap();
+    let seen = storm::run_kills(&server_binary().unwrap(), &database_kind(), 4, Duration::from_secs(20), Duration::from_secs(5)).unwrap();
     assert_eq!(seen.failures, [""; 0]);
     assert!(seen.kills > 0 && seen.acknowledged > 0, "{seen:?}");
 }

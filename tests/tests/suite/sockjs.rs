@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Server, TestEnv, client};

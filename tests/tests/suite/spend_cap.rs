@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::TcpStream;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::harness::{SERVE, Server, TestEnv, assert_one_line};

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use convengine_host::api::stomp::frame::Frame;
+use convengine_test_macros::test;
 use convengine_tests::soak::stomp::StompClient;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -308,11 +309,9 @@ fn a_slow_client_is_disconnected_and_delays_nobody() {
 }
 
 #[test]
+#[on(postgres)]
 fn a_client_at_another_process_receives_the_same() {
     let env = TestEnv::with_pack(&pack_with_progress());
-    if !env.is_postgres() {
-        return;
-    }
     let (one, other) = (env.serve(&ENABLED), env.serve(&ENABLED));
     let mut listener = Listener::open(&one);
     let mut client = BlockingClient::connect(&other, SOCKJS);

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use convengine_test_macros::test;
 use reqwest::blocking::Response;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
@@ -219,6 +220,7 @@ fn progress_is_received_while_a_model_is_called() {
 
 /// On PostgreSQL processes wait for each other's turns and rerun none; nor do they rerun a turn that is partly stored.
 #[test]
+#[on(sqlite)]
 fn a_turn_that_is_rerun_on_sqlite_is_closed_and_published_as_a_new_one() {
     let (env, other) = (TestEnv::with_pack(&pack_with_progress()), TestEnv::with_pack(&pack_with_progress()));
     let server = other.serve(&REGEX_ONLY);

@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 use sqlx::postgres::PgListener;
 use tokio::runtime::Builder;
@@ -212,15 +213,16 @@ fn reconnecting_listeners_receive_every_event_exactly_once() {
     listen_during_turns(&server, &server);
 }
 
-/// Two servers on one database; nothing on SQLite.
-fn two_servers(env: &TestEnv) -> Option<[Server; 2]> {
-    env.is_postgres().then(|| [env.serve(&REGEX_ONLY), env.serve(&REGEX_ONLY)])
+/// Two servers on one database of PostgreSQL.
+fn two_servers(env: &TestEnv) -> [Server; 2] {
+    [env.serve(&REGEX_ONLY), env.serve(&REGEX_ONLY)]
 }
 
 #[test]
+#[on(postgres)]
 fn listeners_at_another_process_receive_the_same() {
     let env = TestEnv::with_pack(&eventful());
-    let Some([one, other]) = two_servers(&env) else { return };
+    let [one, other] = two_servers(&env);
     let (mut near, mut far) = (Listener::open(&one), Listener::open(&other));
     for text in ["my order", "a secret", "I am mute", &format!("a long order {}", "🙂".repeat(9_000))] {
         let published = run_turn(&one, &mut near, text);
@@ -238,18 +240,17 @@ fn listeners_at_another_process_receive_the_same() {
 }
 
 #[test]
+#[on(postgres)]
 fn reconnecting_listeners_at_another_process_miss_nothing() {
     let env = TestEnv::with_pack(&pack_with_progress());
-    let Some([one, other]) = two_servers(&env) else { return };
+    let [one, other] = two_servers(&env);
     listen_during_turns(&one, &other);
 }
 
 #[test]
+#[on(postgres)]
 fn a_turn_that_runs_at_another_process_is_published_from_its_beginning() {
     let env = TestEnv::with_pack(&pack_with_progress());
-    if !env.is_postgres() {
-        return;
-    }
     let (one, other) = (serve_slow(&env, "normal"), env.serve(&REGEX_ONLY));
     let mut near = Listener::open(&one);
     thread::scope(|scope| {
@@ -269,9 +270,10 @@ fn a_turn_that_runs_at_another_process_is_published_from_its_beginning() {
 }
 
 #[test]
+#[on(postgres)]
 fn events_lost_with_a_connection_are_replayed_from_the_journals() {
     let env = TestEnv::with_pack(&pack_with_progress());
-    let Some([one, other]) = two_servers(&env) else { return };
+    let [one, other] = two_servers(&env);
     let (mut near, mut far, mut silent) = (Listener::open(&one), Listener::open(&other), Listener::open(&other));
     let published = run_turn(&one, &mut near, "my order");
     assert_eq!(far.take(published.len()), published);
@@ -291,11 +293,9 @@ fn events_lost_with_a_connection_are_replayed_from_the_journals() {
 }
 
 #[test]
+#[on(postgres)]
 fn a_turn_that_another_process_continues_is_published_once() {
     let env = TestEnv::with_pack(&pack_with_progress());
-    if !env.is_postgres() {
-        return;
-    }
     let model = |delay: u32| {
         let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
         format!("scripted:{}", env.write_pack(&format!("model-{delay}.json"), &json!([{"delay_ms": delay, "reply": reply}])))
@@ -319,9 +319,10 @@ fn a_turn_that_another_process_continues_is_published_once() {
 }
 
 #[test]
+#[on(postgres)]
 fn a_turn_without_remote_listeners_notifies_no_other_process() {
     let env = TestEnv::with_pack(&pack_with_progress());
-    let Some([one, other]) = two_servers(&env) else { return };
+    let [one, other] = two_servers(&env);
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     // Its connection is closed within the runtime.
     let _inside = runtime.enter();

@@ -1,23 +1,22 @@
-//! Talks with assistants, workflows and AI agents: each plays in the core and over HTTP with the same responses.
+//! Talks with assistants, workflows and AI agents: each plays in the core and over HTTP with the same responses. Each talk is a test.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use convengine_core::pack::{Check, PackTurn};
 use convengine_host::config::pack_file;
-use convengine_player::{CorePlayer, HttpPlayer, Suspend, failed_checks};
+use convengine_player::{CorePlayer, HttpPlayer, ServerOptions, Suspend, failed_checks};
+use convengine_test_macros::test_files;
 use convengine_tests::{root, server_binary};
 use serde_json::{Value, json};
+
+use crate::harness::TestEnv;
 
 /// Members of responses with times or durations, and with hashes of documents that name the address of a service.
 const VOLATILE: [&str; 4] = ["since", "ms", "created_at", "snapshot"];
 
-fn talks() -> Vec<PathBuf> {
-    let folders = ["tests/packs/agent", "tests/packs/flow", "tests/packs/workflow"].map(|it| std::fs::read_dir(root().join(it)).unwrap());
-    let files = folders.into_iter().flatten().map(|it| it.unwrap().path());
-    let mut talks: Vec<PathBuf> = files.filter(|it| it.extension().is_some_and(|it| it == "talk")).collect();
-    talks.sort();
-    assert!(!talks.is_empty());
-    talks
+test_files! {
+    play: ["packs/agent/*.talk", "packs/flow/*.talk", "packs/workflow/*.talk"],
+    postgres_every: 6,
 }
 
 /// A response without values that differ between runs.
@@ -48,7 +47,9 @@ fn without_internal_checks(turn: &PackTurn) -> PackTurn {
 fn differences(path: &Path) -> Vec<String> {
     let pack = pack_file::read(path).unwrap();
     let mut core = CorePlayer::new(&pack, Suspend::Never);
-    let mut http = HttpPlayer::start(&pack, &server_binary().unwrap(), path).unwrap();
+    let env = TestEnv::with_tables();
+    let options = ServerOptions { database: Some(env.database_url()), ..ServerOptions::default() };
+    let mut http = HttpPlayer::start_with(&pack, &server_binary().unwrap(), path, &options).unwrap();
     let mut found = Vec::new();
     for (turn, of_pack) in pack.turns.iter().enumerate() {
         let label = format!("{} turn {turn}", path.file_name().unwrap_or_default().display());
@@ -71,8 +72,7 @@ fn differences(path: &Path) -> Vec<String> {
     found
 }
 
-#[test]
-fn a_talk_has_the_same_replies_in_the_core_and_over_http() {
-    let found: Vec<String> = talks().iter().flat_map(|it| differences(it)).collect();
+fn play(file: &str) {
+    let found = differences(&root().join("tests").join(file));
     assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
 }

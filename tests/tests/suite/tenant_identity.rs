@@ -4,6 +4,7 @@ use std::io::Read;
 use std::sync::mpsc;
 use std::thread;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack};

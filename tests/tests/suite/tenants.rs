@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::access::{assert_covers_all_routes, key};

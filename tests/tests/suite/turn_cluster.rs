@@ -1,12 +1,13 @@
-//! The Restate cluster on which the turns of a test's server run.
+//! The Restate clusters on which the turns of a test's server or pack run.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use convengine_player::restate::RestateCluster;
+use convengine_player::restate::{RestateCluster, RestateOptions};
 use convengine_tests::restate_binary;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -16,6 +17,53 @@ use crate::harness::client;
 /// Whether turns of all servers run on a cluster: with `CONVENGINE_TEST_RUNTIME=restate`.
 pub fn runs_on_restate() -> bool {
     std::env::var("CONVENGINE_TEST_RUNTIME").is_ok_and(|it| it == "restate")
+}
+
+/// A node of Restate that tests of packs share.
+pub struct SharedNode {
+    cluster: Arc<RestateCluster>,
+    turn: Mutex<()>,
+    /// Declared last, so that it is deleted when nothing writes to it.
+    _folder: Folder,
+}
+
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Best effort: it is below the system's temporary folder.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl SharedNode {
+    /// The running node, or a new one. It ends with the last test that has it.
+    pub fn get() -> Arc<SharedNode> {
+        static RUNNING: Mutex<Weak<SharedNode>> = Mutex::new(Weak::new());
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        running.upgrade().unwrap_or_else(|| {
+            let started = Arc::new(SharedNode::start());
+            *running = Arc::downgrade(&started);
+            started
+        })
+    }
+
+    fn start() -> SharedNode {
+        let folder = Folder(std::env::temp_dir().join(format!("convengine-restate-{}", Uuid::new_v4())));
+        std::fs::create_dir(&folder.0).unwrap();
+        let cluster = Arc::new(RestateCluster::start(&restate_binary().unwrap(), &folder.0, 1).unwrap());
+        SharedNode { cluster, turn: Mutex::new(()), _folder: folder }
+    }
+
+    /// Waits until no other pack is played on it: all calls go to the worker that was registered last.
+    pub fn take_turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Options with which a pack is played on it; the worker is killed at a crossing of a crash point, if one is given.
+    pub fn options(&self, crash_at: Option<u32>) -> RestateOptions {
+        RestateOptions { cluster: Arc::clone(&self.cluster), crash_at }
+    }
 }
 
 /// A node of Restate, and workers with the options of a server.

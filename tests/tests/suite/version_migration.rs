@@ -1,5 +1,6 @@
 //! Sessions and the versions that are published while they run. (docs/spec/flows.md#13)
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::flows::{Session, assert_refused, deploy, desk, publish, reply_texts, save_draft, send, serve_desk, with_changes};

@@ -1,5 +1,6 @@
 //! What visitors of a deployment may set, read and how often they may call, and the tokens that they use. (docs/spec/flows-http.md#3, #4)
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::deployments::{post, with_shop};

@@ -1,5 +1,6 @@
 //! Workflows on real servers: their documents, tools, sessions and deployments (docs/spec/workflows-http.md#2, docs/spec/workflows-http.md#3).
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::flows::{DEPLOYED, JSON, ORIGIN, assert_refused, desk, edges, publish, reply_texts, save_draft, send, with_changes};

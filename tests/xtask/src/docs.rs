@@ -7,5 +7,5 @@ use crate::sh;
 
 /// Writes `docs/reference` anew.
 pub fn generate(project: &Project) -> Result<()> {
-    sh::run(&mut project.cargo(&["run", "--quiet", "--package", "convengine-tests", "--bin", "reference"]))
+    sh::run(&mut project.cargo(&["run", "--quiet", "--package", "convengine-tests", "--bin", "test-tools", "reference"]))
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -11,50 +11,105 @@ use crate::postgres::{Programs, is_root};
 use crate::project::Project;
 use crate::sh;
 
-/// The compiler that builds the browser engine.
+/// A compiler for the browser.
 pub enum WasmCompiler {
     /// The active toolchain, which has the target.
     Active,
-    /// Debian's compiler, which builds the standard library from its source.
-    Debian,
+    /// Another toolchain of rustup, by its name.
+    Toolchain(String),
+    /// The distribution's compiler.
+    Distribution {
+        /// Whether the standard library is compiled from its source, because there is no package of it for the browser.
+        builds_std: bool,
+    },
 }
 
-/// The target the browser engine is compiled for.
+/// The target the modules of the browser are compiled for.
 pub const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
-const DEBIAN_COMPILER: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-19"];
-const DEBIAN_LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
+const DISTRIBUTION_COMPILER: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-19"];
+const DISTRIBUTION_RUSTC: &str = "/usr/bin/rustc";
+const STD_SOURCE: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
 
-/// The timeout of rustup, which waits forever if its host cannot be reached.
-const RUSTUP_LIMIT: Duration = Duration::from_secs(20);
+/// The time in which rustup must have reached its host; where it cannot, it would wait forever.
+const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// Returns a compiler for the browser engine; installs one if there is none.
-pub fn ensure_wasm_compiler(project: &Project) -> Result<WasmCompiler> {
-    if has_active_target(project) {
-        return Ok(WasmCompiler::Active);
+/// The time in which rustup must have downloaded what is missing.
+const RUSTUP_LIMIT: Duration = Duration::from_secs(300);
+
+/// Returns a compiler for the browser that is at least as new as `required`, such as `1.95`; installs one if there is none.
+///
+/// First the active toolchain with the target of rustup, then another toolchain of rustup, then the distribution's compiler.
+pub fn ensure_wasm_compiler(project: &Project, required: &str) -> Result<WasmCompiler> {
+    let version = parse_minor_version(required).with_context(|| format!("expected a version of Rust, not '{required}'"))?;
+    if let Some(compiler) = find_toolchain(project, version) {
+        return Ok(compiler);
     }
-    if has_debian_compiler() {
-        return Ok(WasmCompiler::Debian);
-    }
-    if can_install() {
-        warn(apt_install("a compiler for the browser engine", &DEBIAN_COMPILER));
-        if has_debian_compiler() {
-            return Ok(WasmCompiler::Debian);
+    if can_reach_rustup(project) {
+        let arguments: &[&str] = if is_version(project.command("rustc"), version) {
+            &["target", "add", WASM_TARGET]
+        } else {
+            &["toolchain", "install", required, "--profile", "minimal", "--target", WASM_TARGET]
+        };
+        sh::print_progress(&format!("installing a compiler for the browser: rustup {}", arguments.join(" ")));
+        warn(sh::run_within(RUSTUP_LIMIT, project.command("rustup").args(arguments)));
+        if let Some(compiler) = find_toolchain(project, version) {
+            return Ok(compiler);
         }
     }
-    if sh::is_on_path("rustup") {
-        sh::print_progress(&format!("installing the browser target: rustup target add {WASM_TARGET}"));
-        let mut rustup = project.command("rustup");
-        rustup.args(["target", "add", WASM_TARGET]);
-        warn(sh::run_within(RUSTUP_LIMIT, &mut rustup));
-        if has_active_target(project) {
-            return Ok(WasmCompiler::Active);
-        }
+    if find_distribution_compiler(version).is_none() && can_install() {
+        warn(apt_install("a compiler for the browser", &DISTRIBUTION_COMPILER));
     }
-    bail!(
-        "no compiler for the browser engine; run `rustup target add {WASM_TARGET}` or, on Debian, `sudo apt-get install {}`",
-        DEBIAN_COMPILER.join(" ")
-    )
+    find_distribution_compiler(version).with_context(|| {
+        let packages = DISTRIBUTION_COMPILER.join(" ");
+        format!(
+            "no Rust {required} for the browser; run `rustup target add {WASM_TARGET}` or, on Debian, `sudo apt-get install {packages}`"
+        )
+    })
+}
+
+/// Finds a toolchain of rustup that has the target.
+fn find_toolchain(project: &Project, required: (u32, u32)) -> Option<WasmCompiler> {
+    let is_found = |rustc: &dyn Fn() -> Command| is_version(rustc(), required) && has_target(rustc());
+    if is_found(&|| project.command("rustc")) {
+        return Some(WasmCompiler::Active);
+    }
+    let name = format!("{}.{}", required.0, required.1);
+    let named = || {
+        let mut rustc = project.command("rustc");
+        rustc.env("RUSTUP_TOOLCHAIN", &name).env("RUSTUP_AUTO_INSTALL", "0");
+        rustc
+    };
+    is_found(&named).then(|| WasmCompiler::Toolchain(name.clone()))
+}
+
+fn find_distribution_compiler(required: (u32, u32)) -> Option<WasmCompiler> {
+    let rustc = || Command::new(DISTRIBUTION_RUSTC);
+    if !is_version(rustc(), required) || !Path::new("/usr/bin/cargo").is_file() || !sh::is_on_path("wasm-ld-19") {
+        return None;
+    }
+    let builds_std = !has_target(rustc());
+    (!builds_std || Path::new(STD_SOURCE).is_file()).then_some(WasmCompiler::Distribution { builds_std })
+}
+
+fn has_target(mut rustc: Command) -> bool {
+    let folder = sh::output(rustc.args(["--print", "target-libdir", "--target", WASM_TARGET]));
+    folder.is_some_and(|it| fs::read_dir(it).is_ok_and(|mut files| files.next().is_some()))
+}
+
+fn is_version(mut rustc: Command, required: (u32, u32)) -> bool {
+    sh::output(rustc.arg("--version")).is_some_and(|it| is_new_enough(&it, required))
+}
+
+/// Whether rustup can download; says nothing where it cannot, because there are other ways.
+fn can_reach_rustup(project: &Project) -> bool {
+    /// What `rustup check` ends with when it knows of updates.
+    const HAS_UPDATES: i32 = 100;
+    let mut check = project.command("rustup");
+    let ended =
+        sh::is_on_path("rustup").then(|| sh::status_within(PROBE_LIMIT, check.arg("check").stdout(Stdio::null()).stderr(Stdio::null())));
+    let code = ended.and_then(Result::ok).flatten().and_then(|it| it.code());
+    code.is_some_and(|it| it == 0 || it == HAS_UPDATES)
 }
 
 /// Installs the page's npm packages as its lock file specifies.
@@ -107,28 +162,19 @@ pub fn ensure_postgres() -> Result<Programs> {
     Programs::find().context("no PostgreSQL 15 or later for the tests; run `sudo apt-get install postgresql`")
 }
 
-fn has_active_target(project: &Project) -> bool {
-    let mut rustc = project.command("rustc");
-    rustc.args(["--print", "target-libdir", "--target", WASM_TARGET]);
-    let Some(folder) = sh::output(&mut rustc) else {
-        return false;
-    };
-    fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some())
+/// Installs the distribution's package of the extension `vector` for a version of PostgreSQL; returns whether there was one to install.
+pub fn install_pgvector(version: u32) -> bool {
+    let package = format!("postgresql-{version}-pgvector");
+    let is_available = can_install() && sh::output(Command::new("apt-cache").args(["show", &package])).is_some_and(|it| !it.is_empty());
+    if is_available {
+        warn(apt_install("vectors in PostgreSQL", &[&package]));
+    }
+    is_available
 }
 
-fn has_debian_compiler() -> bool {
-    let version = sh::output(Command::new("/usr/bin/rustc").arg("--version"));
-    version.is_some_and(|version| is_new_enough(&version))
-        && Path::new("/usr/bin/cargo").is_file()
-        && Path::new(DEBIAN_LIBRARY).is_file()
-        && sh::is_on_path("wasm-ld-19")
-}
-
-/// Returns whether `rustc 1.96.0 (…)` is at least the version that the workspace requires.
-fn is_new_enough(version: &str) -> bool {
-    let found = version.split(' ').nth(1).and_then(parse_minor_version);
-    let required = parse_minor_version(env!("CARGO_PKG_RUST_VERSION"));
-    found.is_some() && found >= required
+/// Returns whether `rustc 1.96.0 (…)` is at least a version.
+fn is_new_enough(version: &str, required: (u32, u32)) -> bool {
+    version.split(' ').nth(1).and_then(parse_minor_version).is_some_and(|it| it >= required)
 }
 
 fn parse_minor_version(version: &str) -> Option<(u32, u32)> {
@@ -161,9 +207,9 @@ mod tests {
 
     #[test]
     fn compares_compiler_versions_by_number() {
-        assert!(is_new_enough("rustc 1.100.0 (built from a source tarball)"));
-        assert!(is_new_enough(concat!("rustc ", env!("CARGO_PKG_RUST_VERSION"), ".0")));
-        assert!(!is_new_enough("rustc 1.63.0"));
-        assert!(!is_new_enough("no version"));
+        assert!(is_new_enough("rustc 1.100.0 (built from a source tarball)", (1, 95)));
+        assert!(is_new_enough("rustc 1.95.0", (1, 95)));
+        assert!(!is_new_enough("rustc 1.63.0", (1, 95)));
+        assert!(!is_new_enough("no version", (1, 95)));
     }
 }

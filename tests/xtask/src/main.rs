@@ -2,8 +2,11 @@
 
 mod bench;
 mod budget;
+mod build;
+mod build_tools;
 mod deny;
 mod docs;
+mod fixtures;
 mod install;
 mod mcp;
 mod npm;
@@ -14,11 +17,13 @@ mod python;
 mod restate;
 mod run;
 mod sh;
+mod shuffle;
 mod size;
 mod soak;
 mod suites;
 mod teeth;
 mod test;
+mod test_run;
 mod texts;
 mod turns_run;
 mod wasm;
@@ -34,6 +39,7 @@ usage: cargo xtask COMMAND
   test              runs all checks and tests: on SQLite, on a temporary PostgreSQL, and in the browser
   mcp               tests the built server with independent clients of the Model Context Protocol and its conformance kit
   ready             runs the checks and tests that need neither the browser engine nor the page
+  shuffle [SEED]    runs the suite three times in random order, or once in the order of a seed, without the browser
   postgres -- COMMAND
                     runs a command beside a temporary PostgreSQL, for example: cargo xtask postgres -- cargo test NAME
   wasm              builds the browser engine
@@ -44,17 +50,20 @@ usage: cargo xtask COMMAND
   deny              checks licences, sources and known vulnerabilities of the dependencies
   teeth             mutation tests: changes every expectation of the corpus, one at a time (--leaves), and sabotages the engine in
                     two dozen ways (--builds [NAME…]); each time a test must fail
-  size              prints the sizes of what was built and compares them with tests/budget.txt
+  size              builds the page as it is published, and compares sizes with tests/budget.txt; also that of the server, if
+                    there is a release build
   restate [--nodes N] [--workers N] [--servers N]
                     runs the demo on a Restate cluster: its nodes, workers and API processes, on loopback
+  fixtures VERSION  writes what this release stores into tests/fixtures; every later build opens and replays it
   docs              generates the pages of docs/reference that come from the code; a test compares them
   texts             lists every text that users see, with file and line
-  soak [crash | load | runs | size | storm | streams | restate | corpus | fuzz]
+  soak [crash | load | runs | size | storm | streams | restate | corpus | clients | fuzz]
                     long tests. crash: a server killed at every point of a turn; load: five packs on both databases, memory, and
                     a PostgreSQL outage; runs: runs of chains, and 10,000 asleep; size: bytes per turn; storm: one of three servers
                     killed while 900 turns run, and an hour of load with kills; streams: 5,000 open streams; restate: a cluster
                     whose processes are killed for 20 minutes, with a node added and one removed; corpus: all packs on a cluster,
-                    compared with the database; fuzz: ten minutes per target; without an argument, all of them
+                    compared with the database; clients: the acceptance list of clients in all ways; fuzz: ten minutes per target; without
+                    an argument, all of them
   bench [turns]     measures whole turns of the server, compared with a server without a core, then its parts and the page; turns:
                     only whole turns (--quick: shorter, --counts: without timings, --against COMMIT|FILE: an older server, too,
                     --sqlite or --postgres: on one database)
@@ -73,7 +82,7 @@ fn main() -> ExitCode {
         ["postgres", "--", _, ..] => |project, words| test::run_with_postgres(project, words.get(2..).unwrap_or(&[])),
         ["wasm"] => |project, _| wasm::build(project, wasm::Purpose::Release),
         ["python"] => |project, _| python::build(project),
-        ["page"] => |project, _| page::build(project, wasm::Purpose::Release),
+        ["page"] => |project, _| page::build(project),
         ["npm"] => |project, _| npm::build(project),
         ["extension"] => |project, _| wasm::build_extension(project),
         ["bench", ..] => |project, words| bench::run(project, words.get(1..).unwrap_or(&[])),
@@ -84,6 +93,9 @@ fn main() -> ExitCode {
         ["deny"] => |project, _| deny::check(project),
         ["size"] => |project, _| size::check_all(project),
         ["restate", ..] => |project, words| restate::run(project, words.get(1..).unwrap_or(&[])),
+        ["fixtures", _] => |project, words| fixtures::make(project, words.get(1).unwrap_or(&"")),
+        ["shuffle"] => |project, _| shuffle::run(project, None),
+        ["shuffle", _] => |project, words| shuffle::run(project, words.get(1).copied()),
         ["docs"] => |project, _| docs::generate(project),
         ["texts"] => |project, _| texts::print(project),
         ["mcp"] => |project, _| test::run_clients(project),

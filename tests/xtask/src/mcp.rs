@@ -15,6 +15,12 @@ const NODE_TESTS: [&str; 2] = ["client.mjs", "conformance.mjs"];
 /// The test for Python.
 const PYTHON_TEST: &str = "client.py";
 
+/// Installs the clients and reference servers below the target folder.
+pub fn install(project: &Project) -> Result<()> {
+    install_node_packages(project)?;
+    install_python_packages(project).map(|_| ())
+}
+
 /// Installs the clients below the target folder, and returns the commands that run the tests. The server has to be built.
 pub fn tests(project: &Project) -> Result<Vec<Command>> {
     let node = install_node_packages(project)?;

@@ -1,6 +1,7 @@
 //! The simulator page.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::thread;
 
 use anyhow::{Result, bail};
@@ -9,19 +10,30 @@ use crate::project::Project;
 use crate::wasm::Purpose;
 use crate::{install, python, sh, wasm};
 
-/// Builds the browser engine, the script interpreter and the page.
-pub fn build(project: &Project, purpose: Purpose) -> Result<()> {
+/// Builds the browser engine, the interpreter of scripts and the page, as they are published.
+pub fn build(project: &Project) -> Result<()> {
     // Both need them, and would install them at once.
     install::ensure_node_packages(project)?;
-    install::ensure_wasm_compiler(project)?;
     // The last compilation of each keeps only one processor busy.
     thread::scope(|scope| {
         let interpreter = scope.spawn(|| python::build(project));
-        let engine = wasm::build(project, purpose);
+        let engine = wasm::build(project, Purpose::Release);
         engine.and(interpreter.join().unwrap_or_else(|_| bail!("building the interpreter panicked")))
     })?;
+    bundle(project, Purpose::Release)
+}
+
+/// Builds the page from the engine that was built last.
+pub fn bundle(project: &Project, purpose: Purpose) -> Result<()> {
     sh::print_progress("building the page");
-    sh::run(&mut project.npm(&["run", "--silent", "build"]))
+    sh::run(&mut bundle_command(project, purpose))
+}
+
+fn bundle_command(project: &Project, purpose: Purpose) -> Command {
+    match purpose {
+        Purpose::Release => project.npm(&["run", "--silent", "build"]),
+        Purpose::Development => project.npm(&["run", "--silent", "build", "--", "--mode", "quick"]),
+    }
 }
 
 /// Returns the folder of the finished page.

@@ -77,7 +77,7 @@ pub fn run(project: &Project, words: &[&str]) -> Result<()> {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot empty '{}'", folder.display()))?;
     }
     fs::create_dir_all(&folder)?;
-    let mut command = project.command(project.target.join("debug/restate"));
-    command.arg(restate).arg(folder).args([&format!("{}/restate", postgres.url()), PACK]);
+    let mut command = project.command(project.target.join("debug/test-tools"));
+    command.arg("restate").arg(restate).arg(folder).args([&format!("{}/restate", postgres.url()), PACK]);
     sh::run(command.args([extent.nodes, extent.workers, extent.servers].map(|it| it.to_string())))
 }

@@ -1,8 +1,9 @@
 //! Runs other programs.
 
 use std::env;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,25 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Runs cargo; fails if it prints a warning, which it repeats for what is already compiled.
+pub fn run_without_warnings(cargo: &mut Command) -> Result<()> {
+    let mut child = cargo.stderr(Stdio::piped()).spawn().with_context(|| format!("cannot start `{}`", format_command(cargo)))?;
+    let mut warnings = 0;
+    for line in BufReader::new(child.stderr.take().context("cargo has no error output")?).lines() {
+        let line = line?;
+        eprintln!("{line}");
+        warnings += usize::from(line.starts_with("warning:"));
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        bail!("`{}` ended with {status}", format_command(cargo));
+    }
+    if warnings > 0 {
+        bail!("`{}` printed warnings; they are errors here", format_command(cargo));
+    }
+    Ok(())
+}
+
 /// Runs a command and prints its output only if it fails.
 pub fn run_quietly(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("cannot start `{}`", format_command(command)))?;
@@ -35,22 +55,26 @@ pub fn run_quietly(command: &mut Command) -> Result<()> {
 
 /// Runs a command and kills it if it takes longer than `limit`.
 pub fn run_within(limit: Duration, command: &mut Command) -> Result<()> {
+    match status_within(limit, command)? {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => bail!("`{}` ended with {status}", format_command(command)),
+        None => bail!("`{}` took longer than {} s", format_command(command), limit.as_secs()),
+    }
+}
+
+/// Returns how a command ended; `None` if it took longer than `limit` and was killed.
+pub fn status_within(limit: Duration, command: &mut Command) -> Result<Option<ExitStatus>> {
     let end = Instant::now() + limit;
     let mut child = command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot start `{}`", format_command(command)))?;
-    loop {
+    while Instant::now() < end {
         if let Some(status) = child.try_wait()? {
-            if !status.success() {
-                bail!("`{}` ended with {status}", format_command(command));
-            }
-            return Ok(());
+            return Ok(Some(status));
         }
-        if Instant::now() >= end {
-            child.kill()?;
-            child.wait()?;
-            bail!("`{}` took longer than {} s", format_command(command), limit.as_secs());
-        }
-        thread::sleep(Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(50));
     }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
 }
 
 /// Returns the output of a command; `None` if it cannot be started or fails.

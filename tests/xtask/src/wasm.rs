@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use wasm_bindgen_cli_support::Bindgen;
 
 use crate::install::{self, WASM_TARGET, WasmCompiler};
 use crate::project::Project;
-use crate::sh;
+use crate::{build_tools, sh};
 
 /// The WebAssembly features that all current browsers support and the compiler may use.
 pub const FEATURES: [&str; 6] = [
@@ -22,25 +21,12 @@ pub const FEATURES: [&str; 6] = [
     "--enable-mutable-globals",
 ];
 
-/// The optimiser's passes. More passes make the module smaller, but its compressed form, which is downloaded, larger.
-const PASSES: [&str; 9] = [
-    "-O1",
-    "--dae-optimizing",
-    "--duplicate-function-elimination",
-    "--rse",
-    "--vacuum",
-    "--reorder-locals",
-    "--strip-target-features",
-    "--merge-blocks",
-    "--vacuum",
-];
+/// The optimiser's passes.
+const PASSES: [&str; 2] = ["-O2", "--strip-target-features"];
 
 /// Variables of an outer cargo or of the native build, which would misconfigure the build of the browser engine.
 const NATIVE_ONLY: [&str; 5] =
     ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WORKSPACE_WRAPPER"];
-
-/// Flags that make a panic abort at once: its message and location cost bytes, and the module has nowhere to print them.
-pub const PANIC_FLAGS: &str = "-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none";
 
 /// Variables of the active toolchain, which would mix it into a build by another one.
 const ACTIVE_ONLY: [&str; 4] = ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "LD_LIBRARY_PATH"];
@@ -79,10 +65,10 @@ impl Module {
 /// What modules are built for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be downloaded: every byte counts.
+    /// To be published.
     Release,
-    /// To be tried on the machine that builds them: the minutes count.
-    Demo,
+    /// To be tried and tested on the machine that builds them: the minutes count.
+    Development,
 }
 
 impl Purpose {
@@ -90,110 +76,128 @@ impl Purpose {
     fn profile(self) -> &'static str {
         match self {
             Purpose::Release => "wasm",
-            Purpose::Demo => "wasm-demo",
+            Purpose::Development => "wasm-dev",
         }
     }
 }
 
 /// Builds the modules into the page's source folder.
 pub fn build(project: &Project, purpose: Purpose) -> Result<()> {
-    install::ensure_node_packages(project)?;
-    let compiler = install::ensure_wasm_compiler(project)?;
-    Module::ALL.into_iter().try_for_each(|module| build_module(project, &compiler, module, purpose))
+    sh::run(&mut build_tools::compile(project))?;
+    compile(project, purpose)?;
+    bind(project, purpose)
 }
 
-fn build_module(project: &Project, compiler: &WasmCompiler, module: Module, purpose: Purpose) -> Result<()> {
-    let name = module.name();
-    sh::print_progress(&format!("building the WebAssembly module of the {name}"));
-    let arguments = ["--package", "convengine-wasm", "--no-default-features", "--features", name];
-    sh::run(&mut compile_command(project, compiler, purpose, &arguments, &[]))?;
-    let compiled = project.wasm_target().join(WASM_TARGET).join(purpose.profile()).join("convengine_wasm.wasm");
-    let stamp = project.wasm_target().join(format!("module.{name}.stamp"));
-    if fs::read_to_string(&stamp).is_ok_and(|stamp| fingerprint(project, &compiled, module).is_ok_and(|now| now == stamp)) {
-        return Ok(());
+/// Compiles the modules, in the target folder of the browser.
+pub fn compile(project: &Project, purpose: Purpose) -> Result<()> {
+    let compiler = ensure_compiler(project)?;
+    for module in Module::ALL {
+        let name = module.name();
+        sh::print_progress(&format!("compiling the WebAssembly module of the {name}"));
+        let arguments = ["--package", "convengine-wasm", "--no-default-features", "--features", name];
+        sh::run(&mut compile_command(project, &compiler, purpose, &arguments))?;
+        // Both modules are compiled to the same file.
+        copy_if_changed(&compiled_file(project, purpose, "convengine_wasm"), &compiled_file(project, purpose, name))?;
     }
-    bind(&compiled, &module.folder(project))?;
-    if purpose == Purpose::Release {
-        sh::print_progress("optimising it");
-        sh::run(&mut optimise_command(project, module))?;
-    }
-    fs::write(&stamp, fingerprint(project, &compiled, module)?)?;
     Ok(())
 }
 
-/// Builds the example extension as its author would.
-pub fn build_extension(project: &Project) -> Result<()> {
-    let compiler = install::ensure_wasm_compiler(project)?;
-    sh::print_progress("building the example extension");
-    sh::run(&mut compile_command(project, &compiler, Purpose::Release, &["--package", "fee_check"], &["-C", "strip=symbols"]))
+/// Binds the compiled modules to JavaScript, in the page's source folder, and optimises those of a release. The build tools have to be built.
+pub fn bind(project: &Project, purpose: Purpose) -> Result<()> {
+    install::ensure_node_packages(project)?;
+    for module in Module::ALL {
+        let compiled = compiled_file(project, purpose, module.name());
+        let stamp = project.wasm_target().join(format!("{}.stamp", module.name()));
+        if fs::read_to_string(&stamp).is_ok_and(|stamp| fingerprint(project, &compiled, module, purpose).is_ok_and(|now| now == stamp)) {
+            continue;
+        }
+        sh::run(build_tools::command(project).arg("bind").arg(&compiled).arg(module.folder(project)))?;
+        if purpose == Purpose::Release {
+            sh::print_progress(&format!("optimising the WebAssembly module of the {}", module.name()));
+            sh::run(&mut optimise_command(project, module))?;
+        }
+        fs::write(&stamp, fingerprint(project, &compiled, module, purpose)?)?;
+    }
+    Ok(())
 }
 
-/// Returns the path of a built module.
+/// Builds the example extension.
+pub fn build_extension(project: &Project) -> Result<()> {
+    let compiler = ensure_compiler(project)?;
+    sh::print_progress("building the example extension");
+    sh::run(&mut compile_command(project, &compiler, Purpose::Development, &["--package", "fee_check"]))
+}
+
+/// Returns the path of a module in the page's source folder.
 pub fn module_path(project: &Project, module: Module) -> PathBuf {
     module.folder(project).join("convengine_wasm_bg.wasm")
 }
 
-/// Returns a cargo command for the browser target; `last` is passed to the compiler of the package itself.
-fn compile_command(project: &Project, compiler: &WasmCompiler, purpose: Purpose, package: &[&str], rustc_arguments: &[&str]) -> Command {
+fn ensure_compiler(project: &Project) -> Result<WasmCompiler> {
+    install::ensure_wasm_compiler(project, env!("CARGO_PKG_RUST_VERSION"))
+}
+
+fn compiled_file(project: &Project, purpose: Purpose, name: &str) -> PathBuf {
+    project.wasm_target().join(WASM_TARGET).join(purpose.profile()).join(name).with_extension("wasm")
+}
+
+fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
+    let bytes = fs::read(from).with_context(|| format!("cannot read '{}'", from.display()))?;
+    if fs::read(to).ok().as_ref() != Some(&bytes) {
+        fs::write(to, bytes).with_context(|| format!("cannot write '{}'", to.display()))?;
+    }
+    Ok(())
+}
+
+/// Returns a call of cargo that compiles a package for the browser.
+fn compile_command(project: &Project, compiler: &WasmCompiler, purpose: Purpose, package: &[&str]) -> Command {
     let build = [&["rustc", "--lib", "--target", WASM_TARGET, "--profile", purpose.profile()], package].concat();
     let mut command = cargo(project, compiler, &build, "");
-    command.arg("--").args(rustc_arguments);
-    // Two compilers that share a target folder would invalidate each other's output.
+    // A folder of its own, so that the native build does not wait, and another compiler does not invalidate its output.
     command.env("CARGO_TARGET_DIR", project.wasm_target());
     command
 }
 
-/// Returns a call of cargo for the browser target; `flags` are passed to the compiler of every package.
+/// Returns a call of cargo for the browser; `flags` are passed to the compiler of every package.
 pub fn cargo(project: &Project, compiler: &WasmCompiler, arguments: &[&str], flags: &str) -> Command {
-    let (mut command, panic_flags) = match compiler {
-        WasmCompiler::Active => (project.cargo(arguments), ""),
-        WasmCompiler::Debian => (debian_cargo(project, arguments), PANIC_FLAGS),
+    let mut command = match compiler {
+        WasmCompiler::Active => project.cargo(arguments),
+        WasmCompiler::Toolchain(name) => {
+            let mut command = project.command("cargo");
+            without_active_toolchain(&mut command).args(arguments).env("RUSTUP_TOOLCHAIN", name);
+            command
+        }
+        WasmCompiler::Distribution { builds_std } => distribution_cargo(project, arguments, *builds_std),
     };
     for name in NATIVE_ONLY {
         command.env_remove(name);
     }
-    let flags = format!("{panic_flags} {flags}");
-    if !flags.trim().is_empty() {
-        command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags.trim());
+    if !flags.is_empty() {
+        command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags);
     }
     command
 }
 
-/// Returns a call of the compiler for the browser target.
-pub fn rustc(project: &Project, compiler: &WasmCompiler) -> Command {
-    match compiler {
-        WasmCompiler::Active => project.command("rustc"),
-        WasmCompiler::Debian => project.command("/usr/bin/rustc"),
-    }
-}
-
-fn debian_cargo(project: &Project, build: &[&str]) -> Command {
-    let mut command = project.command("/usr/bin/cargo");
-    // The standard library must be built anyway, so it is also optimised for size.
-    command.args(build).args(["-Z", "build-std=std,panic_abort", "-Z", "build-std-features=optimize_for_size"]);
+fn without_active_toolchain(command: &mut Command) -> &mut Command {
     for name in ACTIVE_ONLY {
         command.env_remove(name);
     }
-    let mut path = std::ffi::OsString::from("/usr/bin:");
-    path.push(std::env::var_os("PATH").unwrap_or_default());
-    command
-        .env("PATH", path)
-        .env("RUSTC", "/usr/bin/rustc")
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld-19");
     command
 }
 
-fn bind(compiled: &Path, folder: &Path) -> Result<()> {
-    Bindgen::new()
-        .input_path(compiled)
-        .web(true)?
-        .omit_default_module_path(false)
-        .typescript(true)
-        .remove_name_section(true)
-        .remove_producers_section(true)
-        .generate(folder)
-        .context("cannot write the bindings of the browser engine")
+fn distribution_cargo(project: &Project, arguments: &[&str], builds_std: bool) -> Command {
+    let mut command = project.command("/usr/bin/cargo");
+    command.args(arguments);
+    for name in ACTIVE_ONLY {
+        command.env_remove(name);
+    }
+    if builds_std {
+        command.args(["-Z", "build-std=std,panic_abort"]).env("RUSTC_BOOTSTRAP", "1");
+    }
+    let mut path = std::ffi::OsString::from("/usr/bin:");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    command.env("PATH", path).env("RUSTC", "/usr/bin/rustc").env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld-19");
+    command
 }
 
 fn optimise_command(project: &Project, module: Module) -> Command {
@@ -204,7 +208,7 @@ fn optimise_command(project: &Project, module: Module) -> Command {
 }
 
 /// Hashes the inputs and outputs of binding and optimising, so that a file that was changed by hand is regenerated.
-fn fingerprint(project: &Project, compiled: &Path, module: Module) -> Result<String> {
+fn fingerprint(project: &Project, compiled: &Path, module: Module, purpose: Purpose) -> Result<String> {
     let folder = module.folder(project);
     let files = [
         compiled.to_path_buf(),
@@ -217,6 +221,7 @@ fn fingerprint(project: &Project, compiled: &Path, module: Module) -> Result<Str
     for file in files {
         hasher.write(&fs::read(&file).with_context(|| format!("cannot read '{}'", file.display()))?);
     }
+    hasher.write(purpose.profile().as_bytes());
     FEATURES.iter().chain(&PASSES).for_each(|it| hasher.write(it.as_bytes()));
     Ok(format!("{:016x}", hasher.finish()))
 }

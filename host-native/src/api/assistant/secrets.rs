@@ -115,19 +115,22 @@ mod tests {
     fn a_secret_has_a_name_and_a_value_and_a_refusal_shows_neither() {
         let given = |name: Value, value: Value| Map::from_iter([("name".to_owned(), name), ("value".to_owned(), value)]);
         assert_eq!(parse_secret(&given(json!("CRM"), json!(" a b c d "))), Ok(("CRM", " a b c d ")));
-        for (name, value) in [
-            (json!("crm"), json!("hunter2")),
-            (json!("CRM"), json!(["hunter2"])),
-            (json!("CRM"), json!("hunter2\0hunter2")),
-            (json!("CRM"), json!("hunter2".repeat(2_000))),
-            (json!("CRM"), json!(" ")),
-            (json!("CRM"), json!("hunter2")),
-            (json!(null), json!("hunter2")),
+        let name_rule = "invalid secret name; use ";
+        let size_rule = "value is too long or contains NUL; send ";
+        for (name, value, words) in [
+            (json!("n4me"), json!("hunter2hunter2"), name_rule),
+            (json!("N4ME-"), json!("hunter2hunter2"), name_rule),
+            (json!("N4ME".repeat(17)), json!("hunter2hunter2"), name_rule),
+            (json!(null), json!("hunter2hunter2"), name_rule),
+            (json!("N4ME"), json!(["hunter2hunter2"]), "value is not a non-empty string; send "),
+            (json!("N4ME"), json!(" "), "value is not a non-empty string; send "),
+            (json!("N4ME"), json!("hunter2"), "value is too short; send "),
+            (json!("N4ME"), json!("hunter2\0hunter2"), size_rule),
+            (json!("N4ME"), json!("hunter2".repeat(2_000)), size_rule),
         ] {
-            let given = given(name, value);
-            let reason = parse_secret(&given).expect_err("refused");
-            assert!(reason.contains("use") || reason.contains("send"), "{reason}");
-            assert!(!reason.contains("hunter2"), "{reason}");
+            let reason = parse_secret(&given(name, value)).expect_err("refused");
+            assert!(reason.starts_with(words), "{reason}");
+            assert!(!reason.to_lowercase().contains("hunter2") && !reason.to_lowercase().contains("n4me"), "{reason}");
         }
     }
 }

@@ -72,7 +72,11 @@ pub fn read(file: &Path) -> Result<Pack, Failure> {
     read_with_scripts(file).map(|it| it.pack)
 }
 
-fn read_with_scripts(file: &Path) -> Result<ParsedPack, Failure> {
+/// Reads a pack file with the replies that its scripts give.
+///
+/// # Errors
+/// Exit code 1 if the file cannot be read or is not a pack.
+pub fn read_with_scripts(file: &Path) -> Result<ParsedPack, Failure> {
     let text = pack_file::read_text(file).map_err(|it| Failure::check_failed(vec![it.to_string()]))?;
     ParsedPack::parse(&text).map_err(|it| Failure::check_failed(vec![format!("{}: {it}", file.display())]))
 }

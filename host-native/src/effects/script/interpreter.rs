@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use convengine_script_runtime::ScriptRuntime;
 
@@ -11,21 +11,45 @@ use crate::api::page;
 /// The file of the page that holds the interpreter.
 const MODULE: &str = "python.wasm";
 
+/// The time between two looks for a module that is still being built.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+static INTERPRETER: OnceLock<Result<ScriptRuntime, String>> = OnceLock::new();
+
 /// Returns the interpreter; the first call compiles it, and others wait.
 ///
 /// # Errors
-/// Why there is none.
-pub fn get() -> Result<&'static ScriptRuntime, &'static str> {
-    static INTERPRETER: OnceLock<Result<ScriptRuntime, String>> = OnceLock::new();
-    INTERPRETER.get_or_init(compile).as_ref().map_err(String::as_str)
+/// Why there is none; a module that is missing may still come.
+pub fn get() -> Result<&'static ScriptRuntime, String> {
+    if let Some(known) = INTERPRETER.get() {
+        return known.as_ref().map_err(Clone::clone);
+    }
+    let Some(module) = page::read_file(MODULE) else { return Err(format!("'{MODULE}' is not there yet; {}", how_to_get_it())) };
+    INTERPRETER.get_or_init(|| compile(&module)).as_ref().map_err(Clone::clone)
 }
 
-fn compile() -> Result<ScriptRuntime, String> {
-    let Some(module) = page::read_file(MODULE) else {
-        return Err(format!("'{MODULE}' is not part of this build; run `cargo xtask run`"));
-    };
+/// Compiles the interpreter as soon as its module is there, so that no turn waits for that.
+pub async fn prepare() {
+    while READS_FILES && page::read_file(MODULE).is_none() {
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    drop(tokio::task::spawn_blocking(|| get().map(|_| ())).await);
+}
+
+/// Whether the page's files are read when they are requested; otherwise they are part of the program.
+const READS_FILES: bool = cfg!(debug_assertions);
+
+fn how_to_get_it() -> &'static str {
+    if READS_FILES {
+        "`cargo xtask run` builds it in the background, and `cargo xtask python` at once"
+    } else {
+        "run `cargo xtask page` before the build"
+    }
+}
+
+fn compile(module: &[u8]) -> Result<ScriptRuntime, String> {
     let begin = Instant::now();
-    let runtime = ScriptRuntime::compile(&module, cache_folder().as_deref()).map_err(|it| it.to_string());
+    let runtime = ScriptRuntime::compile(module, cache_folder().as_deref()).map_err(|it| it.to_string());
     match &runtime {
         Ok(_) => tracing::info!("the interpreter for scripts is ready after {} ms", begin.elapsed().as_millis()),
         Err(reason) => tracing::error!("{reason}"),

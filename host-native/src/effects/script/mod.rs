@@ -26,7 +26,7 @@ static RUNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(std::thread::
 
 /// Compiles the interpreter in the background, so that no turn waits for it.
 pub fn prepare() {
-    drop(tokio::task::spawn_blocking(|| interpreter::get().map(|_| ())));
+    drop(tokio::spawn(interpreter::prepare()));
 }
 
 /// Runs a script on a blocking thread; `default` limits a script whose node has no time limit, and every other one too.
@@ -42,7 +42,7 @@ pub async fn execute(request: &ScriptRequest, default: Option<Duration>) -> Effe
 pub fn run(request: &ScriptRequest, default: Option<Duration>) -> EffectResult {
     let interpreter = match interpreter::get() {
         Ok(interpreter) => interpreter,
-        Err(reason) => return unavailable(reason),
+        Err(reason) => return unavailable(&reason),
     };
     match interpreter.run(&request.to_module_input(), time_limit(request, default)) {
         Ok(output) => ScriptRequest::parse_output(&output),

@@ -6,25 +6,37 @@ mod adoption;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use sqlx::migrate::{Migration, Migrator};
+use include_dir::{Dir, File, include_dir};
+use sqlx::SqlStr;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 use super::database::{Connection, SqlValue, Statement, writes_turns_only};
 
 /// The table of applied migrations.
 const VERSION_TABLE: &str = "cv_migration";
 
-static SQLITE: LazyLock<Migrator> = LazyLock::new(|| prepare(&sqlx::migrate!("../migrations/sqlite")));
-static POSTGRES: LazyLock<Migrator> = LazyLock::new(|| prepare(&sqlx::migrate!("../migrations/postgres")));
+static SQLITE_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite");
+static POSTGRES_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/postgres");
 
-fn prepare(migrations: &Migrator) -> Migrator {
-    // One transaction holds all of them, so none has its own.
-    let mut migrator = Migrator::with_migrations(migrations.iter().map(|it| Migration { no_tx: true, ..it.clone() }).collect());
+static SQLITE: LazyLock<Migrator> = LazyLock::new(|| prepare(&SQLITE_FILES));
+static POSTGRES: LazyLock<Migrator> = LazyLock::new(|| prepare(&POSTGRES_FILES));
+
+fn prepare(folder: &'static Dir<'static>) -> Migrator {
+    let mut migrator = Migrator::with_migrations(folder.files().filter_map(read_migration).collect());
     migrator.dangerous_set_table_name(VERSION_TABLE);
     // During an upgrade, a process of the earlier release may start on the tables of the later one: migrations only add.
     migrator.set_ignore_missing(true);
     // The lock of `lock_migrations` covers adoption too.
     migrator.set_locking(false);
     migrator
+}
+
+/// Reads a migration from a file such as `0003_turn_journal.sql`.
+fn read_migration(file: &'static File<'static>) -> Option<Migration> {
+    let (version, description) = file.path().file_stem()?.to_str()?.split_once('_')?;
+    let sql = SqlStr::from_static(file.contents_utf8()?);
+    // One transaction holds all of them, so none has its own.
+    Some(Migration::new(version.parse().ok()?, description.replace('_', " ").into(), MigrationType::Simple, sql, true))
 }
 
 fn migrator(connection: &Connection) -> &'static Migrator {

@@ -160,7 +160,7 @@ fn packs_and_talks_pass() {
             assert!(issues.is_empty(), "{page}.md:{line}: {issues:?}");
             let path = folder.join(format!("{page}-{line}.json"));
             std::fs::write(&path, serde_json::to_string(&pack).unwrap()).unwrap();
-            let report = play(&pack, &server_binary().unwrap(), &path, &mut KnownDifferences::default());
+            let report = play(&pack, &server_binary().unwrap(), &path, &KnownDifferences::default());
             if !report.has_passed() {
                 failures.push(format!("{page}.md:{line}: {report:#?}"));
             }

@@ -3,6 +3,7 @@
 use std::sync::mpsc;
 use std::thread;
 
+use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::agent_stream::{text_reply, whole_reply, with_agent};
@@ -22,6 +23,7 @@ fn list(env: &TestEnv, cluster: &TurnCluster) -> Vec<Value> {
 }
 
 #[test]
+#[on(postgres)]
 fn a_turn_ends_on_its_version_which_is_removed_when_it_is_drained() {
     let (go, gone) = mpsc::channel::<()>();
     let slowly: ProviderReply = Box::new(move |stream| {
@@ -64,6 +66,7 @@ fn a_turn_ends_on_its_version_which_is_removed_when_it_is_drained() {
 }
 
 #[test]
+#[on(postgres)]
 fn a_turn_keeps_the_settings_that_it_began_with() {
     let ((reached, is_reached), (go, gone)) = (mpsc::channel::<()>(), mpsc::channel::<()>());
     let breaks_off: ProviderReply = Box::new(move |_| {
@@ -89,6 +92,7 @@ fn a_turn_keeps_the_settings_that_it_began_with() {
 }
 
 #[test]
+#[on(postgres)]
 fn commands_say_what_a_cluster_lacks() {
     let env = TestEnv::with_tables();
     for (words, code, reason) in [
@@ -102,6 +106,7 @@ fn commands_say_what_a_cluster_lacks() {
 }
 
 #[test]
+#[on(postgres)]
 fn the_cluster_fires_timers() {
     let env = TestEnv::with_pack(&orders_pack());
     let timers = "convengine.assistants.timers";
@@ -121,6 +126,7 @@ fn the_cluster_fires_timers() {
 }
 
 #[test]
+#[on(postgres)]
 fn deleted_and_expired_conversations_have_no_state_in_the_cluster() {
     let env = TestEnv::with_pack(&orders_pack());
     let mut server = env.start_on_restate(&mut env.command(&[&SERVE[..], &REGEX_ONLY].concat()), &[]);

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use convengine_core::pack::Pack;
 use convengine_host::clock;
-use convengine_player::restate::RestateOptions;
 use convengine_player::{HttpPlayer, ServerOptions};
-use convengine_tests::{restate_binary, root, server_binary};
+use convengine_test_macros::test;
+use convengine_tests::{root, server_binary};
 use serde_json::{Value, json};
 
 use crate::access::key;
@@ -14,7 +14,7 @@ use crate::flows::{SIMULATED, Session, assert_refused, desk, save_draft, send};
 use crate::harness::{Answer, MESSAGE, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, client, orders_pack, wait_until};
 use crate::stream::{ID, Listener, command_for_slow, pack_with_progress};
 use crate::stream_replay::assert_turn_is_resumed;
-use crate::turn_cluster::TurnCluster;
+use crate::turn_cluster::{SharedNode, TurnCluster};
 
 const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
 
@@ -42,9 +42,11 @@ fn count_rows(env: &TestEnv) -> Vec<String> {
 /// The answers to the turns of a pack.
 fn play(pack: &Pack, path: &Path, restate: bool) -> Vec<(u16, Value)> {
     let env = TestEnv::with_tables();
-    let restate = restate.then(|| RestateOptions { program: restate_binary().unwrap(), crash_at: None });
-    let settings = restate.iter().map(|_| OMITTED.to_owned()).collect();
-    let has_rows = restate.is_none();
+    let node = restate.then(SharedNode::get);
+    let _turn = node.as_ref().map(|it| it.take_turn());
+    let settings = node.iter().map(|_| OMITTED.to_owned()).collect();
+    let has_rows = node.is_none();
+    let restate = node.as_ref().map(|it| it.options(None));
     let options = ServerOptions { database: Some(env.database_url()), settings, restate };
     let mut player = HttpPlayer::start_with(pack, &server_binary().unwrap(), path, &options).unwrap();
     let played: Vec<_> = (0..pack.turns.len()).map(|it| player.play(it).unwrap()).map(|it| (it.status, it.json)).collect();
@@ -53,7 +55,9 @@ fn play(pack: &Pack, path: &Path, restate: bool) -> Vec<(u16, Value)> {
 }
 
 #[test]
+#[on(postgres)]
 fn conversations_without_rows_are_answered_as_those_with_rows() {
+    let _node = SharedNode::get();
     for name in PACKS {
         let path = root().join("tests/packs").join(name);
         let pack = Pack::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
@@ -87,6 +91,7 @@ fn list_expiries(cluster: &TurnCluster) -> Vec<(String, i64)> {
 }
 
 #[test]
+#[on(postgres)]
 fn a_conversation_without_rows_has_an_owner_and_one_answer_a_key() {
     let env = TestEnv::with_pack(&orders_pack());
     let (app, reader) = (app_key(&env), key(&env, &["--scope", "read"]));
@@ -134,6 +139,7 @@ fn expire(cluster: &TurnCluster, conversations: &[&str]) -> Value {
 }
 
 #[test]
+#[on(postgres)]
 fn an_idle_conversation_without_rows_is_deleted() {
     let turn = |conversation: &str, day: i64| {
         let request = json!({"method": "POST", "path": MESSAGE, "body": {"conversationId": conversation, "message": "my order"}});
@@ -160,6 +166,7 @@ fn an_idle_conversation_without_rows_is_deleted() {
 }
 
 #[test]
+#[on(postgres)]
 fn a_stream_that_is_opened_again_during_a_turn_has_its_past_events() {
     for settings in [&[][..], &[OMITTED]] {
         let env = TestEnv::with_pack(&pack_with_progress());
@@ -173,6 +180,7 @@ fn a_stream_that_is_opened_again_during_a_turn_has_its_past_events() {
 }
 
 #[test]
+#[on(postgres)]
 fn sessions_keep_their_rows() {
     let env = TestEnv::with_pack(&orders_pack());
     let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN].concat());

@@ -22,8 +22,8 @@ impl Classifier {
     pub fn measure(bench: &Bench<'_>) -> Result<Self> {
         sh::print_progress("timing the classifier of intents");
         let time = |size: &[u64; 2]| {
-            let mut command = bench.project.command(bench.release_binary("classifier"));
-            let printed = sh::output(command.args(size.map(|it| it.to_string()))).context("`classifier` failed")?;
+            let mut command = bench.project.command(bench.release_binary("test-tools"));
+            let printed = sh::output(command.arg("classifier").args(size.map(|it| it.to_string()))).context("`classifier` failed")?;
             Ok(serde_json::from_str(&printed)?)
         };
         Ok(Self(SIZES.iter().map(time).collect::<Result<_>>()?))

@@ -56,7 +56,8 @@ impl Knowledge {
 }
 
 fn time(bench: &Bench<'_>, url: &str, chunks: u64, searches: u64) -> Result<Value> {
-    let mut command = bench.project.command(bench.release_binary("knowledge"));
-    let printed = sh::output(command.args([url, &chunks.to_string(), &searches.to_string()])).context("`knowledge` failed")?;
+    let mut command = bench.project.command(bench.release_binary("test-tools"));
+    let printed =
+        sh::output(command.arg("knowledge").args([url, &chunks.to_string(), &searches.to_string()])).context("`knowledge` failed")?;
     Ok(serde_json::from_str(&printed)?)
 }

@@ -105,7 +105,7 @@ pub fn run(project: &Project, words: &[&str]) -> Result<()> {
     sh::print_progress("building the server and the benchmarks");
     let mut build = project.cargo(&["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"]);
     if options.only_turns {
-        build.args(["--bin", "convengine", "--bin", "ceiling", "--bin", "load", "--bin", "synthetic"]);
+        build.args(["--bin", "convengine", "--bin", "ceiling", "--bin", "test-tools"]);
     }
     sh::run(&mut build)?;
     let bench = Bench { project, folder };

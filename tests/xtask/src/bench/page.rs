@@ -17,7 +17,7 @@ impl Page {
     /// Opens the page `rounds` times, over throttled connections.
     pub fn measure(bench: &Bench<'_>, rounds: usize) -> Result<Self> {
         install::ensure_chromium()?;
-        page::build(bench.project, wasm::Purpose::Release)?;
+        page::build(bench.project)?;
         sh::print_progress("timing the page");
         let (dist, module) = (page::folder(bench.project), wasm::module_path(bench.project, Module::Engine));
         let engine = module.parent().context("the engine has no folder")?;

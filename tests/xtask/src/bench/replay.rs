@@ -22,7 +22,8 @@ impl Replay {
         wasm::build(bench.project, wasm::Purpose::Release)?;
         sh::print_progress(&format!("timing replays, {seconds} s native and in the page"));
         let seconds = seconds.to_string();
-        let native = sh::output(bench.project.command(bench.release_binary("replay")).args([PACK, &seconds])).context("`replay` failed")?;
+        let native = sh::output(bench.project.command(bench.release_binary("test-tools")).args(["replay", PACK, &seconds]))
+            .context("`replay` failed")?;
         let page = sh::output(bench.project.command("node").args(["web-demo/test/replay.mjs", PACK, &seconds]));
         let page = page.context("the page failed to replay")?;
         Ok(Self { native: serde_json::from_str(&native)?, page: serde_json::from_str(&page)? })

@@ -167,8 +167,8 @@ impl Load {
     /// Starts the load generator with its connections spread over the servers.
     pub fn connect_all(bench: &Bench<'_>, servers: &[Server], pack: &Path, connections: usize) -> Result<Self> {
         let addresses: Vec<&str> = servers.iter().map(Server::address).collect();
-        let mut command = bench.project.command(bench.release_binary("load"));
-        command.arg(addresses.join(",")).arg(pack).arg(connections.to_string());
+        let mut command = bench.project.command(bench.release_binary("test-tools"));
+        command.arg("load").arg(addresses.join(",")).arg(pack).arg(connections.to_string());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start the load")?;
         let (commands, results) = (child.stdin.take(), child.stdout.take().context("the load has no output")?);
         Ok(Self { child, commands, results: BufReader::new(results) })

@@ -1,6 +1,8 @@
 //! A temporary PostgreSQL server: on loopback, on a free port, in a temporary folder.
 
+mod pgvector;
 mod server;
+mod test_servers;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,12 +15,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{install, sh};
+use server::create_folder;
 pub use server::{Programs, is_root};
+pub use test_servers::TestServers;
 
 /// The variable with the server's URL, without a database, for the tests.
 pub const URL_VARIABLE: &str = "CONVENGINE_TEST_POSTGRES";
 
-/// The prefix of the cluster folders; the id of the process that created it follows.
+/// The prefix of the cluster folders; the id of the process that created it follows, and a suffix if it has several.
 const FOLDER_PREFIX: &str = "convengine-postgres-";
 
 /// The timeout of a start, including recovery after a crash.
@@ -47,9 +51,21 @@ impl Postgres {
     pub fn start(disk: Durability) -> Result<Self> {
         let programs = install::ensure_postgres()?;
         remove_leftovers(&programs);
-        let folder = std::env::temp_dir().join(format!("{FOLDER_PREFIX}{}", std::process::id()));
+        let folder = cluster_folder("");
+        create_folder(&folder)?;
+        Self::start_in(folder, programs, disk)
+    }
+
+    /// Creates and starts a cluster with the programs of a package, beside the other cluster of this process.
+    fn start_from_package(archive: &Path, disk: Durability) -> Result<Self> {
+        let folder = cluster_folder("-package");
+        create_folder(&folder)?;
+        let programs = Programs::from_package(&pgvector::extract(archive, &folder.join("package"))?)?;
+        Self::start_in(folder, programs, disk)
+    }
+
+    fn start_in(folder: PathBuf, programs: Programs, disk: Durability) -> Result<Self> {
         sh::print_progress(&format!("starting PostgreSQL {} in {}", programs.version, folder.display()));
-        programs.create_folder(&folder)?;
         let mut cluster = Self { programs, folder, port: 0, durability: disk, process: None };
         cluster.initialise()?;
         cluster.port = free_port()?;
@@ -70,6 +86,11 @@ impl Postgres {
     /// Returns the id of the server's first process, the parent of all others.
     pub fn process_id(&self) -> Result<u32> {
         Ok(self.process.as_ref().context("PostgreSQL is not running")?.id())
+    }
+
+    /// Returns the path of a client program, such as pg_dump.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.programs.path(name)
     }
 
     /// Runs a statement with psql and returns the first value of its result.
@@ -125,9 +146,11 @@ impl Postgres {
 
     fn initialise(&self) -> Result<()> {
         let mut command = self.programs.command("initdb", &self.data_folder());
-        // Texts are sorted by a language, as in most installations, which reveals statements that rely on byte order.
         command.args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C.UTF-8"]);
-        command.args(["--locale-provider=icu", "--icu-locale=en-US"]);
+        if self.programs.has_icu {
+            // Texts are sorted by a language, as in most installations, which reveals statements that rely on byte order.
+            command.args(["--locale-provider=icu", "--icu-locale=en-US"]);
+        }
         sh::run_quietly(&mut command)
     }
 
@@ -167,6 +190,11 @@ impl Drop for Postgres {
     }
 }
 
+/// Returns the folder of a cluster of this process.
+fn cluster_folder(suffix: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("{FOLDER_PREFIX}{}{suffix}", std::process::id()))
+}
+
 fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
@@ -175,6 +203,7 @@ fn free_port() -> Result<u16> {
 fn remove_leftovers(programs: &Programs) {
     for folder in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten().map(|it| it.path()) {
         let id = folder.file_name().and_then(|it| it.to_str()).and_then(|it| it.strip_prefix(FOLDER_PREFIX));
+        let id = id.map(|it| it.split('-').next().unwrap_or(it));
         if id.is_some_and(|it| it.parse::<u32>().is_ok() && !Path::new("/proc").join(it).exists()) {
             // Best effort: the server has usually stopped with the run that started it.
             let _ = programs.command("pg_ctl", &folder.join("data")).args(["stop", "-w", "-m", "immediate"]).output();

@@ -20,6 +20,8 @@ const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
 pub struct Programs {
     folder: PathBuf,
     pub version: u32,
+    /// Whether they can sort texts by a language.
+    pub has_icu: bool,
 }
 
 impl Programs {
@@ -36,24 +38,23 @@ impl Programs {
         let folder = folder.join("postgres").canonicalize().ok()?.parent()?.to_path_buf();
         let whole = ["initdb", "pg_ctl"].iter().all(|it| folder.join(it).is_file());
         let version = parse_major_version(&sh::output(Command::new(folder.join("postgres")).arg("--version"))?)?;
-        whole.then_some(Self { folder, version })
+        whole.then_some(Self { folder, version, has_icu: true })
     }
 
-    /// Creates the folder of a cluster, owned by the user that the programs run as.
-    pub fn create_folder(&self, folder: &Path) -> Result<()> {
-        let create = |folder: &Path| -> Result<()> {
-            fs::DirBuilder::new().mode(0o700).create(folder)?;
-            if is_root() {
-                chown(folder, Some(read_id("-u")?), Some(read_id("-g")?))?;
-            }
-            Ok(())
-        };
-        create(folder).with_context(|| format!("cannot create '{}'", folder.display()))
+    /// Returns the programs of a package that is independent of the distribution, and of its libraries.
+    pub fn from_package(folder: &Path) -> Result<Self> {
+        let found = Self::from_folder(folder).with_context(|| format!("no PostgreSQL in '{}'", folder.display()))?;
+        Ok(Self { has_icu: false, ..found })
     }
 
     /// Returns a call of a client program, which any user may run.
     pub fn client(&self, program: &str) -> Command {
-        Command::new(self.folder.join(program))
+        Command::new(self.path(program))
+    }
+
+    /// Returns the path of a program.
+    pub fn path(&self, program: &str) -> PathBuf {
+        self.folder.join(program)
     }
 
     /// Returns a call of a program on a cluster, never as root, which the programs refuse.
@@ -80,6 +81,18 @@ impl Programs {
         command.arg("-D").arg(data).current_dir("/").env("LC_ALL", "C.UTF-8");
         command
     }
+}
+
+/// Creates the folder of a cluster, owned by the user that the programs run as.
+pub fn create_folder(folder: &Path) -> Result<()> {
+    let create = || -> Result<()> {
+        fs::DirBuilder::new().mode(0o700).create(folder)?;
+        if is_root() {
+            chown(folder, Some(read_id("-u")?), Some(read_id("-g")?))?;
+        }
+        Ok(())
+    };
+    create().with_context(|| format!("cannot create '{}'", folder.display()))
 }
 
 /// Returns whether this process runs as root.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::{Figure, PAGE, brotli, figure};
+use super::{Figure, PAGE, compress, figure, total_brotli, with_ending};
 use crate::page;
 use crate::project::Project;
 
@@ -27,19 +27,14 @@ pub fn measure(project: &Project, files: &[PathBuf]) -> Result<Vec<Figure>> {
 /// Returns the size of the document with all scripts and styles that it names, which include the static imports of its entry.
 fn measure_first_load(index: &Path, files: &[PathBuf]) -> Result<Option<usize>> {
     let Ok(document) = fs::read_to_string(index) else { return Ok(None) };
-    let mut bytes = brotli(document.as_bytes())?;
-    for file in files.iter().filter(|it| it.extension().is_some_and(|it| it == "js" || it == "css")) {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        if document.contains(&format!("/{name}\"")) {
-            bytes += brotli(&fs::read(file)?)?;
-        }
-    }
-    Ok(Some(bytes))
+    let is_named = |file: &&PathBuf| document.contains(&format!("/{}\"", file.file_name().unwrap_or_default().to_string_lossy()));
+    let loaded = ["js", "css"].into_iter().flat_map(|it| with_ending(files, it)).filter(is_named);
+    total_brotli(loaded.chain([&index.to_path_buf()]))
 }
 
 fn largest<'f>(files: impl Iterator<Item = &'f PathBuf>) -> Result<Option<usize>> {
-    let sizes: Result<Vec<usize>> = files.map(|it| brotli(&fs::read(it)?)).collect();
-    Ok(sizes?.into_iter().max())
+    let files: Vec<PathBuf> = files.cloned().collect();
+    Ok(compress(&files)?.iter().map(|it| it.brotli).max())
 }
 
 /// Returns a file's name without its content hash.
@@ -60,7 +55,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{brotli, measure_first_load, name_without_hash};
+    use super::{compress, measure_first_load, name_without_hash};
 
     #[test]
     fn the_first_load_is_what_the_document_names() {
@@ -72,9 +67,9 @@ mod tests {
         let index = folder.join("index.html");
         fs::write(&index, document).unwrap();
         let found = measure_first_load(&index, &files);
+        let expected = compress(&[index, folder.join("index-1.js"), folder.join("index-1.css")]).unwrap();
         fs::remove_dir_all(&folder).unwrap();
-        let expected = brotli(document.as_bytes()).unwrap() + 2 * brotli("a".repeat(500).as_bytes()).unwrap();
-        assert_eq!(found.unwrap(), Some(expected));
+        assert_eq!(found.unwrap(), Some(expected.iter().map(|it| it.brotli).sum()));
     }
 
     #[test]

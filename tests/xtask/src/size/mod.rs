@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
-use brotli::enc::BrotliEncoderParams;
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::page;
 use crate::project::Project;
@@ -28,8 +26,9 @@ struct Figure {
     bytes: Option<usize>,
 }
 
-/// Prints all figures and fails if one is above its budget.
+/// Builds the page as it is published, prints all figures, and fails if one is above its budget.
 pub fn check_all(project: &Project) -> Result<()> {
+    page::build(project)?;
     let mut figures = page_figures(project)?;
     let server = fs::metadata(project.target.join("release/convengine")).ok();
     let bytes = server.and_then(|file| file.len().try_into().ok());
@@ -37,16 +36,10 @@ pub fn check_all(project: &Project) -> Result<()> {
     print_and_check(project, &figures)
 }
 
-/// Prints the figures of the engine and the page, and fails if one is above its budget.
-pub fn check_page(project: &Project) -> Result<()> {
-    print_and_check(project, &page_figures(project)?)
-}
-
-/// Returns the compressed size of the engine; `None` if the page is not built with it.
+/// Returns the compressed size of the engine; `None` if it is not built.
 pub fn engine_brotli(project: &Project) -> Result<Option<u64>> {
-    let Ok(engine) = fs::read(wasm::module_path(project, Module::Engine)) else { return Ok(None) };
-    let files = files_below(&page::folder(project)).unwrap_or_default();
-    Ok(served_brotli(&engine, &files)?.map(u64::try_from).transpose()?)
+    let module = wasm::module_path(project, Module::Engine);
+    Ok(total_brotli(module.is_file().then_some(&module))?.map(u64::try_from).transpose()?)
 }
 
 /// Returns a line for each count that is above its limit in the budget file.
@@ -61,20 +54,31 @@ fn figure(key: &'static str, what: &'static str, made_by: &'static str, bytes: O
 }
 
 fn page_figures(project: &Project) -> Result<Vec<Figure>> {
-    let [engine, lint] = Module::ALL.map(|it| fs::read(wasm::module_path(project, it)).ok());
-    let (engine, lint) = (engine.as_deref(), lint.as_deref());
     let files = files_below(&page::folder(project)).unwrap_or_default();
-    let page = |ending| total_brotli(&files, ending);
-    let served = |engine: Option<&[u8]>| engine.map_or(Ok(None), |it| served_brotli(it, &files));
-    let mut figures = vec![
-        figure("engine_raw_bytes", "engine, raw", PAGE, engine.map(<[u8]>::len)),
-        figure("engine_gzip_bytes", "engine, gzip", PAGE, engine.map(gzip).transpose()?),
-        figure("engine_brotli_bytes", "engine, brotli", PAGE, served(engine)?),
-        figure("lint_brotli_bytes", "lint, brotli", PAGE, served(lint)?),
+    let page = |ending| total_brotli(with_ending(&files, ending));
+    let mut figures = Vec::new();
+    for (module, [raw, gzip, brotli], labels) in [
+        (
+            Module::Engine,
+            ["engine_raw_bytes", "engine_gzip_bytes", "engine_brotli_bytes"],
+            ["engine, raw", "engine, gzip", "engine, brotli"],
+        ),
+        (Module::Lint, ["lint_raw_bytes", "lint_gzip_bytes", "lint_brotli_bytes"], ["lint, raw", "lint, gzip", "lint, brotli"]),
+    ] {
+        let file = wasm::module_path(project, module);
+        let length = fs::metadata(&file).ok().map(|it| it.len().try_into()).transpose()?;
+        let compressed = if file.is_file() { compress(&[file])?.pop() } else { None };
+        figures.extend([
+            figure(raw, labels[0], PAGE, length),
+            figure(gzip, labels[1], PAGE, compressed.map(|it| it.gzip)),
+            figure(brotli, labels[2], PAGE, compressed.map(|it| it.brotli)),
+        ]);
+    }
+    figures.extend([
         figure("page_js_brotli_bytes", "page scripts, brotli", PAGE, page("js")?),
         figure("page_css_brotli_bytes", "page styles, brotli", PAGE, page("css")?),
         figure("page_html_brotli_bytes", "page documents, brotli", PAGE, page("html")?),
-    ];
+    ]);
     figures.extend(first_load::measure(project, &files)?);
     Ok(figures)
 }
@@ -138,42 +142,56 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn total_brotli(files: &[PathBuf], ending: &str) -> Result<Option<usize>> {
-    let mut total = None;
-    for file in files.iter().filter(|file| file.extension().is_some_and(|found| found == ending)) {
-        total = Some(total.unwrap_or(0) + brotli(&fs::read(file)?)?);
+fn with_ending<'f>(files: &'f [PathBuf], ending: &str) -> impl Iterator<Item = &'f PathBuf> {
+    files.iter().filter(move |it| it.extension().is_some_and(|found| found == ending))
+}
+
+/// Prints the compressed sizes of a JSON array of files, as the page's build compresses them: gzip and brotli, a pair a file.
+const COMPRESS: &str = "
+const { readFileSync } = require('node:fs');
+const { brotliCompressSync, constants, gzipSync } = require('node:zlib');
+const sizes = JSON.parse(readFileSync(0, 'utf8')).map((file) => {
+  const bytes = readFileSync(file);
+  const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length, [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS };
+  return [gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }).length, brotliCompressSync(bytes, { params }).length];
+});
+console.log(JSON.stringify(sizes));
+";
+
+/// The compressed size of a file, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Compressed {
+    gzip: usize,
+    brotli: usize,
+}
+
+/// Returns the compressed sizes of files.
+fn compress(files: &[PathBuf]) -> Result<Vec<Compressed>> {
+    let mut node =
+        Command::new("node").args(["-e", COMPRESS]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start node")?;
+    let mut input = node.stdin.take().context("node has no input")?;
+    input.write_all(serde_json::to_string(files)?.as_bytes())?;
+    drop(input);
+    let output = node.wait_with_output()?;
+    ensure!(output.status.success(), "node cannot compress the files");
+    let sizes: Vec<(usize, usize)> = serde_json::from_slice(&output.stdout)?;
+    Ok(sizes.into_iter().map(|(gzip, brotli)| Compressed { gzip, brotli }).collect())
+}
+
+/// Returns the sum of the files' sizes in brotli; `None` without a file.
+fn total_brotli<'f>(files: impl IntoIterator<Item = &'f PathBuf>) -> Result<Option<usize>> {
+    let files: Vec<PathBuf> = files.into_iter().cloned().collect();
+    if files.is_empty() {
+        return Ok(None);
     }
-    Ok(total)
-}
-
-/// The size of the compressed file that the page is served with for a module; `None` when the page has not got the module.
-fn served_brotli(module: &[u8], files: &[PathBuf]) -> Result<Option<usize>> {
-    for file in files.iter().filter(|it| it.extension().is_some_and(|found| found == "wasm")) {
-        if fs::read(file)? == module {
-            return Ok(Some(fs::metadata(file.with_extension("wasm.br"))?.len().try_into()?));
-        }
-    }
-    Ok(None)
-}
-
-fn gzip(bytes: &[u8]) -> Result<usize> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes)?;
-    Ok(encoder.finish()?.len())
-}
-
-fn brotli(mut bytes: &[u8]) -> Result<usize> {
-    let best = BrotliEncoderParams { size_hint: bytes.len(), ..BrotliEncoderParams::default() };
-    let mut compressed = Vec::new();
-    brotli::BrotliCompress(&mut bytes, &mut compressed, &best)?;
-    Ok(compressed.len())
+    Ok(Some(compress(&files)?.iter().map(|it| it.brotli).sum()))
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use super::{PAGE, brotli, describe_excess, figure, files_below, gzip, parse_limits, total_brotli};
+    use super::{PAGE, compress, describe_excess, figure, files_below, parse_limits, total_brotli, with_ending};
 
     #[test]
     fn reads_limits_and_skips_comments() {
@@ -202,18 +220,13 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("convengine-size-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         for name in ["a.js", "a.js.br", "a.js.gz"] {
-            fs::write(folder.join(name), "a".repeat(1000)).unwrap();
+            fs::write(folder.join(name), "again ".repeat(1000)).unwrap();
         }
         let files = files_below(&folder).unwrap();
-        let found = total_brotli(&files, "js");
+        let found = total_brotli(with_ending(&files, "js")).unwrap();
+        let alone = compress(&[folder.join("a.js")]).unwrap()[0];
         fs::remove_dir_all(&folder).unwrap();
-        assert_eq!((files.len(), found.unwrap()), (3, Some(brotli("a".repeat(1000).as_bytes()).unwrap())));
-    }
-
-    #[test]
-    fn compresses_repetitions() {
-        let text = "again ".repeat(1000);
-        assert!(gzip(text.as_bytes()).unwrap() < 100);
-        assert!(brotli(text.as_bytes()).unwrap() < 100);
+        assert_eq!((files.len(), found), (3, Some(alone.brotli)));
+        assert!(alone.brotli < 100 && alone.gzip < 100, "{alone:?}");
     }
 }

@@ -3,15 +3,12 @@
 use anyhow::Result;
 
 use super::Soak;
-use crate::{restate, sh, test};
+use crate::{build, restate, sh};
 
 /// Runs the test; returns what failed.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     restate::install(soak.project)?;
-    test::build(soak.project)?;
+    build::build_native(soak.project)?;
     sh::print_progress("playing the corpus on a Restate cluster and on the database, which takes about 15 minutes");
-    let mut tests = soak.project.cargo(&["test", "--workspace", "--test", "suite", "--", "restate::packs"]);
-    tests.env("CONVENGINE_TEST_DATABASE", "postgres").env("CONVENGINE_RESTATE_STRIDE", "1");
-    let ended = soak.postgres.pass_url_to(&mut tests).status()?;
-    Ok(if ended.success() { Vec::new() } else { vec![format!("corpus: {ended}")] })
+    Ok(soak.run_long_tests("restate::packs_of_")?.map(|it| format!("corpus: {it}")).into_iter().collect())
 }

@@ -1,5 +1,6 @@
 //! The long tests: problems that only many turns show. `cargo xtask test` runs a short version of each.
 
+mod clients;
 mod corpus;
 mod crash;
 mod fuzz;
@@ -12,7 +13,7 @@ mod streams;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ use crate::sh;
 type LongTest = fn(&mut Soak<'_>) -> Result<Vec<String>>;
 
 /// The long tests by name.
-const LONG_TESTS: [(&str, LongTest); 9] = [
+const LONG_TESTS: [(&str, LongTest); 10] = [
     ("crash", crash::run),
     ("load", load::run),
     ("runs", runs::run),
@@ -36,6 +37,7 @@ const LONG_TESTS: [(&str, LongTest); 9] = [
     ("streams", streams::run),
     ("restate", restate::run),
     ("corpus", corpus::run),
+    ("clients", clients::run),
     ("fuzz", fuzz::run),
 ];
 
@@ -48,7 +50,7 @@ pub fn run(project: &Project, arguments: &[&str]) -> Result<()> {
     };
     sh::print_progress("building the server and the load generator");
     // Building only these programs saves linking the others.
-    let programs = ["--bin", "convengine", "--bin", "soak", "--bin", "ceiling"];
+    let programs = ["--bin", "convengine", "--bin", "test-tools", "--bin", "ceiling"];
     let build = ["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"];
     sh::run(&mut project.cargo(&[&build[..], &programs].concat()))?;
     let mut soak = Soak { project, postgres: Postgres::start(Durability::Durable)? };
@@ -73,14 +75,21 @@ impl Soak<'_> {
     }
 
     fn program(&self) -> PathBuf {
-        self.project.target.join("release/soak")
+        self.project.target.join("release/test-tools")
     }
 
-    /// Returns a call of the program `soak`, which prints its results.
+    /// Returns a call of `test-tools soak`, which prints its results.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.project.command(self.program());
-        command.args(arguments).stderr(Stdio::inherit());
+        command.arg("soak").args(arguments).stderr(Stdio::inherit());
         command
+    }
+
+    /// Runs the tests of the suite whose names contain some words, those with a long version at full length; returns how they failed.
+    fn run_long_tests(&self, words: &str) -> Result<Option<ExitStatus>> {
+        let mut tests = self.project.cargo(&["test", "--workspace", "--test", "suite", "--", "--include-ignored", words]);
+        let ended = self.postgres.pass_url_to(tests.env("CONVENGINE_TEST_LONG", "1")).status().context("cannot start the tests")?;
+        Ok(Some(ended).filter(|it| !it.success()))
     }
 
     fn run_program(&self, arguments: &[&str]) -> Result<SoakResults> {

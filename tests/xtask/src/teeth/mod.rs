@@ -17,7 +17,7 @@ use sabotage::{SABOTAGES, Sabotage};
 /// Changes every expectation of the corpus, one at a time; its check must fail.
 pub fn check_expectations(project: &Project) -> Result<()> {
     sh::print_progress("changing expectations");
-    sh::run(&mut project.cargo(&["run", "--quiet", "--package", "convengine-tests", "--bin", "teeth"]))
+    sh::run(&mut project.cargo(&["run", "--quiet", "--package", "convengine-tests", "--bin", "test-tools", "teeth"]))
 }
 
 /// Applies sabotages to a copy of the sources, one at a time; the test named for each must fail.

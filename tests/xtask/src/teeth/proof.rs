@@ -16,6 +16,8 @@ pub enum Proof {
     Core(&'static str),
     /// A unit test of the server.
     Server(&'static str),
+    /// A test of a test program of the corpus, by both names.
+    Corpus(&'static str, &'static str),
     /// A test of the suite.
     Suite(&'static str),
 }
@@ -26,6 +28,7 @@ impl Display for Proof {
             Proof::Pack(file) => write!(f, "{file}"),
             Proof::Core(test) => write!(f, "core {test}"),
             Proof::Server(test) => write!(f, "server {test}"),
+            Proof::Corpus(program, test) => write!(f, "{program} {test}"),
             Proof::Suite(test) => write!(f, "suite {test}"),
         }
     }
@@ -53,11 +56,19 @@ impl Proof {
                 quiet(&["test", "--no-run", "--package", "convengine-host", "--lib"])?;
                 copy.cargo(&["test", "--package", "convengine-host", "--lib", "--", "--exact", name])
             }
+            Proof::Corpus(program, name) => {
+                quiet(&["test", "--no-run", "--package", "convengine-corpus", "--test", program])?;
+                copy.cargo(&["test", "--package", "convengine-corpus", "--test", program, "--", "--exact", name])
+            }
             Proof::Suite(name) => {
                 // The suite starts the binary, which has crash points only if it is built with the tests.
                 quiet(&["build", "--workspace", "--bin", "convengine"])?;
                 quiet(&["test", "--no-run", "--workspace", "--test", "suite"])?;
-                copy.cargo(&["test", "--workspace", "--test", "suite", "--", "--exact", name])
+                // Its name, or that of its variant that needs no PostgreSQL.
+                let names = [name.to_owned(), format!("{name}::sqlite"), format!("{name}::no_database")];
+                let mut test = copy.cargo(&["test", "--workspace", "--test", "suite", "--", "--exact"]);
+                test.args(names);
+                test
             }
         };
         let output = test.output().with_context(|| format!("cannot start {self}"))?;

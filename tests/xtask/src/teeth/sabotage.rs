@@ -17,13 +17,13 @@ pub struct Sabotage {
 }
 
 /// All of them, from the protocol of turns up to the steps, and then the server.
-pub const SABOTAGES: [Sabotage; 51] = [
+pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "notice_dropped",
         file: "core/src/turn/effect_context.rs",
         find: "inner.notices.push(notice);",
         replace: "if inner.next_seq % 7 != 0 { inner.notices.push(notice); }",
-        noticed_by: Proof::Suite("protocol::notices_are_numbered_without_gaps"),
+        noticed_by: Proof::Corpus("core", "protocol::notices_are_numbered_without_gaps"),
     },
     Sabotage {
         name: "notices_exchanged",
@@ -37,7 +37,7 @@ pub const SABOTAGES: [Sabotage; 51] = [
         file: "core/src/turn/effect_context.rs",
         find: "format!(\"{}/{}\", self.turn, self.next_effect)",
         replace: "format!(\"{}/{}\", self.turn, self.next_effect + 1)",
-        noticed_by: Proof::Suite("protocol::keys_name_turn_and_effect"),
+        noticed_by: Proof::Corpus("core", "protocol::keys_name_turn_and_effect"),
     },
     Sabotage {
         name: "effects_exchanged",
@@ -58,35 +58,35 @@ pub const SABOTAGES: [Sabotage; 51] = [
         file: "core/src/turn/mod.rs",
         find: "self.journal.record_completion(&completion, at);",
         replace: "if self.journal.entries.is_empty() { self.journal.record_completion(&completion, at); }",
-        noticed_by: Proof::Suite("protocol::a_journal_replays_to_the_same_end"),
+        noticed_by: Proof::Corpus("core", "protocol::a_journal_replays_to_the_same_end"),
     },
     Sabotage {
         name: "clock_goes_back",
         file: "core/src/turn/effect_context.rs",
         find: "inner.now = inner.now.max(completion.at);",
         replace: "inner.now = completion.at;",
-        noticed_by: Proof::Suite("protocol::the_clock_never_goes_back"),
+        noticed_by: Proof::Corpus("core", "protocol::the_clock_never_goes_back"),
     },
     Sabotage {
         name: "clock_read_twice",
         file: "core/src/turn/effect_context.rs",
         find: "    pub fn now(&self) -> Millis {\n        self.lock().now\n",
         replace: "    pub fn now(&self) -> Millis {\n        let mut inner = self.lock();\n        inner.now += 1;\n        inner.now\n",
-        noticed_by: Proof::Suite("protocol::the_clock_never_goes_back"),
+        noticed_by: Proof::Corpus("core", "protocol::the_clock_never_goes_back"),
     },
     Sabotage {
         name: "clock_of_the_machine",
         file: "core/src/turn/effect_context.rs",
         find: "let notice = Notice { seq: inner.next_seq, at: inner.now, body };",
         replace: "let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |it| it.as_nanos() as Millis);\n        let notice = Notice { seq: inner.next_seq, at: now, body };",
-        noticed_by: Proof::Suite("core::a_turn_saved_after_every_completion_ends_the_same"),
+        noticed_by: Proof::Corpus("packs", "demo::loan::saved_after_every_completion_ends_the_same"),
     },
     Sabotage {
         name: "replay_takes_any_request",
         file: "core/src/turn/journal.rs",
         find: "if fingerprint(replayed) == entry.fingerprint || hash(replayed) == entry.fingerprint {",
         replace: "if index < usize::MAX {",
-        noticed_by: Proof::Suite("protocol::a_changed_prompt_is_reported_with_both_texts"),
+        noticed_by: Proof::Corpus("core", "protocol::a_changed_prompt_is_reported_with_both_texts"),
     },
     Sabotage {
         name: "state_hash_without_notices",
@@ -324,7 +324,7 @@ pub const SABOTAGES: [Sabotage; 51] = [
         file: "host-native/src/ops/audit/derive.rs",
         find: "if let Write::LlmCall(call) = it { Some(call) } else { None }",
         replace: "if let Write::LlmCall(call) = it { Some(call).filter(|_| false) } else { None }",
-        noticed_by: Proof::Suite("derived_audit::derived_audits_equal_stored_audits"),
+        noticed_by: Proof::Suite("derived_audit::demo::model_acts"),
     },
     Sabotage {
         name: "explanations_not_redacted",
@@ -374,5 +374,47 @@ pub const SABOTAGES: [Sabotage; 51] = [
         find: "counts.extend(moved);",
         replace: "counts.extend(moved.into_iter().take(1));",
         noticed_by: Proof::Core("flow::migrate::tests::declared_migrations_take_precedence"),
+    },
+    Sabotage {
+        name: "second_binding_counts",
+        file: "core/src/config/binding.rs",
+        find: "if let Some((task, _)) = self.0.try_insert(task, binding) {",
+        replace: "if let Some(task) = self.0.insert(task.clone(), binding).map(|_| task) {",
+        noticed_by: Proof::Pack("packs/tools/task_bound_twice.json"),
+    },
+    Sabotage {
+        name: "question_of_a_failed_template",
+        file: "core/src/pipeline/step/disambiguation.rs",
+        find: "if text.is_empty() || rendered.error.is_some() {",
+        replace: "if text.is_empty() {",
+        noticed_by: Proof::Pack("packs/pipeline/disambiguation_template_fails.json"),
+    },
+    Sabotage {
+        name: "audited_query_has_all_rows",
+        file: "core/src/tool/sql.rs",
+        find: "rows.iter().take(AUDITED_ROWS)",
+        replace: "rows.iter().take(AUDITED_ROWS * 2)",
+        noticed_by: Proof::Pack("talks/queries.talk"),
+    },
+    Sabotage {
+        name: "approval_of_calls_is_skipped",
+        file: "core/src/tool/approval.rs",
+        find: "    if turn + 1 != u64::from(session.turn_number) || !is_affirmed(cx) {",
+        replace: "    if turn + 1 != u64::from(session.turn_number) {",
+        noticed_by: Proof::Suite("mcp_injections::a_model_that_obeys_an_injection_needs_the_approval_of_the_user"),
+    },
+    Sabotage {
+        name: "turn_without_its_build",
+        file: "host-native/src/runtime/rows.rs",
+        find: "engine: &source.header.engine,",
+        replace: "engine: \"\",",
+        noticed_by: Proof::Suite("replay::each_turn_names_the_build_that_wrote_it"),
+    },
+    Sabotage {
+        name: "queued_time_is_dropped",
+        file: "host-native/src/runtime/chain/schedule.rs",
+        find: "Overlap::Queue if open > 0 || is_full => return Ok(status::release(&host.readers, &due.slug).await?),",
+        replace: "Overlap::Queue if open > 0 || is_full => {}",
+        noticed_by: Proof::Suite("chain_waits::a_time_that_passes_during_a_run_waits_for_its_end_only_if_it_is_queued"),
     },
 ];

@@ -153,17 +153,65 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn bad_documents_are_refused() {
+    /// A PDF of one page with this content; `/F` is the sixth object, if there is one.
+    fn pdf(content: &str, more: &[&str]) -> Vec<u8> {
+        let page = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>/XObject<</F 6 0 R>>>>>>";
+        let content = format!("<</Length {}>>stream\n{content}\nendstream", content.len());
+        let font = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>";
+        let objects = ["<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>", page, &content, font];
+        let objects = [&objects[..], more].concat();
+        let mut file = "%PDF-1.4\n".to_owned();
+        let mut table = format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
+        for (index, object) in objects.iter().enumerate() {
+            table += &format!("{:010} 00000 n \n", file.len());
+            file += &format!("{} 0 obj\n{object}\nendobj\n", index + 1);
+        }
+        let start = file.len();
+        file += &format!("{table}trailer\n<</Size {}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n", objects.len() + 1);
+        file.into_bytes()
+    }
+
+    /// A form that draws this content.
+    fn form(entries: &str, content: &str) -> String {
+        format!("<</Type/XObject/Subtype/Form/BBox[0 0 9 9]{entries}/Length {}>>stream\n{content}\nendstream", content.len())
+    }
+
+    #[test]
+    fn formats_have_names() {
         for format in DocumentFormat::ALL {
             assert_eq!(DocumentFormat::from_name(format.name()), Some(format));
         }
-        assert!(convert(DocumentFormat::Text, &[0xff, 0xfe]).await.is_err());
+        assert_eq!(DocumentFormat::from_name("docx"), None);
+    }
+
+    #[tokio::test]
+    async fn bad_documents_are_refused_with_the_reason() {
+        let reason = async |format, bytes: &[u8]| convert(format, bytes).await.expect_err("refused");
+        assert_eq!(reason(DocumentFormat::Text, &[0xff, 0xfe]).await, "it is not UTF-8");
+        assert_eq!(reason(DocumentFormat::Markdown, &[0xff, 0xfe]).await, "it is not UTF-8");
         for bytes in [&b""[..], b"%PDF-1.4", b"%PDF-1.7\n1 0 obj\n<<>>\nendobj\ntrailer\n<</Root 1 0 R>>\nstartxref\n9\n%%EOF", &[0; 5_000]]
         {
-            assert!(convert(DocumentFormat::Pdf, bytes).await.is_err(), "{bytes:?}");
+            assert_eq!(reason(DocumentFormat::Pdf, bytes).await, "it is not a PDF, or damaged", "{bytes:?}");
         }
-        assert!(convert(DocumentFormat::Html, "<div>".repeat(100_000).as_bytes()).await.is_err(), "nested too deeply");
+        assert_eq!(reason(DocumentFormat::Pdf, &pdf("", &[])).await, "it has no text; a scan must be recognised first");
+        let drawn = "q /F Do Q BT /F1 12 Tf 72 720 Td (Fees) Tj ET";
+        for entries in ["", "/Resources<</XObject<</F 6 0 R>>>>"] {
+            let endless = pdf(drawn, &[&form(entries, "/F Do")]);
+            assert_eq!(reason(DocumentFormat::Pdf, &endless).await, "its forms are nested without end", "{entries}");
+        }
+        let text = convert(DocumentFormat::Pdf, &pdf(drawn, &[&form("", "0 0 m")])).await.map(|it| it.text.trim().to_owned());
+        assert_eq!(text.as_deref(), Ok("Fees"), "what is refused above is refused for its form");
+    }
+
+    #[tokio::test]
+    async fn pages_that_are_nested_too_deeply_are_refused() {
+        let nested = |levels: usize| format!("{}text{}", "<div>".repeat(levels), "</div>".repeat(levels));
+        let text = convert(DocumentFormat::Html, nested(150).as_bytes()).await.map(|it| it.text);
+        assert_eq!(text.as_deref().map(str::trim), Ok("text"));
+        for page in [nested(300), nested(2_000), "<div>".repeat(100_000)] {
+            let reason = convert(DocumentFormat::Html, page.as_bytes()).await.expect_err("refused");
+            assert_eq!(reason, "its elements are nested more than 200 levels deep", "{} bytes", page.len());
+        }
     }
 
     #[tokio::test]

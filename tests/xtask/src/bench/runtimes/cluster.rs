@@ -25,8 +25,8 @@ impl Cluster {
     pub fn start(bench: &Bench<'_>, program: &Path, nodes: usize) -> Result<Self> {
         let folder = bench.folder.join("restate");
         fs::create_dir(&folder)?;
-        let mut command = bench.project.command(bench.release_binary("cluster"));
-        command.arg(program).arg(&folder).arg(nodes.to_string());
+        let mut command = bench.project.command(bench.release_binary("test-tools"));
+        command.arg("cluster").arg(program).arg(&folder).arg(nodes.to_string());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start the cluster")?;
         let (commands, results) = (child.stdin.take(), BufReader::new(child.stdout.take().context("the cluster has no output")?));
         let mut cluster = Self { child, commands, results, ingress_addresses: Vec::new(), process_ids: Vec::new(), folder };

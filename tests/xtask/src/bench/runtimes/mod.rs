@@ -77,7 +77,7 @@ pub fn run(project: &Project, words: &[&str]) -> Result<()> {
     let restate = restate::install(project)?;
     let bench = Bench { project, folder: create_folder(project)? };
     sh::print_progress("building the server, the load generator and the starter of the cluster");
-    let programs = ["--bin", "convengine", "--bin", "load", "--bin", "cluster"];
+    let programs = ["--bin", "convengine", "--bin", "test-tools"];
     let build = ["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"];
     sh::run(&mut project.cargo(&[&build[..], &programs].concat()))?;
     let postgres = Postgres::start(Durability::Durable)?;

@@ -101,8 +101,8 @@ impl Row {
 /// Writes a generated pack.
 fn generate(bench: &Bench<'_>, rows: u64) -> Result<PathBuf> {
     let file = bench.folder.join(format!("rows-{rows}.json"));
-    let mut command = bench.project.command(bench.release_binary("synthetic"));
-    fs::write(&file, sh::output(command.arg(rows.to_string())).context("cannot generate a configuration")?)?;
+    let mut command = bench.project.command(bench.release_binary("test-tools"));
+    fs::write(&file, sh::output(command.arg("synthetic").arg(rows.to_string())).context("cannot generate a configuration")?)?;
     Ok(file)
 }
 

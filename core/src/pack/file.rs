@@ -1,0 +1,84 @@
+//! Pack files: a talk is converted to a pack, and the files that a pack names are inserted into it. Hosts read the bytes.
+
+use std::io;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::{Pack, PackError};
+
+/// Returns the content of a file.
+pub type ReadFile<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
+
+/// Why a pack file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PackFileError {
+    /// The file cannot be read.
+    #[error("cannot read {0}: {1}; check the path")]
+    Unreadable(String, io::Error),
+    /// The file is neither a pack nor a talk.
+    #[error("{0}: {1}")]
+    Invalid(String, PackError),
+}
+
+/// Returns the JSON text of a pack file; a talk is converted to the pack that it describes.
+///
+/// # Errors
+/// [`PackFileError`] if a file cannot be read or a talk is invalid. Text that is not a pack is returned unchanged.
+pub fn pack_file_text(path: &Path, read: ReadFile) -> Result<String, PackFileError> {
+    let name = || path.display().to_string();
+    let text = read_text(path, read).map_err(|error| PackFileError::Unreadable(name(), error))?;
+    let within = |path: &Path, text| inline_modules(path.parent().unwrap_or(Path::new("")), text, read);
+    if !path.extension().is_some_and(|it| it.eq_ignore_ascii_case("talk")) {
+        return within(path, wrap_document(text)).map_err(|(file, error)| PackFileError::Unreadable(file, error));
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let config = |file: &str| {
+        let file = folder.join(file);
+        let text = read_text(&file, read).map_err(|it| it.to_string())?;
+        within(&file, text).map_err(|(file, error)| format!("{file}: {error}"))
+    };
+    let pack = Pack::parse_talk(&text, config).map_err(|error| PackFileError::Invalid(name(), error))?;
+    Ok(serde_json::to_string(&pack).unwrap_or_default())
+}
+
+/// Wraps a flow document in a pack; other text is returned unchanged.
+pub fn wrap_document(text: String) -> String {
+    let found: Option<Value> = serde_json::from_str(&text).ok();
+    let document = found.filter(|it| it.get("doc").is_some_and(Value::is_string) && it.get("tables").is_none());
+    document.map_or(text, |it| json!({"name": it.get("name").cloned().unwrap_or_default(), "documents": [it]}).to_string())
+}
+
+fn read_text(path: &Path, read: ReadFile) -> io::Result<String> {
+    String::from_utf8(read(path)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "the file is not valid UTF-8"))
+}
+
+/// Replaces the module files that a pack names, relative to `folder`, by their content; other text is returned unchanged.
+fn inline_modules(folder: &Path, text: String, read: ReadFile) -> Result<String, (String, io::Error)> {
+    if !text.contains("\"extensions\"") {
+        return Ok(text);
+    }
+    let Ok(mut pack) = serde_json::from_str::<Value>(&text) else { return Ok(text) };
+    let extensions = pack.get_mut("extensions").and_then(Value::as_object_mut);
+    let mut changed = false;
+    for extension in extensions.into_iter().flat_map(serde_json::Map::values_mut).filter_map(Value::as_object_mut) {
+        let Some(file) = extension.get("file").and_then(Value::as_str).map(|it| folder.join(it)) else { continue };
+        let bytes = read(&file).map_err(|error| (file.display().to_string(), error))?;
+        extension.shift_remove("file");
+        extension.insert("wasm".to_owned(), STANDARD.encode(bytes).into());
+        changed = true;
+    }
+    Ok(if changed { pack.to_string() } else { text })
+}
+
+impl Pack {
+    /// Reads a pack or a talk.
+    ///
+    /// # Errors
+    /// [`PackFileError`] if a file cannot be read or is invalid.
+    pub fn from_file(path: &Path, read: ReadFile) -> Result<Pack, PackFileError> {
+        Pack::parse(&pack_file_text(path, read)?).map_err(|error| PackFileError::Invalid(path.display().to_string(), error))
+    }
+}

@@ -1,0 +1,109 @@
+//! The command `convengine test`, and the choice between the core and HTTP.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use convengine_core::pack::Pack;
+use convengine_host::api::mcp::{self, PlayReport};
+use convengine_host::arguments::TestArguments;
+
+use super::core::{CorePlayer, Suspend};
+use super::http::HttpPlayer;
+use super::known_differences::KnownDifferences;
+use super::report::{PackReport, TurnReport, play_core, play_turns};
+use super::server::ServerOptions;
+use super::{junit, read_pack};
+
+/// Runs `convengine test`: plays files and prints differences.
+pub fn run_command(arguments: &TestArguments) -> ExitCode {
+    match run(arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &TestArguments) -> Result<bool> {
+    let explained = match &arguments.explained {
+        Some(path) => KnownDifferences::parse(&read_file(path)?).with_context(|| path.display().to_string())?,
+        None => KnownDifferences::default(),
+    };
+    let binary = std::env::current_exe().context("cannot determine the path of this executable")?;
+    let mut reports = Vec::new();
+    for path in &arguments.files {
+        let report = match read_pack(path) {
+            Ok(pack) => play(&pack, &binary, path, &explained),
+            Err(error) => PackReport { name: path.display().to_string(), failure: Some(error.to_string()), ..PackReport::default() },
+        };
+        print_report(&report);
+        reports.push(report);
+    }
+    if let Some(path) = &arguments.junit {
+        std::fs::write(path, junit::render(&reports)).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let passed = reports.iter().filter(|it| it.has_passed()).count();
+    println!("{passed} passed, {} failed", reports.len() - passed);
+    Ok(passed == reports.len())
+}
+
+fn read_file(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Plays a pack in the core if it has only plain messages, otherwise over HTTP.
+pub fn play(pack: &Pack, binary: &Path, path: &Path, explained: &KnownDifferences) -> PackReport {
+    let plain = (0..pack.turns.len()).all(|it| pack.message(it).is_some());
+    if plain { play_core(pack, Suspend::Never, explained) } else { play_http(pack, binary, path, explained) }
+}
+
+/// Plays a pack in the core for the tool `play`; asks whether to stop before each turn.
+pub fn play_in_core(pack: &Pack, is_stopped: &dyn Fn() -> bool) -> PlayReport {
+    if let Some(turn) = (0..pack.turns.len()).find(|it| pack.message(*it).is_none()) {
+        let failure = format!("turn {turn} is not a plain message, which needs a server; play the pack with `convengine test`");
+        return PlayReport { failure: Some(failure), ..PlayReport::default() };
+    }
+    let mut player = CorePlayer::new(pack, Suspend::Never);
+    if let Some(issue) = player.issues.first().filter(|_| pack.flow_document().is_some()) {
+        return PlayReport { failure: Some(issue.to_string()), ..PlayReport::default() };
+    }
+    let report = play_turns(pack, &KnownDifferences::default(), |turn| {
+        ensure!(!is_stopped(), "stopped: it was canceled, or takes too long");
+        player.play(turn).map(|it| (it.played, None))
+    });
+    let turn = |it: TurnReport| mcp::PlayedTurn { turn: it.turn, differences: it.unexplained };
+    PlayReport { turns: report.turns.into_iter().map(turn).collect(), failure: report.failure }
+}
+
+/// Plays a pack over HTTP against a dedicated server.
+pub fn play_http(pack: &Pack, binary: &Path, path: &Path, explained: &KnownDifferences) -> PackReport {
+    play_http_with(pack, binary, path, &ServerOptions::default(), explained)
+}
+
+/// Like [`play_http`], with options.
+pub fn play_http_with(pack: &Pack, binary: &Path, path: &Path, options: &ServerOptions, explained: &KnownDifferences) -> PackReport {
+    match HttpPlayer::start_with(pack, binary, path, options) {
+        Ok(mut player) => play_turns(pack, explained, |turn| player.play(turn).map(|it| (it, None))),
+        Err(error) => PackReport { name: pack.name.clone(), failure: Some(format!("{error:#}")), ..PackReport::default() },
+    }
+}
+
+fn print_report(report: &PackReport) {
+    println!("{} {}", if report.has_passed() { "ok    " } else { "FAILED" }, report.name);
+    for turn in &report.turns {
+        println!("  turn {} {}", turn.turn, turn.hash.as_deref().unwrap_or("over HTTP"));
+        for (ruling, count) in &turn.explained {
+            println!("    explained {count}: {ruling}");
+        }
+        for it in &turn.unexplained {
+            let side = |value: &Option<serde_json::Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
+            println!("    {}\n      expected {}\n      but got  {}", it.field, side(&it.left), side(&it.right));
+        }
+    }
+    if let Some(failure) = &report.failure {
+        println!("    {failure}");
+    }
+}

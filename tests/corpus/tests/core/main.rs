@@ -1,0 +1,5 @@
+//! The core as hosts see it, in tests that need no host.
+
+mod protocol;
+mod retrieval;
+mod scaled;
