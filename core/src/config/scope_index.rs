@@ -9,55 +9,36 @@ use crate::turn::{Candidate, Verdict};
 
 /// Rows by intent and state; rows of one scope keep insertion order.
 #[derive(Debug, Clone)]
-pub(super) struct ScopeIndex<T> {
-    slots: Slots,
-    /// By slot.
-    rows: Vec<Vec<T>>,
-}
-
-/// The slots of scopes. They do not depend on the type of the rows, so that they are compiled once.
-#[derive(Debug, Clone, Default)]
-struct Slots {
-    /// The slots of an intent, in the order of their states. A tree, as there may be thousands of intents in any order.
-    by_intent: BTreeMap<String, Vec<usize>>,
-    /// By slot.
-    states: Vec<String>,
-}
+pub(super) struct ScopeIndex<T>(BTreeMap<String, BTreeMap<String, Vec<T>>>);
 
 impl<T> Default for ScopeIndex<T> {
     fn default() -> Self {
-        ScopeIndex { slots: Slots::default(), rows: Vec::new() }
+        ScopeIndex(BTreeMap::new())
     }
 }
 
 impl<T> ScopeIndex<T> {
     /// Adds a compiled row under its scope; a blank code means any.
     pub fn add(&mut self, row: &TableRow<'_>, compiled: T) {
-        let slot = self.slots.add(row);
-        match self.rows.get_mut(slot) {
-            Some(rows) => rows.push(compiled),
-            // Most scopes have one row.
-            None => self.rows.push(vec![compiled]),
-        }
+        let of_intent = self.0.entry(row.code_or_any("intent_code")).or_default();
+        // Most scopes have one row.
+        of_intent.entry(row.code_or_any("state_code")).or_insert_with(|| Vec::with_capacity(1)).push(compiled);
     }
 
     /// Whether an intent has rows of its own, in any state.
     pub fn has_intent(&self, intent: &str) -> bool {
-        self.slots.by_intent.contains_key(&*index_key(intent))
+        self.0.contains_key(&*index_key(intent))
     }
 
     /// Returns the rows of exactly this scope.
     pub fn rows_at(&self, intent: &str, state: &str) -> &[T] {
-        self.rows_of(self.slots.find(self.slots.by_intent.get(&*index_key(intent)), &index_key(state)))
+        rows_of(self.0.get(&*index_key(intent)), &index_key(state))
     }
 
     /// Iterates over all rows with their intent and state.
     pub fn entries(&self) -> impl Iterator<Item = ((&str, &str), &T)> {
-        let slots = self.slots.by_intent.iter().flat_map(|(intent, slots)| slots.iter().map(move |it| (intent.as_str(), *it)));
-        slots.flat_map(|(intent, slot)| {
-            let state = self.slots.states.get(slot).map(String::as_str).unwrap_or_default();
-            self.rows_of(Some(slot)).iter().map(move |it| ((intent, state), it))
-        })
+        let scopes = self.0.iter().flat_map(|(intent, states)| states.iter().map(move |(state, rows)| ((&**intent, &**state), rows)));
+        scopes.flat_map(|(scope, rows)| rows.iter().map(move |it| (scope, it)))
     }
 
     /// Returns the rows that do not apply to an intent and a state, as candidates with the reason.
@@ -69,47 +50,16 @@ impl<T> ScopeIndex<T> {
 
     /// Iterates over the rows that apply to an intent and a state, from the narrowest scope to the widest.
     pub fn applicable(&self, intent: &str, state: &str) -> impl Iterator<Item = &T> + use<'_, T> {
-        self.slots.applicable(&index_key(intent), &index_key(state)).into_iter().flat_map(|it| self.rows_of(it))
-    }
-
-    fn rows_of(&self, slot: Option<usize>) -> &[T] {
-        slot.and_then(|it| self.rows.get(it)).map(Vec::as_slice).unwrap_or_default()
-    }
-}
-
-impl Slots {
-    /// Returns the slot of a row's scope.
-    fn add(&mut self, row: &TableRow<'_>) -> usize {
-        let of_intent = self.by_intent.entry(row.code_or_any("intent_code")).or_default();
-        let state = row.code_or_any("state_code");
-        match find_state(&self.states, of_intent, &state) {
-            Ok(place) => of_intent.get(place).copied().unwrap_or_default(),
-            Err(place) => {
-                let slot = self.states.len();
-                of_intent.insert(place, slot);
-                self.states.push(state);
-                slot
-            }
-        }
-    }
-
-    fn find(&self, of_intent: Option<&Vec<usize>>, state: &str) -> Option<usize> {
-        let of_intent = of_intent?;
-        of_intent.get(find_state(&self.states, of_intent, state).ok()?).copied()
-    }
-
-    /// Returns the slots that apply to an intent and a state, from the narrowest scope to the widest.
-    fn applicable(&self, intent: &str, state: &str) -> [Option<usize>; 4] {
-        let own = if intent == ANY { None } else { self.by_intent.get(intent) };
-        let any = self.by_intent.get(ANY);
-        let of_state = |of_intent| if state == ANY { None } else { self.find(of_intent, state) };
-        [of_state(own), self.find(own, ANY), of_state(any), self.find(any, ANY)]
+        let (intent, state) = (index_key(intent), index_key(state));
+        let own = if intent == ANY { None } else { self.0.get(&*intent) };
+        let any = self.0.get(ANY);
+        let of_state = |of_intent| if state != ANY { rows_of(of_intent, &state) } else { &[] };
+        [of_state(own), rows_of(own, ANY), of_state(any), rows_of(any, ANY)].into_iter().flatten()
     }
 }
 
-/// Finds the place of a state among the slots of an intent, or the place for it.
-fn find_state(states: &[String], of_intent: &[usize], state: &str) -> Result<usize, usize> {
-    of_intent.binary_search_by(|it| states.get(*it).map(String::as_str).cmp(&Some(state)))
+fn rows_of<'i, T>(of_intent: Option<&'i BTreeMap<String, Vec<T>>>, state: &str) -> &'i [T] {
+    of_intent.and_then(|it| it.get(state)).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// Normalises a code for the index; most codes of a turn are in upper case already.

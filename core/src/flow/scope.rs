@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Walker;
 use crate::flow::state::FlowEvent;
+use crate::json::into_members;
 use crate::text::date::Date;
 use crate::text::names::NameResolver;
 use crate::text::variable_path::{VariablePath, get_at};
@@ -44,7 +45,10 @@ impl<'c> Walker<'c> {
     }
 
     pub(super) fn event_value(&self) -> Value {
-        let mut event = self.event.to_members();
+        let variant = serde_json::to_value(&self.event).map(into_members).unwrap_or_default();
+        let with_type =
+            |(name, members): (String, Value)| [("type".to_owned(), Value::from(name))].into_iter().chain(into_members(members));
+        let mut event: Map = variant.into_iter().flat_map(with_type).collect();
         if let FlowEvent::Message { .. } = &self.event {
             event.entry("attachments").or_insert_with(|| json!([]));
         }

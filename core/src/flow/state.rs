@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::flow::handoff::{Handoff, HandoffDisposition, HandoffReport};
-use crate::json::{DecodeError, decode_tagged, into_members};
+use crate::json::{DecodeError, decode_tagged};
 use crate::text::time_zone::UTC;
 use crate::turn::Map;
 
@@ -125,18 +125,6 @@ impl FlowEvent {
     /// What does not fit, with its path.
     pub fn parse(event: &Value) -> Result<FlowEvent, DecodeError> {
         decode_tagged(event, "type")
-    }
-
-    /// Returns the event with its `type`.
-    pub fn to_members(&self) -> Map {
-        let mut event = Map::from_iter([("type".to_owned(), Value::Null)]);
-        if let Ok(Value::Object(variant)) = serde_json::to_value(self) {
-            for (name, members) in variant {
-                event.insert("type".to_owned(), Value::from(name));
-                event.extend(into_members(members));
-            }
-        }
-        event
     }
 }
 

@@ -24,7 +24,11 @@ pub fn into_members(value: Value) -> Map<String, Value> {
 /// Creates an object from members by moving them, where `json!` would grow the object step by step and serialise existing values
 /// again.
 pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
+    let mut object = Map::with_capacity(N);
+    for (name, value) in members {
+        object.insert(name.to_owned(), value);
+    }
+    Value::Object(object)
 }
 
 /// Edits the object at a key, creating it if there is none.
