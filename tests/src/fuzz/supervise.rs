@@ -111,16 +111,17 @@ fn run_target(program: &Path, target: &'static Target, seed: u64, limit: FuzzLim
 fn describe_failure(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let first = text.lines().find(|it| !it.trim().is_empty()).unwrap_or("no error output");
-    format!("{} ({})", first.trim_start_matches("Error: "), output.status)
+    format!("{} ({})", first.trim_start_matches("error: "), output.status)
 }
 
-/// Runs the program on a file, with limited memory.
+/// Runs a command of `test-tools soak` on a file, with limited memory.
 fn run_limited(program: &Path, words: &[&str], file: &Path) -> Result<Output> {
     let mut command = Command::new("sh");
     command
         .env("RUST_BACKTRACE", "0")
         .args(["-c", &format!("ulimit -v {MEMORY_LIMIT_KB}; exec \"$0\" \"$@\"")])
         .arg(program)
+        .arg("soak")
         .args(words)
         .arg(file);
     command.output().with_context(|| format!("cannot start {}", program.display()))

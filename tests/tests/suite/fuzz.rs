@@ -44,7 +44,7 @@ fn past_findings_stay_fixed() {
 /// The program beside the tests, in whose processes the inputs are parsed, because an input may kill its process.
 #[test]
 fn thousands_of_inputs_break_no_parser() {
-    let program = convengine_tests::server_binary().unwrap().with_file_name("soak");
+    let program = convengine_tests::server_binary().unwrap().with_file_name("test-tools");
     let targets: Vec<&Target> = TARGETS.iter().collect();
     let reports = supervise::run_targets(&program, &targets, SEED, FuzzLimit::Inputs(INPUTS)).unwrap();
     assert_eq!(reports.len(), targets.len());
