@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use convengine_core::pack::{Fakes, Pack};
-use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Reply, Request, ToolReply};
+use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, MAX_SCRIPT_TIMEOUT_MS, Reply, Request, ToolReply};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -19,6 +20,9 @@ use convengine_host::effects::sql::{self, ToolDatabase};
 use convengine_host::effects::tool;
 use convengine_host::exit::Failure;
 use convengine_host::storage::{self, DatabaseConfig, Pool};
+
+/// The longest time of a script whose node sets none.
+const SCRIPT_TIMEOUT: Duration = Duration::from_millis(MAX_SCRIPT_TIMEOUT_MS as u64);
 
 /// Host services of a played pack. The database is created on first use.
 pub struct LocalServices {
@@ -47,7 +51,8 @@ impl LocalServices {
     pub fn answer(&mut self, request: &Request) -> Option<EffectResult> {
         let tool = match request {
             Request::Extension(request) => return Some(extension::run(&self.extensions, request)),
-            Request::Script(request) => return Some(script::run(request, None)),
+            // Of a script the fuel decides, not how fast or busy this machine is.
+            Request::Script(request) => return Some(script::run(request, Some(SCRIPT_TIMEOUT))),
             Request::Sql(request) if !self.fakes.has_script(&request.tool_code) => None,
             Request::Tool(request) if request.spec.is_some() && !self.fakes.has_tool(request) => Some(request),
             _ => return None,
