@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -37,11 +38,15 @@ const PROBE_LIMIT: Duration = Duration::from_secs(10);
 /// The time in which rustup must have downloaded what is missing.
 const RUSTUP_LIMIT: Duration = Duration::from_secs(300);
 
+/// Parts of a build run at once, and installers exclude one another only by failing.
+static INSTALLING: Mutex<()> = Mutex::new(());
+
 /// Returns a compiler for the browser that is at least as new as `required`, such as `1.95`; installs one if there is none.
 ///
 /// First the active toolchain with the target of rustup, then another toolchain of rustup, then the distribution's compiler.
 pub fn ensure_wasm_compiler(project: &Project, required: &str) -> Result<WasmCompiler> {
     let version = parse_minor_version(required).with_context(|| format!("expected a version of Rust, not '{required}'"))?;
+    let installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(compiler) = find_toolchain(project, version) {
         return Ok(compiler);
     }
@@ -57,6 +62,7 @@ pub fn ensure_wasm_compiler(project: &Project, required: &str) -> Result<WasmCom
             return Ok(compiler);
         }
     }
+    drop(installing);
     if find_distribution_compiler(version).is_none() && can_install() {
         warn(apt_install("a compiler for the browser", &DISTRIBUTION_COMPILER));
     }
@@ -187,6 +193,7 @@ fn can_install() -> bool {
 }
 
 fn apt_install(what: &str, packages: &[&str]) -> Result<()> {
+    let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     sh::print_progress(&format!("installing {what}: apt-get install {}", packages.join(" ")));
     sh::run_quietly(Command::new("apt-get").arg("update"))?;
     let mut install = Command::new("apt-get");
