@@ -30,6 +30,7 @@ struct Rewritten {
 pub(super) type Changes = Vec<Vec<Vec<usize>>>;
 
 impl<'r> Rewriter<'r> {
+    /// Creates a rewriter of the turns of a pack.
     pub fn new(rules: &'r RuleSet, pack: &'r Pack) -> Rewriter<'r> {
         Rewriter { rules, pack, turns: Vec::new(), expectations: Vec::new() }
     }

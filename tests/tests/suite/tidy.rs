@@ -1,4 +1,4 @@
-//! What the repository demands of itself: layers, lengths, headers, docs and dependencies.
+//! What the repository demands of itself: layers, headers, docs and dependencies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,9 +38,6 @@ const LAYERS: [(&str, u32); 30] = [
     ("chain", 16),
     ("program", 17),
 ];
-
-/// Lines that a source file may have.
-const LONGEST: usize = 400;
 
 /// What the core may depend on; an addition needs a sentence in docs/dependencies.md.
 const CORE_DEPENDENCIES: [&str; 18] = [
@@ -123,13 +120,6 @@ fn modules_of_the_core_use_lower_layers_only() {
         }
     }
     assert!(bad.is_empty(), "upward or sideways:\n{}", bad.join("\n"));
-}
-
-#[test]
-fn files_are_short() {
-    let long = all_sources().into_iter().map(|it| (read(&it).lines().count(), it)).filter(|it| it.0 > LONGEST);
-    let long: Vec<String> = long.map(|(lines, path)| format!("{} has {lines} lines", path.display())).collect();
-    assert!(long.is_empty(), "split these, one idea a file:\n{}", long.join("\n"));
 }
 
 #[test]

@@ -147,8 +147,8 @@ pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "broad_rows_before_narrow",
         file: "core/src/config/scope_index.rs",
-        find: "[of_state(own), self.find(own, ANY), of_state(any), self.find(any, ANY)]",
-        replace: "[self.find(any, ANY), of_state(any), self.find(own, ANY), of_state(own)]",
+        find: "[of_state(own), rows_of(own, ANY), of_state(any), rows_of(any, ANY)]",
+        replace: "[rows_of(any, ANY), of_state(any), rows_of(own, ANY), of_state(own)]",
         noticed_by: Proof::Core("config::scope_index::tests::the_narrower_scope_comes_first_and_no_row_twice"),
     },
     Sabotage {
@@ -378,8 +378,8 @@ pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "second_binding_counts",
         file: "core/src/config/binding.rs",
-        find: "if let Some((task, _)) = self.0.try_insert(task, binding) {",
-        replace: "if let Some(task) = self.0.insert(task.clone(), binding).map(|_| task) {",
+        find: "            Entry::Occupied(entry) => {\n",
+        replace: "            Entry::Occupied(mut entry) => {\n                entry.insert(binding);\n",
         noticed_by: Proof::Pack("packs/tools/task_bound_twice.json"),
     },
     Sabotage {
@@ -418,3 +418,21 @@ pub const SABOTAGES: [Sabotage; 57] = [
         noticed_by: Proof::Suite("chain_waits::a_time_that_passes_during_a_run_waits_for_its_end_only_if_it_is_queued"),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// A piece that was rewritten proves nothing until `teeth` runs, which is once a night.
+    #[test]
+    fn each_piece_stands_once_in_its_file() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for sabotage in &SABOTAGES {
+            let text = fs::read_to_string(root.join(sabotage.file)).unwrap_or_else(|it| panic!("{}: {it}", sabotage.file));
+            assert_eq!(text.matches(sabotage.find).count(), 1, "{}: the piece in {}", sabotage.name, sabotage.file);
+        }
+    }
+}
