@@ -9,7 +9,7 @@ use convengine_test_macros::test_files;
 use convengine_tests::{root, server_binary};
 use serde_json::{Value, json};
 
-use crate::harness::TestEnv;
+use crate::harness::{SECRETS_KEY, TestEnv};
 
 /// Members of responses with times or durations, and with hashes of documents that name the address of a service.
 const VOLATILE: [&str; 4] = ["since", "ms", "created_at", "snapshot"];
@@ -48,7 +48,9 @@ fn differences(path: &Path) -> Vec<String> {
     let pack = pack_file::read(path).unwrap();
     let mut core = CorePlayer::new(&pack, Suspend::Never);
     let env = TestEnv::with_tables();
-    let options = ServerOptions { database: Some(env.database_url()), ..ServerOptions::default() };
+    // PostgreSQL has no file beside it in which the server could keep a key of its own.
+    let key = format!("convengine.secrets-key=file:{}", env.write("key", SECRETS_KEY));
+    let options = ServerOptions { database: Some(env.database_url()), settings: vec![key], ..ServerOptions::default() };
     let mut http = HttpPlayer::start_with(&pack, &server_binary().unwrap(), path, &options).unwrap();
     let mut found = Vec::new();
     for (turn, of_pack) in pack.turns.iter().enumerate() {
