@@ -3,6 +3,7 @@
 mod invalid;
 mod values;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use convengine_core::json::schema::JsonSchema;
@@ -48,8 +49,12 @@ pub struct Operation {
 }
 
 /// The server's OpenAPI document.
-#[derive(Debug, Clone)]
-pub struct Document(Value);
+#[derive(Debug)]
+pub struct Document {
+    content: Value,
+    /// The schemas of replies by their text, because each is compiled with all schemas of the document.
+    compiled: RefCell<BTreeMap<String, Result<JsonSchema, String>>>,
+}
 
 /// The prefix of the paths whose errors have the schema `AssistantRefusal`.
 const ASSISTANT_PATHS: &str = "/v1/";
@@ -68,12 +73,13 @@ impl Document {
     /// # Errors
     /// If the text is not JSON.
     pub fn parse(text: &str) -> serde_json::Result<Document> {
-        serde_json::from_str(&text.replace("#/components/schemas/", "#/$defs/")).map(Document)
+        let content = serde_json::from_str(&text.replace("#/components/schemas/", "#/$defs/"))?;
+        Ok(Document { content, compiled: RefCell::default() })
     }
 
     /// Returns all operations.
     pub fn operations(&self) -> Vec<Operation> {
-        let paths = self.0["paths"].as_object().into_iter().flatten();
+        let paths = self.content["paths"].as_object().into_iter().flatten();
         let of_path = |(path, item): (&String, &Value)| -> Vec<Operation> {
             let methods = item.as_object().into_iter().flatten().filter(|it| it.1.get("responses").is_some());
             methods
@@ -86,7 +92,7 @@ impl Document {
     /// Returns the calls of an operation: `rounds` valid ones, generated from `seed`, and every invalid one. `known` is the id of an
     /// existing conversation.
     pub fn calls(&self, operation: &Operation, known: &str, seed: u64, rounds: usize) -> Vec<Call> {
-        let mut values = ValueGenerator::new(&self.0["components"]["schemas"], known, seed);
+        let mut values = ValueGenerator::new(&self.content["components"]["schemas"], known, seed);
         let mut calls: Vec<Call> = (0..rounds).map(|_| generate_valid_call(operation, &mut values)).collect();
         let model = generate_valid_call(operation, &mut values);
         calls.extend(invalid::calls(operation, &self.methods(operation), &model, &mut values));
@@ -95,7 +101,7 @@ impl Document {
 
     /// Returns the methods of an operation's path. `HEAD` is left to the `GET` operation of the path.
     fn methods(&self, operation: &Operation) -> Vec<String> {
-        let of_path = self.0["paths"][&operation.path].as_object();
+        let of_path = self.content["paths"][&operation.path].as_object();
         let mut methods: Vec<String> = of_path.into_iter().flatten().map(|it| it.0.to_uppercase()).collect();
         if operation.method != "GET" && methods.iter().any(|it| it == "GET") {
             methods.push("HEAD".to_owned());
@@ -172,10 +178,14 @@ impl Document {
             Ok(value) => value,
             Err(error) => return Some(format!("the body is not JSON: {error}")),
         };
-        let whole = json!({"$defs": self.0["components"]["schemas"], "allOf": [schema]});
-        match JsonSchema::compile(&whole) {
+        let mut compiled = self.compiled.borrow_mut();
+        let compile = || {
+            let whole = json!({"$defs": self.content["components"]["schemas"], "allOf": [schema]});
+            JsonSchema::compile(&whole).map_err(|error| format!("the document has an invalid schema: {error}"))
+        };
+        match compiled.entry(schema.to_string()).or_insert_with(compile) {
             Ok(schema) => schema.find_violation(&value),
-            Err(error) => Some(format!("the document has an invalid schema: {error}")),
+            Err(error) => Some(error.clone()),
         }
     }
 }
