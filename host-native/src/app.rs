@@ -132,7 +132,7 @@ pub fn open_routes() -> OpenApiRouter<Arc<AuthGateway>> {
 pub fn build_router(gateway: Arc<AuthGateway>, hosts: OwnHosts, http: &HttpSettings) -> Router {
     let routes = tenant_routes(gateway.tenants.values().any(|it| it.host.stream_settings.is_sse_enabled()), None);
     let (own, documented) = open_routes().split_for_parts();
-    let document = ApiDocument::new(routes.openapi().merge_from(documented), routes.list());
+    let document = ApiDocument::new(routes.openapi().merge_from(documented), routes.list().to_vec());
     let own = own.layer(CompressionLayer::new().compress_when(compression_predicate())).layer(Extension(document));
     let own = own.method_not_allowed_fallback(error::method_not_allowed).fallback(auth_gateway::handle).with_state(Arc::clone(&gateway));
     let own = own.layer(gateway.cors_layer()).layer(from_fn_with_state(Arc::new(hosts), host_names::refuse_other_hosts));

@@ -12,7 +12,6 @@ import { parseArgs } from 'node:util';
 import { firstLine, textEditor, withPage } from './chromium.mjs';
 import { stubMcp } from './simulator/mcp-stub.mjs';
 
-const WITHIN_MS = 20_000;
 const { values: options, positionals } = parseArgs({ allowPositionals: true, options: { screenshots: { type: 'string' } } });
 const [base] = positionals;
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -196,6 +195,12 @@ const SCREENS = {
   },
 };
 
+/** What axe checks by colour scheme: the dark look differs in its colours alone. */
+const RULES = {
+  light: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+  dark: ['color-contrast', 'link-in-text-block'],
+};
+
 const SIZES = ['1440x900', '360x780'];
 
 // One browser per size, in parallel: axe takes most of the time.
@@ -213,22 +218,17 @@ async function screens(page, size) {
     });
     // Evaluated through the debugger, to which the page's content policy does not apply.
     await page.evaluate(axe);
-    for (const colorScheme of ['light', 'dark']) {
+    for (const colorScheme of Object.keys(RULES)) {
       await page.emulateMedia({ colorScheme });
       const look = `${size}, ${colorScheme}`;
-      console.log(JSON.stringify({ screen: name, look, violations: await violations(page) }));
+      console.log(JSON.stringify({ screen: name, look, violations: await violations(page, RULES[colorScheme]) }));
       if (options.screenshots) await page.screenshot({ path: join(options.screenshots, `${name}-${look}.png`.replaceAll(/[^\w.]+/g, '-')) });
     }
   }
 }
 
-async function violations(page) {
-  const { violations: found } = await page.evaluate(() =>
-    globalThis.axe.run({
-      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-      resultTypes: ['violations'],
-    }),
-  );
+async function violations(page, runOnly) {
+  const { violations: found } = await page.evaluate((rules) => globalThis.axe.run({ runOnly: rules, resultTypes: ['violations'] }), runOnly);
   return found.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((it) => it.target.join(' ')) }));
 }
 
@@ -258,8 +258,6 @@ async function claim(page) {
 async function played(page) {
   await page.waitForFunction(
     () => globalThis.convengine.turns().length === 5 && globalThis.convengine.turns().every((it) => it.hash),
-    undefined,
-    { timeout: WITHIN_MS },
   );
 }
 
@@ -268,13 +266,13 @@ async function asked(page, pack, message) {
   await show(page, 'config');
   const editor = await textEditor(page);
   await editor.fill(await readFile(new URL(`../../tests/packs/flow/${pack}.json`, import.meta.url), 'utf8'));
-  await page.waitForFunction(() => globalThis.convengine.turns().length === 1, undefined, { timeout: WITHIN_MS });
+  await page.waitForFunction(() => globalThis.convengine.turns().length === 1);
   await show(page, 'config');
   await page.locator('#config').getByRole('button', { name: 'Graph', exact: true }).click();
   await show(page, 'chat');
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill(message);
   await page.keyboard.press('Enter');
-  await page.waitForFunction(() => globalThis.convengine.turns().length === 2 && globalThis.convengine.turns().every((it) => it.hash), undefined, { timeout: WITHIN_MS });
+  await page.waitForFunction(() => globalThis.convengine.turns().length === 2 && globalThis.convengine.turns().every((it) => it.hash));
 }
 
 /** Shows an area on a narrow page. */

@@ -12,11 +12,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { launch } from './chromium.mjs';
+import { launch, openContext } from './chromium.mjs';
 import { serveFolder } from './folder.mjs';
 import { Link } from './link.mjs';
 
-const WITHIN_MS = 120_000;
 const RATES = [10_000_000, 1_600_000];
 const TURNS = 200;
 /** Number of turns, and the minimum number of cursor positions in them: every step, and the end of each turn. */
@@ -50,14 +49,14 @@ async function loaded(bits) {
   const warm = [];
   const bare = [];
   for (let round = 0; round < Number(rounds); round += 1) {
-    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+    const context = await openContext(browser, { viewport: { width: 1440, height: 900 } });
     await context.addInitScript(watch);
     link.limit(bits, 40);
     cold.push(await opened(context, server.address));
     link.free();
     const page = await context.newPage();
     await page.goto(server.address);
-    await page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated', null, { timeout: WITHIN_MS });
+    await page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated');
     await page.close();
     link.limit(bits, 40);
     warm.push(await opened(context, server.address));
@@ -87,7 +86,7 @@ function watch() {
 
 async function opened(context, address) {
   const page = await context.newPage();
-  await page.goto(address, { waitUntil: 'commit', timeout: WITHIN_MS });
+  await page.goto(address, { waitUntil: 'commit' });
   const times = await page.evaluate(async () => {
     const usable = await globalThis.usable;
     await globalThis.convengine?.ready;
@@ -160,13 +159,13 @@ async function cursor() {
   await page.locator('#config input[type=file][accept*=json]').setInputFiles({ name: 'long.json', mimeType: 'application/json', buffer: Buffer.from(long()) });
   const play = page.getByRole('button', { name: 'Play pack' });
   // Its name is unique and shown in the page header.
-  await page.locator('.about', { hasText: plain.name }).waitFor({ timeout: WITHIN_MS });
+  await page.locator('.about', { hasText: plain.name }).waitFor();
   const begin = performance.now();
   await play.click();
   await page.waitForFunction(
     (turns) => globalThis.convengine.turns().filter((it) => it.hash).length === turns,
     LONG,
-    { timeout: WITHIN_MS, polling: 200 },
+    { polling: 200 },
   );
   const shown = (performance.now() - begin) / LONG;
   const slider = page.getByRole('slider', { name: 'Position in the conversation' });
@@ -174,7 +173,7 @@ async function cursor() {
   await page.waitForFunction(
     (most) => Number(document.querySelector('.cursor-bar input[type=range]').max) >= most,
     PLACES,
-    { timeout: WITHIN_MS, polling: 200 },
+    { polling: 200 },
   );
   const places = Number(await slider.getAttribute('max')) + 1;
   const times = (await page.evaluate(moved, MOVES)).sort((a, b) => a - b);

@@ -11,8 +11,6 @@ import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { firstLine, type, withPage } from './chromium.mjs';
 
-const ANSWERED_WITHIN_MS = 15_000;
-
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -50,7 +48,7 @@ async function chat(page) {
   const before = await answers.count();
   await type(page, options.message);
   const bubble = answers.nth(before);
-  await bubble.waitFor({ timeout: ANSWERED_WITHIN_MS }).catch(() => {
+  await bubble.waitFor().catch(() => {
     throw new Error('no answer appeared in the chat');
   });
   if ((await bubble.getAttribute('data-role')) === 'fault') {

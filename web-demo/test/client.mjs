@@ -9,7 +9,7 @@
  */
 import { parseArgs } from 'node:util';
 import { serve } from '../../tests/client/serve.mjs';
-import { launch } from './chromium.mjs';
+import { launch, openContext } from './chromium.mjs';
 import { Chat, MODES } from './client/chat.mjs';
 import { ROWS } from './client/rows.mjs';
 
@@ -42,7 +42,7 @@ async function work() {
 /** All rows of a way, each after the one before it, in one page: as somebody would use it. */
 async function hold(way) {
   // A browser allows six connections to a server in each of its contexts.
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const context = await openContext(browser, { viewport: { width: 1280, height: 800 } });
   const held = [];
   const chat = new Chat(context, { ...way, engine, elsewhere, screenshots: options.screenshots });
   try {

@@ -11,7 +11,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { firstLine, launch } from './chromium.mjs';
+import { firstLine, launch, openContext } from './chromium.mjs';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,7 +25,7 @@ const print = (it) => console.log(JSON.stringify(it));
 const browser = await launch();
 
 try {
-  const context = await browser.newContext({ viewport: { width, height }, serviceWorkers: 'block' });
+  const context = await openContext(browser, { viewport: { width, height }, serviceWorkers: 'block' });
   const page = await context.newPage();
   const complaints = [];
   page.on('pageerror', (it) => complaints.push(it.message));

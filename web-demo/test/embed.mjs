@@ -13,7 +13,6 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { launch } from './chromium.mjs';
 import { serveFolder } from './folder.mjs';
 
-const WITHIN_MS = 20_000;
 const TYPED = `
   import { createEngine, lint, runTurn, type EffectHandler } from 'convengine';
   import { connect } from 'convengine/worker-client';
@@ -60,7 +59,7 @@ async function page() {
       const before = await status.innerText();
       await page.getByRole('textbox').fill(message);
       await page.getByRole('textbox').press('Enter');
-      await page.waitForFunction((text) => document.querySelector('[role=status]').textContent !== text, before, { timeout: WITHIN_MS });
+      await page.waitForFunction((text) => document.querySelector('[role=status]').textContent !== text, before);
       print({ page: await status.innerText() });
     }
     print({ worker: await page.evaluate(playInWorker, await readFile(flowPack, 'utf8')) });

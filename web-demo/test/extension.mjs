@@ -11,8 +11,6 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { blankEditor, type, withPage } from './chromium.mjs';
 
-const WITHIN_MS = 15_000;
-
 const [base, what, file, ...more] = process.argv.slice(2);
 
 await withPage(base, {}, what === 'calls' ? calls : drop);
@@ -32,17 +30,15 @@ async function drop(page) {
     // The first by mouse, the others by the file input, as with the keyboard.
     if (index === 0) await dropped(page, module);
     else await page.getByLabel('Add extension').setInputFiles(module);
-    await page.waitForFunction((text) => document.querySelector('[data-role="extension"]')?.innerText !== text, before, {
-      timeout: WITHIN_MS,
-    });
+    await page.waitForFunction((text) => document.querySelector('[data-role="extension"]')?.innerText !== text, before);
     console.log(JSON.stringify({ status: await status.innerText() }));
   }
-  await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
+  await page.locator('.pack-state.applied').waitFor();
   await page.locator('.composer summary').click();
   await page.locator('#params').fill(params);
   await type(page, message);
   const bubble = page.locator('[data-role="assistant"], [data-role="fault"]').first();
-  await bubble.waitFor({ timeout: WITHIN_MS });
+  await bubble.waitFor();
   console.log(JSON.stringify({ chat: (await bubble.locator('[data-role="reply"], pre').first().textContent()).trim() }));
 }
 

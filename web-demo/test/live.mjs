@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { blankEditor, type, withPage } from './chromium.mjs';
 
-const WITHIN_MS = 15_000;
 const KEY = 'sk-live-0123456789abcdef';
 const SECRET = 'crm-9876543210-"q"';
 
@@ -34,7 +33,7 @@ await withPage(base, { ...options, before: listen, tolerated: /ERR_CONNECTION_RE
   page.on('console', (it) => said.push(it.text()));
   await area(page, 'config');
   await (await blankEditor(page)).fill((await readFile(pack, 'utf8')).replaceAll('http://SERVICE', address));
-  await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
+  await page.locator('.pack-state.applied').waitFor();
   await area(page, 'chat');
   await choose(page);
   await picture(page, 'panel');
@@ -43,7 +42,7 @@ await withPage(base, { ...options, before: listen, tolerated: /ERR_CONNECTION_RE
 
   await type(page, 'my order');
   const writing = page.locator('[data-role="writing"]');
-  await writing.waitFor({ timeout: WITHIN_MS });
+  await writing.waitFor();
   print({ writing: await writing.innerText() });
   await picture(page, 'writing');
   goOn();
@@ -114,7 +113,7 @@ async function choose(page) {
 async function reply(page, index) {
   const turn = page.locator('article.turn').nth(index);
   const bubble = turn.locator('[data-role="assistant"], [data-role="fault"]').first();
-  await bubble.waitFor({ timeout: WITHIN_MS });
+  await bubble.waitFor();
   return ((await bubble.locator('[data-role="reply"], span, pre').last().textContent()) ?? '').trim();
 }
 

@@ -12,7 +12,6 @@ import { join } from 'node:path';
 import { blankEditor, withPage } from './chromium.mjs';
 import { serveFolder } from './folder.mjs';
 
-const WITHIN_MS = 20_000;
 const BELOW = '/tools/simulator/';
 
 const folder = await mkdtemp(join(tmpdir(), 'convengine-offline-'));
@@ -22,7 +21,7 @@ const other = (path) => (/\/(api\/v1\/conversation|metrics)$/.test(path) ? Strin
 let server = await serveFolder(folder, { below: BELOW, other });
 
 await withPage(server.address, { keep: true }, async (page) => {
-  const kept = () => page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated', null, { timeout: WITHIN_MS });
+  const kept = () => page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated');
   await kept();
   const called = await page.evaluate(async () => {
     const bodies = [];
@@ -49,13 +48,13 @@ await withPage(server.address, { keep: true }, async (page) => {
   await newBuild();
   await page.reload();
   const reload = page.getByRole('button', { name: 'Reload', exact: true });
-  await reload.waitFor({ timeout: WITHIN_MS });
+  await reload.waitFor();
   print({ offered: (await page.locator('.update p').innerText()).trim(), still: await page.title() });
   await page.reload();
-  await reload.waitFor({ timeout: WITHIN_MS });
+  await reload.waitFor();
   print({ again: await page.title() });
   await Promise.all([page.waitForEvent('load'), reload.click()]);
-  await page.waitForFunction(() => document.title === 'Newer', null, { timeout: WITHIN_MS });
+  await page.waitForFunction(() => document.title === 'Newer');
   await page.evaluate(() => globalThis.convengine.ready);
   await kept();
   print({ then: await page.title(), offers: await reload.count() });
@@ -72,16 +71,16 @@ await rm(folder, { recursive: true, force: true });
 async function played(page) {
   await page.getByRole('button', { name: 'Samples', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Samples' });
-  await dialog.waitFor({ timeout: WITHIN_MS });
+  await dialog.waitFor();
   await dialog.getByRole('button', { name: /Shop customer service/ }).click();
   const answers = page.locator('article.turn [data-role="assistant"]');
-  await answers.filter({ hasText: 'Marlow & Finch' }).first().waitFor({ timeout: WITHIN_MS });
+  await answers.filter({ hasText: 'Marlow & Finch' }).first().waitFor();
   print({ reply: (await answers.first().locator('[data-role="reply"], pre').first().textContent()).trim() });
   // A flow document, in the same engine.
   await page.getByRole('button', { name: 'Samples', exact: true }).click();
   await dialog.getByRole('button', { name: /Bank assistant as a flow/ }).click();
-  await page.locator('.flow-node.active').waitFor({ timeout: WITHIN_MS });
-  await answers.nth(4).waitFor({ timeout: WITHIN_MS });
+  await page.locator('.flow-node.active').waitFor();
+  await answers.nth(4).waitFor();
   print({ flow: (await answers.nth(3).locator('[data-role="reply"]').textContent()).trim() });
 }
 
@@ -108,11 +107,11 @@ function print(line) {
 async function runScript(page) {
   const editor = await blankEditor(page);
   await editor.fill(await readFile(new URL('../../tests/packs/flow/python.json', import.meta.url), 'utf8'));
-  await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
+  await page.locator('.pack-state.applied').waitFor();
   await page.getByRole('button', { name: 'New conversation' }).click();
-  await page.waitForFunction(() => globalThis.convengine.turns()[0]?.hash, null, { timeout: WITHIN_MS });
+  await page.waitForFunction(() => globalThis.convengine.turns()[0]?.hash);
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill('total');
   await page.keyboard.press('Enter');
-  await page.waitForFunction(() => globalThis.convengine.turns()[1]?.hash, null, { timeout: WITHIN_MS });
+  await page.waitForFunction(() => globalThis.convengine.turns()[1]?.hash);
   return page.evaluate(() => globalThis.convengine.turns()[1].reply);
 }

@@ -28,7 +28,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { blankEditor, withPage } from './chromium.mjs';
-import { print, shown, turns, WITHIN_MS } from './simulator/common.mjs';
+import { print, shown, turns } from './simulator/common.mjs';
 import { failures } from './simulator/faults.mjs';
 import { flow } from './simulator/flow.mjs';
 import { keyboard } from './simulator/keyboard.mjs';
@@ -101,7 +101,7 @@ async function recorded(page, [id, folder]) {
   await page.getByLabel('Conversation id').fill(id);
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: 'View conversation' }).waitFor({ timeout: WITHIN_MS });
+  await dialog.getByRole('button', { name: 'View conversation' }).waitFor();
   print({ verdict: await dialog.locator('[role="status"] p').first().innerText() });
   await dialog.getByRole('button', { name: 'View conversation' }).click();
   print({ taken: await shown(page) });
@@ -122,7 +122,7 @@ async function edited(page, [file, from, to]) {
   const editor = await blankEditor(page);
   for (const text of [pack, pack.replaceAll(from, to)]) {
     await editor.fill(text);
-    await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
+    await page.locator('.pack-state.applied').waitFor();
     await page.getByRole('button', { name: 'Play pack' }).click();
     await turns(page, count.length);
     print({ hashes: (await shown(page)).map((it) => it.hash) });

@@ -3,7 +3,7 @@
 //! Handlers are described by `#[utoipa::path(…)]`; `app::routes` registers route and description with `routes!` and adds the scopes.
 //! Error responses need no body in the attribute: they all have the schema `Refusal`.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Extension;
 use axum::body::Bytes;
@@ -17,9 +17,9 @@ use super::schemas;
 use crate::auth::routes::{Access, Route, find_route};
 use crate::config::settings::merge;
 
-/// The serialized document.
-#[derive(Debug, Clone)]
-pub struct ApiDocument(Arc<Bytes>);
+/// The serialized document. It is built by its first request, because it would take a noticeable part of each start.
+#[derive(Clone)]
+pub struct ApiDocument(Arc<LazyLock<Bytes, Box<dyn FnOnce() -> Bytes + Send>>>);
 
 /// Returns this OpenAPI document.
 #[utoipa::path(get, path = "/openapi.json", tag = "operations", responses((status = 200, description = "The OpenAPI document", body = Object)))]
@@ -29,8 +29,8 @@ pub async fn openapi(Extension(document): Extension<ApiDocument>) -> Response {
 
 impl ApiDocument {
     /// Creates the document from the handler descriptions and the scopes of their routes.
-    pub fn new(api: OpenApi, routes: &[Route]) -> ApiDocument {
-        ApiDocument(Arc::new(Bytes::from(build_document(api, routes).to_string())))
+    pub fn new(api: OpenApi, routes: Vec<Route>) -> ApiDocument {
+        ApiDocument(Arc::new(LazyLock::new(Box::new(move || Bytes::from(build_document(api, &routes).to_string())))))
     }
 }
 

@@ -43,7 +43,7 @@ impl Event {
 }
 
 /// An expected event that has not arrived by then will not arrive.
-const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// A listener to the conversation.
 pub struct Listener {

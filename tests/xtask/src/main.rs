@@ -23,6 +23,7 @@ mod soak;
 mod suites;
 mod teeth;
 mod test;
+mod temporary;
 mod test_run;
 mod texts;
 mod turns_run;

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::postgres::TestServers;
 use crate::project::Project;
-use crate::{build, sh};
+use crate::{build, sh, temporary};
 
 /// What is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,8 @@ struct Counts {
 pub struct Ended {
     status: ExitStatus,
     counts: Counts,
+    /// What the failed tests printed.
+    failures: Failures,
 }
 
 impl Ended {
@@ -70,7 +72,7 @@ impl Ended {
     }
 }
 
-/// Runs all tests, and `others`, whose results are in the form of the test runner; prints the counts last.
+/// Runs all tests, and `others`, whose results are in the form of the test runner; prints what failed and the counts last.
 pub fn run(project: &Project, scope: Scope, others: Vec<Command>) -> Result<()> {
     let postgres = TestServers::start(project)?;
     let listed = list_tests(project)?;
@@ -86,6 +88,7 @@ pub fn run(project: &Project, scope: Scope, others: Vec<Command>) -> Result<()> 
     let with_result = programs.counts.total();
     runs.insert(0, programs);
     let counts = runs.iter().fold(Counts::default(), |sum, it| sum.add(it.counts));
+    runs.iter().for_each(|it| it.failures.print());
     println!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
     if let Some(failed) = runs.iter().find(|it| !it.status.success()) {
         bail!("the tests ended with {}", failed.status);
@@ -102,6 +105,7 @@ pub fn tests(project: &Project, programs: &[&str], scope: Scope) -> Result<Comma
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let (fewest, most) = PARALLEL_TESTS;
     command.env("RUST_TEST_THREADS", (processors * TESTS_PER_PROCESSOR).clamp(fewest, most).to_string());
+    command.env("TMPDIR", temporary::folder());
     Ok(command)
 }
 
@@ -130,12 +134,34 @@ pub fn run_programs(command: &mut Command, postgres: &TestServers) -> Result<End
     let mut child = postgres.pass_urls_to(command).stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
     let stdout = child.stdout.take().context("the tests have no output")?;
     let mut counts = Counts::default();
+    let mut failures = Failures::default();
     for line in BufReader::new(stdout).lines() {
         let line = line?;
         println!("{line}");
         counts = counts.add(Counts::parse(&line));
+        failures.read(line);
     }
-    Ok(Ended { status: child.wait()?, counts })
+    Ok(Ended { status: child.wait()?, counts, failures })
+}
+
+/// What test programs print of failed tests before their result line: thousands of lines above the counts in the output of a whole run.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Failures {
+    lines: Vec<String>,
+    reading: bool,
+}
+
+impl Failures {
+    fn read(&mut self, line: String) {
+        self.reading = (self.reading || line == "failures:") && !line.starts_with("test result: ");
+        if self.reading {
+            self.lines.push(line);
+        }
+    }
+
+    fn print(&self) {
+        self.lines.iter().for_each(|it| println!("{it}"));
+    }
 }
 
 impl Counts {
@@ -201,6 +227,14 @@ mod tests {
         assert_eq!(Counts::parse(line), Counts { passed: 17, failed: 1, skipped: 3 });
         assert_eq!(Counts::parse(line).add(Counts::parse(line)).total(), 42);
         assert_eq!(Counts::parse("17 passed, 1 failed"), Counts::default());
+    }
+
+    #[test]
+    fn failures_are_kept_up_to_the_result_line() {
+        let mut failures = Failures::default();
+        let printed = ["test a ... FAILED", "failures:", "---- a stdout ----", "1 != 2", "test result: FAILED. 0 passed; 1 failed", "test b ... ok"];
+        printed.into_iter().for_each(|it| failures.read(it.to_owned()));
+        assert_eq!(failures.lines, ["failures:", "---- a stdout ----", "1 != 2"]);
     }
 
     #[test]

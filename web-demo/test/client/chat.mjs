@@ -1,9 +1,9 @@
 /** A page with the client, and everything that it sends and hears. */
 import { join } from 'node:path';
 import { isOfEngine } from '../../../tests/client/serve.mjs';
+import { WITHIN_MS } from '../chromium.mjs';
 
 export const MODES = ['fullscreen', 'side', 'panel'];
-const WITHIN_MS = 180_000;
 
 export class Chat {
   /** What the page wrote to its console as errors. */
@@ -129,7 +129,7 @@ export class Chat {
   /** The bubble of the reply with this number, when it is there. */
   async reply(number) {
     const bubble = this.bubbles('assistant').nth(number);
-    await bubble.waitFor({ timeout: WITHIN_MS });
+    await bubble.waitFor();
     return bubble;
   }
 

@@ -1,7 +1,5 @@
 /** Helpers shared by the scripts that drive the page. */
 
-export const WITHIN_MS = 20_000;
-
 /** Waits until the visible branch has this many turns and all have finished. */
 export async function turns(page, count) {
   await page.waitForFunction(
@@ -10,7 +8,6 @@ export async function turns(page, count) {
       return path.length === wanted && path.every((it) => it.hash !== '' || it.fault !== null);
     },
     count,
-    { timeout: WITHIN_MS },
   );
 }
 
@@ -26,12 +23,12 @@ export async function sample(page, title) {
   await dialog.getByRole('button', { name: title }).click();
   await dialog.waitFor({ state: 'detached' });
   await page.waitForFunction(() => globalThis.convengine.turns().length > 0);
-  await page.getByRole('button', { name: 'Play pack', disabled: false }).waitFor({ timeout: WITHIN_MS });
+  await page.getByRole('button', { name: 'Play pack', disabled: false }).waitFor();
 }
 
 /** Waits until the edited pack has been applied or rejected. */
 export function judged(page) {
-  return page.locator('.pack-state.applied, .pack-state.refused').waitFor({ timeout: WITHIN_MS });
+  return page.locator('.pack-state.applied, .pack-state.refused').waitFor();
 }
 
 export function print(line) {

@@ -1,5 +1,5 @@
 /** The replies when effects fail. */
-import { print, sample, shown, turns, WITHIN_MS } from './common.mjs';
+import { print, sample, shown, turns } from './common.mjs';
 
 /** Fails each effect of some turns of the loan, then one from the menu of its row. */
 export async function failures(page, [numbers, effect, fault]) {
@@ -9,18 +9,18 @@ export async function failures(page, [numbers, effect, fault]) {
     await look(page, number);
     await act(page, `Turn ${number}`, 'Fail each effect…');
     const dialog = page.getByRole('dialog', { name: `Turn ${number}, each effect timed out` });
-    await dialog.getByText(/each kept as a branch$/).waitFor({ timeout: WITHIN_MS });
+    await dialog.getByText(/each kept as a branch$/).waitFor();
     print({ rows: await dialog.getByRole('table').evaluate(rows) });
     await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'detached' });
-    print({ back: await page.getByRole('row').and(page.locator(':focus')).locator('.word').innerText({ timeout: WITHIN_MS }) });
+    print({ back: await page.getByRole('row').and(page.locator(':focus')).locator('.word').innerText() });
   }
   const last = numbers.split(',').at(-1);
   await look(page, last);
   const before = await shown(page);
   await act(page, effect, 'Fail with…');
   await page.getByRole('menuitem', { name: fault, exact: true }).click();
-  await page.getByText(/^↳ Branch:/).waitFor({ timeout: WITHIN_MS });
+  await page.getByText(/^↳ Branch:/).waitFor();
   await turns(page, before.length);
   const card = page.getByRole('article', { name: `Turn ${last}` });
   print({

@@ -1,5 +1,5 @@
 /** A flow document, with its graph beside the chat. */
-import { print, sample, shown, turns, WITHIN_MS } from './common.mjs';
+import { print, sample, shown, turns } from './common.mjs';
 
 /** Plays the bank, presses buttons, edits a node, fails a service, and fires the no-input timer. */
 export async function flow(page) {
@@ -28,24 +28,24 @@ export async function flow(page) {
 async function edited(page) {
   await page.getByRole('option', { name: /^Low balance warning/ }).click();
   const field = page.getByRole('textbox', { name: /^Data of Low balance warning/ });
-  await field.waitFor({ timeout: WITHIN_MS });
+  await field.waitFor();
   await field.fill('{"blocks": [{"kind": "text", "text": "Mind your {{ session.account.balance }}."}]}');
   await page.getByRole('button', { name: 'Apply', exact: true }).click();
-  await page.getByText('Applied; the conversation was replayed.').waitFor({ timeout: WITHIN_MS });
+  await page.getByText('Applied; the conversation was replayed.').waitFor();
   await turns(page, 4);
   print({ edited: await shown(page) });
   // The applied data is shown formatted, which must not happen while the next text is entered.
-  await page.waitForFunction((it) => !it.isConnected || (it.value ?? it.innerText).includes('\n'), await field.elementHandle(), { timeout: WITHIN_MS });
+  await page.waitForFunction((it) => !it.isConnected || (it.value ?? it.innerText).includes('\n'), await field.elementHandle());
   await field.fill('{"blocks": [');
   print({ broken: await page.locator('.flow-panel .fault-text').innerText(), apply: await page.getByRole('button', { name: 'Apply', exact: true }).isEnabled() });
   await field.fill('{"blocks": 7}');
   await page.getByRole('button', { name: 'Apply', exact: true }).click();
-  await page.getByText('Not applied; the last valid pack is still running.').waitFor({ timeout: WITHIN_MS });
+  await page.getByText('Not applied; the last valid pack is still running.').waitFor();
   print({ refused: await page.locator('.issues .issue.error').count(), kept: await shown(page) });
   await page.locator('.pack-menu summary').click();
   await page.getByRole('button', { name: 'Revert all changes' }).click();
-  await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
-  await page.waitForFunction(() => globalThis.convengine.turns()[3]?.reply?.startsWith('Careful'), undefined, { timeout: WITHIN_MS });
+  await page.locator('.pack-state.applied').waitFor();
+  await page.waitForFunction(() => globalThis.convengine.turns()[3]?.reply?.startsWith('Careful'));
   await turns(page, 4);
 }
 
@@ -55,7 +55,7 @@ async function failed(page) {
   await page.getByRole('treegrid').getByRole('button', { name: 'Actions for Service get_balance', exact: true }).first().click();
   await page.getByRole('menuitem', { name: 'Fail with…', exact: true }).click();
   await page.getByRole('menuitem', { name: 'Unauthorized', exact: true }).click();
-  await page.waitForFunction(() => globalThis.convengine.turns()[3]?.reply?.startsWith('I cannot'), undefined, { timeout: WITHIN_MS });
+  await page.waitForFunction(() => globalThis.convengine.turns()[3]?.reply?.startsWith('I cannot'));
   await turns(page, 4);
   print({ failed: (await shown(page))[3], node: await currentNode(page) });
   await message(page, 4).getByRole('button', { name: 'Try again' }).click();
@@ -78,7 +78,7 @@ async function alone(page) {
   await page.keyboard.press('Enter');
   await turns(page, 4);
   await page.getByRole('tab', { name: 'Variables' }).click();
-  await page.locator('.variable.changed').first().waitFor({ timeout: WITHIN_MS });
+  await page.locator('.variable.changed').first().waitFor();
   print({ variables: await page.locator('.variable.changed').allInnerTexts() });
   await page.getByRole('button', { name: 'End session' }).click();
   await page.getByRole('button', { name: 'Start a new session' }).click();
@@ -94,6 +94,6 @@ function message(page, turn) {
 async function currentNode(page) {
   const state = (await shown(page)).at(-1).state;
   const active = page.locator(`.flow-node.active[data-node="${state.slice(state.indexOf('/') + 1)}"]`);
-  await active.waitFor({ timeout: WITHIN_MS });
+  await active.waitFor();
   return active.locator('.flow-name').textContent();
 }

@@ -1,5 +1,5 @@
 /** The first minute by keyboard alone. */
-import { print, shown, turns, WITHIN_MS } from './common.mjs';
+import { print, shown, turns } from './common.mjs';
 
 /** An element that takes more Tab presses counts as unreachable. */
 const MOST_TABS = 20;
@@ -41,14 +41,14 @@ export async function keyboard(page) {
 
   await stepsLoaded(page);
   await command(page, 'Why');
-  await page.getByRole('tab', { name: 'Why', selected: true }).waitFor({ timeout: WITHIN_MS });
+  await page.getByRole('tab', { name: 'Why', selected: true }).waitFor();
   print({ why: await page.getByRole('tabpanel').innerText(), whyIn: await areaOfFocus(page) });
 
   await keyboard.press('F6');
   const before = await focused(page);
   await command(page, 'Share');
   const dialog = page.getByRole('dialog', { name: 'Share this session' });
-  await dialog.waitFor({ timeout: WITHIN_MS });
+  await dialog.waitFor();
   const inside = await dialog.evaluate((it) => it.contains(document.activeElement));
   await keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
@@ -57,13 +57,13 @@ export async function keyboard(page) {
 
 /** Waits until the steps of all turns are loaded. */
 async function stepsLoaded(page) {
-  await page.waitForFunction(() => globalThis.convengine.turns().every((it) => it.stateHash !== ''), undefined, { timeout: WITHIN_MS });
+  await page.waitForFunction(() => globalThis.convengine.turns().every((it) => it.stateHash !== ''));
 }
 
 /** Finds a command by some words and runs it. */
 async function command(page, words) {
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox', { name: 'Find a command' }).and(page.locator(':focus')).waitFor({ timeout: WITHIN_MS });
+  await page.getByRole('combobox', { name: 'Find a command' }).and(page.locator(':focus')).waitFor();
   await page.keyboard.type(words);
   await page.keyboard.press('Enter');
 }

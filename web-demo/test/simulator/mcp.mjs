@@ -1,7 +1,7 @@
 /** Tools of MCP servers: the dialog, and a call in the timeline with its faults. */
 import { readFile } from 'node:fs/promises';
 import { blankEditor } from '../chromium.mjs';
-import { print, shown, turns, WITHIN_MS } from './common.mjs';
+import { print, shown, turns } from './common.mjs';
 import { stubMcp } from './mcp-stub.mjs';
 
 const LABEL = 'mcp acme-oms · get_order_status';
@@ -17,10 +17,10 @@ export async function mcp(page, [pack, backend]) {
   await page.getByRole('combobox', { name: 'Find a command' }).fill('MCP tools');
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog', { name: 'MCP tools' });
-  await dialog.waitFor({ timeout: WITHIN_MS });
+  await dialog.waitFor();
   print({ unconnected: await dialog.innerText(), asked: requests.length });
   await dialog.getByRole('button', { name: 'Connect' }).press('Enter');
-  await dialog.locator('.mcp-tool').first().waitFor({ timeout: WITHIN_MS });
+  await dialog.locator('.mcp-tool').first().waitFor();
   print({ tools: await dialog.locator('.mcp-tool > summary').allInnerTexts() });
 
   await open(dialog, 'get_order_status');
@@ -58,7 +58,7 @@ export async function mcp(page, [pack, backend]) {
     print({ changed: await dialog.locator('.mcp-tool[open] .warn-text').allInnerTexts() });
     await dialog.locator('.mcp-tool', { hasText: 'reserve_stock' }).getByLabel('A person approves').selectOption('never');
     await dialog.getByRole('button', { name: 'Approve reserve_stock again' }).press('Enter');
-    await dialog.getByText('is not the one that was reviewed').waitFor({ timeout: WITHIN_MS });
+    await dialog.getByText('is not the one that was reviewed').waitFor();
     print({ conflict: await dialog.locator('.mcp-status [role="alert"]').innerText() });
     await dialog.getByRole('button', { name: 'Withdraw approval of retired' }).press('Enter');
     await dialog.getByText('Approved, but not offered any more').waitFor({ state: 'detached' });
@@ -76,7 +76,7 @@ async function open(dialog, name) {
 
 async function stateOf(dialog, name, state) {
   const summary = dialog.locator('.mcp-tool > summary').filter({ hasText: name });
-  await summary.filter({ hasText: state }).waitFor({ timeout: WITHIN_MS });
+  await summary.filter({ hasText: state }).waitFor();
   return summary.locator('.mcp-state').innerText();
 }
 
@@ -84,13 +84,13 @@ async function stateOf(dialog, name, state) {
 async function timeline(page, file) {
   const pack = JSON.parse(await readFile(file, 'utf8'));
   await (await blankEditor(page)).fill(JSON.stringify({ ...pack, turns: pack.turns.slice(0, 1) }, null, 1));
-  await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
+  await page.locator('.pack-state.applied').waitFor();
   await page.getByRole('button', { name: 'Play pack' }).click();
   await turns(page, 1);
   await page.getByRole('treegrid').getByRole('row', { name: LABEL }).first().click();
   await page.getByRole('tab', { name: 'Details' }).click();
   const details = page.locator('#inspector');
-  await details.locator('.mcp-call').waitFor({ timeout: WITHIN_MS });
+  await details.locator('.mcp-call').waitFor();
   print({ call: await details.locator('.mcp-call').innerText(), answer: await details.getByRole('group', { name: 'Answer', exact: true }).innerText() });
   await details.getByText('Schema of the arguments, as approved').click();
   print({ schema: JSON.parse(await details.getByRole('group', { name: 'Schema of the arguments' }).innerText()) });
@@ -98,7 +98,7 @@ async function timeline(page, file) {
   await page.getByRole('menuitem', { name: 'Fail with…', exact: true }).click();
   print({ faults: (await page.getByRole('menuitem').allInnerTexts()).filter((it) => /^(Tool|Error of the tool|Result)/.test(it)) });
   await page.getByRole('menuitem', { name: 'Tool changed since its approval' }).click();
-  await page.getByText(/^↳ Branch:/).waitFor({ timeout: WITHIN_MS });
+  await page.getByText(/^↳ Branch:/).waitFor();
   // The planner is told of the failure, which the recorded request does not know.
   await page.getByRole('button', { name: 'Use recorded answer' }).click();
   await turns(page, 1);

@@ -1,7 +1,7 @@
 /** Knowledge, python and handoff nodes: what they show, and the desk's side of a handoff. */
 import { readFile } from 'node:fs/promises';
 import { blankEditor } from '../chromium.mjs';
-import { print, shown, turns, WITHIN_MS } from './common.mjs';
+import { print, shown, turns } from './common.mjs';
 
 /** Asks a knowledge base, tests its retrieval and edits its sources. */
 export async function knowledge(page, [file]) {
@@ -11,10 +11,10 @@ export async function knowledge(page, [file]) {
   await page.getByRole('treegrid').getByRole('row', { name: /Knowledge search/ }).first().click();
   await page.getByRole('tab', { name: 'Details' }).click();
   const details = page.locator('#inspector .search-result');
-  await details.waitFor({ timeout: WITHIN_MS });
+  await details.waitFor();
   print({ search: await details.innerText(), step: await page.locator('#inspector .area-head').innerText() });
   await page.locator('#config').getByRole('button', { name: 'Knowledge', exact: true }).click();
-  await page.locator('.source-name').first().waitFor({ timeout: WITHIN_MS });
+  await page.locator('.source-name').first().waitFor();
   print({ sources: await page.locator('.source-name').allInnerTexts() });
   await retrieve(page, 'lost gift card');
   print({ found: await page.locator('.retrieval tbody tr').allInnerTexts() });
@@ -23,12 +23,12 @@ export async function knowledge(page, [file]) {
   await page.getByLabel('Id', { exact: true }).fill('hours');
   await page.getByLabel('Text', { exact: true }).fill('The shop opens at nine.');
   await page.getByRole('button', { name: 'Save source' }).click();
-  await page.locator('.source-list li', { hasText: 'Opening hours' }).waitFor({ timeout: WITHIN_MS });
-  await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
+  await page.locator('.source-list li', { hasText: 'Opening hours' }).waitFor();
+  await page.locator('.pack-state.applied').waitFor();
   await retrieve(page, 'when does the shop open');
   print({ added: await page.locator('.retrieval tbody tr').first().innerText() });
   await page.locator('.sources input[type="file"]').setInputFiles({ name: 'Gift wrap.md', mimeType: 'text/markdown', buffer: Buffer.from('# Ribbons\n\nRibbons cost one euro.') });
-  await page.locator('.source-list li', { hasText: 'Gift wrap' }).waitFor({ timeout: WITHIN_MS });
+  await page.locator('.source-list li', { hasText: 'Gift wrap' }).waitFor();
   await retrieve(page, 'ribbons');
   print({ dropped: await page.locator('.retrieval tbody tr').first().innerText() });
   await page.getByRole('button', { name: 'Remove Opening hours' }).click();
@@ -38,7 +38,7 @@ export async function knowledge(page, [file]) {
 async function retrieve(page, query) {
   await page.locator('.retrieval').getByLabel('Query', { exact: true }).fill(query);
   await page.getByRole('button', { name: 'Search', exact: true }).click();
-  await page.locator('.retrieval .search-result q', { hasText: query }).waitFor({ timeout: WITHIN_MS });
+  await page.locator('.retrieval .search-result q', { hasText: query }).waitFor();
 }
 
 /** Plays the desk of a handoff that returns, and lets another one time out. */
@@ -46,7 +46,7 @@ export async function desk(page, [file]) {
   await open(page, file);
   await say(page, 2, 'a human');
   const panel = page.getByRole('region', { name: 'Desk' });
-  await panel.waitFor({ timeout: WITHIN_MS });
+  await panel.waitFor();
   print({ facts: await panel.locator('.desk-facts').innerText() });
   await panel.getByLabel('Author').fill('Noor');
   await panel.getByRole('button', { name: 'Accept' }).click();
@@ -77,24 +77,24 @@ export async function scripts(page, [file]) {
   await page.getByRole('treegrid').getByRole('row', { name: /Script/ }).first().click();
   await page.getByRole('tab', { name: 'Details' }).click();
   const details = page.locator('#inspector .script-result');
-  await details.waitFor({ timeout: WITHIN_MS });
+  await details.waitFor();
   print({ run: await details.innerText(), reply: (await shown(page))[1].reply });
   await say(page, 3, 'raise');
   await page.getByRole('treegrid').getByRole('row', { name: /Script.*failed/ }).first().click();
   print({ failure: await details.locator('.fault-text').innerText(), reply: (await shown(page))[2].reply });
   await details.getByRole('button', { name: 'Show line 2' }).click();
   const code = page.getByRole('textbox', { name: 'Code' });
-  await code.waitFor({ timeout: WITHIN_MS });
+  await code.waitFor();
   await page.waitForFunction(() => document.activeElement?.matches('.code-field textarea'));
   print({ line: await code.evaluate((it) => it.value.slice(it.selectionStart, it.selectionEnd)) });
   await code.fill("session['kept'] = 1\nmessage = 'mended'\n");
   await page.locator('.flow-panel').getByRole('button', { name: 'Apply', exact: true }).click();
-  await page.waitForFunction(() => globalThis.convengine.turns()[2]?.reply?.includes('mended'), undefined, { timeout: WITHIN_MS });
+  await page.waitForFunction(() => globalThis.convengine.turns()[2]?.reply?.includes('mended'));
   await turns(page, 3);
   print({ mended: (await shown(page))[2].reply });
   await code.fill('x = (');
   await page.locator('.flow-panel').getByRole('button', { name: 'Apply', exact: true }).click();
-  await page.locator('.flow-panel .flow-issues li', { hasText: 'P001' }).first().waitFor({ timeout: WITHIN_MS });
+  await page.locator('.flow-panel .flow-issues li', { hasText: 'P001' }).first().waitFor();
   print({ issues: await page.locator('.flow-panel .flow-issues li').allInnerTexts() });
 }
 
@@ -102,7 +102,7 @@ export async function scripts(page, [file]) {
 export async function open(page, file) {
   const editor = await blankEditor(page);
   await editor.fill(await readFile(file, 'utf8'));
-  await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
+  await page.locator('.pack-state.applied').waitFor();
   await page.getByRole('button', { name: 'New conversation' }).click();
   await turns(page, 1);
 }

@@ -1,7 +1,7 @@
 /** Editing configuration rows in the table and in the text. */
 import { readFile } from 'node:fs/promises';
 import { blankEditor, textEditor } from '../chromium.mjs';
-import { judged, print, sample, shown, turns, WITHIN_MS } from './common.mjs';
+import { judged, print, sample, shown, turns } from './common.mjs';
 
 const TABLE = 'ce_rule';
 const COLUMN = 'match_pattern';
@@ -55,7 +55,6 @@ export async function row(page, [file, table, column, from, to]) {
       return path.length === count && path.every((it) => it.hash !== '') && path.some((it, index) => it.hash !== old[index]);
     },
     [before, all.length],
-    { timeout: WITHIN_MS },
   );
   print({ hashes: await hashes(page) });
 }
@@ -66,7 +65,7 @@ async function cellOf(page, table, column, within) {
   await config.getByRole('button', { name: 'Table', exact: true }).click();
   await config.getByRole('navigation', { name: 'Tables' }).locator(`button[title="${table}"]`).click();
   const grid = config.getByRole('grid', { name: `Rows of ${table}` });
-  await grid.waitFor({ timeout: WITHIN_MS });
+  await grid.waitFor();
   const at = (await grid.getByRole('columnheader').allInnerTexts()).indexOf(column);
   const here = grid.getByRole('row').filter({ has: within(page) });
   // The row header is the first cell, but not a `gridcell`.

@@ -1,7 +1,7 @@
 /** Runs of chains: their steps, waits and branches; and workflow graphs with the documents that they run. */
 import { readFile } from 'node:fs/promises';
 import { blankEditor } from '../chromium.mjs';
-import { print, sample, shown, turns, WITHIN_MS } from './common.mjs';
+import { print, sample, shown, turns } from './common.mjs';
 
 /** Plays the claim, skips a timer, decides otherwise, fails the webhook, edits a step, and starts and cancels a run. */
 export async function run(page) {
@@ -22,7 +22,7 @@ export async function run(page) {
 async function decidedOtherwise(page) {
   await turn(page, 4).getByRole('button', { name: /^Act otherwise/ }).click();
   const inbox = page.getByRole('region', { name: 'Inbox' });
-  await inbox.waitFor({ timeout: WITHIN_MS });
+  await inbox.waitFor();
   print({ past: await page.locator('.run-controls .notice span').innerText(), asked: await inbox.locator('.run-prompt').innerText(), node: await currentStep(page) });
   await inbox.getByRole('button', { name: 'reject' }).click();
   await turns(page, 4);
@@ -43,7 +43,7 @@ async function failedWebhook(page) {
   await page.getByRole('menuitem', { name: 'Unauthorized', exact: true }).click();
   await turns(page, 5);
   const inbox = page.getByRole('region', { name: 'Inbox' });
-  await inbox.waitFor({ timeout: WITHIN_MS });
+  await inbox.waitFor();
   print({ failed: (await shown(page))[4], byHand: await inbox.locator('.run-prompt').innerText(), node: await currentStep(page) });
   await inbox.getByLabel(/^reference/).fill('H-1');
   await inbox.getByRole('button', { name: 'booked' }).click();
@@ -55,10 +55,10 @@ async function failedWebhook(page) {
 async function edited(page) {
   await page.getByRole('option', { name: /^Three days/ }).click();
   const field = page.getByRole('textbox', { name: /^Config of Three days/ });
-  await field.waitFor({ timeout: WITHIN_MS });
+  await field.waitFor();
   await field.fill('{"after_ms": 3600000}');
   await page.getByRole('button', { name: 'Apply', exact: true }).click();
-  await page.getByText('Applied; the run was replayed.').waitFor({ timeout: WITHIN_MS });
+  await page.getByText('Applied; the run was replayed.').waitFor();
   await turns(page, 6);
   print({ shortened: await page.getByRole('button', { name: /^Skip to/ }).first().innerText() });
   await page.getByRole('button', { name: 'Close node' }).click();
@@ -68,7 +68,7 @@ async function edited(page) {
 async function started(page) {
   await page.getByRole('button', { name: 'New run' }).first().click();
   const input = page.getByLabel(/^Input \(JSON\)/);
-  await input.waitFor({ timeout: WITHIN_MS });
+  await input.waitFor();
   await input.fill('{');
   print({ invalid: await page.getByRole('button', { name: 'Start run' }).isEnabled() });
   await input.fill('{"text": "A tree fell on my car", "email": "bo@example.org"}');
@@ -81,7 +81,7 @@ async function started(page) {
     await turns(page, index + 2);
   }
   const inbox = page.getByRole('region', { name: 'Inbox' });
-  await inbox.waitFor({ timeout: WITHIN_MS });
+  await inbox.waitFor();
   await inbox.getByLabel(/^amount/).fill('400');
   await inbox.getByRole('button', { name: 'approve' }).click();
   await turns(page, 4);
@@ -102,7 +102,7 @@ export async function workflow(page, [file]) {
   pack.documents = pack.documents.map((it) => (it.doc === 'conversation_flow' ? { ...it, events: { ...it.events, fallback } } : it));
   const editor = await blankEditor(page);
   await editor.fill(JSON.stringify({ ...pack, llm: [{ purpose: 'agent', reply: finish }] }, null, 1));
-  await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
+  await page.locator('.pack-state.applied').waitFor();
   await page.getByText('Next session and timing').click();
   await page.getByLabel('Trigger of the next session').selectOption('Chat opened');
   await page.getByRole('button', { name: 'New conversation' }).click();
@@ -125,7 +125,7 @@ export async function workflow(page, [file]) {
   print({ back: await page.locator('.flow-node.visited .flow-name').allTextContents() });
   await page.locator('#config').getByRole('button', { name: 'Text', exact: true }).click();
   await page.getByRole('textbox', { name: 'Pack as JSON text' }).fill(JSON.stringify({ ...pack, documents: pack.documents.map((it) => (it.id === 'survey' ? { ...it, nodes: it.nodes.map((node) => (node.id === 'ask' ? { ...node, data: { assistant_id: 'nobody' } } : node)) } : it)) }, null, 1));
-  await page.locator('.issues .issue', { hasText: 'nobody' }).first().waitFor({ timeout: WITHIN_MS });
+  await page.locator('.issues .issue', { hasText: 'nobody' }).first().waitFor();
   print({ issues: await page.locator('.issues .issue').allInnerTexts() });
 }
 
@@ -135,7 +135,7 @@ function turn(page, number) {
 
 /** The current step or node, once the drawing has followed. */
 async function currentStep(page) {
-  await page.locator('.flow-node.active').waitFor({ timeout: WITHIN_MS });
+  await page.locator('.flow-node.active').waitFor();
   return page.locator('.flow-node.active .flow-name').textContent();
 }
 

@@ -1,5 +1,5 @@
 /** Sessions in the browser's database. */
-import { print, shown, turns, WITHIN_MS } from './common.mjs';
+import { print, shown, turns } from './common.mjs';
 
 /** Longer than any link. */
 const LONG = 100_000;
@@ -15,7 +15,7 @@ export async function stored(page) {
   await page.evaluate(([key, fragment]) => localStorage.setItem(key, fragment), ['convengine.session', link]);
   await page.evaluate(() => indexedDB.deleteDatabase('convengine'));
   await reopen(page);
-  await page.getByRole('button', { name: 'Continue where you left off' }).waitFor({ timeout: WITHIN_MS });
+  await page.getByRole('button', { name: 'Continue where you left off' }).waitFor();
   print({ adopted: await sessions(page), legacy: await page.evaluate(() => localStorage.getItem('convengine.session')) });
 
   // Random, so that it does not compress.
@@ -25,8 +25,8 @@ export async function stored(page) {
   const before = await shown(page);
   await page.waitForTimeout(2500);
   await reopen(page);
-  await page.getByRole('button', { name: 'Continue where you left off' }).click({ timeout: WITHIN_MS });
-  await page.waitForFunction((length) => globalThis.convengine.turns()[0]?.message.length === length, LONG, { timeout: WITHIN_MS });
+  await page.getByRole('button', { name: 'Continue where you left off' }).click();
+  await page.waitForFunction((length) => globalThis.convengine.turns()[0]?.message.length === length, LONG);
   await turns(page, 1);
   print({ length: before[0].message.length, equal: (await shown(page))[0].hash === before[0].hash, offered: await page.getByRole('button', { name: 'Continue where you left off' }).count() });
 
@@ -38,7 +38,7 @@ export async function stored(page) {
   await send(page, 'hello');
   await turns(page, 2);
   const notice = page.locator('.chat .notice', { hasText: 'could not store' });
-  await notice.waitFor({ timeout: WITHIN_MS });
+  await notice.waitFor();
   print({ refused: await notice.locator('span').innerText() });
 }
 

@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { print, sample, shown, turns, WITHIN_MS } from './common.mjs';
+import { print, sample, shown, turns } from './common.mjs';
 
 const SAMPLES = [/^Loan with confirmation/, /^Shop customer service/, /^Confirmation that expires/, /^Two services, one overloaded/, /^Bank assistant as a flow/, /^Insurance claim as a run/];
 
@@ -29,14 +29,14 @@ export async function talks(page) {
   await rm(folder, { recursive: true });
 
   await drop(page, { 'loan.talk': talk.replace('customer 4471', 'customer 9999') });
-  await page.locator('[data-role="extension"]').getByText('not meet the checks').waitFor({ timeout: WITHIN_MS });
+  await page.locator('[data-role="extension"]').getByText('not meet the checks').waitFor();
   print({ dropped: await page.locator('[data-role="extension"]').innerText() });
 
   await openDialog(page, 'Import');
   await page.getByLabel('Text of a talk, pack or session').fill('config loan.json\n> Hello\nWelcome');
   await page.getByRole('button', { name: 'Open', exact: true }).click();
   const alert = page.getByRole('dialog').getByRole('alert');
-  await alert.filter({ hasText: 'line 3' }).waitFor({ timeout: WITHIN_MS });
+  await alert.filter({ hasText: 'line 3' }).waitFor();
   print({ refused: await alert.innerText() });
 }
 
@@ -69,13 +69,13 @@ async function saved(page, folder) {
 
 async function openDialog(page, name) {
   await page.getByRole('button', { name, exact: true }).click();
-  await page.getByRole('dialog').waitFor({ timeout: WITHIN_MS });
+  await page.getByRole('dialog').waitFor();
 }
 
 /** The verdict about an import, after its dialog was closed. */
 async function opened(page) {
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: 'View conversation' }).waitFor({ timeout: WITHIN_MS });
+  await dialog.getByRole('button', { name: 'View conversation' }).waitFor();
   const verdict = await dialog.locator('[role="status"] p').first().innerText();
   await dialog.getByRole('button', { name: 'View conversation' }).click();
   await dialog.waitFor({ state: 'detached' });

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{install, sh};
+use crate::{install, sh, temporary};
 use server::create_folder;
 pub use server::{Programs, is_root};
 pub use test_servers::TestServers;
@@ -51,14 +51,14 @@ impl Postgres {
     pub fn start(disk: Durability) -> Result<Self> {
         let programs = install::ensure_postgres()?;
         remove_leftovers(&programs);
-        let folder = cluster_folder("");
+        let folder = cluster_folder(disk, "");
         create_folder(&folder)?;
         Self::start_in(folder, programs, disk)
     }
 
     /// Creates and starts a cluster with the programs of a package, beside the other cluster of this process.
     fn start_from_package(archive: &Path, disk: Durability) -> Result<Self> {
-        let folder = cluster_folder("-package");
+        let folder = cluster_folder(disk, "-package");
         create_folder(&folder)?;
         let programs = Programs::from_package(&pgvector::extract(archive, &folder.join("package"))?)?;
         Self::start_in(folder, programs, disk)
@@ -191,8 +191,12 @@ impl Drop for Postgres {
 }
 
 /// Returns the folder of a cluster of this process.
-fn cluster_folder(suffix: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("{FOLDER_PREFIX}{}{suffix}", std::process::id()))
+fn cluster_folder(durability: Durability, suffix: &str) -> PathBuf {
+    let parent = match durability {
+        Durability::Relaxed => temporary::folder(),
+        Durability::Durable => std::env::temp_dir(),
+    };
+    parent.join(format!("{FOLDER_PREFIX}{}{suffix}", std::process::id()))
 }
 
 fn free_port() -> Result<u16> {
@@ -201,7 +205,7 @@ fn free_port() -> Result<u16> {
 
 /// Removes the clusters of aborted runs, whose process no longer exists.
 fn remove_leftovers(programs: &Programs) {
-    for folder in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten().map(|it| it.path()) {
+    for folder in temporary::all_folders().into_iter().flat_map(fs::read_dir).flatten().flatten().map(|it| it.path()) {
         let id = folder.file_name().and_then(|it| it.to_str()).and_then(|it| it.strip_prefix(FOLDER_PREFIX));
         let id = id.map(|it| it.split('-').next().unwrap_or(it));
         if id.is_some_and(|it| it.parse::<u32>().is_ok() && !Path::new("/proc").join(it).exists()) {
