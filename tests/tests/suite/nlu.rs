@@ -7,6 +7,8 @@ use convengine_tests::nlu::{DataSet, Measurement, Numbers, generate, words};
 use convengine_tests::{root, server_binary};
 use serde_json::{Value, json};
 
+use crate::running::is_long_run;
+
 /// The sets, each with the numbers of phrases that are measured.
 const CURVES: [(&str, &[usize]); 2] = [("shop_en", &[5, 10, 20, 50]), ("bank_de", &[5, 10, 20])];
 
@@ -74,13 +76,14 @@ const LOCALES: [(&str, &str); 12] = [
 
 #[test]
 #[ignore = "needs the built page; `cargo xtask test` builds it"]
-fn the_browser_engine_learns_the_same_from_a_thousand_documents() {
+fn the_browser_engine_learns_the_same_from_generated_documents() {
+    let documents = if is_long_run() { 1_000 } else { 120 };
     let words = words().unwrap();
     let folder = std::env::temp_dir().join(format!("convengine-nlu-browser-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let mut numbers = Numbers::new(7);
     let (mut packs, mut expected) = (Vec::new(), Vec::new());
-    for seed in 0..1_000 {
+    for seed in 0..documents {
         let (locale, scripts) = LOCALES[numbers.below(LOCALES.len())];
         let vocabulary: Vec<String> =
             words.iter().step_by(7).cloned().chain(scripts.split(' ').cycle().take(60).map(str::to_owned)).collect();
