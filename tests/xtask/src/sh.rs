@@ -4,14 +4,19 @@ use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// Prints a progress line.
+/// When the first progress line was printed.
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// Prints a progress line with the minutes and seconds since the first one.
 pub fn print_progress(what: &str) {
-    println!("xtask: {what}");
+    let seconds = START.elapsed().as_secs();
+    println!("xtask {:02}:{:02}: {what}", seconds / 60, seconds % 60);
 }
 
 /// Runs a command with its output on the terminal.

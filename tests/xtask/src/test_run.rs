@@ -88,6 +88,7 @@ pub fn run(project: &Project, scope: Scope, others: Vec<Command>) -> Result<()> 
     let with_result = programs.counts.total();
     runs.insert(0, programs);
     let counts = runs.iter().fold(Counts::default(), |sum, it| sum.add(it.counts));
+    sh::print_progress("all tests have ended");
     runs.iter().for_each(|it| it.failures.print());
     println!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
     if let Some(failed) = runs.iter().find(|it| !it.status.success()) {
