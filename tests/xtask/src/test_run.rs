@@ -233,7 +233,8 @@ mod tests {
     #[test]
     fn failures_are_kept_up_to_the_result_line() {
         let mut failures = Failures::default();
-        let printed = ["test a ... FAILED", "failures:", "---- a stdout ----", "1 != 2", "test result: FAILED. 0 passed; 1 failed", "test b ... ok"];
+        let printed =
+            ["test a ... FAILED", "failures:", "---- a stdout ----", "1 != 2", "test result: FAILED. 0 passed; 1 failed", "test b ... ok"];
         printed.into_iter().for_each(|it| failures.read(it.to_owned()));
         assert_eq!(failures.lines, ["failures:", "---- a stdout ----", "1 != 2"]);
     }
