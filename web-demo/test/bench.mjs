@@ -98,7 +98,7 @@ async function opened(context, address) {
 
 /** The mean duration of a turn of the pack, run repeatedly in the page's worker. */
 async function turns() {
-  const page = await browser.newPage();
+  const page = await (await openContext(browser)).newPage();
   await page.goto(server.address);
   await page.evaluate(() => globalThis.convengine.ready);
   const play = (text) => page.evaluate(async (it) => {
@@ -153,7 +153,7 @@ function played(Engine, text) {
 
 /** Time from the input that moves the cursor to the next paint in which the inspector shows the new position. */
 async function cursor() {
-  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  const page = await (await openContext(browser, { viewport: { width: 1440, height: 900 } })).newPage();
   await page.goto(server.address);
   await page.evaluate(() => globalThis.convengine.ready);
   await page.locator('#config input[type=file][accept*=json]').setInputFiles({ name: 'long.json', mimeType: 'application/json', buffer: Buffer.from(long()) });

@@ -10,7 +10,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { launch } from './chromium.mjs';
+import { launch, openContext } from './chromium.mjs';
 import { serveFolder } from './folder.mjs';
 
 const TYPED = `
@@ -49,7 +49,7 @@ async function page() {
   const server = await serveFolder(join(folder, 'page'), { below: '/bakery/' });
   const browser = await launch();
   try {
-    const page = await browser.newPage();
+    const page = await (await openContext(browser)).newPage();
     const complaints = [];
     page.on('console', (it) => it.type() === 'error' && complaints.push(it.text()));
     page.on('pageerror', (it) => complaints.push(it.message));

@@ -22,7 +22,6 @@ mod size;
 mod soak;
 mod suites;
 mod teeth;
-mod temporary;
 mod test;
 mod test_run;
 mod texts;

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::postgres::TestServers;
 use crate::project::Project;
-use crate::{build, sh, temporary};
+use crate::{build, sh};
 
 /// What is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,6 @@ pub fn tests(project: &Project, programs: &[&str], scope: Scope) -> Result<Comma
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let (fewest, most) = PARALLEL_TESTS;
     command.env("RUST_TEST_THREADS", (processors * TESTS_PER_PROCESSOR).clamp(fewest, most).to_string());
-    command.env("TMPDIR", temporary::folder());
     Ok(command)
 }
 
@@ -146,7 +145,7 @@ pub fn run_programs(command: &mut Command, postgres: &TestServers) -> Result<End
 }
 
 /// What test programs print of failed tests before their result line: thousands of lines above the counts in the output of a whole run.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Default)]
 struct Failures {
     lines: Vec<String>,
     reading: bool,

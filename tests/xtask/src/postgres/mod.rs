@@ -1,5 +1,6 @@
 //! A temporary PostgreSQL server: on loopback, on a free port, in a temporary folder.
 
+mod memory;
 mod pgvector;
 mod server;
 mod test_servers;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{install, sh, temporary};
+use crate::{install, sh};
 use server::create_folder;
 pub use server::{Programs, is_root};
 pub use test_servers::TestServers;
@@ -193,7 +194,7 @@ impl Drop for Postgres {
 /// Returns the folder of a cluster of this process.
 fn cluster_folder(durability: Durability, suffix: &str) -> PathBuf {
     let parent = match durability {
-        Durability::Relaxed => temporary::folder(),
+        Durability::Relaxed => memory::folder(),
         Durability::Durable => std::env::temp_dir(),
     };
     parent.join(format!("{FOLDER_PREFIX}{}{suffix}", std::process::id()))
@@ -205,7 +206,7 @@ fn free_port() -> Result<u16> {
 
 /// Removes the clusters of aborted runs, whose process no longer exists.
 fn remove_leftovers(programs: &Programs) {
-    for folder in temporary::all_folders().into_iter().flat_map(fs::read_dir).flatten().flatten().map(|it| it.path()) {
+    for folder in memory::all_folders().into_iter().flat_map(fs::read_dir).flatten().flatten().map(|it| it.path()) {
         let id = folder.file_name().and_then(|it| it.to_str()).and_then(|it| it.strip_prefix(FOLDER_PREFIX));
         let id = id.map(|it| it.split('-').next().unwrap_or(it));
         if id.is_some_and(|it| it.parse::<u32>().is_ok() && !Path::new("/proc").join(it).exists()) {

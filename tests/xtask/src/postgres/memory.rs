@@ -1,4 +1,4 @@
-//! Where the databases and other files of tests are kept.
+//! Where the clusters of tests are kept.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,18 +8,18 @@ use crate::sh;
 /// The file system in memory of Linux.
 const MEMORY: &str = "/dev/shm";
 
-/// The space that a run of all tests may need. Containers often have 64 MiB.
+/// The space that the clusters of a run may need. Containers often have 64 MiB.
 const NEEDED_BYTES: u64 = 6 << 30;
 
-/// Returns a folder for files that need not outlive a run: in memory if there is room, because tests create and delete databases of hundreds
-/// of files each.
+/// Returns the folder for clusters that need not outlive a run: in memory if there is room, because tests create and delete databases of
+/// hundreds of files each.
 pub fn folder() -> PathBuf {
     let memory = Path::new(MEMORY);
     let available = sh::output(Command::new("df").args(["--output=avail", "--block-size=1"]).arg(memory));
     if available.is_some_and(|it| parse_available(&it) >= NEEDED_BYTES) { memory.to_owned() } else { std::env::temp_dir() }
 }
 
-/// Returns all folders in which files of an earlier run may be.
+/// Returns all folders in which clusters of an earlier run may be.
 pub fn all_folders() -> [PathBuf; 2] {
     [PathBuf::from(MEMORY), std::env::temp_dir()]
 }
