@@ -1,5 +1,6 @@
 //! Dialogue acts: the patterns that recognise them and the prompts that ask a model. (docs/spec/pipeline.md#2.6)
 
+use convengine_values::{Consent, read_consent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -81,6 +82,8 @@ pub struct DialogueActPrompts {
 pub struct DialogueActs {
     /// Whole-text patterns, in matching order.
     pub patterns: Vec<(DialogueAct, Regex)>,
+    /// Whether consent is read as flows read it, too: unless the configuration has patterns of its own for it.
+    pub reads_consent: bool,
     /// Prompts that classify the message only.
     pub plain: DialogueActPrompts,
     /// Prompts that also ask for a standalone rewrite of the message.
@@ -91,6 +94,15 @@ impl DialogueActs {
     /// Returns the first act whose pattern matches the whole text.
     pub fn match_pattern(&self, text: &str) -> Option<DialogueAct> {
         self.patterns.iter().find(|it| it.1.is_match(text) == Ok(true)).map(|it| it.0)
+    }
+
+    /// Returns the act of a text that agrees or refuses and has little else; with a change it is an edit.
+    pub fn read_consent(&self, text: &str, locale: &str) -> Option<DialogueAct> {
+        match read_consent(text, locale).filter(|_| self.reads_consent)? {
+            Consent::Yes => Some(DialogueAct::Affirm),
+            Consent::No => Some(DialogueAct::Negate),
+            Consent::YesBut | Consent::NoBut => Some(DialogueAct::Edit),
+        }
     }
 
     /// Returns the verdict on each pattern for a text.
@@ -114,8 +126,10 @@ impl DialogueActs {
         let mut step = ComponentConfig { rows, name: "DialogueActStep", issues };
         let patterns =
             DEFAULT_PATTERNS.iter().filter_map(|(act, key, default)| Some((*act, compile_pattern(&mut step, key, default)?))).collect();
+        let has_own = |key: &str| rows.value("DialogueActStep", key).is_some();
         DialogueActs {
             patterns,
+            reads_consent: !has_own("REGEX_AFFIRM") && !has_own("REGEX_NEGATE"),
             plain: compile_prompts(&mut step, "", &PLAIN),
             rewrite: compile_prompts(&mut step, "QUERY_REWRITE_", &REWRITE),
         }

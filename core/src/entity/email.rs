@@ -8,11 +8,6 @@ use crate::text::phrase::is_unspaced;
 /// Maximum characters of an address.
 const MAX_CHARS: usize = 254;
 
-/// Returns the first address of a text with its domain in lower case, and whether it is the whole text.
-pub(super) fn find(text: &str) -> Option<(String, bool)> {
-    find_all(text).next().map(|(address, range)| (address, range.len() == text.len()))
-}
-
 /// Returns the addresses of a text with their places.
 pub(super) fn find_all(text: &str) -> impl Iterator<Item = (String, Range<usize>)> {
     text.match_indices('@').filter_map(move |(at, _)| {
@@ -54,7 +49,12 @@ pub(super) fn top_level_domain(domain: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::find;
+    use super::find_all;
+
+    /// The first value, and whether it is the whole text.
+    fn find(text: &str) -> Option<(String, bool)> {
+        find_all(text).next().map(|it| (it.0, it.1 == (0..text.len())))
+    }
 
     #[test]
     fn addresses_are_found() {

@@ -1,15 +1,10 @@
-//! Entities: extract typed values from user text by system types, value lists and patterns (docs/spec/flows.md#4.4).
+//! Entities: extract typed values from user text by system types (the grammar of `convengine-values`, addresses and lists), value lists and patterns (docs/spec/flows.md#4.4).
 
-mod boolean;
-mod currency;
-mod date;
-mod duration;
 mod email;
 #[cfg(test)]
 mod language_tests;
 mod list;
-mod number;
-mod number_words;
+mod money;
 mod pattern;
 mod phone;
 mod scanner;
@@ -25,7 +20,9 @@ pub use self::pattern::PatternEntity;
 pub use self::system::{SystemEntity, system_entity_names};
 use crate::locale;
 use std::ops::Range;
+use std::sync::Arc;
 
+use convengine_values::Direction;
 use serde_json::Value;
 
 /// The locale, time and time zone used to interpret a text.
@@ -42,12 +39,14 @@ pub struct ExtractionContext<'s> {
 /// A type of value that can be extracted from text.
 #[derive(Debug, Clone)]
 pub enum Entity {
-    /// A built-in type.
-    System(SystemEntity),
+    /// A built-in type, and which day is meant where several fit.
+    System(SystemEntity, Direction),
     /// A list of values with synonyms.
-    List(ListEntity),
+    List(Arc<ListEntity>),
     /// Regular expressions.
     Patterns(PatternEntity),
+    /// All values of a type, as a list.
+    Several(Arc<Entity>),
 }
 
 /// The result of an extraction.
@@ -73,12 +72,13 @@ pub struct EntityMatch {
 impl Entity {
     /// Returns the system type with a name such as `@number`.
     pub fn from_system_name(name: &str) -> Option<Entity> {
-        SystemEntity::from_name(name).map(Entity::System)
+        SystemEntity::from_name(name).map(|it| Entity::System(it, Direction::Future))
     }
 
-    /// Creates a list of values with synonyms; `max_edits` is the allowed edit distance per match.
-    pub fn from_entries(entries: &[(String, Vec<String>)], max_edits: u8) -> Entity {
-        Entity::List(ListEntity::new(entries, max_edits))
+    /// Creates a list of values with synonyms, whose words are inflected as in the language of a locale; `max_edits` is the allowed edit
+    /// distance per match.
+    pub fn from_entries(entries: &[(String, Vec<String>)], max_edits: u8, locale: &str) -> Entity {
+        Entity::List(Arc::new(ListEntity::new(entries, max_edits, locale)))
     }
 
     /// Creates an entity from patterns, tried in order. The value is the capture of the group with this name or number.
@@ -89,12 +89,26 @@ impl Entity {
         PatternEntity::new(patterns, group, ignores_case).map(Entity::Patterns)
     }
 
+    /// The same type for values in a direction of time.
+    pub fn with_direction(self, direction: Direction) -> Entity {
+        match self {
+            Entity::System(system, _) => Entity::System(system, direction),
+            Entity::List(_) | Entity::Patterns(_) | Entity::Several(_) => self,
+        }
+    }
+
+    /// The type whose values are lists of this one.
+    pub fn several(self) -> Entity {
+        Entity::Several(Arc::new(self))
+    }
+
     /// The kind for messages: a system type such as `@number`, `list` or `regex`.
     pub fn kind(&self) -> &'static str {
         match self {
-            Entity::System(system) => system.name(),
+            Entity::System(system, _) => system.name(),
             Entity::List(_) => "list",
             Entity::Patterns(_) => "regex",
+            Entity::Several(one) => one.kind(),
         }
     }
 
@@ -102,7 +116,8 @@ impl Entity {
     pub fn synonym_clashes(&self) -> Vec<(String, Vec<String>)> {
         match self {
             Entity::List(list) => list.clashes(),
-            Entity::System(_) | Entity::Patterns(_) => Vec::new(),
+            Entity::Several(one) => one.synonym_clashes(),
+            Entity::System(..) | Entity::Patterns(_) => Vec::new(),
         }
     }
 
@@ -110,7 +125,8 @@ impl Entity {
     pub fn pattern_without_group(&self) -> Option<&str> {
         match self {
             Entity::Patterns(patterns) => patterns.pattern_without_group(),
-            Entity::System(_) | Entity::List(_) => None,
+            Entity::Several(one) => one.pattern_without_group(),
+            Entity::System(..) | Entity::List(_) => None,
         }
     }
 
@@ -118,9 +134,16 @@ impl Entity {
     pub fn extract(&self, text: &str, context: ExtractionContext<'_>) -> Extraction {
         let one = |value: Option<Value>| value.map_or(Extraction::NotFound, Extraction::Value);
         match self {
-            Entity::System(system) => one(system.find(text.trim(), context).map(|it| it.0)),
+            Entity::System(system, direction) => one(system.find(text.trim(), context, *direction)),
             Entity::List(list) => list.find(text),
             Entity::Patterns(patterns) => one(patterns.find(text).map(Value::String)),
+            Entity::Several(entity) => match entity.find_list(text, context) {
+                Some((list, _)) => Extraction::Value(list),
+                None => match entity.extract(text, context) {
+                    Extraction::Ambiguous(values) => Extraction::Ambiguous(values),
+                    Extraction::Value(_) | Extraction::NotFound => Extraction::NotFound,
+                },
+            },
         }
     }
 
@@ -130,32 +153,55 @@ impl Entity {
         let offset = text.len() - text.trim_start().len();
         let found = |value: Value, range: Range<usize>| EntityMatch { range, value: Some(value) };
         match self {
-            Entity::System(system) => {
-                let all = system.find_all(text.trim(), context).into_iter();
+            Entity::System(system, direction) => {
+                let all = system.find_all(text.trim(), context, *direction).into_iter();
                 all.map(|(value, it)| found(value, it.start + offset..it.end + offset)).collect()
             }
             Entity::List(list) => list.find_all(text),
             Entity::Patterns(patterns) => patterns.find_all(text).into_iter().map(|it| found(it.0.into(), it.1)).collect(),
+            Entity::Several(entity) => entity.find_list(text, context).map(|(list, range)| found(list, range)).into_iter().collect(),
         }
     }
 
     /// Normalizes a value from a button, a parameter or a model; `None` when it is not valid for this type.
     pub fn accept(&self, value: &Value, context: ExtractionContext<'_>) -> Option<Value> {
         match (self, value) {
-            (Entity::System(system), Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => system.accept(value),
-            (Entity::System(SystemEntity::Number), Value::Number(_)) => system::normalize_number(value),
+            (Entity::Several(entity), Value::Array(items)) => {
+                let accepted: Option<Vec<Value>> = items.iter().map(|it| entity.accept(it, context)).collect();
+                accepted.filter(|it| !it.is_empty()).map(Value::Array)
+            }
+            (Entity::Several(entity), Value::String(text)) => entity.find_list(text, context).map(|it| it.0),
+            (Entity::Several(entity), one) => Some(Value::Array(vec![entity.accept(one, context)?])),
+            (Entity::System(system, _), Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => system.accept(value, context),
+            (Entity::System(SystemEntity::Number | SystemEntity::Percent, _), Value::Number(_)) => system::normalize_number(value),
+            (Entity::System(SystemEntity::Ordinal, _), Value::Number(number)) => number.as_u64().filter(|it| *it > 0).map(Value::from),
             (_, Value::Number(number)) => self.parse_whole(&number.to_string(), context),
             (_, Value::String(text)) => self.parse_whole(text, context),
             (Entity::List(_) | Entity::Patterns(_), Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
         }
     }
 
+    /// All different values of a text and the place of all; `None` without any, and when one is not clear.
+    fn find_list(&self, text: &str, context: ExtractionContext<'_>) -> Option<(Value, Range<usize>)> {
+        let found = self.find_all(text, context);
+        let range = found.first()?.range.start..found.last()?.range.end;
+        let mut list: Vec<Value> = Vec::new();
+        for it in found {
+            let value = it.value?;
+            if !list.contains(&value) {
+                list.push(value);
+            }
+        }
+        Some((list.into(), range))
+    }
+
     /// Parses a text that must be a value as a whole.
     fn parse_whole(&self, text: &str, context: ExtractionContext<'_>) -> Option<Value> {
         match self {
-            Entity::System(system) => system.find(text.trim(), context).filter(|it| it.1).map(|it| it.0),
+            Entity::System(system, direction) => system.find_whole(text.trim(), context, *direction),
             Entity::List(list) => list.find_whole(text).map(Value::String),
             Entity::Patterns(patterns) => patterns.find_whole(text.trim()).map(Value::String),
+            Entity::Several(entity) => entity.parse_whole(text, context).map(|it| Value::Array(vec![it])),
         }
     }
 }

@@ -45,15 +45,10 @@ const REGIONS: [(&str, &str, &str, usize, usize); 36] = [
 ];
 
 /// Separators between digits.
-const SEPARATORS: &str = " \u{a0}\u{202f}().-–";
+const SEPARATORS: &str = " \u{a0}\u{202f}().-–/";
 
 /// The number of digits of a phone number.
 const DIGIT_COUNT: std::ops::RangeInclusive<usize> = 7..=15;
-
-/// Returns the first phone number of a text, and whether it is the whole text.
-pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
-    find_all(text, locale).next().map(|(number, range)| (number, range.len() == text.len()))
-}
 
 /// Returns the phone numbers of a text with their places.
 pub(super) fn find_all(text: &str, locale: &str) -> impl Iterator<Item = (String, Range<usize>)> {
@@ -98,12 +93,12 @@ fn to_international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
     let digits = digits_of(run);
     let foreign = if is_plus { Some("") } else { digits.strip_prefix("00").map(|_| "00") };
     if let Some(prefix) = foreign {
-        // `(0)` is the trunk prefix.
-        let digits = digits_of(&run.replacen("(0)", "", 1));
+        // `(0)` is the trunk prefix, and so is the zero of `(020)`.
+        let digits = digits_of(&run.replacen("(0", "(", 1));
         let number = digits.strip_prefix(prefix)?;
         return (DIGIT_COUNT.contains(&number.len()) && !number.starts_with('0')).then(|| "+".to_owned() + number);
     }
-    if !DIGIT_COUNT.contains(&digits.len()) {
+    if !DIGIT_COUNT.contains(&digits.len()) || is_card_number(&digits) {
         return None;
     }
     let region = region(locale);
@@ -119,15 +114,37 @@ fn to_international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
     Some(national.unwrap_or(digits))
 }
 
+/// Whether digits may be the number of a payment card: long, with the check digit of Luhn.
+fn is_card_number(digits: &str) -> bool {
+    let sum: u32 = digits
+        .bytes()
+        .rev()
+        .enumerate()
+        .map(|(at, it)| {
+            let digit = u32::from(it - b'0') << (at % 2);
+            if digit > 9 { digit - 9 } else { digit }
+        })
+        .sum();
+    digits.len() >= 13 && sum.is_multiple_of(10)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::find;
+    use super::find_all;
+
+    /// The first value, and whether it is the whole text.
+    fn find(text: &str, locale: &str) -> Option<(String, bool)> {
+        find_all(text, locale).next().map(|it| (it.0, it.1 == (0..text.len())))
+    }
 
     #[test]
     fn numbers_are_found() {
         for (text, locale, expected) in [
             ("+49 30 123456", "en-US", "+4930123456"),
-            ("0049 30/123456", "en-US", ""),
+            ("0049 30/123456", "en-US", "+4930123456"),
+            ("+44 (020) 7946 0958", "en-GB", "+442079460958"),
+            ("+49 176/12345678", "de-DE", "+4917612345678"),
+            ("030/1234567", "de-DE", "+49301234567"),
             ("0049 30 123456", "en-US", "+4930123456"),
             ("+44 (0)20 7946 0958", "en-US", "+442079460958"),
             ("(+44) 20 7946 0958", "en-US", "+442079460958"),
@@ -163,9 +180,20 @@ mod tests {
 
     #[test]
     fn other_texts_are_not_numbers() {
-        for text in
-            ["", "call me", "123456", "1234567890123456", "A1234567", "1234567B", "+0123456789", "+", "12 34", "1 2 3", "555    1234"]
-        {
+        for text in [
+            "",
+            "call me",
+            "123456",
+            "1234567890123456",
+            "A1234567",
+            "1234567B",
+            "+0123456789",
+            "+",
+            "12 34",
+            "1 2 3",
+            "555    1234",
+            "3782 822463 10005",
+        ] {
             assert_eq!(find(text, "en-US"), None, "{text}");
         }
     }

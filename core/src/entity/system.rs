@@ -1,12 +1,17 @@
-//! The ten built-in entity types.
+//! The built-in entity types.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use serde_json::Value;
+use convengine_values::{Consent, Context, Direction, Kind, read, read_consent, read_each, read_whole};
+use jiff::civil::DateTime;
+use serde_json::{Map, Value};
 
-use super::scanner::MAX_VALUES;
-use super::{ExtractionContext, boolean, currency, date, duration, email, number, phone, text_list, url};
+use super::{ExtractionContext, email, money, phone, text_list, url};
+use crate::text::date::Date;
+
+/// Maximum values that are looked for in one text.
+const MAX_VALUES: usize = 32;
 
 /// A built-in entity type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +20,10 @@ pub enum SystemEntity {
     String,
     /// A number.
     Number,
+    /// A percentage.
+    Percent,
+    /// An ordinal.
+    Ordinal,
     /// An email address.
     Email,
     /// A phone number.
@@ -25,6 +34,16 @@ pub enum SystemEntity {
     Boolean,
     /// A day.
     Date,
+    /// A time of the day.
+    Time,
+    /// A time on a day.
+    DateTime,
+    /// Days from one to another.
+    DateRange,
+    /// A time from one to another.
+    TimeRange,
+    /// A time on a day to another.
+    DateTimeRange,
     /// An amount of money.
     Currency,
     /// A duration.
@@ -33,14 +52,34 @@ pub enum SystemEntity {
     List,
 }
 
-const ALL: [SystemEntity; 10] = [
+/// What reads the values of a type.
+enum Reader {
+    /// The grammar of values.
+    Grammar(Kind),
+    /// A text as a whole.
+    Text,
+    Texts,
+    Consent,
+    Email,
+    Phone,
+    Url,
+}
+
+const ALL: [SystemEntity; 17] = [
     SystemEntity::String,
     SystemEntity::Number,
+    SystemEntity::Percent,
+    SystemEntity::Ordinal,
     SystemEntity::Email,
     SystemEntity::Phone,
     SystemEntity::Url,
     SystemEntity::Boolean,
     SystemEntity::Date,
+    SystemEntity::Time,
+    SystemEntity::DateTime,
+    SystemEntity::DateRange,
+    SystemEntity::TimeRange,
+    SystemEntity::DateTimeRange,
     SystemEntity::Currency,
     SystemEntity::Duration,
     SystemEntity::List,
@@ -62,93 +101,144 @@ impl SystemEntity {
         match self {
             SystemEntity::String => "@string",
             SystemEntity::Number => "@number",
+            SystemEntity::Percent => "@percent",
+            SystemEntity::Ordinal => "@ordinal",
             SystemEntity::Email => "@email",
             SystemEntity::Phone => "@phone",
             SystemEntity::Url => "@url",
             SystemEntity::Boolean => "@boolean",
             SystemEntity::Date => "@date",
+            SystemEntity::Time => "@time",
+            SystemEntity::DateTime => "@datetime",
+            SystemEntity::DateRange => "@date_range",
+            SystemEntity::TimeRange => "@time_range",
+            SystemEntity::DateTimeRange => "@datetime_range",
             SystemEntity::Currency => "@currency",
             SystemEntity::Duration => "@duration",
             SystemEntity::List => "@list",
         }
     }
 
-    /// Returns the first value of a trimmed text, and whether it is the whole text.
-    pub(super) fn find(self, text: &str, context: ExtractionContext<'_>) -> Option<(Value, bool)> {
-        let text = &*self.with_ascii_digits(text);
-        let of_text = |found: Option<(String, bool)>| found.map(|it| (Value::String(it.0), it.1));
+    /// What reads its values.
+    fn reader(self) -> Reader {
         match self {
-            SystemEntity::String => (!text.is_empty()).then(|| (text.into(), true)),
-            SystemEntity::Number => number::find(text, context.locale),
-            SystemEntity::Email => of_text(email::find(text)),
-            SystemEntity::Phone => of_text(phone::find(text, context.locale)),
-            SystemEntity::Url => of_text(url::find(text)),
-            SystemEntity::Boolean => boolean::find(text, context.locale).map(|it| (it.into(), true)),
-            SystemEntity::Date => of_text(date::find(text, context)),
-            SystemEntity::Currency => currency::find(text, context.locale),
-            SystemEntity::Duration => of_text(duration::find(text, context.locale)),
-            SystemEntity::List => text_list::find(text, context.locale).map(|it| (it, true)),
+            SystemEntity::String => Reader::Text,
+            SystemEntity::Number => Reader::Grammar(Kind::Number),
+            SystemEntity::Percent => Reader::Grammar(Kind::Percent),
+            SystemEntity::Ordinal => Reader::Grammar(Kind::Ordinal),
+            SystemEntity::Email => Reader::Email,
+            SystemEntity::Phone => Reader::Phone,
+            SystemEntity::Url => Reader::Url,
+            SystemEntity::Boolean => Reader::Consent,
+            SystemEntity::Date => Reader::Grammar(Kind::Date),
+            SystemEntity::Time => Reader::Grammar(Kind::Time),
+            SystemEntity::DateTime => Reader::Grammar(Kind::DateTime),
+            SystemEntity::DateRange => Reader::Grammar(Kind::DateRange),
+            SystemEntity::TimeRange => Reader::Grammar(Kind::TimeRange),
+            SystemEntity::DateTimeRange => Reader::Grammar(Kind::DateTimeRange),
+            SystemEntity::Currency => Reader::Grammar(Kind::Currency),
+            SystemEntity::Duration => Reader::Grammar(Kind::Duration),
+            SystemEntity::List => Reader::Texts,
         }
     }
 
-    /// Returns the values of a trimmed text with their places; none for types that read a text as a whole.
-    pub(super) fn find_all(self, text: &str, context: ExtractionContext<'_>) -> Vec<(Value, Range<usize>)> {
-        let ascii = self.with_ascii_digits(text);
-        let mut found = self.find_all_ascii(&ascii, context);
-        if ascii.len() != text.len() {
-            found.iter_mut().for_each(|it| it.1 = source_position(text, it.1.start)..source_position(text, it.1.end));
+    /// Returns the first value of a trimmed text.
+    pub(super) fn find(self, text: &str, context: ExtractionContext<'_>, direction: Direction) -> Option<Value> {
+        match self.reader() {
+            Reader::Grammar(kind) => read(kind, text, &values_context(context, direction)).into_iter().next().map(|it| it.value),
+            Reader::Text => (!text.is_empty()).then(|| text.into()),
+            Reader::Texts => text_list::find(text, context.locale),
+            Reader::Consent => match read_consent(text, context.locale)? {
+                Consent::Yes => Some(true.into()),
+                Consent::No => Some(false.into()),
+                Consent::YesBut | Consent::NoBut => None,
+            },
+            Reader::Email | Reader::Phone | Reader::Url => self.find_all(text, context, direction).into_iter().next().map(|it| it.0),
         }
-        found
     }
 
-    fn find_all_ascii(self, text: &str, context: ExtractionContext<'_>) -> Vec<(Value, Range<usize>)> {
+    /// Returns the value that a trimmed text is as a whole.
+    pub(super) fn find_whole(self, text: &str, context: ExtractionContext<'_>, direction: Direction) -> Option<Value> {
+        if self == SystemEntity::Date
+            && let Some(day) = Date::parse_in_zone(text, context.time_zone)
+        {
+            return Some(day.to_day_string().into());
+        }
+        match self.reader() {
+            Reader::Grammar(kind) => read_whole(kind, text, &values_context(context, direction)),
+            Reader::Text | Reader::Texts | Reader::Consent => self.find(text, context, direction),
+            Reader::Email | Reader::Phone | Reader::Url => {
+                let first = self.find_all(text, context, direction).into_iter().next();
+                first.filter(|it| it.1 == (0..text.len())).map(|it| it.0)
+            }
+        }
+    }
+
+    /// Returns the values of a trimmed text with their places, also the two ends of ranges; none for types that read a text as a whole.
+    pub(super) fn find_all(self, text: &str, context: ExtractionContext<'_>, direction: Direction) -> Vec<(Value, Range<usize>)> {
         let of_texts = |found: &mut dyn Iterator<Item = (String, Range<usize>)>| {
             found.take(MAX_VALUES).map(|it| (Value::String(it.0), it.1)).collect::<Vec<_>>()
         };
-        match self {
-            SystemEntity::String | SystemEntity::Boolean | SystemEntity::List => Vec::new(),
-            SystemEntity::Number => number::find_all(text, context.locale),
-            SystemEntity::Email => of_texts(&mut email::find_all(text)),
-            SystemEntity::Phone => of_texts(&mut phone::find_all(text, context.locale)),
-            SystemEntity::Url => of_texts(&mut url::find_all(text).into_iter()),
-            SystemEntity::Date => of_texts(&mut date::find_all(text, context).into_iter()),
-            SystemEntity::Currency => currency::find_all(text, context.locale),
-            SystemEntity::Duration => of_texts(&mut duration::find_all(text, context.locale).into_iter()),
+        match self.reader() {
+            Reader::Grammar(kind) => {
+                let found = read_each(kind, text, &values_context(context, direction)).into_iter();
+                found.map(|it| (it.value, it.range)).collect()
+            }
+            Reader::Text | Reader::Texts | Reader::Consent => Vec::new(),
+            Reader::Email => of_texts(&mut email::find_all(text)),
+            Reader::Phone => {
+                let ascii = with_ascii_digits(text);
+                let mut found = of_texts(&mut phone::find_all(&ascii, context.locale));
+                if ascii.len() != text.len() {
+                    found.iter_mut().for_each(|it| it.1 = source_position(text, it.1.start)..source_position(text, it.1.end));
+                }
+                let dates = read_each(Kind::Date, text, &values_context(context, direction));
+                // "2026-03-05" has as many digits as a phone number.
+                found.retain(|it| !dates.iter().any(|date| date.range.start <= it.1.start && it.1.end <= date.range.end));
+                found
+            }
+            Reader::Url => of_texts(&mut url::find_all(text).into_iter()),
         }
-    }
-
-    /// Replaces the digits of Devanagari, for types that read digits.
-    fn with_ascii_digits(self, text: &str) -> Cow<'_, str> {
-        let reads_digits = match self {
-            SystemEntity::Number
-            | SystemEntity::Phone
-            | SystemEntity::Boolean
-            | SystemEntity::Date
-            | SystemEntity::Currency
-            | SystemEntity::Duration => true,
-            SystemEntity::String | SystemEntity::Email | SystemEntity::Url | SystemEntity::List => false,
-        };
-        if !reads_digits || !text.contains(is_devanagari_digit) {
-            return Cow::Borrowed(text);
-        }
-        text.chars().map(|it| if is_devanagari_digit(it) { char::from(b'0' + (u32::from(it) - 0x966) as u8) } else { it }).collect()
     }
 
     /// Normalizes a value that is neither text nor number.
-    pub(super) fn accept(self, value: &Value) -> Option<Value> {
-        match self {
-            SystemEntity::Boolean => value.is_boolean().then(|| value.clone()),
-            SystemEntity::Currency => currency::accept(value),
-            SystemEntity::List => text_list::accept(value),
-            SystemEntity::String
-            | SystemEntity::Number
-            | SystemEntity::Email
-            | SystemEntity::Phone
-            | SystemEntity::Url
-            | SystemEntity::Date
-            | SystemEntity::Duration => None,
+    pub(super) fn accept(self, value: &Value, context: ExtractionContext<'_>) -> Option<Value> {
+        match self.reader() {
+            Reader::Consent => value.is_boolean().then(|| value.clone()),
+            Reader::Texts => text_list::accept(value),
+            Reader::Grammar(Kind::Currency) => money::accept(value),
+            Reader::Grammar(Kind::DateRange) => accept_range(SystemEntity::Date, value, context),
+            Reader::Grammar(Kind::TimeRange) => accept_range(SystemEntity::Time, value, context),
+            Reader::Grammar(Kind::DateTimeRange) => accept_range(SystemEntity::DateTime, value, context),
+            Reader::Grammar(_) | Reader::Text | Reader::Email | Reader::Phone | Reader::Url => None,
         }
     }
+}
+
+/// Normalizes a range: an object with `from`, `to` or both.
+fn accept_range(end: SystemEntity, value: &Value, context: ExtractionContext<'_>) -> Option<Value> {
+    let members = value.as_object().filter(|it| !it.is_empty() && it.keys().all(|it| it == "from" || it == "to"))?;
+    let mut range = Map::new();
+    for name in ["from", "to"] {
+        let Some(member) = members.get(name).filter(|it| !it.is_null()) else { continue };
+        range.insert(name.to_owned(), end.find_whole(member.as_str()?.trim(), context, Direction::Future)?);
+    }
+    (!range.is_empty()).then_some(Value::Object(range))
+}
+
+/// The locale and the moment as the grammar of values takes them.
+fn values_context(context: ExtractionContext<'_>, direction: Direction) -> Context<'_> {
+    let local = Date::in_zone(context.now, context.time_zone);
+    let now = local.to_civil().unwrap_or(DateTime::ZERO);
+    Context { locale: context.locale, now, direction }
+}
+
+/// Replaces the digits of Devanagari.
+fn with_ascii_digits(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_devanagari_digit) {
+        return Cow::Borrowed(text);
+    }
+    text.chars().map(|it| if is_devanagari_digit(it) { char::from(b'0' + (u32::from(it) - 0x966) as u8) } else { it }).collect()
 }
 
 fn is_devanagari_digit(character: char) -> bool {
@@ -167,7 +257,14 @@ fn source_position(text: &str, at: usize) -> usize {
     found.map_or(text.len(), |it| it.0)
 }
 
-/// Normalizes a number: an integer if possible.
+/// Normalizes a number: an integer if possible; `None` for integers too large to be exact.
 pub(super) fn normalize_number(value: &Value) -> Option<Value> {
-    if value.is_f64() { number::to_exact_number(value.as_f64()?) } else { value.is_number().then(|| value.clone()) }
+    if !value.is_f64() {
+        return value.is_number().then(|| value.clone());
+    }
+    let number = value.as_f64()?;
+    match number.fract() == 0.0 {
+        true => (number.abs() < 9e15).then(|| (number as i64).into()),
+        false => number.is_finite().then(|| number.into()),
+    }
 }

@@ -15,6 +15,7 @@ fn sizes() -> Entity {
     Entity::from_entries(
         &[("Small".to_owned(), vec!["little".to_owned()]), ("Large".to_owned(), vec!["big".to_owned(), "1".to_owned()])],
         1,
+        "en-US",
     )
 }
 
@@ -49,7 +50,7 @@ fn values_are_extracted_from_text() {
     }
     assert_eq!(sizes().extract("a big one", CONTEXT), Extraction::Value(json!("Large")));
     assert_eq!(orders().extract("my order 12.", CONTEXT), Extraction::Value(json!("12")));
-    let clash = Entity::from_entries(&[("A".to_owned(), vec!["x".to_owned()]), ("B".to_owned(), vec!["X".to_owned()])], 0);
+    let clash = Entity::from_entries(&[("A".to_owned(), vec!["x".to_owned()]), ("B".to_owned(), vec!["X".to_owned()])], 0, "en");
     assert_eq!(clash.extract("x", CONTEXT), Extraction::Ambiguous(vec!["A".to_owned(), "B".to_owned()]));
     assert_eq!(clash.synonym_clashes(), [("x".to_owned(), vec!["A".to_owned(), "B".to_owned()])]);
     assert_eq!((sizes().synonym_clashes(), orders().pattern_without_group()), (vec![], None));
@@ -121,9 +122,9 @@ fn all_values_are_found_with_their_places() {
         let shown: Vec<String> = found.iter().map(|it| format!("{}={}", &text[it.range.clone()], it.value.clone().unwrap())).collect();
         assert_eq!(shown.join("|"), expected, "{text}");
     }
-    let clash = Entity::from_entries(&[("A".to_owned(), vec!["x".to_owned()]), ("B".to_owned(), vec!["x".to_owned()])], 0);
+    let clash = Entity::from_entries(&[("A".to_owned(), vec!["x".to_owned()]), ("B".to_owned(), vec!["x".to_owned()])], 0, "en");
     assert_eq!(clash.find_all("an x", CONTEXT), [EntityMatch { range: 3..4, value: None }]);
-    let cards = Entity::from_entries(&[("Card".to_owned(), vec![]), ("Credit".to_owned(), vec!["credit card".to_owned()])], 0);
+    let cards = Entity::from_entries(&[("Card".to_owned(), vec![]), ("Credit".to_owned(), vec!["credit card".to_owned()])], 0, "en");
     let values: Vec<Option<Value>> = cards.find_all("a credit card, a card", CONTEXT).into_iter().map(|it| it.value).collect();
     assert_eq!(values, [Some(json!("Credit")), Some(json!("Card"))]);
 }

@@ -3,18 +3,13 @@
 use std::ops::Range;
 
 use super::email::top_level_domain;
-use super::scanner::{Parsed, SpanScanner, find_each, find_first};
+use super::scanner::{Parsed, SpanScanner, find_each};
 
 /// Characters that end an address.
 const TERMINATORS: &str = "<>\"`{}|\\^";
 
 /// Trailing punctuation that is not part of an address.
 const TRAILING_PUNCTUATION: &str = ".,;:!?'*_’”“»…";
-
-/// Returns the first address of a text, and whether it is the whole text.
-pub(super) fn find(text: &str) -> Option<(String, bool)> {
-    find_first(text, |start| read_with_scheme(start).or_else(|| read_without_scheme(start)))
-}
 
 /// Returns the addresses of a text with their places.
 pub(super) fn find_all(text: &str) -> Vec<(String, Range<usize>)> {
@@ -76,7 +71,12 @@ fn leading_address(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::find;
+    use super::find_all;
+
+    /// The first value, and whether it is the whole text.
+    fn find(text: &str) -> Option<(String, bool)> {
+        find_all(text).into_iter().next().map(|it| (it.0, it.1 == (0..text.len())))
+    }
 
     #[test]
     fn addresses_are_found() {

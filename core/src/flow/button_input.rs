@@ -1,11 +1,11 @@
-//! Resolves input to buttons: by id, number or label.
+//! Resolves input to buttons: by id, label, number, place or a word of the label.
 
+use convengine_values::{ChosenBy, read_choice};
 use serde_json::{Value, json};
 
 use super::Walker;
-use super::channel::ChannelCapabilities;
+use crate::entity::Entity;
 use crate::flow::state::FlowEvent;
-use crate::text::phrase::fold_text;
 
 /// The variable with the buttons of the last message that did not wait for one.
 pub(super) const SHOWN_BUTTONS: &str = "_shown";
@@ -21,7 +21,22 @@ impl Walker<'_> {
         }
     }
 
-    /// Finds the option that the event selects: by id, by label, or by number on channels without buttons.
+    /// Finds the option of a slot that the event selects. A number that is a value of the slot is none of an option.
+    pub(super) fn find_slot_option(&self, options: &[Value], entity: &Entity) -> Option<Value> {
+        let option = self.find_selected_option(options)?;
+        let FlowEvent::Message { text, .. } = &self.event else { return Some(option) };
+        let by = self.read_option(text, options).map(|it| it.1);
+        let is_value = || entity.accept(&text.as_str().into(), self.extraction_context()).is_some();
+        (by != Some(ChosenBy::Number) || !is_value()).then_some(option)
+    }
+
+    /// Reads which option a text names, and how.
+    fn read_option(&self, text: &str, options: &[Value]) -> Option<(usize, ChosenBy)> {
+        let labels: Vec<Vec<&str>> = options.iter().map(|it| it.get("label").and_then(Value::as_str).into_iter().collect()).collect();
+        read_choice(text, &labels, &self.state.locale)
+    }
+
+    /// Finds the option that the event selects: by id, or as people name one of several.
     pub(super) fn find_selected_option(&self, options: &[Value]) -> Option<Value> {
         match &self.event {
             FlowEvent::Button { button_id, value, label, .. } => {
@@ -31,19 +46,7 @@ impl Walker<'_> {
                 let of_label = || named().find(|it| label.is_some() && it.get("label").and_then(Value::as_str) == label.as_deref());
                 of_value().or_else(of_label).or_else(|| named().next()).cloned()
             }
-            FlowEvent::Message { text, .. } => {
-                let input = fold_text(text);
-                let label = |it: &&Value| it.get("label").and_then(Value::as_str).is_some_and(|it| fold_text(it) == input);
-                let by_number = || {
-                    let number: usize = input
-                        .trim_end_matches('.')
-                        .parse()
-                        .ok()
-                        .filter(|_| !ChannelCapabilities::from_name(&self.state.channel).buttons)?;
-                    options.get(number.checked_sub(1)?)
-                };
-                by_number().or_else(|| options.iter().find(label)).cloned()
-            }
+            FlowEvent::Message { text, .. } => options.get(self.read_option(text, options)?.0).cloned(),
             FlowEvent::Start { .. }
             | FlowEvent::Timer { .. }
             | FlowEvent::Approval { .. }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Walker;
 use crate::config::flow::document::{Ask, EntityData, IntentDef, IntentParameter, LocalizedText, Node, NodeKind};
+use crate::entity::Entity;
 use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
 
@@ -17,10 +18,29 @@ pub(super) struct IntentSlot<'c> {
 }
 
 impl IntentSlot<'_> {
+    /// What tells the type of its values from others: the entity, and how its node takes it.
+    pub fn type_key(&self) -> String {
+        self.node.map_or_else(|| self.entity.to_owned(), type_key)
+    }
+
+    /// The type of its values.
+    pub fn compile_entity(&self, walker: &Walker<'_>) -> Option<Entity> {
+        match self.node {
+            Some(data) => walker.flow.compile_slot_entity(data),
+            None => walker.flow.compile_entity(self.entity),
+        }
+    }
+
     /// Whether it takes a value although its variable has one.
     pub fn is_always_asked(&self) -> bool {
         self.node.is_some_and(|it| it.ask == Ask::Always)
     }
+}
+
+/// What tells the type of a slot's values from others.
+pub(super) fn type_key(data: &EntityData) -> String {
+    let several = if data.multiple { " several" } else { "" };
+    format!("{}{several} {:?}", data.entity, data.direction).trim_end_matches(" Future").to_owned()
 }
 
 impl<'c> Walker<'c> {
@@ -47,7 +67,7 @@ impl<'c> Walker<'c> {
         let slots = slots_of_intent(self, intent);
         for slot in &slots {
             let given = hints.get(&slot.variable.to_string()).filter(|it| !it.is_null());
-            let kind = self.flow.compile_entity(slot.entity);
+            let kind = slot.compile_entity(self);
             let Some(value) = given.zip(kind).and_then(|(it, kind)| kind.accept(it, self.extraction_context())) else { continue };
             if self.is_slot_prefilled(&slots, slot.variable) {
                 let nodes = slots.iter().filter(|it| it.variable == slot.variable).filter_map(|it| it.node);

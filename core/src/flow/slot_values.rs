@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::Walker;
 use super::matching::IntentMatch;
 use super::near_words::{NearWords, WordLocales, assign};
-use super::slot_hints::{IntentSlot, slots_of_intent};
+use super::slot_hints::{IntentSlot, slots_of_intent, type_key};
 use crate::config::flow::IntentPhrases;
 use crate::config::flow::document::{EntityData, IntentDef};
 use crate::entity::{Entity, EntityMatch, Extraction};
@@ -37,6 +37,7 @@ pub(super) struct SlotValues {
 #[derive(Debug, Clone)]
 struct SlotValue {
     variable: VariablePath,
+    /// The key of its type.
     entity: String,
     /// The value that belongs to it and to no other; null when several values of a list match equally well.
     own: Option<Value>,
@@ -85,8 +86,9 @@ struct MarkedPart {
 }
 
 /// A type of the slots of an intent.
-struct SlotType<'c> {
-    name: &'c str,
+struct SlotType {
+    /// Its key.
+    name: String,
     entity: Entity,
     /// Whether a slot of the type has no value yet.
     is_open: bool,
@@ -101,8 +103,8 @@ impl<'c> Walker<'c> {
             return values;
         }
         for slot in &slots {
-            if values.slot(slot.variable, slot.entity).is_none() {
-                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.entity.to_owned(), own: None, source: "" });
+            if values.slot(slot.variable, &slot.type_key()).is_none() {
+                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.type_key(), own: None, source: "" });
             }
         }
         let types = self.slot_types(&slots);
@@ -128,29 +130,30 @@ impl<'c> Walker<'c> {
         let slots = slots_of_intent(self, intent);
         let types = self.slot_types(&slots);
         let fit = |variable: &VariablePath, part: &str| {
-            let names = slots.iter().filter(|it| it.variable == variable).map(|it| it.entity);
+            let names = slots.iter().filter(|it| it.variable == variable).map(IntentSlot::type_key);
             let kinds = names.filter_map(|name| types.iter().find(|it| it.name == name));
             kinds.map(|it| self.read_part(it, part).map_or(MarkFit::Unfit, |it| it.fit)).min().unwrap_or(MarkFit::Whole)
         };
         phrase.find(text, &message, &fit)
     }
 
-    fn slot_types(&self, slots: &[IntentSlot<'c>]) -> Vec<SlotType<'c>> {
-        let mut types: Vec<SlotType<'c>> = Vec::new();
+    fn slot_types(&self, slots: &[IntentSlot<'c>]) -> Vec<SlotType> {
+        let mut types: Vec<SlotType> = Vec::new();
         for slot in slots {
-            let Some(entity) = self.flow.compile_entity(slot.entity) else { continue };
+            let Some(entity) = slot.compile_entity(self) else { continue };
+            let name = slot.type_key();
             let is_filled = self.variable(slot.variable).is_some_and(|it| entity.accept(it, self.extraction_context()).is_some());
             let is_open = slot.is_always_asked() || !is_filled;
-            match types.iter_mut().find(|it| it.name == slot.entity) {
+            match types.iter_mut().find(|it| it.name == name) {
                 Some(known) => known.is_open |= is_open,
-                None => types.push(SlotType { name: slot.entity, entity, is_open }),
+                None => types.push(SlotType { name, entity, is_open }),
             }
         }
         types
     }
 
     /// Gives slots the parts that the marks of the best phrase take.
-    fn take_marked_values(&self, intent: &'c IntentDef, types: &[SlotType<'c>], text: &str, values: &mut SlotValues) {
+    fn take_marked_values(&self, intent: &'c IntentDef, types: &[SlotType], text: &str, values: &mut SlotValues) {
         let Some(phrases) = self.phrases_of(intent).filter(|_| !intent.is_fallback) else { return };
         let matches = phrases.marked.iter().flatten().filter_map(|it| Some((it.literal_length(), self.match_marks(intent, it, text)?)));
         let best = matches.fold(None, |best: Option<(usize, MarkedMatch)>, next| match best {
@@ -169,11 +172,11 @@ impl<'c> Walker<'c> {
     }
 
     /// Reads the part of a message that a mark takes.
-    fn read_part(&self, kind: &SlotType<'_>, part: &str) -> Option<MarkedPart> {
+    fn read_part(&self, kind: &SlotType, part: &str) -> Option<MarkedPart> {
         let context = self.extraction_context();
         // A text has no punctuation around it; a number may have a sign.
         let plain = trim_punctuation(part);
-        let candidates = if CATCH_ALL_ENTITIES.contains(&kind.name) { [plain, plain] } else { [part.trim(), plain] };
+        let candidates = if CATCH_ALL_ENTITIES.contains(&kind.name.as_str()) { [plain, plain] } else { [part.trim(), plain] };
         let accepted = candidates.into_iter().filter(|it| !it.is_empty()).find_map(|it| kind.entity.accept(&it.into(), context));
         if let Some(value) = accepted {
             return Some(MarkedPart { value, place: 0..part.len(), fit: MarkFit::Whole });
@@ -217,7 +220,7 @@ impl<'c> Walker<'c> {
                 .map(|slot| {
                     let mut words = NearWords::default();
                     words.add_name(&slot.variable.to_string(), locales);
-                    let same = slots.iter().filter(|it| *it.variable == slot.variable && it.entity == slot.entity);
+                    let same = slots.iter().filter(|it| *it.variable == slot.variable && it.type_key() == slot.entity);
                     same.flat_map(|it| it.prompt.templates()).for_each(|it| words.add_prompt(&it.source, locales));
                     let marks = marked.iter().flat_map(|it| it.neighbors()).filter(|it| *it.variable == slot.variable);
                     marks.for_each(|it| words.add_neighbors(it, locales));
@@ -245,19 +248,20 @@ impl<'c> Walker<'c> {
     pub(super) fn trigger_value(&self, data: &EntityData, entity: &Entity) -> Option<TriggerValue> {
         let trigger = self.trigger.as_ref()?;
         let values = &trigger.values;
-        let slot = values.slot(&data.variable, &data.entity);
+        let key = type_key(data);
+        let slot = values.slot(&data.variable, &key);
         if let Some((own, source)) = slot.and_then(|it| Some((it.own.clone()?, it.source))) {
             return Some(TriggerValue { value: own, range: None, source }).filter(|it| !it.value.is_null());
         }
         if CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) {
             return None;
         }
-        let is_alone = values.slots.iter().filter(|it| it.entity == data.entity).count() < 2;
-        let kind = values.types.iter().find(|it| slot.is_some() && it.entity == data.entity);
+        let is_alone = values.slots.iter().filter(|it| it.entity == key).count() < 2;
+        let kind = values.types.iter().find(|it| slot.is_some() && it.entity == key);
         let is_shared = |it: &&TypeValues| it.is_reduced || it.found.iter().any(|it| !is_alone || values.is_taken(&it.range));
         let Some(kind) = kind.filter(is_shared) else {
             let Extraction::Value(value) = entity.extract(&trigger.text, self.extraction_context()) else { return None };
-            let same = values.types.iter().filter(|it| it.entity == data.entity).flat_map(|it| &it.found);
+            let same = values.types.iter().filter(|it| it.entity == key).flat_map(|it| &it.found);
             let range = same.into_iter().find(|it| it.value.as_ref() == Some(&value)).map(|it| it.range.clone());
             return Some(TriggerValue { value, range, source: "entity" });
         };
@@ -275,7 +279,7 @@ impl<'c> Walker<'c> {
     /// Redacts the values that the message that triggered the intent holds for a slot.
     pub(super) fn redact_trigger_values(&mut self, data: &EntityData, entity: &Entity) {
         let Some(trigger) = self.trigger.as_ref() else { return };
-        let own = trigger.values.slot(&data.variable, &data.entity).and_then(|it| it.own.clone());
+        let own = trigger.values.slot(&data.variable, &type_key(data)).and_then(|it| it.own.clone());
         let first = match entity.extract(&trigger.text, self.extraction_context()) {
             Extraction::Value(value) if !CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) => Some(value),
             Extraction::Value(_) | Extraction::NotFound | Extraction::Ambiguous(_) => None,
@@ -303,15 +307,15 @@ impl SlotValue {
 }
 
 /// Finds the values of all types. A value that overlaps a taken place, or a more specific value of another type, is left out.
-fn find_types(types: &[SlotType<'_>], taken: &[Range<usize>], text: &str, find: impl Fn(&Entity) -> Vec<EntityMatch>) -> Vec<TypeValues> {
+fn find_types(types: &[SlotType], taken: &[Range<usize>], text: &str, find: impl Fn(&Entity) -> Vec<EntityMatch>) -> Vec<TypeValues> {
     let found: Vec<Vec<EntityMatch>> = types.iter().map(|it| find(&it.entity)).collect();
-    let mut order: Vec<(usize, &SlotType<'_>, &EntityMatch)> = Vec::new();
+    let mut order: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
     for (number, (kind, matches)) in types.iter().zip(&found).enumerate() {
         order.extend(matches.iter().map(|it| (number, kind, it)));
     }
-    let rank = |kind: &SlotType<'_>, it: &EntityMatch| (specificity(&kind.entity), it.range.len());
+    let rank = |kind: &SlotType, it: &EntityMatch| (specificity(&kind.entity), it.range.len());
     order.sort_by_key(|it| Reverse(rank(it.1, it.2)));
-    let mut kept: Vec<(usize, &SlotType<'_>, &EntityMatch)> = Vec::new();
+    let mut kept: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
     for (number, kind, value) in order {
         let is_part = kept.iter().any(|(other, other_kind, it)| {
             // A type that takes whole messages says nothing about their parts.
@@ -322,10 +326,10 @@ fn find_types(types: &[SlotType<'_>], taken: &[Range<usize>], text: &str, find: 
             kept.push((number, kind, value));
         }
     }
-    let of_type = |(number, (kind, all)): (usize, (&SlotType<'_>, &Vec<EntityMatch>))| {
+    let of_type = |(number, (kind, all)): (usize, (&SlotType, &Vec<EntityMatch>))| {
         let mut left: Vec<EntityMatch> = kept.iter().filter(|it| it.0 == number).map(|it| it.2.clone()).collect();
         left.sort_by_key(|it| it.range.start);
-        TypeValues { entity: kind.name.to_owned(), is_reduced: left.len() < all.len(), found: left }
+        TypeValues { entity: kind.name.clone(), is_reduced: left.len() < all.len(), found: left }
     };
     types.iter().zip(&found).enumerate().map(of_type).collect()
 }
@@ -356,9 +360,9 @@ mod tests {
         let note = || Entity::from_patterns(&["(?s)(.+)".to_owned()], None, false).unwrap();
         let kind = |it: &&'static str| {
             let name = it.trim_matches(['(', ')']);
-            SlotType { name, entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *it }
+            SlotType { name: name.to_owned(), entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *it }
         };
-        let types: Vec<SlotType<'_>> = names.iter().map(kind).collect();
+        let types: Vec<SlotType> = names.iter().map(kind).collect();
         let found = find_types(&types, &[], text, |it| it.find_all(text, CONTEXT));
         let shown = |it: &TypeValues| it.found.iter().map(|it| &text[it.range.clone()]).collect::<Vec<_>>().join("+");
         found.iter().map(shown).collect::<Vec<_>>().join("|")
@@ -368,10 +372,10 @@ mod tests {
     fn parts_of_more_specific_values_are_left_out() {
         for (names, text, expected) in [
             (vec!["@number", "@date"], "3 on 5 March", "3|5 March"),
-            (vec!["@number", "(@date)"], "3 on 5 March", "3+5|5 March"),
+            (vec!["@number", "(@date)"], "3 on 5 March", "3|5 March"),
             (vec!["@currency", "@number"], "2 for $5", "$5|2"),
             (vec!["@number", "@phone"], "call 5551234", "|5551234"),
-            (vec!["@phone", "@date"], "2026-03-05", "2026-03-05|2026-03-05"),
+            (vec!["@phone", "@date"], "2026-03-05", "|2026-03-05"),
             (vec!["@phone", "@date"], "on 2026-03-05", "|2026-03-05"),
             (vec!["@duration", "@date"], "in 3 days for 2 hours", "2 hours|in 3 days"),
             (vec!["@number", "note"], "3 of them", "3|3 of them"),

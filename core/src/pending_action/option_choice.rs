@@ -1,64 +1,24 @@
-//! Resolves an answer to one of several actions: by number, key or description, or by a word that is unique to one of them.
+//! Resolves an answer to one of several actions: by key, description, number or place, or by a word that is unique to one of them.
 
-use std::collections::BTreeSet;
+use convengine_values::{ChosenBy, read_choice};
 
 use crate::session::ClarificationOption;
 
-/// Filler words around a number: "option 2", "the number 2, please".
-const NUMBER_FILLERS: [&str; 7] = ["option", "number", "no", "the", "please", "action", "choice"];
-
-/// Words without meaning of their own, and negations; with a negation no option is chosen by a word alone.
-const STOP_WORDS: [&str; 30] = [
-    "a", "an", "the", "my", "your", "our", "me", "you", "it", "i", "we", "to", "of", "for", "and", "or", "in", "on", "at", "by", "with",
-    "is", "are", "be", "do", "this", "that", "please", "now", "one",
-];
-const NEGATIONS: [&str; 7] = ["not", "no", "don", "dont", "never", "without", "except"];
-
-/// Returns the option that a text names and how it was matched; `None` when it names none or several.
-pub fn choose_option<'o>(options: &'o [ClarificationOption], text: &str) -> Option<(&'o ClarificationOption, &'static str)> {
-    let input = text.trim().trim_end_matches(['.', '!', '?', ',']).trim().to_lowercase();
-    let words = split_words(&input);
-    if input.is_empty() {
-        return None;
+/// Returns the option that a text names and how it was matched; `None` when it names none or several, asks or negates.
+pub fn choose_option<'o>(options: &'o [ClarificationOption], text: &str, locale: &str) -> Option<(&'o ClarificationOption, &'static str)> {
+    let input = text.trim().trim_end_matches(['.', '!', ',']).trim();
+    if let Some(option) = options.iter().find(|it| it.key.trim().eq_ignore_ascii_case(input)) {
+        return Some((option, "KEY"));
     }
-    let by_number = || parse_number(&words).and_then(|it| options.get(it.checked_sub(1)?));
-    let is_same = |it: &str| it.trim().to_lowercase() == input;
-    let by_key = || options.iter().find(|it| is_same(&it.key));
-    let by_description = || options.iter().find(|it| it.description.as_deref().is_some_and(is_same));
-    let found = by_key().map(|it| (it, "KEY")).or_else(|| by_description().map(|it| (it, "DESCRIPTION")));
-    found.or_else(|| by_number().map(|it| (it, "NUMBER"))).or_else(|| match_word(options, &input, &words).map(|it| (it, "WORD")))
-}
-
-/// The number, when the text contains nothing else but fillers.
-fn parse_number(words: &[String]) -> Option<usize> {
-    let mut numbers = words.iter().filter(|it| !NUMBER_FILLERS.contains(&it.as_str()));
-    let number = numbers.next()?.parse().ok();
-    if numbers.next().is_some() { None } else { number }
-}
-
-/// The only option that has a unique word, or its key, in the text.
-fn match_word<'o>(options: &'o [ClarificationOption], input: &str, words: &[String]) -> Option<&'o ClarificationOption> {
-    if words.iter().any(|it| NEGATIONS.contains(&it.as_str())) {
-        return None;
-    }
-    let tokens: Vec<&str> = input.split(|it: char| !it.is_alphanumeric() && it != '_' && it != '-').collect();
-    let word_sets: Vec<BTreeSet<String>> = options.iter().map(option_words).collect();
-    let is_named = |at: usize, option: &ClarificationOption| {
-        let is_unique = |word: &String| word_sets.iter().enumerate().all(|(other, it)| it.contains(word) == (other == at));
-        tokens.contains(&option.key.to_lowercase().as_str()) || words.iter().any(is_unique)
+    let names: Vec<Vec<&str>> =
+        options.iter().map(|it| [Some(it.key.as_str()), it.description.as_deref()].into_iter().flatten().collect()).collect();
+    let (number, by) = read_choice(text, &names, locale)?;
+    let by = match by {
+        ChosenBy::Name => "DESCRIPTION",
+        ChosenBy::Number => "NUMBER",
+        ChosenBy::Word => "WORD",
     };
-    let mut hits = options.iter().enumerate().filter(|(at, it)| is_named(*at, it)).map(|it| it.1);
-    let hit = hits.next()?;
-    if hits.next().is_some() { None } else { Some(hit) }
-}
-
-fn option_words(option: &ClarificationOption) -> BTreeSet<String> {
-    let text = format!("{} {}", option.key, option.description.as_deref().unwrap_or_default());
-    split_words(&text.to_lowercase()).into_iter().filter(|it| !STOP_WORDS.contains(&it.as_str())).collect()
-}
-
-fn split_words(text: &str) -> Vec<String> {
-    text.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty()).map(str::to_owned).collect()
+    Some((options.get(number)?, by))
 }
 
 #[cfg(test)]
@@ -70,7 +30,7 @@ mod tests {
             |key: &str, description: Option<&str>| ClarificationOption { key: key.to_owned(), description: description.map(str::to_owned) };
         let options =
             [option("ISSUE_CARD", Some("Issue a replacement card")), option("BLOCK_CARD", Some("Block the card")), option("NOTIFY", None)];
-        choose_option(&options, text).map(|(it, by)| (it.key.clone(), by))
+        choose_option(&options, text, "en").map(|(it, by)| (it.key.clone(), by))
     }
 
     #[test]
@@ -89,7 +49,18 @@ mod tests {
 
     #[test]
     fn ambiguous_or_unknown_answers_choose_nothing() {
-        for text in ["", "card", "4", "0", "I need 2 cards", "the one", "block and notify", "not the replacement", "what is the price"] {
+        for text in [
+            "",
+            "card",
+            "4",
+            "0",
+            "I need 2 cards",
+            "the one",
+            "block and notify",
+            "not the replacement",
+            "what is the price",
+            "What happens if I block the card?",
+        ] {
             assert_eq!(choose_key(text), None, "{text}");
         }
     }

@@ -1,13 +1,12 @@
 //! Converts the user's words to the type that a schema declares.
 
+use convengine_values::{Consent, Context, Direction, Kind, read, read_consent};
+use jiff::civil::DateTime;
 use serde_json::{Number, Value};
 
 use super::facts::is_valid;
 use crate::config::{ValueKind, ValueSchema};
 use crate::value::TEMPLATE;
-
-/// Multiplier words; a number before one of them is not the value.
-const MULTIPLIERS: [&str; 8] = ["k", "m", "mn", "bn", "hundred", "thousand", "million", "billion"];
 
 /// Converts a text to a value; `None` when it is unclear or not as declared.
 pub(super) fn coerce(shape: &ValueSchema, text: &str) -> Option<Value> {
@@ -30,49 +29,26 @@ fn match_option(shape: &ValueSchema, text: &str) -> Option<Value> {
 fn coerce_kind(shape: &ValueSchema, text: &str) -> Option<Value> {
     match shape.kinds.iter().find(|it| **it != ValueKind::Null) {
         None | Some(ValueKind::String) => (!text.is_empty()).then(|| Value::from(text)),
-        Some(ValueKind::Integer) => parse_number(text)?.parse::<i64>().ok().map(Value::from),
-        Some(ValueKind::Number) => parse_number(text)?.parse().ok().and_then(Number::from_f64).map(Value::Number),
-        Some(ValueKind::Boolean) => match text.to_lowercase().as_str() {
-            "true" | "yes" => Some(Value::Bool(true)),
-            "false" | "no" => Some(Value::Bool(false)),
-            _ => None,
+        Some(ValueKind::Integer) => parse_number(text)?.as_i64().map(Value::from),
+        Some(ValueKind::Number) => parse_number(text)?.as_f64().and_then(Number::from_f64).map(Value::Number),
+        Some(ValueKind::Boolean) => match read_consent(text, "en")? {
+            Consent::Yes => Some(Value::Bool(true)),
+            Consent::No => Some(Value::Bool(false)),
+            Consent::YesBut | Consent::NoBut => None,
         },
         Some(ValueKind::Object | ValueKind::Array | ValueKind::Null) => None,
     }
 }
 
-/// The only number in a text, without thousands separators.
-fn parse_number(text: &str) -> Option<String> {
-    let start = text.find(|c: char| c.is_ascii_digit())?;
-    let (before, rest) = text.split_at(start);
-    // Digits after a letter are part of a name, such as DE11.
-    if before.ends_with(char::is_alphanumeric) {
-        return None;
-    }
-    let sign = before.strip_suffix('-').is_some_and(|it| !it.ends_with(char::is_alphanumeric));
-    let mut digits = if sign { "-".to_owned() } else { String::new() };
-    let mut rest = take_digits(rest, &mut digits);
-    while let Some(group) = rest.strip_prefix([',', ' ', '\'']).filter(|it| count_digits(it) == 3) {
-        rest = take_digits(group, &mut digits);
-    }
-    if let Some(fraction) = rest.strip_prefix('.').filter(|it| count_digits(it) > 0) {
-        digits.push('.');
-        rest = take_digits(fraction, &mut digits);
-    }
-    let unit = rest.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_lowercase();
-    let is_only_number = !rest.contains(|c: char| c.is_ascii_digit()) && !MULTIPLIERS.contains(&unit.as_str());
-    is_only_number.then_some(digits)
-}
-
-/// The number of leading digits.
-fn count_digits(text: &str) -> usize {
-    text.bytes().take_while(u8::is_ascii_digit).count()
-}
-
-fn take_digits<'t>(text: &'t str, digits: &mut String) -> &'t str {
-    let (leading, rest) = text.split_at(count_digits(text));
-    digits.push_str(leading);
-    rest
+/// The only number in a text.
+fn parse_number(text: &str) -> Option<Value> {
+    let context = Context { locale: "en", now: DateTime::ZERO, direction: Direction::Future };
+    let mut found = read(Kind::Number, text, &context).into_iter();
+    let number = found.next().filter(|_| found.next().is_none())?;
+    let (before, behind) = (text.get(..number.range.start)?, text.get(number.range.end..)?);
+    // Other digits say that the text is something else.
+    let has_digits = |it: &str| it.contains(|it: char| it.is_ascii_digit());
+    (!has_digits(before) && !has_digits(behind)).then_some(number.value)
 }
 
 #[cfg(test)]
@@ -83,22 +59,23 @@ mod tests {
     #[test]
     fn numbers_are_read_as_people_write_them() {
         for (text, expected) in [
-            ("250", Some("250")),
-            ("about €1,250.50 please", Some("1250.50")),
-            ("350 000", Some("350000")),
-            ("1'000'000", Some("1000000")),
-            ("-5", Some("-5")),
-            ("minus - 5", Some("5")),
-            ("24 months", Some("24")),
-            ("5k", None),
-            ("2 million", None),
+            ("250", Some(json!(250))),
+            ("about €1,250.50 please", Some(json!(1250.5))),
+            ("350 000", Some(json!(350_000))),
+            ("1'000'000", Some(json!(1_000_000))),
+            ("-5", Some(json!(-5))),
+            ("24 months", Some(json!(24))),
+            ("twenty-four", Some(json!(24))),
+            ("5k", Some(json!(5000))),
+            ("2 million", Some(json!(2_000_000))),
             ("1,5", None),
             ("DE11", None),
             ("100-200", None),
             ("2026-01-02", None),
+            ("3 or 4", None),
             ("lots", None),
         ] {
-            assert_eq!(parse_number(text).as_deref(), expected, "{text}");
+            assert_eq!(parse_number(text), expected, "{text}");
         }
     }
 

@@ -191,6 +191,11 @@ impl Session {
         self.user_text.as_deref().unwrap_or_default().trim()
     }
 
+    /// The locale that the client names in the parameter `locale`; English without one.
+    pub fn locale(&self) -> &str {
+        self.params.get("locale").and_then(Value::as_str).unwrap_or("en")
+    }
+
     /// The message that the turn works on: one approved in this turn, else the user's message.
     pub fn working_text(&self) -> Option<&str> {
         self.approved_text.as_deref().or(self.user_text.as_deref())

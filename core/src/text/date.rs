@@ -122,6 +122,13 @@ impl Date {
         out
     }
 
+    /// The day and the time of day, to the second; `None` outside the years from -9999 to 9999.
+    pub fn to_civil(self) -> Option<jiff::civil::DateTime> {
+        let day = jiff::civil::Date::new(self.year.try_into().ok()?, self.month.try_into().ok()?, self.day.try_into().ok()?).ok()?;
+        let [hour, minute, second] = [self.second / 3600, self.second / 60 % 60, self.second % 60].map(|it| i8::try_from(it).unwrap_or(0));
+        Some(day.at(hour, minute, second, 0))
+    }
+
     /// Formats the day, such as `2026-01-31`.
     pub fn to_day_string(self) -> String {
         format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)

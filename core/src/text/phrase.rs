@@ -84,8 +84,17 @@ impl Phrase {
 impl PlacedPhrase {
     /// Normalises a text for the language of a locale.
     pub fn new(text: &str, locale: &str) -> PlacedPhrase {
+        PlacedPhrase::normalize(text, keeps_accents(locale))
+    }
+
+    /// Normalises a text and removes accents, whatever its language.
+    pub fn without_accents(text: &str) -> PlacedPhrase {
+        PlacedPhrase::normalize(text, false)
+    }
+
+    fn normalize(text: &str, keeps_accents: bool) -> PlacedPhrase {
         let placed = text.char_indices().flat_map(|(at, it)| decompose_character(it).map(move |part| (at..at + it.len_utf8(), part)));
-        let (tokens, places) = split_tokens(placed, keeps_accents(locale));
+        let (tokens, places) = split_tokens(placed, keeps_accents);
         PlacedPhrase { tokens, places }
     }
 

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::bound::{BoundFlow, Bundle, read_document};
 use super::document::{
-    Document, EdgeCondition, EdgeDef, EntityDef, FlowCondition, FlowTool, GraphDef, IntentDef, Node, NodeKind, ProgramData, ProgramKind,
+    Document, EdgeCondition, EdgeDef, EntityData, EntityDef, FlowCondition, FlowTool, GraphDef, IntentDef, Node, NodeKind, ProgramData,
+    ProgramKind,
 };
 use super::redaction;
 use crate::entity::Entity;
@@ -112,7 +113,7 @@ impl Flow {
             kind,
             bound: Vec::new(),
             graphs: document.graphs.iter().enumerate().map(|(at, it)| (it.id.clone(), GraphIndex::new(at, it))).collect(),
-            entities: document.entities.iter().map(|it| (it.id.clone(), compile_entity(it))).collect(),
+            entities: document.entities.iter().map(|it| (it.id.clone(), compile_entity(it, &document.default_locale))).collect(),
             phrases: document.intents.iter().map(of_intent).collect(),
             small_talk_patterns: document.small_talk.iter().map(|it| phrases(&it.patterns)).collect(),
             redacted: redaction::redacted_variables(&document),
@@ -161,6 +162,12 @@ impl Flow {
     /// Returns a system entity, or an entity of the document that compiles.
     pub fn compile_entity(&self, name: &str) -> Option<Entity> {
         Entity::from_system_name(name).or_else(|| self.entities.get(name).cloned().flatten())
+    }
+
+    /// Returns the type of a slot's values.
+    pub fn compile_slot_entity(&self, slot: &EntityData) -> Option<Entity> {
+        let entity = self.compile_entity(&slot.entity)?.with_direction(slot.direction);
+        Some(if slot.multiple { entity.several() } else { entity })
     }
 
     /// Returns a tool by id.
@@ -214,10 +221,10 @@ impl EdgeDef {
     }
 }
 
-fn compile_entity(form: &EntityDef) -> Option<Entity> {
+fn compile_entity(form: &EntityDef, locale: &str) -> Option<Entity> {
     if form.kind == "list" {
         let entries: Vec<_> = form.entries.iter().map(|it| (it.value.clone(), it.synonyms.clone())).collect();
-        return Some(Entity::from_entries(&entries, form.fuzzy.max_edits));
+        return Some(Entity::from_entries(&entries, form.fuzzy.max_edits, locale));
     }
     Entity::from_patterns(&form.patterns, form.group.as_deref(), form.ignores_case).ok()
 }

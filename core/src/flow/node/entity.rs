@@ -1,5 +1,6 @@
 //! `entity` nodes: fill a slot by prompting for its value (docs/spec/flows.md#4.4).
 
+use convengine_values::{Consent, read_consent};
 use serde_json::{Value, json};
 
 use super::super::Walker;
@@ -7,7 +8,7 @@ use super::super::failure::Failure;
 use super::super::matching::Interrupt;
 use super::super::walk::Transition;
 use super::validation::violated_bound;
-use crate::config::flow::document::{Ask, EntityData, FlowTemplate, LocalizedText, Node, ValueTemplate};
+use crate::config::flow::document::{Ask, EntityData, FlowTemplate, LocalizedText, Node, NodeKind, ValueTemplate};
 use crate::entity::{Entity, Extraction, ExtractionContext};
 use crate::flow::state::{Awaiting, AwaitingKind, FlowEvent};
 use crate::locale::EngineText;
@@ -79,7 +80,7 @@ impl<'c> Walker<'c> {
     }
 
     fn try_fill_unasked(&mut self, id: &str, data: &EntityData) -> Option<SlotResult> {
-        let Some(entity) = self.flow.compile_entity(&data.entity) else {
+        let Some(entity) = self.flow.compile_slot_entity(data) else {
             return Some(SlotResult::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity))));
         };
         let place = self.slot_key(id);
@@ -148,13 +149,13 @@ impl<'c> Walker<'c> {
     }
 
     async fn read_slot_answer(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting) -> SlotResult {
-        let Some(entity) = self.flow.compile_entity(&data.entity) else {
+        let Some(entity) = self.flow.compile_slot_entity(data) else {
             return SlotResult::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity)));
         };
         if let Some(candidate) = self.state.vars.shift_remove(CANDIDATE_VARIABLE).and_then(|it| it.get("candidate").cloned()) {
             return self.on_confirmation(node, id, data, awaiting, candidate).await;
         }
-        let found = match self.find_selected_option(&awaiting.options) {
+        let found = match self.find_slot_option(&awaiting.options, &entity) {
             Some(option) => {
                 self.set_button_event(&option);
                 let value = option.get("value").or_else(|| option.get("label")).cloned().unwrap_or_default();
@@ -230,15 +231,20 @@ impl<'c> Walker<'c> {
 
     /// Handles the answer to a confirmation.
     async fn on_confirmation(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting, candidate: Value) -> SlotResult {
-        let pressed = self.find_selected_option(&awaiting.options).and_then(|it| it.get("value").cloned());
-        let extract_yes_no = || Entity::from_system_name("@boolean").map(|it| it.extract(&self.input_text(), self.extraction_context()));
-        let answer = pressed.or_else(|| extract_yes_no().and_then(|it| if let Extraction::Value(value) = it { Some(value) } else { None }));
-        match answer.as_ref().and_then(Value::as_bool) {
-            Some(true) => {
+        let pressed = self.find_selected_option(&awaiting.options).and_then(|it| it.get("value").and_then(Value::as_bool));
+        let pressed = pressed.map(|it| if it { Consent::Yes } else { Consent::No });
+        match pressed.or_else(|| read_consent(&self.input_text(), &self.state.locale)) {
+            Some(Consent::Yes) => {
                 self.note_slot_value(data, &candidate, "the user has confirmed the value");
                 return self.write_slot(id, data, candidate);
             }
-            Some(false) => return self.reject_answer(node, id, data, None),
+            Some(Consent::No) => return self.reject_answer(node, id, data, None),
+            Some(Consent::YesBut) => return self.change_and_ask(node, data, candidate),
+            Some(Consent::NoBut) => {
+                let Some(changed) = self.read_change(data, &candidate) else { return self.reject_answer(node, id, data, None) };
+                self.read_other_changes(data);
+                return self.validate_candidate(node, id, data, changed);
+            }
             None => {}
         }
         if data.interruptible {
@@ -252,6 +258,45 @@ impl<'c> Walker<'c> {
         }
         self.note_verdict(|_| "the answer is neither yes nor no: the user is asked again".to_owned());
         self.ask_for_confirmation(node, data, candidate)
+    }
+
+    /// Takes what a consent changes, and asks again: `yes, but to savings`.
+    fn change_and_ask(&mut self, node: &'c Node, data: &EntityData, candidate: Value) -> SlotResult {
+        self.note_verdict(|_| "the user agrees with a change: it is taken, and the user is asked again".to_owned());
+        let changed = self.read_change(data, &candidate);
+        self.read_other_changes(data);
+        self.ask_for_confirmation(node, data, changed.unwrap_or(candidate))
+    }
+
+    /// The other value that a message has for a slot.
+    fn read_change(&mut self, data: &EntityData, candidate: &Value) -> Option<Value> {
+        let entity = self.flow.compile_slot_entity(data).filter(|_| !reads_any_text(&data.entity))?;
+        let found = entity.find_all(&self.input_text(), self.extraction_context());
+        let changed = found.into_iter().filter_map(|it| it.value).find(|it| it != candidate)?;
+        self.find_violation(data, &changed).is_none().then_some(changed)
+    }
+
+    /// Writes the values that a message has for other slots of the graph. A type that two slots have says nothing about either.
+    fn read_other_changes(&mut self, data: &EntityData) {
+        let Some(graph) = self.graph() else { return };
+        let slot_of = |node: &'c Node| if let NodeKind::Entity(data) = &node.kind { Some(&**data) } else { None };
+        let slots: Vec<&'c EntityData> = graph.definition.nodes.iter().filter_map(slot_of).collect();
+        let text = self.input_text();
+        for slot in &slots {
+            let is_alone = slots.iter().filter(|it| it.entity == slot.entity).count() == 1;
+            if slot.variable == data.variable || slot.entity == data.entity || !is_alone || reads_any_text(&slot.entity) {
+                continue;
+            }
+            let Some(entity) = self.flow.compile_slot_entity(slot) else { continue };
+            let found = entity.find_all(&text, self.extraction_context());
+            let Some(value) = found.into_iter().find_map(|it| it.value) else { continue };
+            if self.find_violation(slot, &value).is_none()
+                && self.write_variable(&slot.variable, value).is_ok()
+                && self.is_slot_redacted(slot)
+            {
+                self.redact_input(&slot.variable);
+            }
+        }
     }
 
     fn ask_for_confirmation(&mut self, node: &'c Node, data: &EntityData, candidate: Value) -> SlotResult {
@@ -375,6 +420,11 @@ impl<'c> Walker<'c> {
         trigger.prefilled_slots.push(place.to_owned());
         true
     }
+}
+
+/// Whether a type takes every text, so that no text says that it is meant.
+fn reads_any_text(entity: &str) -> bool {
+    matches!(entity, "@string" | "@list" | "@boolean")
 }
 
 /// Formats a value for the user.

@@ -1,5 +1,6 @@
 //! `intent` nodes: the entry of an intent, which collects its parameters (docs/spec/flows.md#3, #4.2).
 
+use convengine_values::Direction;
 use serde_json::Value;
 
 use super::super::Walker;
@@ -76,6 +77,8 @@ fn to_entity_data(parameter: &IntentParameter) -> EntityData {
     EntityData {
         variable: parameter.variable.clone(),
         entity: parameter.entity.clone(),
+        direction: Direction::default(),
+        multiple: false,
         prompt: parameter.prompt.clone(),
         reprompt: parameter.reprompt.clone(),
         max_attempts: MAX_ATTEMPTS,

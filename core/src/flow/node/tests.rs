@@ -361,7 +361,8 @@ fn buttons_without_a_wait_are_selected_by_id_number_or_label() {
     assert_eq!(matched(&mut shown("web"), json!({"type": "user.button", "button_id": "b"})), "go");
     assert_eq!(matched(&mut shown("web"), json!({"type": "user.button", "button_id": "a"})), Value::Null);
     assert_eq!([matched(&mut shown("sms"), text("2")), matched(&mut shown("sms"), text("again"))], ["go", "go"]);
-    assert_eq!(matched(&mut shown("web"), text("2")), Value::Null, "buttons are not numbered on channels that show buttons");
+    assert_eq!([matched(&mut shown("web"), text("2")), matched(&mut shown("web"), text("the last one"))], ["go", "go"]);
+    assert_eq!(matched(&mut shown("web"), text("2 of them")), Value::Null);
     let mut desk = shown("sms");
     desk.say("hm");
     assert_eq!(matched(&mut desk, text("2")), Value::Null, "buttons expire with the next message");

@@ -1,4 +1,4 @@
-//! Entities, and the nodes and parameters that prompt for them. (N001, N003–N005, N007–N009, N011–N013)
+//! Entities, and the nodes and parameters that prompt for them. (N001, N003–N005, N007–N009, N011–N014)
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,14 @@ use crate::value::EXPRESSION;
 /// Words in names of variables that must not appear in logs.
 const SENSITIVE_WORDS: [&str; 13] =
     ["card", "cvc", "cvv", "iban", "otp", "passcode", "passport", "password", "passwort", "pin", "secret", "ssn", "pwd"];
+
+/// Words in names of codes, whose leading zeros count.
+const CODE_WORDS: [&str; 15] =
+    ["code", "zip", "zipcode", "postcode", "postal", "plz", "cep", "iban", "isbn", "imei", "vin", "sku", "pin", "phone", "otp"];
+
+/// Words for what has a number that is a code, as in `account_number`.
+const NUMBERED_WORDS: [&str; 12] =
+    ["account", "card", "customer", "member", "order", "policy", "ticket", "invoice", "tracking", "booking", "reference", "serial"];
 
 /// Words that make such a name harmless, as in `card_type`.
 const HARMLESS_WORDS: [&str; 7] = ["brand", "count", "kind", "ok", "status", "type", "valid"];
@@ -44,6 +52,10 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
             Some(_) => {}
             None => _ = types.insert(variable, (entity, location.name.as_deref())),
         }
+    }
+    for it in prompted.iter().filter(|it| it.entity == "@number" && is_code(it.variable)) {
+        let message = format!("'{}' looks like a code, and a number loses its leading zeros", it.variable);
+        findings.push(it.location.join("/entity").warning("N014", message).with_fix("use '@string' or an entity with a pattern"));
     }
     check_sensitive(context, &prompted, findings);
 }
@@ -199,17 +211,28 @@ fn check_sensitive(context: &FlowContext<'_>, prompted: &[PromptedVariable<'_>],
 }
 
 fn is_sensitive(path: &VariablePath) -> bool {
-    let name = path.to_string();
+    let words = words_of(path);
+    let contains = |list: &[&str]| words.iter().any(|it| list.contains(&it.as_str()));
+    contains(&SENSITIVE_WORDS) && !contains(&HARMLESS_WORDS)
+}
+
+fn is_code(path: &VariablePath) -> bool {
+    let words = words_of(path);
+    let contains = |list: &[&str]| words.iter().any(|it| list.contains(&it.as_str()));
+    let is_numbered = contains(&NUMBERED_WORDS) && contains(&["number", "no", "nr", "id"]);
+    (contains(&CODE_WORDS) || is_numbered) && !contains(&HARMLESS_WORDS)
+}
+
+/// The words of a name; `cardNumber` has two.
+fn words_of(path: &VariablePath) -> Vec<String> {
     let mut words = String::new();
     let mut before = ' ';
-    for letter in name.chars() {
-        // `cardNumber` has two words.
+    for letter in path.to_string().chars() {
         if letter.is_ascii_uppercase() && before.is_ascii_lowercase() {
             words.push(' ');
         }
         words.push(if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { ' ' });
         before = letter;
     }
-    let words: Vec<&str> = words.split_whitespace().collect();
-    words.iter().any(|it| SENSITIVE_WORDS.contains(it)) && !words.iter().any(|it| HARMLESS_WORDS.contains(it))
+    words.split_whitespace().map(str::to_owned).collect()
 }

@@ -76,6 +76,7 @@ impl Writes {
                     }
                 }
             }
+            NodeKind::Entity(data) if data.multiple => add(&data.variable, Some(ValueType::Array)),
             NodeKind::Entity(data) => add(&data.variable, type_of_entity(&data.entity)),
             NodeKind::Service(data) => {
                 add(&VariablePath::from_name("response_body"), UNKNOWN_TYPE);
@@ -156,10 +157,10 @@ pub(super) fn output_mappings<'f>(tool: Option<&'f FlowTool>, own: &'f [OutputMa
 /// Returns the type of the values of an entity.
 fn type_of_entity(name: &str) -> Option<ValueType> {
     match name {
-        "@number" => Some(ValueType::Number),
+        "@number" | "@percent" | "@ordinal" => Some(ValueType::Number),
         "@boolean" => Some(ValueType::Boolean),
         "@list" => Some(ValueType::Array),
-        "@currency" => Some(ValueType::Object),
+        "@currency" | "@date_range" | "@time_range" | "@datetime_range" => Some(ValueType::Object),
         _ => Some(ValueType::String),
     }
 }

@@ -17,6 +17,9 @@ use crate::verbose::{Progress, publish, publish_and_audit};
 
 const STEP: &str = "DialogueActStep";
 
+/// How sure a pattern is.
+const PATTERN_CONFIDENCE: f64 = 0.95;
+
 /// Maximum length, in UTF-16 code units, of an answer to an open question.
 const MAX_ANSWER_UNITS: usize = 80;
 
@@ -36,7 +39,7 @@ struct ActDecision {
 }
 
 pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> {
-    let word_guess = classify_by_patterns(&cx.config.dialogue_acts, &cx.session);
+    let mut word_guess = classify_by_patterns(&cx.config.dialogue_acts, &cx.session);
     let mode = cx.config.settings.dialogue_act_mode;
     let asks_model = match mode {
         DialogueActMode::RegexOnly => false,
@@ -44,6 +47,13 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
         DialogueActMode::LlmOnly => true,
     };
     let candidate = if asks_model { ask_model(cx).await } else { None };
+    // Where no model says it, consent is read as flows read it.
+    if candidate.is_none()
+        && word_guess.confidence < PATTERN_CONFIDENCE
+        && let Some(act) = cx.config.dialogue_acts.read_consent(cx.session.text(), cx.session.locale())
+    {
+        word_guess = Guess { act, confidence: PATTERN_CONFIDENCE, standalone_query: None };
+    }
     let decision = decide(cx, asks_model, &word_guess, candidate.as_ref());
     explain(cx, &word_guess, candidate.as_ref(), &decision);
     store_decision(&mut cx.session, &word_guess, candidate.as_ref(), &decision);
@@ -72,7 +82,7 @@ fn classify_by_patterns(acts: &DialogueActs, session: &Session) -> Guess {
         return guess(DialogueAct::NewRequest, 0.40);
     }
     if let Some(act) = acts.match_pattern(text) {
-        return guess(act, 0.95);
+        return guess(act, PATTERN_CONFIDENCE);
     }
     if text.ends_with('?') {
         return guess(DialogueAct::Question, 0.70);

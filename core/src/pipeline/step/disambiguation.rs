@@ -47,7 +47,7 @@ fn take_answer(cx: &mut StepContext<'_>, open: Clarification) {
         close_question(cx);
     } else if act == DialogueAct::Negate {
         reject(cx);
-    } else if let Some((option, by)) = choose_option(&open.options, cx.session.text()) {
+    } else if let Some((option, by)) = choose_option(&open.options, cx.session.text(), cx.session.locale()) {
         execute(cx, option, by);
     } else if act == DialogueAct::NewRequest || open.is_repeated {
         close_question(cx);

@@ -1,5 +1,6 @@
 //! Number format patterns: `0`, `0.00`, `#,##0.00`, `0%`.
 
+use convengine_values::{NumberMarks, number_marks};
 use serde_json::Number;
 
 use crate::value::decimal::Decimal;
@@ -40,11 +41,13 @@ impl NumberFormat {
 
     /// Formats a number with the separators of a locale.
     pub fn format(self, number: &Number, locale: &str) -> String {
-        let (point, group) = separators(locale);
+        let NumberMarks { decimal: point, group, has_pairs } = number_marks(locale);
         let Decimal { negative, whole, fraction } = Decimal::new(number, if self.is_percent { 2 } else { 0 }).round(self.max_places);
         let mut text = String::from(if negative { "-" } else { "" });
         for (at, digit) in whole.chars().enumerate() {
-            if self.has_grouping && at > 0 && (whole.len() - at).is_multiple_of(3) {
+            let left = whole.len() - at;
+            let is_group_end = if has_pairs && left > 3 { (left - 3).is_multiple_of(2) } else { left.is_multiple_of(3) };
+            if self.has_grouping && at > 0 && is_group_end {
                 text.push(group);
             }
             text.push(digit);
@@ -59,14 +62,5 @@ impl NumberFormat {
             text.push('%');
         }
         text
-    }
-}
-
-/// Returns the decimal and the thousands separator of a locale.
-fn separators(locale: &str) -> (char, char) {
-    match locale.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase().as_str() {
-        "de" | "es" | "it" | "nl" | "pt" => (',', '.'),
-        "fr" => (',', '\u{202F}'),
-        _ => ('.', ','),
     }
 }

@@ -1,5 +1,6 @@
 //! Slots: values collected by entity nodes and intents.
 
+use convengine_values::Direction;
 use serde_json::Value;
 
 use super::fields::{self, Fields};
@@ -14,6 +15,10 @@ pub struct EntityData {
     pub variable: VariablePath,
     /// A system entity or an entity of the document.
     pub entity: String,
+    /// Which day is meant where several fit.
+    pub direction: Direction,
+    /// Whether it takes a list of values.
+    pub multiple: bool,
     /// The prompt.
     pub prompt: LocalizedText,
     /// The reprompts.
@@ -78,6 +83,8 @@ impl EntityData {
         EntityData {
             variable: fields::parse_path(fields.text("variable").unwrap_or_default()),
             entity: fields.string("entity"),
+            direction: fields.keyword("direction", &[("past", Direction::Past), ("nearest", Direction::Nearest)]).unwrap_or_default(),
+            multiple: fields.flag("multiple", false),
             prompt: fields.localized("prompt").unwrap_or_default(),
             reprompt: fields.list("reprompt", |it| LocalizedText::from(it.0)),
             max_attempts: fields.count_u32("max_attempts").unwrap_or(3),

@@ -61,6 +61,8 @@ const MESSAGE: super::Shape = Object(&[
 const ENTITY: super::Shape = Object(&[
     required("variable", PATH),
     required("entity", NON_EMPTY),
+    optional("direction", Enum(&["future", "past", "nearest"])).with_default(r#""future""#),
+    optional("multiple", Bool).with_default("false"),
     required("prompt", LOCALIZED),
     optional("reprompt", Items(&List::new(LOCALIZED))),
     optional("max_attempts", Bounded(&Codes { shape: Integer(1, 10), below: "N006", above: "D001" })).with_default("3"),

@@ -66,6 +66,11 @@ pub(super) fn cases() -> Vec<Case> {
             "/graphs/3/nodes/1/data/variable",
         ),
         (
+            with_node("entity", "out", json!({"variable": "zipCode", "entity": "@number", "prompt": "?"})),
+            "N014",
+            "/graphs/3/nodes/1/data/entity",
+        ),
+        (
             vec![("/graphs/1/nodes/1/data/prefill", json!(true)), ("/graphs/1/nodes/1/data/interruptible", json!(false))],
             "N013",
             "/graphs/1/nodes/1/data/prefill",

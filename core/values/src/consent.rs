@@ -1,0 +1,95 @@
+//! Consent and refusal: the whole message or nearly so, and no question.
+
+use crate::language::language_of;
+use crate::numbers::read_phrase;
+use crate::token::{TokenKind, split_tokens};
+
+/// What somebody answers to a proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consent {
+    /// They agree.
+    Yes,
+    /// They refuse.
+    No,
+    /// They agree, with a condition or a change: `yes, but to savings`.
+    YesBut,
+    /// They refuse, and say what they want instead: `no, to savings`.
+    NoBut,
+}
+
+/// Whether a text asks something: it has a question mark, or begins as questions do.
+pub fn is_question(text: &str, locale: &str) -> bool {
+    let tokens = split_tokens(text);
+    let is_asked = tokens.iter().any(|it| matches!(it.sign(), Some('?' | '¿' | '？')));
+    is_asked || read_phrase(&tokens, language_of(locale).language.consent.questions, 0).is_some()
+}
+
+/// Reads consent or refusal; `None` for questions, doubt, and what says neither or both.
+pub fn read_consent(text: &str, locale: &str) -> Option<Consent> {
+    let words = &language_of(locale).language.consent;
+    let tokens = split_tokens(text);
+    if tokens.iter().any(|it| matches!(it.sign(), Some('?' | '¿'))) {
+        return None;
+    }
+    let (yes_signs, no_signs) = (['👍', '✅', '✔', '👌'], ['👎', '❌']);
+    let said: Vec<_> = tokens
+        .iter()
+        .filter(|it| it.kind != TokenKind::Sign || it.sign().is_some_and(|it| yes_signs.contains(&it) || no_signs.contains(&it)))
+        .cloned()
+        .collect();
+    if read_phrase(&said, words.questions, 0).is_some() {
+        return None;
+    }
+    if said.len() == 1 {
+        let is = |list: &str| list.split('|').any(|it| said.first().is_some_and(|token| token.text == it));
+        if is(words.yes_alone) || is("true") {
+            return Some(Consent::Yes);
+        }
+        if is(words.no_alone) || is("false") {
+            return Some(Consent::No);
+        }
+    }
+    let (mut yes, mut no, mut has_others, mut at) = (false, false, false, 0);
+    // Whether a comma parts a refusal from what follows: "no, to savings".
+    let mut is_corrected = false;
+    while at < said.len() {
+        let sign = said.get(at).and_then(|it| it.sign());
+        if sign.is_some() {
+            yes |= sign.is_some_and(|it| yes_signs.contains(&it));
+            no |= sign.is_some_and(|it| no_signs.contains(&it));
+            at += 1;
+            continue;
+        }
+        let lists = [words.unsure, words.changes, words.no, words.yes, words.fillers];
+        let found = lists.map(|it| read_phrase(&said, it, at).unwrap_or(at));
+        let end = found.into_iter().max().unwrap_or(at);
+        match found.iter().position(|it| *it == end).filter(|_| end > at) {
+            Some(0) => return None,
+            Some(1) if has_others => return None,
+            Some(1) => {
+                return if yes && !no {
+                    Some(Consent::YesBut)
+                } else if no && !yes {
+                    Some(Consent::NoBut)
+                } else {
+                    None
+                };
+            }
+            Some(2) => {
+                let gap = said.get(end - 1).zip(said.get(end)).and_then(|(one, next)| text.get(one.range.end..next.range.start));
+                is_corrected |= at == 0 && gap.is_some_and(|it| it.contains([',', ';', '.', ':', '-', '–']));
+                no = true;
+            }
+            Some(3) => yes = true,
+            Some(_) => {}
+            None => has_others = true,
+        }
+        at = end.max(at + 1);
+    }
+    match (yes, no) {
+        (true, false) if !has_others => Some(Consent::Yes),
+        (false, true) if !has_others => Some(Consent::No),
+        (false, true) if is_corrected => Some(Consent::NoBut),
+        _ => None,
+    }
+}

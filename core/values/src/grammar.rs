@@ -1,0 +1,826 @@
+//! Rules over tokens, compiled from the tables of a language, and their application to a text.
+//!
+//! A rule makes a value of a category from a pattern. A pattern is a row of items, separated by blanks:
+//! `word`, `one|two` (one of several words), `(day after tomorrow|some day)` (one of several phrases), `{month}` (a value of a category),
+//! signs such as `.` or `,`, `^` (the text or the sentence begins), `$` (it ends), and each of these with `?` behind it when it may be absent. A point behind a word needs no mention.
+//! A word with an accent is one that must be written with it: `às` and not `as`.
+//! `+word` is a word without a blank before it (`+p` in `7p`). `=word` says that the word follows, and does not take it. A pattern that begins with
+//! regions in brackets (`[GB AU]`, `-` for a locale without one) counts in them alone.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::Direction;
+use crate::calendar::{DayRange, Duration, Part, Unit};
+use crate::language::{CompiledLanguage, Language};
+use crate::meaning::Meanings;
+use crate::money::CurrencyNames;
+use crate::number::Number;
+use crate::number_words::{Lexicon, NumberForm, ReadNumber};
+use crate::token::{Token, TokenKind, fold};
+use jiff::civil::{Date, DateTime, Time};
+
+/// What rules make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Category {
+    /// `{integer}`: a number without sign and fraction, in digits or words.
+    Integer,
+    /// `{number}`: a number without sign.
+    Number,
+    /// `{day}`: the number of a day of a month, as cardinal or ordinal.
+    Day,
+    /// `{ordinal}`: an ordinal.
+    Ordinal,
+    /// `{year}`: a year of four digits, of two behind an apostrophe, or in words.
+    Year,
+    /// `{short}`: a year of two digits.
+    ShortYear,
+    /// `{hour}`: 0 to 24.
+    Hour,
+    /// `{minute}`: 0 to 59.
+    Minute,
+    /// `{digits}`: two digits from 00 to 59.
+    Digits,
+    /// `{mm}`: minutes as they are said behind an hour: two digits, or words from ten.
+    SpokenMinute,
+    /// `{hhmm}`: a time in three or four digits without a sign between.
+    HourMinute,
+    /// `{someday}`: a day that is one only beside a time or in a range: Spanish `el 15`.
+    SomeDay,
+    /// `{month}`.
+    Month,
+    /// `{weekday}`.
+    Weekday,
+    /// `{wd}`: a weekday, also by a short name that is a word as well.
+    ShortWeekday,
+    /// `{nth}`: an ordinal in digits.
+    Nth,
+    /// `{unit}`: a unit of time.
+    Unit,
+    /// `{part}`: a part of the day.
+    Part,
+    /// `{span}`: a number and a unit.
+    Span,
+    /// `{duration}`.
+    Duration,
+    /// `{date}`.
+    Date,
+    /// `{clock}`: a time as it is said, also where it may be a duration: French `3 heures`. Rules of `{time}` say where it is a time.
+    Clock,
+    /// `{time}`.
+    Time,
+    /// `{datetime}`.
+    DateTime,
+    /// `{range}`: days from one to another.
+    DateRange,
+    /// A time from one to another.
+    TimeRange,
+    /// A time on a day to another.
+    DateTimeRange,
+    /// What happens again and again.
+    Repetition,
+    /// `{amount}`: a number, with a sign or a name of a currency if there is one, whatever it is worth.
+    Amount,
+    /// A number or an amount to another, or one of two: neither is meant alone.
+    AmountRange,
+}
+
+const NAMES: [(&str, Category); 30] = [
+    ("integer", Category::Integer),
+    ("number", Category::Number),
+    ("day", Category::Day),
+    ("ordinal", Category::Ordinal),
+    ("year", Category::Year),
+    ("short", Category::ShortYear),
+    ("hour", Category::Hour),
+    ("minute", Category::Minute),
+    ("digits", Category::Digits),
+    ("mm", Category::SpokenMinute),
+    ("hhmm", Category::HourMinute),
+    ("someday", Category::SomeDay),
+    ("month", Category::Month),
+    ("weekday", Category::Weekday),
+    ("wd", Category::ShortWeekday),
+    ("nth", Category::Nth),
+    ("unit", Category::Unit),
+    ("part", Category::Part),
+    ("span", Category::Span),
+    ("duration", Category::Duration),
+    ("date", Category::Date),
+    ("clock", Category::Clock),
+    ("time", Category::Time),
+    ("datetime", Category::DateTime),
+    ("range", Category::DateRange),
+    ("timerange", Category::TimeRange),
+    ("datetimerange", Category::DateTimeRange),
+    ("repetition", Category::Repetition),
+    ("amount", Category::Amount),
+    ("amountrange", Category::AmountRange),
+];
+
+/// What a rule makes of the values in its pattern.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Action {
+    /// The month with this number.
+    Month(i8),
+    /// The weekday with this number, from 1 for Monday.
+    Weekday(i8),
+    /// A unit of time.
+    Unit(Unit),
+    /// A part of the day.
+    Part(Part),
+    /// The value in the pattern.
+    Same,
+    /// A number, or one, of a unit.
+    Count,
+    /// A fraction of a unit: `half an hour`.
+    Fraction(i64, i64),
+    /// A fraction of this unit, where both are one word: Italian `mezzora`.
+    FractionOf(i64, i64, Unit),
+    /// One of this unit.
+    UnitOf(Unit),
+    /// So many of the unit in the pattern.
+    CountOf(u64),
+    /// The number in the pattern, of this unit.
+    CountOfUnit(Unit),
+    /// A number and a fraction of a unit.
+    CountAndFraction(i64, i64),
+    /// All durations together.
+    Sum,
+    /// A duration and a fraction of its last unit: `an hour and a half`.
+    AndFraction(i64, i64),
+    /// A duration and a number of its next smaller unit: `one hour thirty`.
+    AndSmaller,
+    /// So many days from today.
+    Days(i32),
+    /// So many days from today: back when a word of the past is in the clause, else ahead. Hindi `कल`.
+    DaysByTense(i32, &'static str),
+    /// The nearest weekday to come; in a week if it is today's.
+    ComingWeekday,
+    /// The nearest weekday that is gone.
+    PastWeekday,
+    /// The year so many years from this one.
+    YearOffset(i32),
+    /// The weekday in the week that is so many weeks from this one.
+    WeekdayOfWeek(i32),
+    /// A weekday so many weeks after the coming one: `Friday week`.
+    WeekdayPlusWeeks(i32),
+    /// A weekday in the week that is a duration of weeks after (1) or before (-1) this one; of days, the day itself.
+    WeekdayShift(i32),
+    /// The day that day, month and year name; what is absent is what comes next.
+    Calendar,
+    /// As `Calendar`, but the last one that is gone when a word of the past is in the clause.
+    CalendarByTense(&'static str),
+    /// A day of the month that is so many months from this one.
+    DayOfMonth(i32),
+    /// The first (1) or last (-1) day of a month: the month in the pattern, else the one so many months from this one.
+    MonthEdge(i32, i32),
+    /// The first (1) or last (-1) day of the year in the pattern, else of the one so many years from this one.
+    YearEdge(i32, i32),
+    /// The last (-1) or n-th weekday of the month in the pattern, else of the one so many months away; 0 takes the ordinal in the pattern.
+    NthWeekday(i32, i32),
+    /// The n-th weekday of a month of a year: `Thanksgiving`.
+    Holiday(i8, i8, i8),
+    /// A day of each year, with a year if the pattern has one.
+    Yearly(i8, i8),
+    /// So many days after Easter Sunday.
+    Easter(i32),
+    /// A duration after (1) or before (-1) the date in the pattern, else after today.
+    Shift(i32),
+    /// As `Shift`, with a fixed number of a unit.
+    ShiftBy(i32, Unit),
+    /// The time that hour, minute, second and part of the day name.
+    Clock,
+    /// So many minutes, or those in the pattern with this sign, after the hour.
+    MinutesAfter(i32),
+    /// The minutes in the pattern after (1) or before (-1) the hour.
+    Minutes(i32),
+    /// The minutes in the pattern before a time in hour and minute.
+    MinutesBeforeTime,
+    /// A time in a part of the day.
+    TimeIn(Part),
+    /// The last minute of the date in the pattern, else of today.
+    EndOfDay,
+    /// A fixed time.
+    At(i8, i8),
+    /// A date, or day, month and year, and a time.
+    Join,
+    /// A date and a time in a part of the day.
+    JoinPart(Part),
+    /// A time or an hour on the day so many days from today, with the part of the day if one is named.
+    JoinDays(i32, Option<Part>),
+    /// The moment of the turn.
+    Now,
+    /// A duration after (1) or before (-1) the moment of the turn.
+    ShiftNow(i32),
+    /// From the first to the second value.
+    FromTo,
+    /// From an hour to a time, whose part of the day is that of both where it can be.
+    HourTo,
+    /// As `HourTo`, from an hour and minutes.
+    ClockTo,
+    /// From the first to the second time, which share a part of the day: `from 5 to 7 pm`.
+    FromToIn(Part),
+    /// From the first to the second time or hour of one day.
+    FromToSameDay,
+    /// From the coming weekday to the next one after it.
+    WeekdayToWeekday,
+    /// From one time to a later one, or from one hour to another, in the part of the day that is before each or before both.
+    ClockFromTo,
+    /// From the value on.
+    From,
+    /// Until the value.
+    Until,
+    /// The unit that is so many of it from now: `next week`.
+    Period(i32, Unit),
+    /// The month in the pattern, with a year if the pattern has one; of two months, from the first to the second.
+    MonthPeriod,
+    /// The year in the pattern.
+    YearPeriod,
+    /// From one day of a month, of the next one without a month, to another; of two months with the year of the second.
+    DaysOfMonth,
+    /// No value when one of the words is in the clause.
+    NothingIf(&'static str),
+    /// No value: it says that the words are none of what they look like.
+    Nothing,
+}
+
+/// A value that a rule has made.
+#[expect(clippy::large_enum_variant, reason = "a duration is as common as the others, and values are copied on the stack")]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Meaning {
+    /// An integer: of a day, a year, an hour.
+    Integer(i64),
+    /// A number.
+    Number(Number),
+    Month(i8),
+    Weekday(i8),
+    Unit(Unit),
+    Part(Part),
+    Duration(Duration),
+    Date(Date),
+    Time(Time),
+    DateTime(DateTime),
+    DateRange(DayRange),
+    TimeRange(Option<Time>, Option<Time>),
+    DateTimeRange(Option<DateTime>, Option<DateTime>),
+    /// Words that are no value.
+    Nothing,
+}
+
+/// A part of a pattern that takes tokens.
+#[derive(Debug, Clone, PartialEq)]
+enum Atom {
+    Word(u32),
+    /// A word that is written with an accent.
+    Accented(u32),
+    /// A word that no blank separates from what is before it.
+    Glued(u32),
+    /// A word that follows, and is not taken.
+    Ahead(u32),
+    Sign(char),
+    Category(Category),
+    /// The beginning of the text, or a sign that ends what is said before.
+    Begin,
+    /// The end of the text, or a sign that ends what is said.
+    End,
+}
+
+/// An item of a pattern: one of several rows of atoms.
+#[derive(Debug, Clone)]
+struct Item {
+    alternatives: Vec<Vec<Atom>>,
+    is_optional: bool,
+}
+
+#[derive(Debug)]
+struct Rule {
+    /// The regions in which it counts; all of them if `None`.
+    regions: Option<&'static str>,
+    items: Vec<Item>,
+    action: Action,
+}
+
+/// The rules that make a category, by how they begin.
+#[derive(Debug, Default)]
+struct RuleSet {
+    rules: Vec<Rule>,
+    by_word: BTreeMap<u32, Vec<usize>>,
+    by_sign: BTreeMap<char, Vec<usize>>,
+    /// Rules that begin with `^`; they come first.
+    by_begin: Vec<usize>,
+    /// By the category with which they begin; none for those that may begin with the end of the text.
+    by_category: BTreeMap<Option<Category>, Vec<usize>>,
+    /// Rules that begin with what they make.
+    own: Vec<usize>,
+}
+
+/// The compiled rules of a language.
+#[derive(Debug)]
+pub(crate) struct Grammar {
+    words: BTreeMap<String, u32>,
+    sets: BTreeMap<Category, RuleSet>,
+    pub lexicon: Lexicon,
+    pub currencies: CurrencyNames,
+}
+
+impl Grammar {
+    pub fn new(language: &Language) -> Grammar {
+        let mut grammar = Grammar {
+            words: BTreeMap::new(),
+            sets: BTreeMap::new(),
+            lexicon: Lexicon::new(&language.numbers),
+            currencies: CurrencyNames::new(language),
+        };
+        for (category, rules) in language.rules.iter().chain(crate::common_rules::RULES) {
+            for (pattern, action) in *rules {
+                let (regions, pattern) = match pattern.strip_prefix('[').and_then(|it| it.split_once(']')) {
+                    Some((regions, pattern)) => (Some(regions), pattern),
+                    None => (None, *pattern),
+                };
+                let items = grammar.compile(pattern);
+                grammar.sets.entry(*category).or_default().add(Rule { regions, items, action: *action }, *category);
+            }
+        }
+        grammar
+    }
+
+    fn word(&mut self, text: &str) -> u32 {
+        let next = self.words.len() as u32;
+        *self.words.entry(text.to_owned()).or_insert(next)
+    }
+
+    fn compile(&mut self, pattern: &str) -> Vec<Item> {
+        let mut items = Vec::new();
+        let mut rest = pattern.trim();
+        // Phrases alone need no parentheses.
+        if pattern.contains('|') && !pattern.contains(['(', '{']) {
+            let alternatives = pattern.split('|').map(|it| self.phrase(it)).collect();
+            return vec![Item { alternatives, is_optional: false }];
+        }
+        while !rest.is_empty() {
+            let (body, after) = match rest.strip_prefix('(').and_then(|it| it.split_once(')')) {
+                Some(found) => found,
+                None => {
+                    let end = rest.find(' ').unwrap_or(rest.len());
+                    let (body, after) = rest.split_at(end);
+                    match body.strip_suffix('?') {
+                        Some(body) => (body, rest.get(body.len()..).unwrap_or_default()),
+                        None => (body, after),
+                    }
+                }
+            };
+            let is_optional = after.starts_with('?');
+            rest = after.strip_prefix('?').unwrap_or(after).trim_start();
+            let alternatives = body.split('|').map(|it| self.phrase(it)).collect();
+            items.push(Item { alternatives, is_optional });
+        }
+        items
+    }
+
+    fn phrase(&mut self, text: &str) -> Vec<Atom> {
+        text.split(' ').filter(|it| !it.is_empty()).map(|it| self.atom(it)).collect()
+    }
+
+    fn atom(&mut self, text: &str) -> Atom {
+        if let Some(name) = text.strip_prefix('{').and_then(|it| it.strip_suffix('}')) {
+            let category = NAMES.iter().find(|it| it.0 == name).map(|it| it.1);
+            debug_assert!(category.is_some(), "no category {name}");
+            return Atom::Category(category.unwrap_or(Category::Integer));
+        }
+        if let Some(word) = text.strip_prefix('=').filter(|it| !it.is_empty()) {
+            return Atom::Ahead(self.word(word));
+        }
+        let mut characters = text.chars();
+        match (characters.next(), characters.next()) {
+            (Some('^'), None) => Atom::Begin,
+            (Some('$'), None) => Atom::End,
+            (Some(sign), None) if !sign.is_alphanumeric() => Atom::Sign(sign),
+            (Some('+'), Some(_)) => Atom::Glued(self.word(characters_behind_first(text))),
+            (Some('='), Some(_)) => Atom::Ahead(self.word(characters_behind_first(text))),
+            _ => {
+                let folded = fold(text);
+                if folded == text { Atom::Word(self.word(text)) } else { Atom::Accented(self.word(&folded)) }
+            }
+        }
+    }
+}
+
+fn characters_behind_first(text: &str) -> &str {
+    text.get(1..).unwrap_or_default()
+}
+
+impl RuleSet {
+    fn add(&mut self, rule: Rule, category: Category) {
+        let number = self.rules.len();
+        for item in &rule.items {
+            for first in item.alternatives.iter().filter_map(|it| it.first()) {
+                let list = match first {
+                    Atom::Category(it) if *it == category => &mut self.own,
+                    Atom::Word(word) | Atom::Accented(word) | Atom::Glued(word) | Atom::Ahead(word) => {
+                        self.by_word.entry(*word).or_default()
+                    }
+                    Atom::Sign(sign) => self.by_sign.entry(*sign).or_default(),
+                    Atom::Begin => &mut self.by_begin,
+                    Atom::Category(category) => self.by_category.entry(Some(*category)).or_default(),
+                    Atom::End => self.by_category.entry(None).or_default(),
+                };
+                if list.last() != Some(&number) {
+                    list.push(number);
+                }
+            }
+            if !item.is_optional {
+                break;
+            }
+        }
+        self.rules.push(rule);
+    }
+}
+
+/// Values that begin at a token: where each ends, and what it is. The longest comes first.
+pub(crate) type Found = Rc<[(usize, Meaning)]>;
+
+/// A text that is read with the rules of a language.
+pub(crate) struct Parser<'t> {
+    pub text: &'t str,
+    pub tokens: &'t [Token],
+    pub language: &'static CompiledLanguage,
+    pub meanings: Meanings<'t>,
+    /// The words of the tokens as the grammar knows them.
+    words: Vec<Option<u32>>,
+    /// What has been read: for each token, by category.
+    memo: Vec<[Option<Found>; NAMES.len()]>,
+    numbers: Vec<Option<Rc<[ReadNumber]>>>,
+    nothing: Found,
+    captures: Vec<Meaning>,
+    depth: usize,
+}
+
+/// How deep values may be nested.
+const MAX_DEPTH: usize = 12;
+/// How many values may begin at a token.
+const MAX_VALUES: usize = 24;
+
+impl<'t> Parser<'t> {
+    pub fn new(text: &'t str, tokens: &'t [Token], language: &'static CompiledLanguage, meanings: Meanings<'t>) -> Parser<'t> {
+        let words = tokens.iter().map(|it| language.grammar.words.get(&it.text).copied()).collect();
+        Parser {
+            text,
+            tokens,
+            language,
+            meanings,
+            words,
+            memo: vec![[const { None }; NAMES.len()]; tokens.len()],
+            numbers: vec![None; tokens.len()],
+            nothing: Rc::new([]),
+            captures: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    /// The numbers that begin at a token, the longest first.
+    pub fn numbers(&mut self, at: usize) -> Rc<[ReadNumber]> {
+        if let Some(Some(known)) = self.numbers.get(at) {
+            return known.clone();
+        }
+        let found: Rc<[ReadNumber]> = crate::number_words::read_numbers(self.tokens, at, self.language, self.meanings.region).into();
+        if let Some(place) = self.numbers.get_mut(at) {
+            *place = Some(found.clone());
+        }
+        found
+    }
+
+    /// The values of a category that begin at a token.
+    pub fn read(&mut self, category: Category, at: usize) -> Found {
+        let Some(known) = self.memo.get_mut(at).and_then(|it| it.get_mut(category as usize)) else { return self.nothing.clone() };
+        if let Some(known) = known {
+            return known.clone();
+        }
+        if self.depth >= MAX_DEPTH {
+            return self.nothing.clone();
+        }
+        // A rule that begins with what it makes finds nothing instead of itself.
+        *known = Some(self.nothing.clone());
+        self.depth += 1;
+        let mut found = self.read_built_in(category, at);
+        self.read_rules(category, at, &mut found);
+        // A rule that begins with what it makes goes on from what the others have found.
+        if !found.is_empty() {
+            self.read_own_rules(category, at, &mut found);
+        }
+        self.depth -= 1;
+        if found.is_empty() {
+            return self.nothing.clone();
+        }
+        found.sort_by_key(|it| std::cmp::Reverse(it.0));
+        found.truncate(MAX_VALUES);
+        let found: Found = found.into();
+        if let Some(place) = self.memo.get_mut(at).and_then(|it| it.get_mut(category as usize)) {
+            *place = Some(found.clone());
+        }
+        found
+    }
+
+    /// The longest value of a category.
+    pub fn longest(&mut self, category: Category, at: usize) -> Option<(usize, Meaning)> {
+        self.read(category, at).first().copied()
+    }
+
+    /// The longest value of a category that a rule makes.
+    pub fn longest_rule(&mut self, category: Category, at: usize) -> Option<(usize, Meaning)> {
+        let mut found = Vec::new();
+        self.read_rules(category, at, &mut found);
+        found.into_iter().max_by_key(|it| it.0)
+    }
+
+    fn read_built_in(&mut self, category: Category, at: usize) -> Vec<(usize, Meaning)> {
+        let digits = |it: &Token, most: usize| it.kind == TokenKind::Digits && it.text.len() <= most;
+        let plain_digits = |this: &Parser<'_>, most: usize| -> Option<i64> {
+            let token = this.tokens.get(at).filter(|it| digits(it, most))?;
+            token.text.parse().ok()
+        };
+        let integers = |this: &mut Parser<'t>, form: fn(NumberForm) -> bool| -> Vec<(usize, i64)> {
+            let numbers = this.numbers(at);
+            // An article that is the word for one, too.
+            let is_one = |it: NumberForm| it == NumberForm::Article && crate::numbers::is_cardinal_article(this, at);
+            numbers
+                .iter()
+                .filter(|it| form(if is_one(it.form) { NumberForm::Words } else { it.form }))
+                .filter_map(|it| Some((it.end, it.value.to_integer()?)))
+                .collect()
+        };
+        let is_whole = |it: NumberForm| matches!(it, NumberForm::Digits | NumberForm::Words);
+        let is_place = |it: NumberForm| matches!(it, NumberForm::Digits | NumberForm::Words | NumberForm::Ordinal);
+        let meant = |all: Vec<(usize, i64)>, low: i64, high: i64| -> Vec<(usize, Meaning)> {
+            all.into_iter().filter(|it| (low..=high).contains(&it.1)).map(|it| (it.0, Meaning::Integer(it.1))).collect()
+        };
+        match category {
+            Category::Integer => meant(integers(self, is_whole), 0, 4_000_000),
+            Category::Number => {
+                let numbers = self.numbers(at);
+                let all = numbers
+                    .iter()
+                    .filter(|it| !matches!(it.form, NumberForm::Ordinal | NumberForm::Percent | NumberForm::Short | NumberForm::Share));
+                all.map(|it| (it.end, Meaning::Number(it.value))).collect()
+            }
+            Category::Day => {
+                let mut all = integers(self, is_place);
+                // "5.3." has a day and a month, and no number.
+                if let Some(day) = plain_digits(self, 2) {
+                    all.push((at + 1, day));
+                }
+                all.retain(|it| {
+                    self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Word || token.text.len() <= 2) && it.1 > 0
+                });
+                meant(all, 1, 31)
+            }
+            Category::Nth if self.tokens.get(at).is_none_or(|it| it.kind != TokenKind::Digits) => Vec::new(),
+            Category::Ordinal | Category::Nth => meant(integers(self, |it| it == NumberForm::Ordinal), 1, i64::from(i32::MAX)),
+            Category::Year => {
+                let mut all = Vec::new();
+                if let Some(token) = self.tokens.get(at) {
+                    match token.kind {
+                        TokenKind::Digits if token.text.len() == 4 => all.extend(token.text.parse().ok().map(|it| (at + 1, it))),
+                        TokenKind::Word => {
+                            let numbers = self.numbers(at);
+                            let years = numbers.iter().filter(|it| matches!(it.form, NumberForm::Words | NumberForm::YearWords));
+                            all.extend(years.filter_map(|it| Some((it.end, it.value.to_integer()?))));
+                        }
+                        TokenKind::Sign if token.text == "'" => {
+                            let next =
+                                self.tokens.get(at + 1).filter(|it| it.kind == TokenKind::Digits && it.text.len() == 2 && !it.is_spaced);
+                            all.extend(next.and_then(|it| it.text.parse().ok()).map(|it| (at + 2, full_year(it))));
+                        }
+                        TokenKind::Digits | TokenKind::Sign => {}
+                    }
+                }
+                meant(all, 1000, 9999)
+            }
+            Category::ShortYear => {
+                let token = self.tokens.get(at).filter(|it| digits(it, 2) && it.text.len() == 2);
+                token.and_then(|it| it.text.parse().ok()).map(|it| (at + 1, Meaning::Integer(full_year(it)))).into_iter().collect()
+            }
+            Category::Hour => {
+                let mut all = integers(self, is_whole);
+                all.extend(plain_digits(self, 2).map(|it| (at + 1, it)));
+                // "a dozen" is no hour.
+                let articles = self.language.language.numbers.articles;
+                let is_article =
+                    |it: &Token| articles.split('|').any(|article| article == it.text) && !self.language.language.numbers.has_ones_first;
+                all.retain(|_| self.tokens.get(at).is_some_and(|it| it.text.len() <= 2 || it.kind == TokenKind::Word && !is_article(it)));
+                all.retain(|it| it.0 == at + 1 || !self.tokens.get(at).is_some_and(is_article));
+                // "la una", "ein Uhr"
+                let is_one = all.is_empty() && crate::numbers::is_cardinal_article(self, at);
+                all.extend(is_one.then_some((at + 1, 1)));
+                meant(all, 0, 24)
+            }
+            Category::Minute => {
+                let mut all = integers(self, is_whole);
+                all.extend(plain_digits(self, 2).map(|it| (at + 1, it)));
+                meant(all, 0, 59)
+            }
+            Category::Digits => {
+                let value = plain_digits(self, 2).filter(|_| self.tokens.get(at).is_some_and(|it| it.text.len() == 2));
+                meant(value.map(|it| (at + 1, it)).into_iter().collect(), 0, 59)
+            }
+            Category::Duration => self.read_iso_duration(at).into_iter().collect(),
+            Category::Date => {
+                let moment = crate::dates::read_iso_moment(self, at).map(|it| (it.0, Meaning::Date(it.1.date())));
+                crate::dates::read_digits(self, at).into_iter().chain(moment).collect()
+            }
+            Category::DateTime => crate::dates::read_iso_moment(self, at).map(|it| (it.0, Meaning::DateTime(it.1))).into_iter().collect(),
+            Category::Amount => {
+                let start = crate::money::skip_name(self, at);
+                let is_digits = self.tokens.get(start).is_some_and(|it| it.kind == TokenKind::Digits);
+                let is_amount =
+                    |it: NumberForm| matches!(it, NumberForm::Digits | NumberForm::Words) || it == NumberForm::Mixed && is_digits;
+                let ends: Vec<usize> = self.numbers(start).iter().filter(|it| is_amount(it.form)).map(|it| it.end).collect();
+                let behind = ends.iter().map(|it| crate::money::skip_name(self, *it));
+                behind.chain(ends.iter().copied()).map(|it| (it, Meaning::Nothing)).collect()
+            }
+            Category::SpokenMinute => {
+                let mut all = integers(self, is_whole);
+                all.retain(|it| {
+                    self.tokens.get(at).is_some_and(|token| if token.kind == TokenKind::Word { it.1 >= 10 } else { token.text.len() == 2 })
+                });
+                meant(all, 0, 59)
+            }
+            Category::HourMinute => {
+                let value = plain_digits(self, 4).filter(|_| self.tokens.get(at).is_some_and(|it| it.text.len() >= 3));
+                let time = value.and_then(|it| crate::calendar::time(it / 100, it % 100, 0));
+                time.map(|it| (at + 1, Meaning::Time(it))).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Reads a duration in ISO 8601.
+    fn read_iso_duration(&self, at: usize) -> Option<(usize, Meaning)> {
+        let token = self.tokens.get(at).filter(|it| it.is_spaced && it.text.starts_with('p'))?;
+        let (duration, length) = Duration::parse_iso(self.text.get(token.range.start..)?)?;
+        let end = self.tokens.iter().skip(at).position(|it| it.range.start >= token.range.start + length);
+        Some((end.map_or(self.tokens.len(), |it| at + it), Meaning::Duration(duration)))
+    }
+
+    fn read_rules(&mut self, category: Category, at: usize, found: &mut Vec<(usize, Meaning)>) {
+        let grammar = &self.language.grammar;
+        let Some(set) = grammar.sets.get(&category) else { return };
+        let by_word = self.words.get(at).copied().flatten().and_then(|it| set.by_word.get(&it));
+        let by_sign = self.tokens.get(at).and_then(Token::sign).and_then(|it| set.by_sign.get(&it));
+        let mut numbers: Vec<usize> = Vec::new();
+        for (first, rules) in &set.by_category {
+            // Most tokens begin none of what rules begin with.
+            if first.is_none_or(|it| it == category || !self.read(it, at).is_empty()) {
+                numbers.extend(rules);
+            }
+        }
+        numbers.sort_unstable();
+        let captures = std::mem::take(&mut self.captures);
+        let mut captured = captures;
+        for number in [&set.by_begin].into_iter().chain(by_word).chain(by_sign).flatten().chain(&numbers) {
+            let Some(rule) = set.rules.get(*number) else { continue };
+            if rule
+                .regions
+                .is_some_and(|it| !it.split(' ').any(|it| it == self.meanings.region || it == "-" && self.meanings.region.is_empty()))
+            {
+                continue;
+            }
+            captured.clear();
+            self.match_items(rule, 0, at, at, &mut captured, found);
+        }
+        self.captures = captured;
+    }
+
+    fn read_own_rules(&mut self, category: Category, at: usize, found: &mut Vec<(usize, Meaning)>) {
+        let Some(set) = self.language.grammar.sets.get(&category).filter(|it| !it.own.is_empty()) else { return };
+        if let Some(place) = self.memo.get_mut(at).and_then(|it| it.get_mut(category as usize)) {
+            *place = Some(found.clone().into());
+        }
+        for rule in set.own.iter().filter_map(|it| set.rules.get(*it)) {
+            self.match_items(rule, 0, at, at, &mut Vec::new(), found);
+        }
+    }
+
+    /// Whether one of several words is in the same clause as a token.
+    fn is_in_clause(&self, words: &str, at: usize) -> bool {
+        let and = self.language.language.numbers.and;
+        let is_mark = |it: &&Token| it.sign().is_some_and(|it| ".,;!?।".contains(it)) || and.split('|').any(|word| word == it.text);
+        let has = |it: &Token| words.split('|').any(|word| word == it.text);
+        let (before, behind) = self.tokens.split_at(at.min(self.tokens.len()));
+        before.iter().rev().take_while(|it| !is_mark(it)).any(has) || behind.iter().take_while(|it| !is_mark(it)).any(has)
+    }
+
+    /// Matches the items of a rule from one on; adds what the rule makes.
+    fn match_items(
+        &mut self,
+        rule: &'static Rule,
+        item: usize,
+        begin: usize,
+        at: usize,
+        captures: &mut Vec<Meaning>,
+        found: &mut Vec<(usize, Meaning)>,
+    ) {
+        let Some(current) = rule.items.get(item) else {
+            if matches!(rule.action, Action::NothingIf(words) if !self.is_in_clause(words, begin)) {
+                return;
+            }
+            let mut meanings = self.meanings;
+            if let Action::DaysByTense(_, past) | Action::CalendarByTense(past) = rule.action
+                && self.is_in_clause(past, begin)
+            {
+                meanings.direction = Direction::Past;
+            }
+            if at > begin
+                && let Some(meaning) = meanings.make(rule.action, captures)
+                && !found.iter().any(|it| it.0 == at)
+            {
+                found.push((at, meaning));
+            }
+            return;
+        };
+        for alternative in &current.alternatives {
+            self.match_atoms(rule, item, alternative, begin, at, captures, found);
+        }
+        if current.is_optional {
+            self.match_items(rule, item + 1, begin, at, captures, found);
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the state of a match")]
+    fn match_atoms(
+        &mut self,
+        rule: &'static Rule,
+        item: usize,
+        atoms: &'static [Atom],
+        begin: usize,
+        at: usize,
+        captures: &mut Vec<Meaning>,
+        found: &mut Vec<(usize, Meaning)>,
+    ) {
+        let Some((atom, rest)) = atoms.split_first() else { return self.match_items(rule, item + 1, begin, at, captures, found) };
+        // The point of an abbreviation.
+        let is_point = |this: &Parser<'_>| {
+            at > begin
+                && this.tokens.get(at).is_some_and(|it| it.sign() == Some('.') && !it.is_spaced)
+                && at.checked_sub(1).and_then(|it| this.tokens.get(it)).is_some_and(|it| it.kind == TokenKind::Word)
+        };
+        match atom {
+            Atom::Sign(sign) => {
+                if self.tokens.get(at).and_then(Token::sign) == Some(*sign) {
+                    self.match_atoms(rule, item, rest, begin, at + 1, captures, found);
+                }
+            }
+            Atom::Begin => {
+                let before = at.checked_sub(1).and_then(|it| self.tokens.get(it));
+                if before.is_none_or(|it| it.sign().is_some_and(|it| ".,;!?…:".contains(it))) {
+                    self.match_atoms(rule, item, rest, begin, at, captures, found);
+                }
+            }
+            Atom::End => {
+                let next = self.tokens.get(at);
+                let has_digits = self.tokens.get(at + 1).is_some_and(|it| !it.is_spaced && it.kind == TokenKind::Digits);
+                if next.is_none_or(|it| it.sign().is_some_and(|it| ".,;!?)…।".contains(it)) && !has_digits) {
+                    self.match_atoms(rule, item, rest, begin, at, captures, found);
+                }
+            }
+            Atom::Word(word) => {
+                if self.words.get(at).copied().flatten() == Some(*word) {
+                    self.match_atoms(rule, item, rest, begin, at + 1, captures, found);
+                } else if is_point(self) && self.words.get(at + 1).copied().flatten() == Some(*word) {
+                    self.match_atoms(rule, item, rest, begin, at + 2, captures, found);
+                }
+            }
+            Atom::Accented(word) => {
+                if self.words.get(at).copied().flatten() == Some(*word) && self.tokens.get(at).is_some_and(|it| it.has_accent) {
+                    self.match_atoms(rule, item, rest, begin, at + 1, captures, found);
+                }
+            }
+            Atom::Glued(word) => {
+                if self.words.get(at).copied().flatten() == Some(*word) && self.tokens.get(at).is_some_and(|it| !it.is_spaced) {
+                    self.match_atoms(rule, item, rest, begin, at + 1, captures, found);
+                }
+            }
+            Atom::Ahead(word) => {
+                if self.words.get(at).copied().flatten() == Some(*word) {
+                    self.match_atoms(rule, item, rest, begin, at, captures, found);
+                }
+            }
+            Atom::Category(category) => {
+                let mut values = self.read(*category, at);
+                if values.is_empty() && is_point(self) {
+                    values = self.read(*category, at + 1);
+                }
+                for (end, meaning) in values.iter() {
+                    captures.push(*meaning);
+                    self.match_atoms(rule, item, rest, begin, *end, captures, found);
+                    captures.pop();
+                }
+            }
+        }
+    }
+}
+
+/// The year that two digits stand for.
+pub(crate) fn full_year(digits: i64) -> i64 {
+    if digits < 70 { 2000 + digits } else { 1900 + digits }
+}

@@ -1,0 +1,147 @@
+//! Languages as data: one file each. Words are folded: lower case, without accents, hyphens and apostrophes as blanks.
+
+pub(crate) mod choice_words;
+mod de;
+mod en;
+mod es;
+mod fr;
+mod hi;
+mod it;
+mod nl;
+mod pt;
+
+use std::sync::OnceLock;
+
+use crate::grammar::{Action, Category, Grammar};
+
+/// What a language says numbers, dates, amounts and consent with.
+pub(crate) struct Language {
+    /// Its subtag in locales.
+    pub code: &'static str,
+    /// Number words.
+    pub numbers: NumberWords,
+    /// Rules by what they make: a pattern and what it means. Patterns are described at [`Grammar`].
+    pub rules: &'static [(Category, &'static [(&'static str, Action)])],
+    /// Prepositions and articles before a day or a time, which are no part of its place.
+    pub lead_ins: &'static str,
+    /// Words that are written together and read apart, each of the first with each of the second: `montag|dienstag` and `abend`.
+    pub joined_words: &'static [(&'static str, &'static str)],
+    /// Names of currencies, alternatives separated by `|`, each with its code.
+    pub currencies: &'static [(&'static str, &'static str)],
+    /// Names of hundredth parts, each with the codes of its currencies; none for all of them.
+    pub cents: &'static [(&'static str, &'static str)],
+    /// Words that leave no value when they stand beside one.
+    pub vetoes: &'static [Veto],
+    /// Consent and refusal.
+    pub consent: Consent,
+}
+
+/// Words that forbid values of some kinds.
+pub(crate) struct Veto {
+    /// The kinds.
+    pub kinds: &'static [crate::Kind],
+    /// Phrases directly before a value, separated by `|`.
+    pub before: &'static str,
+    /// Phrases directly behind a value, separated by `|`.
+    pub behind: &'static str,
+}
+
+/// The number words of a language. Alternatives are separated by `|`; a phrase may have several words.
+pub(crate) struct NumberWords {
+    /// Numbers that are added: ones, teens, tens, and hundreds where they have names of their own.
+    pub cardinals: &'static [(&'static str, u64)],
+    /// Numbers that multiply what is before them: hundred, thousand and more.
+    pub multipliers: &'static [(&'static str, u64)],
+    /// Ordinal words, each with its number.
+    pub ordinals: &'static [(&'static str, u64)],
+    /// What makes an ordinal of digits: `st|nd|rd|th`.
+    pub ordinal_signs: &'static str,
+    /// Endings that make an ordinal of a number word, in languages that write numbers as one word.
+    pub ordinal_endings: &'static str,
+    /// Parts, each with how many make a whole: half, third, quarter.
+    pub parts: &'static [(&'static str, u64)],
+    /// Phrases behind a number that add to it, as numerator and denominator: `and a half`.
+    pub additions: &'static [(&'static str, i64, i64)],
+    /// Words before a number that add to it, where a language has them: Hindi `साढ़े`.
+    pub prefixes: &'static [(&'static str, i64, i64)],
+    /// Numbers that are no integers: German `anderthalb`.
+    pub fractions: &'static [(&'static str, i64, i64)],
+    /// What a group is called, each with its number: dozen.
+    pub groups: &'static [(&'static str, u64)],
+    /// Conjunctions within a number: between tens and ones, or behind a multiplier.
+    pub and: &'static str,
+    /// Whether ones stand before tens, joined by the conjunction: `einundzwanzig`.
+    pub has_ones_first: bool,
+    /// Whether numbers are written as one word.
+    pub is_compound: bool,
+    /// Whether a multiplier without a number before it is one of it: `hundred`, `mil`.
+    pub is_one_implied: bool,
+    /// Tens that are followed by numbers up to nineteen: French `soixante`.
+    pub tens_before_teens: &'static [u64],
+    /// Words for the decimal mark; a `~` before one says that it is an ordinary word, too: Spanish `con`.
+    pub point: &'static str,
+    /// Words for the minus sign.
+    pub minus: &'static str,
+    /// Words and phrases for the percent sign.
+    pub percent: &'static str,
+    /// Indefinite articles: one of something, and no number alone.
+    pub articles: &'static str,
+    /// Words behind digits that multiply them and are written without a blank, such as `k`. What is also a unit, such as `m`, has a `~` before it:
+    /// it multiplies when it is written in capitals, and amounts of money.
+    pub short_multipliers: &'static [(&'static str, u64)],
+    /// Between the halves of a ratio: `over`, `out of`.
+    pub over: &'static str,
+    /// Between a fraction and what it is a part of: `half of a million`.
+    pub of: &'static str,
+    /// Phrases before the word for one that make it no number: `which one`.
+    pub before_pronoun: &'static str,
+    /// Phrases behind the word for one that make it no number: `one of`.
+    pub behind_pronoun: &'static str,
+}
+
+/// How somebody agrees and refuses.
+pub(crate) struct Consent {
+    /// Phrases of consent.
+    pub yes: &'static str,
+    /// Phrases of refusal.
+    pub no: &'static str,
+    /// Words that change nothing: `please`, `thanks`.
+    pub fillers: &'static str,
+    /// Words that follow a consent and change it: `but`, `except`.
+    pub changes: &'static str,
+    /// Phrases of doubt or delay.
+    pub unsure: &'static str,
+    /// Words with which questions begin.
+    pub questions: &'static str,
+    /// Consent only as the whole text: `right`, `y`.
+    pub yes_alone: &'static str,
+    /// Refusal only as the whole text.
+    pub no_alone: &'static str,
+}
+
+/// A language with its compiled grammar.
+pub(crate) struct CompiledLanguage {
+    pub language: &'static Language,
+    pub grammar: Grammar,
+}
+
+/// English first: it stands for all others.
+const LANGUAGES: [&Language; 8] =
+    [&en::LANGUAGE, &de::LANGUAGE, &es::LANGUAGE, &fr::LANGUAGE, &hi::LANGUAGE, &it::LANGUAGE, &pt::LANGUAGE, &nl::LANGUAGE];
+
+/// The language of a locale; English for one that is not known.
+pub(crate) fn language_of(locale: &str) -> &'static CompiledLanguage {
+    static COMPILED: [OnceLock<CompiledLanguage>; LANGUAGES.len()] = [const { OnceLock::new() }; LANGUAGES.len()];
+    let code = locale.split(['-', '_']).next().unwrap_or_default();
+    let known = LANGUAGES.iter().zip(&COMPILED).find(|it| code.eq_ignore_ascii_case(it.0.code));
+    let [english, ..] = &LANGUAGES;
+    let [english_slot, ..] = &COMPILED;
+    let (language, slot) = known.unwrap_or((english, english_slot));
+    slot.get_or_init(|| CompiledLanguage { language, grammar: Grammar::new(language) })
+}
+
+/// The region of a locale in upper case; empty without one.
+pub(crate) fn region_of(locale: &str) -> String {
+    let region = locale.split(['-', '_']).skip(1).find(|it| it.len() == 2);
+    region.unwrap_or_default().to_ascii_uppercase()
+}

@@ -1,0 +1,382 @@
+//! Reads the values that people write: numbers, amounts of money, days, times, durations, consent.
+//!
+//! One grammar reads all kinds: rules per kind and language are data over tokens, and larger values are composed of smaller ones. A value
+//! is read whole or not at all: what stands beside it and changes it takes part in it or forbids it, and what is part of another kind's
+//! value is none of its own. The core is a pure function: the moment and the locale are inputs.
+
+mod calendar;
+mod choice;
+mod common_rules;
+mod consent;
+mod dates;
+mod grammar;
+mod language;
+mod meaning;
+mod money;
+mod number;
+mod number_words;
+mod numbers;
+mod token;
+
+use std::ops::Range;
+
+use jiff::civil::DateTime;
+use serde_json::{Value, json};
+
+pub use self::choice::{ChosenBy, read_choice};
+pub use self::consent::{Consent, is_question, read_consent};
+use self::grammar::{Category, Meaning, Parser};
+use self::language::{language_of, region_of};
+pub use self::money::is_code as is_currency_code;
+use self::number_words::NumberForm;
+pub use self::number_words::{NumberMarks, number_marks};
+use self::token::{Token, TokenKind, split_joined, split_tokens};
+
+/// What a value is relative to.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'c> {
+    /// The locale, such as `en-GB`.
+    pub locale: &'c str,
+    /// The moment of the message in the time zone of its writer.
+    pub now: DateTime,
+    /// Which day is meant where several fit.
+    pub direction: Direction,
+}
+
+/// Which of several days is meant: `Friday`, `the 5th of March`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// The nearest to come.
+    #[default]
+    Future,
+    /// The nearest that is gone: a birthday.
+    Past,
+    /// The nearest.
+    Nearest,
+}
+
+/// A kind of value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A number; a percentage is its hundredth.
+    Number,
+    /// A percentage, as its hundredth.
+    Percent,
+    /// An ordinal, as an integer.
+    Ordinal,
+    /// An amount of money: `{"amount", "currency"}`.
+    Currency,
+    /// A day: `YYYY-MM-DD`.
+    Date,
+    /// A time of the day: `HH:MM`, with seconds when they are said.
+    Time,
+    /// A time on a day: `YYYY-MM-DDTHH:MM`.
+    DateTime,
+    /// A duration in ISO 8601.
+    Duration,
+    /// Days from one to another: `{"from", "to"}`.
+    DateRange,
+    /// A time from one to another.
+    TimeRange,
+    /// A time on a day to another.
+    DateTimeRange,
+}
+
+/// A value in a text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// In its stored form.
+    pub value: Value,
+    /// Its place in the text, in bytes.
+    pub range: Range<usize>,
+}
+
+/// How many values of a kind are read in a text.
+const MAX_READINGS: usize = 32;
+/// How many tokens of a text are read.
+const MAX_TOKENS: usize = 4_000;
+
+/// Reads the values of a kind in a text, from left to right.
+///
+/// What is part of a larger value, such as a day of a range, is none.
+pub fn read(kind: Kind, text: &str, context: &Context<'_>) -> Vec<Reading> {
+    read_with(kind, text, context, false)
+}
+
+/// Reads the values of a kind in a text, from left to right, and also the two ends of ranges, for those who take several.
+pub fn read_each(kind: Kind, text: &str, context: &Context<'_>) -> Vec<Reading> {
+    read_with(kind, text, context, true)
+}
+
+/// The value of a kind that a text is as a whole.
+pub fn read_whole(kind: Kind, text: &str, context: &Context<'_>) -> Option<Value> {
+    let trimmed = text.trim();
+    let readings = read(kind, trimmed, context);
+    readings.into_iter().next().filter(|it| it.range == (0..trimmed.len())).map(|it| it.value)
+}
+
+fn read_with(kind: Kind, text: &str, context: &Context<'_>, takes_ends: bool) -> Vec<Reading> {
+    let mut tokens = split_tokens(text);
+    tokens.truncate(MAX_TOKENS);
+    let region = region_of(context.locale);
+    let language = language_of(context.locale);
+    split_joined(&mut tokens, language.language.joined_words);
+    let mut parser = Parser::new(text, &tokens, language, meaning::Meanings::new(context, &region));
+    let mut readings = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() && readings.len() < MAX_READINGS {
+        let mut candidate = |at: usize| {
+            let found = is_start(&tokens, at, kind).then(|| read_at(kind, &mut parser, text, at)).flatten();
+            found.filter(|it| is_end(&tokens, it.0))
+        };
+        let Some((end, value)) = candidate(at) else {
+            at += 1;
+            continue;
+        };
+        // What begins within it, reaches further and says more is meant: "on Friday next week".
+        let words = |from: usize, to: usize| tokens.iter().take(to).skip(from).filter(|it| it.kind != TokenKind::Sign).count();
+        let own_words = words(at, end);
+        if (at + 1..end).any(|from| candidate(from).is_some_and(|it| it.0 > end && words(from, it.0) > own_words)) {
+            at += 1;
+            continue;
+        }
+        match value.filter(|_| is_free(kind, &mut parser, at, end, takes_ends)) {
+            Some(value) => readings
+                .push(Reading { value, range: range_of(&tokens, skip_lead_ins(kind, &tokens, language.language.lead_ins, at, end), end) }),
+            // What is no clear number is not passed over in favor of another.
+            None if matches!(kind, Kind::Number | Kind::Currency | Kind::Duration) && is_unclear(kind, &mut parser, text, at) => break,
+            None => {}
+        }
+        at = end;
+    }
+    readings
+}
+
+/// The token at which a day or a time begins without its preposition and article.
+fn skip_lead_ins(kind: Kind, tokens: &[Token], lead_ins: &str, at: usize, end: usize) -> usize {
+    if !matches!(kind, Kind::Date | Kind::Time | Kind::DateTime) {
+        return at;
+    }
+    let is_lead_in = |it: &Token| lead_ins.split('|').any(|word| word == it.text);
+    (at..end.saturating_sub(1)).find(|it| !tokens.get(*it).is_some_and(is_lead_in)).unwrap_or(at)
+}
+
+fn range_of(tokens: &[Token], from: usize, to: usize) -> Range<usize> {
+    let start = tokens.get(from).map_or(0, |it| it.range.start);
+    start..to.checked_sub(1).and_then(|it| tokens.get(it)).map_or(start, |it| it.range.end)
+}
+
+/// Reads a value of a kind at a token. It has no JSON value where the words are a value that is not read.
+fn read_at(kind: Kind, parser: &mut Parser<'_>, text: &str, at: usize) -> Option<(usize, Option<Value>)> {
+    let category = match kind {
+        Kind::Number | Kind::Percent | Kind::Ordinal => {
+            // "der 3."
+            if kind == Kind::Ordinal
+                && let Some((end, meaning)) = parser.longest_rule(Category::Ordinal, at)
+            {
+                return Some((end, stored(meaning)));
+            }
+            let found = numbers::read(parser, at)?;
+            let fits = match kind {
+                Kind::Percent => found.form == NumberForm::Percent,
+                Kind::Ordinal => found.form == NumberForm::Ordinal,
+                _ => found.form != NumberForm::Ordinal,
+            };
+            return fits.then(|| (found.end, found.value.and_then(number::Number::to_json)));
+        }
+        Kind::Currency => return money::read(parser, text, at).map(|it| (it.0, Some(it.1))),
+        Kind::Date => Category::Date,
+        Kind::Time => Category::Time,
+        Kind::DateTime => Category::DateTime,
+        Kind::Duration => Category::Duration,
+        Kind::DateRange => Category::DateRange,
+        Kind::TimeRange => Category::TimeRange,
+        Kind::DateTimeRange => Category::DateTimeRange,
+    };
+    let (end, meaning) = parser.longest(category, at)?;
+    Some((end, stored(meaning)))
+}
+
+/// Whether the words at a token are a value that cannot be told.
+fn is_unclear(kind: Kind, parser: &mut Parser<'_>, text: &str, at: usize) -> bool {
+    read_at(kind, parser, text, at).is_some_and(|it| it.1.is_none())
+}
+
+/// The stored form of a value.
+fn stored(meaning: Meaning) -> Option<Value> {
+    let moment = |it: DateTime| if it.second() == 0 { it.strftime("%Y-%m-%dT%H:%M") } else { it.strftime("%Y-%m-%dT%H:%M:%S") }.to_string();
+    let time = |it: jiff::civil::Time| if it.second() == 0 { it.strftime("%H:%M") } else { it.strftime("%H:%M:%S") }.to_string();
+    Some(match meaning {
+        Meaning::Integer(it) => it.into(),
+        Meaning::Date(it) => it.to_string().into(),
+        Meaning::Time(it) => time(it).into(),
+        Meaning::DateTime(it) => moment(it).into(),
+        Meaning::Duration(it) => it.to_iso()?.into(),
+        Meaning::DateRange(it) => ends(it.from.map(|it| it.to_string()), it.to.map(|it| it.to_string())),
+        Meaning::TimeRange(from, to) => ends(from.map(time), to.map(time)),
+        Meaning::DateTimeRange(from, to) => ends(from.map(moment), to.map(moment)),
+        _ => return None,
+    })
+}
+
+fn ends(from: Option<String>, to: Option<String>) -> Value {
+    let mut range = json!({});
+    for (name, end) in [("from", from), ("to", to)] {
+        if let (Some(end), Some(members)) = (end, range.as_object_mut()) {
+            members.insert(name.to_owned(), end.into());
+        }
+    }
+    range
+}
+
+/// Whether a value may begin at a token: not within a word, a number or an id.
+fn is_start(tokens: &[Token], at: usize, kind: Kind) -> bool {
+    let Some((token, before)) = tokens.get(at).zip(at.checked_sub(1).and_then(|it| tokens.get(it))) else { return true };
+    if token.is_spaced || kind == Kind::Currency && token.kind == TokenKind::Word && before.kind == TokenKind::Digits {
+        return true;
+    }
+    if token.is_joined {
+        return !matches!(kind, Kind::Number | Kind::Ordinal);
+    }
+    match before.kind {
+        TokenKind::Word | TokenKind::Digits => false,
+        // "5-6", "1.2.3", "3/4", "#5"
+        TokenKind::Sign => {
+            let outer = at.checked_sub(2).and_then(|it| tokens.get(it)).filter(|_| !before.is_spaced).map(|it| it.kind);
+            // "1.1^+23"
+            let signs = tokens.iter().take(at).rev().take_while(|it| it.kind == TokenKind::Sign);
+            if signs.clone().next().is_some() && signs.take(3).any(|it| !it.is_spaced && it.sign() == Some('^')) {
+                return false;
+            }
+            let is_within = match before.sign() {
+                Some('.' | ',' | ':' | '\'') => outer == Some(TokenKind::Digits),
+                Some('-' | '+') if at >= 2 && tokens.get(at - 2).and_then(Token::sign) == Some('^') => true,
+                Some('/' | '-' | '&' | '+' | '*' | '=' | '^') => matches!(outer, Some(TokenKind::Digits | TokenKind::Word)),
+                Some('#' | '@' | '_') => true,
+                Some('$' | '€' | '£' | '₹' | '¥') => {
+                    matches!(kind, Kind::Date | Kind::Time | Kind::DateTime | Kind::Duration | Kind::Ordinal)
+                }
+                _ => false,
+            };
+            !is_within
+        }
+    }
+}
+
+/// Whether a value may end before a token.
+fn is_end(tokens: &[Token], end: usize) -> bool {
+    let Some(next) = tokens.get(end).filter(|it| !it.is_spaced) else { return true };
+    let has_more = tokens.get(end + 1).is_some_and(|it| !it.is_spaced && it.kind != TokenKind::Sign);
+    let is_after_digits = end.checked_sub(1).and_then(|it| tokens.get(it)).is_some_and(|it| it.kind == TokenKind::Digits);
+    match next.kind {
+        TokenKind::Word => next.is_joined,
+        TokenKind::Digits => false,
+        TokenKind::Sign if next.sign() == Some('^') => false,
+        TokenKind::Sign => !(next.sign().is_some_and(|it| "./:,'-@_".contains(it)) && has_more && is_after_digits),
+    }
+}
+
+/// What is part of a value of one of these categories is none of a kind.
+fn rivals(kind: Kind) -> &'static [Category] {
+    match kind {
+        Kind::Number => &[
+            Category::Date,
+            Category::Time,
+            Category::DateTime,
+            Category::TimeRange,
+            Category::DateRange,
+            Category::Ordinal,
+            Category::AmountRange,
+        ],
+        Kind::Ordinal => &[Category::Date, Category::DateTime, Category::DateRange, Category::AmountRange],
+        Kind::Date => &[Category::DateRange, Category::Repetition],
+        Kind::Time => {
+            &[Category::TimeRange, Category::DateTimeRange, Category::DateTime, Category::Date, Category::DateRange, Category::Repetition]
+        }
+        Kind::DateTime => &[Category::Date, Category::DateTimeRange, Category::Repetition],
+        Kind::Duration => &[
+            Category::Date,
+            Category::Time,
+            Category::DateTime,
+            Category::Repetition,
+            Category::TimeRange,
+            Category::DateRange,
+            Category::AmountRange,
+        ],
+        Kind::DateRange => &[Category::Date, Category::DateTime, Category::Repetition],
+        Kind::TimeRange => &[Category::Time, Category::Repetition],
+        Kind::DateTimeRange => &[Category::Repetition],
+        // "between 20 and 30 euros"
+        Kind::Percent | Kind::Currency => &[Category::AmountRange, Category::TimeRange, Category::DateRange],
+    }
+}
+
+/// How many tokens before a value may begin what it is part of.
+const REACH: usize = 8;
+
+/// Whether tokens are within a range whose two ends are values of their own.
+fn is_in_range(parser: &mut Parser<'_>, at: usize, end: usize) -> bool {
+    (at.saturating_sub(REACH)..=at).any(|from| {
+        [Category::DateRange, Category::TimeRange, Category::DateTimeRange].into_iter().any(|category| {
+            let Some((to, meaning)) = parser.longest(category, from) else { return false };
+            let has_two_ends = match meaning {
+                Meaning::DateRange(it) => it.has_two_days,
+                Meaning::TimeRange(from, to) => from.is_some() && to.is_some(),
+                Meaning::DateTimeRange(from, to) => from.is_some() && to.is_some(),
+                _ => false,
+            };
+            has_two_ends && to >= end
+        })
+    })
+}
+
+/// Whether a value is no part of something else, and nothing beside it forbids it.
+fn is_free(kind: Kind, parser: &mut Parser<'_>, at: usize, end: usize, takes_ends: bool) -> bool {
+    let is_end_of_range = takes_ends && is_in_range(parser, at, end);
+    for category in rivals(kind) {
+        for from in at.saturating_sub(REACH)..end {
+            let is_month = kind == Kind::Ordinal && parser.longest(Category::Month, from).is_some();
+            let is_larger = |to: usize| match kind {
+                // "the third" is a day and an ordinal.
+                Kind::Ordinal => (to - from) >= (end - at) + 2 || to > end || from < at && is_month,
+                _ if *category == Category::Repetition => to - from >= end - at,
+                _ if *category == Category::AmountRange => to >= end && from <= at || to > end || from < at,
+                _ => (to - from) > (end - at) || matches!(kind, Kind::Number) && to - from == end - at && to - from > 1,
+            };
+            let overlaps = |to: usize| from < end && at < to;
+            // "about 3" may be a time, and more often is none.
+            let is_short = kind == Kind::Number && *category == Category::Time && from + 1 == at && end == at + 1;
+            let is_bare = is_short && parser.numbers(from).is_empty();
+            let Some((to, meaning)) = parser.longest(*category, from) else { continue };
+            let is_range = matches!(category, Category::DateRange | Category::TimeRange | Category::DateTimeRange);
+            // What is said to be no value refuses what is as long.
+            // That words are no day says nothing about a time, and that they are no range nothing about a day.
+            let is_date_kind = matches!(kind, Kind::Date | Kind::Time | Kind::DateTime);
+            let is_other = matches!(category, Category::Date | Category::Time | Category::DateTime) || is_date_kind && is_range;
+            let is_refused = meaning == Meaning::Nothing && kind != Kind::Ordinal && !is_other && to - from == end - at && to - from > 1;
+            let is_full_hour = matches!(meaning, Meaning::Time(it) if it.minute() == 0);
+            if overlaps(to)
+                && (is_larger(to) && !(is_bare && to == end && is_full_hour) || is_refused)
+                && !(is_end_of_range && is_range)
+                && is_end(parser.tokens, to)
+            {
+                return false;
+            }
+        }
+    }
+    // The third of "two third" and of "a third" is a part.
+    let is_in_number = |parser: &mut Parser<'_>, from: usize| {
+        parser.numbers(from).iter().any(|it| it.end >= end && !matches!(it.form, NumberForm::Ordinal | NumberForm::Article))
+    };
+    if kind == Kind::Ordinal && (at.saturating_sub(REACH)..at).any(|from| is_in_number(parser, from)) {
+        return false;
+    }
+    let tokens = parser.tokens;
+    parser
+        .language
+        .language
+        .vetoes
+        .iter()
+        .filter(|it| it.kinds.contains(&kind))
+        .all(|veto| !numbers::ends_phrase(tokens, veto.before, at) && numbers::read_phrase(tokens, veto.behind, end).is_none())
+}

@@ -1,0 +1,149 @@
+//! `@number`, `@percent` and `@ordinal`.
+
+use crate::grammar::Parser;
+use crate::number::Number;
+use crate::number_words::NumberForm;
+use crate::token::{Token, TokenKind};
+
+/// How many words an answer may have in which an article counts as one.
+const SHORT_ANSWER: usize = 4;
+
+/// A number in a text.
+pub(crate) struct SignedNumber {
+    /// The token behind it.
+    pub end: usize,
+    /// `None` where the words are a number that is not clear.
+    pub value: Option<Number>,
+    pub form: NumberForm,
+}
+
+/// A number that begins at a token, with its sign. The value of a percentage is the hundredth.
+pub(crate) fn read(parser: &mut Parser<'_>, at: usize) -> Option<SignedNumber> {
+    let (is_negative, start) = skip_minus(parser, at);
+    let numbers = parser.numbers(start);
+    let mut number = *numbers.first()?;
+    // The word for one may be an article as well.
+    let is_article = |it: &str| parser.language.language.numbers.articles.split('|').any(|word| word == it);
+    let is_one = number.end == start + 1 && skip_percent(parser, number.end).is_none();
+    if number.form == NumberForm::Article || is_one && parser.tokens.get(start).is_some_and(|it| is_article(&it.text)) {
+        let words = parser.tokens.iter().filter(|it| it.kind == TokenKind::Word).count();
+        let has_digits = parser.tokens.iter().any(|it| it.kind == TokenKind::Digits);
+        // "un 10 %"
+        let leads_to_number = !parser.numbers(number.end).is_empty();
+        let has_other = |parser: &mut Parser<'_>| {
+            (number.end..parser.tokens.len()).any(|it| parser.numbers(it).iter().any(|it| it.form != NumberForm::Article))
+        };
+        let is_short = at == 0 && words <= SHORT_ANSWER && !has_digits && !has_other(parser);
+        let is_answer = is_short || skip_percent(parser, number.end).is_some();
+        if !is_answer || leads_to_number || !is_cardinal_article(parser, at) {
+            return None;
+        }
+        number.form = NumberForm::Words;
+    }
+    let mut end = number.end;
+    let mut value = if is_negative { number.value.negate() } else { number.value };
+    if is_pronoun(parser, start, end) || is_negative && number.form == NumberForm::Ordinal {
+        return None;
+    }
+    // "half a percent"
+    let is_part = matches!(number.form, NumberForm::Mixed | NumberForm::Ratio);
+    let percent = skip_percent(parser, end).or_else(|| {
+        let of = read_phrase(parser.tokens, parser.language.language.numbers.of, end).unwrap_or(end);
+        let article = read_phrase(parser.tokens, parser.language.language.numbers.articles, of).filter(|_| is_part)?;
+        skip_percent(parser, article)
+    });
+    if let Some(next) = percent.filter(|_| number.form != NumberForm::Ordinal) {
+        value = value.divide(Number::from_integer(100))?;
+        return Some(SignedNumber { end: next, value: (number.form != NumberForm::Doubtful).then_some(value), form: NumberForm::Percent });
+    }
+    // "twenty thirty" and "five six seven" are no numbers, or more than one.
+    let mut is_clear = !matches!(number.form, NumberForm::Doubtful | NumberForm::Short);
+    while number.form == NumberForm::Words
+        && let Some(next) = followed_by_number(parser, end)
+    {
+        (is_clear, end) = (false, next);
+    }
+    Some(SignedNumber { end, value: is_clear.then_some(value), form: number.form })
+}
+
+/// Whether the word for one stands for a thing.
+fn is_pronoun(parser: &Parser<'_>, at: usize, end: usize) -> bool {
+    let numbers = &parser.language.language.numbers;
+    let is_one = end == at + 1 && is_cardinal_article(parser, at);
+    // "one-way"
+    let is_joined = parser.tokens.get(end).is_some_and(|it| it.is_joined);
+    let is_before = ends_phrase(parser.tokens, numbers.before_pronoun, at);
+    is_one && (is_joined || is_before || read_phrase(parser.tokens, numbers.behind_pronoun, end).is_some())
+}
+
+/// Whether the article is also the word for one: German `eine`.
+pub(crate) fn is_cardinal_article(parser: &Parser<'_>, at: usize) -> bool {
+    let numbers = &parser.language.language.numbers;
+    let word = parser.tokens.get(at).map(|it| it.text.as_str()).unwrap_or_default();
+    numbers.cardinals.iter().any(|it| it.1 == 1 && it.0.split('|').any(|it| it == word))
+}
+
+/// The end of a number in words that follows directly.
+fn followed_by_number(parser: &mut Parser<'_>, end: usize) -> Option<usize> {
+    let numbers = parser.tokens.get(end).filter(|it| it.kind == TokenKind::Word).map(|_| parser.numbers(end))?;
+    numbers
+        .first()
+        .filter(|it| {
+            matches!(it.form, NumberForm::Words | NumberForm::YearWords | NumberForm::Ordinal | NumberForm::Mixed | NumberForm::Doubtful)
+        })
+        .map(|it| it.end)
+}
+
+/// Skips a minus sign or word before a number.
+fn skip_minus(parser: &Parser<'_>, at: usize) -> (bool, usize) {
+    let Some(token) = parser.tokens.get(at) else { return (false, at) };
+    let next_is_number = |at: usize| {
+        let next = parser.tokens.get(at);
+        next.is_some_and(|it| !it.is_spaced && (it.kind == TokenKind::Digits || it.sign().is_some_and(|it| ".,½¼¾".contains(it))))
+    };
+    match token.sign() {
+        Some('-') if token.is_spaced && (next_is_number(at + 1) || at == 0) => (true, at + 1),
+        Some('+') if token.is_spaced && next_is_number(at + 1) => (false, at + 1),
+        _ => skip_minus_words(parser, at).map_or((false, at), |it| (true, it)),
+    }
+}
+
+/// Skips a word for the minus sign.
+pub(crate) fn skip_minus_words(parser: &Parser<'_>, at: usize) -> Option<usize> {
+    read_phrase(parser.tokens, parser.language.language.numbers.minus, at)
+}
+
+/// Skips a percent sign or its words.
+pub(crate) fn skip_percent(parser: &Parser<'_>, at: usize) -> Option<usize> {
+    let token = parser.tokens.get(at)?;
+    if token.sign() == Some('%') {
+        return Some(at + 1);
+    }
+    read_phrase(parser.tokens, parser.language.language.numbers.percent, at)
+}
+
+/// A multiplier of at least a thousand.
+pub(crate) fn multiplier_at(parser: &Parser<'_>, at: usize) -> Option<(u64, usize)> {
+    let all = parser.language.language.numbers.multipliers.iter().filter(|it| it.1 >= 1000);
+    all.filter_map(|it| Some((it.1, read_phrase(parser.tokens, it.0, at)?))).max_by_key(|it| it.1)
+}
+
+/// The token behind the longest of several phrases.
+pub(crate) fn read_phrase(tokens: &[Token], phrases: &str, at: usize) -> Option<usize> {
+    let length = |phrase: &str| {
+        let fits = phrase.split(' ').enumerate().all(|(index, word)| tokens.get(at + index).is_some_and(|it| it.text == word));
+        fits.then(|| phrase.split(' ').count())
+    };
+    let longest = phrases.split('|').filter(|it| !it.is_empty()).filter_map(length).max()?;
+    Some(at + longest)
+}
+
+/// Whether one of several phrases ends before a token.
+pub(crate) fn ends_phrase(tokens: &[Token], phrases: &str, at: usize) -> bool {
+    phrases.split('|').filter(|it| !it.is_empty()).any(|phrase| {
+        let count = phrase.split(' ').count();
+        at.checked_sub(count).is_some_and(|from| {
+            phrase.split(' ').enumerate().all(|(index, word)| tokens.get(from + index).is_some_and(|it| it.text == word))
+        })
+    })
+}
