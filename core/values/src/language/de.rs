@@ -523,6 +523,46 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(pfingsten|pfingstsonntag) ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?", Action::Easter(49)),
                 ("pfingstmontag ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?", Action::Easter(50)),
                 ("fronleichnam ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?", Action::Easter(60)),
+                ("allerseelen ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?", Action::Yearly(11, 2)),
+                ("walpurgisnacht ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?", Action::Yearly(4, 30)),
+                ("(lichtmess|maria lichtmess) ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?", Action::Yearly(2, 2)),
+                (
+                    "(josefstag|josephstag|josefitag) ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?",
+                    Action::Yearly(3, 19),
+                ),
+                ("(maria empfangnis) ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?", Action::Yearly(12, 8)),
+                (
+                    "(internationalen|internationaler) kindertag ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?",
+                    Action::Yearly(6, 1),
+                ),
+                (
+                    "(meteorologischen|meteorologischer) fruhlingsanfang ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?",
+                    Action::Yearly(3, 1),
+                ),
+                (
+                    "(meteorologischen|meteorologischer) sommeranfang ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?",
+                    Action::Yearly(6, 1),
+                ),
+                (
+                    "(meteorologischen|meteorologischer) herbstanfang ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?",
+                    Action::Yearly(9, 1),
+                ),
+                (
+                    "(meteorologischen|meteorologischer) winteranfang ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?",
+                    Action::Yearly(12, 1),
+                ),
+                (
+                    "(weiberfastnacht|weiberfasching|altweiberfastnacht|altweiber) ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?",
+                    Action::Easter(-52),
+                ),
+                (
+                    "(fastnachtssonntag|faschingssonntag|karnevalssonntag) ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?",
+                    Action::Easter(-49),
+                ),
+                (
+                    "(veilchendienstag|karnevalsdienstag) ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?",
+                    Action::Easter(-47),
+                ),
                 ("(johannistag|johanni) ({year}|im jahr {year})?", Action::Yearly(6, 24)),
                 ("(peter und paul) ({year}|im jahr {year})?", Action::Yearly(6, 29)),
                 ("(augsburger)? friedensfest ({year}|im jahr {year})?", Action::Yearly(8, 8)),
@@ -536,7 +576,7 @@ pub(super) static LANGUAGE: Language = Language {
             Category::Time,
             &[
                 ("(um|gegen|so um) (12|zwolf|0|null|24) (uhr)? (abends|am abend)", Action::Nothing),
-                ("(geht|ging|handelt|geht es|handelt es sich|handelt sich) um {hour}", Action::Nothing),
+                (followed!("(geht|ging|handelt|geht es|handelt es sich|handelt sich) um {hour}"), Action::Nothing),
                 ("kurz (vor|nach) ({time}|{hour})", Action::Nothing),
                 (followed!("(um|gegen|so um|so gegen|circa um|etwa um|ungefahr um|punkt|schlag|@) {hour}"), Action::Clock),
                 ("(um|gegen|so um|so gegen|punkt|schlag|@) {hour} {part}", Action::Clock),
@@ -625,7 +665,11 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{date} (um|zu)? mitternacht", Action::Nothing),
                 ("(um)? mitternacht (am|von|vom)? {date}", Action::Nothing),
                 ("{date} (,|um|bis)? 24 (uhr|: 00|. 00)", Action::Nothing),
-                ("{date} (,|um|gegen)? (12|zwolf) (uhr)? (nachts|in der nacht)", Action::Nothing),
+                ("{date} (,|um|gegen|so um|auf|fur)? (12|zwolf|0|null|24) (uhr)? (nachts|in der nacht|abends|am abend)", Action::Nothing),
+                (
+                    "(um|gegen|so um)? (12|zwolf|0|null|24) (uhr)? (nachts|in der nacht|abends|am abend) (,|am|an|den|fur|vom)? {date}",
+                    Action::Nothing,
+                ),
                 ("heute (,|um|gegen)? {hour} (uhr)? (nachts|in der nacht)", Action::Nothing),
                 ("{date} (,)? (in der)? nacht (um|gegen|,)? {time}", Action::Nothing),
                 ("{date} (,)? (abend|am abend|abends) (um|gegen|,)? (12|zwolf|0|null|24|1|ein|zwei|2) (uhr)?", Action::Nothing),
@@ -713,7 +757,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(im|das)? (letztes|letzten|letzte|vergangenes|vergangenen|voriges) jahr", Action::Period(-1, Unit::Year)),
                 ("{month} (im jahr|im jahre)? {year}", Action::MonthPeriod),
                 ("(im|im monat|im ganzen|den ganzen) {month} {year}?", Action::MonthPeriod),
-                ("(mitte|mitte des monats|seit|ab|bis|vor|nach|ende|anfang) {month} {year}?", Action::Nothing),
+                ("(mitte|mitte des monats|seit|ab|bis|vor|nach) {month} {year}?", Action::Nothing),
                 ("(im jahr|im jahre|in) {year}", Action::YearPeriod),
                 (
                     "(ab|bis|seit|vor|nach|bis ende|ausser|diese oder|dieser oder|diesen oder|nicht|jeden tag|taglich|jede woche|immer) {range}",
@@ -728,7 +772,13 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{number} (bis|oder|bis zu) {number}", Action::Nothing),
                 ("zwischen {number} und {number}", Action::Nothing),
                 ("24 / 7", Action::Nothing),
-                ("{integer} {integer} (euro|euros|franken|dollar)", Action::Nothing),
+                ("{integer} ({minute}|{short}|{hhmm}) (euro|euros|franken|dollar)", Action::Nothing),
+                ("(von)? {hour} (uhr)? (bis|-) {hour} (uhr)? (abends|am abend)", Action::FromToIn(Part::Evening)),
+                ("(von)? {hour} (uhr)? (bis|-) {hour} (uhr)? (nachmittags|am nachmittag)", Action::FromToIn(Part::Afternoon)),
+                (
+                    "(von)? {hour} (uhr)? (bis|-) {hour} (uhr)? (morgens|am morgen|fruh|vormittags|am vormittag)",
+                    Action::FromToIn(Part::Morning),
+                ),
                 ("(von)? {hour} (uhr)? (bis|-) {hour} uhr {part}", Action::Nothing),
                 ("(von)? {hour} (uhr)? (bis|-) {time} (oder|und) {time}", Action::Nothing),
                 ("(von)? {time} (bis|bis um|-) {time}", Action::FromTo),
@@ -741,6 +791,8 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{part} (,)? zwischen ({hour}|{time}) und {time}", Action::FromTo),
                 ("{part} (,)? (ab|nach|erst ab|erst nach|fruhestens|fruhestens um) {time}", Action::From),
                 ("{part} (,)? (bis|vor|spatestens|spatestens um) {time}", Action::Until),
+                ("abend (,)? (von)? {hour} (uhr)? (bis|-) {hour} uhr", Action::FromToIn(Part::Evening)),
+                ("nachmittag (,)? (von)? {hour} (uhr)? (bis|-) {hour} uhr", Action::FromToIn(Part::Afternoon)),
                 ("(abend|nachmittag|nacht|mittag) (,)? (von)? ({hour}|{time}) (bis|-) {time}", Action::Nothing),
                 ("(abend|nachmittag|nacht|mittag) (,)? zwischen ({hour}|{time}) und {time}", Action::Nothing),
                 ("(abend|nachmittag|nacht|mittag) (,)? (ab|nach|erst ab|vor|bis|spatestens) {time}", Action::Nothing),
@@ -803,6 +855,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(pro|je) {unit}", Action::Nothing),
                 ("taglich|wochentlich|monatlich|jahrlich|stundlich", Action::Nothing),
                 ("(taglich|wochentlich|monatlich) ({date}|{time}|{datetime})", Action::Nothing),
+                ("(jeden|jede|jedes|jeder) {timerange}", Action::Nothing),
             ],
         ),
     ],
@@ -873,7 +926,13 @@ pub(super) static LANGUAGE: Language = Language {
             before: "einige|mehrere|viele|ein paar|paar|etliche|ettliche|zig",
             behind: "",
         },
-        Veto { kinds: &[Kind::Currency], before: "bis", behind: "" },
+        Veto {
+            kinds: &[Kind::Currency],
+            before: "bis|zwanzig|dreissig|vierzig|funfzig|fuenfzig|sechzig|siebzig|achtzig|neunzig|hundert|einhundert|zweihundert|dreihundert|vierhundert|\
+                     funfhundert|fuenfhundert|sechshundert|siebenhundert|achthundert|neunhundert|tausend|eintausend|zweitausend|dreitausend|viertausend|\
+                     funftausend|fuenftausend",
+            behind: "",
+        },
         Veto {
             kinds: &[Kind::Ordinal],
             before: "am besten",

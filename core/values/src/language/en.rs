@@ -293,6 +293,8 @@ pub(super) static LANGUAGE: Language = Language {
                 ("one (may|march)", Action::Nothing),
                 ("(the|on) {date}", Action::Same),
                 ("{wd} (,)? {month} {day} {time} {year}", Action::Calendar),
+                // Several days, not the last of them.
+                ("{wd} (,)? {wd} (,|and|or)? {wd}?", Action::Nothing),
                 ("{wd} (,)? (on)? (the)? {date}", Action::Same),
                 ("(this)? {wd} (,)? {integer} $", Action::Nothing),
                 ("{day} (day of|of|,)? {month}", Action::Calendar),
@@ -354,6 +356,8 @@ pub(super) static LANGUAGE: Language = Language {
                 ("in {duration}", Action::Shift(1)),
                 ("{duration} (from now|from today|hence|later|from this day)", Action::Shift(1)),
                 ("{duration} (ago|back|earlier|before today|before now|prior)", Action::Shift(-1)),
+                // A stay, not the day behind it.
+                ("{integer} (night|nights) (from|on) {date}", Action::Nothing),
                 ("{duration} (from|after|past|on) {date}", Action::Shift(1)),
                 ("{duration} (before|prior to) {date}", Action::Shift(-1)),
                 ("(the)? day (after|following) {date}", Action::ShiftBy(1, Unit::Day)),

@@ -523,6 +523,8 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(el|este|para el|al) {wd} (,)? (dia|el|el dia)? {integer} $", Action::Calendar),
                 ("(el|este|para el|al) {wd} (,)? (dia|el|el dia)? {integer} $", Action::Nothing),
                 ("{wd} , (el|al)? {wd}", Action::Nothing),
+                // Several days, not the last of them.
+                ("{wd} (,)? (el)? {wd} (,|y|o)? (el)? {wd}?", Action::Nothing),
                 ("{wd} (,)? (el|dia|el dia)? {date}", Action::Same),
                 ("(el|este|dia|el dia|con fecha|para el) {date}", Action::Same),
                 ("(el|para el)? dia {day}", Action::Calendar),

@@ -411,6 +411,8 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{weekday} en quinze", Action::WeekdayPlusWeeks(2)),
                 ("(le|ce) {date}", Action::Same),
                 ("(date|date du|datee du|date de) {date}", Action::Same),
+                // Several days, not the last of them.
+                ("(le)? {wd} (,)? (le)? {wd} (,|et|ou)? (le)? {wd}?", Action::Nothing),
                 ("(le)? {wd} (,)? (le)? {date}", Action::Same),
                 ("{day} {month}", Action::Calendar),
                 ("{day} (jour de|de|,) {month}", Action::Calendar),
@@ -466,6 +468,8 @@ pub(super) static LANGUAGE: Language = Language {
                 ("d ici {duration}", Action::Nothing),
                 ("{duration} (plus tard|plus tot|avant|apres|auparavant)", Action::Nothing),
                 ("(il)? (y a|ya) {duration}", Action::Shift(-1)),
+                // A stay, not the day behind it.
+                ("{integer} (nuit|nuits) (a partir|a compter) (de|du|d) {date}", Action::Nothing),
                 ("{duration} (a partir|a compter) (de|du|d) {date}", Action::Shift(1)),
                 ("{duration} apres (le)? {date}", Action::Shift(1)),
                 ("{duration} avant (le)? {date}", Action::Shift(-1)),
@@ -540,7 +544,9 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{hour} h (et)? {minute} (minutes|minute)? {part}?", Action::Clock),
                 ("{hour} h {minute} (min|mn|m) {part}?", Action::Clock),
                 ("{hour} h {minute} (min|mn|m) {minute} (s|sec|secondes)? {part}?", Action::Clock),
-                ("{hour} (heures|heure) (et)? {minute} {part}?", Action::Clock),
+                ("{hour} (heures|heure) {minute} {part}?", Action::Clock),
+                // "à 20 heures et trois pour le 13": hardly 20:03.
+                ("{hour} (heures|heure) et {minute} {part}?", Action::Nothing),
                 ("{hour} (heures|heure) (et)? {minute} (minutes|minute) {part}?", Action::Clock),
                 ("{hour} (heures|heure) (et)? {minute} (minutes|minute) (et)? {minute} (secondes|seconde) {part}?", Action::Clock),
                 ("{hour} (heures|heure|h) et quart {part}?", Action::MinutesAfter(15)),

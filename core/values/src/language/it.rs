@@ -419,6 +419,8 @@ pub(super) static LANGUAGE: Language = Language {
                 // With a weekday.
                 ("{wd} {day} $", Action::Calendar),
                 ("{wd} {day} $", Action::Nothing),
+                // Several days, not the last of them.
+                ("{wd} (,)? {wd} (,|e|o)? {wd}?", Action::Nothing),
                 ("{wd} (,)? (il)? {date}", Action::Same),
                 ("{day} (di|del mese di)? {month}", Action::Calendar),
                 ("{day} (di|del mese di)? {month} (,|del|dell|di)? {year}", Action::Calendar),

@@ -301,6 +301,8 @@ pub(super) static LANGUAGE: Language = Language {
                     "(tafel|tafeltje|afspraak|reservering|reservatie|boeking|kamer|kamers|kaartje|kaartjes|kaarten|ticket|tickets|plek|plaats|plaatsen|bestelling|vergadering|uitnodiging|taxi|rit|vlucht|hotel|hotelkamer|huurauto|auto|alarm|wekker|herinnering|lunch|diner|weer|planning|rooster|menu|reserveren|boeken|afspreken|inplannen|plannen|vrij|beschikbaar) voor {number} (personen|mensen|man)? voor {date}",
                     Action::Same,
                 ),
+                // Several days, not the last of them.
+                ("{wd} (,)? {wd} (,|en|of)? {wd}?", Action::Nothing),
                 ("{wd} (,)? (op|de)? {date}", Action::Same),
                 ("{day} {month} (jl|j l|jongstleden|laatstleden)", Action::Nothing),
                 ("{day} (van)? {month}", Action::Calendar),
