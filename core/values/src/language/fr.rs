@@ -40,6 +40,34 @@ macro_rules! at_hour {
     };
 }
 
+/// Who comes or goes alone: behind it no people are counted.
+macro_rules! comes {
+    () => {
+        "(j arrive|j arriverai|je viendrai|je reviendrai|je reviens|je retournerai|je rentre|je rentrerai|je repasserai|je passerai|je serai la|\
+          je serai de retour)"
+    };
+}
+
+/// Words before an hour that is said without its name.
+macro_rules! hour_context {
+    () => {
+        "(a|vers|il est|alarme a|alarme pour|reveil a|reveil pour|rappel a|rappel pour|j arriverai|j arrive|je viendrai|je reviendrai|\
+          je reviens|je retournerai|je rentre|je rentrerai|je passerai)"
+    };
+}
+
+/// Parts of the day behind an hour that stands behind words for it.
+macro_rules! in_morning {
+    () => {
+        "(dans la matinee|dans le matin|en matinee)"
+    };
+}
+macro_rules! in_evening {
+    () => {
+        "(dans la soiree|dans le soiree|en soiree)"
+    };
+}
+
 /// Weekdays in the plural.
 macro_rules! weekdays {
     () => {
@@ -107,7 +135,7 @@ pub(super) static LANGUAGE: Language = Language {
             ("septieme", 7),
             ("huitieme", 8),
             ("neuvieme", 9),
-            ("dixieme", 10),
+            ("dixieme|dizieme", 10),
             ("onzieme", 11),
             ("douzieme", 12),
             ("treizieme", 13),
@@ -165,6 +193,8 @@ pub(super) static LANGUAGE: Language = Language {
         prefixes: &[],
         // "deux centième" is an ordinal.
         fractions: &[
+            ("un et un demi|un et une demie|une et une demie", 3, 2),
+            ("un et un quart|un et un quatrieme", 5, 4),
             ("un centieme", 1, 100),
             ("un millieme", 1, 1_000),
             ("un millionieme", 1, 1_000_000),
@@ -181,7 +211,7 @@ pub(super) static LANGUAGE: Language = Language {
         minus: "moins|negatif|negative",
         percent: "pour cent|pour cents|pourcent|pourcents|pourcentage|pourcentages|p cent|pct",
         articles: "un|une",
-        short_multipliers: &[("k", 1_000), ("mds|mrd|md", 1_000_000_000)],
+        short_multipliers: &[("k", 1_000), ("~m", 1_000_000), ("mds|mrd|md", 1_000_000_000)],
         over: "sur",
         of: "d|de",
         before_pronoun: "l|quelqu|chaque|pas|encore|les|ni|qu|c est|comme",
@@ -366,7 +396,6 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(le)? prochain {weekday}", Action::Nothing),
                 ("{weekday} (suivant|d apres|precedent|ou|sur)", Action::Nothing),
                 ("dans (huit|8|quinze|15) jours", Action::Nothing),
-                ("dans {span} et (demi|demie|quart|un quart)", Action::Nothing),
                 ("(expire|expiration|expirent|validite) (le|en|au|fin|:)? {minute} / {minute}", Action::Nothing),
                 ("(semaine|nuit|week end|weekend) (du|de|d) {date}", Action::Nothing),
                 ("{minute} / {minute} ({unit}|tarif|pension|portion|baguette|kilo|kg|litre)", Action::Nothing),
@@ -389,6 +418,11 @@ pub(super) static LANGUAGE: Language = Language {
                 ("un (de ces|des) quatre", Action::Nothing),
                 ("a (deux|2) (pas|doigts|mains|balles)", Action::Nothing),
                 ("(le)? {day} {month} (dernier|passe)", Action::Nothing),
+                (
+                    "(le)? {day} {month} (a|en)? dix neuf (quarante|cinquante|soixante|soixante dix|quatre vingt|quatre vingt dix) {number}?",
+                    Action::Nothing,
+                ),
+                ("le {minute} {weekday}", Action::Nothing),
                 // Days.
                 ("aujourd hui|aujourdhui|auj|ce jour", Action::Days(0)),
                 ("demain", Action::Days(1)),
@@ -570,9 +604,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{number} {number} {number} {number}", Action::Nothing),
                 ("{unit} et (demi|demie)", Action::Nothing),
                 ("(0|1|2|3|4|5|6|01|02|03|04|05|06) h {minute}", Action::Nothing),
-                (concat!("{hour} (h|heures) (de|d) ", hour_nouns!()), Action::Nothing),
                 ("{hour} (h|heures) (par|sur|/)", Action::Nothing),
-                ("^ (24|vingt quatre) (h|heures) $", Action::Nothing),
                 ("{minute} / {year}", Action::Nothing),
                 ("^ {clock} $", Action::Same),
                 (
@@ -609,7 +641,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{hour} h {minute}", Action::Clock),
                 ("{hour} h {minute} (min|mn|m)", Action::Clock),
                 ("{hour} h {minute} (min|mn|m) {minute} (s|sec)", Action::Clock),
-                ("{hour} h {minute} s", Action::Nothing),
+                ("{hour} h {minute} s $", Action::Nothing),
                 ("{hour} h {minute}? {part}", Action::Clock),
                 ("{hour} (heures|heure) (et)? {minute}? (minutes|minute)? {part}", Action::Clock),
                 ("{hour} (heures|heure|h) et (demi|demie) {part}", Action::MinutesAfter(30)),
@@ -625,7 +657,38 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(c est|il est) {hour} et (demie|demi)", Action::MinutesAfter(30)),
                 ("(c est|il est) {hour} et quart", Action::MinutesAfter(15)),
                 ("(c est|il est) {hour} et trois quarts", Action::MinutesAfter(45)),
-                ("(a|vers|c est|il est) {hour} (trente|quarante cinq|quinze) {part}?", Action::Nothing),
+                (concat!(hour_context!(), " {hour} dix {part}?"), Action::MinutesAfter(10)),
+                (concat!(hour_context!(), " {hour} quinze {part}?"), Action::MinutesAfter(15)),
+                (concat!(hour_context!(), " {hour} vingt {part}?"), Action::MinutesAfter(20)),
+                (concat!(hour_context!(), " {hour} trente {part}?"), Action::MinutesAfter(30)),
+                (concat!(hour_context!(), " {hour} quarante {part}?"), Action::MinutesAfter(40)),
+                (concat!(hour_context!(), " {hour} (quarante cinq) {part}?"), Action::MinutesAfter(45)),
+                (concat!(hour_context!(), " {hour} cinquante {part}?"), Action::MinutesAfter(50)),
+                (concat!(hour_context!(), " {hour} dix ", in_morning!()), Action::MinutesAfter(10)),
+                (concat!(hour_context!(), " {hour} quinze ", in_morning!()), Action::MinutesAfter(15)),
+                (concat!(hour_context!(), " {hour} vingt ", in_morning!()), Action::MinutesAfter(20)),
+                (concat!(hour_context!(), " {hour} trente ", in_morning!()), Action::MinutesAfter(30)),
+                (concat!(hour_context!(), " {hour} quarante ", in_morning!()), Action::MinutesAfter(40)),
+                (concat!(hour_context!(), " {hour} (quarante cinq) ", in_morning!()), Action::MinutesAfter(45)),
+                (concat!(hour_context!(), " {hour} cinquante ", in_morning!()), Action::MinutesAfter(50)),
+                (
+                    concat!(hour_context!(), " {hour} {minute} (dans la nuit|dans la soiree|dans l apres midi|le soir|ce soir)"),
+                    Action::Nothing,
+                ),
+                (concat!(comes!(), " (a|vers|peu pres|a peu pres|vers les) {hour} $"), Action::Clock),
+                (concat!(comes!(), " {hour} (h|heures|heure) (et)? {minute} $"), Action::Clock),
+                (concat!(comes!(), " (dans)? (l)? apres midi (a|vers)? {hour} $"), Action::TimeIn(Part::Afternoon)),
+                (concat!("(c est|il est|a|vers) {hour} ", in_morning!()), Action::TimeIn(Part::Morning)),
+                (concat!("(c est|il est|a|vers) {hour} ", in_evening!()), Action::TimeIn(Part::Evening)),
+                ("(a|vers|c est|il est) {clock} dans la nuit", Action::TimeIn(Part::Night)),
+                ("{hour} : {digits} dans la nuit", Action::TimeIn(Part::Night)),
+                ("{hhmm} (am|a m)", Action::TimeIn(Part::Am)),
+                ("{hhmm} (pm|p m)", Action::TimeIn(Part::Pm)),
+                ("(c est|il est|a|vers) {hour} (et quart|et demie|et demi|et trois quarts) (dans l|l|cet)? apres midi", Action::Nothing),
+                ("{hour} {part} et quart", Action::MinutesAfter(15)),
+                ("{hour} {part} et (demie|demi)", Action::MinutesAfter(30)),
+                ("{hour} {part} et trois quarts", Action::MinutesAfter(45)),
+                ("^ (en|au)? (milieu de journee|milieu de la journee|milieu du jour|mi journee) $", Action::At(12, 0)),
                 ("{hour} {minute} {part}", Action::Clock),
                 ("{clock} (,)? (dans la matinee|le matin|au matin)", Action::TimeIn(Part::Morning)),
                 ("{clock} (,)? (dans l apres midi|l apres midi)", Action::TimeIn(Part::Afternoon)),
@@ -650,6 +713,19 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{date} (,)? (au|dans la|en|le)? (soir|soiree) (,)? (a|vers|des)? {clock}", Action::JoinPart(Part::Evening)),
                 ("(a|vers|des) {clock} (,)? (du|le)? {date}", Action::Join),
                 ("{time} (,)? (du|le)? {date}", Action::Join),
+                ("{date} pour {time}", Action::Join),
+                ("{month} {day} (,)? (a)? {time}", Action::Join),
+                ("fin (de|d) (cette|ce)? {date} $", Action::EndOfDay),
+                ("la fin (de|d)? (cette|ce)? {date} $", Action::EndOfDay),
+                ("(la)? fin de la journee (de|du|d)? {date} $", Action::EndOfDay),
+                ("{day} {month} {short} (,)? (a)? {time}", Action::Nothing),
+                ("(j arrive|j arriverai|je reviendrai|je retournerai|je rentrerai) {hour} h {minute}? (,)? (le|du) {date}", Action::Join),
+                (concat!(comes!(), " (a|vers)? {hour} (,)? ce soir"), Action::JoinDays(0, Some(Part::Evening))),
+                (concat!(comes!(), " (a|vers)? {hour} (,)? ce matin"), Action::JoinDays(0, Some(Part::Morning))),
+                (concat!(comes!(), " ce soir (a|vers) {hour} $"), Action::JoinDays(0, Some(Part::Evening))),
+                (concat!("(a)? {hour} ", in_evening!(), " (,)? (le)? {date}"), Action::JoinPart(Part::Evening)),
+                (concat!("(a)? {hour} ", in_morning!(), " (,)? (le)? {date}"), Action::JoinPart(Part::Morning)),
+                ("{date} du matin (a|vers) {hour} $", Action::JoinPart(Part::Morning)),
                 ("^ {clock} (,)? (du|le)? {date}", Action::Join),
                 ("(a|vers) {clock} (,)? (le)? {date} (au)? matin", Action::JoinPart(Part::Morning)),
                 ("(a|vers) {clock} (,)? (le)? {date} (apres midi|aprem)", Action::JoinPart(Part::Afternoon)),
@@ -684,6 +760,7 @@ pub(super) static LANGUAGE: Language = Language {
         (
             Category::DateRange,
             &[
+                ("dans {span} et (demi|demie|quart|un quart)", Action::Nothing),
                 ("(de|du)? {date} (a|au|jusqu au|jusqu a) {date}", Action::FromTo),
                 ("entre (le)? {date} et {date}", Action::FromTo),
                 ("(du|de) {day} (au|a|jusqu au|-) {day} {month} {year}?", Action::DaysOfMonth),
@@ -740,13 +817,8 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(cet|l|en|d|un|une|cette)? apres midi", Action::Nothing),
                 ("(du|le|tous les|menu|pause|entre) midi", Action::Nothing),
                 ("entre midi et (deux|2|quatorze heures)", Action::Nothing),
-                // Hours that last.
-                (
-                    "(pendant|durant|dure|durera|duree|prend|prendra|faut|encore|dans|sous|attends|attendu|attendre|ai|as|avons|avez|ont|fait|reste|toutes les|chaque|il y a) (de)? {clock}",
-                    Action::Nothing,
-                ),
                 ("d ici (1|2|3|4|5|6|une|deux|trois|quatre|cinq|six) (h|heure|heures)", Action::Nothing),
-                ("(il|elle|on|tout|ca|qui|client) a {clock}", Action::Nothing),
+                ("(dans|il y a) (de)? {clock}", Action::Nothing),
                 ("{time} (ou|ou a|ou vers) {clock}", Action::Nothing),
                 ("aussi tard que {clock}", Action::Nothing),
                 ("a une heure (de|d|pres)", Action::Nothing),
@@ -759,6 +831,22 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(de|entre) {hour} (a|et|-) {clock}", Action::FromTo),
                 ("{hour} - {clock}", Action::Nothing),
                 ("(table|groupe|chambre) de {hour} a {clock}", Action::Nothing),
+                ("{hour} a {hour} {part}", Action::Nothing),
+                // Numbers that may be read in two ways.
+                (
+                    "(vingt|trente|quarante|cinquante|soixante) et un (cinquieme|sixieme|septieme|huitieme|neuvieme|dixieme|centieme|millieme)",
+                    Action::Nothing,
+                ),
+                (
+                    "(deux|trois|quatre|cinq|six|sept|huit|neuf) (cent|cents) (une|deux|trois|quatre|cinq|six|sept|huit|neuf) (douzaine|douzaines)",
+                    Action::Nothing,
+                ),
+                (
+                    "(d)? (un|deux|trois|quatre|cinq|six|sept|huit|neuf|dix) (milliard|milliards|million|millions) et demi (million|millions|mille)",
+                    Action::Nothing,
+                ),
+                ("(un|1|2|3|4|5|6|7|8|9|10) sur (cent)? (vingt|trente|quarante|cinquante|soixante) (et)? (un|une)", Action::Nothing),
+                ("un cent et {number}", Action::Nothing),
                 // Amounts between two.
                 ("{number} ou {number}", Action::Nothing),
                 ("{number} (€|euros|dollars|francs)? ou {number}", Action::Nothing),
@@ -778,6 +866,14 @@ pub(super) static LANGUAGE: Language = Language {
         (
             Category::DateTimeRange,
             &[
+                // Hours that last. They are durations, so they stand with no rival of these.
+                ("(il|elle|on|tout|ca|qui|client) a {clock}", Action::Nothing),
+                (
+                    "(pendant|durant|dure|durera|duree|prend|prendra|faut|encore|sous|attends|attendu|attendre|ai|as|avons|avez|ont|fait|reste|toutes les|chaque) (de)? {clock}",
+                    Action::Nothing,
+                ),
+                (concat!("{hour} (h|heures) (de|d) ", hour_nouns!()), Action::Nothing),
+                ("^ (24|vingt quatre) (h|heures) $", Action::Nothing),
                 ("(de|du)? {datetime} (a|au|jusqu a|jusqu au) {datetime}", Action::FromTo),
                 ("(de|du)? {datetime} (a|jusqu a) {clock}", Action::FromTo),
                 ("entre {datetime} et {datetime}", Action::FromTo),
@@ -831,6 +927,9 @@ pub(super) static LANGUAGE: Language = Language {
         ("euro|euros|d euro|d euros|de €", "EUR"),
         ("dollar|dollars|de dollars|de dollar|de $", "$"),
         ("dollar americain|dollars americains|de dollars americains|dollar us|dollars us|de dollars us", "USD"),
+        ("$ hk|de $ hk", "HKD"),
+        ("$ us|de $ us", "USD"),
+        ("$ cad|de $ cad|$ can", "CAD"),
         ("dollar canadien|dollars canadiens|de dollars canadiens", "CAD"),
         ("dollar australien|dollars australiens|d dollars australiens", "AUD"),
         ("dollar neo zelandais|dollars neo zelandais", "NZD"),
@@ -880,6 +979,11 @@ pub(super) static LANGUAGE: Language = Language {
                      , nous ne pouvons pas",
         },
         Veto { kinds: &[Kind::Date], before: "vers|vers le|autour du|aux alentours du|aux environs du|environ le", behind: "" },
+        Veto {
+            kinds: &[Kind::Time],
+            before: "",
+            behind: "euro|euros|€|$|dollars|francs|%|pour cent|personnes|km|kilometres|metres|kilos|kg|ans|degres|jours|semaines|mois|fois",
+        },
         Veto { kinds: &[Kind::Percent], before: "pas|au|ni|moins de|plus de", behind: "" },
         Veto {
             kinds: &[Kind::Number],

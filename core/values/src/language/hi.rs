@@ -162,7 +162,7 @@ pub(super) static LANGUAGE: Language = Language {
         minus: "माइनस|ऋणातमक",
         percent: "परतिशत|फीसदी|फीसद|परसेंट|परतिशत की|percent",
         articles: "एक",
-        short_multipliers: &[("k", 1_000), ("m|mn", 1_000_000), ("bn|b", 1_000_000_000), ("cr", 10_000_000), ("l", 100_000)],
+        short_multipliers: &[("k", 1_000), ("~m|mn", 1_000_000), ("bn|~b", 1_000_000_000), ("cr", 10_000_000), ("~l", 100_000)],
         over: "बटा|बटे|बटटा|बटटे",
         of: "",
         before_pronoun: "कोई|किसी|हर|में से|और",

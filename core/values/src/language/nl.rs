@@ -105,7 +105,7 @@ pub(super) static LANGUAGE: Language = Language {
         minus: "min|minus",
         percent: "procent|percent|pct|procenten",
         articles: "een",
-        short_multipliers: &[("k", 1_000), ("mln", 1_000_000), ("mld|b", 1_000_000_000)],
+        short_multipliers: &[("k", 1_000), ("mln", 1_000_000), ("mld|~b", 1_000_000_000)],
         over: "op de|uit de",
         of: "van",
         before_pronoun: "de|die|deze|dat|welke|elke|iedere|geen|nog|het|zo|enige|ook|met de",
