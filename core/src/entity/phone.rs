@@ -47,6 +47,95 @@ const REGIONS: [(&str, &str, &str, usize, usize); 36] = [
 /// Separators between digits.
 const SEPARATORS: &str = " \u{a0}\u{202f}().-–/";
 
+/// Signs in front of digits that are no phone number: `#20020211895`, `E-151673398`, `45*31-339243873`.
+const BARRED_BEFORE: &str = "-–#*.=_@$€£₹%";
+
+/// Words before a number that say what it is instead, in all languages.
+const OTHER_NUMBERS: [&str; 42] = [
+    "account",
+    "acct",
+    "card",
+    "iban",
+    "imei",
+    "invoice",
+    "isbn",
+    "order",
+    "ssn",
+    "konto",
+    "kontonummer",
+    "karte",
+    "kartennummer",
+    "rechnung",
+    "rechnungsnummer",
+    "bestellung",
+    "bestellnummer",
+    "cuenta",
+    "tarjeta",
+    "factura",
+    "pedido",
+    "compte",
+    "carte",
+    "facture",
+    "commande",
+    "conto",
+    "carta",
+    "fattura",
+    "ordine",
+    "conta",
+    "cartão",
+    "fatura",
+    "rekening",
+    "rekeningnummer",
+    "kaart",
+    "factuur",
+    "bestelling",
+    "खाता",
+    "खाते",
+    "कार्ड",
+    "चालान",
+    "ऑर्डर",
+];
+
+/// The same for phones.
+const PHONES: [&str; 27] = [
+    "call",
+    "cell",
+    "fax",
+    "mobile",
+    "phone",
+    "tel",
+    "telephone",
+    "whatsapp",
+    "anrufen",
+    "handy",
+    "handynummer",
+    "telefon",
+    "telefonnummer",
+    "llamar",
+    "móvil",
+    "teléfono",
+    "portable",
+    "téléphone",
+    "cellulare",
+    "telefono",
+    "celular",
+    "telefone",
+    "telemóvel",
+    "mobiel",
+    "telefoonnummer",
+    "फ़ोन",
+    "मोबाइल",
+];
+
+/// How many words before a number may say what it is.
+const NAMING_WORDS: usize = 4;
+
+/// The most digits without a calling code, which cards exceed.
+const NATIONAL_DIGITS: usize = 12;
+
+/// What is dialled in North America before a calling code.
+const DIALLED_ABROAD: &str = "011";
+
 /// The number of digits of a phone number.
 const DIGIT_COUNT: std::ops::RangeInclusive<usize> = 7..=15;
 
@@ -61,9 +150,12 @@ pub(super) fn find_all(text: &str, locale: &str) -> impl Iterator<Item = (String
             let is_plus = before.get(outside.len()..)?.contains('+');
             let begin = text.len() - rest.len() + outside.len();
             rest = behind;
-            // Digits next to letters are ids.
-            if !outside.ends_with(char::is_alphanumeric)
+            // Digits next to letters are ids, and next to signs parts of formulas.
+            let before = text.get(..begin)?;
+            if !before.ends_with(|it: char| it.is_alphanumeric() || BARRED_BEFORE.contains(it))
                 && !behind.starts_with(char::is_alphanumeric)
+                && !is_other_pattern(run)
+                && (is_plus || !is_named_otherwise(before))
                 && let Some(number) = to_international(run, is_plus, locale)
             {
                 return Some((number, begin..text.len() - behind.len()));
@@ -98,7 +190,7 @@ fn to_international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
         let number = digits.strip_prefix(prefix)?;
         return (DIGIT_COUNT.contains(&number.len()) && !number.starts_with('0')).then(|| "+".to_owned() + number);
     }
-    if !DIGIT_COUNT.contains(&digits.len()) || is_card_number(&digits) {
+    if !DIGIT_COUNT.contains(&digits.len()) || digits.len() > NATIONAL_DIGITS && !digits.starts_with(DIALLED_ABROAD) {
         return None;
     }
     let region = region(locale);
@@ -114,18 +206,26 @@ fn to_international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
     Some(national.unwrap_or(digits))
 }
 
-/// Whether digits may be the number of a payment card: long, with the check digit of Luhn.
-fn is_card_number(digits: &str) -> bool {
-    let sum: u32 = digits
-        .bytes()
-        .rev()
-        .enumerate()
-        .map(|(at, it)| {
-            let digit = u32::from(it - b'0') << (at % 2);
-            if digit > 9 { digit - 9 } else { digit }
-        })
-        .sum();
-    digits.len() >= 13 && sum.is_multiple_of(10)
+/// Whether digits are grouped as years (`2009/2010`), as a number of social security (`911-67-0060`), or by nested parentheses.
+fn is_other_pattern(run: &str) -> bool {
+    let groups: Vec<usize> = run.split(['-', '/']).map(|it| if it.bytes().all(|it| it.is_ascii_digit()) { it.len() } else { 0 }).collect();
+    let is_years = run.contains('/') && groups == [4, 4];
+    is_years || groups == [3, 2, 4] || run.contains("))")
+}
+
+/// Whether the words before a number name another kind: `account number 12345678`.
+fn is_named_otherwise(before: &str) -> bool {
+    let words = before.split(|it: char| !it.is_alphanumeric() && !is_mark(it)).rev().filter(|it| !it.is_empty());
+    // "order 12 or 555 123 4567" names the other number.
+    words.take(NAMING_WORDS).take_while(|it| !it.contains(|it: char| it.is_ascii_digit())).map(str::to_lowercase).find_map(|word| {
+        let is_other = OTHER_NUMBERS.contains(&word.as_str());
+        (is_other || PHONES.contains(&word.as_str())).then_some(is_other)
+    }) == Some(true)
+}
+
+/// Vowel signs and the virama of Devanagari, which are no letters.
+fn is_mark(character: char) -> bool {
+    ('\u{900}'..='\u{97f}').contains(&character)
 }
 
 #[cfg(test)]
@@ -173,6 +273,8 @@ mod tests {
             ("0301234567", "en-US", "0301234567"),
             ("1 (155) 523-4567", "en-CA", "11555234567"),
             ("1555234567", "en-US", "1555234567"),
+            ("my account is locked, call 555 123 4567", "en-US", "+15551234567"),
+            ("tel.: 030 123456", "de-DE", "+4930123456"),
         ] {
             assert_eq!(find(text, locale).map(|it| it.0).unwrap_or_default(), expected, "{text} {locale}");
         }
@@ -193,6 +295,19 @@ mod tests {
             "1 2 3",
             "555    1234",
             "3782 822463 10005",
+            "3600 0000 0000 009",
+            "-2208960000",
+            "45+31-339243873",
+            "45*31-339243873",
+            "(456 (4)) 345",
+            "2009/2010",
+            "911-67-0060",
+            "#20020211895",
+            "E-151673398",
+            "account number 12345678",
+            "my card number is 12345678",
+            "Kontonummer 12345678",
+            "खाता संख्या 12345678",
         ] {
             assert_eq!(find(text, "en-US"), None, "{text}");
         }
