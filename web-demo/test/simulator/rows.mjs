@@ -28,6 +28,8 @@ export async function broken(page, [row, found, keys]) {
   for (const key of keys) {
     await page.keyboard.press(key);
     await judged(page);
+    // The gutter is drawn with the next frame.
+    await page.locator('.editor-host .cm-lineNumbers .cm-activeLineGutter').waitFor();
     print({ text: { ...(await page.locator('.editor-host').evaluate(textAsSeen)), issues: await issues(page) } });
   }
 }
