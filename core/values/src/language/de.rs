@@ -696,6 +696,12 @@ pub(super) static LANGUAGE: Language = Language {
                 ("vor {duration}", Action::ShiftNow(-1)),
                 ("{duration} (ab jetzt|von jetzt an)", Action::ShiftNow(1)),
                 ("(genau)? jetzt $", Action::Now),
+                ("jetzt (=bitte)", Action::Now),
+                ("ich (gehe|geh|fahre|fahr|komme|komm|laufe|reise|fliege|starte) jetzt", Action::Now),
+                (
+                    "ich (gehe|geh|fahre|fahr|komme|komm|laufe|reise|fliege|starte) jetzt (nicht|nie|kein|keine|erst|lieber|immer|jeden|ofter|oft)",
+                    Action::Nothing,
+                ),
                 ("jetzt (sofort|gleich)", Action::Now),
                 ("(am)? ende des tages", Action::EndOfDay),
             ],
