@@ -23,11 +23,10 @@ impl Walker<'_> {
 
     /// Finds the option of a slot that the event selects. A number that is a value of the slot is none of an option.
     pub(super) fn find_slot_option(&self, options: &[Value], entity: &Entity) -> Option<Value> {
-        let option = self.find_selected_option(options)?;
-        let FlowEvent::Message { text, .. } = &self.event else { return Some(option) };
-        let by = self.read_option(text, options).map(|it| it.1);
+        let FlowEvent::Message { text, .. } = &self.event else { return self.find_selected_option(options) };
+        let (index, by) = self.read_option(text, options)?;
         let is_value = || entity.accept(&text.as_str().into(), self.extraction_context()).is_some();
-        (by != Some(ChosenBy::Number) || !is_value()).then_some(option)
+        options.get(index).filter(|_| by != ChosenBy::Number || !is_value()).cloned()
     }
 
     /// Reads which option a text names, and how.

@@ -102,7 +102,7 @@ pub(crate) struct Duration {
 }
 
 impl Duration {
-    pub fn of(count: Number, unit: Unit) -> Option<Duration> {
+    pub fn from_count(count: Number, unit: Unit) -> Option<Duration> {
         let (base, factor) = unit.base();
         let mut duration = Duration { counts: [None; 7], last: Some(unit) };
         *duration.counts.get_mut(base.index()?)? = Some(count.multiply(Number::from_integer(factor))?);
@@ -137,7 +137,7 @@ impl Duration {
         if !(0..limit).contains(&count) {
             return None;
         }
-        self.sum(Duration::of(Number::from_integer(count.unsigned_abs()), unit)?)
+        self.sum(Duration::from_count(Number::from_integer(count.unsigned_abs()), unit)?)
     }
 
     pub fn has_time(&self) -> bool {

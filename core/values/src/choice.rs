@@ -27,11 +27,11 @@ pub enum ChosenBy {
 /// `options` lists the names of each option. A question and a negation choose nothing, and neither does a text that fits several.
 pub fn read_choice(text: &str, options: &[Vec<&str>], locale: &str) -> Option<(usize, ChosenBy)> {
     let tokens = split_tokens(text);
-    let said = words_of(&tokens);
-    if said.is_empty() {
+    let spoken = words_of(&tokens);
+    if spoken.is_empty() {
         return None;
     }
-    let is_same = |name: &str| words_of(&split_tokens(name)) == said;
+    let is_same = |name: &str| words_of(&split_tokens(name)) == spoken;
     let mut named = options.iter().enumerate().filter(|(_, names)| names.iter().any(|it| is_same(it)));
     if let Some((number, _)) = named.next() {
         return named.next().is_none().then_some((number, ChosenBy::Name));
@@ -43,11 +43,11 @@ pub fn read_choice(text: &str, options: &[Vec<&str>], locale: &str) -> Option<(u
     if let Some(number) = read_place(text, &tokens, words, options.len(), locale) {
         return Some((number, ChosenBy::Number));
     }
-    let has_negation = said.iter().any(|it| words.negations.split('|').any(|word| word == it));
+    let has_negation = spoken.iter().any(|it| words.negations.split('|').any(|word| word == it));
     if has_negation {
         return None;
     }
-    choose_by_words(&said, options, words).map(|it| (it, ChosenBy::Word))
+    choose_by_words(&spoken, options, words).map(|it| (it, ChosenBy::Word))
 }
 
 fn words_of(tokens: &[Token]) -> Vec<String> {
@@ -75,9 +75,9 @@ fn read_place(text: &str, tokens: &[Token], words: &ChoiceWords, count: usize, l
         let number = usize::try_from(number).ok()?.checked_sub(1)?;
         return (number < count).then_some(number);
     }
-    let said: Vec<Token> = tokens.iter().filter(|it| it.kind != TokenKind::Sign).cloned().collect();
-    let last = (0..said.len()).find_map(|at| Some((at, read_phrase(&said, words.last, at)?)))?;
-    let outside: Vec<Token> = said.iter().enumerate().filter(|(at, _)| !(last.0..last.1).contains(at)).map(|it| it.1.clone()).collect();
+    let spoken: Vec<Token> = tokens.iter().filter(|it| it.kind != TokenKind::Sign).cloned().collect();
+    let last = (0..spoken.len()).find_map(|at| Some((at, read_phrase(&spoken, words.last, at)?)))?;
+    let outside: Vec<Token> = spoken.iter().enumerate().filter(|(at, _)| !(last.0..last.1).contains(at)).map(|it| it.1.clone()).collect();
     is_filler(&outside, words).then(|| count.checked_sub(1)).flatten()
 }
 
@@ -92,15 +92,15 @@ fn is_filler(tokens: &[Token], words: &ChoiceWords) -> bool {
 }
 
 /// The only option that has a word of its own in the text, when it has all other words as well.
-fn choose_by_words(said: &[String], options: &[Vec<&str>], words: &ChoiceWords) -> Option<usize> {
+fn choose_by_words(spoken: &[String], options: &[Vec<&str>], words: &ChoiceWords) -> Option<usize> {
     let is_filler = |it: &&String| words.fillers.split('|').any(|word| word == **it);
     let sets: Vec<BTreeSet<String>> =
         options.iter().map(|names| names.iter().flat_map(|it| words_of(&split_tokens(it))).collect()).collect();
-    let meant: Vec<&String> = said.iter().filter(|it| !is_filler(it)).collect();
+    let naming: Vec<&String> = spoken.iter().filter(|it| !is_filler(it)).collect();
     let is_own = |word: &String, at: usize| sets.iter().enumerate().all(|(other, it)| it.contains(word) == (other == at));
     let fits = |at: &usize| {
-        let has_all = sets.get(*at).is_some_and(|set| meant.iter().all(|it| set.contains(*it)));
-        has_all && meant.iter().any(|it| is_own(it, *at))
+        let has_all = sets.get(*at).is_some_and(|set| naming.iter().all(|it| set.contains(*it)));
+        has_all && naming.iter().any(|it| is_own(it, *at))
     };
     let mut hits = (0..options.len()).filter(fits);
     let hit = hits.next()?;

@@ -32,16 +32,16 @@ pub fn read_consent(text: &str, locale: &str) -> Option<Consent> {
         return None;
     }
     let (yes_signs, no_signs) = (['👍', '✅', '✔', '👌'], ['👎', '❌']);
-    let said: Vec<_> = tokens
+    let spoken: Vec<_> = tokens
         .iter()
         .filter(|it| it.kind != TokenKind::Sign || it.sign().is_some_and(|it| yes_signs.contains(&it) || no_signs.contains(&it)))
         .cloned()
         .collect();
-    if read_phrase(&said, words.questions, 0).is_some() {
+    if read_phrase(&spoken, words.questions, 0).is_some() {
         return None;
     }
-    if said.len() == 1 {
-        let is = |list: &str| list.split('|').any(|it| said.first().is_some_and(|token| token.text == it));
+    if spoken.len() == 1 {
+        let is = |list: &str| list.split('|').any(|it| spoken.first().is_some_and(|token| token.text == it));
         if is(words.yes_alone) || is("true") {
             return Some(Consent::Yes);
         }
@@ -52,8 +52,8 @@ pub fn read_consent(text: &str, locale: &str) -> Option<Consent> {
     let (mut yes, mut no, mut has_others, mut at) = (false, false, false, 0);
     // Whether a comma parts a refusal from what follows: "no, to savings".
     let mut is_corrected = false;
-    while at < said.len() {
-        let sign = said.get(at).and_then(|it| it.sign());
+    while at < spoken.len() {
+        let sign = spoken.get(at).and_then(|it| it.sign());
         if sign.is_some() {
             yes |= sign.is_some_and(|it| yes_signs.contains(&it));
             no |= sign.is_some_and(|it| no_signs.contains(&it));
@@ -61,7 +61,7 @@ pub fn read_consent(text: &str, locale: &str) -> Option<Consent> {
             continue;
         }
         let lists = [words.unsure, words.changes, words.no, words.yes, words.fillers];
-        let found = lists.map(|it| read_phrase(&said, it, at).unwrap_or(at));
+        let found = lists.map(|it| read_phrase(&spoken, it, at).unwrap_or(at));
         let end = found.into_iter().max().unwrap_or(at);
         match found.iter().position(|it| *it == end).filter(|_| end > at) {
             Some(0) => return None,
@@ -76,7 +76,7 @@ pub fn read_consent(text: &str, locale: &str) -> Option<Consent> {
                 };
             }
             Some(2) => {
-                let gap = said.get(end - 1).zip(said.get(end)).and_then(|(one, next)| text.get(one.range.end..next.range.start));
+                let gap = spoken.get(end - 1).zip(spoken.get(end)).and_then(|(one, next)| text.get(one.range.end..next.range.start));
                 is_corrected |= at == 0 && gap.is_some_and(|it| it.contains([',', ';', '.', ':', '-', '–']));
                 no = true;
             }

@@ -71,7 +71,7 @@ fn read_day_and_month(parser: &Parser<'_>, at: usize) -> Option<(usize, Date)> {
         // "3/4" is a fraction where days are written with points.
         '/' if POINT_LANGUAGES.contains(&parser.meanings.language) => return None,
         '/' => at + 3,
-        _ if Marks::of(parser.meanings.language, parser.meanings.region).decimal == '.' => return None,
+        _ if Marks::from_language(parser.meanings.language, parser.meanings.region).decimal == '.' => return None,
         _ if POINT_TIME_LANGUAGES.contains(&parser.meanings.language) => return None,
         _ => at + 3 + usize::from(point),
     };

@@ -551,11 +551,11 @@ impl<'t> Parser<'t> {
         };
         let is_whole = |it: NumberForm| matches!(it, NumberForm::Digits | NumberForm::Words);
         let is_place = |it: NumberForm| matches!(it, NumberForm::Digits | NumberForm::Words | NumberForm::Ordinal);
-        let meant = |all: Vec<(usize, i64)>, low: i64, high: i64| -> Vec<(usize, Meaning)> {
+        let in_range = |all: Vec<(usize, i64)>, low: i64, high: i64| -> Vec<(usize, Meaning)> {
             all.into_iter().filter(|it| (low..=high).contains(&it.1)).map(|it| (it.0, Meaning::Integer(it.1))).collect()
         };
         match category {
-            Category::Integer => meant(integers(self, is_whole), 0, 4_000_000),
+            Category::Integer => in_range(integers(self, is_whole), 0, 4_000_000),
             Category::Number => {
                 let numbers = self.numbers(at);
                 let all = numbers
@@ -572,10 +572,10 @@ impl<'t> Parser<'t> {
                 all.retain(|it| {
                     self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Word || token.text.len() <= 2) && it.1 > 0
                 });
-                meant(all, 1, 31)
+                in_range(all, 1, 31)
             }
             Category::Nth if self.tokens.get(at).is_none_or(|it| it.kind != TokenKind::Digits) => Vec::new(),
-            Category::Ordinal | Category::Nth => meant(integers(self, |it| it == NumberForm::Ordinal), 1, i64::from(i32::MAX)),
+            Category::Ordinal | Category::Nth => in_range(integers(self, |it| it == NumberForm::Ordinal), 1, i64::from(i32::MAX)),
             Category::Year => {
                 let mut all = Vec::new();
                 if let Some(token) = self.tokens.get(at) {
@@ -594,7 +594,7 @@ impl<'t> Parser<'t> {
                         TokenKind::Digits | TokenKind::Sign => {}
                     }
                 }
-                meant(all, 1000, 9999)
+                in_range(all, 1000, 9999)
             }
             Category::ShortYear => {
                 let token = self.tokens.get(at).filter(|it| digits(it, 2) && it.text.len() == 2);
@@ -603,7 +603,7 @@ impl<'t> Parser<'t> {
             Category::Hour => {
                 let mut all = integers(self, is_whole);
                 all.extend(plain_digits(self, 2).map(|it| (at + 1, it)));
-                // "a dozen" is no hour.
+                // "a dozen" is not an hour.
                 let articles = self.language.language.numbers.articles;
                 let is_article =
                     |it: &Token| articles.split('|').any(|article| article == it.text) && !self.language.language.numbers.has_ones_first;
@@ -612,16 +612,16 @@ impl<'t> Parser<'t> {
                 // "la una", "ein Uhr"
                 let is_one = all.is_empty() && crate::numbers::is_cardinal_article(self, at);
                 all.extend(is_one.then_some((at + 1, 1)));
-                meant(all, 0, 24)
+                in_range(all, 0, 24)
             }
             Category::Minute => {
                 let mut all = integers(self, is_whole);
                 all.extend(plain_digits(self, 2).map(|it| (at + 1, it)));
-                meant(all, 0, 59)
+                in_range(all, 0, 59)
             }
             Category::Digits => {
                 let value = plain_digits(self, 2).filter(|_| self.tokens.get(at).is_some_and(|it| it.text.len() == 2));
-                meant(value.map(|it| (at + 1, it)).into_iter().collect(), 0, 59)
+                in_range(value.map(|it| (at + 1, it)).into_iter().collect(), 0, 59)
             }
             Category::Duration => self.read_iso_duration(at).into_iter().collect(),
             Category::Date => {
@@ -643,7 +643,7 @@ impl<'t> Parser<'t> {
                 all.retain(|it| {
                     self.tokens.get(at).is_some_and(|token| if token.kind == TokenKind::Word { it.1 >= 10 } else { token.text.len() == 2 })
                 });
-                meant(all, 0, 59)
+                in_range(all, 0, 59)
             }
             Category::HourMinute => {
                 let value = plain_digits(self, 4).filter(|_| self.tokens.get(at).is_some_and(|it| it.text.len() >= 3));

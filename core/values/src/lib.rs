@@ -344,7 +344,7 @@ fn is_free(kind: Kind, parser: &mut Parser<'_>, at: usize, end: usize, takes_end
                 _ => (to - from) > (end - at) || matches!(kind, Kind::Number) && to - from == end - at && to - from > 1,
             };
             let overlaps = |to: usize| from < end && at < to;
-            // "about 3" may be a time, and more often is none.
+            // "about 3" may be a time, but more often is not.
             let is_short = kind == Kind::Number && *category == Category::Time && from + 1 == at && end == at + 1;
             let is_bare = is_short && parser.numbers(from).is_empty();
             let Some((to, meaning)) = parser.longest(*category, from) else { continue };

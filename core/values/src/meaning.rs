@@ -92,15 +92,19 @@ impl<'c> Meanings<'c> {
             Action::Part(it) => Some(Meaning::Part(it)),
             Action::Same => values.iter().rev().find(|it| !matches!(it, Meaning::Weekday(_))).or(values.last()).copied(),
             Action::Nothing | Action::NothingIf(_) => Some(Meaning::Nothing),
-            Action::Count => Duration::of(all.number.unwrap_or(Number::ONE), all.unit?).map(Meaning::Duration),
-            Action::Fraction(over, under) => Duration::of(Number::new(over.into(), under.into())?, all.unit?).map(Meaning::Duration),
-            Action::FractionOf(over, under, unit) => Duration::of(Number::new(over.into(), under.into())?, unit).map(Meaning::Duration),
-            Action::UnitOf(unit) => Duration::of(Number::ONE, unit).map(Meaning::Duration),
-            Action::CountOf(count) => Duration::of(Number::from_integer(count), all.unit?).map(Meaning::Duration),
-            Action::CountOfUnit(unit) => Duration::of(all.number?, unit).map(Meaning::Duration),
+            Action::Count => Duration::from_count(all.number.unwrap_or(Number::ONE), all.unit?).map(Meaning::Duration),
+            Action::Fraction(over, under) => {
+                Duration::from_count(Number::new(over.into(), under.into())?, all.unit?).map(Meaning::Duration)
+            }
+            Action::FractionOf(over, under, unit) => {
+                Duration::from_count(Number::new(over.into(), under.into())?, unit).map(Meaning::Duration)
+            }
+            Action::UnitOf(unit) => Duration::from_count(Number::ONE, unit).map(Meaning::Duration),
+            Action::CountOf(count) => Duration::from_count(Number::from_integer(count), all.unit?).map(Meaning::Duration),
+            Action::CountOfUnit(unit) => Duration::from_count(all.number?, unit).map(Meaning::Duration),
             Action::CountAndFraction(over, under) => {
                 let count = all.number?.add(Number::new(over.into(), under.into())?)?;
-                Duration::of(count, all.unit?).map(Meaning::Duration)
+                Duration::from_count(count, all.unit?).map(Meaning::Duration)
             }
             Action::Sum => {
                 let (first, rest) = all.durations.split_first()?;
@@ -159,7 +163,7 @@ impl<'c> Meanings<'c> {
             }
             Action::ShiftBy(count, unit) => {
                 let from = all.dates.first().copied().unwrap_or(self.today());
-                date(Duration::of(Number::from_integer(count.unsigned_abs().into()), unit)?.shift_date(from, count.signum().into()))
+                date(Duration::from_count(Number::from_integer(count.unsigned_abs().into()), unit)?.shift_date(from, count.signum().into()))
             }
             Action::Clock => time(self.clock(&all)),
             Action::MinutesAfter(minutes) => time(self.around(&all, minutes.into())),
@@ -599,7 +603,7 @@ impl<'c> Meanings<'c> {
     }
 }
 
-/// "13 am" is no time.
+/// "13 am" is not a time.
 fn all_too_large(hour: i64, parts: &[Part]) -> bool {
     hour > 12 && parts.contains(&Part::Am)
 }

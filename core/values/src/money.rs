@@ -262,7 +262,7 @@ fn skip_marks(parser: &Parser<'_>, at: usize) -> usize {
 fn written_decimals(parser: &Parser<'_>, from: usize, to: usize) -> Option<usize> {
     let last = parser.tokens.get(to.checked_sub(1)?)?;
     let mark = parser.tokens.get(to.checked_sub(2)?).and_then(Token::sign)?;
-    let marks = crate::number_words::Marks::of(parser.meanings.language, parser.meanings.region);
+    let marks = crate::number_words::Marks::from_language(parser.meanings.language, parser.meanings.region);
     let is_decimal = mark == marks.decimal || mark == '.' && marks.group == ' ';
     (to >= from + 3 && last.kind == TokenKind::Digits && is_decimal).then_some(last.text.len())
 }

@@ -295,7 +295,7 @@ impl Reader<'_> {
             found.push(ReadNumber { end: at + 1, value, form: NumberForm::Mixed });
         }
         // ".5"
-        let marks = Marks::of(self.language.language.code, region);
+        let marks = Marks::from_language(self.language.language.code, region);
         if self.tokens.get(at).and_then(Token::sign) == Some(marks.decimal)
             && let Some(digits) = self.glued_digits(at + 1)
             && let Some(value) = Number::parse(&format!("0.{digits}"))
@@ -969,7 +969,7 @@ const BLANK_LANGUAGES: &str = "bg cs fi fr hu nb nn no pl ru sk sv uk";
 const POINT_REGIONS: &str = "MX US GT HN NI PA PE PR DO SV";
 
 impl Marks {
-    pub fn of(language: &str, region: &str) -> Marks {
+    pub fn from_language(language: &str, region: &str) -> Marks {
         let lists = |list: &str, word: &str| list.split(' ').any(|it| it == word);
         let is_swiss = matches!(region, "CH" | "LI");
         let is_point =
@@ -998,7 +998,7 @@ pub struct NumberMarks {
 /// The marks with which a locale writes numbers; what is written with them is read.
 pub fn number_marks(locale: &str) -> NumberMarks {
     let language = locale.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
-    let marks = Marks::of(&language, &crate::language::region_of(locale));
+    let marks = Marks::from_language(&language, &crate::language::region_of(locale));
     // A blank that does not break, and the apostrophe of typesetters.
     let group = match marks.group {
         ' ' => '\u{202f}',
@@ -1010,7 +1010,7 @@ pub fn number_marks(locale: &str) -> NumberMarks {
 
 /// Reads digits with their groups and decimals; `None` when the marks leave a doubt.
 fn read_digits(tokens: &[Token], at: usize, language: &str, region: &str) -> Option<(Number, usize)> {
-    let marks = Marks::of(language, region);
+    let marks = Marks::from_language(language, region);
     let first = tokens.get(at).filter(|it| it.kind == TokenKind::Digits)?;
     // The groups, and the marks between them.
     let mut groups = vec![first.text.as_str()];

@@ -56,7 +56,7 @@ pub(crate) fn read(parser: &mut Parser<'_>, at: usize) -> Option<SignedNumber> {
         value = value.divide(Number::from_integer(100))?;
         return Some(SignedNumber { end: next, value: (number.form != NumberForm::Doubtful).then_some(value), form: NumberForm::Percent });
     }
-    // "twenty thirty" and "five six seven" are no numbers, or more than one.
+    // "twenty thirty" and "five six seven" are not numbers, or are several.
     let mut is_clear = !matches!(number.form, NumberForm::Doubtful | NumberForm::Short);
     while number.form == NumberForm::Words
         && let Some(next) = followed_by_number(parser, end)

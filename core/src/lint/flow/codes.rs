@@ -52,7 +52,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("N011", Warning, "a variable with several entity types"),
     ("N012", Warning, "a sensitive variable that is not redacted"),
     ("N013", Warning, "a slot that is never prefilled, although it says so"),
-    ("N014", Warning, "a number where a code with leading zeros is meant"),
+    ("N014", Warning, "a number slot for a code, whose leading zeros it loses"),
     ("E001", Error, "an invalid expression"),
     ("E002", Error, "an unknown function or root"),
     ("E003", Error, "an invalid pattern in an expression"),

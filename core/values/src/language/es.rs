@@ -275,7 +275,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("siglos|siglo", Action::Unit(Unit::Century)),
             ],
         ),
-        // "por la mañana" without a clock is no hour: "2 por la mañana, 1 por la noche".
+        // "por la mañana" without a clock is not an hour: "2 por la mañana, 1 por la noche".
         (
             Category::Part,
             &[
