@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::time::Duration;
 
 use convengine_test_macros::test;
 use convengine_tests::contract::{Call, Document, Operation, Reply};
@@ -23,15 +22,12 @@ const SEED: u64 = 7;
 /// Valid calls of each operation.
 const ROUNDS: usize = 12;
 
-/// The timeout of a call.
-const TIMEOUT: Duration = Duration::from_secs(40);
-
 /// Bytes that are read of an endless response.
 const STREAM_PREFIX: usize = 256;
 
 fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
     let method = Method::from_bytes(call.method.as_bytes()).unwrap();
-    let mut request = client.request(method, format!("http://{}{}", server.address, call.path)).timeout(TIMEOUT);
+    let mut request = client.request(method, format!("http://{}{}", server.address, call.path));
     for (name, value) in &call.headers {
         request = request.header(*name, HeaderValue::from_bytes(value).unwrap());
     }

@@ -45,8 +45,8 @@ pub fn orders_pack() -> Value {
     })
 }
 
-/// How long a test waits for an expected condition.
-pub const TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a test waits for an expected condition or an answer, beside others on a slow machine.
+pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Starts the server on a free port.
 pub const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
@@ -359,5 +359,5 @@ impl Drop for Server {
 /// An HTTP client for test servers and services.
 pub fn client() -> Client {
     convengine_host::effects::tls::install_crypto_provider();
-    Client::builder().tls_certs_only([]).build().unwrap()
+    Client::builder().tls_certs_only([]).timeout(TIMEOUT).build().unwrap()
 }

@@ -61,13 +61,13 @@ async function core(chat) {
   assert.equal(await chat.bubbles('user').innerText(), 'my order');
   const [call] = chat.messages();
   assert.deepEqual(Object.keys(call.body).sort(), FOUR);
-  const { id, progress } = await chat.seen();
+  const { id } = await chat.seen();
   assert.deepEqual(call.body, { conversationId: id, message: 'my order', reset: false, inputParams: {} });
   assert.equal(call.headers['content-type'], 'application/json');
   assert.deepEqual(['cookie', 'authorization'].filter((it) => call.headers[it]), []);
   if (!chat.hasStream) return;
-  assert.equal(progress[0]?.text, 'Reading your message');
   await closed(chat, 1);
+  assert.equal((await chat.seen()).progress[0]?.text, 'Reading your message');
 }
 
 /** So many turns have been closed on the stream. */
@@ -218,11 +218,11 @@ async function mode(chat) {
     opened(chat, 2);
   }
   await replied(await chat.say('my order'), REPLY);
-  if (chat.hasStream) assert.ok((await chat.seen()).progress.length > progress.length);
+  if (chat.hasStream) await chat.until('progress on the new stream', async () => (await chat.seen()).progress.length > progress.length);
   await chat.page.locator(`nav [data-mode="${chat.mode}"]`).click();
 }
 
-/** Of three texts of a long turn the first shows at once, and the last when the first has been read. Once for each transport. */
+/** Of three texts of a long turn the first shows at once, and the last when the first has been read, before the answer. Once for each transport. */
 async function progress(chat) {
   if (!chat.hasStream || chat.mode !== 'fullscreen' || chat.origin !== 'cross') return;
   await chat.until('the stream to stand again', async () => (await chat.seen()).connections >= 3);
@@ -231,5 +231,5 @@ async function progress(chat) {
   const [first, second, ...rest] = (await chat.seen()).progress.slice(before);
   assert.deepEqual([first.text, second.text, rest], ['Reading your message', 'Writing the answer', []]);
   const read = second.at - first.at;
-  assert.ok(read >= READ_MS - 1 && read < READ_MS + 1_000, `the first text was replaced after ${read} ms`);
+  assert.ok(read >= READ_MS - 1, `the first text was replaced after ${read} ms`);
 }

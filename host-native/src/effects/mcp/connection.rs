@@ -11,6 +11,7 @@ use rmcp::model::{
 };
 use rmcp::service::{
     ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RoleClient, RunningService,
+    ServiceError,
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -62,6 +63,8 @@ pub struct Connection {
     tools: Mutex<Option<ToolList>>,
     /// Whether the server sent a message beyond the limit.
     exceeded: Arc<AtomicBool>,
+    /// Whether a request found that the server has ended or closed the connection.
+    ended: AtomicBool,
     secrets: Arc<Secrets>,
     /// The hash of the secret that it was opened with.
     secret_hash: Option<[u8; 32]>,
@@ -118,6 +121,7 @@ impl Connection {
             last_used,
             tools: Mutex::default(),
             exceeded,
+            ended: AtomicBool::new(false),
             secrets,
             secret_hash,
             _process: process,
@@ -128,8 +132,15 @@ impl Connection {
     pub fn is_usable(&self, server: &McpServer, secret: Option<&str>) -> bool {
         self.server == *server
             && self.secret_hash == secret.map(hash_secret)
+            && !self.has_ended()
+            && !self.exceeded.load(Ordering::Relaxed)
             && !self.service.is_closed()
             && !self.service.peer().is_transport_closed()
+    }
+
+    /// Whether a request found that the server has ended or closed the connection.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
     }
 
     /// Records that the connection is used now.
@@ -256,13 +267,17 @@ impl Connection {
                     format!("the tool '{}' of the MCP server '{}' requests input, which is not supported", call.tool, self.server.key);
                 Err(EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_ERROR))
             }
-            Ok(_) => Err(self.to_effect_error(&rmcp::service::ServiceError::UnexpectedResponse)),
+            Ok(_) => Err(self.to_effect_error(&ServiceError::UnexpectedResponse)),
             Err(error) => Err(self.to_effect_error(&error)),
         }
     }
 
-    fn to_effect_error(&self, error: &rmcp::service::ServiceError) -> EffectError {
-        call_error(&self.server.key, error, self.exceeded.load(Ordering::Relaxed))
+    fn to_effect_error(&self, error: &ServiceError) -> EffectError {
+        let is_too_long = self.exceeded.load(Ordering::Relaxed);
+        if matches!(error, ServiceError::TransportClosed) && !is_too_long {
+            self.ended.store(true, Ordering::Relaxed);
+        }
+        call_error(&self.server.key, error, is_too_long)
     }
 }
 
