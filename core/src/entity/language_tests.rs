@@ -12,7 +12,7 @@ fn system(name: &str) -> Entity {
 }
 
 fn extract(name: &str, text: &str, locale: &str) -> Value {
-    match system(name).extract(text, ExtractionContext { locale, now: NOW, time_zone: "UTC" }) {
+    match system(name).extract(text, ExtractionContext { locale, now: NOW, time_zone: "UTC", parses: None }) {
         Extraction::Value(value) => value,
         Extraction::NotFound | Extraction::Ambiguous(_) => Value::Null,
     }
@@ -48,7 +48,7 @@ fn days_are_found_in_every_language() {
 
 #[test]
 fn the_digits_of_devanagari_are_read() {
-    let hindi = ExtractionContext { locale: "hi-IN", now: NOW, time_zone: "UTC" };
+    let hindi = ExtractionContext { locale: "hi-IN", now: NOW, time_zone: "UTC", parses: None };
     for (name, text, expected) in [
         ("@number", " १२ लोग, ३ कमरे, 7", "१२=12|३=3|7=7"),
         ("@date", "५ मार्च से ३/४ तक", "५ मार्च=\"2026-03-05\"|३/४=\"2026-04-03\""),
@@ -63,4 +63,22 @@ fn the_digits_of_devanagari_are_read() {
     assert_eq!(system("@string").extract("फ्लैट १२", hindi), Extraction::Value(json!("फ्लैट १२")));
     assert_eq!(system("@currency").extract("पांच सौ रुपये", hindi), Extraction::Value(json!({"amount": "500", "currency": "INR"})));
     assert_eq!(extract("@boolean", "१", "hi"), json!(true));
+}
+
+#[test]
+fn numbers_in_digits_are_read_as_each_locale_writes_them() {
+    for (text, locale, expected) in [
+        ("1,5", "sv-SE", json!(1.5)),
+        ("1 234,5", "sv-SE", json!(1234.5)),
+        ("1,234", "pl-PL", json!(1.234)),
+        ("1 234", "ru-RU", json!(1234)),
+        ("1.234,5", "tr-TR", json!(1234.5)),
+        ("1,234", "ja-JP", json!(1234)),
+        // A point groups and divides.
+        ("1.234", "sv-SE", Value::Null),
+        ("1,5", "ja-JP", Value::Null),
+    ] {
+        assert_eq!(extract("@number", text, locale), expected, "{text} {locale}");
+    }
+    assert_eq!(extract("@currency", "12,50 kr", "sv-SE"), json!({"amount": "12.50", "currency": "SEK"}));
 }

@@ -5,6 +5,7 @@ mod email;
 mod language_tests;
 mod list;
 mod money;
+mod parse_cache;
 mod pattern;
 mod phone;
 mod scanner;
@@ -16,6 +17,7 @@ mod url;
 
 pub use self::list::ListEntity;
 pub(crate) use self::list::edit_distance;
+pub use self::parse_cache::ParseCache;
 pub use self::pattern::PatternEntity;
 pub use self::system::{SystemEntity, system_entity_names};
 use crate::locale;
@@ -26,7 +28,7 @@ use convengine_values::Direction;
 use serde_json::Value;
 
 /// The locale, time and time zone used to interpret a text.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct ExtractionContext<'s> {
     /// The session's locale, as `en-US`.
     pub locale: &'s str,
@@ -34,6 +36,8 @@ pub struct ExtractionContext<'s> {
     pub now: i64,
     /// The session's time zone, as `Europe/Berlin`.
     pub time_zone: &'s str,
+    /// What was read before; without it each type reads a text anew.
+    pub parses: Option<&'s ParseCache>,
 }
 
 /// A type of value that can be extracted from text.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use convengine_values::{Consent, Context, Direction, Kind, read, read_consent, read_each, read_whole};
+use convengine_values::{Consent, Context, Direction, Kind, Parse, read_consent, read_whole};
 use jiff::civil::DateTime;
 use serde_json::{Map, Value};
 
@@ -145,7 +145,7 @@ impl SystemEntity {
     /// Returns the first value of a trimmed text.
     pub(super) fn find(self, text: &str, context: ExtractionContext<'_>, direction: Direction) -> Option<Value> {
         match self.reader() {
-            Reader::Grammar(kind) => read(kind, text, &values_context(context, direction)).into_iter().next().map(|it| it.value),
+            Reader::Grammar(kind) => parse(text, context, direction, |it| it.read(kind)).into_iter().next().map(|it| it.value),
             Reader::Text => (!text.is_empty()).then(|| text.into()),
             Reader::Texts => text_list::find(text, context.locale),
             Reader::Consent => match read_consent(text, context.locale)? {
@@ -181,7 +181,7 @@ impl SystemEntity {
         };
         match self.reader() {
             Reader::Grammar(kind) => {
-                let found = read_each(kind, text, &values_context(context, direction)).into_iter();
+                let found = parse(text, context, direction, |it| it.read_each(kind)).into_iter();
                 found.map(|it| (it.value, it.range)).collect()
             }
             Reader::Text | Reader::Texts | Reader::Consent => Vec::new(),
@@ -192,7 +192,7 @@ impl SystemEntity {
                 if ascii.len() != text.len() {
                     found.iter_mut().for_each(|it| it.1 = source_position(text, it.1.start)..source_position(text, it.1.end));
                 }
-                let dates = read_each(Kind::Date, text, &values_context(context, direction));
+                let dates = parse(text, context, direction, |it| it.read_each(Kind::Date));
                 // "2026-03-05" has as many digits as a phone number.
                 found.retain(|it| !dates.iter().any(|date| date.range.start <= it.1.start && it.1.end <= date.range.end));
                 found
@@ -224,6 +224,15 @@ fn accept_range(end: SystemEntity, value: &Value, context: ExtractionContext<'_>
         range.insert(name.to_owned(), end.find_whole(member.as_str()?.trim(), context, Direction::Future)?);
     }
     (!range.is_empty()).then_some(Value::Object(range))
+}
+
+/// Reads a text with the grammar of values.
+fn parse<T>(text: &str, context: ExtractionContext<'_>, direction: Direction, read: impl FnOnce(&mut Parse) -> T) -> T {
+    let values_context = values_context(context, direction);
+    match context.parses {
+        Some(parses) => parses.read(text, &values_context, read),
+        None => read(&mut Parse::new(text, &values_context)),
+    }
 }
 
 /// The locale and the moment as the grammar of values takes them.

@@ -3,7 +3,7 @@ use crate::text::phrase::{Phrase, fold_text};
 use serde_json::json;
 
 /// Wednesday, 2026-01-28, at noon.
-const CONTEXT: ExtractionContext<'_> = ExtractionContext { locale: "en-US", now: 1_769_601_600_000, time_zone: "UTC" };
+const CONTEXT: ExtractionContext<'_> = ExtractionContext { locale: "en-US", now: 1_769_601_600_000, time_zone: "UTC", parses: None };
 
 const SYSTEM_NAMES: [&str; 10] = ["@string", "@number", "@email", "@phone", "@url", "@boolean", "@date", "@currency", "@duration", "@list"];
 

@@ -7,6 +7,7 @@ use super::state::{FlowEvent, FlowUsage, SessionState, SessionStatus};
 use super::turn_record::TurnRecord;
 use super::{Walker, new_session, redact_session};
 use crate::config::flow::Flow;
+use crate::entity::ParseCache;
 use crate::json::into_members;
 use crate::text::date::Date;
 use crate::turn::{EffectContext, Map, Write};
@@ -103,6 +104,7 @@ impl<'c> Walker<'c> {
             nested_exit: None,
             session_before: None,
             open_explanation: None,
+            parses: ParseCache::default(),
         }
     }
 

@@ -60,6 +60,7 @@ use serde_json::{Value, json};
 
 use crate::config::flow::document::{ProgramKind, ValueType};
 use crate::config::flow::{Flow, GraphRef};
+use crate::entity::ParseCache;
 use crate::flow::state::{Awaiting, Counters, FlowEvent, Frame, FrameKind, SessionState, SessionStatus};
 use crate::flow::turn_record::TurnRecord;
 use crate::text::date::Date;
@@ -109,6 +110,8 @@ pub struct Walker<'c> {
     session_before: Option<Box<Value>>,
     /// The explanation of the slot or agent step that runs, if the turn is observed.
     open_explanation: Option<Box<Explanation>>,
+    /// What the grammar of values has read in this turn.
+    parses: ParseCache,
 }
 
 /// The message that triggered an intent.
@@ -188,6 +191,7 @@ impl<'c> Walker<'c> {
             summary: None,
             session_before,
             open_explanation: None,
+            parses: ParseCache::default(),
         };
         walker.enter_phase("dispatch");
         migrated.iter().for_each(|it| walker.explain_migration(it));

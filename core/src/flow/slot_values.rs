@@ -353,7 +353,7 @@ mod tests {
     use crate::entity::ExtractionContext;
 
     /// Wednesday, 2026-01-28, at noon.
-    const CONTEXT: ExtractionContext<'_> = ExtractionContext { locale: "en-US", now: 1_769_601_600_000, time_zone: "UTC" };
+    const CONTEXT: ExtractionContext<'_> = ExtractionContext { locale: "en-US", now: 1_769_601_600_000, time_zone: "UTC", parses: None };
 
     /// The values of each type in a text; a type in brackets has no open slot.
     fn found(names: &[&'static str], text: &str) -> String {

@@ -4,7 +4,6 @@ use jiff::civil::Date;
 
 use crate::calendar;
 use crate::grammar::{Meaning, Parser, full_year};
-use crate::number_words::Marks;
 use crate::token::{Token, TokenKind};
 
 /// Regions of English in which the month stands before the day.
@@ -16,7 +15,7 @@ const POINT_LANGUAGES: [&str; 1] = ["de"];
 const POINT_TIME_LANGUAGES: [&str; 1] = ["nl"];
 
 /// Days in digits that begin at a token: `2026-03-05`, `3/4`, `3.4.2026`, `3-4-26`.
-pub(crate) fn read_digits(parser: &Parser<'_>, at: usize) -> Option<(usize, Meaning)> {
+pub(crate) fn read_digits(parser: &Parser, at: usize) -> Option<(usize, Meaning)> {
     let (end, day) = read_whole(parser, at).or_else(|| read_day_and_month(parser, at))?;
     // What goes on is something else: a version, an id.
     let sign = parser.tokens.get(end).filter(|it| !it.is_spaced).and_then(Token::sign);
@@ -25,16 +24,16 @@ pub(crate) fn read_digits(parser: &Parser<'_>, at: usize) -> Option<(usize, Mean
     (!is_continued).then_some((end, Meaning::Date(day)))
 }
 
-fn digits<'t>(parser: &Parser<'t>, at: usize, is_glued: bool) -> Option<&'t str> {
+fn digits(parser: &Parser, at: usize, is_glued: bool) -> Option<&str> {
     let token = parser.tokens.get(at).filter(|it| it.kind == TokenKind::Digits && !(is_glued && it.is_spaced))?;
     Some(&token.text)
 }
 
-fn sign(parser: &Parser<'_>, at: usize, signs: &str) -> Option<char> {
+fn sign(parser: &Parser, at: usize, signs: &str) -> Option<char> {
     parser.tokens.get(at).filter(|it| !it.is_spaced).and_then(Token::sign).filter(|it| signs.contains(*it))
 }
 
-fn read_whole(parser: &Parser<'_>, at: usize) -> Option<(usize, Date)> {
+fn read_whole(parser: &Parser, at: usize) -> Option<(usize, Date)> {
     let one = digits(parser, at, false)?;
     let mark = sign(parser, at + 1, "/.-")?;
     let two = digits(parser, at + 2, mark != '.')?;
@@ -55,7 +54,7 @@ fn read_whole(parser: &Parser<'_>, at: usize) -> Option<(usize, Date)> {
     Some((at + 5, day?))
 }
 
-fn read_day_and_month(parser: &Parser<'_>, at: usize) -> Option<(usize, Date)> {
+fn read_day_and_month(parser: &Parser, at: usize) -> Option<(usize, Date)> {
     let one = digits(parser, at, false).filter(|it| it.len() <= 2)?;
     let mark = sign(parser, at + 1, "/.")?;
     let two = digits(parser, at + 2, true).filter(|it| it.len() <= 2)?;
@@ -64,29 +63,29 @@ fn read_day_and_month(parser: &Parser<'_>, at: usize) -> Option<(usize, Date)> {
         sign(parser, at + 3, ".").is_some_and(|_| parser.tokens.get(at + 4).is_none_or(|it| it.is_spaced || it.kind != TokenKind::Digits));
     // A point may be a decimal mark.
     // "10.30" is a time, and "09/27" the month and the year of a card.
-    if second > 12 && (mark == '.' || one.len() == 2 && parser.meanings.language != "en" && first <= 12) {
+    if second > 12 && (mark == '.' || one.len() == 2 && &*parser.meanings.language != "en" && first <= 12) {
         return None;
     }
     let end = match mark {
         // "3/4" is a fraction where days are written with points.
-        '/' if POINT_LANGUAGES.contains(&parser.meanings.language) => return None,
+        '/' if POINT_LANGUAGES.contains(&&*parser.meanings.language) => return None,
         '/' => at + 3,
-        _ if Marks::from_language(parser.meanings.language, parser.meanings.region).decimal == '.' => return None,
-        _ if POINT_TIME_LANGUAGES.contains(&parser.meanings.language) => return None,
+        _ if parser.meanings.marks.decimal == '.' => return None,
+        _ if POINT_TIME_LANGUAGES.contains(&&*parser.meanings.language) => return None,
         _ => at + 3 + usize::from(point),
     };
     Some((end, ordered(parser, first, second, |day, month| parser.meanings.yearly_day(month, day))?))
 }
 
 /// Reads day and month in the order of the locale, or in the other one where only it is a day.
-fn ordered(parser: &Parser<'_>, first: i64, second: i64, day: impl Fn(i64, i64) -> Option<Date>) -> Option<Date> {
-    let is_month_first = parser.meanings.language == "en" && MONTH_FIRST_REGIONS.contains(&parser.meanings.region);
+fn ordered(parser: &Parser, first: i64, second: i64, day: impl Fn(i64, i64) -> Option<Date>) -> Option<Date> {
+    let is_month_first = &*parser.meanings.language == "en" && MONTH_FIRST_REGIONS.contains(&&*parser.meanings.region);
     let (usual, other) = if is_month_first { ((second, first), (first, second)) } else { ((first, second), (second, first)) };
     day(usual.0, usual.1).or_else(|| (other.1 <= 12 && usual.1 > 12).then(|| day(other.0, other.1)).flatten())
 }
 
 /// A moment in ISO 8601 without a zone that begins at a token: `2026-03-05T10:00`.
-pub(crate) fn read_iso_moment(parser: &Parser<'_>, at: usize) -> Option<(usize, jiff::civil::DateTime)> {
+pub(crate) fn read_iso_moment(parser: &Parser, at: usize) -> Option<(usize, jiff::civil::DateTime)> {
     let number = |at: usize, length: usize| digits(parser, at, false).filter(|it| it.len() == length)?.parse::<i64>().ok();
     let (year, month, day) = (number(at, 4)?, number(at + 2, 2)?, number(at + 4, 2)?);
     sign(parser, at + 1, "-").and(sign(parser, at + 3, "-"))?;

@@ -8,7 +8,7 @@
 //! regions in brackets (`[GB AU]`, `-` for a locale without one) counts in them alone.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::Direction;
 use crate::calendar::{DayRange, Duration, Part, Unit};
@@ -17,6 +17,7 @@ use crate::meaning::Meanings;
 use crate::money::CurrencyNames;
 use crate::number::Number;
 use crate::number_words::{Lexicon, NumberForm, ReadNumber};
+use crate::numbers::SignedNumber;
 use crate::token::{Token, TokenKind, fold};
 use jiff::civil::{Date, DateTime, Time};
 
@@ -116,6 +117,26 @@ const NAMES: [(&str, Category); 30] = [
     ("repetition", Category::Repetition),
     ("amount", Category::Amount),
     ("amountrange", Category::AmountRange),
+];
+
+/// What [`Parser::read_built_in`] reads of digits and number words.
+const NUMERIC: [Category; 16] = [
+    Category::Integer,
+    Category::Number,
+    Category::Day,
+    Category::Ordinal,
+    Category::Nth,
+    Category::Year,
+    Category::ShortYear,
+    Category::Hour,
+    Category::Minute,
+    Category::Digits,
+    Category::SpokenMinute,
+    Category::HourMinute,
+    Category::Duration,
+    Category::Date,
+    Category::DateTime,
+    Category::Amount,
 ];
 
 /// What a rule makes of the values in its pattern.
@@ -246,8 +267,7 @@ pub(crate) enum Action {
 }
 
 /// A value that a rule has made.
-#[expect(clippy::large_enum_variant, reason = "a duration is as common as the others, and values are copied on the stack")]
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Meaning {
     /// An integer: of a day, a year, an hour.
     Integer(i64),
@@ -257,7 +277,7 @@ pub(crate) enum Meaning {
     Weekday(i8),
     Unit(Unit),
     Part(Part),
-    Duration(Duration),
+    Duration(Arc<Duration>),
     Date(Date),
     Time(Time),
     DateTime(DateTime),
@@ -266,6 +286,12 @@ pub(crate) enum Meaning {
     DateTimeRange(Option<DateTime>, Option<DateTime>),
     /// Words that are no value.
     Nothing,
+}
+
+impl Meaning {
+    pub fn from_duration(duration: Duration) -> Meaning {
+        Meaning::Duration(Arc::new(duration))
+    }
 }
 
 /// A part of a pattern that takes tokens.
@@ -315,11 +341,100 @@ struct RuleSet {
     own: Vec<usize>,
 }
 
+/// A set of categories.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Categories(u32);
+
+impl Categories {
+    fn of(categories: &[Category]) -> Categories {
+        categories.iter().fold(Categories::default(), |all, it| all.with(*it))
+    }
+
+    fn with(self, category: Category) -> Categories {
+        Categories(self.0 | 1 << category as u32)
+    }
+
+    fn and(self, other: Categories) -> Categories {
+        Categories(self.0 | other.0)
+    }
+
+    fn contains(self, category: Category) -> bool {
+        self.0 & 1 << category as u32 != 0
+    }
+}
+
+/// What may begin where, also by rules that begin with a value: most tokens begin nothing, and no rule is tried at them.
+#[derive(Debug, Default)]
+struct Beginnings {
+    /// By the number of a word.
+    by_word: Vec<Categories>,
+    by_sign: BTreeMap<char, Categories>,
+    /// At the beginning of what is said.
+    by_begin: Categories,
+    /// Anywhere.
+    everywhere: Categories,
+    /// By a category: those whose rules begin with it, and itself.
+    by_category: BTreeMap<Category, Categories>,
+}
+
+impl Beginnings {
+    fn new(sets: &BTreeMap<Category, RuleSet>, word_count: usize) -> Beginnings {
+        let mut direct = Beginnings { by_word: vec![Categories::default(); word_count], ..Beginnings::default() };
+        for (category, set) in sets {
+            for word in set.by_word.keys() {
+                if let Some(place) = direct.by_word.get_mut(*word as usize) {
+                    *place = place.with(*category);
+                }
+            }
+            for sign in set.by_sign.keys() {
+                let place = direct.by_sign.entry(*sign).or_default();
+                *place = place.with(*category);
+            }
+            if !set.by_begin.is_empty() {
+                direct.by_begin = direct.by_begin.with(*category);
+            }
+            for first in set.by_category.keys() {
+                match first {
+                    Some(first) => {
+                        let place = direct.by_category.entry(*first).or_default();
+                        *place = place.with(*category);
+                    }
+                    None => direct.everywhere = direct.everywhere.with(*category),
+                }
+            }
+        }
+        Beginnings {
+            by_word: direct.by_word.iter().map(|it| direct.close(*it)).collect(),
+            by_sign: direct.by_sign.iter().map(|it| (*it.0, direct.close(*it.1))).collect(),
+            by_begin: direct.close(direct.by_begin),
+            everywhere: direct.close(direct.everywhere),
+            by_category: NAMES.iter().map(|it| (it.1, direct.close(Categories::of(&[it.1])))).collect(),
+        }
+    }
+
+    /// The categories and all whose rules begin with one of them.
+    fn close(&self, categories: Categories) -> Categories {
+        let mut closed = categories;
+        loop {
+            let next = self.by_category.iter().filter(|it| closed.contains(*it.0)).fold(closed, |all, it| all.and(*it.1));
+            if next == closed {
+                return closed;
+            }
+            closed = next;
+        }
+    }
+
+    fn of_category(&self, category: Category) -> Categories {
+        self.by_category.get(&category).copied().unwrap_or_default()
+    }
+}
+
 /// The compiled rules of a language.
 #[derive(Debug)]
 pub(crate) struct Grammar {
     words: BTreeMap<String, u32>,
     sets: BTreeMap<Category, RuleSet>,
+    beginnings: Beginnings,
     pub lexicon: Lexicon,
     pub currencies: CurrencyNames,
 }
@@ -329,6 +444,7 @@ impl Grammar {
         let mut grammar = Grammar {
             words: BTreeMap::new(),
             sets: BTreeMap::new(),
+            beginnings: Beginnings::default(),
             lexicon: Lexicon::new(&language.numbers),
             currencies: CurrencyNames::new(language),
         };
@@ -342,6 +458,7 @@ impl Grammar {
                 grammar.sets.entry(*category).or_default().add(Rule { regions, items, action: *action }, *category);
             }
         }
+        grammar.beginnings = Beginnings::new(&grammar.sets, grammar.words.len());
         grammar
     }
 
@@ -438,19 +555,22 @@ impl RuleSet {
 }
 
 /// Values that begin at a token: where each ends, and what it is. The longest comes first.
-pub(crate) type Found = Rc<[(usize, Meaning)]>;
+pub(crate) type Found = Arc<[(usize, Meaning)]>;
 
 /// A text that is read with the rules of a language.
-pub(crate) struct Parser<'t> {
-    pub text: &'t str,
-    pub tokens: &'t [Token],
+pub(crate) struct Parser {
+    text: Arc<str>,
+    pub tokens: Arc<[Token]>,
     pub language: &'static CompiledLanguage,
-    pub meanings: Meanings<'t>,
+    pub meanings: Meanings,
     /// The words of the tokens as the grammar knows them.
     words: Vec<Option<u32>>,
-    /// What has been read: for each token, by category.
-    memo: Vec<[Option<Found>; NAMES.len()]>,
-    numbers: Vec<Option<Rc<[ReadNumber]>>>,
+    /// What may begin at each token.
+    beginnings: Vec<Option<Categories>>,
+    /// What has been read: for each token at which something may begin, by category.
+    memo: Vec<Option<Box<[Option<Found>; NAMES.len()]>>>,
+    numbers: Vec<Option<Arc<[ReadNumber]>>>,
+    signed_numbers: Vec<Option<Option<SignedNumber>>>,
     nothing: Found,
     captures: Vec<Meaning>,
     depth: usize,
@@ -461,46 +581,67 @@ const MAX_DEPTH: usize = 12;
 /// How many values may begin at a token.
 const MAX_VALUES: usize = 24;
 
-impl<'t> Parser<'t> {
-    pub fn new(text: &'t str, tokens: &'t [Token], language: &'static CompiledLanguage, meanings: Meanings<'t>) -> Parser<'t> {
+impl Parser {
+    pub fn new(text: &str, tokens: Vec<Token>, language: &'static CompiledLanguage, meanings: Meanings) -> Parser {
         let words = tokens.iter().map(|it| language.grammar.words.get(&it.text).copied()).collect();
         Parser {
-            text,
-            tokens,
+            text: text.into(),
             language,
             meanings,
             words,
-            memo: vec![[const { None }; NAMES.len()]; tokens.len()],
+            beginnings: vec![None; tokens.len()],
+            memo: vec![None; tokens.len()],
             numbers: vec![None; tokens.len()],
-            nothing: Rc::new([]),
+            signed_numbers: vec![None; tokens.len()],
+            tokens: tokens.into(),
+            nothing: Arc::new([]),
             captures: Vec::new(),
             depth: 0,
         }
     }
 
+    /// A token as it is written.
+    pub fn written(&self, token: &Token) -> &str {
+        self.text.get(token.range.clone()).unwrap_or_default()
+    }
+
     /// The numbers that begin at a token, the longest first.
-    pub fn numbers(&mut self, at: usize) -> Rc<[ReadNumber]> {
+    pub fn numbers(&mut self, at: usize) -> Arc<[ReadNumber]> {
         if let Some(Some(known)) = self.numbers.get(at) {
             return known.clone();
         }
-        let found: Rc<[ReadNumber]> = crate::number_words::read_numbers(self.tokens, at, self.language, self.meanings.region).into();
+        let found: Arc<[ReadNumber]> = crate::number_words::read_numbers(&self.tokens, at, self.language, self.meanings.marks).into();
         if let Some(place) = self.numbers.get_mut(at) {
             *place = Some(found.clone());
         }
         found
     }
 
+    /// The number that begins at a token, with its sign.
+    pub fn signed_number(&mut self, at: usize) -> Option<SignedNumber> {
+        if let Some(Some(known)) = self.signed_numbers.get(at) {
+            return *known;
+        }
+        let found = crate::numbers::read_signed(self, at);
+        if let Some(place) = self.signed_numbers.get_mut(at) {
+            *place = Some(found);
+        }
+        found
+    }
+
     /// The values of a category that begin at a token.
     pub fn read(&mut self, category: Category, at: usize) -> Found {
-        let Some(known) = self.memo.get_mut(at).and_then(|it| it.get_mut(category as usize)) else { return self.nothing.clone() };
-        if let Some(known) = known {
-            return known.clone();
-        }
-        if self.depth >= MAX_DEPTH {
+        if !self.may_begin(category, at) {
             return self.nothing.clone();
         }
-        // A rule that begins with what it makes finds nothing instead of itself.
-        *known = Some(self.nothing.clone());
+        let nothing = self.nothing.clone();
+        let is_too_deep = self.depth >= MAX_DEPTH;
+        match self.known(category, at) {
+            Some(Some(known)) => return known.clone(),
+            // A rule that begins with what it makes finds nothing instead of itself.
+            Some(place) if !is_too_deep => *place = Some(nothing),
+            Some(_) | None => return nothing,
+        }
         self.depth += 1;
         let mut found = self.read_built_in(category, at);
         self.read_rules(category, at, &mut found);
@@ -515,15 +656,61 @@ impl<'t> Parser<'t> {
         found.sort_by_key(|it| std::cmp::Reverse(it.0));
         found.truncate(MAX_VALUES);
         let found: Found = found.into();
-        if let Some(place) = self.memo.get_mut(at).and_then(|it| it.get_mut(category as usize)) {
+        if let Some(place) = self.known(category, at) {
             *place = Some(found.clone());
         }
         found
     }
 
+    /// Where what has been read of a category at a token is kept.
+    fn known(&mut self, category: Category, at: usize) -> Option<&mut Option<Found>> {
+        self.memo.get_mut(at)?.get_or_insert_with(|| Box::new([const { None }; NAMES.len()])).get_mut(category as usize)
+    }
+
+    /// Whether a value of a category may begin at a token.
+    fn may_begin(&mut self, category: Category, at: usize) -> bool {
+        let Some(known) = self.beginnings.get(at) else { return false };
+        let all = known.unwrap_or_else(|| self.beginnings_at(at));
+        all.contains(category)
+    }
+
+    fn beginnings_at(&mut self, at: usize) -> Categories {
+        let beginnings = &self.language.grammar.beginnings;
+        let mut all = beginnings.everywhere;
+        if let Some(word) = self.words.get(at).copied().flatten() {
+            all = all.and(beginnings.by_word.get(word as usize).copied().unwrap_or_default());
+        }
+        let Some(token) = self.tokens.get(at) else { return all };
+        if let Some(sign) = token.sign() {
+            all = all.and(beginnings.by_sign.get(&sign).copied().unwrap_or_default());
+        }
+        if self.is_begin(at) {
+            all = all.and(beginnings.by_begin);
+        }
+        if matches!(token.text.as_str(), "p" | "pt") {
+            all = all.and(beginnings.of_category(Category::Duration));
+        }
+        if token.kind == TokenKind::Digits || token.text == "'" || !self.numbers(at).is_empty() {
+            all = NUMERIC.iter().fold(all, |all, it| all.and(beginnings.of_category(*it)));
+        }
+        if crate::money::skip_name(self, at) != at {
+            all = all.and(beginnings.of_category(Category::Amount));
+        }
+        if let Some(place) = self.beginnings.get_mut(at) {
+            *place = Some(all);
+        }
+        all
+    }
+
+    /// Whether the text or what is said begins at a token.
+    fn is_begin(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|it| self.tokens.get(it));
+        before.is_none_or(|it| it.sign().is_some_and(|it| ".,;!?…:".contains(it)))
+    }
+
     /// The longest value of a category.
     pub fn longest(&mut self, category: Category, at: usize) -> Option<(usize, Meaning)> {
-        self.read(category, at).first().copied()
+        self.read(category, at).first().cloned()
     }
 
     /// The longest value of a category that a rule makes.
@@ -535,11 +722,11 @@ impl<'t> Parser<'t> {
 
     fn read_built_in(&mut self, category: Category, at: usize) -> Vec<(usize, Meaning)> {
         let digits = |it: &Token, most: usize| it.kind == TokenKind::Digits && it.text.len() <= most;
-        let plain_digits = |this: &Parser<'_>, most: usize| -> Option<i64> {
+        let plain_digits = |this: &Parser, most: usize| -> Option<i64> {
             let token = this.tokens.get(at).filter(|it| digits(it, most))?;
             token.text.parse().ok()
         };
-        let integers = |this: &mut Parser<'t>, form: fn(NumberForm) -> bool| -> Vec<(usize, i64)> {
+        let integers = |this: &mut Parser, form: fn(NumberForm) -> bool| -> Vec<(usize, i64)> {
             let numbers = this.numbers(at);
             // An article that is the word for one, too.
             let is_one = |it: NumberForm| it == NumberForm::Article && crate::numbers::is_cardinal_article(this, at);
@@ -659,7 +846,7 @@ impl<'t> Parser<'t> {
         let token = self.tokens.get(at).filter(|it| it.is_spaced && it.text.starts_with('p'))?;
         let (duration, length) = Duration::parse_iso(self.text.get(token.range.start..)?)?;
         let end = self.tokens.iter().skip(at).position(|it| it.range.start >= token.range.start + length);
-        Some((end.map_or(self.tokens.len(), |it| at + it), Meaning::Duration(duration)))
+        Some((end.map_or(self.tokens.len(), |it| at + it), Meaning::from_duration(duration)))
     }
 
     fn read_rules(&mut self, category: Category, at: usize, found: &mut Vec<(usize, Meaning)>) {
@@ -681,7 +868,7 @@ impl<'t> Parser<'t> {
             let Some(rule) = set.rules.get(*number) else { continue };
             if rule
                 .regions
-                .is_some_and(|it| !it.split(' ').any(|it| it == self.meanings.region || it == "-" && self.meanings.region.is_empty()))
+                .is_some_and(|it| !it.split(' ').any(|it| *it == *self.meanings.region || it == "-" && self.meanings.region.is_empty()))
             {
                 continue;
             }
@@ -693,7 +880,7 @@ impl<'t> Parser<'t> {
 
     fn read_own_rules(&mut self, category: Category, at: usize, found: &mut Vec<(usize, Meaning)>) {
         let Some(set) = self.language.grammar.sets.get(&category).filter(|it| !it.own.is_empty()) else { return };
-        if let Some(place) = self.memo.get_mut(at).and_then(|it| it.get_mut(category as usize)) {
+        if let Some(place) = self.known(category, at) {
             *place = Some(found.clone().into());
         }
         for rule in set.own.iter().filter_map(|it| set.rules.get(*it)) {
@@ -724,7 +911,7 @@ impl<'t> Parser<'t> {
             if matches!(rule.action, Action::NothingIf(words) if !self.is_in_clause(words, begin)) {
                 return;
             }
-            let mut meanings = self.meanings;
+            let mut meanings = self.meanings.clone();
             if let Action::DaysByTense(_, past) | Action::CalendarByTense(past) = rule.action
                 && self.is_in_clause(past, begin)
             {
@@ -759,7 +946,7 @@ impl<'t> Parser<'t> {
     ) {
         let Some((atom, rest)) = atoms.split_first() else { return self.match_items(rule, item + 1, begin, at, captures, found) };
         // The point of an abbreviation.
-        let is_point = |this: &Parser<'_>| {
+        let is_point = |this: &Parser| {
             at > begin
                 && this.tokens.get(at).is_some_and(|it| it.sign() == Some('.') && !it.is_spaced)
                 && at.checked_sub(1).and_then(|it| this.tokens.get(it)).is_some_and(|it| it.kind == TokenKind::Word)
@@ -771,8 +958,7 @@ impl<'t> Parser<'t> {
                 }
             }
             Atom::Begin => {
-                let before = at.checked_sub(1).and_then(|it| self.tokens.get(it));
-                if before.is_none_or(|it| it.sign().is_some_and(|it| ".,;!?…:".contains(it))) {
+                if self.is_begin(at) {
                     self.match_atoms(rule, item, rest, begin, at, captures, found);
                 }
             }
@@ -811,7 +997,7 @@ impl<'t> Parser<'t> {
                     values = self.read(*category, at + 1);
                 }
                 for (end, meaning) in values.iter() {
-                    captures.push(*meaning);
+                    captures.push(meaning.clone());
                     self.match_atoms(rule, item, rest, begin, *end, captures, found);
                     captures.pop();
                 }

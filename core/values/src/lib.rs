@@ -19,6 +19,7 @@ mod numbers;
 mod token;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use jiff::civil::DateTime;
 use serde_json::{Value, json};
@@ -26,14 +27,15 @@ use serde_json::{Value, json};
 pub use self::choice::{ChosenBy, read_choice};
 pub use self::consent::{Consent, is_question, read_consent};
 use self::grammar::{Category, Meaning, Parser};
-use self::language::{language_of, region_of};
+use self::language::language_of;
+use self::meaning::Meanings;
 pub use self::money::is_code as is_currency_code;
 use self::number_words::NumberForm;
 pub use self::number_words::{NumberMarks, number_marks};
 use self::token::{Token, TokenKind, split_joined, split_tokens};
 
 /// What a value is relative to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Context<'c> {
     /// The locale, such as `en-GB`.
     pub locale: &'c str,
@@ -96,16 +98,9 @@ const MAX_READINGS: usize = 32;
 /// How many tokens of a text are read.
 const MAX_TOKENS: usize = 4_000;
 
-/// Reads the values of a kind in a text, from left to right.
-///
-/// What is part of a larger value, such as a day of a range, is none.
+/// Reads the values of a kind in a text, from left to right, as [`Parse::read`].
 pub fn read(kind: Kind, text: &str, context: &Context<'_>) -> Vec<Reading> {
-    read_with(kind, text, context, false)
-}
-
-/// Reads the values of a kind in a text, from left to right, and also the two ends of ranges, for those who take several.
-pub fn read_each(kind: Kind, text: &str, context: &Context<'_>) -> Vec<Reading> {
-    read_with(kind, text, context, true)
+    Parse::new(text, context).read(kind)
 }
 
 /// The value of a kind that a text is as a whole.
@@ -115,18 +110,42 @@ pub fn read_whole(kind: Kind, text: &str, context: &Context<'_>) -> Option<Value
     readings.into_iter().next().filter(|it| it.range == (0..trimmed.len())).map(|it| it.value)
 }
 
-fn read_with(kind: Kind, text: &str, context: &Context<'_>, takes_ends: bool) -> Vec<Reading> {
-    let mut tokens = split_tokens(text);
-    tokens.truncate(MAX_TOKENS);
-    let region = region_of(context.locale);
-    let language = language_of(context.locale);
-    split_joined(&mut tokens, language.language.joined_words);
-    let mut parser = Parser::new(text, &tokens, language, meaning::Meanings::new(context, &region));
+/// A text in which values of all kinds are read: what is found for one kind serves the others.
+pub struct Parse {
+    parser: Parser,
+}
+
+impl Parse {
+    /// Prepares a text.
+    pub fn new(text: &str, context: &Context<'_>) -> Parse {
+        let mut tokens = split_tokens(text);
+        tokens.truncate(MAX_TOKENS);
+        let language = language_of(context.locale);
+        split_joined(&mut tokens, language.language.joined_words);
+        Parse { parser: Parser::new(text, tokens, language, Meanings::new(context)) }
+    }
+
+    /// Reads the values of a kind, from left to right.
+    ///
+    /// What is part of a larger value, such as a day of a range, is none.
+    pub fn read(&mut self, kind: Kind) -> Vec<Reading> {
+        read_with(kind, &mut self.parser, false)
+    }
+
+    /// Reads the values of a kind, from left to right, and also the two ends of ranges, for those who take several.
+    pub fn read_each(&mut self, kind: Kind) -> Vec<Reading> {
+        read_with(kind, &mut self.parser, true)
+    }
+}
+
+fn read_with(kind: Kind, parser: &mut Parser, takes_ends: bool) -> Vec<Reading> {
+    let tokens = Arc::clone(&parser.tokens);
+    let lead_ins = parser.language.language.lead_ins;
     let mut readings = Vec::new();
     let mut at = 0;
     while at < tokens.len() && readings.len() < MAX_READINGS {
         let mut candidate = |at: usize| {
-            let found = is_start(&tokens, at, kind).then(|| read_at(kind, &mut parser, text, at)).flatten();
+            let found = is_start(&tokens, at, kind).then(|| read_at(kind, parser, at)).flatten();
             found.filter(|it| is_end(&tokens, it.0))
         };
         let Some((end, value)) = candidate(at) else {
@@ -140,11 +159,12 @@ fn read_with(kind: Kind, text: &str, context: &Context<'_>, takes_ends: bool) ->
             at += 1;
             continue;
         }
-        match value.filter(|_| is_free(kind, &mut parser, at, end, takes_ends)) {
-            Some(value) => readings
-                .push(Reading { value, range: range_of(&tokens, skip_lead_ins(kind, &tokens, language.language.lead_ins, at, end), end) }),
+        match value.filter(|_| is_free(kind, parser, at, end, takes_ends)) {
+            Some(value) => {
+                readings.push(Reading { value, range: range_of(&tokens, skip_lead_ins(kind, &tokens, lead_ins, at, end), end) });
+            }
             // What is no clear number is not passed over in favor of another.
-            None if matches!(kind, Kind::Number | Kind::Currency | Kind::Duration) && is_unclear(kind, &mut parser, text, at) => break,
+            None if matches!(kind, Kind::Number | Kind::Currency | Kind::Duration) && is_unclear(kind, parser, at) => break,
             None => {}
         }
         at = end;
@@ -167,7 +187,7 @@ fn range_of(tokens: &[Token], from: usize, to: usize) -> Range<usize> {
 }
 
 /// Reads a value of a kind at a token. It has no JSON value where the words are a value that is not read.
-fn read_at(kind: Kind, parser: &mut Parser<'_>, text: &str, at: usize) -> Option<(usize, Option<Value>)> {
+fn read_at(kind: Kind, parser: &mut Parser, at: usize) -> Option<(usize, Option<Value>)> {
     let category = match kind {
         Kind::Number | Kind::Percent | Kind::Ordinal => {
             // "der 3."
@@ -176,7 +196,7 @@ fn read_at(kind: Kind, parser: &mut Parser<'_>, text: &str, at: usize) -> Option
             {
                 return Some((end, stored(meaning)));
             }
-            let found = numbers::read(parser, at)?;
+            let found = parser.signed_number(at)?;
             let fits = match kind {
                 Kind::Percent => found.form == NumberForm::Percent,
                 Kind::Ordinal => found.form == NumberForm::Ordinal,
@@ -184,7 +204,7 @@ fn read_at(kind: Kind, parser: &mut Parser<'_>, text: &str, at: usize) -> Option
             };
             return fits.then(|| (found.end, found.value.and_then(number::Number::to_json)));
         }
-        Kind::Currency => return money::read(parser, text, at).map(|it| (it.0, Some(it.1))),
+        Kind::Currency => return money::read(parser, at).map(|it| (it.0, Some(it.1))),
         Kind::Date => Category::Date,
         Kind::Time => Category::Time,
         Kind::DateTime => Category::DateTime,
@@ -198,8 +218,8 @@ fn read_at(kind: Kind, parser: &mut Parser<'_>, text: &str, at: usize) -> Option
 }
 
 /// Whether the words at a token are a value that cannot be told.
-fn is_unclear(kind: Kind, parser: &mut Parser<'_>, text: &str, at: usize) -> bool {
-    read_at(kind, parser, text, at).is_some_and(|it| it.1.is_none())
+fn is_unclear(kind: Kind, parser: &mut Parser, at: usize) -> bool {
+    read_at(kind, parser, at).is_some_and(|it| it.1.is_none())
 }
 
 /// The stored form of a value.
@@ -315,7 +335,7 @@ fn rivals(kind: Kind) -> &'static [Category] {
 const REACH: usize = 8;
 
 /// Whether tokens are within a range whose two ends are values of their own.
-fn is_in_range(parser: &mut Parser<'_>, at: usize, end: usize) -> bool {
+fn is_in_range(parser: &mut Parser, at: usize, end: usize) -> bool {
     (at.saturating_sub(REACH)..=at).any(|from| {
         [Category::DateRange, Category::TimeRange, Category::DateTimeRange].into_iter().any(|category| {
             let Some((to, meaning)) = parser.longest(category, from) else { return false };
@@ -331,7 +351,7 @@ fn is_in_range(parser: &mut Parser<'_>, at: usize, end: usize) -> bool {
 }
 
 /// Whether a value is no part of something else, and nothing beside it forbids it.
-fn is_free(kind: Kind, parser: &mut Parser<'_>, at: usize, end: usize, takes_ends: bool) -> bool {
+fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: bool) -> bool {
     let is_end_of_range = takes_ends && is_in_range(parser, at, end);
     for category in rivals(kind) {
         for from in at.saturating_sub(REACH)..end {
@@ -358,20 +378,20 @@ fn is_free(kind: Kind, parser: &mut Parser<'_>, at: usize, end: usize, takes_end
             if overlaps(to)
                 && (is_larger(to) && !(is_bare && to == end && is_full_hour) || is_refused)
                 && !(is_end_of_range && is_range)
-                && is_end(parser.tokens, to)
+                && is_end(&parser.tokens, to)
             {
                 return false;
             }
         }
     }
     // The third of "two third" and of "a third" is a part.
-    let is_in_number = |parser: &mut Parser<'_>, from: usize| {
+    let is_in_number = |parser: &mut Parser, from: usize| {
         parser.numbers(from).iter().any(|it| it.end >= end && !matches!(it.form, NumberForm::Ordinal | NumberForm::Article))
     };
     if kind == Kind::Ordinal && (at.saturating_sub(REACH)..at).any(|from| is_in_number(parser, from)) {
         return false;
     }
-    let tokens = parser.tokens;
+    let tokens = &parser.tokens;
     parser
         .language
         .language

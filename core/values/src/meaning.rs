@@ -1,19 +1,25 @@
 //! What rules make of the values in their patterns.
 
+use std::sync::Arc;
+
 use jiff::civil::{Date, DateTime, Time};
 
 use crate::calendar::{self, DayRange, Duration, Part, Unit, add_days, add_months};
 use crate::grammar::{Action, Meaning};
+use crate::language::region_of;
 use crate::number::Number;
+use crate::number_words::Marks;
 use crate::{Context, Direction};
 
 /// The moment and the region that values are relative to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Meanings<'c> {
+#[derive(Debug, Clone)]
+pub(crate) struct Meanings {
     pub now: DateTime,
     pub direction: Direction,
-    pub language: &'c str,
-    pub region: &'c str,
+    pub language: Arc<str>,
+    pub region: Arc<str>,
+    /// How the locale writes numbers.
+    pub marks: Marks,
 }
 
 /// The values of a pattern, each at most once or twice.
@@ -35,17 +41,17 @@ impl Captured {
     fn new(values: &[Meaning]) -> Captured {
         let mut all = Captured::default();
         for value in values {
-            match *value {
-                Meaning::Integer(it) => all.integers.push(it),
-                Meaning::Number(it) => all.number = Some(it),
-                Meaning::Month(it) => all.months.push(it),
-                Meaning::Weekday(it) => all.weekday = Some(it),
-                Meaning::Unit(it) => all.unit = Some(it),
-                Meaning::Part(it) => all.parts.push(it),
-                Meaning::Duration(it) => all.durations.push(it),
-                Meaning::Date(it) => all.dates.push(it),
-                Meaning::Time(it) => all.times.push(it),
-                Meaning::DateTime(it) => all.moments.push(it),
+            match value {
+                Meaning::Integer(it) => all.integers.push(*it),
+                Meaning::Number(it) => all.number = Some(*it),
+                Meaning::Month(it) => all.months.push(*it),
+                Meaning::Weekday(it) => all.weekday = Some(*it),
+                Meaning::Unit(it) => all.unit = Some(*it),
+                Meaning::Part(it) => all.parts.push(*it),
+                Meaning::Duration(it) => all.durations.push(**it),
+                Meaning::Date(it) => all.dates.push(*it),
+                Meaning::Time(it) => all.times.push(*it),
+                Meaning::DateTime(it) => all.moments.push(*it),
                 Meaning::DateRange(_) | Meaning::TimeRange(..) | Meaning::DateTimeRange(..) | Meaning::Nothing => {}
             }
         }
@@ -62,10 +68,12 @@ impl Captured {
     }
 }
 
-impl<'c> Meanings<'c> {
-    pub fn new(context: &Context<'c>, region: &'c str) -> Meanings<'c> {
+impl Meanings {
+    pub fn new(context: &Context<'_>) -> Meanings {
         let language = context.locale.split(['-', '_']).next().unwrap_or_default();
-        Meanings { now: context.now, direction: context.direction, language, region }
+        let region = region_of(context.locale);
+        let marks = Marks::from_language(language, &region);
+        Meanings { now: context.now, direction: context.direction, language: language.into(), region: region.into(), marks }
     }
 
     fn today(&self) -> Date {
@@ -90,30 +98,30 @@ impl<'c> Meanings<'c> {
             Action::Weekday(it) => Some(Meaning::Weekday(it)),
             Action::Unit(it) => Some(Meaning::Unit(it)),
             Action::Part(it) => Some(Meaning::Part(it)),
-            Action::Same => values.iter().rev().find(|it| !matches!(it, Meaning::Weekday(_))).or(values.last()).copied(),
+            Action::Same => values.iter().rev().find(|it| !matches!(it, Meaning::Weekday(_))).or(values.last()).cloned(),
             Action::Nothing | Action::NothingIf(_) => Some(Meaning::Nothing),
-            Action::Count => Duration::from_count(all.number.unwrap_or(Number::ONE), all.unit?).map(Meaning::Duration),
+            Action::Count => Duration::from_count(all.number.unwrap_or(Number::ONE), all.unit?).map(Meaning::from_duration),
             Action::Fraction(over, under) => {
-                Duration::from_count(Number::new(over.into(), under.into())?, all.unit?).map(Meaning::Duration)
+                Duration::from_count(Number::new(over.into(), under.into())?, all.unit?).map(Meaning::from_duration)
             }
             Action::FractionOf(over, under, unit) => {
-                Duration::from_count(Number::new(over.into(), under.into())?, unit).map(Meaning::Duration)
+                Duration::from_count(Number::new(over.into(), under.into())?, unit).map(Meaning::from_duration)
             }
-            Action::UnitOf(unit) => Duration::from_count(Number::ONE, unit).map(Meaning::Duration),
-            Action::CountOf(count) => Duration::from_count(Number::from_integer(count), all.unit?).map(Meaning::Duration),
-            Action::CountOfUnit(unit) => Duration::from_count(all.number?, unit).map(Meaning::Duration),
+            Action::UnitOf(unit) => Duration::from_count(Number::ONE, unit).map(Meaning::from_duration),
+            Action::CountOf(count) => Duration::from_count(Number::from_integer(count), all.unit?).map(Meaning::from_duration),
+            Action::CountOfUnit(unit) => Duration::from_count(all.number?, unit).map(Meaning::from_duration),
             Action::CountAndFraction(over, under) => {
                 let count = all.number?.add(Number::new(over.into(), under.into())?)?;
-                Duration::from_count(count, all.unit?).map(Meaning::Duration)
+                Duration::from_count(count, all.unit?).map(Meaning::from_duration)
             }
             Action::Sum => {
                 let (first, rest) = all.durations.split_first()?;
-                rest.iter().try_fold(*first, |sum, it| sum.sum(*it)).map(Meaning::Duration)
+                rest.iter().try_fold(*first, |sum, it| sum.sum(*it)).map(Meaning::from_duration)
             }
             Action::AndFraction(over, under) => {
-                all.durations.first()?.add_fraction(Number::new(over.into(), under.into())?).map(Meaning::Duration)
+                all.durations.first()?.add_fraction(Number::new(over.into(), under.into())?).map(Meaning::from_duration)
             }
-            Action::AndSmaller => all.durations.first()?.add_smaller(*all.integers.first()?).map(Meaning::Duration),
+            Action::AndSmaller => all.durations.first()?.add_smaller(*all.integers.first()?).map(Meaning::from_duration),
             Action::Days(days) => date(add_days(self.today(), days.into())),
             Action::DaysByTense(days, _) => {
                 date(add_days(self.today(), if self.direction == Direction::Past { -days } else { days }.into()))
@@ -461,8 +469,8 @@ impl<'c> Meanings<'c> {
             return Some(Meaning::TimeRange(Some(*from), Some(*to)));
         }
         // "from 9 to 17:00", "from 9.30 to 17.00"; "9 to 5" has no part of the day.
-        let pair = |hour: &Meaning, minute: &Meaning| match (*hour, *minute) {
-            (Meaning::Integer(hour), Meaning::Integer(minute)) => calendar::time(hour % 24, minute, 0),
+        let pair = |hour: &Meaning, minute: &Meaning| match (hour, minute) {
+            (Meaning::Integer(hour), Meaning::Integer(minute)) => calendar::time(hour % 24, *minute, 0),
             _ => None,
         };
         let (from, to) = match values {
@@ -479,10 +487,10 @@ impl<'c> Meanings<'c> {
     fn times_from_to(values: &[Meaning]) -> Option<Meaning> {
         let mut times: Vec<(Time, Option<Part>)> = Vec::new();
         for value in values {
-            match (*value, times.last_mut()) {
-                (Meaning::Time(it), _) => times.push((it, None)),
+            match (value, times.last_mut()) {
+                (Meaning::Time(it), _) => times.push((*it, None)),
                 (Meaning::Integer(hour), _) => times.push((calendar::time(hour % 24, 0, 0)?, None)),
-                (Meaning::Part(it), Some(last)) => last.1 = Some(it),
+                (Meaning::Part(it), Some(last)) => last.1 = Some(*it),
                 _ => {}
             }
         }

@@ -64,6 +64,10 @@ const REGIONAL_DOLLARS: [(&str, &str); 9] =
 /// Multipliers that are written directly before a code: `50 MUSD`.
 const CODE_PREFIXES: [(&str, u64); 4] = [("K", 1_000), ("M", 1_000_000), ("MM", 1_000_000), ("B", 1_000_000_000)];
 
+/// The length of a code, and of the longest with its multiplier.
+const CODE_LENGTH: usize = 3;
+const MAX_CODE_LENGTH: usize = 5;
+
 /// How many tokens before a currency a number may begin that it belongs to.
 const MAX_NUMBER_WORDS: usize = 6;
 
@@ -131,8 +135,8 @@ struct Currency {
 }
 
 /// An amount that begins at a token.
-pub(crate) fn read(parser: &mut Parser<'_>, text: &str, at: usize) -> Option<(usize, Value)> {
-    let is_minus = |parser: &Parser<'_>, at: usize| {
+pub(crate) fn read(parser: &mut Parser, at: usize) -> Option<(usize, Value)> {
+    let is_minus = |parser: &Parser, at: usize| {
         let token = parser.tokens.get(at)?;
         // A hyphen between things is no sign.
         (token.sign() == Some('-') && token.is_spaced && parser.tokens.get(at + 1).is_some_and(|it| !it.is_spaced)).then_some(at + 1)
@@ -147,7 +151,7 @@ pub(crate) fn read(parser: &mut Parser<'_>, text: &str, at: usize) -> Option<(us
     // In "three dollars two" the name belongs to the number before it.
     let is_taken =
         start.checked_sub(1).is_some_and(|it| parser.numbers(it).iter().any(|it| it.end == start && it.form != NumberForm::Article));
-    let before = read_currency(parser, text, start).filter(|it| !(it.is_name && (is_taken || it.is_word)));
+    let before = read_currency(parser, start).filter(|it| !(it.is_name && (is_taken || it.is_word)));
     let mut number_at = before.as_ref().map_or(start, |it| it.end);
     // "20 euros 3 times": the currency belongs to the number before it.
     let is_dollar = parser.tokens.get(start).and_then(Token::sign) == Some('$');
@@ -179,15 +183,15 @@ pub(crate) fn read(parser: &mut Parser<'_>, text: &str, at: usize) -> Option<(us
     let number = *numbers.iter().find(|it| is_amount(it.form))?;
     let mut value = number.value;
     // "a 12-cent stamp"
-    let is_glued = |parser: &Parser<'_>, at: usize| parser.tokens.get(at).is_some_and(|it| !it.is_spaced);
+    let is_glued = |parser: &Parser, at: usize| parser.tokens.get(at).is_some_and(|it| !it.is_spaced);
     let is_hyphen = parser.tokens.get(number.end).is_some_and(|it| it.sign() == Some('-'))
         && is_glued(parser, number.end)
         && is_glued(parser, number.end + 1);
     // "half a dollar"
     let articles = parser.language.language.numbers.articles;
-    let article = crate::numbers::read_phrase(parser.tokens, articles, number.end).filter(|_| number.form == NumberForm::Mixed);
+    let article = crate::numbers::read_phrase(&parser.tokens, articles, number.end).filter(|_| number.form == NumberForm::Mixed);
     let name_at = article.unwrap_or_else(|| skip_marks(parser, number.end + usize::from(is_hyphen)));
-    let behind = read_currency(parser, text, name_at).filter(|it| it.end > name_at && (!is_hyphen || it.is_name));
+    let behind = read_currency(parser, name_at).filter(|it| it.end > name_at && (!is_hyphen || it.is_name));
     if before.is_none() && behind.is_none() {
         // "34 cents" is also French for 3400.
         return numbers
@@ -209,7 +213,7 @@ pub(crate) fn read(parser: &mut Parser<'_>, text: &str, at: usize) -> Option<(us
         _ => return None,
     };
     value = value.multiply(Number::from_integer(currency.factor))?;
-    let is_last = |parser: &Parser<'_>, end: usize| {
+    let is_last = |parser: &Parser, end: usize| {
         let next = parser.tokens.get(end);
         next.is_none_or(|it| it.kind != TokenKind::Word && !(it.kind == TokenKind::Digits))
     };
@@ -241,13 +245,13 @@ pub(crate) fn read(parser: &mut Parser<'_>, text: &str, at: usize) -> Option<(us
 }
 
 /// Whether words follow that may be hundredths: `drei Euro zwanzig für zwei`.
-fn starts_like_cents(parser: &mut Parser<'_>, at: usize) -> bool {
+fn starts_like_cents(parser: &mut Parser, at: usize) -> bool {
     let is_tens = |it: i64| (10..100).contains(&it);
     parser.numbers(at).iter().any(|it| it.form == NumberForm::Words && it.value.to_integer().is_some_and(is_tens))
 }
 
 /// Skips what stands between an amount and its currency: the point of `2 Mio. Euro`, the dash of `980,- Euro`.
-fn skip_marks(parser: &Parser<'_>, at: usize) -> usize {
+fn skip_marks(parser: &Parser, at: usize) -> usize {
     let sign = |at: usize| parser.tokens.get(at).filter(|it| !it.is_spaced).and_then(Token::sign);
     let is_short =
         at.checked_sub(1).and_then(|it| parser.tokens.get(it)).is_some_and(|it| it.kind == TokenKind::Word && it.text.len() <= 3);
@@ -259,10 +263,10 @@ fn skip_marks(parser: &Parser<'_>, at: usize) -> usize {
 }
 
 /// How many decimals were written in digits.
-fn written_decimals(parser: &Parser<'_>, from: usize, to: usize) -> Option<usize> {
+fn written_decimals(parser: &Parser, from: usize, to: usize) -> Option<usize> {
     let last = parser.tokens.get(to.checked_sub(1)?)?;
     let mark = parser.tokens.get(to.checked_sub(2)?).and_then(Token::sign)?;
-    let marks = crate::number_words::Marks::from_language(parser.meanings.language, parser.meanings.region);
+    let marks = parser.meanings.marks;
     let is_decimal = mark == marks.decimal || mark == '.' && marks.group == ' ';
     (to >= from + 3 && last.kind == TokenKind::Digits && is_decimal).then_some(last.text.len())
 }
@@ -276,17 +280,17 @@ fn with_decimals(value: Number, places: usize) -> Option<String> {
 }
 
 /// Skips the `/-` behind Indian amounts.
-fn skip_slash_dash(parser: &Parser<'_>, at: usize) -> Option<usize> {
+fn skip_slash_dash(parser: &Parser, at: usize) -> Option<usize> {
     let sign = |at: usize| parser.tokens.get(at).filter(|it| !it.is_spaced).and_then(Token::sign);
     (sign(at) == Some('/') && sign(at + 1) == Some('-')).then_some(at + 2)
 }
 
-fn read_cents(parser: &mut Parser<'_>, at: usize, currency: &Currency, value: Number, form: NumberForm) -> Option<(Number, usize)> {
+fn read_cents(parser: &mut Parser, at: usize, currency: &Currency, value: Number, form: NumberForm) -> Option<(Number, usize)> {
     value.to_integer()?;
     // "three dollars and fifty", "tres euros con cincuenta"
     let numbers = &parser.language.language.numbers;
     let words = || numbers.and.split('|').chain(numbers.point.split('|').filter_map(|it| it.strip_prefix('~')));
-    let is_and = |parser: &Parser<'_>, at: usize| parser.tokens.get(at).is_some_and(|it| words().any(|word| word == it.text));
+    let is_and = |parser: &Parser, at: usize| parser.tokens.get(at).is_some_and(|it| words().any(|word| word == it.text));
     let comma = usize::from(parser.tokens.get(at).is_some_and(|it| it.sign() == Some(',')));
     let has_and = is_and(parser, at + comma);
     let number_at = at + comma + usize::from(has_and);
@@ -312,9 +316,9 @@ fn read_cents(parser: &mut Parser<'_>, at: usize, currency: &Currency, value: Nu
 }
 
 /// Reads an amount of hundredths alone: `34 cents`.
-fn read_cents_alone(parser: &Parser<'_>, value: Number, end: usize, is_negative: bool) -> Option<(usize, Value)> {
+fn read_cents_alone(parser: &Parser, value: Number, end: usize, is_negative: bool) -> Option<(usize, Value)> {
     let name = parser.tokens.get(end)?;
-    let own = own_currency(parser.meanings.language, parser.meanings.region);
+    let own = own_currency(&parser.meanings.language, &parser.meanings.region);
     // "50p" is money where it is the own one.
     let is_clear =
         |codes: &str| name.text.len() > 1 || !name.is_spaced && own.is_some_and(|it| codes == it) && value.to_integer().is_some();
@@ -329,17 +333,17 @@ fn read_cents_alone(parser: &Parser<'_>, value: Number, end: usize, is_negative:
 }
 
 /// Skips a sign or a name of a currency, if one is there.
-pub(crate) fn skip_name(parser: &Parser<'_>, at: usize) -> usize {
+pub(crate) fn skip_name(parser: &Parser, at: usize) -> usize {
     let sign = parser.tokens.get(at).and_then(Token::sign);
     if sign.is_some_and(|it| matches!(it, '$' | '¥') || SIGNS.iter().any(|sign| sign.0.starts_with(it))) {
         return at + 1;
     }
-    parser.language.grammar.currencies.find(parser.tokens, at).map_or(at, |it| it.0)
+    parser.language.grammar.currencies.find(&parser.tokens, at).map_or(at, |it| it.0)
 }
 
-fn read_currency(parser: &Parser<'_>, text: &str, at: usize) -> Option<Currency> {
+fn read_currency(parser: &Parser, at: usize) -> Option<Currency> {
     let token = parser.tokens.get(at)?;
-    let region = parser.meanings.region;
+    let region = &*parser.meanings.region;
     let plain = |end: usize, code: String| Currency { end, code, is_code: false, is_name: false, is_word: false, factor: 1 };
     match token.kind {
         TokenKind::Sign => {
@@ -347,7 +351,7 @@ fn read_currency(parser: &Parser<'_>, text: &str, at: usize) -> Option<Currency>
                 return Some(plain(at + 1, dollar_of(region).to_owned()));
             }
             if token.text == "¥" {
-                let code = if parser.meanings.language == "zh" || region == "CN" { "CNY" } else { "JPY" };
+                let code = if &*parser.meanings.language == "zh" || region == "CN" { "CNY" } else { "JPY" };
                 return Some(plain(at + 1, code.to_owned()));
             }
             SIGNS.iter().find(|it| it.0 == token.text).map(|it| plain(at + 1, it.1.to_owned()))
@@ -363,25 +367,28 @@ fn read_currency(parser: &Parser<'_>, text: &str, at: usize) -> Option<Currency>
                     return Some(plain(at + 2, code));
                 }
             }
-            if let Some((end, name)) = parser.language.grammar.currencies.find(parser.tokens, at) {
+            if let Some((end, name)) = parser.language.grammar.currencies.find(&parser.tokens, at) {
                 let code = match name.code {
                     "$" => dollar_of(region),
                     "peso" => peso_of(region)?,
-                    "kr" => krona_of(parser.meanings.language, region)?,
+                    "kr" => krona_of(&parser.meanings.language, region)?,
                     code => code,
                 };
-                let is_own = name.is_word && own_currency(parser.meanings.language, region) == Some(code);
+                let is_own = name.is_word && own_currency(&parser.meanings.language, region) == Some(code);
                 let is_word = name.is_word && !is_own;
                 return Some(Currency { end, code: code.to_owned(), is_code: false, is_name: true, is_word, factor: 1 });
             }
-            let written = text.get(token.range.clone())?;
+            let written = parser.written(token);
             if written == "zł" || written == "Kč" || token.text == "kr" {
                 let code = match written {
                     "zł" => "PLN",
                     "Kč" => "CZK",
-                    _ => krona_of(parser.meanings.language, region)?,
+                    _ => krona_of(&parser.meanings.language, region)?,
                 };
                 return Some(plain(at + 1, code.to_owned()));
+            }
+            if !(CODE_LENGTH..=MAX_CODE_LENGTH).contains(&written.len()) {
+                return None;
             }
             let code = written.to_ascii_uppercase();
             let is_upper = code == written;
@@ -461,5 +468,5 @@ pub fn is_code(code: &str) -> bool {
 }
 
 fn lists(codes: &str, code: &str) -> bool {
-    codes.split(' ').any(|it| it == code)
+    code.len() == CODE_LENGTH && codes.contains(code)
 }

@@ -116,6 +116,11 @@ impl Lexicon {
         lexicon
     }
 
+    /// Whether a word is the cardinal for one.
+    pub fn is_one(&self, word: &str) -> bool {
+        self.phrases.get(word).is_some_and(|it| it.iter().any(|it| it.0.is_empty() && it.1 == Lexeme::Add(1)))
+    }
+
     /// The meanings of the longest phrase at a token, and its number of tokens.
     fn find(&self, tokens: &[Token], at: usize) -> Option<(usize, Vec<Lexeme>)> {
         let first = tokens.get(at).filter(|it| it.kind == TokenKind::Word)?;
@@ -168,14 +173,14 @@ struct Step {
 }
 
 /// The numbers that begin at a token, the longest first.
-pub(crate) fn read_numbers(tokens: &[Token], at: usize, language: &CompiledLanguage, region: &str) -> Vec<ReadNumber> {
+pub(crate) fn read_numbers(tokens: &[Token], at: usize, language: &CompiledLanguage, marks: Marks) -> Vec<ReadNumber> {
     let words = &language.language.numbers;
     let mut found = Vec::new();
     let reader = Reader { tokens, language, words, lexicon: &language.grammar.lexicon };
     match tokens.get(at).map(|it| it.kind) {
-        Some(TokenKind::Digits) => reader.read_digit_numbers(at, region, &mut found),
+        Some(TokenKind::Digits) => reader.read_digit_numbers(at, marks, &mut found),
         Some(TokenKind::Word) => reader.read_word_numbers(at, &mut found),
-        Some(TokenKind::Sign) => reader.read_vulgar_fraction(at, region, &mut found),
+        Some(TokenKind::Sign) => reader.read_vulgar_fraction(at, marks, &mut found),
         None => {}
     }
     found.sort_by_key(|it: &ReadNumber| std::cmp::Reverse(it.end));
@@ -199,8 +204,8 @@ impl Reader<'_> {
         self.tokens.get(at).filter(|it| !it.is_spaced && it.kind == TokenKind::Digits).map(|it| it.text.as_str())
     }
 
-    fn read_digit_numbers(&self, at: usize, region: &str, found: &mut Vec<ReadNumber>) {
-        let Some((value, end)) = read_digits(self.tokens, at, self.language.language.code, region) else { return };
+    fn read_digit_numbers(&self, at: usize, marks: Marks, found: &mut Vec<ReadNumber>) {
+        let Some((value, end)) = read_digits(self.tokens, at, marks) else { return };
         // "5th"
         // "1.º"
         let point = usize::from(self.sign(end) == Some('.') && matches!(self.sign(end + 1), Some('º' | 'ª')));
@@ -290,12 +295,11 @@ impl Reader<'_> {
         Some((value, at + 1))
     }
 
-    fn read_vulgar_fraction(&self, at: usize, region: &str, found: &mut Vec<ReadNumber>) {
+    fn read_vulgar_fraction(&self, at: usize, marks: Marks, found: &mut Vec<ReadNumber>) {
         if let Some(value) = self.tokens.get(at).and_then(vulgar_fraction) {
             found.push(ReadNumber { end: at + 1, value, form: NumberForm::Mixed });
         }
         // ".5"
-        let marks = Marks::from_language(self.language.language.code, region);
         if self.tokens.get(at).and_then(Token::sign) == Some(marks.decimal)
             && let Some(digits) = self.glued_digits(at + 1)
             && let Some(value) = Number::parse(&format!("0.{digits}"))
@@ -955,6 +959,7 @@ impl<'w> Sum<'w> {
 const JOINING_LANGUAGES: [&str; 2] = ["es", "pt"];
 
 /// The marks of numbers in digits.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks {
     pub decimal: char,
     pub group: char,
@@ -1009,8 +1014,7 @@ pub fn number_marks(locale: &str) -> NumberMarks {
 }
 
 /// Reads digits with their groups and decimals; `None` when the marks leave a doubt.
-fn read_digits(tokens: &[Token], at: usize, language: &str, region: &str) -> Option<(Number, usize)> {
-    let marks = Marks::from_language(language, region);
+fn read_digits(tokens: &[Token], at: usize, marks: Marks) -> Option<(Number, usize)> {
     let first = tokens.get(at).filter(|it| it.kind == TokenKind::Digits)?;
     // The groups, and the marks between them.
     let mut groups = vec![first.text.as_str()];

@@ -9,6 +9,7 @@ use crate::token::{Token, TokenKind};
 const SHORT_ANSWER: usize = 4;
 
 /// A number in a text.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct SignedNumber {
     /// The token behind it.
     pub end: usize,
@@ -17,8 +18,8 @@ pub(crate) struct SignedNumber {
     pub form: NumberForm,
 }
 
-/// A number that begins at a token, with its sign. The value of a percentage is the hundredth.
-pub(crate) fn read(parser: &mut Parser<'_>, at: usize) -> Option<SignedNumber> {
+/// A number that begins at a token, with its sign. The value of a percentage is the hundredth. [`Parser::signed_number`] keeps it.
+pub(crate) fn read_signed(parser: &mut Parser, at: usize) -> Option<SignedNumber> {
     let (is_negative, start) = skip_minus(parser, at);
     let numbers = parser.numbers(start);
     let mut number = *numbers.first()?;
@@ -26,14 +27,16 @@ pub(crate) fn read(parser: &mut Parser<'_>, at: usize) -> Option<SignedNumber> {
     let is_article = |it: &str| parser.language.language.numbers.articles.split('|').any(|word| word == it);
     let is_one = number.end == start + 1 && skip_percent(parser, number.end).is_none();
     if number.form == NumberForm::Article || is_one && parser.tokens.get(start).is_some_and(|it| is_article(&it.text)) {
-        let words = parser.tokens.iter().filter(|it| it.kind == TokenKind::Word).count();
-        let has_digits = parser.tokens.iter().any(|it| it.kind == TokenKind::Digits);
+        let is_few_words = |parser: &Parser| {
+            let words = parser.tokens.iter().filter(|it| it.kind == TokenKind::Word).count();
+            words <= SHORT_ANSWER && !parser.tokens.iter().any(|it| it.kind == TokenKind::Digits)
+        };
         // "un 10 %"
         let leads_to_number = !parser.numbers(number.end).is_empty();
-        let has_other = |parser: &mut Parser<'_>| {
+        let has_other = |parser: &mut Parser| {
             (number.end..parser.tokens.len()).any(|it| parser.numbers(it).iter().any(|it| it.form != NumberForm::Article))
         };
-        let is_short = at == 0 && words <= SHORT_ANSWER && !has_digits && !has_other(parser);
+        let is_short = at == 0 && is_few_words(parser) && !has_other(parser);
         let is_answer = is_short || skip_percent(parser, number.end).is_some();
         if !is_answer || leads_to_number || !is_cardinal_article(parser, at) {
             return None;
@@ -48,8 +51,8 @@ pub(crate) fn read(parser: &mut Parser<'_>, at: usize) -> Option<SignedNumber> {
     // "half a percent"
     let is_part = matches!(number.form, NumberForm::Mixed | NumberForm::Ratio);
     let percent = skip_percent(parser, end).or_else(|| {
-        let of = read_phrase(parser.tokens, parser.language.language.numbers.of, end).unwrap_or(end);
-        let article = read_phrase(parser.tokens, parser.language.language.numbers.articles, of).filter(|_| is_part)?;
+        let of = read_phrase(&parser.tokens, parser.language.language.numbers.of, end).unwrap_or(end);
+        let article = read_phrase(&parser.tokens, parser.language.language.numbers.articles, of).filter(|_| is_part)?;
         skip_percent(parser, article)
     });
     if let Some(next) = percent.filter(|_| number.form != NumberForm::Ordinal) {
@@ -67,25 +70,27 @@ pub(crate) fn read(parser: &mut Parser<'_>, at: usize) -> Option<SignedNumber> {
 }
 
 /// Whether the word for one stands for a thing.
-fn is_pronoun(parser: &Parser<'_>, at: usize, end: usize) -> bool {
+fn is_pronoun(parser: &Parser, at: usize, end: usize) -> bool {
+    if end != at + 1 || !is_cardinal_article(parser, at) {
+        return false;
+    }
     let numbers = &parser.language.language.numbers;
-    let is_one = end == at + 1 && is_cardinal_article(parser, at);
     // "one-way"
     let is_joined = parser.tokens.get(end).is_some_and(|it| it.is_joined);
-    let is_before = ends_phrase(parser.tokens, numbers.before_pronoun, at);
-    is_one && (is_joined || is_before || read_phrase(parser.tokens, numbers.behind_pronoun, end).is_some())
+    is_joined
+        || ends_phrase(&parser.tokens, numbers.before_pronoun, at)
+        || read_phrase(&parser.tokens, numbers.behind_pronoun, end).is_some()
 }
 
 /// Whether the article is also the word for one: German `eine`.
-pub(crate) fn is_cardinal_article(parser: &Parser<'_>, at: usize) -> bool {
-    let numbers = &parser.language.language.numbers;
-    let word = parser.tokens.get(at).map(|it| it.text.as_str()).unwrap_or_default();
-    numbers.cardinals.iter().any(|it| it.1 == 1 && it.0.split('|').any(|it| it == word))
+pub(crate) fn is_cardinal_article(parser: &Parser, at: usize) -> bool {
+    parser.tokens.get(at).is_some_and(|it| parser.language.grammar.lexicon.is_one(&it.text))
 }
 
 /// The end of a number in words that follows directly.
-fn followed_by_number(parser: &mut Parser<'_>, end: usize) -> Option<usize> {
-    let numbers = parser.tokens.get(end).filter(|it| it.kind == TokenKind::Word).map(|_| parser.numbers(end))?;
+fn followed_by_number(parser: &mut Parser, end: usize) -> Option<usize> {
+    parser.tokens.get(end).filter(|it| it.kind == TokenKind::Word)?;
+    let numbers = parser.numbers(end);
     numbers
         .first()
         .filter(|it| {
@@ -95,7 +100,7 @@ fn followed_by_number(parser: &mut Parser<'_>, end: usize) -> Option<usize> {
 }
 
 /// Skips a minus sign or word before a number.
-fn skip_minus(parser: &Parser<'_>, at: usize) -> (bool, usize) {
+fn skip_minus(parser: &Parser, at: usize) -> (bool, usize) {
     let Some(token) = parser.tokens.get(at) else { return (false, at) };
     let next_is_number = |at: usize| {
         let next = parser.tokens.get(at);
@@ -109,23 +114,23 @@ fn skip_minus(parser: &Parser<'_>, at: usize) -> (bool, usize) {
 }
 
 /// Skips a word for the minus sign.
-pub(crate) fn skip_minus_words(parser: &Parser<'_>, at: usize) -> Option<usize> {
-    read_phrase(parser.tokens, parser.language.language.numbers.minus, at)
+pub(crate) fn skip_minus_words(parser: &Parser, at: usize) -> Option<usize> {
+    read_phrase(&parser.tokens, parser.language.language.numbers.minus, at)
 }
 
 /// Skips a percent sign or its words.
-pub(crate) fn skip_percent(parser: &Parser<'_>, at: usize) -> Option<usize> {
+pub(crate) fn skip_percent(parser: &Parser, at: usize) -> Option<usize> {
     let token = parser.tokens.get(at)?;
     if token.sign() == Some('%') {
         return Some(at + 1);
     }
-    read_phrase(parser.tokens, parser.language.language.numbers.percent, at)
+    read_phrase(&parser.tokens, parser.language.language.numbers.percent, at)
 }
 
 /// A multiplier of at least a thousand.
-pub(crate) fn multiplier_at(parser: &Parser<'_>, at: usize) -> Option<(u64, usize)> {
+pub(crate) fn multiplier_at(parser: &Parser, at: usize) -> Option<(u64, usize)> {
     let all = parser.language.language.numbers.multipliers.iter().filter(|it| it.1 >= 1000);
-    all.filter_map(|it| Some((it.1, read_phrase(parser.tokens, it.0, at)?))).max_by_key(|it| it.1)
+    all.filter_map(|it| Some((it.1, read_phrase(&parser.tokens, it.0, at)?))).max_by_key(|it| it.1)
 }
 
 /// The token behind the longest of several phrases.

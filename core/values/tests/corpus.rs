@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use convengine_values::{Consent, Context, Direction, Kind, read, read_consent, read_each};
+use convengine_values::{Consent, Context, Direction, Kind, Parse, read, read_consent};
 use serde_json::{Value, json};
 
 /// Wednesday, at noon.
@@ -174,7 +174,7 @@ fn several_values_of_a_sentence_are_read() {
             let kind =
                 KINDS.iter().find(|kind| kind.0 == name).and_then(|it| it.1).unwrap_or_else(|| panic!("{}: no kind '{name}'", it.place));
             let expected = expected.as_array().unwrap();
-            let found: Vec<Value> = read_each(kind, &it.text, &context(&it.locale)).into_iter().map(|it| it.value).collect();
+            let found: Vec<Value> = Parse::new(&it.text, &context(&it.locale)).read_each(kind).into_iter().map(|it| it.value).collect();
             let mut rest = expected.iter();
             let has_others = found.iter().any(|value| !rest.any(|it| it == value));
             if found == *expected {

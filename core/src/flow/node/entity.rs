@@ -387,7 +387,12 @@ impl<'c> Walker<'c> {
     }
 
     pub(in crate::flow) fn extraction_context(&self) -> ExtractionContext<'_> {
-        ExtractionContext { locale: &self.state.locale, now: self.effects.now(), time_zone: &self.state.time_zone }
+        ExtractionContext {
+            locale: &self.state.locale,
+            now: self.effects.now(),
+            time_zone: &self.state.time_zone,
+            parses: Some(&self.parses),
+        }
     }
 
     pub(in crate::flow) fn slot_key(&self, id: &str) -> String {

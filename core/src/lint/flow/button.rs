@@ -12,7 +12,7 @@ use crate::text::time_zone::UTC;
 const FIXED_NOW: i64 = 1_767_225_600_000;
 
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
-    let input = ExtractionContext { locale: &context.flow.document.default_locale, now: FIXED_NOW, time_zone: UTC };
+    let input = ExtractionContext { locale: &context.flow.document.default_locale, now: FIXED_NOW, time_zone: UTC, parses: None };
     for (graph_cx, at, node) in context.nodes() {
         let NodeKind::Entity(data) = &node.kind else { continue };
         let Some(entity) = context.flow.compile_entity(&data.entity) else { continue };
