@@ -158,7 +158,7 @@ pub(crate) fn read(parser: &mut Parser, at: usize) -> Option<(usize, Value)> {
     let is_apart = |it: &Currency| it.is_name || !is_dollar && parser.tokens.get(it.end).is_some_and(|it| it.is_spaced);
     if before.as_ref().is_some_and(is_apart) {
         let mut places = start.saturating_sub(MAX_NUMBER_WORDS)..start;
-        if places.any(|from| parser.numbers(from).iter().any(|it| it.end == start)) {
+        if places.any(|from| parser.numbers(from).iter().any(|it| it.end == start && it.form != NumberForm::Ordinal)) {
             return None;
         }
     }
@@ -267,7 +267,7 @@ fn written_decimals(parser: &Parser, from: usize, to: usize) -> Option<usize> {
     let last = parser.tokens.get(to.checked_sub(1)?)?;
     let mark = parser.tokens.get(to.checked_sub(2)?).and_then(Token::sign)?;
     let marks = parser.meanings.marks;
-    let is_decimal = mark == marks.decimal || mark == '.' && marks.group == ' ';
+    let is_decimal = mark == marks.decimal || mark == '.' && marks.group == ' ' && last.text.len() != 3;
     (to >= from + 3 && last.kind == TokenKind::Digits && is_decimal).then_some(last.text.len())
 }
 

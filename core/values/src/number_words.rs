@@ -205,7 +205,8 @@ impl Reader<'_> {
     }
 
     fn read_digit_numbers(&self, at: usize, marks: Marks, found: &mut Vec<ReadNumber>) {
-        let Some((value, end)) = read_digits(self.tokens, at, marks) else { return };
+        let read = read_digits(self.tokens, at, marks);
+        let Some((value, end)) = read.or_else(|| self.read_pointed_groups(at, marks)) else { return };
         // "5th"
         // "1.º"
         let point = usize::from(self.sign(end) == Some('.') && matches!(self.sign(end + 1), Some('º' | 'ª')));
@@ -264,6 +265,26 @@ impl Reader<'_> {
         }
     }
 
+    /// Reads an amount in digits that points group where blanks do: `94.000 €`, and not a price such as `1.459 €`.
+    fn read_pointed_groups(&self, at: usize, marks: Marks) -> Option<(Number, usize)> {
+        if marks.group != ' ' {
+            return None;
+        }
+        let head = self.tokens.get(at).filter(|it| it.text.len() <= 3 && !it.text.starts_with('0'))?;
+        let (mut digits, mut end) = (head.text.clone(), at + 1);
+        while let Some(group) = self.glued_digits(end + 1).filter(|it| self.sign(end) == Some('.') && it.len() == 3) {
+            digits.push_str(group);
+            end += 2;
+        }
+        let is_currency = |it: usize| {
+            let sign = self.tokens.get(it).and_then(Token::sign);
+            sign.is_some_and(|it| "$€£¥".contains(it)) || self.language.grammar.currencies.is_name(self.tokens, it)
+        };
+        let is_amount = is_currency(end) && self.sign(end + 1) != Some('/') || at.checked_sub(1).is_some_and(is_currency);
+        let is_clear = end > at + 3 || end == at + 3 && head.text.len() > 1;
+        (is_amount && is_clear && !is_number_continued(self.tokens, end)).then(|| Some((Number::parse(&digits)?, end)))?
+    }
+
     /// Reads `3/4`.
     fn read_ratio(&self, at: usize) -> Option<(Number, usize)> {
         let over = self.tokens.get(at).filter(|it| it.kind == TokenKind::Digits && !it.text.starts_with('0'))?;
@@ -309,6 +330,12 @@ impl Reader<'_> {
     }
 
     fn read_word_numbers(&self, at: usize, found: &mut Vec<ReadNumber>) {
+        // In "45.500 millions" the million is none of its own, whatever the digits are.
+        let is_behind_digits = at.checked_sub(1).and_then(|it| self.tokens.get(it)).is_some_and(|it| it.kind == TokenKind::Digits);
+        let is_multiplier = || self.lexicon.find(self.tokens, at).is_some_and(|it| matches!(it.1.first(), Some(Lexeme::Multiply(1_000..))));
+        if is_behind_digits && is_multiplier() {
+            return;
+        }
         let Some(mut first) = self.compose(at, None) else { return };
         if self.is_verb(at, first.end) {
             first.form = NumberForm::Doubtful;
@@ -482,7 +509,9 @@ impl Reader<'_> {
         let mut end = None;
         let steps = self.steps(at);
         for (index, step) in steps.iter().enumerate() {
-            if step.lexeme == Lexeme::Article || !sum.take(step, steps.get(index + 1), false) {
+            // "un sur vingt et un"
+            let is_one = index > 0 && step.other == Some(Lexeme::Add(1));
+            if step.lexeme == Lexeme::Article && !is_one || !sum.take(step, steps.get(index + 1), false) {
                 break;
             }
             if step.lexeme != Lexeme::And {

@@ -845,12 +845,14 @@ pub(super) static LANGUAGE: Language = Language {
                     "(d)? (un|deux|trois|quatre|cinq|six|sept|huit|neuf|dix) (milliard|milliards|million|millions) et demi (million|millions|mille)",
                     Action::Nothing,
                 ),
-                ("(un|1|2|3|4|5|6|7|8|9|10) sur (cent)? (vingt|trente|quarante|cinquante|soixante) (et)? (un|une)", Action::Nothing),
                 ("un cent et {number}", Action::Nothing),
                 // Amounts between two.
                 ("{number} ou {number}", Action::Nothing),
                 ("{number} (€|euros|dollars|francs)? ou {number}", Action::Nothing),
-                ("(entre|de) {number} (€|euros|dollars|francs)? (et|a) {number}", Action::Nothing),
+                ("entre {number} (€|euros|dollars|francs)? (et|a) {number}", Action::Nothing),
+                ("de {number} (€|euros|dollars|francs)? a {number}", Action::Nothing),
+                ("de {integer} (€|euros|dollars|francs)? et {integer} $", Action::Nothing),
+                ("de {number} (€|euros|dollars|francs)? et {number} (€|euros|dollars|francs)", Action::Nothing),
                 ("(entre|de) {number} (%|pour cent) (et|a) {number} (%|pour cent)", Action::Nothing),
                 ("{number} (fois|x) {number}", Action::Nothing),
                 (
