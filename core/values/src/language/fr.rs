@@ -1054,7 +1054,8 @@ pub(super) static LANGUAGE: Language = Language {
               c est parfait|ce sera parfait|ce serait parfait|evidemment que oui|sans hesiter|sans aucun doute|effectivement|en effet|je souhaite continuer|marche conclu|\
               procedez|vous pouvez y aller|avec grand plaisir|tout bon|je vous suis|je signe|ca joue|top|lancez|continuez|faisons comme ca|faisons ca|faites comme ca|je suis pour|\
               je le confirme|bien volontiers|allez|vous pouvez|c est note|je le souhaite|c est ce que je veux|j accepte les conditions|\
-              je valide la commande|je confirme la commande|je confirme le rendez vous|je valide le virement|je confirme le virement|rien a redire|je dirais oui|si si|mais si|c est oui|c est ok|tope la|a la bonne heure",
+              je valide la commande|je confirme la commande|je confirme le rendez vous|je valide le virement|je confirme le virement|rien a redire|je dirais oui|si si|mais si|c est oui|c est ok|tope la|a la bonne heure|\
+              pas non|j ai dit oui|j ai bien dit oui",
         no: "non|non c est bon|nan|nope|no|jamais|pas du tout|absolument pas|certainement pas|surtout pas|pas question|hors de question|c est hors de question|pas d accord|\
              je ne suis pas d accord|je suis pas d accord|pas correct|ce n est pas correct|ce n est pas ok|c est pas bon|ce n est pas bon|ce n est pas ca|c est pas ca|\
              ca ne me va pas|ca me va pas|ca ne me convient pas|cela ne me convient pas|ca ne va pas|ca va pas|je refuse|je ne veux pas|je veux pas|je n en veux pas|\
@@ -1065,7 +1066,8 @@ pub(super) static LANGUAGE: Language = Language {
              je ne suis pas interesse|je ne suis pas interessee|pas interesse|pas interessee|je n accepte pas|je ne confirme pas|je decline|pas pour moi|merci mais non|\
              je passe mon tour|je suis contre|je ne souhaite pas|je ne souhaite pas continuer|ca ne me dit rien|que nenni|nullement|ce n est pas exact|c est inexact|evidemment que non|\
              je ne valide pas|non ca ira|je n ai pas envie|pas envie|je n accepte pas les conditions|impossible|c est impossible|ce n est pas possible|\
-             ca me convient pas|je dirais non|c est non|je n y tiens pas|ce ne sera pas necessaire|je m y oppose|rien du tout|ne touchez a rien|vraiment pas|toujours pas",
+             ca me convient pas|je dirais non|c est non|je n y tiens pas|ce ne sera pas necessaire|je m y oppose|rien du tout|ne touchez a rien|vraiment pas|toujours pas|\
+             pas oui|j ai dit non|j ai bien dit non",
         fillers: "merci|merci beaucoup|s il vous plait|s il te plait|svp|stp|beaucoup|bien|alors|donc|bon|ben|bah|eh|euh|ah|oh|ho|he|hein|madame|monsieur|\
                   mademoiselle|vraiment|tres|ca|c est|cela|est|pour moi|avec moi|quand meme|tout|le|la|et|je|tout de suite|bonjour|bonsoir|cordialement|\
                   bonne journee|vous|a vous|pour cette fois|je crois que|je pense que|mon ami|chere|cher|infiniment|ma foi|voila|quoi|moi|totalement|\
