@@ -23,11 +23,23 @@ pub struct ListEntity {
     values: Vec<String>,
     spellings: Vec<Spelling>,
     /// Spellings by their first word, by all words as one, and, where stems are other words, by the stem of their first word.
-    by_word: BTreeMap<String, Vec<usize>>,
-    by_joined: BTreeMap<String, Vec<usize>>,
-    by_stem: BTreeMap<String, Vec<usize>>,
+    by_word: SpellingIndex,
+    by_joined: SpellingIndex,
+    by_stem: SpellingIndex,
     locale: String,
     max_edits: usize,
+}
+
+/// Numbers of spellings by a word, in the order of the words.
+#[derive(Debug, Clone, Default)]
+struct SpellingIndex(Vec<(String, usize)>);
+
+impl SpellingIndex {
+    /// The spellings of a word.
+    fn numbers(&self, word: &str) -> impl Iterator<Item = usize> {
+        let start = self.0.partition_point(|it| *it.0 < *word);
+        self.0.iter().skip(start).take_while(move |it| *it.0 == *word).map(|it| it.1)
+    }
 }
 
 /// A value or synonym that matches a value.
@@ -73,9 +85,9 @@ impl ListEntity {
         let mut list = ListEntity {
             values: Vec::new(),
             spellings: Vec::new(),
-            by_word: BTreeMap::new(),
-            by_joined: BTreeMap::new(),
-            by_stem: BTreeMap::new(),
+            by_word: SpellingIndex::default(),
+            by_joined: SpellingIndex::default(),
+            by_stem: SpellingIndex::default(),
             locale: locale.to_owned(),
             max_edits: max_edits.into(),
         };
@@ -89,6 +101,9 @@ impl ListEntity {
             for written in [value].into_iter().chain(synonyms) {
                 list.add_spelling(written, index, stemmer.as_ref());
             }
+        }
+        for index in [&mut list.by_word, &mut list.by_joined, &mut list.by_stem] {
+            index.0.sort_unstable();
         }
         list
     }
@@ -105,11 +120,11 @@ impl ListEntity {
             stems.clear();
         }
         let number = self.spellings.len();
-        self.by_word.entry(first.clone()).or_default().push(number);
+        self.by_word.0.push((first.clone(), number));
         if let Some(first) = stems.first() {
-            self.by_stem.entry(first.clone()).or_default().push(number);
+            self.by_stem.0.push((first.clone(), number));
         }
-        self.by_joined.entry(words.concat()).or_default().push(number);
+        self.by_joined.0.push((words.concat(), number));
         self.spellings.push(Spelling { written: written.to_owned(), words, stems, value });
     }
 
@@ -189,17 +204,17 @@ impl ListEntity {
         let stems: Vec<String> = words.iter().map(|it| stem(it, stemmer.as_ref())).collect();
         let mut matches = Vec::new();
         for (at, (word, word_stem)) in words.iter().zip(&stems).enumerate() {
-            let mut add = |number: &usize, length: usize, fit: Fit| {
-                let Some(spelling) = self.spellings.get(*number) else { return };
+            let mut add = |number: usize, length: usize, fit: Fit| {
+                let Some(spelling) = self.spellings.get(number) else { return };
                 matches.push(ListMatch { words: at..at + length, fit, value: spelling.value });
             };
             let begins = |text: &[String], with: &[String]| text.get(at..).is_some_and(|it| it.starts_with(with));
-            for number in self.by_word.get(word).into_iter().flatten() {
-                let Some(spelling) = self.spellings.get(*number).filter(|it| begins(words, &it.words)) else { continue };
+            for number in self.by_word.numbers(word) {
+                let Some(spelling) = self.spellings.get(number).filter(|it| begins(words, &it.words)) else { continue };
                 add(number, spelling.words.len(), Fit::Exact);
             }
-            for number in [self.by_stem.get(word_stem), self.by_word.get(word_stem)].into_iter().flatten().flatten() {
-                let Some(spelling) = self.spellings.get(*number) else { continue };
+            for number in self.by_stem.numbers(word_stem).chain(self.by_word.numbers(word_stem)) {
+                let Some(spelling) = self.spellings.get(number) else { continue };
                 if !begins(words, &spelling.words) && begins(&stems, spelling.stems()) {
                     add(number, spelling.words.len(), Fit::Inflected);
                 }
@@ -208,8 +223,8 @@ impl ListEntity {
             for (length, next) in words.iter().skip(at).take(MAX_JOINED_WORDS).enumerate() {
                 joined.push_str(next);
                 for (key, fit) in [(joined.clone(), Fit::Joined), (stem(&joined, stemmer.as_ref()), Fit::Inflected)] {
-                    for number in self.by_joined.get(&key).into_iter().flatten() {
-                        if self.spellings.get(*number).is_some_and(|it| !begins(words, &it.words)) {
+                    for number in self.by_joined.numbers(&key) {
+                        if self.spellings.get(number).is_some_and(|it| !begins(words, &it.words)) {
                             add(number, length + 1, fit);
                         }
                     }

@@ -30,7 +30,7 @@ pub(crate) fn language_of(locale: &str) -> Option<Language> {
 
 /// Returns the stem of a word; the word itself where nothing would be left of it, or without a stemmer.
 pub(crate) fn stem(word: &str, stemmer: Option<&Stemmer>) -> String {
-    let stemmed = stemmer.map(|it| it.stem(word).into_owned());
+    let stemmed = stemmer.filter(|_| word.contains(char::is_alphabetic)).map(|it| it.stem(word).into_owned());
     stemmed.filter(|it| !it.is_empty()).unwrap_or_else(|| word.to_owned())
 }
 
