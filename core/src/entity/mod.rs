@@ -5,6 +5,7 @@ mod email;
 mod language_tests;
 mod list;
 mod money;
+pub(crate) mod near_words;
 mod parse_cache;
 mod pattern;
 mod phone;

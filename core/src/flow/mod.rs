@@ -21,7 +21,6 @@ mod messages;
 mod migrate;
 mod model_calls;
 mod model_match;
-mod near_words;
 mod nested;
 mod node;
 mod outcome;

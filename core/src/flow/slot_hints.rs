@@ -20,7 +20,7 @@ pub(super) struct IntentSlot<'c> {
 impl IntentSlot<'_> {
     /// What tells the type of its values from others: the entity, and how its node takes it.
     pub fn type_key(&self) -> String {
-        self.node.map_or_else(|| self.entity.to_owned(), type_key)
+        self.node.map_or_else(|| self.entity.to_owned(), EntityData::type_key)
     }
 
     /// The type of its values.
@@ -35,12 +35,6 @@ impl IntentSlot<'_> {
     pub fn is_always_asked(&self) -> bool {
         self.node.is_some_and(|it| it.ask == Ask::Always)
     }
-}
-
-/// What tells the type of a slot's values from others.
-pub(super) fn type_key(data: &EntityData) -> String {
-    let several = if data.multiple { " several" } else { "" };
-    format!("{}{several} {:?}", data.entity, data.direction).trim_end_matches(" Future").to_owned()
 }
 
 impl<'c> Walker<'c> {

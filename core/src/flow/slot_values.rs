@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::Walker;
 use super::matching::IntentMatch;
-use super::near_words::{NearWords, WordLocales, assign};
-use super::slot_hints::{IntentSlot, slots_of_intent, type_key};
+use super::slot_hints::{IntentSlot, slots_of_intent};
 use crate::config::flow::IntentPhrases;
 use crate::config::flow::document::{EntityData, IntentDef};
+use crate::entity::near_words::{NearWords, WordLocales, assign};
 use crate::entity::{Entity, EntityMatch, Extraction};
 use crate::text::marked_phrase::{MarkFit, MarkedMatch, MarkedPhrase, trim_punctuation};
 use crate::text::phrase::PlacedPhrase;
@@ -248,7 +248,7 @@ impl<'c> Walker<'c> {
     pub(super) fn trigger_value(&self, data: &EntityData, entity: &Entity) -> Option<TriggerValue> {
         let trigger = self.trigger.as_ref()?;
         let values = &trigger.values;
-        let key = type_key(data);
+        let key = data.type_key();
         let slot = values.slot(&data.variable, &key);
         if let Some((own, source)) = slot.and_then(|it| Some((it.own.clone()?, it.source))) {
             return Some(TriggerValue { value: own, range: None, source }).filter(|it| !it.value.is_null());
@@ -279,7 +279,7 @@ impl<'c> Walker<'c> {
     /// Redacts the values that the message that triggered the intent holds for a slot.
     pub(super) fn redact_trigger_values(&mut self, data: &EntityData, entity: &Entity) {
         let Some(trigger) = self.trigger.as_ref() else { return };
-        let own = trigger.values.slot(&data.variable, &type_key(data)).and_then(|it| it.own.clone());
+        let own = trigger.values.slot(&data.variable, &data.type_key()).and_then(|it| it.own.clone());
         let first = match entity.extract(&trigger.text, self.extraction_context()) {
             Extraction::Value(value) if !CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) => Some(value),
             Extraction::Value(_) | Extraction::NotFound | Extraction::Ambiguous(_) => None,

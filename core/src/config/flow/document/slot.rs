@@ -79,6 +79,12 @@ pub struct Validation {
 }
 
 impl EntityData {
+    /// What tells the type of its values from others.
+    pub fn type_key(&self) -> String {
+        let several = if self.multiple { " several" } else { "" };
+        format!("{}{several} {:?}", self.entity, self.direction).trim_end_matches(" Future").to_owned()
+    }
+
     pub(super) fn read(fields: Fields<'_>) -> EntityData {
         EntityData {
             variable: fields::parse_path(fields.text("variable").unwrap_or_default()),

@@ -15,7 +15,7 @@ const PROMPT_STRENGTH: u8 = 1;
 
 /// Words that stand for a slot, each with its strength.
 #[derive(Debug, Default)]
-pub(super) struct NearWords {
+pub(crate) struct NearWords {
     before: BTreeMap<String, u8>,
     after: BTreeMap<String, u8>,
 }
@@ -29,7 +29,7 @@ enum Side {
 
 /// The normalization of words, by the locale of phrases and that of the session.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct WordLocales<'l> {
+pub(crate) struct WordLocales<'l> {
     pub phrases: &'l str,
     pub session: &'l str,
 }
@@ -90,7 +90,7 @@ impl NearWords {
 
 /// Assigns values to slots; returns the numbers of slots with the numbers of their values. The words before the values decide, or those behind
 /// them if these decide more.
-pub(super) fn assign(
+pub(crate) fn assign(
     slots: &[&NearWords],
     values: &[Range<usize>],
     message: &PlacedPhrase,
