@@ -82,6 +82,12 @@ impl NearWords {
         }
     }
 
+    /// The words that stand for this slot on a side on which they do not stand for another.
+    pub fn words_without<'w>(&'w self, other: &'w NearWords) -> impl Iterator<Item = &'w str> {
+        let sides = [(&self.before, &other.before), (&self.after, &other.after)].into_iter();
+        sides.flat_map(|(own, others)| own.keys().filter(|it| !others.contains_key(*it))).map(String::as_str)
+    }
+
     fn strength(&self, side: Side, word: &str) -> u8 {
         let words = if side == Side::Before { &self.before } else { &self.after };
         words.get(word).copied().unwrap_or_default()

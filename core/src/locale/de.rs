@@ -11,6 +11,8 @@ pub(super) static LANGUAGE: Language = Language {
                       unserer,dein,deine,deinen,deinem,deiner,ihr,ihre,ihren,ihrem,ihrer,sein,seine,seinen,seinem,seiner,diese,diesen,\
                       diesem,dieser,dieses",
         contractions: "von,vom|zu,zum,zur|an,am,ans|in,im,ins|auf,aufs|bei,beim",
+        questions: "welche,welcher,welches,welchen,welchem,was,wer,wen,wem,wann,wo,wohin,woher,wie,viel,viele,ist,sind,soll,sollen,willst,wollen,\
+            mochtest,mochten,kannst,konnen,du,sie,ihr,wir,ich,mir,uns,bitte,sage,sagen,nenne,nennen,gib,geben,wahle,wahlen,oder",
     },
     texts: Some(EngineTexts {
         confirm_value: "Ist {value} richtig?",

@@ -5,7 +5,13 @@ use super::{Language, LocaleWords};
 
 pub(super) static LANGUAGE: Language = Language {
     code: "en",
-    words: LocaleWords { and: "and", determiners: "a,an,the,my,our,your,his,her,its,their,this,that,these,those", contractions: "" },
+    words: LocaleWords {
+        and: "and",
+        determiners: "a,an,the,my,our,your,his,her,its,their,this,that,these,those",
+        contractions: "",
+        questions: "which,what,who,when,where,how,many,much,it,is,are,do,does,did,would,will,can,could,should,you,i,we,me,us,please,tell,give,enter,\
+            choose,select,say,or,s,d,ll",
+    },
     texts: Some(TEXTS),
 };
 

@@ -9,6 +9,8 @@ pub(super) static LANGUAGE: Language = Language {
         and: "y,e",
         determiners: "un,una,el,la,los,las,mi,mis,tu,tus,su,sus,nuestro,nuestra,este,esta,ese,esa",
         contractions: "de,del|a,al",
+        questions: "que,cual,cuales,quien,cuando,donde,adonde,como,cuanto,cuanta,cuantos,cuantas,es,son,quiere,quieres,desea,deseas,puede,puedes,\
+            usted,yo,me,nos,favor,diga,dime,indique,indica,elija,elige,o,u",
     },
     texts: Some(EngineTexts {
         confirm_value: "¿Es correcto {value}?",

@@ -9,6 +9,8 @@ pub(super) static LANGUAGE: Language = Language {
         and: "et",
         determiners: "un,une,le,la,les,l,mon,ma,mes,ton,ta,tes,son,sa,ses,notre,nos,votre,vos,leur,leurs,ce,cet,cette,ces",
         contractions: "de,du,des,d|a,au,aux",
+        questions: "quel,quelle,quels,quelles,qui,que,qu,quoi,quand,ou,comment,combien,est,sont,voulez,veux,souhaitez,souhaites,pouvez,vous,tu,je,j,\
+            nous,me,moi,dites,indiquez,donnez,entrez,choisissez,s,il,plait",
     },
     texts: Some(EngineTexts {
         confirm_value: "Est-ce bien {value}\u{202f}?",

@@ -16,6 +16,8 @@ mod texts;
 pub(crate) use self::engine_text::EngineText;
 pub(crate) use self::texts::{EngineTexts, engine_texts, find_engine_texts, insert_values};
 
+use crate::text::phrase::fold_text;
+
 /// A language.
 pub(crate) struct Language {
     /// The language subtag of its locales.
@@ -33,6 +35,8 @@ pub(crate) struct LocaleWords {
     pub determiners: &'static str,
     /// Prepositions, each followed by its contractions with an article.
     pub contractions: &'static str,
+    /// Words of questions that nobody says beside a value.
+    pub questions: &'static str,
 }
 
 /// Returns the words of a locale's language; English for an unsupported language.
@@ -48,6 +52,12 @@ fn find_language(locale: &str) -> Option<&'static Language> {
 /// Whether a folded word is an article, a possessive or a demonstrative.
 pub(crate) fn is_determiner(word: &str, locale: &str) -> bool {
     words_of_locale(locale).determiners.split(',').any(|it| it == word)
+}
+
+/// Whether a word joins values or belongs to questions, so that it says nothing about the value beside it.
+pub(crate) fn is_question_word(word: &str, locale: &str) -> bool {
+    let (words, folded) = (words_of_locale(locale), fold_text(word));
+    [words.and, words.questions].iter().flat_map(|it| it.split(',')).any(|it| it == folded)
 }
 
 /// The preposition that a folded word contracts with an article, such as `von` for the German `vom`; else the word.
@@ -73,8 +83,6 @@ const LANGUAGES: [&Language; 8] =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::phrase::fold_text;
-
     #[test]
     fn locales_have_a_language_and_a_region() {
         for (locale, expected) in
@@ -96,10 +104,21 @@ mod tests {
     }
 
     #[test]
+    fn words_of_questions_are_known() {
+        for (word, locale) in [("which", "en-US"), ("and", "en"), ("Möchten", "de"), ("où", "fr-FR"), ("und", "de-AT"), ("कृपया", "hi")]
+        {
+            assert!(is_question_word(word, locale), "{word}");
+        }
+        for (word, locale) in [("from", "en"), ("more", "en"), ("nach", "de"), ("de", "es"), ("which", "de"), ("", "en")] {
+            assert!(!is_question_word(word, locale), "{word}");
+        }
+    }
+
+    #[test]
     fn tables_are_folded() {
         for language in LANGUAGES {
             let it = &language.words;
-            for words in [it.and, it.determiners, it.contractions] {
+            for words in [it.and, it.determiners, it.contractions, it.questions] {
                 assert_eq!(fold_text(words), words);
                 assert!(!words.contains(", ") && !words.contains(",,"), "{words}");
             }

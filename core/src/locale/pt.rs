@@ -8,6 +8,8 @@ pub(super) static LANGUAGE: Language = Language {
         and: "e",
         determiners: "um,uma,o,os,as,meu,minha,meus,minhas,seu,sua,seus,suas,nosso,nossa,este,esta,esse,essa",
         contractions: "de,do,da,dos,das|a,ao,aos|em,no,na,nos,nas|por,pelo,pela,pelos,pelas",
+        questions: "qual,quais,que,quem,quando,onde,aonde,como,quanto,quanta,quantos,quantas,sao,quer,deseja,pode,voce,eu,me,diga,indique,informe,\
+            escolha,favor,ou",
     },
     texts: None,
 };

@@ -53,6 +53,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("N012", Warning, "a sensitive variable that is not redacted"),
     ("N013", Warning, "a slot that is never prefilled, although it says so"),
     ("N014", Warning, "a number slot for a code, whose leading zeros it loses"),
+    ("N015", Warning, "two slots that one message fills in the order of its values, because no word tells them apart"),
     ("E001", Error, "an invalid expression"),
     ("E002", Error, "an unknown function or root"),
     ("E003", Error, "an invalid pattern in an expression"),

@@ -31,6 +31,7 @@ mod request_target;
 mod secret;
 mod service;
 mod slot;
+mod slot_order;
 mod source_text;
 mod template;
 mod tool;
@@ -135,6 +136,7 @@ pub fn check_document(source: &Value, target: &PublishTarget<'_>) -> Vec<Documen
         phrase::check,
         learned::check,
         slot::check,
+        slot_order::check,
         button::check,
         expression::check,
         template::check,

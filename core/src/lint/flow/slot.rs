@@ -155,15 +155,28 @@ fn check_entity_node(
 
 /// Reports a slot that asks to be prefilled, and never is.
 fn check_prefill(context: &FlowContext<'_>, data: &EntityData, location: &Location, findings: &mut Vec<DocumentIssue>) {
-    let document = &context.flow.document;
-    let is_redacted = data.redact
-        || document.entities.iter().any(|it| it.id == data.entity && it.redact)
-        || document.variables.iter().any(|it| it.redact && (data.variable.starts_with(&it.name) || it.name.starts_with(&data.variable)));
+    let is_redacted = data.redact || is_value_redacted(context, &data.variable, &data.entity);
     let reason = if is_redacted { "redacted" } else { "not interruptible" };
     if data.prefill == Some(true) && (is_redacted || !data.interruptible) {
         let message = format!("'{}' is {reason}, so the message that triggers the intent never fills it", data.variable);
         findings.push(location.join("/prefill").warning("N013", message).with_fix("remove 'prefill'"));
     }
+}
+
+/// Whether the message that triggers an intent may fill a node.
+pub(super) fn is_prefilled(context: &FlowContext<'_>, data: &EntityData) -> bool {
+    data.prefill != Some(false) && data.interruptible && !data.redact && !is_value_redacted(context, &data.variable, &data.entity)
+}
+
+/// Whether the values of a variable are redacted by its declaration, or by their entity.
+pub(super) fn is_value_redacted(context: &FlowContext<'_>, variable: &VariablePath, entity: &str) -> bool {
+    let document = &context.flow.document;
+    document.entities.iter().any(|it| it.id == entity && it.redact) || is_declared_redacted(context, variable)
+}
+
+fn is_declared_redacted(context: &FlowContext<'_>, variable: &VariablePath) -> bool {
+    let touches = |other: &VariablePath| variable.starts_with(other) || other.starts_with(variable);
+    context.flow.document.variables.iter().any(|it| it.redact && touches(&it.name))
 }
 
 fn is_unsatisfiable(rule: &Validation) -> bool {
@@ -192,10 +205,8 @@ fn check_sensitive(context: &FlowContext<'_>, prompted: &[PromptedVariable<'_>],
     let document = &context.flow.document;
     let fix = "declare it with 'redact' to keep its value out of logs and transcripts";
     let message = |path: &VariablePath| format!("'{path}' looks sensitive but is not redacted");
-    let is_declared_redacted =
-        |path: &VariablePath| document.variables.iter().any(|it| it.redact && (path.starts_with(&it.name) || it.name.starts_with(path)));
     for (at, variable) in document.variables.iter().enumerate() {
-        if is_sensitive(&variable.name) && !is_declared_redacted(&variable.name) {
+        if is_sensitive(&variable.name) && !is_declared_redacted(context, &variable.name) {
             let location = Location { name: Some(variable.name.to_string()), ..context.item_location("variables", at) };
             findings.push(location.warning("N012", message(&variable.name)).with_fix(fix));
         }
@@ -203,7 +214,7 @@ fn check_sensitive(context: &FlowContext<'_>, prompted: &[PromptedVariable<'_>],
     let declared: BTreeSet<&VariablePath> = document.variables.iter().map(|it| &it.name).collect();
     let redacted_entities: BTreeSet<&str> = document.entities.iter().filter(|it| it.redact).map(|it| it.id.as_str()).collect();
     for PromptedVariable { location, variable, entity, redact } in prompted {
-        let is_redacted = *redact || redacted_entities.contains(entity) || is_declared_redacted(variable);
+        let is_redacted = *redact || redacted_entities.contains(entity) || is_declared_redacted(context, variable);
         if is_sensitive(variable) && !is_redacted && !declared.contains(variable) {
             findings.push(location.join("/variable").warning("N012", message(variable)).with_fix(fix));
         }
@@ -224,7 +235,7 @@ fn is_code(path: &VariablePath) -> bool {
 }
 
 /// The words of a name; `cardNumber` has two.
-fn words_of(path: &VariablePath) -> Vec<String> {
+pub(super) fn words_of(path: &VariablePath) -> Vec<String> {
     let mut words = String::new();
     let mut before = ' ';
     for letter in path.to_string().chars() {

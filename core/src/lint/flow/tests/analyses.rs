@@ -39,7 +39,7 @@ fn a_large_document_is_checked() {
             edges.push(json!({"id": format!("e{at}"), "source": id, "source_port": "else", "target": "end"}));
         } else {
             let data = json!({"variable": format!("v{at}"), "entity": "@number", "prompt": format!("{{{{ session.v{} }}}}?", at - 1),
-                "reprompt": ["?", "?"]});
+                "reprompt": ["?", "?"], "prefill": false});
             nodes.push(json!({"id": id, "type": "entity", "name": id, "data": data}));
             edges.push(
                 json!({"id": format!("e{at}"), "source": id, "target": if at < 997 { format!("n{}", at + 1) } else { "end".into() }}),

@@ -1,7 +1,7 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::bases::{with_changes, with_node, with_script};
-use super::{Case, Change, apply_changes, assert_cases, codes, shop};
+use super::{Case, Change, apply_changes, assert_cases, codes, issues_of, shop};
 
 /// Intents, entities, scripts, knowledge, agents and handoffs.
 pub(super) fn cases() -> Vec<Case> {
@@ -80,6 +80,7 @@ pub(super) fn cases() -> Vec<Case> {
             "N013",
             "/graphs/1/nodes/1/data/prefill",
         ),
+        (vec![with_parameter("day1", "@date"), with_parameter("day2", "@date")], "N015", "/intents/0/parameters/2/variable"),
         (vec![("/variables/-", json!({"name": "user.pin", "type": "string", "default": ""}))], "N012", "/variables/2"),
         (vec![with_parameter("pin", "@string")], "N012", "/intents/0/parameters/1/variable"),
         (vec![with_parameter("colour", "@number")], "N011", "/intents/0/parameters/1/entity"),
@@ -98,6 +99,174 @@ fn with_parameter(variable: &str, entity: &str) -> Change {
     ("/intents/0/parameters/-", json!({"variable": variable, "entity": entity, "prompt": "?", "reprompt": ["?"]}))
 }
 
+/// A slot of `@date`: its variable, its prompt and the data of its node; null for a parameter.
+type Slot<'s> = (&'s str, &'s str, Value);
+
+/// Adds slots to the first intent: as parameters, or as nodes behind the first slot, one after the other.
+fn with_slots(slots: &[Slot<'_>]) -> Value {
+    let mut document = shop();
+    let mut before = "size".to_owned();
+    for (number, (variable, prompt, more)) in slots.iter().enumerate() {
+        let mut slot = json!({"variable": variable, "entity": "@date", "prompt": prompt, "reprompt": ["?", "?"]});
+        let Some(more) = more.as_object() else {
+            document["intents"][0]["parameters"].as_array_mut().unwrap().push(slot);
+            continue;
+        };
+        slot.as_object_mut().unwrap().extend(more.clone());
+        let id = format!("slot{number}");
+        let graph = &mut document["graphs"][1];
+        graph["nodes"].as_array_mut().unwrap().push(json!({"id": id, "type": "entity", "name": id, "data": slot}));
+        let edges = graph["edges"].as_array_mut().unwrap();
+        let next = edges.iter_mut().find(|it| it["source"] == *before && it.get("source_port").is_none()).unwrap();
+        let target = std::mem::replace(&mut next["target"], json!(id));
+        edges.push(json!({"id": format!("{id}_out"), "source": id, "target": target}));
+        edges.push(json!({"id": format!("{id}_failed"), "source": id, "source_port": "failed", "target": "gone"}));
+        before = id;
+    }
+    document
+}
+
+/// The paths of N015 in a document, which has no other issue.
+fn unclear_slots(document: &Value) -> Vec<String> {
+    let issues = issues_of(document);
+    assert!(issues.iter().all(|it| it.code == "N015"), "{:?}", issues.iter().map(ToString::to_string).collect::<Vec<_>>());
+    issues.into_iter().map(|it| it.path).collect()
+}
+
+#[test]
+fn slots_that_no_word_tells_apart_are_reported() {
+    let (parameter, node) = (Value::Null, json!({}));
+    let kinds = [
+        (&parameter, &parameter, "/intents/0/parameters/2/variable"),
+        (&parameter, &node, "/graphs/1/nodes/10/data/variable"),
+        (&node, &node, "/graphs/1/nodes/11/data/variable"),
+    ];
+    for (is_unclear, one, other) in [
+        (true, ("day1", "Which day?"), ("day2", "Which day?")),
+        (true, ("day", "Which day?"), ("day_2", "And which day, please?")),
+        (true, ("day_a", "What day?"), ("dayB", "When is it?")),
+        (true, ("trip.day1", "Day 1?"), ("trip.day2", "Day 2?")),
+        (true, ("my_day", "{{ session.total }}: which day?"), ("day", "The day?")),
+        (false, ("from", "?"), ("to", "?")),
+        (false, ("day1", "From which day?"), ("day2", "To which day?")),
+        (false, ("start", "Which day?"), ("end", "Which day?")),
+        (false, ("day1", "Which day?"), ("day2", "Which day more?")),
+        (false, ("day", "Which day?"), ("day", "And which day?")),
+    ] {
+        for (first, second, path) in kinds {
+            let document = with_slots(&[(one.0, one.1, first.clone()), (other.0, other.1, second.clone())]);
+            let expected: &[&str] = if is_unclear { &[path] } else { &[] };
+            assert_eq!(unclear_slots(&document), expected, "{one:?} {other:?}");
+        }
+    }
+    let both = ["day1", "day2"].map(|it| (it, "?", Value::Null));
+    let message = issues_of(&with_slots(&both)).remove(0).message;
+    assert!(message.contains("'day1'") && message.contains("'day2'"), "{message}");
+    let again = [("day1", "Day?", json!({})), ("day2", "Day?", json!({})), ("day2", "Until which day?", json!({}))];
+    assert_eq!(unclear_slots(&with_slots(&again)), [""; 0], "all prompts of a variable count");
+    let three = ["day1", "day2", "day3"].map(|it| (it, "?", json!({})));
+    assert_eq!(unclear_slots(&with_slots(&three)).len(), 2, "each slot once");
+}
+
+#[test]
+fn slots_are_told_apart_in_the_words_of_the_locales() {
+    let kinds = |one: &str, other: &str, locale: &str, more: &[&str]| {
+        let mut document = with_slots(&[("day1", one, json!({})), ("day2", other, json!({}))]);
+        document["default_locale"] = json!(locale);
+        document["locales"] = json!(more);
+        issues_of(&document).iter().any(|it| it.code == "N015")
+    };
+    for (one, other, locale) in [
+        ("Welcher Tag?", "Und welchen Tag möchten Sie?", "de-DE"),
+        ("Wo?", "Wohin?", "de-AT"),
+        ("¿Qué día?", "¿Y qué día desea?", "es-ES"),
+        ("Quel jour ?", "Et quel est le jour ?", "fr-FR"),
+        ("Quale giorno?", "E quale giorno?", "it-IT"),
+        ("Que dia?", "E qual dia?", "pt-BR"),
+        ("Welke dag?", "En welke dag wilt u?", "nl-NL"),
+        ("कौन सा दिन?", "और कौन सा दिन?", "hi-IN"),
+    ] {
+        assert!(kinds(one, other, locale, &[]), "{locale}: {one} {other}");
+        assert!(kinds(one, other, "en-US", &[locale]), "{locale} is one of several: {one} {other}");
+    }
+    for (one, other, locale) in [
+        ("Von welchem Tag?", "Bis zu welchem Tag?", "de-DE"),
+        ("¿De qué día?", "¿A qué día?", "es-ES"),
+        ("De quel jour ?", "À quel jour ?", "fr-FR"),
+        ("Dal giorno?", "Al giorno?", "it-IT"),
+        ("किस दिन से?", "किस दिन तक?", "hi-IN"),
+    ] {
+        assert!(!kinds(one, other, locale, &[]), "{locale}: {one} {other}");
+    }
+}
+
+#[test]
+fn slots_that_do_not_share_a_message_are_told_apart() {
+    let both = |second: Value| vec![("day1", "?", json!({})), ("day2", "?", second)];
+    assert_eq!(unclear_slots(&with_slots(&both(json!({})))).len(), 1);
+    for other in [
+        json!({"prefill": false}),
+        json!({"interruptible": false}),
+        json!({"redact": true}),
+        json!({"multiple": true}),
+        json!({"direction": "past"}),
+        json!({"entity": "@number"}),
+        json!({"entity": "@string"}),
+        json!({"validation": [{"min": "2026-01-01"}]}),
+    ] {
+        assert_eq!(unclear_slots(&with_slots(&both(other.clone()))), [""; 0], "{other}");
+    }
+    let text = [("text1", "?", json!({"entity": "@string"})), ("text2", "?", json!({"entity": "@string"}))];
+    assert_eq!(unclear_slots(&with_slots(&text)), [""; 0]);
+    let rules = json!({"validation": [{"min": "2026-01-01", "message": "Later, please."}]});
+    let same = [("day1", "?", rules), ("day2", "?", json!({"validation": [{"min": "2026-01-01"}]}))];
+    assert_eq!(unclear_slots(&with_slots(&same)).len(), 1, "a message of a rule tells nothing");
+    let hidden = ("/variables/-", json!({"name": "day2", "type": "any", "redact": true}));
+    assert_eq!(unclear_slots(&apply_changes(with_slots(&both(json!({}))), &[hidden])), [""; 0]);
+    let marked = ("/intents/0/phrases/-", json!("book {day1} until {day2}"));
+    assert_eq!(unclear_slots(&apply_changes(with_slots(&both(json!({}))), &[marked])), [""; 0], "a phrase tells them apart");
+}
+
+#[test]
+fn slots_of_two_turns_or_ways_are_told_apart() {
+    let document = with_slots(&[("day1", "?", json!({})), ("day2", "?", json!({}))]);
+    let last = document["graphs"][1]["edges"].as_array().unwrap().len() - 1;
+    let between = |document: Value, node: Value| {
+        let edge = document["graphs"][1]["edges"].as_array().unwrap().iter().position(|it| it["id"] == "slot0_out").unwrap();
+        let mut document = document;
+        document["graphs"][1]["edges"][edge]["target"] = node["id"].clone();
+        let next = json!({"id": "next", "source": node["id"], "target": "slot1"});
+        apply_changes(document, &[("/graphs/1/nodes/-", node), ("/graphs/1/edges/-", next)])
+    };
+    let says = |more: Value| {
+        let data = json!({"blocks": [{"kind": "text", "text": "Well."}], "await": more});
+        json!({"id": "says", "type": "message", "name": "Says", "data": data})
+    };
+    let asks = |more: Value| {
+        let data = json!({"variable": "code", "entity": "code", "prompt": "?", "reprompt": ["?", "?"], "required": false});
+        let data =
+            data.as_object().unwrap().clone().into_iter().chain(more.as_object().unwrap().clone()).collect::<serde_json::Map<_, _>>();
+        json!({"id": "asks", "type": "entity", "name": "Asks", "data": data})
+    };
+    for (node, count) in [
+        (says(json!("none")), 1),
+        (says(json!("any")), 0),
+        (asks(json!({})), 1),
+        (asks(json!({"prefill": false})), 1),
+        (asks(json!({"prefill": false, "ask": "always"})), 0),
+    ] {
+        assert_eq!(unclear_slots(&between(document.clone(), node.clone())).len(), count, "{node}");
+    }
+    let mut other_way = document.clone();
+    let edges = other_way["graphs"][1]["edges"].as_array_mut().unwrap();
+    let after = edges[last - 1]["target"].clone();
+    edges.iter_mut().find(|it| it["id"] == "slot0_out").unwrap()["target"] = after;
+    edges.iter_mut().find(|it| it["id"] == "slot0_failed").unwrap()["target"] = json!("slot1");
+    assert_eq!(unclear_slots(&other_way), [""; 0], "the second is asked only after an answer to the first");
+    let off = apply_changes(document, &[("/graphs/1/nodes/11/disabled", json!(true))]);
+    assert_eq!(unclear_slots(&off), [""; 0]);
+}
+
 /// Renames the tools of the agent: new ids, similar names.
 fn rename_tools(first: &str, second: &str) -> Vec<Change> {
     vec![
@@ -114,8 +283,8 @@ fn rename_tools(first: &str, second: &str) -> Vec<Change> {
 
 fn other_cases() -> Vec<Case> {
     let code = "/graphs/3/nodes/1/data/code";
-    let handoff = |data: serde_json::Value| with_node("handoff", "timeout", data);
-    let search = |data: serde_json::Value| with_node("knowledge", "out", data);
+    let handoff = |data: Value| with_node("handoff", "timeout", data);
+    let search = |data: Value| with_node("knowledge", "out", data);
     vec![
         (with_script("x = 'a"), "P001", code),
         (with_script("x = (1"), "P001", code),
