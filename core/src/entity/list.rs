@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use rust_stemmers::Stemmer;
 
+use super::negative_phrases::NegativePhrases;
 use super::scanner::MAX_VALUES;
 use super::{EntityMatch, Extraction};
 use crate::text::language::{language_of, stem};
@@ -28,6 +29,7 @@ pub struct ListEntity {
     by_stem: SpellingIndex,
     locale: String,
     max_edits: usize,
+    negative: Option<Box<NegativePhrases>>,
 }
 
 /// Numbers of spellings by a word, in the order of the words.
@@ -90,6 +92,7 @@ impl ListEntity {
             by_stem: SpellingIndex::default(),
             locale: locale.to_owned(),
             max_edits: max_edits.into(),
+            negative: None,
         };
         let stemmer = list.stemmer();
         let mut known: BTreeMap<&str, usize> = BTreeMap::new();
@@ -106,6 +109,15 @@ impl ListEntity {
             index.0.sort_unstable();
         }
         list
+    }
+
+    /// The same list with phrases in which no value is meant.
+    pub(super) fn with_negative_phrases(self, phrases: &[String]) -> ListEntity {
+        ListEntity { negative: Some(Box::new(NegativePhrases::new(phrases))), ..self }
+    }
+
+    pub(super) fn negative_phrases(&self) -> Option<&NegativePhrases> {
+        self.negative.as_deref()
     }
 
     fn stemmer(&self) -> Option<Stemmer> {
@@ -183,19 +195,35 @@ impl ListEntity {
     }
 
     /// The values in words from left to right, each with its words. Where spellings overlap, the longest counts, then the one that fits best.
+    /// A value within a negative phrase is none.
     fn find_words(&self, words: &[String]) -> Vec<(Range<usize>, Vec<usize>)> {
+        let excluded = self.negative.as_ref().map(|it| it.find_words(words)).unwrap_or_default();
+        let is_meant = |it: &ListMatch| !excluded.iter().any(|phrase| phrase.start <= it.words.start && it.words.end <= phrase.end);
         let mut matches = self.find_exact(words);
+        matches.retain(is_meant);
         let length = |it: &ListMatch| words.get(it.words.clone()).map_or(0, |it| it.iter().map(|it| it.chars().count()).sum::<usize>());
         matches.sort_by_cached_key(|it| (Reverse(length(it)), it.fit, it.words.start));
         let mut found: Vec<(Range<usize>, Fit, Vec<usize>)> = Vec::new();
         take_matches(matches, &mut found);
         if self.max_edits > 0 {
             let mut near = self.find_near(words);
+            near.retain(is_meant);
             near.sort_by_key(|it| (it.fit, it.words.start));
             take_matches(near, &mut found);
         }
         found.sort_by_key(|it| it.0.start);
         found.into_iter().map(|it| (it.0, it.2)).collect()
+    }
+
+    /// The places of all spellings in words, which may overlap.
+    pub(super) fn find_spellings(&self, words: &[String]) -> Vec<Range<usize>> {
+        self.find_exact(words).into_iter().map(|it| it.words).collect()
+    }
+
+    /// Whether a text has a value, also within a negative phrase.
+    pub(super) fn may_have_value(&self, text: &str) -> bool {
+        let words = Phrase::without_accents(text).tokens().to_vec();
+        !self.find_exact(&words).is_empty() || self.max_edits > 0 && !self.find_near(&words).is_empty()
     }
 
     /// The spellings that fit without an error.

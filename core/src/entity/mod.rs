@@ -6,6 +6,7 @@ mod language_tests;
 mod list;
 mod money;
 pub(crate) mod near_words;
+mod negative_phrases;
 mod parse_cache;
 mod pattern;
 mod phone;
@@ -18,6 +19,7 @@ mod url;
 
 pub use self::list::ListEntity;
 pub(crate) use self::list::edit_distance;
+use self::negative_phrases::NegativePhrases;
 pub use self::parse_cache::ParseCache;
 pub use self::pattern::PatternEntity;
 pub use self::system::{SystemEntity, system_entity_names};
@@ -94,6 +96,18 @@ impl Entity {
         PatternEntity::new(patterns, group, ignores_case).map(Entity::Patterns)
     }
 
+    /// The same type with phrases in which none of its values is meant, although a message has one there; built-in types have no phrases.
+    #[must_use]
+    pub fn with_negative_phrases(self, phrases: &[String]) -> Entity {
+        match self {
+            _ if phrases.is_empty() => self,
+            Entity::List(list) => Entity::List(Arc::new(Arc::unwrap_or_clone(list).with_negative_phrases(phrases))),
+            Entity::Patterns(patterns) => Entity::Patterns(patterns.with_negative_phrases(phrases)),
+            Entity::Several(one) => Arc::unwrap_or_clone(one).with_negative_phrases(phrases).several(),
+            Entity::System(..) => self,
+        }
+    }
+
     /// The same type for values in a direction of time.
     pub fn with_direction(self, direction: Direction) -> Entity {
         match self {
@@ -132,6 +146,30 @@ impl Entity {
             Entity::Patterns(patterns) => patterns.pattern_without_group(),
             Entity::Several(one) => one.pattern_without_group(),
             Entity::System(..) | Entity::List(_) => None,
+        }
+    }
+
+    fn negative_phrases(&self) -> Option<&NegativePhrases> {
+        match self {
+            Entity::List(list) => list.negative_phrases(),
+            Entity::Patterns(patterns) => patterns.negative_phrases(),
+            Entity::Several(one) => one.negative_phrases(),
+            Entity::System(..) => None,
+        }
+    }
+
+    /// Whether a text is a negative phrase as a whole.
+    pub fn is_negative_phrase(&self, text: &str) -> bool {
+        self.negative_phrases().is_some_and(|it| it.is_phrase(text))
+    }
+
+    /// Whether a text may have a value, were there no negative phrases (lint N017).
+    pub fn may_have_value(&self, text: &str) -> bool {
+        match self {
+            Entity::List(list) => list.may_have_value(text),
+            Entity::Patterns(patterns) => patterns.may_have_value(text),
+            Entity::Several(one) => one.may_have_value(text),
+            Entity::System(..) => true,
         }
     }
 
@@ -175,7 +213,10 @@ impl Entity {
                 let accepted: Option<Vec<Value>> = items.iter().map(|it| entity.accept(it, context)).collect();
                 accepted.filter(|it| !it.is_empty()).map(Value::Array)
             }
-            (Entity::Several(entity), Value::String(text)) => entity.find_list(text, context).map(|it| it.0),
+            (Entity::Several(entity), Value::String(text)) => {
+                let exact = || self.parse_whole(text, context).filter(|_| entity.negative_phrases().is_some());
+                entity.find_list(text, context).map(|it| it.0).or_else(exact)
+            }
             (Entity::Several(entity), one) => Some(Value::Array(vec![entity.accept(one, context)?])),
             (Entity::System(system, _), Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => system.accept(value, context),
             (Entity::System(SystemEntity::Number | SystemEntity::Percent, _), Value::Number(_)) => system::normalize_number(value),

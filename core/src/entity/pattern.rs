@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use fancy_regex::RegexBuilder;
+use fancy_regex::{Match, RegexBuilder};
 use regex_syntax::ast::{Ast, GroupKind, parse::Parser};
 
+use super::negative_phrases::{Excluded, NegativePhrases};
 use super::scanner::MAX_VALUES;
 use crate::text::collapse_whitespace;
+use crate::text::phrase::Phrase;
 
 /// Backtracking limit per match; linear patterns do not backtrack.
 const BACKTRACK_LIMIT: usize = 200_000;
@@ -17,6 +19,7 @@ pub struct PatternEntity {
     patterns: Vec<Pattern>,
     group: Option<String>,
     ignores_case: bool,
+    negative: Option<NegativePhrases>,
 }
 
 #[derive(Debug, Clone)]
@@ -30,7 +33,25 @@ struct Pattern {
 impl PatternEntity {
     pub(super) fn new(patterns: &[String], group: Option<&str>, ignores_case: bool) -> Result<PatternEntity, String> {
         let patterns = patterns.iter().map(|it| Pattern::new(it, group, ignores_case)).collect::<Result<_, _>>()?;
-        Ok(PatternEntity { patterns, group: group.map(str::to_owned), ignores_case })
+        Ok(PatternEntity { patterns, group: group.map(str::to_owned), ignores_case, negative: None })
+    }
+
+    /// The same patterns with phrases in which no value is meant.
+    pub(super) fn with_negative_phrases(self, phrases: &[String]) -> PatternEntity {
+        PatternEntity { negative: Some(NegativePhrases::new(phrases)), ..self }
+    }
+
+    pub(super) fn negative_phrases(&self) -> Option<&NegativePhrases> {
+        self.negative.as_ref()
+    }
+
+    /// Whether a text may have a value in one of its spellings, also within a negative phrase, and when a pattern needs words beside it.
+    pub(super) fn may_have_value(&self, text: &str) -> bool {
+        let spellings = ["-", " ", ""].map(|it| Phrase::without_accents(text).tokens().join(it));
+        let spellings: Vec<&str> = spellings.iter().map(String::as_str).chain([text]).collect();
+        let sources = self.patterns.iter().flat_map(|it| [Some(it.regex.as_str()), it.group_pattern.as_deref()]).flatten();
+        let mut patterns = sources.filter_map(|it| compile(it, true).ok());
+        patterns.any(|pattern| spellings.iter().any(|it| pattern.is_match(it).unwrap_or(true)))
     }
 
     /// The first pattern without the configured group.
@@ -40,16 +61,17 @@ impl PatternEntity {
 
     /// Returns the value of the first pattern that matches in a text.
     pub(super) fn find(&self, text: &str) -> Option<String> {
-        self.patterns.iter().find_map(|it| captured_value(&it.regex, text, self.group.as_deref()))
+        let excluded = self.negative.as_ref().map(|it| it.find(text));
+        let first = |it: &Pattern| self.values(it, text, excluded.as_ref()).next().map(|it| it.as_str().trim().to_owned());
+        self.patterns.iter().find_map(|it| first(it).filter(|it| !it.is_empty()))
     }
 
     /// Returns the values of a text that do not overlap, with their places. Earlier patterns take precedence.
     pub(super) fn find_all(&self, text: &str) -> Vec<(String, Range<usize>)> {
+        let excluded = self.negative.as_ref().map(|it| it.find(text));
         let mut found: Vec<(String, Range<usize>)> = Vec::new();
         for pattern in &self.patterns {
-            // A match that exceeds the limit ends the search with this pattern.
-            for captures in pattern.regex.captures_iter(text).map_while(Result::ok).take(MAX_VALUES) {
-                let Some(value) = capture_of(&captures, self.group.as_deref()) else { continue };
+            for value in self.values(pattern, text, excluded.as_ref()).take(MAX_VALUES) {
                 let (plain, range) = (value.as_str().trim(), value.range());
                 if !plain.is_empty() && !found.iter().any(|it| it.1.start < range.end && range.start < it.1.end) {
                     found.push((plain.to_owned(), range));
@@ -58,6 +80,13 @@ impl PatternEntity {
         }
         found.sort_by_key(|it| it.1.start);
         found
+    }
+
+    /// The values of the matches of a pattern that are meant. A match that exceeds the limit ends the search.
+    fn values<'t>(&self, pattern: &Pattern, text: &'t str, excluded: Option<&Excluded>) -> impl Iterator<Item = Match<'t>> {
+        let matches = pattern.regex.captures_iter(text).map_while(Result::ok);
+        let values = matches.filter_map(|it| capture_of(&it, self.group.as_deref()));
+        values.filter(move |it| !excluded.is_some_and(|excluded| excluded.contains(&it.range())))
     }
 
     /// Returns the value of a whole text: matched by a pattern, or by the inside of its value group.
@@ -106,7 +135,7 @@ fn captured_value(regex: &fancy_regex::Regex, text: &str, group: Option<&str>) -
     Some(capture_of(&found, group)?.as_str().trim().to_owned()).filter(|it| !it.is_empty())
 }
 
-fn capture_of<'t>(found: &fancy_regex::Captures<'t, str>, group: Option<&str>) -> Option<fancy_regex::Match<'t>> {
+fn capture_of<'t>(found: &fancy_regex::Captures<'t, str>, group: Option<&str>) -> Option<Match<'t>> {
     let named = group.and_then(|it| it.parse().map_or_else(|_| found.name(it), |number: usize| found.get(number)));
     named.or_else(|| found.get(1)).or_else(|| found.get(0))
 }

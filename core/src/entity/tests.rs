@@ -230,3 +230,126 @@ fn any_text_is_safe_and_extracted_values_are_accepted_again() {
         assert_eq!(fold_text(&fold_text(&text)), fold_text(&text), "{text:?}");
     }
 }
+
+fn fruits(max_edits: u8, locale: &str) -> Entity {
+    let entry = |value: &str, synonyms: &[&str]| (value.to_owned(), synonyms.iter().map(|it| (*it).to_owned()).collect());
+    let entries = [entry("Orange", &["clementine"]), entry("Apple", &[]), entry("Peach", &["juice bar"]), entry("Café", &["café noir"])];
+    let phrases = ["orange juice", "Apple-Pie", "big apple", "cafe crème", "apples"].map(str::to_owned);
+    Entity::from_entries(&entries, max_edits, locale).with_negative_phrases(&phrases)
+}
+
+fn found_values(entity: &Entity, text: &str) -> String {
+    let found = entity.find_all(text, CONTEXT).into_iter();
+    found
+        .map(|it| format!("{}={}", &text[it.range], it.value.map_or("?".into(), |it| it.as_str().unwrap().to_owned())))
+        .collect::<Vec<_>>()
+        .join("|")
+}
+
+#[test]
+fn a_value_within_a_negative_phrase_is_none() {
+    for (text, expected) in [
+        ("an orange juice, please", ""),
+        ("Orange-Juice!", ""),
+        ("orangejuice", ""),
+        ("ORANGE  JUICE", ""),
+        ("apple pie and an orange", "orange=Orange"),
+        ("an orange, then orange juice", "orange=Orange"),
+        ("orange juice or an apple", "apple=Apple"),
+        ("the Big Apple", ""),
+        ("a big apple pie", ""),
+        ("a cafe-creme", ""),
+        ("a café noir", "café noir=Café"),
+        ("apples", ""),
+        // The phrase is another one, or the value reaches beyond it.
+        ("juice of an orange", "orange=Orange"),
+        ("orange, juice", ""),
+        ("blood orange", "orange=Orange"),
+        ("oranges juice", "oranges=Orange"),
+        ("orange juice bar", "juice bar=Peach"),
+    ] {
+        let fruits = fruits(0, "en-US");
+        assert_eq!(found_values(&fruits, text), expected, "{text}");
+        let first = expected.split('|').next().and_then(|it| it.split_once('=')).map(|it| json!(it.1));
+        assert_eq!(fruits.extract(text, CONTEXT), first.clone().map_or(Extraction::NotFound, Extraction::Value), "{text}");
+        let list = first.map_or(Extraction::NotFound, |it| Extraction::Value(json!([it])));
+        assert_eq!(fruits.several().extract(text, CONTEXT), list, "{text}");
+    }
+    assert_eq!(found_values(&fruits(1, "en-US"), "orage, orange juice, peaach"), "orage=Orange|peaach=Peach", "typing errors elsewhere");
+    assert_eq!(found_values(&fruits(1, "en-US"), "aple pie"), "", "too short for a typing error");
+    let planet = Entity::from_entries(&[("Planet".to_owned(), Vec::new())], 1, "en").with_negative_phrases(&["planer shop".to_owned()]);
+    assert_eq!((found_values(&planet, "planer shop"), found_values(&planet, "planer")), (String::new(), "planer=Planet".to_owned()));
+    let either = fruits(0, "en-US").extract("orange juice, an orange or an apple", CONTEXT);
+    assert_eq!(either, Extraction::Ambiguous(vec!["Orange".to_owned(), "Apple".to_owned()]));
+}
+
+#[test]
+fn negative_phrases_are_in_any_language() {
+    for (locale, value, phrase, text, expected) in [
+        ("de-DE", "Birne", "Glühbirne kaputt", "die Gluhbirne kaputt", ""),
+        ("de-DE", "Karte", "Karte von Berlin", "eine Karte von Berlin und meine Karte", "Karte=Karte"),
+        ("fr-FR", "Citron", "citron vert", "un citron vert", ""),
+        ("fr-FR", "Citron", "citron vert", "un citron", "citron=Citron"),
+        ("hi-IN", "सेब", "सेब का रस", "मुझे सेब का रस चाहिए", ""),
+        ("hi-IN", "सेब", "सेब का रस", "मुझे सेब चाहिए", "सेब=सेब"),
+        ("zh-CN", "大杯", "大杯子", "一个大杯子", ""),
+        ("zh-CN", "大杯", "大杯子", "我要大杯咖啡", "大杯=大杯"),
+        ("ru-RU", "карта", "карта мира", "карта мира", ""),
+    ] {
+        let entity = Entity::from_entries(&[(value.to_owned(), Vec::new())], 0, locale).with_negative_phrases(&[phrase.to_owned()]);
+        assert_eq!(found_values(&entity, text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_match_within_a_negative_phrase_is_none() {
+    let phrases = ["12 monkeys", "T-1000", "order 66", "agent 7"].map(str::to_owned);
+    let patterns = [r"order (\d+)".to_owned(), r"\b(T-\d+|\d+)\b".to_owned()];
+    let entity = Entity::from_patterns(&patterns, None, true).unwrap().with_negative_phrases(&phrases);
+    for (text, expected) in [
+        ("12 Monkeys", ""),
+        ("I saw 12-monkeys 3 times", "3=3"),
+        ("3 times 12 monkeys", "3=3"),
+        ("twelve monkeys 12", "12=12"),
+        ("a T-1000, a T-2", "T-2=T-2"),
+        ("t1000", ""),
+        ("Order 66 and order 67", "67=67"),
+        ("order 66", ""),
+        ("order 667", "667=667"),
+        ("agent 77", "77=77"),
+    ] {
+        assert_eq!(found_values(&entity, text), expected, "{text}");
+        let first = expected.split_once('=').map_or(Extraction::NotFound, |it| Extraction::Value(json!(it.1)));
+        assert_eq!(entity.extract(text, CONTEXT), first, "{text}");
+    }
+}
+
+#[test]
+fn given_values_have_no_negative_phrases() {
+    let fruits = fruits(0, "en-US");
+    for (value, expected) in [("Orange", Some("Orange")), ("apples", Some("Apple")), ("orange juice", None)] {
+        assert_eq!(fruits.accept(&json!(value), CONTEXT), expected.map(|it| json!(it)), "{value}");
+        let several = fruits.clone().several();
+        assert_eq!(several.accept(&json!(value), CONTEXT), expected.map(|it| json!([it])), "{value}");
+        assert_eq!(several.accept(&json!([value]), CONTEXT), expected.map(|it| json!([it])), "{value}");
+    }
+    let code = Entity::from_patterns(&[r"[A-Z]\d[A-Z]".to_owned()], None, false).unwrap().with_negative_phrases(&["w3c".to_owned()]);
+    assert_eq!((code.extract("W3C", CONTEXT), code.accept(&json!("W3C"), CONTEXT)), (Extraction::NotFound, Some(json!("W3C"))));
+    assert_eq!(
+        (code.is_negative_phrase(" W3C!"), code.is_negative_phrase("the W3C"), orders().is_negative_phrase("")),
+        (true, false, false)
+    );
+}
+
+#[test]
+fn texts_that_may_have_a_value_are_known() {
+    let (fruits, near) = (fruits(0, "en-US"), fruits(1, "en-US"));
+    for (text, expected) in [("orange juice", true), ("Oranges", true), ("juice", false), ("", false), ("aple", false)] {
+        assert_eq!((fruits.may_have_value(text), fruits.clone().several().may_have_value(text)), (expected, expected), "{text}");
+    }
+    assert_eq!((fruits.may_have_value("orrange"), near.may_have_value("orrange")), (false, true));
+    let orders = Entity::from_patterns(&[r"order (\d+)".to_owned(), r"[A-Z]-\d".to_owned()], None, false).unwrap();
+    for (text, expected) in [("order 66", true), ("66 monkeys", true), ("t 1", true), ("T", false), ("monkeys", false)] {
+        assert_eq!(orders.may_have_value(text), expected, "{text}");
+    }
+}

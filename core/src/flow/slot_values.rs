@@ -177,7 +177,8 @@ impl<'c> Walker<'c> {
         // A text has no punctuation around it; a number may have a sign.
         let plain = trim_punctuation(part);
         let candidates = if CATCH_ALL_ENTITIES.contains(&kind.name.as_str()) { [plain, plain] } else { [part.trim(), plain] };
-        let accepted = candidates.into_iter().filter(|it| !it.is_empty()).find_map(|it| kind.entity.accept(&it.into(), context));
+        let is_meant = |it: &&str| !it.is_empty() && !kind.entity.is_negative_phrase(it);
+        let accepted = candidates.into_iter().filter(is_meant).find_map(|it| kind.entity.accept(&it.into(), context));
         if let Some(value) = accepted {
             return Some(MarkedPart { value, place: 0..part.len(), fit: MarkFit::Whole });
         }

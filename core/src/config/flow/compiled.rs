@@ -224,9 +224,10 @@ impl EdgeDef {
 fn compile_entity(form: &EntityDef, locale: &str) -> Option<Entity> {
     if form.kind == "list" {
         let entries: Vec<_> = form.entries.iter().map(|it| (it.value.clone(), it.synonyms.clone())).collect();
-        return Some(Entity::from_entries(&entries, form.fuzzy.max_edits, locale));
+        return Some(Entity::from_entries(&entries, form.fuzzy.max_edits, locale).with_negative_phrases(&form.negative_phrases));
     }
-    Entity::from_patterns(&form.patterns, form.group.as_deref(), form.ignores_case).ok()
+    let patterns = Entity::from_patterns(&form.patterns, form.group.as_deref(), form.ignores_case).ok()?;
+    Some(patterns.with_negative_phrases(&form.negative_phrases))
 }
 
 /// Rewrites the ports `yes` and `no` of decisions as edges of `out` with the condition and its negation.

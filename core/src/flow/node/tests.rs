@@ -391,3 +391,43 @@ fn a_consumed_message_is_not_passed_to_the_next_node() {
     let Request::Llm(request) = &slice.effects[0].request else { panic!("{slice:?}") };
     assert_eq!(request.dialogue.as_ref().unwrap().messages.last().unwrap().content, "go");
 }
+
+#[test]
+fn a_value_in_a_negative_phrase_fills_no_slot() {
+    let ask = |more: Value| {
+        let buttons = json!([{"id": "o", "label": "One fruit", "value": "orange"}]);
+        let mut data = json!({"variable": "fruit", "entity": "fruit", "prompt": "Which fruit?", "buttons": buttons});
+        data.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        node("entity", data)
+    };
+    let entities = json!([{"id": "fruit", "kind": "list", "entries": [{"value": "orange"}, {"value": "apple"}],
+        "negative_phrases": ["orange juice", "big apple"]}]);
+    let intents = json!([{"id": "go", "name": "Go", "phrases": ["go", "pack {fruit} now"], "graph": "g"}]);
+    let begin = |more: Value| FlowSession::new(&[ask(more)], &json!([]), &json!({"entities": entities, "intents": intents}));
+    let fruit = |desk: &FlowSession| desk.session.as_ref().unwrap()["vars"]["fruit"].clone();
+    for (text, one, all) in [
+        ("go for an orange", json!("orange"), json!(["orange"])),
+        ("go for orange juice", Value::Null, Value::Null),
+        ("go, orange-juice and an apple", json!("apple"), json!(["apple"])),
+        ("pack an apple now", json!("apple"), json!(["apple"])),
+        ("pack orange juice now", Value::Null, Value::Null),
+        ("pack Orange Juice and apple now", json!("apple"), json!(["apple"])),
+    ] {
+        for (more, expected) in [(json!({}), &one), (json!({"multiple": true}), &all)] {
+            let mut desk = begin(more);
+            let asked = desk.say(text);
+            assert_eq!((fruit(&desk), asked.is_empty()), (expected.clone(), !expected.is_null()), "{text}");
+        }
+    }
+    let entities = json!([{"id": "fruit", "kind": "regex", "patterns": ["\\b[A-Z]\\d[A-Z]\\b"], "negative_phrases": ["w3c"]}]);
+    for (text, expected) in [("pack A1B now", json!("A1B")), ("pack W3C now", Value::Null), ("go for W3C and A1B", json!("A1B"))] {
+        let mut desk = FlowSession::new(&[ask(json!({}))], &json!([]), &json!({"entities": entities, "intents": intents}));
+        desk.say(text);
+        assert_eq!(fruit(&desk), expected, "{text}");
+    }
+    let mut desk = begin(json!({}));
+    desk.say("go");
+    assert_eq!((desk.say("the big apple").is_empty(), fruit(&desk)), (false, Value::Null), "an answer");
+    desk.send_event(json!({"type": "user.button", "button_id": "o"}));
+    assert_eq!(fruit(&desk), "orange");
+}

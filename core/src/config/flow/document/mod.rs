@@ -217,6 +217,8 @@ pub struct EntityDef {
     pub group: Option<String>,
     /// Its tolerance for typos.
     pub fuzzy: FuzzyMatching,
+    /// Phrases in which no value of it is meant.
+    pub negative_phrases: Vec<String>,
     /// Whether its values are redacted in logs.
     pub redact: bool,
 }

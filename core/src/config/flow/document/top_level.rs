@@ -150,6 +150,7 @@ impl EntityDef {
             ignores_case: fields.flag("ignore_case", false),
             group: fields.optional_string("group"),
             fuzzy: FuzzyMatching { max_edits: u8::try_from(edits).unwrap_or(2) },
+            negative_phrases: fields.strings("negative_phrases"),
             redact: fields.flag("redact", false),
         }
     }

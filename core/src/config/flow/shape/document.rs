@@ -91,7 +91,7 @@ static ENTITY_TYPE: Definition = Definition::item(
     "EntityType",
     Union(&Kinds {
         tag: "kind",
-        common: &[required("id", ID), optional("redact", Bool)],
+        common: &[required("id", ID), optional("negative_phrases", Items(&List::new(NON_EMPTY))), optional("redact", Bool)],
         kinds: &[
             (
                 "list",

@@ -129,6 +129,8 @@ fn every_constraint_is_in_the_check_and_in_the_schema() {
         ("/entities/0/kind".to_owned(), json!("set"), "D002"),
         ("/entities/0/entries".to_owned(), json!([]), "N002"),
         ("/entities/0/fuzzy".to_owned(), json!({"max_edits": 3}), "D001"),
+        ("/entities/0/negative_phrases".to_owned(), json!([""]), "D001"),
+        ("/entities/1/negative_phrases".to_owned(), json!("none"), "D001"),
         ("/intents/0/phrases/0".to_owned(), json!(""), "D001"),
         ("/intents/0/name".to_owned(), json!(""), "D009"),
         ("/small_talk/0/min_score".to_owned(), json!(2), "D001"),
