@@ -54,6 +54,8 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("N013", Warning, "a slot that is never prefilled, although it says so"),
     ("N014", Warning, "a number slot for a code, whose leading zeros it loses"),
     ("N015", Warning, "two slots that one message fills in the order of its values, because no word tells them apart"),
+    ("N016", Info, "an entity without negative phrases, although a word of it is said in another sense"),
+    ("N017", Warning, "a negative phrase without a value of its entity, or that is one"),
     ("E001", Error, "an invalid expression"),
     ("E002", Error, "an unknown function or root"),
     ("E003", Error, "an invalid pattern in an expression"),

@@ -21,6 +21,7 @@ mod knowledge;
 mod learned;
 mod locale;
 mod migration;
+mod negative_phrase;
 mod path_length;
 mod phrase;
 mod port;
@@ -137,6 +138,7 @@ pub fn check_document(source: &Value, target: &PublishTarget<'_>) -> Vec<Documen
         learned::check,
         slot::check,
         slot_order::check,
+        negative_phrase::check,
         button::check,
         expression::check,
         template::check,

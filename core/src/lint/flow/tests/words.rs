@@ -81,6 +81,10 @@ pub(super) fn cases() -> Vec<Case> {
             "/graphs/1/nodes/1/data/prefill",
         ),
         (vec![with_parameter("day1", "@date"), with_parameter("day2", "@date")], "N015", "/intents/0/parameters/2/variable"),
+        (vec![("/entities/0/entries/1/synonyms", json!(["it"]))], "N016", "/entities/0"),
+        (vec![("/small_talk/0/patterns/-", json!("some small talk"))], "N016", "/entities/0"),
+        (vec![("/entities/0/negative_phrases", json!(["small talk", "talk"]))], "N017", "/entities/0/negative_phrases/1"),
+        (vec![("/entities/0/negative_phrases", json!(["Little!"]))], "N017", "/entities/0/negative_phrases/0"),
         (vec![("/variables/-", json!({"name": "user.pin", "type": "string", "default": ""}))], "N012", "/variables/2"),
         (vec![with_parameter("pin", "@string")], "N012", "/intents/0/parameters/1/variable"),
         (vec![with_parameter("colour", "@number")], "N011", "/intents/0/parameters/1/entity"),
@@ -265,6 +269,80 @@ fn slots_of_two_turns_or_ways_are_told_apart() {
     assert_eq!(unclear_slots(&other_way), [""; 0], "the second is asked only after an answer to the first");
     let off = apply_changes(document, &[("/graphs/1/nodes/11/disabled", json!(true))]);
     assert_eq!(unclear_slots(&off), [""; 0]);
+}
+
+fn has_code(document: &Value, code: &str) -> bool {
+    issues_of(document).iter().any(|it| it.code == code)
+}
+
+#[test]
+fn words_with_another_meaning_need_negative_phrases() {
+    let asks_for_code = with_parameter("code", "code");
+    let of_help = |phrase: &str| ("/intents/1/phrases/-", json!(phrase));
+    let of_buy = |phrase: &str| ("/intents/0/phrases/-", json!(phrase));
+    let spelling = |text: &str| ("/entities/0/entries/1/synonyms", json!([text]));
+    let sends_size =
+        json!({"id": "which", "type": "entity", "name": "Which", "data": {"variable": "order.size", "entity": "size", "prompt": "?"}});
+    let moved = vec![("/graphs/1/nodes/1/data/entity", json!("@string")), ("/graphs/2/nodes/-", sends_size)];
+    for (is_reported, changes) in [
+        (true, vec![of_help("a small question")]),
+        (true, vec![of_help("a Little-question")]),
+        (true, vec![("/intents/1/negative_phrases", json!(["small talk"]))]),
+        (true, vec![("/intents/0/negative_phrases", json!(["small talk"]))]),
+        (true, vec![spelling("S")]),
+        (true, vec![asks_for_code.clone(), of_help("help with AB-12")]),
+        (true, [moved.clone(), vec![of_help("a small question")]].concat()),
+        // It means the same there.
+        (false, vec![of_buy("buy a small shirt")]),
+        (false, [moved, vec![of_buy("buy a small shirt")]].concat()),
+        (false, vec![("/intents/1/enabled", json!(false)), of_help("a small question")]),
+        // It is said otherwise.
+        (false, vec![of_help("smallish questions")]),
+        (false, vec![of_help("help with {order.size}")]),
+        (false, vec![spelling("very big"), of_help("very big help")]),
+        (false, vec![spelling("big small"), of_help("big small help")]),
+        (false, vec![spelling("do it")]),
+        (false, vec![asks_for_code.clone(), of_help("help with ab-12")]),
+        (false, vec![asks_for_code, ("/entities/1/patterns", json!(["^([A-Z]+)-\\d+$"])), of_help("help with AB-12")]),
+        // No slot reads it from the message.
+        (false, vec![of_help("help with AB-12")]),
+        (false, vec![("/graphs/1/nodes/1/data/prefill", json!(false)), of_help("a small question")]),
+        (false, vec![("/graphs/1/nodes/1/data/redact", json!(true)), of_help("a small question")]),
+        (false, vec![("/graphs/1/nodes/1/disabled", json!(true)), of_help("a small question")]),
+        (false, vec![("/entities/0/negative_phrases", json!(["small question"])), of_help("a small question")]),
+    ] {
+        assert_eq!(has_code(&apply_changes(shop(), &changes), "N016"), is_reported, "{changes:?}");
+    }
+    for (locale, word, is_reported) in [
+        ("en-US", "may", true),
+        ("en-US", "mir", false),
+        ("de-DE", "mir", true),
+        ("de-DE", "may", false),
+        ("fr-FR", "été", true),
+        ("xx", "may", false),
+    ] {
+        let changes = [("/default_locale", json!(locale)), spelling(word)];
+        assert_eq!(has_code(&apply_changes(shop(), &changes), "N016"), is_reported, "{locale} {word}");
+    }
+}
+
+#[test]
+fn negative_phrases_have_a_value_and_are_none() {
+    for (entity, phrase, is_reported) in [
+        ("0", "small talk", false),
+        ("0", "no small feat", false),
+        ("0", "a larger one", true),
+        ("0", "talk", true),
+        ("0", "LITTLE", true),
+        ("0", "smalls", false),
+        ("1", "A-1 sauce", false),
+        ("1", "a 1 sauce", false),
+        ("1", "A-1", false),
+        ("1", "?", true),
+    ] {
+        let pointer = if entity == "0" { "/entities/0/negative_phrases" } else { "/entities/1/negative_phrases" };
+        assert_eq!(has_code(&apply_changes(shop(), &[(pointer, json!([phrase]))]), "N017"), is_reported, "{phrase}");
+    }
 }
 
 /// Renames the tools of the agent: new ids, similar names.
