@@ -43,11 +43,34 @@ pub struct ExtractionContext<'s> {
     pub parses: Option<&'s ParseCache>,
 }
 
+/// How the days of a slot are read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DayOptions {
+    /// Which day is meant where several fit.
+    pub direction: Direction,
+    /// How precise a value is at most: a day is cut to its month or its year.
+    pub min_grain: Grain,
+    /// How precise a value is at least. With `Month`, `March 2027` is a value.
+    pub max_grain: Grain,
+}
+
+/// How precisely a day is said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grain {
+    /// `YYYY-MM-DD`.
+    #[default]
+    Day,
+    /// `YYYY-MM`.
+    Month,
+    /// `YYYY`.
+    Year,
+}
+
 /// A type of value that can be extracted from text.
 #[derive(Debug, Clone)]
 pub enum Entity {
-    /// A built-in type, and which day is meant where several fit.
-    System(SystemEntity, Direction),
+    /// A built-in type, and how its days are read.
+    System(SystemEntity, DayOptions),
     /// A list of values with synonyms.
     List(Arc<ListEntity>),
     /// Regular expressions.
@@ -79,7 +102,7 @@ pub struct EntityMatch {
 impl Entity {
     /// Returns the system type with a name such as `@number`.
     pub fn from_system_name(name: &str) -> Option<Entity> {
-        SystemEntity::from_name(name).map(|it| Entity::System(it, Direction::Future))
+        SystemEntity::from_name(name).map(|it| Entity::System(it, DayOptions::default()))
     }
 
     /// Creates a list of values with synonyms, whose words are inflected as in the language of a locale; `max_edits` is the allowed edit
@@ -108,10 +131,10 @@ impl Entity {
         }
     }
 
-    /// The same type for values in a direction of time.
-    pub fn with_direction(self, direction: Direction) -> Entity {
+    /// The same type with other options for days.
+    pub fn with_day_options(self, options: DayOptions) -> Entity {
         match self {
-            Entity::System(system, _) => Entity::System(system, direction),
+            Entity::System(system, _) => Entity::System(system, options),
             Entity::List(_) | Entity::Patterns(_) | Entity::Several(_) => self,
         }
     }
@@ -177,7 +200,7 @@ impl Entity {
     pub fn extract(&self, text: &str, context: ExtractionContext<'_>) -> Extraction {
         let one = |value: Option<Value>| value.map_or(Extraction::NotFound, Extraction::Value);
         match self {
-            Entity::System(system, direction) => one(system.find(text.trim(), context, *direction)),
+            Entity::System(system, options) => one(system.find(text.trim(), context, *options)),
             Entity::List(list) => list.find(text),
             Entity::Patterns(patterns) => one(patterns.find(text).map(Value::String)),
             Entity::Several(entity) => match entity.find_list(text, context) {
@@ -196,8 +219,8 @@ impl Entity {
         let offset = text.len() - text.trim_start().len();
         let found = |value: Value, range: Range<usize>| EntityMatch { range, value: Some(value) };
         match self {
-            Entity::System(system, direction) => {
-                let all = system.find_all(text.trim(), context, *direction).into_iter();
+            Entity::System(system, options) => {
+                let all = system.find_all(text.trim(), context, *options).into_iter();
                 all.map(|(value, it)| found(value, it.start + offset..it.end + offset)).collect()
             }
             Entity::List(list) => list.find_all(text),
@@ -244,7 +267,7 @@ impl Entity {
     /// Parses a text that must be a value as a whole.
     fn parse_whole(&self, text: &str, context: ExtractionContext<'_>) -> Option<Value> {
         match self {
-            Entity::System(system, direction) => system.find_whole(text.trim(), context, *direction),
+            Entity::System(system, options) => system.find_whole(text.trim(), context, *options),
             Entity::List(list) => list.find_whole(text).map(Value::String),
             Entity::Patterns(patterns) => patterns.find_whole(text.trim()).map(Value::String),
             Entity::Several(entity) => entity.parse_whole(text, context).map(|it| Value::Array(vec![it])),

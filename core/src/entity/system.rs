@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use convengine_values::{Consent, Context, Direction, Kind, Parse, read_consent, read_whole};
+use convengine_values::{Consent, Context, Direction, Kind, Parse, Reading, read_consent, read_whole};
 use jiff::civil::DateTime;
 use serde_json::{Map, Value};
 
-use super::{ExtractionContext, email, money, phone, text_list, url};
+use super::{DayOptions, ExtractionContext, Grain, email, money, phone, text_list, url};
 use crate::text::date::Date;
 
 /// Maximum values that are looked for in one text.
@@ -143,9 +143,12 @@ impl SystemEntity {
     }
 
     /// Returns the first value of a trimmed text.
-    pub(super) fn find(self, text: &str, context: ExtractionContext<'_>, direction: Direction) -> Option<Value> {
+    pub(super) fn find(self, text: &str, context: ExtractionContext<'_>, options: DayOptions) -> Option<Value> {
         match self.reader() {
-            Reader::Grammar(kind) => parse(text, context, direction, |it| it.read(kind)).into_iter().next().map(|it| it.value),
+            Reader::Grammar(Kind::Date) if options.max_grain > Grain::Day => {
+                find_days(text, context, options).into_iter().next().map(|it| it.0)
+            }
+            Reader::Grammar(kind) => parse(text, context, options.direction, |it| it.read(kind)).into_iter().next().map(|it| it.value),
             Reader::Text => (!text.is_empty()).then(|| text.into()),
             Reader::Texts => text_list::find(text, context.locale),
             Reader::Consent => match read_consent(text, context.locale)? {
@@ -153,35 +156,42 @@ impl SystemEntity {
                 Consent::No => Some(false.into()),
                 Consent::YesBut | Consent::NoBut => None,
             },
-            Reader::Email | Reader::Phone | Reader::Url => self.find_all(text, context, direction).into_iter().next().map(|it| it.0),
+            Reader::Email | Reader::Phone | Reader::Url => self.find_all(text, context, options).into_iter().next().map(|it| it.0),
         }
     }
 
     /// Returns the value that a trimmed text is as a whole.
-    pub(super) fn find_whole(self, text: &str, context: ExtractionContext<'_>, direction: Direction) -> Option<Value> {
+    pub(super) fn find_whole(self, text: &str, context: ExtractionContext<'_>, options: DayOptions) -> Option<Value> {
         if self == SystemEntity::Date
             && let Some(day) = Date::parse_in_zone(text, context.time_zone)
         {
-            return Some(day.to_day_string().into());
+            return Some(cut_to_grain(&day.to_day_string(), options.min_grain).into());
+        }
+        if self == SystemEntity::Date && options.max_grain > Grain::Day {
+            if grain_of(text).is_some_and(|it| (options.min_grain..=options.max_grain).contains(&it)) {
+                return Some(text.into());
+            }
+            return find_days(text, context, options).into_iter().next().filter(|it| it.1 == (0..text.len())).map(|it| it.0);
         }
         match self.reader() {
-            Reader::Grammar(kind) => read_whole(kind, text, &values_context(context, direction)),
-            Reader::Text | Reader::Texts | Reader::Consent => self.find(text, context, direction),
+            Reader::Grammar(kind) => read_whole(kind, text, &values_context(context, options.direction)),
+            Reader::Text | Reader::Texts | Reader::Consent => self.find(text, context, options),
             Reader::Email | Reader::Phone | Reader::Url => {
-                let first = self.find_all(text, context, direction).into_iter().next();
+                let first = self.find_all(text, context, options).into_iter().next();
                 first.filter(|it| it.1 == (0..text.len())).map(|it| it.0)
             }
         }
     }
 
     /// Returns the values of a trimmed text with their places, also the two ends of ranges; none for types that read a text as a whole.
-    pub(super) fn find_all(self, text: &str, context: ExtractionContext<'_>, direction: Direction) -> Vec<(Value, Range<usize>)> {
+    pub(super) fn find_all(self, text: &str, context: ExtractionContext<'_>, options: DayOptions) -> Vec<(Value, Range<usize>)> {
         let of_texts = |found: &mut dyn Iterator<Item = (String, Range<usize>)>| {
             found.take(MAX_VALUES).map(|it| (Value::String(it.0), it.1)).collect::<Vec<_>>()
         };
         match self.reader() {
+            Reader::Grammar(Kind::Date) if options.max_grain > Grain::Day => find_days(text, context, options),
             Reader::Grammar(kind) => {
-                let found = parse(text, context, direction, |it| it.read_each(kind)).into_iter();
+                let found = parse(text, context, options.direction, |it| it.read_each(kind)).into_iter();
                 found.map(|it| (it.value, it.range)).collect()
             }
             Reader::Text | Reader::Texts | Reader::Consent => Vec::new(),
@@ -192,7 +202,7 @@ impl SystemEntity {
                 if ascii.len() != text.len() {
                     found.iter_mut().for_each(|it| it.1 = source_position(text, it.1.start)..source_position(text, it.1.end));
                 }
-                let dates = parse(text, context, direction, |it| it.read_each(Kind::Date));
+                let dates = parse(text, context, options.direction, |it| it.read_each(Kind::Date));
                 // "2026-03-05" has as many digits as a phone number.
                 found.retain(|it| !dates.iter().any(|date| date.range.start <= it.1.start && it.1.end <= date.range.end));
                 found
@@ -221,9 +231,42 @@ fn accept_range(end: SystemEntity, value: &Value, context: ExtractionContext<'_>
     let mut range = Map::new();
     for name in ["from", "to"] {
         let Some(member) = members.get(name).filter(|it| !it.is_null()) else { continue };
-        range.insert(name.to_owned(), end.find_whole(member.as_str()?.trim(), context, Direction::Future)?);
+        range.insert(name.to_owned(), end.find_whole(member.as_str()?.trim(), context, DayOptions::default())?);
     }
     (!range.is_empty()).then_some(Value::Object(range))
+}
+
+/// Finds days, and the months and years that stand for them, from left to right.
+fn find_days(text: &str, context: ExtractionContext<'_>, options: DayOptions) -> Vec<(Value, Range<usize>)> {
+    let kinds = [(Grain::Day, Kind::Date), (Grain::Month, Kind::Month), (Grain::Year, Kind::Year)];
+    let wanted = kinds.into_iter().filter(|it| it.0 <= options.max_grain);
+    let mut found: Vec<Reading> =
+        parse(text, context, options.direction, |parse| wanted.flat_map(|(_, kind)| parse.read_each(kind)).collect());
+    found.sort_by_key(|it| it.range.start);
+    let cut = |it: Reading| (Value::from(cut_to_grain(it.value.as_str().unwrap_or_default(), options.min_grain)), it.range);
+    found.into_iter().map(cut).collect()
+}
+
+/// The grain of a stored day; `None` for other texts.
+fn grain_of(text: &str) -> Option<Grain> {
+    let grain = match text.len() {
+        4 => Grain::Year,
+        7 => Grain::Month,
+        10 => Grain::Day,
+        _ => return None,
+    };
+    let whole = format!("{text}{}", "-01-01".get(text.len().checked_sub(4)?..)?);
+    whole.parse::<jiff::civil::Date>().is_ok().then_some(grain)
+}
+
+/// A stored day without what is more precise than a grain.
+fn cut_to_grain(day: &str, grain: Grain) -> &str {
+    let length = match grain {
+        Grain::Day => 10,
+        Grain::Month => 7,
+        Grain::Year => 4,
+    };
+    day.get(..length).unwrap_or(day)
 }
 
 /// Reads a text with the grammar of values.

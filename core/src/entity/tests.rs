@@ -202,6 +202,42 @@ fn garbage(state: &mut u64) -> String {
 }
 
 #[test]
+fn days_are_as_precise_as_a_slot_wants_them() {
+    let with_grains = |min_grain, max_grain| system("@date").with_day_options(DayOptions { min_grain, max_grain, ..DayOptions::default() });
+    let (to_month, months, to_year) =
+        (with_grains(Grain::Day, Grain::Month), with_grains(Grain::Month, Grain::Month), with_grains(Grain::Day, Grain::Year));
+    for (entity, text, expected) in [
+        (&to_month, "5 March 2027", json!("2027-03-05")),
+        (&to_month, "March 2027, please", json!("2027-03")),
+        (&to_month, "May", json!("2026-05")),
+        (&to_month, "2027-03", json!("2027-03")),
+        (&to_month, "in 2027", Value::Null),
+        (&to_month, "not in May", Value::Null),
+        (&to_month, "from March to May 2027", Value::Null),
+        (&to_month, "I may be late", Value::Null),
+        (&to_month, "2027-13", Value::Null),
+        (&months, "5 March 2027", json!("2027-03")),
+        (&months, "next month", json!("2026-02")),
+        (&months, "next week", Value::Null),
+        (&to_year, "1987", json!("1987")),
+        (&to_year, "in May 1987", json!("1987-05")),
+        (&to_year, "May 5, 1987", json!("1987-05-05")),
+        (&to_year, "room 1987", Value::Null),
+        (&system("@date"), "March 2027", Value::Null),
+        (&system("@date"), "2027-03", Value::Null),
+    ] {
+        let found = match entity.extract(text, CONTEXT) {
+            Extraction::Value(value) => value,
+            Extraction::NotFound | Extraction::Ambiguous(_) => Value::Null,
+        };
+        assert_eq!(found, expected, "{text}");
+        if !found.is_null() {
+            assert_eq!(entity.accept(&found, CONTEXT), Some(found), "{text}");
+        }
+    }
+}
+
+#[test]
 fn any_text_is_safe_and_extracted_values_are_accepted_again() {
     let mut state = 7;
     let (list, orders) = (sizes(), orders());

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 pub use self::choice::{ChosenBy, read_choice};
 pub use self::consent::{Consent, is_question, read_consent};
-use self::grammar::{Category, Meaning, Parser};
+use self::grammar::{Action, Category, Meaning, Parser};
 use self::language::language_of;
 use self::meaning::Meanings;
 pub use self::money::is_code as is_currency_code;
@@ -70,6 +70,10 @@ pub enum Kind {
     Currency,
     /// A day: `YYYY-MM-DD`.
     Date,
+    /// A month: `YYYY-MM`.
+    Month,
+    /// A year: `YYYY`.
+    Year,
     /// A time of the day: `HH:MM`, with seconds when they are said.
     Time,
     /// A time on a day: `YYYY-MM-DDTHH:MM`.
@@ -206,6 +210,7 @@ fn read_at(kind: Kind, parser: &mut Parser, at: usize) -> Option<(usize, Option<
         }
         Kind::Currency => return money::read(parser, at).map(|it| (it.0, Some(it.1))),
         Kind::Date => Category::Date,
+        Kind::Month | Kind::Year => return read_period(kind, parser, at),
         Kind::Time => Category::Time,
         Kind::DateTime => Category::DateTime,
         Kind::Duration => Category::Duration,
@@ -215,6 +220,29 @@ fn read_at(kind: Kind, parser: &mut Parser, at: usize) -> Option<(usize, Option<
     };
     let (end, meaning) = parser.longest(category, at)?;
     Some((end, stored(meaning)))
+}
+
+/// Reads a month or a year: a range of days that is a whole one, or an answer that names one alone.
+fn read_period(kind: Kind, parser: &mut Parser, at: usize) -> Option<(usize, Option<Value>)> {
+    let (end, meaning) = match parser.longest(Category::DateRange, at) {
+        Some(range) => range,
+        None => {
+            let (category, action) = match kind {
+                Kind::Month => (Category::Month, Action::MonthPeriod),
+                _ => (Category::Year, Action::YearPeriod),
+            };
+            let (end, name) = parser.longest(category, at)?;
+            let is_alone = at == 0 && parser.tokens.iter().skip(end).all(|it| it.kind == TokenKind::Sign);
+            (end, parser.meanings.make(action, &[name]).filter(|_| is_alone)?)
+        }
+    };
+    let Meaning::DateRange(days) = meaning else { return Some((end, None)) };
+    let (from, to) = (days.from?, days.to?);
+    let value = match kind {
+        Kind::Month => (from.day() == 1 && to == from.last_of_month()).then(|| from.strftime("%Y-%m").to_string()),
+        _ => (from == from.first_of_year() && to == from.last_of_year()).then(|| from.strftime("%Y").to_string()),
+    };
+    value.map(|it| (end, Some(it.into())))
 }
 
 /// Whether the words at a token are a value that cannot be told.
@@ -324,6 +352,7 @@ fn rivals(kind: Kind) -> &'static [Category] {
             Category::AmountRange,
         ],
         Kind::DateRange => &[Category::Date, Category::DateTime, Category::Repetition],
+        Kind::Month | Kind::Year => &[Category::Date, Category::DateTime, Category::DateRange, Category::Repetition],
         Kind::TimeRange => &[Category::Time, Category::Repetition],
         Kind::DateTimeRange => &[Category::Repetition],
         // "between 20 and 30 euros"
@@ -392,6 +421,7 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
         return false;
     }
     let tokens = &parser.tokens;
+    let kind = if matches!(kind, Kind::Month | Kind::Year) { Kind::DateRange } else { kind };
     parser
         .language
         .language

@@ -166,7 +166,7 @@ impl Flow {
 
     /// Returns the type of a slot's values.
     pub fn compile_slot_entity(&self, slot: &EntityData) -> Option<Entity> {
-        let entity = self.compile_entity(&slot.entity)?.with_direction(slot.direction);
+        let entity = self.compile_entity(&slot.entity)?.with_day_options(slot.day_options);
         Some(if slot.multiple { entity.several() } else { entity })
     }
 

@@ -239,11 +239,16 @@ impl<'c> Walker<'c> {
                 return self.write_slot(id, data, candidate);
             }
             Some(Consent::No) => return self.reject_answer(node, id, data, None),
-            Some(Consent::YesBut) => return self.change_and_ask(node, data, candidate),
-            Some(Consent::NoBut) => {
-                let Some(changed) = self.read_change(data, &candidate) else { return self.reject_answer(node, id, data, None) };
-                self.read_other_changes(data);
-                return self.validate_candidate(node, id, data, changed);
+            Some(consent @ (Consent::YesBut | Consent::NoBut)) => {
+                // `yes, but to savings` and `no, 30 dollars` change a value, and the user is asked again.
+                self.note_verdict(|_| "the user changes a value: it is taken, and the user is asked again".to_owned());
+                let changed = self.read_change(data, &candidate);
+                let has_others = self.read_other_changes(data);
+                return match changed {
+                    Some(changed) => self.validate_candidate(node, id, data, changed),
+                    None if has_others || consent == Consent::YesBut => self.ask_for_confirmation(node, data, candidate),
+                    None => self.reject_answer(node, id, data, None),
+                };
             }
             None => {}
         }
@@ -260,25 +265,18 @@ impl<'c> Walker<'c> {
         self.ask_for_confirmation(node, data, candidate)
     }
 
-    /// Takes what a consent changes, and asks again: `yes, but to savings`.
-    fn change_and_ask(&mut self, node: &'c Node, data: &EntityData, candidate: Value) -> SlotResult {
-        self.note_verdict(|_| "the user agrees with a change: it is taken, and the user is asked again".to_owned());
-        let changed = self.read_change(data, &candidate);
-        self.read_other_changes(data);
-        self.ask_for_confirmation(node, data, changed.unwrap_or(candidate))
-    }
-
     /// The other value that a message has for a slot.
-    fn read_change(&mut self, data: &EntityData, candidate: &Value) -> Option<Value> {
+    fn read_change(&self, data: &EntityData, candidate: &Value) -> Option<Value> {
         let entity = self.flow.compile_slot_entity(data).filter(|_| !reads_any_text(&data.entity))?;
         let found = entity.find_all(&self.input_text(), self.extraction_context());
-        let changed = found.into_iter().filter_map(|it| it.value).find(|it| it != candidate)?;
-        self.find_violation(data, &changed).is_none().then_some(changed)
+        found.into_iter().filter_map(|it| it.value).find(|it| it != candidate)
     }
 
-    /// Writes the values that a message has for other slots of the graph. A type that two slots have says nothing about either.
-    fn read_other_changes(&mut self, data: &EntityData) {
-        let Some(graph) = self.graph() else { return };
+    /// Writes the values that a message has for other slots of the graph, or says why not; returns whether there are any. A type that two
+    /// slots have says nothing about either.
+    fn read_other_changes(&mut self, data: &EntityData) -> bool {
+        let Some(graph) = self.graph() else { return false };
+        let mut has_changes = false;
         let slot_of = |node: &'c Node| if let NodeKind::Entity(data) = &node.kind { Some(&**data) } else { None };
         let slots: Vec<&'c EntityData> = graph.definition.nodes.iter().filter_map(slot_of).collect();
         let text = self.input_text();
@@ -290,13 +288,20 @@ impl<'c> Walker<'c> {
             let Some(entity) = self.flow.compile_slot_entity(slot) else { continue };
             let found = entity.find_all(&text, self.extraction_context());
             let Some(value) = found.into_iter().find_map(|it| it.value) else { continue };
-            if self.find_violation(slot, &value).is_none()
-                && self.write_variable(&slot.variable, value).is_ok()
-                && self.is_slot_redacted(slot)
-            {
+            has_changes = true;
+            if let Some(message) = self.find_violation(slot, &value) {
+                if let Some(message) = message {
+                    self.send_question(&message, &[], "");
+                }
+            } else {
+                // A value of another type than the variable's is left out.
+                let _ = self.write_variable(&slot.variable, value);
+            }
+            if self.is_slot_redacted(slot) {
                 self.redact_input(&slot.variable);
             }
         }
+        has_changes
     }
 
     fn ask_for_confirmation(&mut self, node: &'c Node, data: &EntityData, candidate: Value) -> SlotResult {

@@ -1,6 +1,5 @@
 //! `intent` nodes: the entry of an intent, which collects its parameters (docs/spec/flows.md#3, #4.2).
 
-use convengine_values::Direction;
 use serde_json::Value;
 
 use super::super::Walker;
@@ -8,6 +7,7 @@ use super::super::failure::Failure;
 use super::super::walk::Transition;
 use super::entity::SlotResult;
 use crate::config::flow::document::{Ask, EntityData, IntentData, IntentParameter, Node, NodeKind};
+use crate::entity::DayOptions;
 use crate::flow::state::Awaiting;
 
 /// Maximum invalid answers for a parameter.
@@ -77,7 +77,7 @@ fn to_entity_data(parameter: &IntentParameter) -> EntityData {
     EntityData {
         variable: parameter.variable.clone(),
         entity: parameter.entity.clone(),
-        direction: Direction::default(),
+        day_options: DayOptions::default(),
         multiple: false,
         prompt: parameter.prompt.clone(),
         reprompt: parameter.reprompt.clone(),

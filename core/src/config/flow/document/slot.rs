@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::fields::{self, Fields};
 use super::message::Button;
 use super::text::{FlowCondition, LocalizedText};
+use crate::entity::{DayOptions, Grain};
 use crate::text::variable_path::VariablePath;
 
 /// Data of `entity`; also used for parameters of intents.
@@ -15,8 +16,8 @@ pub struct EntityData {
     pub variable: VariablePath,
     /// A system entity or an entity of the document.
     pub entity: String,
-    /// Which day is meant where several fit.
-    pub direction: Direction,
+    /// How its days are read.
+    pub day_options: DayOptions,
     /// Whether it takes a list of values.
     pub multiple: bool,
     /// The prompt.
@@ -82,14 +83,17 @@ impl EntityData {
     /// What tells the type of its values from others.
     pub fn type_key(&self) -> String {
         let several = if self.multiple { " several" } else { "" };
-        format!("{}{several} {:?}", self.entity, self.direction).trim_end_matches(" Future").to_owned()
+        let DayOptions { direction, min_grain, max_grain } = self.day_options;
+        let direction = if direction == Direction::Future { String::new() } else { format!(" {direction:?}") };
+        let grains = if max_grain == Grain::Day { String::new() } else { format!(" {min_grain:?} {max_grain:?}") };
+        format!("{}{several}{direction}{grains}", self.entity)
     }
 
     pub(super) fn read(fields: Fields<'_>) -> EntityData {
         EntityData {
             variable: fields::parse_path(fields.text("variable").unwrap_or_default()),
             entity: fields.string("entity"),
-            direction: fields.keyword("direction", &[("past", Direction::Past), ("nearest", Direction::Nearest)]).unwrap_or_default(),
+            day_options: read_day_options(&fields),
             multiple: fields.flag("multiple", false),
             prompt: fields.localized("prompt").unwrap_or_default(),
             reprompt: fields.list("reprompt", |it| LocalizedText::from(it.0)),
@@ -110,6 +114,16 @@ impl EntityData {
 }
 
 /// Reads `prefill`; older documents call it `prefill_from_trigger`. Either forbids it.
+fn read_day_options(fields: &Fields<'_>) -> DayOptions {
+    let grain = |name: &str| fields.keyword(name, &[("month", Grain::Month), ("year", Grain::Year)]).unwrap_or_default();
+    let min_grain = grain("min_grain");
+    DayOptions {
+        direction: fields.keyword("direction", &[("past", Direction::Past), ("nearest", Direction::Nearest)]).unwrap_or_default(),
+        min_grain,
+        max_grain: grain("max_grain").max(min_grain),
+    }
+}
+
 fn read_prefill(fields: &Fields<'_>) -> Option<bool> {
     let stated = ["prefill", "prefill_from_trigger"].map(|it| fields.value(it).and_then(Value::as_bool));
     if stated.contains(&Some(false)) { Some(false) } else { stated.into_iter().flatten().next() }

@@ -62,6 +62,8 @@ const ENTITY: super::Shape = Object(&[
     required("variable", PATH),
     required("entity", NON_EMPTY),
     optional("direction", Enum(&["future", "past", "nearest"])).with_default(r#""future""#),
+    optional("min_grain", Enum(&["day", "month", "year"])).with_default(r#""day""#),
+    optional("max_grain", Enum(&["day", "month", "year"])).with_default(r#""day""#),
     optional("multiple", Bool).with_default("false"),
     required("prompt", LOCALIZED),
     optional("reprompt", Items(&List::new(LOCALIZED))),
