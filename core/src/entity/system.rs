@@ -44,6 +44,10 @@ pub enum SystemEntity {
     TimeRange,
     /// A time on a day to another.
     DateTimeRange,
+    /// A number to another.
+    NumberRange,
+    /// An amount of money to another.
+    CurrencyRange,
     /// An amount of money.
     Currency,
     /// A duration.
@@ -65,7 +69,7 @@ enum Reader {
     Url,
 }
 
-const ALL: [SystemEntity; 17] = [
+const ALL: [SystemEntity; 19] = [
     SystemEntity::String,
     SystemEntity::Number,
     SystemEntity::Percent,
@@ -80,6 +84,8 @@ const ALL: [SystemEntity; 17] = [
     SystemEntity::DateRange,
     SystemEntity::TimeRange,
     SystemEntity::DateTimeRange,
+    SystemEntity::NumberRange,
+    SystemEntity::CurrencyRange,
     SystemEntity::Currency,
     SystemEntity::Duration,
     SystemEntity::List,
@@ -113,6 +119,8 @@ impl SystemEntity {
             SystemEntity::DateRange => "@date_range",
             SystemEntity::TimeRange => "@time_range",
             SystemEntity::DateTimeRange => "@datetime_range",
+            SystemEntity::NumberRange => "@number_range",
+            SystemEntity::CurrencyRange => "@currency_range",
             SystemEntity::Currency => "@currency",
             SystemEntity::Duration => "@duration",
             SystemEntity::List => "@list",
@@ -136,6 +144,8 @@ impl SystemEntity {
             SystemEntity::DateRange => Reader::Grammar(Kind::DateRange),
             SystemEntity::TimeRange => Reader::Grammar(Kind::TimeRange),
             SystemEntity::DateTimeRange => Reader::Grammar(Kind::DateTimeRange),
+            SystemEntity::NumberRange => Reader::Grammar(Kind::NumberRange),
+            SystemEntity::CurrencyRange => Reader::Grammar(Kind::CurrencyRange),
             SystemEntity::Currency => Reader::Grammar(Kind::Currency),
             SystemEntity::Duration => Reader::Grammar(Kind::Duration),
             SystemEntity::List => Reader::Texts,
@@ -220,6 +230,10 @@ impl SystemEntity {
             Reader::Grammar(Kind::DateRange) => accept_range(SystemEntity::Date, value, context),
             Reader::Grammar(Kind::TimeRange) => accept_range(SystemEntity::Time, value, context),
             Reader::Grammar(Kind::DateTimeRange) => accept_range(SystemEntity::DateTime, value, context),
+            Reader::Grammar(Kind::NumberRange) => accept_range(SystemEntity::Number, value, context).filter(is_ascending),
+            Reader::Grammar(Kind::CurrencyRange) => {
+                accept_range(SystemEntity::Currency, value, context).filter(has_one_currency).filter(is_ascending)
+            }
             Reader::Grammar(_) | Reader::Text | Reader::Email | Reader::Phone | Reader::Url => None,
         }
     }
@@ -231,7 +245,13 @@ fn accept_range(end: SystemEntity, value: &Value, context: ExtractionContext<'_>
     let mut range = Map::new();
     for name in ["from", "to"] {
         let Some(member) = members.get(name).filter(|it| !it.is_null()) else { continue };
-        range.insert(name.to_owned(), end.find_whole(member.as_str()?.trim(), context, DayOptions::default())?);
+        let accepted = match member {
+            Value::String(text) => end.find_whole(text.trim(), context, DayOptions::default())?,
+            Value::Number(_) if end == SystemEntity::Number => normalize_number(member)?,
+            Value::Object(_) => end.accept(member, context)?,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return None,
+        };
+        range.insert(name.to_owned(), accepted);
     }
     (!range.is_empty()).then_some(Value::Object(range))
 }
@@ -267,6 +287,21 @@ fn cut_to_grain(day: &str, grain: Grain) -> &str {
         Grain::Year => 4,
     };
     day.get(..length).unwrap_or(day)
+}
+
+/// Whether the second end of a range of numbers or amounts is not below the first.
+fn is_ascending(range: &Value) -> bool {
+    let number = |end: &str| {
+        let value = range.get(end)?;
+        value.as_f64().or_else(|| value.get("amount")?.as_str()?.parse().ok())
+    };
+    number("from").zip(number("to")).is_none_or(|it| it.0 <= it.1)
+}
+
+/// Whether the amounts at the ends of a range have the same currency.
+fn has_one_currency(range: &Value) -> bool {
+    let currency = |end: &str| range.get(end)?.get("currency");
+    currency("from").zip(currency("to")).is_none_or(|it| it.0 == it.1)
 }
 
 /// Reads a text with the grammar of values.

@@ -5,7 +5,20 @@ use serde_json::json;
 /// Wednesday, 2026-01-28, at noon.
 const CONTEXT: ExtractionContext<'_> = ExtractionContext { locale: "en-US", now: 1_769_601_600_000, time_zone: "UTC", parses: None };
 
-const SYSTEM_NAMES: [&str; 10] = ["@string", "@number", "@email", "@phone", "@url", "@boolean", "@date", "@currency", "@duration", "@list"];
+const SYSTEM_NAMES: [&str; 12] = [
+    "@string",
+    "@number",
+    "@email",
+    "@phone",
+    "@url",
+    "@boolean",
+    "@date",
+    "@currency",
+    "@duration",
+    "@list",
+    "@number_range",
+    "@currency_range",
+];
 
 fn system(name: &str) -> Entity {
     Entity::from_system_name(name).unwrap()
@@ -43,6 +56,8 @@ fn values_are_extracted_from_text() {
         ("@currency", "for $5", json!({"amount": "5", "currency": "USD"})),
         ("@duration", "90 minutes", json!("PT90M")),
         ("@list", "a, b and c", json!(["a", "b", "c"])),
+        ("@number_range", "5 to 10 of them", json!({"from": 5, "to": 10})),
+        ("@currency_range", "up to $5", json!({"to": {"amount": "5", "currency": "USD"}})),
     ] {
         assert_eq!(system(name).extract(text, CONTEXT), Extraction::Value(expected.clone()), "{name}");
         assert_eq!(system(name).extract(" \t", CONTEXT), Extraction::NotFound, "{name}");
@@ -86,6 +101,26 @@ fn given_values_must_be_valid_for_the_type() {
         ("@duration", json!("2 days"), json!("P2D")),
         ("@duration", json!({}), Value::Null),
         ("@list", json!("a, b"), json!(["a", "b"])),
+        ("@number_range", json!("5 to 10"), json!({"from": 5, "to": 10})),
+        ("@number_range", json!({"from": 5, "to": "ten"}), json!({"from": 5, "to": 10})),
+        ("@number_range", json!({"from": 5.0, "to": null}), json!({"from": 5})),
+        ("@number_range", json!({"from": 10, "to": 5}), Value::Null),
+        ("@number_range", json!({"from": 5, "step": 2}), Value::Null),
+        ("@number_range", json!({"from": true}), Value::Null),
+        ("@number_range", json!({"from": {"amount": "5", "currency": "EUR"}}), Value::Null),
+        ("@number_range", json!({}), Value::Null),
+        ("@number_range", json!(5), Value::Null),
+        (
+            "@currency_range",
+            json!({"from": {"amount": 5, "currency": "eur"}, "to": "10 EUR"}),
+            json!({"from": {"amount": "5", "currency": "EUR"}, "to": {"amount": "10", "currency": "EUR"}}),
+        ),
+        ("@currency_range", json!({"to": "$5"}), json!({"to": {"amount": "5", "currency": "USD"}})),
+        ("@currency_range", json!({"from": "$5", "to": "10 EUR"}), Value::Null),
+        ("@currency_range", json!({"from": "$10", "to": "$5"}), Value::Null),
+        ("@currency_range", json!({"from": 5}), Value::Null),
+        ("@date_range", json!({"from": 20_260_101}), Value::Null),
+        ("@date_range", json!({"from": {}}), Value::Null),
         ("@list", json!([1]), Value::Null),
     ];
     for (name, value, expected) in rows {

@@ -19,4 +19,13 @@ pub(crate) const RULES: &[(Category, &[(&str, Action)])] = &[
     (Category::Duration, &[("{span}", Action::Same), ("{span} (,)? {duration}", Action::Sum)]),
     (Category::DateRange, &[("{date} - {date}", Action::FromTo), ("{day} - {day} {month} {year}?", Action::DaysOfMonth)]),
     (Category::TimeRange, &[("{time} - {time}", Action::FromTo)]),
+    (
+        Category::ValueRange,
+        &[
+            ("{value} - {value}", Action::FromTo),
+            ("(≥|> =) {value}", Action::From),
+            ("(≤|< =) {value}", Action::Until),
+            ("{value} +", Action::From),
+        ],
+    ),
 ];

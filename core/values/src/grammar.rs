@@ -19,6 +19,7 @@ use crate::number::Number;
 use crate::number_words::{Lexicon, NumberForm, ReadNumber};
 use crate::numbers::SignedNumber;
 use crate::token::{Token, TokenKind, fold};
+use crate::value_range::{RangeEnd, ValueRange};
 use jiff::civil::{Date, DateTime, Time};
 
 /// What rules make.
@@ -84,9 +85,13 @@ pub(crate) enum Category {
     Amount,
     /// A number or an amount to another, or one of two: neither is meant alone.
     AmountRange,
+    /// `{value}`: an end of a range: a number, or an amount of money.
+    Value,
+    /// `{valuerange}`: a number or an amount of money to another; one end may be open.
+    ValueRange,
 }
 
-const NAMES: [(&str, Category); 30] = [
+const NAMES: [(&str, Category); 32] = [
     ("integer", Category::Integer),
     ("number", Category::Number),
     ("day", Category::Day),
@@ -117,10 +122,12 @@ const NAMES: [(&str, Category); 30] = [
     ("repetition", Category::Repetition),
     ("amount", Category::Amount),
     ("amountrange", Category::AmountRange),
+    ("value", Category::Value),
+    ("valuerange", Category::ValueRange),
 ];
 
 /// What [`Parser::read_built_in`] reads of digits and number words.
-const NUMERIC: [Category; 16] = [
+const NUMERIC: [Category; 17] = [
     Category::Integer,
     Category::Number,
     Category::Day,
@@ -137,6 +144,7 @@ const NUMERIC: [Category; 16] = [
     Category::Date,
     Category::DateTime,
     Category::Amount,
+    Category::Value,
 ];
 
 /// What a rule makes of the values in its pattern.
@@ -284,6 +292,8 @@ pub(crate) enum Meaning {
     DateRange(DayRange),
     TimeRange(Option<Time>, Option<Time>),
     DateTimeRange(Option<DateTime>, Option<DateTime>),
+    RangeEnd(Arc<RangeEnd>),
+    ValueRange(Arc<ValueRange>),
     /// Words that are no value.
     Nothing,
 }
@@ -687,6 +697,10 @@ impl Parser {
         if self.is_begin(at) {
             all = all.and(beginnings.by_begin);
         }
+        // "EUR 20"
+        if token.kind == TokenKind::Word && self.tokens.get(at + 1).is_some_and(|it| it.kind == TokenKind::Digits || it.text == "$") {
+            all = all.and(beginnings.of_category(Category::Value));
+        }
         if matches!(token.text.as_str(), "p" | "pt") {
             all = all.and(beginnings.of_category(Category::Duration));
         }
@@ -694,7 +708,7 @@ impl Parser {
             all = NUMERIC.iter().fold(all, |all, it| all.and(beginnings.of_category(*it)));
         }
         if crate::money::skip_name(self, at) != at {
-            all = all.and(beginnings.of_category(Category::Amount));
+            all = all.and(beginnings.of_category(Category::Amount)).and(beginnings.of_category(Category::Value));
         }
         if let Some(place) = self.beginnings.get_mut(at) {
             *place = Some(all);
@@ -825,6 +839,7 @@ impl Parser {
                 let behind = ends.iter().map(|it| crate::money::skip_name(self, *it));
                 behind.chain(ends.iter().copied()).map(|it| (it, Meaning::Nothing)).collect()
             }
+            Category::Value => crate::value_range::read_ends(self, at),
             Category::SpokenMinute => {
                 let mut all = integers(self, is_whole);
                 all.retain(|it| {

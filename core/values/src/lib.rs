@@ -17,6 +17,7 @@ mod number;
 mod number_words;
 mod numbers;
 mod token;
+mod value_range;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -86,6 +87,10 @@ pub enum Kind {
     TimeRange,
     /// A time on a day to another.
     DateTimeRange,
+    /// A number to another.
+    NumberRange,
+    /// An amount of money to another of the same currency.
+    CurrencyRange,
 }
 
 /// A value in a text.
@@ -217,6 +222,10 @@ fn read_at(kind: Kind, parser: &mut Parser, at: usize) -> Option<(usize, Option<
         Kind::DateRange => Category::DateRange,
         Kind::TimeRange => Category::TimeRange,
         Kind::DateTimeRange => Category::DateTimeRange,
+        Kind::NumberRange | Kind::CurrencyRange => {
+            let (end, meaning) = parser.longest(Category::ValueRange, at)?;
+            return Some((end, if let Meaning::ValueRange(it) = meaning { it.stored(kind) } else { None }));
+        }
     };
     let (end, meaning) = parser.longest(category, at)?;
     Some((end, stored(meaning)))
@@ -355,6 +364,18 @@ fn rivals(kind: Kind) -> &'static [Category] {
         Kind::Month | Kind::Year => &[Category::Date, Category::DateTime, Category::DateRange, Category::Repetition],
         Kind::TimeRange => &[Category::Time, Category::Repetition],
         Kind::DateTimeRange => &[Category::Repetition],
+        Kind::NumberRange | Kind::CurrencyRange => &[
+            Category::Date,
+            Category::Time,
+            Category::DateTime,
+            Category::Duration,
+            Category::TimeRange,
+            Category::DateRange,
+            Category::DateTimeRange,
+            Category::Ordinal,
+            Category::AmountRange,
+            Category::ValueRange,
+        ],
         // "between 20 and 30 euros"
         Kind::Percent | Kind::Currency => &[Category::AmountRange, Category::TimeRange, Category::DateRange],
     }
@@ -388,6 +409,8 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
             let is_larger = |to: usize| match kind {
                 // "the third" is a day and an ordinal.
                 Kind::Ordinal => (to - from) >= (end - at) + 2 || to > end || from < at && is_month,
+                // What says no more than the range is none of another kind.
+                Kind::NumberRange | Kind::CurrencyRange => to > end || from < at,
                 _ if *category == Category::Repetition => to - from >= end - at,
                 _ if *category == Category::AmountRange => to >= end && from <= at || to > end || from < at,
                 _ => (to - from) > (end - at) || matches!(kind, Kind::Number) && to - from == end - at && to - from > 1,
@@ -402,7 +425,8 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
             // That words are no day says nothing about a time, and that they are no range nothing about a day.
             let is_date_kind = matches!(kind, Kind::Date | Kind::Time | Kind::DateTime);
             let is_other = matches!(category, Category::Date | Category::Time | Category::DateTime) || is_date_kind && is_range;
-            let is_refused = meaning == Meaning::Nothing && kind != Kind::Ordinal && !is_other && to - from == end - at && to - from > 1;
+            let is_open = matches!(kind, Kind::Ordinal | Kind::NumberRange | Kind::CurrencyRange);
+            let is_refused = meaning == Meaning::Nothing && !is_open && !is_other && to - from == end - at && to - from > 1;
             let is_full_hour = matches!(meaning, Meaning::Time(it) if it.minute() == 0);
             if overlaps(to)
                 && (is_larger(to) && !(is_bare && to == end && is_full_hour) || is_refused)
@@ -418,6 +442,9 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
         parser.numbers(from).iter().any(|it| it.end >= end && !matches!(it.form, NumberForm::Ordinal | NumberForm::Article))
     };
     if kind == Kind::Ordinal && (at.saturating_sub(REACH)..at).any(|from| is_in_number(parser, from)) {
+        return false;
+    }
+    if matches!(kind, Kind::NumberRange | Kind::CurrencyRange) && !value_range::is_free(kind, parser, at, end) {
         return false;
     }
     let tokens = &parser.tokens;

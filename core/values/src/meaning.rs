@@ -9,7 +9,7 @@ use crate::grammar::{Action, Meaning};
 use crate::language::region_of;
 use crate::number::Number;
 use crate::number_words::Marks;
-use crate::{Context, Direction};
+use crate::{Context, Direction, value_range};
 
 /// The moment and the region that values are relative to.
 #[derive(Debug, Clone)]
@@ -52,7 +52,12 @@ impl Captured {
                 Meaning::Date(it) => all.dates.push(*it),
                 Meaning::Time(it) => all.times.push(*it),
                 Meaning::DateTime(it) => all.moments.push(*it),
-                Meaning::DateRange(_) | Meaning::TimeRange(..) | Meaning::DateTimeRange(..) | Meaning::Nothing => {}
+                Meaning::DateRange(_)
+                | Meaning::TimeRange(..)
+                | Meaning::DateTimeRange(..)
+                | Meaning::RangeEnd(_)
+                | Meaning::ValueRange(_)
+                | Meaning::Nothing => {}
             }
         }
         all
@@ -89,6 +94,9 @@ impl Meanings {
         // "abends von 6 bis 8 Uhr"
         if let (Action::FromTo | Action::From | Action::Until, Some(Meaning::Part(part))) = (action, values.first()) {
             return self.range_in(action, *part, values);
+        }
+        if let Some(range) = value_range::make(action, values) {
+            return Some(range);
         }
         let all = Captured::new(values);
         let date = |it: Option<Date>| it.map(Meaning::Date);

@@ -107,6 +107,11 @@ impl CurrencyNames {
         all
     }
 
+    /// Whether a word is the name of a hundredth part.
+    pub fn is_cents(&self, word: &str) -> bool {
+        self.cents.contains_key(word)
+    }
+
     /// Whether a name is at a token.
     pub fn is_name(&self, tokens: &[Token], at: usize) -> bool {
         self.find(tokens, at).is_some()
@@ -122,16 +127,16 @@ impl CurrencyNames {
 }
 
 /// A currency in a text.
-struct Currency {
-    end: usize,
-    code: String,
+pub(crate) struct Currency {
+    pub end: usize,
+    pub code: String,
     /// Whether it is a code, which is more exact than a sign.
     is_code: bool,
     /// Whether it is a name, which cents may follow.
-    is_name: bool,
+    pub is_name: bool,
     is_word: bool,
     /// What a multiplier before the code multiplies with.
-    factor: u64,
+    pub factor: u64,
 }
 
 /// An amount that begins at a token.
@@ -242,6 +247,28 @@ pub(crate) fn read(parser: &mut Parser, at: usize) -> Option<(usize, Value)> {
     };
     let amount = if is_negative && value != Number::ZERO { format!("-{amount}") } else { amount };
     Some((end, json!({"amount": amount, "currency": currency.code})))
+}
+
+/// The currency before an amount.
+pub(crate) fn read_code(parser: &Parser, at: usize) -> Option<Currency> {
+    read_currency(parser, at).filter(|it| !it.is_word)
+}
+
+/// The currency behind a number; a name that is also an ordinary word counts at the end of what is said.
+pub(crate) fn read_code_behind(parser: &Parser, number_end: usize) -> Option<Currency> {
+    let at = skip_marks(parser, number_end);
+    let is_last = |it: &Currency| parser.tokens.get(it.end).is_none_or(|it| it.kind == TokenKind::Sign);
+    // The name may belong to the number behind it: "from 5 to $10".
+    let leads = |it: &Currency| !it.is_name && parser.tokens.get(it.end).is_some_and(|it| it.kind == TokenKind::Digits && !it.is_spaced);
+    read_currency(parser, at).filter(|it| (!it.is_word || is_last(it)) && !leads(it))
+}
+
+/// The decimal digits of an amount, as many as are written.
+pub(crate) fn amount_text(parser: &Parser, value: Number, from: usize, to: usize) -> Option<String> {
+    match written_decimals(parser, from, to) {
+        Some(decimals) => with_decimals(value, decimals),
+        None => value.to_decimal(),
+    }
 }
 
 /// Whether words follow that may be hundredths: `drei Euro zwanzig für zwei`.

@@ -160,7 +160,7 @@ fn type_of_entity(name: &str) -> Option<ValueType> {
         "@number" | "@percent" | "@ordinal" => Some(ValueType::Number),
         "@boolean" => Some(ValueType::Boolean),
         "@list" => Some(ValueType::Array),
-        "@currency" | "@date_range" | "@time_range" | "@datetime_range" => Some(ValueType::Object),
+        "@currency" | "@date_range" | "@time_range" | "@datetime_range" | "@number_range" | "@currency_range" => Some(ValueType::Object),
         _ => Some(ValueType::String),
     }
 }

@@ -1,6 +1,6 @@
 //! German.
 
-use super::{Consent, Language, NumberWords, Veto};
+use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
 use crate::grammar::{Action, Category};
@@ -908,6 +908,7 @@ pub(super) static LANGUAGE: Language = Language {
         ("dirham", "AED"),
     ],
     cents: &[("cent|cents|ct", "EUR USD CAD AUD NZD HKD SGD ZAR"), ("rappen", "CHF"), ("pence|penny", "GBP")],
+    range_words: RangeWords { counted: "", denials: "", questions: "" },
     vetoes: &[
         Veto {
             kinds: &[Kind::Date, Kind::DateTime, Kind::Time],

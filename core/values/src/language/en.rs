@@ -1,6 +1,6 @@
 //! English.
 
-use super::{Consent, Language, NumberWords, Veto};
+use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
 use crate::grammar::{Action, Category};
@@ -629,6 +629,57 @@ pub(super) static LANGUAGE: Language = Language {
             ],
         ),
         (
+            Category::ValueRange,
+            &[
+                // A change is no range.
+                (
+                    "from {value} (to|up to|down to) {value}",
+                    Action::NothingIf(
+                        "increase|increased|increases|raise|raised|raises|change|changed|changes|went|rose|grew|grown|jumped|dropped|fell|switch|\
+                         switched|move|moved|upgrade|upgraded|downgrade|reduce|reduced|drop|cut|count|counting|convert|corrected|correct|update|updated",
+                    ),
+                ),
+                (
+                    "{value} to {value}",
+                    Action::NothingIf(
+                        "send|transfer|wire|forward|add|multiply|multiplied|divide|divided|compare|compared|move|number|call|dial",
+                    ),
+                ),
+                ("(from)? {value} (to|up to|until|till|through|thru|and up to) {value}", Action::FromTo),
+                ("from {value} - {value}", Action::FromTo),
+                ("between {value} (and|to|-|&) {value}", Action::FromTo),
+                ("between {value} and {value} and {value}", Action::Nothing),
+                ("(more than|less than|over|under|at least|at most|up to) (a)? half", Action::Nothing),
+                ("(more than|less than|fewer than|over|under|at least|at most|up to) {value} (in|out of) (a)? {value}", Action::Nothing),
+                (
+                    "(at least|at the very least|at a minimum|no less than|not less than|no fewer than|not fewer than|no lower than|not lower than|\
+                     nothing less than|nothing under|nothing below|not under|not below|minimum|minimum of|a minimum of|min|starting at|starting from|\
+                     upwards of|upward of) {value}",
+                    Action::From,
+                ),
+                ("(more than|greater than|higher than|larger than|over|above|in excess of|exceeding) {value}", Action::From),
+                (
+                    "{value} (or more|or above|or over|or higher|or up|and up|and above|and over|and more|plus|upwards|upward|at least|at the least|\
+                     at the very least|minimum|min|at minimum)",
+                    Action::From,
+                ),
+                ("from {value} (up|upwards|upward|on up|and up)", Action::From),
+                (
+                    "(at most|at the most|at the very most|no more than|not more than|no higher than|not higher than|not over|not above|not exceeding|\
+                     not to exceed|nothing over|nothing above|nothing more than|up to|maximum|maximum of|a maximum of|max|max of|a max of) {value}",
+                    Action::Until,
+                ),
+                ("(less than|fewer than|lower than|smaller than|cheaper than|under|below) {value}", Action::Until),
+                (
+                    "{value} (or less|or fewer|or under|or below|or lower|or cheaper|and under|and below|at most|at the most|at the very most|maximum|\
+                     max|at maximum|tops)",
+                    Action::Until,
+                ),
+                ("{valuerange} (,)? (and|but) {valuerange}", Action::FromTo),
+                ("{valuerange} (,)? or {valuerange}", Action::Nothing),
+            ],
+        ),
+        (
             Category::Repetition,
             &[
                 ("(every|each) (other|single|second)? {wd}", Action::Nothing),
@@ -693,7 +744,25 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     lead_ins: "on|by|the|at|around|about",
     joined_words: &[],
+    range_words: RangeWords {
+        counted: "people|persons|guests|adults|kids|children|students|participants|attendees|employees|users|seats|chairs|tables|rooms|tickets|\
+                  pieces|items|units|copies|boxes|bottles|bags|pages|words|times|kg|kilos|kilograms|grams|lbs|km|kilometers|kilometres|miles|meters|\
+                  metres|liters|litres|cm|mm|gb|mb|gigabytes|megabytes|square|sessions|visits|orders|licenses|cars|players|members",
+        denials: "not|never|t|dont|cant|cannot|wont|isnt|without|neither|nor|nobody|nothing|none|instead|except|rather",
+        questions: "is it|is that|is this|was it|was that|is there|are there|are they|is the|are the|does it|does that|does this|did it|do i|should i|\
+                    must i|am i|why|how much|how many|how long|how come|how is|how are|how do|how does|how can|what is|what s|whats|what if|\
+                    what happens|what does|when|who|where|isn t|doesn t",
+    },
     vetoes: &[
+        Veto {
+            kinds: &[Kind::NumberRange, Kind::CurrencyRange],
+            before: "not|except|never|scale of|scale from|scale|rate|rated|score of|won|lost|version|half|quarter|steps|step|level|levels|question|questions|\
+                     page|pages|chapter|chapters|line|lines|verse|verses|room|rooms|season|seasons|channel|bus|route|number|numbers|order|orders|invoice|\
+                     invoices|gate|gates|back|beat|lead|leading",
+            behind: "scale|odds|job|ratio|draw|lead|win|victory|defeat|split|rating|percentile|star|stars|against|in favor|in favour|o clock|oclock|am|\
+                     pm|shift|percentage points|points",
+        },
+        Veto { kinds: &[Kind::NumberRange], before: "at|open|opens|works|working hours|work", behind: "way|ways|occasion|reason|reasons" },
         Veto {
             kinds: &[Kind::Date, Kind::DateTime, Kind::Time],
             before: "day but|days but|other than|apart from|excluding|instead of|rather than|not|not on|not at|except|except on|except for|but not|but not on|never|never on|anything but",

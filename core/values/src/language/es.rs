@@ -1,6 +1,6 @@
 //! Spanish.
 
-use super::{Consent, Language, NumberWords, Veto};
+use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
 use crate::grammar::{Action, Category};
@@ -1022,6 +1022,7 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     lead_ins: "el|la|las|los|a|al",
     joined_words: &[],
+    range_words: RangeWords { counted: "", denials: "", questions: "" },
     vetoes: &[
         Veto {
             kinds: &[Kind::Date, Kind::DateTime, Kind::Time, Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange],

@@ -1,6 +1,6 @@
 //! French.
 
-use super::{Consent, Language, NumberWords, Veto};
+use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
 use crate::grammar::{Action, Category};
@@ -1008,6 +1008,7 @@ pub(super) static LANGUAGE: Language = Language {
     cents: &[("centime|centimes|cent|cents|eurocents", "EUR CHF USD CAD"), ("pence|penny", "GBP")],
     lead_ins: "le|la|a|vers",
     joined_words: &[],
+    range_words: RangeWords { counted: "", denials: "", questions: "" },
     vetoes: &[
         Veto {
             kinds: &[Kind::Date, Kind::DateTime, Kind::Time],

@@ -1,6 +1,6 @@
 //! Hindi. Devanagari is folded as well: without nukta and virama.
 
-use super::{Consent, Language, NumberWords, Veto};
+use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
 use crate::grammar::{Action, Category};
@@ -688,6 +688,7 @@ pub(super) static LANGUAGE: Language = Language {
     cents: &[("पैसे|पैसा|पैसों", "INR NPR"), ("सेंट|सेनट|cents|cent", "USD EUR CAD AUD NZD HKD SGD"), ("पेनी|पेंस", "GBP")],
     lead_ins: "",
     joined_words: &[],
+    range_words: RangeWords { counted: "", denials: "", questions: "" },
     vetoes: &[
         Veto {
             kinds: &[Kind::Number, Kind::Percent, Kind::Ordinal, Kind::Currency, Kind::Date, Kind::Time, Kind::DateTime, Kind::Duration],

@@ -1,6 +1,6 @@
 //! Italian.
 
-use super::{Consent, Language, NumberWords, Veto};
+use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
 use crate::grammar::{Action, Category};
@@ -859,6 +859,7 @@ pub(super) static LANGUAGE: Language = Language {
     cents: &[("centesimi|centesimo|cent|cents", "EUR USD CAD AUD NZD HKD SGD CHF"), ("pence|penny", "GBP")],
     lead_ins: "il|lo|la|le|l|alle|alla|all",
     joined_words: &[],
+    range_words: RangeWords { counted: "", denials: "", questions: "" },
     vetoes: &[
         Veto {
             kinds: &[

@@ -30,10 +30,22 @@ pub(crate) struct Language {
     pub currencies: &'static [(&'static str, &'static str)],
     /// Names of hundredth parts, each with the codes of its currencies; none for all of them.
     pub cents: &'static [(&'static str, &'static str)],
+    /// Words about ranges of numbers and amounts.
+    pub range_words: RangeWords,
     /// Words that leave no value when they stand beside one.
     pub vetoes: &'static [Veto],
     /// Consent and refusal.
     pub consent: Consent,
+}
+
+/// Words that say whether numbers from one to another are a range.
+pub(crate) struct RangeWords {
+    /// What is counted: digits with a hyphen between them are a range before such a word, and small numbers are no hours.
+    pub counted: &'static str,
+    /// Words that deny what is said in their clause.
+    pub denials: &'static str,
+    /// Phrases with which a sentence begins that asks about a range and names none.
+    pub questions: &'static str,
 }
 
 /// Words that forbid values of some kinds.

@@ -1,6 +1,6 @@
 //! Dutch.
 
-use super::{Consent, Language, NumberWords, Veto};
+use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
 use crate::grammar::{Action, Category};
@@ -955,6 +955,7 @@ pub(super) static LANGUAGE: Language = Language {
         ("rappen", "CHF"),
         ("centavo|centavos", "MXN BRL"),
     ],
+    range_words: RangeWords { counted: "", denials: "", questions: "" },
     vetoes: &[
         Veto {
             kinds: &[Kind::Date, Kind::DateTime, Kind::Time],

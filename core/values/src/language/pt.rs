@@ -1,6 +1,6 @@
 //! Portuguese.
 
-use super::{Consent, Language, NumberWords, Veto};
+use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
 use crate::grammar::{Action, Category};
@@ -932,6 +932,7 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     lead_ins: "o|a|as|no|na|em",
     joined_words: &[],
+    range_words: RangeWords { counted: "", denials: "", questions: "" },
     vetoes: &[
         Veto {
             kinds: &[Kind::Date, Kind::DateTime, Kind::Time],
