@@ -87,11 +87,13 @@ pub(crate) enum Category {
     AmountRange,
     /// `{value}`: an end of a range: a number, or an amount of money.
     Value,
+    /// `{money}`: an end of a range with a currency.
+    Money,
     /// `{valuerange}`: a number or an amount of money to another; one end may be open.
     ValueRange,
 }
 
-const NAMES: [(&str, Category); 32] = [
+const NAMES: [(&str, Category); 33] = [
     ("integer", Category::Integer),
     ("number", Category::Number),
     ("day", Category::Day),
@@ -123,11 +125,12 @@ const NAMES: [(&str, Category); 32] = [
     ("amount", Category::Amount),
     ("amountrange", Category::AmountRange),
     ("value", Category::Value),
+    ("money", Category::Money),
     ("valuerange", Category::ValueRange),
 ];
 
 /// What [`Parser::read_built_in`] reads of digits and number words.
-const NUMERIC: [Category; 17] = [
+const NUMERIC: [Category; 18] = [
     Category::Integer,
     Category::Number,
     Category::Day,
@@ -145,6 +148,7 @@ const NUMERIC: [Category; 17] = [
     Category::DateTime,
     Category::Amount,
     Category::Value,
+    Category::Money,
 ];
 
 /// What a rule makes of the values in its pattern.
@@ -353,7 +357,7 @@ struct RuleSet {
 
 /// A set of categories.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Categories(u32);
+struct Categories(u64);
 
 impl Categories {
     fn of(categories: &[Category]) -> Categories {
@@ -361,7 +365,7 @@ impl Categories {
     }
 
     fn with(self, category: Category) -> Categories {
-        Categories(self.0 | 1 << category as u32)
+        Categories(self.0 | 1 << category as u64)
     }
 
     fn and(self, other: Categories) -> Categories {
@@ -369,7 +373,7 @@ impl Categories {
     }
 
     fn contains(self, category: Category) -> bool {
-        self.0 & 1 << category as u32 != 0
+        self.0 & 1 << category as u64 != 0
     }
 }
 
@@ -699,7 +703,7 @@ impl Parser {
         }
         // "EUR 20"
         if token.kind == TokenKind::Word && self.tokens.get(at + 1).is_some_and(|it| it.kind == TokenKind::Digits || it.text == "$") {
-            all = all.and(beginnings.of_category(Category::Value));
+            all = all.and(beginnings.of_category(Category::Value)).and(beginnings.of_category(Category::Money));
         }
         if matches!(token.text.as_str(), "p" | "pt") {
             all = all.and(beginnings.of_category(Category::Duration));
@@ -708,7 +712,10 @@ impl Parser {
             all = NUMERIC.iter().fold(all, |all, it| all.and(beginnings.of_category(*it)));
         }
         if crate::money::skip_name(self, at) != at {
-            all = all.and(beginnings.of_category(Category::Amount)).and(beginnings.of_category(Category::Value));
+            all = all
+                .and(beginnings.of_category(Category::Amount))
+                .and(beginnings.of_category(Category::Value))
+                .and(beginnings.of_category(Category::Money));
         }
         if let Some(place) = self.beginnings.get_mut(at) {
             *place = Some(all);
@@ -840,6 +847,10 @@ impl Parser {
                 behind.chain(ends.iter().copied()).map(|it| (it, Meaning::Nothing)).collect()
             }
             Category::Value => crate::value_range::read_ends(self, at),
+            Category::Money => {
+                let ends = self.read(Category::Value, at);
+                ends.iter().filter(|it| crate::value_range::is_money(&it.1)).cloned().collect()
+            }
             Category::SpokenMinute => {
                 let mut all = integers(self, is_whole);
                 all.retain(|it| {

@@ -425,8 +425,18 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
             // That words are no day says nothing about a time, and that they are no range nothing about a day.
             let is_date_kind = matches!(kind, Kind::Date | Kind::Time | Kind::DateTime);
             let is_other = matches!(category, Category::Date | Category::Time | Category::DateTime) || is_date_kind && is_range;
-            let is_open = matches!(kind, Kind::Ordinal | Kind::NumberRange | Kind::CurrencyRange);
-            let is_refused = meaning == Meaning::Nothing && !is_open && !is_other && to - from == end - at && to - from > 1;
+            let is_range_of_values = matches!(kind, Kind::NumberRange | Kind::CurrencyRange);
+            let is_refused = meaning == Meaning::Nothing
+                && kind != Kind::Ordinal
+                && !is_range_of_values
+                && !is_other
+                && to - from == end - at
+                && to - from > 1;
+            // That words are no day or time says nothing about a range of numbers.
+            if is_range_of_values && meaning == Meaning::Nothing && matches!(category, Category::Date | Category::Time | Category::DateTime)
+            {
+                continue;
+            }
             let is_full_hour = matches!(meaning, Meaning::Time(it) if it.minute() == 0);
             if overlaps(to)
                 && (is_larger(to) && !(is_bare && to == end && is_full_hour) || is_refused)

@@ -101,6 +101,11 @@ pub(crate) fn read_ends(parser: &mut Parser, at: usize) -> Vec<(usize, Meaning)>
     ends
 }
 
+/// Whether an end of a range is an amount of money.
+pub(crate) fn is_money(meaning: &Meaning) -> bool {
+    matches!(meaning, Meaning::RangeEnd(it) if it.currency.is_some())
+}
+
 /// The numbers in words that end before a conjunction: `between fifty and two hundred`.
 fn read_before_and(parser: &Parser, at: usize) -> Vec<ReadNumber> {
     let is_and = |it: &Token| parser.language.language.numbers.and.split('|').any(|word| word == it.text);
@@ -221,9 +226,7 @@ fn is_denied(parser: &Parser, words: &RangeWords, at: usize, end: usize) -> bool
     let language = parser.language.language;
     let is_one_of = |it: &Token, words: &str| words.split('|').any(|word| word == it.text);
     let is_edge = |it: &&Token| {
-        it.sign().is_some_and(|it| ".,;:!?।()".contains(it))
-            || is_one_of(it, language.numbers.and)
-            || is_one_of(it, language.consent.changes)
+        it.sign().is_some_and(|it| ".,;:!?।()".contains(it)) || is_one_of(it, language.numbers.and) || is_one_of(it, words.but)
     };
     let denies = |it: &Token| is_one_of(it, words.denials);
     let before = parser.tokens.iter().take(at).rev().take_while(|it| !is_edge(it)).any(denies);
@@ -250,7 +253,9 @@ fn is_plain_count(parser: &mut Parser, range: &ValueRange, at: usize, end: usize
         return false;
     }
     let is_hour = |it: &RangeEnd| it.value.to_integer().is_some_and(|it| it <= MAX_HOUR);
-    !(is_hour(from) && is_hour(to) && has_time(parser, at, end))
+    let hours = parser.language.language.range_words.hours;
+    let names_hours = parser.tokens.iter().any(|it| hours.split('|').any(|word| word == it.text));
+    !(is_hour(from) && is_hour(to) && (names_hours || has_time(parser, at, end)))
 }
 
 /// Whether the text names a day or a time.

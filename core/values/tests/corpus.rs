@@ -160,7 +160,7 @@ fn every_language_has_sentences_of_every_kind() {
     }
     for language in ["en", "de", "es", "fr", "it", "pt", "nl", "hi"] {
         // Ranges of numbers and of amounts are counted together.
-        for (kind, _) in KINDS.iter().filter(|it| !matches!(it.0, "numberrange" | "currencyrange")) {
+        for (kind, _) in KINDS.iter().filter(|it| it.0 != "currencyrange") {
             let [with, without] = counts.get(&(language.to_owned(), (*kind).to_owned())).copied().unwrap_or_default();
             assert!(with >= 60 && without >= 40, "{language} {kind}: {with} with a value, {without} without");
         }

@@ -831,6 +831,45 @@ pub(super) static LANGUAGE: Language = Language {
             ],
         ),
         (
+            Category::ValueRange,
+            &[
+                ("(von|ab)? {value} bis (zu|maximal|hochstens)? {value}", Action::FromTo),
+                ("von {value} - {value}", Action::FromTo),
+                ("zwischen {value} (und|bis|-) {value}", Action::FromTo),
+                ("zwischen {value} und {value} und {value}", Action::Nothing),
+                ("(mehr als|weniger als|uber|unter|mindestens|hochstens) (die|der)? halfte", Action::Nothing),
+                (
+                    "(mindestens|wenigstens|zumindest|mind|minimum|minimal|ein minimum von|nicht weniger als|nicht unter|nicht weniger wie) {value}",
+                    Action::From,
+                ),
+                ("(mehr als|mehr wie|uber|grosser als|hoher als|oberhalb von) {value}", Action::From),
+                ("{value} (oder mehr|und mehr|plus|aufwarts|und aufwarts|oder daruber|und daruber|mindestens|minimum)", Action::From),
+                ("(von|ab) {value} (aufwarts|an aufwarts|und mehr)", Action::From),
+                ("ab {money}", Action::From),
+                (
+                    "ab {value} (=personen|=leute|=gaste|=erwachsene|=kinder|=teilnehmer|=mitarbeiter|=schuler|=platze|=stuhle|=tische|=zimmer|=karten|=tickets|=stuck|=exemplare|=kisten|=flaschen|=seiten|=worter|=mal|=kg|=kilo|=gramm|=km|=kilometer|=meter|=liter|=cm|=mm|=gb|=mb|=quadratmeter|=autos|=spieler|=mitglieder|=bestellungen)",
+                    Action::From,
+                ),
+                (
+                    "(hochstens|maximal|max|allerhochstens|bis zu|bis maximal|bis hochstens|nicht mehr als|nicht mehr wie|nicht uber|maximum|ein maximum von) {value}",
+                    Action::Until,
+                ),
+                ("unter {value}", Action::NothingIf("ruf|rufe|rufen|anrufen|erreichbar|erreichen|telefon|nummer")),
+                (
+                    "(weniger als|weniger wie|unter|unterhalb von|kleiner als|geringer als|niedriger als|billiger als|gunstiger als) {value}",
+                    Action::Until,
+                ),
+                ("{value} (oder weniger|und weniger|oder darunter|und darunter|hochstens|maximal|maximum|max)", Action::Until),
+                ("bis {money}", Action::Until),
+                (
+                    "bis {value} (=personen|=leute|=gaste|=erwachsene|=kinder|=teilnehmer|=mitarbeiter|=schuler|=platze|=stuhle|=tische|=zimmer|=karten|=tickets|=stuck|=exemplare|=kisten|=flaschen|=seiten|=worter|=mal|=kg|=kilo|=gramm|=km|=kilometer|=meter|=liter|=cm|=mm|=gb|=mb|=quadratmeter|=autos|=spieler|=mitglieder|=bestellungen)",
+                    Action::Until,
+                ),
+                ("{valuerange} (,)? (und|aber) {valuerange}", Action::FromTo),
+                ("{valuerange} (,)? oder {valuerange}", Action::Nothing),
+            ],
+        ),
+        (
             Category::Repetition,
             &[
                 ("(jeden|jede|jedes|jeder|jedem|an jedem) ({wd}|{unit}|{date}|{duration})", Action::Nothing),
@@ -908,8 +947,20 @@ pub(super) static LANGUAGE: Language = Language {
         ("dirham", "AED"),
     ],
     cents: &[("cent|cents|ct", "EUR USD CAD AUD NZD HKD SGD ZAR"), ("rappen", "CHF"), ("pence|penny", "GBP")],
-    range_words: RangeWords { counted: "", denials: "", questions: "" },
+    range_words: RangeWords {
+        counted: "personen|leute|gaste|erwachsene|kinder|teilnehmer|mitarbeiter|schuler|platze|stuhle|tische|zimmer|karten|tickets|stuck|exemplare|kisten|flaschen|seiten|worter|mal|kg|kilo|gramm|km|kilometer|meter|liter|cm|mm|gb|mb|quadratmeter|autos|spieler|mitglieder|bestellungen",
+        denials: "nicht|kein|keine|keinen|keinem|keiner|nie|niemals|ohne|statt|weder|ausser",
+        but: "aber|sondern|doch",
+        hours: "arbeite|arbeiten|arbeitet|geoffnet|offen|frei|treffen|termin|zeit|besprechung|verfugbar|geschlossen|schicht|sprechstunde",
+        questions: "ist es|ist das|sind es|sind das|ist der|ist die|war es|warum|wieso|weshalb|wie viel|wie viele|wieviel|wieviele|wie lange|wann|wer|wo|was ist|was kostet|was passiert|muss ich|muss es|soll ich|kostet das|kostet es|bin ich",
+    },
     vetoes: &[
+        Veto {
+            kinds: &[Kind::NumberRange, Kind::CurrencyRange],
+            before: "nicht|ausser|skala von|skala|note|noten|stufe|stufen|seite|seiten|kapitel|zeile|zeilen|zimmer|raum|linie|bus|kanal|nummer|gewonnen|verloren|stand|halb|viertel|version|frage|fragen|hausnummer|staffel|spiel",
+            behind: "skala|punkte|sterne|gewonnen|verloren|uhr|prozentpunkte|unentschieden|job|jahrig|tore|tor|h|ecken",
+        },
+        Veto { kinds: &[Kind::NumberRange], before: "um|geoffnet|arbeite|offen", behind: "" },
         Veto {
             kinds: &[Kind::Date, Kind::DateTime, Kind::Time],
             before: "nicht|nicht am|nicht um|nicht vor|nicht den|nicht der|nicht dem|nicht erst|nicht schon|nicht mehr|ausser|ausser am|ausser um|nie|niemals|nur nicht|bloss nicht|kein|keine|\

@@ -642,7 +642,7 @@ pub(super) static LANGUAGE: Language = Language {
                 (
                     "{value} to {value}",
                     Action::NothingIf(
-                        "send|transfer|wire|forward|add|multiply|multiplied|divide|divided|compare|compared|move|number|call|dial",
+                        "send|transfer|wire|forward|add|multiply|multiplied|divide|divided|compare|compared|move|number|call|dial|zip|code|flight",
                     ),
                 ),
                 ("(from)? {value} (to|up to|until|till|through|thru|and up to) {value}", Action::FromTo),
@@ -663,6 +663,8 @@ pub(super) static LANGUAGE: Language = Language {
                      at the very least|minimum|min|at minimum)",
                     Action::From,
                 ),
+                ("(from|starting from) {money}", Action::From),
+                ("within {money}", Action::Until),
                 ("from {value} (up|upwards|upward|on up|and up)", Action::From),
                 (
                     "(at most|at the most|at the very most|no more than|not more than|no higher than|not higher than|not over|not above|not exceeding|\
@@ -749,6 +751,8 @@ pub(super) static LANGUAGE: Language = Language {
                   pieces|items|units|copies|boxes|bottles|bags|pages|words|times|kg|kilos|kilograms|grams|lbs|km|kilometers|kilometres|miles|meters|\
                   metres|liters|litres|cm|mm|gb|mb|gigabytes|megabytes|square|sessions|visits|orders|licenses|cars|players|members",
         denials: "not|never|t|dont|cant|cannot|wont|isnt|without|neither|nor|nobody|nothing|none|instead|except|rather",
+        but: "but|though",
+        hours: "meet|meeting|open|opens|work|works|working|free|available|busy|shift|appointment|call|closed|lunch",
         questions: "is it|is that|is this|was it|was that|is there|are there|are they|is the|are the|does it|does that|does this|did it|do i|should i|\
                     must i|am i|why|how much|how many|how long|how come|how is|how are|how do|how does|how can|what is|what s|whats|what if|\
                     what happens|what does|when|who|where|isn t|doesn t",
@@ -757,7 +761,7 @@ pub(super) static LANGUAGE: Language = Language {
         Veto {
             kinds: &[Kind::NumberRange, Kind::CurrencyRange],
             before: "not|except|never|scale of|scale from|scale|rate|rated|score of|won|lost|version|half|quarter|steps|step|level|levels|question|questions|\
-                     page|pages|chapter|chapters|line|lines|verse|verses|room|rooms|season|seasons|channel|bus|route|number|numbers|order|orders|invoice|\
+                     page|pages|chapter|chapters|line|lines|verse|verses|room|rooms|season|seasons|channel|bus|route|zip|flight|flights|extension|extensions|code|codes|number|numbers|order|orders|invoice|\
                      invoices|gate|gates|back|beat|lead|leading",
             behind: "scale|odds|job|ratio|draw|lead|win|victory|defeat|split|rating|percentile|star|stars|against|in favor|in favour|o clock|oclock|am|\
                      pm|shift|percentage points|points",

@@ -880,6 +880,54 @@ pub(super) static LANGUAGE: Language = Language {
             ],
         ),
         (
+            Category::ValueRange,
+            &[
+                (
+                    "(de|desde) {value} (a|hasta) {value}",
+                    Action::NothingIf(
+                        "subio|subir|sube|aumento|aumentar|aumenta|paso|pasar|pasa|cambiar|cambie|cambio|cambia|cambialo|bajo|bajar|baja|mover|reducir|modificar|modifica",
+                    ),
+                ),
+                (
+                    "{value} a {value}",
+                    Action::NothingIf(
+                        "enviar|envia|enviale|envie|transferir|transfiere|manda|mandar|mandale|suma|sumar|anade|multiplica|multiplicar|divide|numero|ganamos|perdimos|ganaron|perdieron|gano|perdio|quedaron|quedo|empataron|empatamos|marcador|partido|resultado",
+                    ),
+                ),
+                ("(de|desde)? {value} (a|hasta) {value}", Action::FromTo),
+                ("de {value} - {value}", Action::FromTo),
+                ("entre (los)? {value} (y|a|-) (los)? {value}", Action::FromTo),
+                ("entre {value} y {value} y {value}", Action::Nothing),
+                ("(mas|menos) de la mitad", Action::Nothing),
+                (
+                    "(al menos|por lo menos|cuando menos|como minimo|minimo|minimo de|un minimo de|no menos de|nada menos que|no menor a|no menor de) {value}",
+                    Action::From,
+                ),
+                (
+                    "(mas de|mas que|superior a|superiores a|mayor a|mayor de|mayor que|mayores de|por encima de|arriba de|encima de) (los)? {value}",
+                    Action::From,
+                ),
+                ("{value} (o mas|y mas|para arriba|en adelante|como minimo|por lo menos|al menos|minimo)", Action::From),
+                ("(de|desde) {value} (para arriba|en adelante|hacia arriba)", Action::From),
+                ("(a partir de|desde) (los)? {money}", Action::From),
+                (
+                    "a partir de {value} (=personas|=gente|=invitados|=adultos|=ninos|=asistentes|=participantes|=empleados|=usuarios|=asientos|=sillas|=mesas|=habitaciones|=entradas|=boletos|=billetes|=piezas|=unidades|=copias|=cajas|=botellas|=paginas|=palabras|=veces|=kg|=kilos|=gramos|=km|=kilometros|=metros|=litros|=cm|=mm|=gb|=mb|=coches|=jugadores|=miembros|=pedidos|=alumnos|=plazas)",
+                    Action::From,
+                ),
+                (
+                    "(como maximo|como mucho|a lo sumo|a lo mas|maximo|maximo de|un maximo de|max|hasta|no mas de|no mas que|no superior a|no mayor a) (los)? {value}",
+                    Action::Until,
+                ),
+                (
+                    "(menos de|menos que|por debajo de|debajo de|inferior a|inferiores a|menor a|menor de|menor que|menores de) (los)? {value}",
+                    Action::Until,
+                ),
+                ("{value} (o menos|como maximo|como mucho|a lo sumo|maximo|max|para abajo)", Action::Until),
+                ("{valuerange} (,)? (y|pero) {valuerange}", Action::FromTo),
+                ("{valuerange} (,)? (o|u) {valuerange}", Action::Nothing),
+            ],
+        ),
+        (
             Category::Repetition,
             &[
                 ("(cada|todos los) {wd}", Action::Nothing),
@@ -1022,8 +1070,20 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     lead_ins: "el|la|las|los|a|al",
     joined_words: &[],
-    range_words: RangeWords { counted: "", denials: "", questions: "" },
+    range_words: RangeWords {
+        counted: "personas|gente|invitados|adultos|ninos|asistentes|participantes|empleados|usuarios|asientos|sillas|mesas|habitaciones|entradas|boletos|billetes|piezas|unidades|copias|cajas|botellas|paginas|palabras|veces|kg|kilos|gramos|km|kilometros|metros|litros|cm|mm|gb|mb|coches|jugadores|miembros|pedidos|alumnos|plazas",
+        denials: "no|ni|nunca|jamas|sin|tampoco|excepto|salvo|ningun|ninguno|nada",
+        but: "pero|sino",
+        hours: "trabajo|trabajamos|abierto|abren|abre|libre|vemos|cita|reunion|disponible|horario|turno|cerrado|quedamos",
+        questions: "es mas|es menos|es entre|esta entre|son mas|son menos|son entre|es de mas|es de menos|por que|cuanto|cuanta|cuantos|cuantas|cuando|quien|donde|que es|que pasa|es verdad|es cierto|debo|tengo que|cuesta|hay que",
+    },
     vetoes: &[
+        Veto {
+            kinds: &[Kind::NumberRange, Kind::CurrencyRange],
+            before: "no|excepto|salvo|escala de|escala del|escala|pagina|paginas|capitulo|capitulos|linea|lineas|habitacion|sala|canal|nivel|niveles|numero|temporada|ganamos|perdimos|quedaron|version|pregunta|preguntas|autobus|nota|notas",
+            behind: "puntos|estrellas|escala|horas|en contra|a favor|en punto|de la manana|de la tarde",
+        },
+        Veto { kinds: &[Kind::NumberRange], before: "las|la|abierto|abren", behind: "" },
         Veto {
             kinds: &[Kind::Date, Kind::DateTime, Kind::Time, Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange],
             before: "no|no el|no es|no es el|no puedo|no puedo el|no me va|no me va el|no me viene bien|no me viene bien el|no me va bien|no me va bien el|no trabajo|no trabajo el|no quiero|no quiero el|quita|quita el|en vez de|en vez del|en lugar de|en lugar del|no para|no para el|que no sea|que no sea el|excepto|excepto el|salvo|salvo el|menos|menos el|nunca|nunca el|tampoco|tampoco el|ni|ni el|pero no|pero no el|quitando el|evitar el|evitad el",

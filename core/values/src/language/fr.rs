@@ -899,7 +899,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(entre|de) {number} (%|pour cent) (et|a) {number} (%|pour cent)", Action::Nothing),
                 ("{number} (fois|x) {number}", Action::Nothing),
                 (
-                    "{number} (a|-) {number} (personnes|invites|convives|adultes|couverts|enfants|places|pieces|kilos|kg|euros|€|nuits|semaines|jours|mois|ans|minutes)",
+                    "{number} (a|-) {number} (=personnes|=invites|=convives|=adultes|=couverts|=enfants|=places|=pieces|=kilos|=kg|=euros|=€|=nuits|=semaines|=jours|=mois|=ans|=minutes)",
                     Action::Nothing,
                 ),
                 ("(apres|a partir de|a compter de|des|depuis|pas avant) (environ)? {clock}", Action::From),
@@ -933,6 +933,48 @@ pub(super) static LANGUAGE: Language = Language {
                 (concat!("{date} (,)? {hour} (h|heures) (de|d) ", hour_nouns!()), Action::Nothing),
                 ("{timerange} (,)? (le)? {date}", Action::Nothing),
                 ("(de|entre) {hour} (a|et) {datetime}", Action::Nothing),
+            ],
+        ),
+        (
+            Category::ValueRange,
+            &[
+                (
+                    "(de|d) {value} a {value}",
+                    Action::NothingIf(
+                        "passe|passer|passee|augmente|augmenter|change|changer|baisse|baisser|monte|monter|modifie|modifier|reduit|reduire",
+                    ),
+                ),
+                (
+                    "{value} a {value}",
+                    Action::NothingIf(
+                        "envoie|envoyer|envoyez|vire|virer|transfere|transferer|ajoute|ajouter|multiplie|numero|gagne|perdu|battu|score|match|resultat",
+                    ),
+                ),
+                ("(de|d)? {value} (a|jusqu a) {value}", Action::FromTo),
+                ("de {value} - {value}", Action::FromTo),
+                ("entre {value} (et|a|-) {value}", Action::FromTo),
+                ("entre {value} et {value} et {value}", Action::Nothing),
+                ("(plus|moins) de la moitie", Action::Nothing),
+                ("(plus|moins) d (un|une) ({unit}|fois)", Action::Nothing),
+                ("(au moins|au minimum|minimum|un minimum de|minimum de|pas moins de|pas moins d) {value}", Action::From),
+                ("(plus de|plus d|superieur a|superieure a|superieurs a|superieures a|au dessus de|au dela de) {value}", Action::From),
+                ("{value} (ou plus|et plus|minimum|au minimum|au moins|et au dela|ou davantage)", Action::From),
+                ("(a partir de|des) {money}", Action::From),
+                (
+                    "a partir de {value} (=personnes|=gens|=invites|=adultes|=enfants|=participants|=employes|=salaries|=utilisateurs|=places|=chaises|=tables|=chambres|=billets|=tickets|=pieces|=unites|=exemplaires|=copies|=cartons|=boites|=bouteilles|=pages|=mots|=fois|=kg|=kilos|=grammes|=km|=kilometres|=metres|=litres|=cm|=mm|=go|=mo|=voitures|=joueurs|=membres|=commandes|=eleves|=convives)",
+                    Action::From,
+                ),
+                (
+                    "(au plus|tout au plus|au maximum|maximum|maximum de|un maximum de|max|jusqu a|pas plus de|pas plus d|pas au dessus de) {value}",
+                    Action::Until,
+                ),
+                (
+                    "(moins de|moins d|inferieur a|inferieure a|inferieurs a|inferieures a|en dessous de|au dessous de) {value}",
+                    Action::Until,
+                ),
+                ("{value} (ou moins|et moins|maximum|au maximum|max|au plus|tout au plus|grand maximum)", Action::Until),
+                ("{valuerange} (,)? (et|mais) {valuerange}", Action::FromTo),
+                ("{valuerange} (,)? ou {valuerange}", Action::Nothing),
             ],
         ),
         (
@@ -1008,8 +1050,20 @@ pub(super) static LANGUAGE: Language = Language {
     cents: &[("centime|centimes|cent|cents|eurocents", "EUR CHF USD CAD"), ("pence|penny", "GBP")],
     lead_ins: "le|la|a|vers",
     joined_words: &[],
-    range_words: RangeWords { counted: "", denials: "", questions: "" },
+    range_words: RangeWords {
+        counted: "personnes|gens|invites|adultes|enfants|participants|employes|salaries|utilisateurs|places|chaises|tables|chambres|billets|tickets|pieces|unites|exemplaires|copies|cartons|boites|bouteilles|pages|mots|fois|kg|kilos|grammes|km|kilometres|metres|litres|cm|mm|go|mo|voitures|joueurs|membres|commandes|eleves|convives",
+        denials: "ne|n|pas|jamais|ni|sans|aucun|aucune|sauf|excepte|guere",
+        but: "mais",
+        hours: "travaille|travaillons|ouvert|ouverte|libre|rdv|reunion|disponible|dispo|horaire|horaires|ferme|voit|voyons|dejeuner",
+        questions: "est ce que c est|est ce plus|est ce moins|est ce entre|est ce que ca|est il|c est bien|pourquoi|combien|quand|qui|ou est|qu est ce|que se passe|dois je|faut il",
+    },
     vetoes: &[
+        Veto {
+            kinds: &[Kind::NumberRange, Kind::CurrencyRange],
+            before: "pas|sauf|excepte|echelle de|echelle|page|pages|chapitre|chapitres|ligne|lignes|chambre|salle|niveau|niveaux|numero|numeros|saison|version|question|questions|gagne|perdu|score de|score|note|notes|bus",
+            behind: "heures|heure|h|etoiles|points|echelle|partout|contre|ans|du matin|du soir",
+        },
+        Veto { kinds: &[Kind::NumberRange], before: "ouvert|ouverte|travaille", behind: "" },
         Veto {
             kinds: &[Kind::Date, Kind::DateTime, Kind::Time],
             before: "pas|pas le|pas ce|pas pour|pas a|pas pour le|pas vers|sauf|sauf le|sauf a|excepte|excepte le|hormis|hormis le|jamais|jamais le|ni|ni le|\

@@ -788,6 +788,51 @@ pub(super) static LANGUAGE: Language = Language {
             ],
         ),
         (
+            Category::ValueRange,
+            &[
+                (
+                    "(da|dai) {value} (a|ai) {value}",
+                    Action::NothingIf(
+                        "aumenta|aumentato|aumentare|passa|passato|passare|cambia|cambiato|cambiare|sale|salito|salire|sceso|scende|scendere|ridurre|modifica|modificare|portare|portato|porta",
+                    ),
+                ),
+                (
+                    "{value} a {value}",
+                    Action::NothingIf(
+                        "invia|inviare|manda|mandare|trasferisci|trasferire|bonifica|aggiungi|moltiplica|numero|vinto|perso|finita|finito|pareggiato|risultato|partita",
+                    ),
+                ),
+                ("(da|dai)? {value} (a|ai|fino a|fino ai) {value}", Action::FromTo),
+                ("da {value} - {value}", Action::FromTo),
+                ("(tra|fra) (i|gli)? {value} (e|a|-) (i|gli)? {value}", Action::FromTo),
+                ("(tra|fra) {value} e {value} e {value}", Action::Nothing),
+                ("(piu|meno) della meta", Action::Nothing),
+                ("(almeno|come minimo|minimo|un minimo di|minimo di|perlomeno|quantomeno|per lo meno|non meno di) {value}", Action::From),
+                (
+                    "(piu di|oltre|superiore a|superiori a|maggiore di|maggiori di|sopra|al di sopra di|al di sopra dei) (i|gli)? {value}",
+                    Action::From,
+                ),
+                ("{value} (o piu|e piu|in su|o oltre|e oltre|come minimo|minimo|almeno)", Action::From),
+                ("(da|dai) {value} in su", Action::From),
+                ("a partire (da|dai) {money}", Action::From),
+                (
+                    "a partire da {value} (=persone|=ospiti|=invitati|=adulti|=bambini|=partecipanti|=dipendenti|=utenti|=posti|=sedie|=tavoli|=camere|=stanze|=biglietti|=pezzi|=unita|=copie|=scatole|=bottiglie|=pagine|=parole|=volte|=kg|=chili|=grammi|=km|=chilometri|=metri|=litri|=cm|=mm|=gb|=mb|=auto|=giocatori|=membri|=ordini|=studenti|=coperti)",
+                    Action::From,
+                ),
+                (
+                    "(al massimo|massimo|un massimo di|massimo di|max|fino a|fino ai|non piu di|non oltre|non oltre i|non superiore a|non superiori a) {value}",
+                    Action::Until,
+                ),
+                (
+                    "(meno di|sotto|al di sotto di|al di sotto dei|inferiore a|inferiori a|minore di|minori di) (i|gli)? {value}",
+                    Action::Until,
+                ),
+                ("{value} (o meno|al massimo|massimo|max|in giu)", Action::Until),
+                ("{valuerange} (,)? (e|ma) {valuerange}", Action::FromTo),
+                ("{valuerange} (,)? (o|oppure) {valuerange}", Action::Nothing),
+            ],
+        ),
+        (
             Category::Repetition,
             &[
                 (
@@ -859,8 +904,20 @@ pub(super) static LANGUAGE: Language = Language {
     cents: &[("centesimi|centesimo|cent|cents", "EUR USD CAD AUD NZD HKD SGD CHF"), ("pence|penny", "GBP")],
     lead_ins: "il|lo|la|le|l|alle|alla|all",
     joined_words: &[],
-    range_words: RangeWords { counted: "", denials: "", questions: "" },
+    range_words: RangeWords {
+        counted: "persone|ospiti|invitati|adulti|bambini|partecipanti|dipendenti|utenti|posti|sedie|tavoli|camere|stanze|biglietti|pezzi|unita|copie|scatole|bottiglie|pagine|parole|volte|kg|chili|grammi|km|chilometri|metri|litri|cm|mm|gb|mb|auto|giocatori|membri|ordini|studenti|coperti",
+        denials: "non|mai|senza|nessun|nessuno|tranne|eccetto|neanche|nemmeno",
+        but: "ma|pero",
+        hours: "lavoro|lavoriamo|aperto|aperti|libero|libera|vediamo|appuntamento|riunione|disponibile|orario|turno|chiuso",
+        questions: "e piu di|e meno di|e tra|e fra|e sopra|sono piu|sono meno|sono tra|perche|quanto|quanti|quante|quanta|quando|chi|dove|cosa succede|che cosa|devo|bisogna|costa|come mai|e vero",
+    },
     vetoes: &[
+        Veto {
+            kinds: &[Kind::NumberRange, Kind::CurrencyRange],
+            before: "non|tranne|eccetto|scala da|scala|pagina|pagine|capitolo|capitoli|riga|righe|camera|stanza|canale|livello|livelli|numero|numeri|stagione|versione|domanda|domande|vinto|perso|finita|autobus|voto|voti",
+            behind: "stelle|punti|scala|ore|in punto|di mattina|di sera",
+        },
+        Veto { kinds: &[Kind::NumberRange], before: "alle|dalle|le|aperto|aperti|lavoro", behind: "" },
         Veto {
             kinds: &[
                 Kind::Number,

@@ -42,8 +42,12 @@ pub(crate) struct Language {
 pub(crate) struct RangeWords {
     /// What is counted: digits with a hyphen between them are a range before such a word, and small numbers are no hours.
     pub counted: &'static str,
-    /// Words that deny what is said in their clause.
+    /// Words that deny or question what is said in their clause.
     pub denials: &'static str,
+    /// Words with which a clause begins that is contrasted with the one before.
+    pub but: &'static str,
+    /// Words beside which small numbers may be hours.
+    pub hours: &'static str,
     /// Phrases with which a sentence begins that asks about a range and names none.
     pub questions: &'static str,
 }

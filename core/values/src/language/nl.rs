@@ -891,6 +891,42 @@ pub(super) static LANGUAGE: Language = Language {
             ],
         ),
         (
+            Category::ValueRange,
+            &[
+                ("(van|vanaf)? {value} (tot|tot en met|tot maximaal|t / m|tm) {value}", Action::FromTo),
+                ("{value} a {value}", Action::FromTo),
+                ("van {value} - {value}", Action::FromTo),
+                ("tussen (de)? {value} (en|tot|-) (de)? {value}", Action::FromTo),
+                ("tussen {value} en {value} en {value}", Action::Nothing),
+                ("(meer|minder) dan de helft", Action::Nothing),
+                (
+                    "(minstens|minimaal|ten minste|tenminste|op zijn minst|op z n minst|minimum|een minimum van|niet minder dan|niet onder|niet onder de) {value}",
+                    Action::From,
+                ),
+                ("(meer dan|hoger dan|groter dan|boven|boven de|over de) {value}", Action::From),
+                ("{value} (of meer|en meer|plus|minimaal|minimum|of hoger|en hoger|en daarboven|minstens)", Action::From),
+                ("vanaf {money}", Action::From),
+                (
+                    "vanaf {value} (=personen|=mensen|=gasten|=volwassenen|=kinderen|=deelnemers|=medewerkers|=gebruikers|=plaatsen|=stoelen|=tafels|=kamers|=kaartjes|=tickets|=stuks|=exemplaren|=dozen|=flessen|=woorden|=keer|=kg|=kilo|=gram|=km|=kilometer|=meter|=liter|=cm|=mm|=gb|=mb|=spelers|=leden|=bestellingen|=leerlingen|=man)",
+                    Action::From,
+                ),
+                (
+                    "(hoogstens|maximaal|ten hoogste|hooguit|maximum|een maximum van|max|tot maximaal|niet meer dan|niet boven|niet boven de) {value}",
+                    Action::Until,
+                ),
+                ("onder {value}", Action::NothingIf("bel|bellen|bereikbaar|bereiken|telefoon|nummer")),
+                ("(minder dan|lager dan|kleiner dan|goedkoper dan|onder|onder de|beneden|beneden de) {value}", Action::Until),
+                ("{value} (of minder|en minder|maximaal|maximum|max|hooguit|op zijn hoogst|of lager|en lager|of goedkoper)", Action::Until),
+                ("tot {money}", Action::Until),
+                (
+                    "tot (en met)? {value} (=personen|=mensen|=gasten|=volwassenen|=kinderen|=deelnemers|=medewerkers|=gebruikers|=plaatsen|=stoelen|=tafels|=kamers|=kaartjes|=tickets|=stuks|=exemplaren|=dozen|=flessen|=woorden|=keer|=kg|=kilo|=gram|=km|=kilometer|=meter|=liter|=cm|=mm|=gb|=mb|=spelers|=leden|=bestellingen|=leerlingen|=man)",
+                    Action::Until,
+                ),
+                ("{valuerange} (,)? (en|maar) {valuerange}", Action::FromTo),
+                ("{valuerange} (,)? of {valuerange}", Action::Nothing),
+            ],
+        ),
+        (
             Category::Repetition,
             &[
                 (
@@ -955,8 +991,20 @@ pub(super) static LANGUAGE: Language = Language {
         ("rappen", "CHF"),
         ("centavo|centavos", "MXN BRL"),
     ],
-    range_words: RangeWords { counted: "", denials: "", questions: "" },
+    range_words: RangeWords {
+        counted: "personen|mensen|gasten|volwassenen|kinderen|deelnemers|medewerkers|gebruikers|plaatsen|stoelen|tafels|kamers|kaartjes|tickets|stuks|exemplaren|dozen|flessen|pagina s|woorden|keer|kg|kilo|gram|km|kilometer|meter|liter|cm|mm|gb|mb|auto s|spelers|leden|bestellingen|leerlingen|man",
+        denials: "niet|geen|nooit|zonder|noch|behalve|nergens|evenmin",
+        but: "maar|doch",
+        hours: "werk|werken|open|vrij|afspraak|vergadering|beschikbaar|dienst|gesloten|afspreken|bezet",
+        questions: "is het|is dat|zijn het|zijn er|is de|waarom|hoeveel|hoe lang|wanneer|wie|waar|wat is|wat gebeurt|moet ik|moet het|kost het|kost dat|klopt het",
+    },
     vetoes: &[
+        Veto {
+            kinds: &[Kind::NumberRange, Kind::CurrencyRange],
+            before: "niet|behalve|schaal van|schaal|pagina|pagina s|hoofdstuk|hoofdstukken|regel|regels|kamer|zaal|kanaal|niveau|nummer|seizoen|versie|vraag|vragen|gewonnen|verloren|half|kwart|cijfer|halte|lijn|stand",
+            behind: "uur|sterren|punten|schaal|gewonnen|verloren|gelijk|jarig|u",
+        },
+        Veto { kinds: &[Kind::NumberRange], before: "om|open|werk", behind: "" },
         Veto {
             kinds: &[Kind::Date, Kind::DateTime, Kind::Time],
             before: "niet|niet op|niet om|niet per se|liever niet op|behalve|behalve op|behalve om|uitgezonderd|geen|nooit|nooit op|nooit om|alles behalve|maar niet|maar niet op",

@@ -850,6 +850,55 @@ pub(super) static LANGUAGE: Language = Language {
             ],
         ),
         (
+            Category::ValueRange,
+            &[
+                (
+                    "(de|dos) {value} (a|para|aos) {value}",
+                    Action::NothingIf(
+                        "aumentou|aumentar|aumente|subiu|subir|passou|passar|mudou|mudar|mude|caiu|cair|baixou|baixar|reduzir|alterar|altere|trocar|troque",
+                    ),
+                ),
+                (
+                    "{value} a {value}",
+                    Action::NothingIf(
+                        "enviar|envie|envia|transferir|transfira|mandar|mande|manda|some|somar|multiplique|divida|numero|ganhamos|perdemos|ganhou|perdeu|venceu|empatou|placar|terminou|jogo|resultado",
+                    ),
+                ),
+                ("(de|desde)? {value} (a|ate) {value}", Action::FromTo),
+                ("dos {value} aos {value}", Action::FromTo),
+                ("de {value} - {value}", Action::FromTo),
+                ("entre (os)? {value} (e|a|-) (os)? {value}", Action::FromTo),
+                ("entre {value} e {value} e {value}", Action::Nothing),
+                ("(mais|menos) (da|de|do que a) metade", Action::Nothing),
+                (
+                    "(pelo menos|ao menos|no minimo|minimo|minimo de|um minimo de|nao menos de|nao menos que|nao menos do que|nada menos que) {value}",
+                    Action::From,
+                ),
+                (
+                    "(mais de|mais que|mais do que|acima de|acima dos|superior a|superiores a|maior que|maior do que|maiores que) {value}",
+                    Action::From,
+                ),
+                ("{value} (ou mais|e mais|para cima|pra cima|em diante|no minimo|pelo menos|minimo)", Action::From),
+                ("(de|dos|a partir de) {value} (para cima|pra cima|em diante)", Action::From),
+                ("(a partir de|desde) {money}", Action::From),
+                (
+                    "a partir de {value} (=pessoas|=convidados|=adultos|=criancas|=participantes|=funcionarios|=usuarios|=utilizadores|=lugares|=cadeiras|=mesas|=quartos|=ingressos|=bilhetes|=pecas|=unidades|=copias|=caixas|=garrafas|=paginas|=palavras|=vezes|=kg|=quilos|=gramas|=km|=quilometros|=metros|=litros|=cm|=mm|=gb|=mb|=carros|=jogadores|=membros|=pedidos|=alunos)",
+                    Action::From,
+                ),
+                (
+                    "(no maximo|maximo|maximo de|um maximo de|max|ate|nao mais de|nao mais que|nao mais do que|quando muito) (os)? {value}",
+                    Action::Until,
+                ),
+                (
+                    "(menos de|menos que|menos do que|abaixo de|abaixo dos|inferior a|inferiores a|menor que|menor do que|menores que) {value}",
+                    Action::Until,
+                ),
+                ("{value} (ou menos|no maximo|maximo|max|para baixo|pra baixo|quando muito)", Action::Until),
+                ("{valuerange} (,)? (e|mas) {valuerange}", Action::FromTo),
+                ("{valuerange} (,)? ou {valuerange}", Action::Nothing),
+            ],
+        ),
+        (
             Category::Repetition,
             &[
                 ("(toda|todo|cada|todas as|todos os|a cada|em toda|em cada) (santo|santa)? ({wd}|{date}|{unit})", Action::Nothing),
@@ -932,8 +981,20 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     lead_ins: "o|a|as|no|na|em",
     joined_words: &[],
-    range_words: RangeWords { counted: "", denials: "", questions: "" },
+    range_words: RangeWords {
+        counted: "pessoas|convidados|adultos|criancas|participantes|funcionarios|usuarios|utilizadores|lugares|cadeiras|mesas|quartos|ingressos|bilhetes|pecas|unidades|copias|caixas|garrafas|paginas|palavras|vezes|kg|quilos|gramas|km|quilometros|metros|litros|cm|mm|gb|mb|carros|jogadores|membros|pedidos|alunos",
+        denials: "nao|nem|nunca|jamais|sem|nenhum|nenhuma|exceto|tampouco",
+        but: "mas|porem",
+        hours: "trabalho|trabalhamos|aberto|abre|livre|vemos|reuniao|consulta|disponivel|horario|turno|fechado",
+        questions: "e mais de|e menos de|e entre|e acima|esta entre|sao mais|sao menos|sao entre|por que|porque|quanto|quanta|quantos|quantas|quando|quem|onde|o que e|o que acontece|devo|tenho que|custa|sera que|fica|e verdade",
+    },
     vetoes: &[
+        Veto {
+            kinds: &[Kind::NumberRange, Kind::CurrencyRange],
+            before: "nao|exceto|escala de|escala|pagina|paginas|capitulo|capitulos|linha|linhas|quarto|sala|canal|nivel|niveis|numero|temporada|versao|pergunta|perguntas|ganhamos|perdemos|onibus|nota|notas",
+            behind: "estrelas|pontos|horas|hs|escala|da manha|da tarde|da noite",
+        },
+        Veto { kinds: &[Kind::NumberRange], before: "as|das|aberto|abertos|trabalho", behind: "" },
         Veto {
             kinds: &[Kind::Date, Kind::DateTime, Kind::Time],
             before: "nao|nao pode ser|nao pode|nao quero|nao posso|nao podemos|nao consigo|nao da|nao da para|nao da pra|nao vou|nao vai ser|nao e|nao foi|nao era|nao fica|nao marque|\
