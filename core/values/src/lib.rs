@@ -344,6 +344,7 @@ fn rivals(kind: Kind) -> &'static [Category] {
             Category::DateRange,
             Category::Ordinal,
             Category::AmountRange,
+            Category::ValueRange,
         ],
         Kind::Ordinal => &[Category::Date, Category::DateTime, Category::DateRange, Category::AmountRange],
         Kind::Date => &[Category::DateRange, Category::Repetition],
@@ -377,7 +378,8 @@ fn rivals(kind: Kind) -> &'static [Category] {
             Category::ValueRange,
         ],
         // "between 20 and 30 euros"
-        Kind::Percent | Kind::Currency => &[Category::AmountRange, Category::TimeRange, Category::DateRange],
+        Kind::Percent => &[Category::AmountRange, Category::TimeRange, Category::DateRange],
+        Kind::Currency => &[Category::AmountRange, Category::ValueRange, Category::TimeRange, Category::DateRange],
     }
 }
 
@@ -412,7 +414,7 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
                 // What says no more than the range is none of another kind.
                 Kind::NumberRange | Kind::CurrencyRange => to > end || from < at,
                 _ if *category == Category::Repetition => to - from >= end - at,
-                _ if *category == Category::AmountRange => to >= end && from <= at || to > end || from < at,
+                _ if matches!(category, Category::AmountRange | Category::ValueRange) => to >= end && from <= at || to > end || from < at,
                 _ => (to - from) > (end - at) || matches!(kind, Kind::Number) && to - from == end - at && to - from > 1,
             };
             let overlaps = |to: usize| from < end && at < to;
@@ -432,6 +434,10 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
                 && !is_other
                 && to - from == end - at
                 && to - from > 1;
+            // "at least 50" has one number, "from 50 to 80" two.
+            if !is_range_of_values && matches!(&meaning, Meaning::ValueRange(it) if it.is_open()) {
+                continue;
+            }
             // That words are no day or time says nothing about a range of numbers.
             if is_range_of_values && meaning == Meaning::Nothing && matches!(category, Category::Date | Category::Time | Category::DateTime)
             {

@@ -180,6 +180,11 @@ fn scaled(from: &RangeEnd, to: &RangeEnd) -> Option<RangeEnd> {
 }
 
 impl ValueRange {
+    /// Whether it has one end.
+    pub fn is_open(&self) -> bool {
+        self.from.is_none() || self.to.is_none()
+    }
+
     /// The stored form of a range of a kind; `None` when it is one of the other kind.
     pub fn stored(&self, kind: Kind) -> Option<Value> {
         let mut range = serde_json::Map::new();
