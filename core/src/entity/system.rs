@@ -156,7 +156,8 @@ impl SystemEntity {
     pub(super) fn find(self, text: &str, context: ExtractionContext<'_>, options: DayOptions) -> Option<Value> {
         match self.reader() {
             Reader::Grammar(Kind::Date) if options.max_grain > Grain::Day => {
-                find_days(text, context, options).into_iter().next().map(|it| it.0)
+                let first = || find_days(text, context, options).into_iter().next().map(|it| it.0);
+                self.find_whole(text, context, options).or_else(first)
             }
             Reader::Grammar(kind) => parse(text, context, options.direction, |it| it.read(kind)).into_iter().next().map(|it| it.value),
             Reader::Text => (!text.is_empty()).then(|| text.into()),

@@ -2,6 +2,8 @@
 //!
 //! A redacted value is never in them: neither itself nor the text that it was read from.
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 
 use super::Walker;
@@ -30,7 +32,10 @@ impl Walker<'_> {
             Ok(Some(value)) => {
                 let places = entity.find_all(&self.input_text(), self.extraction_context());
                 let place = places.iter().find(|it| it.value.as_ref() == Some(value)).map(|it| &it.range);
-                candidate.facts.extend(place.map(|it| ("span".to_owned(), json!([it.start, it.end]))));
+                if let Some(place) = place {
+                    candidate.facts.insert("span".to_owned(), json!([place.start, place.end]));
+                    candidate.facts.insert("unused".to_owned(), unused_parts(&self.input_text(), std::slice::from_ref(place)));
+                }
             }
             Ok(None) => candidate = Candidate::for_choice("", "entity", Verdict::NotMatched).with_reason("the answer holds no value of it"),
             Err(_) if self.is_slot_redacted(data) => candidate = ambiguous("several values"),
@@ -83,6 +88,23 @@ impl Walker<'_> {
             None => self.close_explanation(|| "the value is not valid: the user is asked".to_owned()),
         }
     }
+}
+
+/// The parts of a message with words that no value takes, as places: the words themselves may be a redacted value.
+pub(super) fn unused_parts(text: &str, used: &[Range<usize>]) -> Value {
+    let is_word = |it: char| it.is_alphanumeric();
+    let mut parts: Vec<[usize; 2]> = Vec::new();
+    let mut from = 0;
+    let mut places: Vec<Range<usize>> = used.to_vec();
+    places.sort_by_key(|it| it.start);
+    for place in places.into_iter().chain([text.len()..text.len()]) {
+        let gap = text.get(from..place.start).unwrap_or_default();
+        if let (Some(start), Some(trimmed)) = (gap.find(is_word), Some(gap.trim_end_matches(|it| !is_word(it)))) {
+            parts.push([from + start, from + trimmed.len()]);
+        }
+        from = from.max(place.end);
+    }
+    json!(parts)
 }
 
 fn ambiguous(values: &str) -> Candidate {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::Walker;
 use super::matching::IntentMatch;
+use super::slot_explanation::unused_parts;
 use super::slot_hints::{IntentSlot, slots_of_intent};
 use crate::config::flow::IntentPhrases;
 use crate::config::flow::document::{EntityData, IntentDef};
@@ -65,7 +66,7 @@ pub(super) struct TriggerValue {
 
 impl TriggerValue {
     /// The value as a candidate of an explanation, without the value itself.
-    pub(super) fn to_candidate(&self, entity: &str) -> Candidate {
+    pub(super) fn to_candidate(&self, entity: &str, unused: Option<Value>) -> Candidate {
         let mut candidate = Candidate::for_choice("", self.source, Verdict::Won);
         candidate.reason = match self.source {
             "mark" => "the mark of a phrase takes it".to_owned(),
@@ -73,6 +74,7 @@ impl TriggerValue {
             _ => format!("it is the first value of '{entity}' that no other slot takes"),
         };
         candidate.facts.extend(self.range.as_ref().map(|it| ("span".to_owned(), json!([it.start, it.end]))));
+        candidate.facts.extend(unused.map(|it| ("unused".to_owned(), it)));
         candidate
     }
 }
@@ -268,6 +270,15 @@ impl<'c> Walker<'c> {
         };
         let first = kind.found.iter().find(|it| !values.is_taken(&it.range))?;
         Some(TriggerValue { value: first.value.clone()?, range: Some(first.range.clone()), source: "entity" })
+    }
+
+    /// The parts of the message that triggered the intent that hold no value of its slots, if the turn is explained.
+    pub(super) fn unused_in_trigger(&self) -> Option<Value> {
+        self.open_explanation.as_ref()?;
+        let trigger = self.trigger.as_ref()?;
+        let values = trigger.values.types.iter().flat_map(|it| &it.found).map(|it| it.range.clone());
+        let used: Vec<Range<usize>> = values.chain(trigger.values.taken.iter().cloned()).collect();
+        Some(unused_parts(&trigger.text, &used))
     }
 
     /// Keeps other slots from taking a value.

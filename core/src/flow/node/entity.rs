@@ -105,7 +105,8 @@ impl<'c> Walker<'c> {
             return None;
         }
         let found = self.trigger_value(data, &entity)?;
-        self.note(|| found.to_candidate(&data.entity));
+        let unused = self.unused_in_trigger();
+        self.note(|| found.to_candidate(&data.entity, unused));
         if self.find_violation(data, &found.value).is_some() {
             return None;
         }
