@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 pub use self::choice::{ChosenBy, read_choice};
 pub use self::consent::{Consent, is_question, read_consent};
 use self::grammar::{Action, Category, Meaning, Parser};
-use self::language::language_of;
+use self::language::{Language, language_of};
 use self::meaning::Meanings;
 pub use self::money::is_code as is_currency_code;
 use self::number_words::NumberForm;
@@ -402,6 +402,39 @@ fn is_in_range(parser: &mut Parser, at: usize, end: usize) -> bool {
     })
 }
 
+fn is_day_or_time(kind: Kind) -> bool {
+    match kind {
+        Kind::Date | Kind::Month | Kind::Year | Kind::Time | Kind::DateTime | Kind::DateRange | Kind::TimeRange | Kind::DateTimeRange => {
+            true
+        }
+        Kind::Number | Kind::Percent | Kind::Ordinal | Kind::Currency | Kind::Duration | Kind::NumberRange | Kind::CurrencyRange => false,
+    }
+}
+
+/// Whether a word of the clause before a token denies what follows.
+fn is_denied(parser: &Parser, at: usize) -> bool {
+    let Language { negations, mock_negations, numbers, consent, .. } = parser.language.language;
+    let lists = |words: &str, word: &str| words.split('|').any(|it| it == word);
+    let ends_clause = |it: &Token| {
+        it.kind == TokenKind::Sign && it.sign() != Some('\'') || lists(numbers.and, &it.text) || lists(consent.changes, &it.text)
+    };
+    let before = parser.tokens.get(..at).unwrap_or_default();
+    let start = before.iter().rposition(ends_clause).map_or(0, |it| it + 1);
+    let clause = before.get(start..).unwrap_or_default();
+    let mut denied = false;
+    let mut place = 0;
+    while place < clause.len() {
+        // "why don't we" denies nothing.
+        if let Some(next) = numbers::read_phrase(clause, mock_negations, place) {
+            place = next;
+            continue;
+        }
+        denied |= numbers::read_phrase(clause, negations, place).is_some();
+        place += 1;
+    }
+    denied
+}
+
 /// Whether a value is no part of something else, and nothing beside it forbids it.
 fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: bool) -> bool {
     let is_end_of_range = takes_ends && is_in_range(parser, at, end);
@@ -461,6 +494,12 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
         return false;
     }
     if matches!(kind, Kind::NumberRange | Kind::CurrencyRange) && !value_range::is_free(kind, parser, at, end) {
+        return false;
+    }
+    // "We're not open now" says when.
+    let is_now =
+        kind == Kind::DateTime && parser.longest(Category::DateTime, at).is_some_and(|it| it.1 == Meaning::DateTime(parser.meanings.now));
+    if is_day_or_time(kind) && !is_now && is_denied(parser, at) {
         return false;
     }
     let tokens = &parser.tokens;

@@ -954,6 +954,8 @@ pub(super) static LANGUAGE: Language = Language {
         hours: "arbeite|arbeiten|arbeitet|geoffnet|offen|frei|treffen|termin|zeit|besprechung|verfugbar|geschlossen|schicht|sprechstunde",
         questions: "ist es|ist das|sind es|sind das|ist der|ist die|war es|warum|wieso|weshalb|wie viel|wie viele|wieviel|wieviele|wie lange|wann|wer|wo|was ist|was kostet|was passiert|muss ich|muss es|soll ich|kostet das|kostet es|bin ich",
     },
+    negations: "nicht|kein|keine|keinen|keinesfalls|niemals|nie",
+    mock_negations: "warum nicht|wieso nicht|nicht vergessen|nicht nur|nicht wahr|ob nicht",
     vetoes: &[
         Veto {
             kinds: &[Kind::NumberRange, Kind::CurrencyRange],

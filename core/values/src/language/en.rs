@@ -757,6 +757,8 @@ pub(super) static LANGUAGE: Language = Language {
                     must i|am i|why|how much|how many|how long|how come|how is|how are|how do|how does|how can|what is|what s|whats|what if|\
                     what happens|what does|when|who|where|isn t|doesn t",
     },
+    negations: "don t|dont|do not|doesn t|does not|didn t|did not|can t|cant|cannot|can not|couldn t|won t|wont|will not|wouldn t|shouldn t|isn t|is not|aren t|are not|wasn t|never|not|unable|refuse|hate",
+    mock_negations: "why don t|why dont|can t wait|cant wait|don t forget|dont forget|do not forget|don t mind|do not mind|don t worry|won t be long|not only|not sure|not yet|if not|why not|could you not|can t you|couldn t you|couldn t we|can t we|wouldn t it|isn t it|don t you|don t we",
     vetoes: &[
         Veto {
             kinds: &[Kind::NumberRange, Kind::CurrencyRange],
@@ -770,7 +772,10 @@ pub(super) static LANGUAGE: Language = Language {
         Veto {
             kinds: &[Kind::Date, Kind::DateTime, Kind::Time],
             before: "day but|days but|other than|apart from|excluding|instead of|rather than|not|not on|not at|except|except on|except for|but not|but not on|never|never on|anything but",
-            behind: "",
+            behind: "doesn t work|does not work|doesnt work|won t work|wont work|will not work|isn t good|is not good|isn t possible|is not possible|\
+                     isn t going to work|isn t great|isn t ideal|is no good|no good|doesn t suit|does not suit|doesn t fit|does not fit|isn t ok|is not ok|isn t okay|\
+                     is impossible|is too late|is too early|is out|is bad|is full|is taken|is not an option|isn t an option|is off the table|i can t|i cant|i cannot|\
+                     we can t|we cannot|i m busy|i am busy|i m away|not possible|is a no go|clashes|is inconvenient|isn t convenient|is not convenient",
         },
         Veto { kinds: &[Kind::Time], before: "half", behind: "" },
         Veto {

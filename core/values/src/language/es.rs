@@ -1077,6 +1077,8 @@ pub(super) static LANGUAGE: Language = Language {
         hours: "trabajo|trabajamos|abierto|abren|abre|libre|vemos|cita|reunion|disponible|horario|turno|cerrado|quedamos",
         questions: "es mas|es menos|es entre|esta entre|son mas|son menos|son entre|es de mas|es de menos|por que|cuanto|cuanta|cuantos|cuantas|cuando|quien|donde|que es|que pasa|es verdad|es cierto|debo|tengo que|cuesta|hay que",
     },
+    negations: "no puedo|no podemos|no podre|no quiero|no queremos|no voy|no vamos|no vengo|no vengan|no estare|no estoy|no es|no era|no quisiera|no me|no nos|nunca|no reserve|no reserves|no vendre|imposible",
+    mock_negations: "por que no|no olvide|no olvides|no solo|no me importa",
     vetoes: &[
         Veto {
             kinds: &[Kind::NumberRange, Kind::CurrencyRange],

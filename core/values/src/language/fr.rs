@@ -1057,6 +1057,8 @@ pub(super) static LANGUAGE: Language = Language {
         hours: "travaille|travaillons|ouvert|ouverte|libre|rdv|reunion|disponible|dispo|horaire|horaires|ferme|voit|voyons|dejeuner",
         questions: "est ce que c est|est ce plus|est ce moins|est ce entre|est ce que ca|est il|c est bien|pourquoi|combien|quand|qui|ou est|qu est ce|que se passe|dois je|faut il",
     },
+    negations: "ne peux|ne peut|ne pouvons|ne veux|ne voulons|ne pourrai|ne viens|ne viendrai|ne suis|ne serai|ne sera|n est|n etait|ne convient|ne me|ne nous|jamais|pas possible|impossible",
+    mock_negations: "n est ce pas|n est il pas|ne pourrait on pas",
     vetoes: &[
         Veto {
             kinds: &[Kind::NumberRange, Kind::CurrencyRange],

@@ -737,6 +737,8 @@ pub(super) static LANGUAGE: Language = Language {
         hours: "काम|खुला|खुली|खुलता|खाली|मीटिंग|मिलते|मिलेंगे|समय|टाइम|शिफट|बंद",
         questions: "कया यह|कया ये|कया वह|कया वो|कयों|कितना|कितने|कितनी|कब|कौन|कहाँ|kya yeh|kya ye|kyun|kitna|kitne|kab",
     },
+    negations: "",
+    mock_negations: "",
     vetoes: &[
         Veto {
             kinds: &[Kind::NumberRange, Kind::CurrencyRange],

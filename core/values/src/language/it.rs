@@ -911,6 +911,8 @@ pub(super) static LANGUAGE: Language = Language {
         hours: "lavoro|lavoriamo|aperto|aperti|libero|libera|vediamo|appuntamento|riunione|disponibile|orario|turno|chiuso",
         questions: "e piu di|e meno di|e tra|e fra|e sopra|sono piu|sono meno|sono tra|perche|quanto|quanti|quante|quanta|quando|chi|dove|cosa succede|che cosa|devo|bisogna|costa|come mai|e vero",
     },
+    negations: "non",
+    mock_negations: "perche non|non dimenticare|non dimenticate|non solo|se non|non vedo l ora",
     vetoes: &[
         Veto {
             kinds: &[Kind::NumberRange, Kind::CurrencyRange],
@@ -934,7 +936,8 @@ pub(super) static LANGUAGE: Language = Language {
             before: "no|no il|no l|no la|no a|no alle|non|non il|non l|non l '|non la|non a|non di|non per|non per il|non alle|non le|non e|tranne|tranne il|tranne l|tranne la|tranne che|eccetto|\
                      eccetto il|eccetto la|eccetto che|salvo|salvo il|salvo la|a parte|a parte il|escluso|escluso il|esclusa|esclusa la|mai|mai il|mai la|mai alle|\
                      anziche|anziche il|anziche alle|invece di|invece del|invece che|invece che il|invece che alle|piuttosto che|meno il|meno la|ma non il|ma non la",
-            behind: "no",
+            behind: "no|non posso|non possiamo|non va bene|non va|non mi va bene|non mi va|non ci va bene|non ci sono|non ci siamo|non e possibile|e impossibile|\
+                     non riesco|non riusciamo|non vengo|non funziona|sono impegnato|sono impegnata|sono occupato|sono occupata|sono via",
         },
         Veto { kinds: &[Kind::Number, Kind::Percent, Kind::Currency], before: "non|piu o|tranne|anziche|invece di", behind: "" },
         Veto { kinds: &[Kind::Number], before: "tu|dove|chi|grazie|delle|dei", behind: "d ora|centinaia|migliaia|decine|decina|terzi|k" },

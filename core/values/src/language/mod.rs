@@ -34,6 +34,10 @@ pub(crate) struct Language {
     pub range_words: RangeWords,
     /// Words that leave no value when they stand beside one.
     pub vetoes: &'static [Veto],
+    /// Phrases that deny the days and times that follow in their clause: `can't` in "I can't come on Friday".
+    pub negations: &'static str,
+    /// Phrases that look like one of them and deny nothing: `can't wait`.
+    pub mock_negations: &'static str,
     /// Consent and refusal.
     pub consent: Consent,
 }

@@ -998,6 +998,8 @@ pub(super) static LANGUAGE: Language = Language {
         hours: "werk|werken|open|vrij|afspraak|vergadering|beschikbaar|dienst|gesloten|afspreken|bezet",
         questions: "is het|is dat|zijn het|zijn er|is de|waarom|hoeveel|hoe lang|wanneer|wie|waar|wat is|wat gebeurt|moet ik|moet het|kost het|kost dat|klopt het",
     },
+    negations: "niet|geen|nooit",
+    mock_negations: "waarom niet|niet vergeten|niet alleen|of niet",
     vetoes: &[
         Veto {
             kinds: &[Kind::NumberRange, Kind::CurrencyRange],

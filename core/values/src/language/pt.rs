@@ -988,6 +988,8 @@ pub(super) static LANGUAGE: Language = Language {
         hours: "trabalho|trabalhamos|aberto|abre|livre|vemos|reuniao|consulta|disponivel|horario|turno|fechado",
         questions: "e mais de|e menos de|e entre|e acima|esta entre|sao mais|sao menos|sao entre|por que|porque|quanto|quanta|quantos|quantas|quando|quem|onde|o que e|o que acontece|devo|tenho que|custa|sera que|fica|e verdade",
     },
+    negations: "nao posso|nao podemos|nao quero|nao queremos|nao vou|nao vamos|nao venho|nao estarei|nao estou|nao e|nao era|nao da|nao me|nao nos|nunca|impossivel",
+    mock_negations: "por que nao|nao esqueca|nao so",
     vetoes: &[
         Veto {
             kinds: &[Kind::NumberRange, Kind::CurrencyRange],
