@@ -3,46 +3,7 @@
 use std::ops::Range;
 
 use super::locale::region;
-
-/// Regions with calling code, trunk prefix, and minimum and maximum digits of a national number without both.
-const REGIONS: [(&str, &str, &str, usize, usize); 36] = [
-    ("US", "1", "1", 10, 10),
-    ("CA", "1", "1", 10, 10),
-    ("GB", "44", "0", 9, 10),
-    ("IE", "353", "0", 7, 9),
-    ("DE", "49", "0", 6, 12),
-    ("AT", "43", "0", 6, 12),
-    ("CH", "41", "0", 9, 9),
-    ("FR", "33", "0", 9, 9),
-    ("BE", "32", "0", 8, 9),
-    ("NL", "31", "0", 9, 9),
-    ("LU", "352", "", 6, 9),
-    ("IT", "39", "", 8, 11),
-    ("ES", "34", "", 9, 9),
-    ("PT", "351", "", 9, 9),
-    ("GR", "30", "", 10, 10),
-    ("DK", "45", "", 8, 8),
-    ("NO", "47", "", 8, 8),
-    ("SE", "46", "0", 7, 9),
-    ("FI", "358", "0", 6, 10),
-    ("PL", "48", "", 9, 9),
-    ("CZ", "420", "", 9, 9),
-    ("SK", "421", "0", 9, 9),
-    ("RO", "40", "0", 9, 9),
-    ("TR", "90", "0", 10, 10),
-    ("UA", "380", "0", 9, 9),
-    ("IN", "91", "0", 10, 10),
-    ("JP", "81", "0", 9, 10),
-    ("SG", "65", "", 8, 8),
-    ("AU", "61", "0", 9, 9),
-    ("NZ", "64", "0", 8, 9),
-    ("ZA", "27", "0", 9, 9),
-    ("BR", "55", "0", 10, 11),
-    ("MX", "52", "", 10, 10),
-    ("AR", "54", "0", 10, 10),
-    ("CL", "56", "", 9, 9),
-    ("CO", "57", "", 10, 10),
-];
+use super::phone_plan::{National, Plan, read_international};
 
 /// Separators between digits.
 const SEPARATORS: &str = " \u{a0}\u{202f}().-–/";
@@ -130,7 +91,7 @@ const PHONES: [&str; 27] = [
 /// How many words before a number may say what it is.
 const NAMING_WORDS: usize = 4;
 
-/// The most digits without a calling code, which cards exceed.
+/// The most digits without a calling code, which cards exceed, where the region is not known.
 const NATIONAL_DIGITS: usize = 12;
 
 /// What is dialled in North America before a calling code.
@@ -181,29 +142,33 @@ fn leading_digits(text: &str) -> &str {
 }
 
 fn to_international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
-    let digits_of = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     let digits = digits_of(run);
-    let foreign = if is_plus { Some("") } else { digits.strip_prefix("00").map(|_| "00") };
-    if let Some(prefix) = foreign {
-        // `(0)` is the trunk prefix, and so is the zero of `(020)`.
-        let digits = digits_of(&run.replacen("(0", "(", 1));
-        let number = digits.strip_prefix(prefix)?;
-        return (DIGIT_COUNT.contains(&number.len()) && !number.starts_with('0')).then(|| "+".to_owned() + number);
+    let plan = Plan::of_region(&region(locale));
+    let dialled = [plan.map_or("00", |it| it.abroad), "00"].into_iter().find(|it| digits.starts_with(it));
+    if let Some(prefix) = if is_plus { Some("") } else { dialled } {
+        // `(0)` is a trunk prefix almost everywhere, and so is the zero of `(020)`.
+        let without_trunk = digits_of(&run.replacen("(0", "(", 1));
+        let number = read_international(digits.strip_prefix(prefix)?, without_trunk.strip_prefix(prefix)?)?;
+        return DIGIT_COUNT.contains(&number.len()).then(|| "+".to_owned() + &number);
     }
-    if !DIGIT_COUNT.contains(&digits.len()) || digits.len() > NATIONAL_DIGITS && !digits.starts_with(DIALLED_ABROAD) {
+    let Some(plan) = plan else {
+        let is_abroad = digits.len() <= *DIGIT_COUNT.end() && digits.starts_with(DIALLED_ABROAD);
+        return ((*DIGIT_COUNT.start()..=NATIONAL_DIGITS).contains(&digits.len()) || is_abroad).then_some(digits);
+    };
+    let international = |number: String| Some(["+", plan.code, &number].concat());
+    let is_apart = run.strip_prefix(plan.code).is_some_and(|it| it.starts_with(|it: char| SEPARATORS.contains(it)));
+    if digits.len() < *DIGIT_COUNT.start() {
         return None;
     }
-    let region = region(locale);
-    let national = REGIONS.iter().find(|it| it.0 == region).and_then(|(_, code, trunk, least, most)| {
-        let stripped = digits.strip_prefix(trunk).filter(|_| !trunk.is_empty());
-        // When lengths vary, a number without a trunk prefix may lack its area code.
-        let is_certain = stripped.is_some() || trunk.is_empty() || most - least < 2;
-        let number = stripped.unwrap_or(&digits);
-        // North American area codes do not start with 0 or 1.
-        let is_dialled = *code == "1" && number.starts_with(['0', '1']);
-        (is_certain && !is_dialled && (*least..=*most).contains(&number.len())).then(|| ["+", code, number].concat())
-    });
-    Some(national.unwrap_or(digits))
+    match (plan.read_national(&digits), is_apart.then(|| plan.read_own_code(&digits)).flatten()) {
+        (National::Complete(number), _) | (_, Some(number)) => international(number),
+        (National::Unclear, None) => Some(digits),
+        (National::Impossible, None) => None,
+    }
+}
+
+fn digits_of(text: &str) -> String {
+    text.chars().filter(char::is_ascii_digit).collect()
 }
 
 /// Whether digits are grouped as years (`2009/2010`), as a number of social security (`911-67-0060`), or by nested parentheses.
@@ -310,6 +275,90 @@ mod tests {
             "खाता संख्या 12345678",
         ] {
             assert_eq!(find(text, "en-US"), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_by_the_plan_of_their_country() {
+        for (text, locale, expected) in [
+            ("+49 0170 1234567", "en-US", "+491701234567"),
+            ("+44 020 7946 0958", "de-DE", "+442079460958"),
+            ("+39 06 1234 5678", "en-US", "+390612345678"),
+            ("+39 (06) 1234 5678", "it-IT", "+390612345678"),
+            ("+39 (0)333 1234567", "it-IT", "+393331234567"),
+            ("+52 1 55 1234 5678", "es-MX", "+525512345678"),
+            ("+43 1 4000", "de-AT", "+4314000"),
+            ("+34 (0)612 345 678", "es-ES", "+34612345678"),
+            ("011 49 30 123456", "en-US", "+4930123456"),
+            ("0011 49 30 123456", "en-AU", "+4930123456"),
+            ("010 49 30 123456", "ja-JP", "+4930123456"),
+            ("0044 20 7946 0958", "fr-FR", "+442079460958"),
+            ("011 15-1234-5678", "es-AR", "+5491112345678"),
+            ("0351 15 123 4567", "es-AR", "+5493511234567"),
+            ("03711 15 12 3456", "es-AR", "+5493711123456"),
+            ("011 4123-4567", "es-AR", "+541141234567"),
+            ("15-1234-5678", "es-AR", "1512345678"),
+            ("49 12345678", "de-DE", "4912345678"),
+            ("91 98765 43210", "en-IN", "+919876543210"),
+            ("55 11 91234-5678", "pt-BR", "+5511912345678"),
+            ("49 30 1234567", "de-DE", "+49301234567"),
+            ("34 612 345 678", "es-ES", "+34612345678"),
+            ("0800 1111", "en-GB", "+448001111"),
+            ("021 123 4567", "en-NZ", "+64211234567"),
+            ("085 123 4567", "en-IE", "+353851234567"),
+            ("1800 123 456", "en-IE", "1800123456"),
+            ("+61 1300 123 456", "en-AU", "+611300123456"),
+            ("0471 12 34 56", "nl-BE", "+32471123456"),
+            ("01 58058", "de-AT", "+43158058"),
+            ("7946 0958", "en-GB", "79460958"),
+            ("4123-4567", "es-AR", "41234567"),
+            ("20793460958", "en", "20793460958"),
+            ("011 49 30 123456", "en", "0114930123456"),
+            ("+86 189 1111 1111", "en", "+8618911111111"),
+        ] {
+            assert_eq!(find(text, locale), Some((expected.to_owned(), true)), "{text} {locale}");
+        }
+        for (text, locale) in [
+            ("12345678", "en-US"),
+            ("123456789", "en-US"),
+            ("+1 555 1234", "en-US"),
+            ("+1 155 523 4567", "en-US"),
+            ("+1 555 123 45678", "en-US"),
+            ("+44 20 7946 095", "en-GB"),
+            ("+44 20 7946 09581", "en-GB"),
+            ("+44 620 794 6095", "en-GB"),
+            ("+33 6 12 34 56 7", "fr-FR"),
+            ("06 12 34 56 7", "fr-FR"),
+            ("1234567890", "fr-FR"),
+            ("123 456 789", "es-ES"),
+            ("123 456 789", "pt-PT"),
+            ("1234567", "it-IT"),
+            ("12345678", "it-IT"),
+            ("012345678", "nl-NL"),
+            ("044 668 18", "de-CH"),
+            ("9123 4567 8901", "en-IN"),
+            ("12345678909", "pt-BR"),
+            ("+91 98765 4321", "hi-IN"),
+            ("+61 4 1234 567", "en-AU"),
+            ("+64 123 4567", "en-NZ"),
+            ("+353 12 3456", "en-IE"),
+            ("+32 471 12 34", "nl-BE"),
+            ("+52 155 123 4567", "es-MX"),
+            ("+54 15 1234 5678", "es-AR"),
+            ("0341512345678", "es-AR"),
+            ("+1 1 555 123 4567", "en-US"),
+            ("+49 1", "de-DE"),
+            ("+210 123 4567", "en-US"),
+            ("+999 123 4567", "en"),
+            ("+0 123 456 789", "en"),
+            // A calling code without a sign belongs to no other country, and no country has a zero.
+            ("86 18911111111", "en"),
+            ("86 18911111111", "en-US"),
+            ("44 20 7946 0958", "en-US"),
+            ("000 111 82-2100", "en"),
+            ("000 111 82-2100", "en-US"),
+        ] {
+            assert_eq!(find(text, locale), None, "{text} {locale}");
         }
     }
 
