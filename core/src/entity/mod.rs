@@ -10,6 +10,7 @@ mod negative_phrases;
 mod parse_cache;
 mod pattern;
 mod phone;
+mod phone_extension;
 mod phone_plan;
 mod scanner;
 mod system;

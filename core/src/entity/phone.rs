@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::locale::region;
+use super::phone_extension::{self, Extension};
 use super::phone_plan::{National, Plan, read_international};
 
 /// Separators between digits.
@@ -113,13 +114,19 @@ pub(super) fn find_all(text: &str, locale: &str) -> impl Iterator<Item = (String
             rest = behind;
             // Digits next to letters are ids, and next to signs parts of formulas.
             let before = text.get(..begin)?;
-            if !before.ends_with(|it: char| it.is_alphanumeric() || BARRED_BEFORE.contains(it))
-                && !behind.starts_with(char::is_alphanumeric)
-                && !is_other_pattern(run)
-                && (is_plus || !is_named_otherwise(before))
-                && let Some(number) = to_international(run, is_plus, locale)
-            {
-                return Some((number, begin..text.len() - behind.len()));
+            let is_barred = before.ends_with(|it: char| it.is_alphanumeric() || BARRED_BEFORE.contains(it))
+                || is_other_pattern(run)
+                || !is_plus && is_named_otherwise(before);
+            let Some(number) = (!is_barred).then(|| to_international(run, is_plus, locale)).flatten() else { continue };
+            let end = text.len() - behind.len();
+            match phone_extension::read(behind, number.starts_with('+')) {
+                Extension::Digits(extension, length) => {
+                    rest = behind.get(length..)?;
+                    return Some((number + ";ext=" + &extension, begin..end + length));
+                }
+                Extension::Unclear(length) => rest = behind.get(length..)?,
+                Extension::None if behind.starts_with(char::is_alphanumeric) => {}
+                Extension::None => return Some((number, begin..end)),
             }
         }
         None
@@ -196,6 +203,7 @@ fn is_mark(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::find_all;
+    use crate::entity::{Entity, ExtractionContext};
 
     /// The first value, and whether it is the whole text.
     fn find(text: &str, locale: &str) -> Option<(String, bool)> {
@@ -359,6 +367,92 @@ mod tests {
             ("000 111 82-2100", "en-US"),
         ] {
             assert_eq!(find(text, locale), None, "{text} {locale}");
+        }
+    }
+
+    #[test]
+    fn extensions_are_read() {
+        for (text, locale, expected) in [
+            ("+44 20 7946 0958 ext. 12", "en-GB", "+442079460958;ext=12"),
+            ("+44 20 7946 0958;ext=12", "de-DE", "+442079460958;ext=12"),
+            ("+442079460958;ext=12", "", "+442079460958;ext=12"),
+            ("5551234;ext=12", "en-US", "5551234;ext=12"),
+            ("+44 20 7946 0958 EXT 0012", "en-GB", "+442079460958;ext=0012"),
+            ("(555) 123-4567 x12", "en-US", "+15551234567;ext=12"),
+            ("(555) 123-4567x12", "en-US", "+15551234567;ext=12"),
+            ("(555) 123-4567 x 12", "en-US", "+15551234567;ext=12"),
+            ("555-1234x12", "en-US", "5551234;ext=12"),
+            ("(555) 123-4567, extension 1234567", "en-US", "+15551234567;ext=1234567"),
+            ("(555) 123-4567 extension number 12", "en-US", "+15551234567;ext=12"),
+            ("(555) 123-4567 (ext. 12)", "en-US", "+15551234567;ext=12"),
+            ("030/1234567 Durchwahl 12", "de-DE", "+49301234567;ext=12"),
+            ("030/1234567, DW: -12", "de-DE", "+49301234567;ext=12"),
+            ("01 58058 DW 12", "de-AT", "+43158058;ext=12"),
+            ("030/1234567 Nebenstelle Nummer 12", "de-DE", "+49301234567;ext=12"),
+            ("01 23 45 67 89 poste 12", "fr-FR", "+33123456789;ext=12"),
+            ("06 1234 5678 int. 12", "it-IT", "+390612345678;ext=12"),
+            ("06 1234 5678 interno 12", "it-IT", "+390612345678;ext=12"),
+            ("912 345 678 ext. 12", "es-ES", "+34912345678;ext=12"),
+            ("912 345 678 extensión 12", "es-ES", "+34912345678;ext=12"),
+            ("55 1234 5678 anexo 12", "es-MX", "+525512345678;ext=12"),
+            ("(11) 3456-7890 ramal 12", "pt-BR", "+551134567890;ext=12"),
+            ("020 123 4567 toestel 12", "nl-NL", "+31201234567;ext=12"),
+            ("098765 43210 एक्सटेंशन 12", "hi-IN", "+919876543210;ext=12"),
+            ("+91 98765 43210 एक्सटेंशन नंबर 12", "hi-IN", "+919876543210;ext=12"),
+        ] {
+            assert_eq!(find(text, locale), Some((expected.to_owned(), true)), "{text} {locale}");
+        }
+        for (text, expected) in [
+            ("(555) 123-4567", "+15551234567"),
+            ("(555) 123-4567 ext", "+15551234567"),
+            ("(555) 123-4567 ext. please", "+15551234567"),
+            ("(555) 123-4567 text 12", "+15551234567"),
+            ("(555) 123-4567 next 12 days", "+15551234567"),
+            ("(555) 123-4567 external 12", "+15551234567"),
+            ("(555) 123-4567 exit 12", "+15551234567"),
+            ("(555) 123-4567, 12 people", "+15551234567"),
+            ("(555) 123-4567 extension, 12 people", "+15551234567"),
+            ("(555) 123-4567 x-ray 12", "+15551234567"),
+            ("(555) 123-4567 xl 12", "+15551234567"),
+            ("5551234 x 12", "5551234"),
+            ("(555) 123-4567 ext. 12.", "+15551234567;ext=12"),
+            ("(555) 123-4567 ext. 12, 5 people", "+15551234567;ext=12"),
+            ("(555) 123-4567 ext. 12 or 13", "+15551234567;ext=12"),
+        ] {
+            assert_eq!(find(text, "en-US").map(|it| it.0), Some(expected.to_owned()), "{text}");
+        }
+        for text in [
+            "(555) 123-4567 ext. 12345678",
+            "(555) 123-4567 ext. 5551234567",
+            "(555) 123-4567 ext. 12-13",
+            "(555) 123-4567 ext. 12/13",
+            "(555) 123-4567 ext. 12 34",
+            "(555) 123-4567 ext. 12a",
+            "(555) 123-4567x",
+            "ext. 12",
+            "1920x1080",
+        ] {
+            assert_eq!(find(text, "en-US"), None, "{text}");
+        }
+        let several: Vec<String> =
+            find_all("(555) 123-4567 x12, (555) 123-4568 ext. 12-13 and (555) 123-4569", "en-US").map(|it| it.0).collect();
+        assert_eq!(several, ["+15551234567;ext=12", "+15551234569"]);
+    }
+
+    #[test]
+    fn stored_numbers_are_read_again() {
+        let phone = Entity::from_system_name("@phone").unwrap();
+        let found = |text: &str, locale: &str| {
+            let context = ExtractionContext { locale, now: 1_769_601_600_000, time_zone: "UTC", parses: None };
+            phone.find_all(text, context).into_iter().filter_map(|it| it.value).map(|it| it.to_string()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(found("०९८७६५ ४३२१० एक्सटेंशन १२", "hi-IN"), "\"+919876543210;ext=12\"");
+        let context = ExtractionContext { locale: "en-US", now: 0, time_zone: "UTC", parses: None };
+        for stored in ["+442079460958", "+442079460958;ext=12", "+8618911111111", "5551234", "5551234;ext=0012"] {
+            assert_eq!(phone.accept(&stored.into(), context), Some(stored.into()));
+        }
+        for other in ["+442079460958;ext=12345678", "+442079460958;ext=", "+442079460958;isub=12", "ext. 12"] {
+            assert_eq!(phone.accept(&other.into(), context), None, "{other}");
         }
     }
 
