@@ -13,7 +13,7 @@ const SEPARATORS: &str = " \u{a0}\u{202f}().-–/";
 const BARRED_BEFORE: &str = "-–#*.=_@$€£₹%";
 
 /// Words before a number that say what it is instead, in all languages.
-const OTHER_NUMBERS: [&str; 42] = [
+const OTHER_NUMBERS: [&str; 60] = [
     "account",
     "acct",
     "card",
@@ -23,6 +23,19 @@ const OTHER_NUMBERS: [&str; 42] = [
     "isbn",
     "order",
     "ssn",
+    "aadhaar",
+    "bsn",
+    "cnpj",
+    "cpf",
+    "id",
+    "nif",
+    "passport",
+    "reference",
+    "siren",
+    "siret",
+    "ticket",
+    "tracking",
+    "vat",
     "konto",
     "kontonummer",
     "karte",
@@ -31,10 +44,13 @@ const OTHER_NUMBERS: [&str; 42] = [
     "rechnungsnummer",
     "bestellung",
     "bestellnummer",
+    "ausweisnummer",
+    "steuernummer",
     "cuenta",
     "tarjeta",
     "factura",
     "pedido",
+    "pasaporte",
     "compte",
     "carte",
     "facture",
@@ -43,6 +59,7 @@ const OTHER_NUMBERS: [&str; 42] = [
     "carta",
     "fattura",
     "ordine",
+    "iva",
     "conta",
     "cartão",
     "fatura",
@@ -56,6 +73,7 @@ const OTHER_NUMBERS: [&str; 42] = [
     "कार्ड",
     "चालान",
     "ऑर्डर",
+    "आधार",
 ];
 
 /// The same for phones.
@@ -116,7 +134,7 @@ pub(super) fn find_all(text: &str, locale: &str) -> impl Iterator<Item = (String
             let before = text.get(..begin)?;
             let is_barred = before.ends_with(|it: char| it.is_alphanumeric() || BARRED_BEFORE.contains(it))
                 || is_other_pattern(run)
-                || !is_plus && is_named_otherwise(before);
+                || !is_plus && (is_named_otherwise(before) || is_part_of_iban(before));
             let Some(number) = (!is_barred).then(|| to_international(run, is_plus, locale)).flatten() else { continue };
             let end = text.len() - behind.len();
             match phone_extension::read(behind, number.starts_with('+')) {
@@ -178,11 +196,35 @@ fn digits_of(text: &str) -> String {
     text.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// Whether digits are grouped as years (`2009/2010`), as a number of social security (`911-67-0060`), or by nested parentheses.
+/// Whether digits are grouped as other numbers: as years (`2009/2010`), numbers of social security (`911-67-0060`) or of taxpayers
+/// (`123.456.789-09`), addresses of machines (`192.168.1.10`), times (`10.30-11.30`), decimals (`52.520008`), or by nested parentheses.
 fn is_other_pattern(run: &str) -> bool {
-    let groups: Vec<usize> = run.split(['-', '/']).map(|it| if it.bytes().all(|it| it.is_ascii_digit()) { it.len() } else { 0 }).collect();
-    let is_years = run.contains('/') && groups == [4, 4];
-    is_years || groups == [3, 2, 4] || run.contains("))")
+    let groups: Vec<&str> = run.split(|it: char| !it.is_ascii_digit()).filter(|it| !it.is_empty()).collect();
+    let lengths: Vec<usize> = groups.iter().map(|it| it.len()).collect();
+    let is_below = |it: &str, limit: u32| it.parse().is_ok_and(|it: u32| it < limit);
+    let has_only = |sign: char| run.bytes().all(|it| it.is_ascii_digit() || char::from(it) == sign);
+    let is_year = |it: &&str| it.len() == 4 && (it.starts_with("19") || it.starts_with("20"));
+    let is_time =
+        |it: &str| it.split_once('.').is_some_and(|(hour, minute)| minute.len() == 2 && is_below(hour, 24) && is_below(minute, 60));
+    let is_octet = |it: &&str| is_below(it, 256) && (it.len() == 1 || !it.starts_with('0'));
+    // "12.34.56.78" is a Danish number as well.
+    let is_address = has_only('.') && groups.len() == 4 && groups.iter().all(is_octet) && lengths != [2; 4];
+    let is_times = run.split_once(['-', '–']).is_some_and(|(from, to)| is_time(from.trim()) && is_time(to.trim()));
+    let is_decimal = has_only('.')
+        && matches!(groups.as_slice(), [whole, fraction] if *whole == "0" || whole.len() < 3 && !whole.starts_with('0') && fraction.len() > 4);
+    let is_years = groups.len() > 1 && groups.iter().all(is_year);
+    let is_named = has_only('-') && lengths == [3, 2, 4] || run.contains(['.', '-']) && lengths == [3, 3, 3, 2];
+    is_years || is_named || is_address || is_times || is_decimal || run.contains("))")
+}
+
+/// Whether the words before digits are the beginning of an account number: `NL91 ABNA 0417 1643 00`.
+fn is_part_of_iban(before: &str) -> bool {
+    let mut words = before.split_whitespace().rev();
+    let bank = words.next().is_some_and(|it| it.len() == 4 && it.bytes().all(|it| it.is_ascii_uppercase()));
+    bank && words.next().is_some_and(|it| {
+        let (country, digits) = it.split_at_checked(2).unwrap_or_default();
+        country.bytes().all(|it| it.is_ascii_uppercase()) && digits.len() == 2 && digits.bytes().all(|it| it.is_ascii_digit())
+    })
 }
 
 /// Whether the words before a number name another kind: `account number 12345678`.
@@ -440,12 +482,68 @@ mod tests {
     }
 
     #[test]
-    fn stored_numbers_are_read_again() {
+    fn numbers_that_look_like_phone_numbers_are_not() {
+        for (text, locale) in [
+            ("192.168.10.100", "en-US"),
+            ("192.168.10.100", "en"),
+            ("10.30-11.30", "de-DE"),
+            ("10.30 – 11.30", "de-DE"),
+            ("2019-2020", "en-GB"),
+            ("2019 2020 2021", "de-DE"),
+            ("1990–2024", "pt-BR"),
+            ("52.520008", "de-DE"),
+            ("0.12345678", "en"),
+            ("3.14159265", "en"),
+            ("123.456.789-09", "en"),
+            ("NL91 ABNA 0417 1643 00", "nl-NL"),
+            ("DE89 3702 0400 4405 3201 3000", "de-DE"),
+            ("4111 1111 1111 1111", "de-DE"),
+            ("5500 0000 0000 004", "pt-BR"),
+            ("order 5551234567", "en-US"),
+            ("order no. 5551234567", "en-US"),
+            ("ticket 5551234567", "en-US"),
+            ("my id is 5551234567", "en-US"),
+            ("BSN 123456782", "nl-NL"),
+            ("NIF 256789123", "pt-PT"),
+            ("P. IVA 0123456789", "it-IT"),
+            ("Steuernummer 12345678901", "de-DE"),
+            ("pasaporte 612345678", "es-ES"),
+            ("आधार 9123456789", "hi-IN"),
+            ("1769601600000", "de-DE"),
+        ] {
+            assert_eq!(find(text, locale), None, "{text} {locale}");
+        }
+        for (text, locale, expected) in [
+            ("22.34.56.78", "da-DK", "+4522345678"),
+            ("06.12.34.56.78", "fr-FR", "+33612345678"),
+            ("089.1234567", "de-DE", "+49891234567"),
+            ("06.12345678", "nl-NL", "+31612345678"),
+            ("555.1234", "en-US", "5551234"),
+            ("call DESK 0417 1643 00", "nl-NL", "+31417164300"),
+        ] {
+            assert_eq!(find(text, locale).map(|it| it.0), Some(expected.to_owned()), "{text} {locale}");
+        }
+    }
+
+    #[test]
+    fn dates_and_prices_are_not_phone_numbers() {
         let phone = Entity::from_system_name("@phone").unwrap();
         let found = |text: &str, locale: &str| {
             let context = ExtractionContext { locale, now: 1_769_601_600_000, time_zone: "UTC", parses: None };
             phone.find_all(text, context).into_iter().filter_map(|it| it.value).map(|it| it.to_string()).collect::<Vec<_>>().join(" ")
         };
+        for (text, locale) in [
+            ("2026-03-05", "en"),
+            ("2026-03-05 10:30", "en"),
+            ("2026-03-05 10", "en-US"),
+            ("05.03.2026 10 Uhr", "de-DE"),
+            ("1.234.567 €", "de-DE"),
+            ("12 500 000 EUR", "de-DE"),
+            ("1234567 dollars", "en-US"),
+        ] {
+            assert_eq!(found(text, locale), "", "{text} {locale}");
+        }
+        assert_eq!(found("030/1234567, on 2026-03-05 for 5 €", "de-DE"), "\"+49301234567\"");
         assert_eq!(found("०९८७६५ ४३२१० एक्सटेंशन १२", "hi-IN"), "\"+919876543210;ext=12\"");
         let context = ExtractionContext { locale: "en-US", now: 0, time_zone: "UTC", parses: None };
         for stored in ["+442079460958", "+442079460958;ext=12", "+8618911111111", "5551234", "5551234;ext=0012"] {

@@ -213,9 +213,15 @@ impl SystemEntity {
                 if ascii.len() != text.len() {
                     found.iter_mut().for_each(|it| it.1 = source_position(text, it.1.start)..source_position(text, it.1.end));
                 }
+                if found.is_empty() {
+                    return found;
+                }
                 let dates = parse(text, context, options.direction, |it| it.read_each(Kind::Date));
-                // "2026-03-05" has as many digits as a phone number.
-                found.retain(|it| !dates.iter().any(|date| date.range.start <= it.1.start && it.1.end <= date.range.end));
+                let prices = parse(text, context, options.direction, |it| it.read_each(Kind::Currency));
+                let is_within = |it: &Range<usize>, other: &Range<usize>| other.start <= it.start && it.end <= other.end;
+                // "2026-03-05" has as many digits as a phone number, and "2026-03-05 10" begins with them.
+                found.retain(|it| !dates.iter().any(|date| is_within(&it.1, &date.range) || date.range.start == it.1.start));
+                found.retain(|it| !prices.iter().any(|price| is_within(&it.1, &price.range)));
                 found
             }
             Reader::Url => of_texts(&mut url::find_all(text).into_iter()),
