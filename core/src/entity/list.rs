@@ -29,7 +29,7 @@ pub struct ListEntity {
     by_stem: SpellingIndex,
     locale: String,
     max_edits: usize,
-    negative: Option<Box<NegativePhrases>>,
+    negative: Option<NegativePhrases>,
 }
 
 /// Numbers of spellings by a word, in the order of the words.
@@ -113,11 +113,11 @@ impl ListEntity {
 
     /// The same list with phrases in which no value is meant.
     pub(super) fn with_negative_phrases(self, phrases: &[String]) -> ListEntity {
-        ListEntity { negative: Some(Box::new(NegativePhrases::new(phrases))), ..self }
+        ListEntity { negative: Some(NegativePhrases::new(phrases)), ..self }
     }
 
     pub(super) fn negative_phrases(&self) -> Option<&NegativePhrases> {
-        self.negative.as_deref()
+        self.negative.as_ref()
     }
 
     fn stemmer(&self) -> Option<Stemmer> {

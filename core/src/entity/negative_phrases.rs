@@ -1,6 +1,7 @@
 //! Phrases in which no value of an entity is meant.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::list::ListEntity;
 use crate::text::phrase::PlacedPhrase;
@@ -11,7 +12,7 @@ const NO_LOCALE: &str = "";
 /// Phrases in which no value is meant. They are found as the spellings of a list are, but only in these forms of their words: otherwise
 /// `booking` would also exclude `book`.
 #[derive(Debug, Clone)]
-pub(super) struct NegativePhrases(ListEntity);
+pub(super) struct NegativePhrases(Arc<ListEntity>);
 
 /// The places of a text that belong to such phrases.
 pub(super) struct Excluded {
@@ -24,7 +25,7 @@ impl NegativePhrases {
     /// Creates phrases of any language.
     pub fn new(phrases: &[String]) -> NegativePhrases {
         let entries: Vec<_> = phrases.iter().map(|it| (it.clone(), Vec::new())).collect();
-        NegativePhrases(ListEntity::new(&entries, 0, NO_LOCALE))
+        NegativePhrases(Arc::new(ListEntity::new(&entries, 0, NO_LOCALE)))
     }
 
     /// The words of a text that belong to a phrase; the places of two phrases may overlap.

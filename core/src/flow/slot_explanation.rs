@@ -95,14 +95,14 @@ pub(super) fn unused_parts(text: &str, used: &[Range<usize>]) -> Value {
     let is_word = |it: char| it.is_alphanumeric();
     let mut parts: Vec<[usize; 2]> = Vec::new();
     let mut from = 0;
-    let mut places: Vec<Range<usize>> = used.to_vec();
-    places.sort_by_key(|it| it.start);
-    for place in places.into_iter().chain([text.len()..text.len()]) {
-        let gap = text.get(from..place.start).unwrap_or_default();
-        if let (Some(start), Some(trimmed)) = (gap.find(is_word), Some(gap.trim_end_matches(|it| !is_word(it)))) {
-            parts.push([from + start, from + trimmed.len()]);
+    let mut places: Vec<(usize, usize)> = used.iter().map(|it| (it.start, it.end)).chain([(text.len(), text.len())]).collect();
+    places.sort_unstable();
+    for (start, end) in places {
+        let gap = text.get(from..start).unwrap_or_default();
+        if let Some(first) = gap.find(is_word) {
+            parts.push([from + first, from + gap.trim_end_matches(|it| !is_word(it)).len()]);
         }
-        from = from.max(place.end);
+        from = from.max(end);
     }
     json!(parts)
 }

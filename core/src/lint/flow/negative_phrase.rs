@@ -79,9 +79,9 @@ fn prefilled_variable<'g>(context: &FlowContext<'g>, entity: &str) -> Option<&'g
         intent.parameters.iter().filter(move |it| is_open(&it.variable))
     });
     let parameters = parameters.filter(|it| it.entity == entity).map(|it| &it.variable);
-    let of_node = |node: &'g Node| match &node.kind {
-        NodeKind::Entity(data) if data.entity == entity && !node.disabled && is_prefilled(context, data) => Some(&data.variable),
-        _ => None,
+    let of_node = |node: &'g Node| {
+        let NodeKind::Entity(data) = &node.kind else { return None };
+        (data.entity == entity && !node.disabled && is_prefilled(context, data)).then_some(&data.variable)
     };
     parameters.filter(|it| !is_value_redacted(context, it, entity)).chain(context.nodes().filter_map(|it| of_node(it.2))).next()
 }
