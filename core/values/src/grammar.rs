@@ -214,6 +214,8 @@ pub(crate) enum Action {
     NthWeekday(i32, i32),
     /// The n-th weekday of a month of a year: `Thanksgiving`.
     Holiday(i8, i8, i8),
+    /// So many days after the n-th weekday of a month of a year: Black Friday is the day after the fourth Thursday.
+    DaysAfterHoliday(i8, i8, i8, i32),
     /// A day of each year, with a year if the pattern has one.
     Yearly(i8, i8),
     /// So many days after Easter Sunday.

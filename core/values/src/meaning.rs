@@ -171,6 +171,9 @@ impl Meanings {
             Action::Holiday(month, weekday, number) => {
                 date(self.yearly(all.year(), |year| calendar::nth_weekday(year, month.into(), weekday.into(), number.into())))
             }
+            Action::DaysAfterHoliday(month, weekday, number, days) => date(self.yearly(all.year(), |year| {
+                add_days(calendar::nth_weekday(year, month.into(), weekday.into(), number.into())?, days.into())
+            })),
             Action::Yearly(month, day) => date(self.yearly(all.year(), |year| calendar::day(year, month.into(), day.into()))),
             Action::Easter(days) => date(self.yearly(all.year(), |year| add_days(calendar::easter(year)?, days.into()))),
             Action::Shift(sign) => {

@@ -569,6 +569,19 @@ pub(super) static LANGUAGE: Language = Language {
                 ("barbaratag ({year}|im jahr {year})?", Action::Yearly(12, 4)),
                 ("(erntedankfest|erntedank) ({year}|im jahr {year})?", Action::Holiday(10, 7, 1)),
                 ("muttertag ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?", Action::Holiday(5, 7, 2)),
+                (
+                    "(black friday|schwarzer freitag|schwarzen freitag|schwarze freitag) ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?",
+                    Action::DaysAfterHoliday(11, 4, 4, 1),
+                ),
+                (
+                    "cyber monday ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?",
+                    Action::DaysAfterHoliday(11, 4, 4, 4),
+                ),
+                ("(ein|einen|einem) (schwarzer|schwarzen) freitag", Action::Nothing),
+                (
+                    "(black friday|cyber monday) (angebot|angebote|angeboten|rabatt|rabatte|deal|deals|woche|wochenende|aktion|sale|preise)",
+                    Action::Nothing,
+                ),
                 ("thanksgiving ({year}|im jahr {year}|im jahre {year}|im {year}|des jahres {year})?", Action::Holiday(11, 4, 4)),
             ],
         ),

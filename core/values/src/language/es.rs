@@ -479,7 +479,16 @@ pub(super) static LANGUAGE: Language = Language {
                 ("este pasado {wd}", Action::PastWeekday),
                 ("{ordinal} {wd}", Action::Nothing),
                 ("({ordinal}|ultima) semana (de|del) ({month}|mes|ano) (,)? (el)? {wd}?", Action::Nothing),
-                ("(viernes negro|black friday) {year}?", Action::Nothing),
+                ("(el|del|al|para el|hasta el)? (viernes negro|black friday) (de|del)? {year}?", Action::DaysAfterHoliday(11, 4, 4, 1)),
+                (
+                    "(el|del|al|para el|hasta el)? (cyber monday|ciberlunes|ciber lunes) (de|del)? {year}?",
+                    Action::DaysAfterHoliday(11, 4, 4, 4),
+                ),
+                ("un (viernes negro|black friday)", Action::Nothing),
+                (
+                    "(oferta|ofertas|descuento|descuentos|rebaja|rebajas|precio|precios|promocion|promociones|semana|campana) (del|de|de la|por el|por) (viernes negro|black friday|cyber monday)",
+                    Action::Nothing,
+                ),
                 ("{wd} (dia|el|,)? {integer} (a|sobre|hacia) (las|la)", Action::Calendar),
                 // A number that the weekday does not have soon.
                 ("{wd} (dia|el|,)? {integer} (a|sobre|hacia) (las|la)", Action::Nothing),

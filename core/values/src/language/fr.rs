@@ -421,7 +421,13 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(expire|expiration|expirent|validite) (le|en|au|fin|:)? {minute} / {minute}", Action::Nothing),
                 ("(semaine|nuit|week end|weekend) (du|de|d) {date}", Action::Nothing),
                 ("{minute} / {minute} ({unit}|tarif|pension|portion|baguette|kilo|kg|litre)", Action::Nothing),
-                ("(le)? vendredi noir {year}?", Action::Nothing),
+                ("(le)? (vendredi noir|black friday) {year}?", Action::DaysAfterHoliday(11, 4, 4, 1)),
+                ("(le)? (cyber monday|cyber lundi|cyberlundi) {year}?", Action::DaysAfterHoliday(11, 4, 4, 4)),
+                ("un (vendredi noir|black friday)", Action::Nothing),
+                (
+                    "(offre|offres|soldes|promo|promos|promotion|promotions|prix|remise|remises|semaine|week end) (du|de|pour le) (vendredi noir|black friday|cyber monday)",
+                    Action::Nothing,
+                ),
                 ("(le|la) (2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19|20) (e|eme|ieme|nd) $", Action::Nothing),
                 // What looks like a number.
                 (

@@ -491,6 +491,13 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(festa della donna|festa delle donne|giornata della donna) (del)? {year}?", Action::Yearly(3, 8)),
                 ("(festa del papa|san giuseppe) (del)? {year}?", Action::Yearly(3, 19)),
                 ("(festa della mamma) (del)? {year}?", Action::Holiday(5, 7, 2)),
+                ("(il)? (black friday|venerdi nero) (del)? {year}?", Action::DaysAfterHoliday(11, 4, 4, 1)),
+                ("(il)? (cyber monday|cyber lunedi) (del)? {year}?", Action::DaysAfterHoliday(11, 4, 4, 4)),
+                ("un (black friday|venerdi nero)", Action::Nothing),
+                (
+                    "(offerta|offerte|sconto|sconti|saldi|prezzo|prezzi|promozione|promozioni|settimana) (del|di|per il) (black friday|venerdi nero|cyber monday)",
+                    Action::Nothing,
+                ),
                 ("(festa della liberazione|anniversario della liberazione) (del)? {year}?", Action::Yearly(4, 25)),
                 ("(festa del lavoro|festa dei lavoratori) (del)? {year}?", Action::Yearly(5, 1)),
                 ("(festa della repubblica) (del)? {year}?", Action::Yearly(6, 2)),

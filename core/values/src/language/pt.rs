@@ -449,6 +449,19 @@ pub(super) static LANGUAGE: Language = Language {
                 (concat!("(no|o)? dia de reis ", in_year!(), "? {year}?"), Action::Yearly(1, 6)),
                 (concat!("(no|o)? (dia internacional da mulher|dia da mulher) ", in_year!(), "? {year}?"), Action::Yearly(3, 8)),
                 (concat!("(no)? dia do pai ", in_year!(), "? {year}?"), Action::Yearly(3, 19)),
+                (
+                    concat!("(na|a|no|o|da|do)? (black friday|sexta feira negra) ", in_year!(), "? {year}?"),
+                    Action::DaysAfterHoliday(11, 4, 4, 1),
+                ),
+                (
+                    concat!("(na|a|no|o|da|do)? (cyber monday|segunda cibernetica) ", in_year!(), "? {year}?"),
+                    Action::DaysAfterHoliday(11, 4, 4, 4),
+                ),
+                ("uma (black friday|sexta feira negra)", Action::Nothing),
+                (
+                    "(oferta|ofertas|desconto|descontos|promocao|promocoes|preco|precos|semana) (da|de|do|para a) (black friday|sexta feira negra|cyber monday)",
+                    Action::Nothing,
+                ),
                 (concat!("(no)? dia dos pais ", in_year!(), "? {year}?"), Action::Holiday(8, 7, 2)),
                 (concat!("(no)? dia das maes ", in_year!(), "? {year}?"), Action::Holiday(5, 7, 2)),
                 (concat!("(no)? dia da mae ", in_year!(), "? {year}?"), Action::Holiday(5, 7, 1)),
