@@ -278,6 +278,8 @@ pub(crate) enum Action {
     NothingIf(&'static str),
     /// No value: it says that the words are none of what they look like.
     Nothing,
+    /// Several values, or one of several: no value for those who take one.
+    Several,
 }
 
 /// A value that a rule has made.
@@ -302,6 +304,8 @@ pub(crate) enum Meaning {
     ValueRange(Arc<ValueRange>),
     /// Words that are no value.
     Nothing,
+    /// Words that are several values, of which none is meant alone.
+    Several,
 }
 
 impl Meaning {
@@ -734,6 +738,11 @@ impl Parser {
     /// The longest value of a category.
     pub fn longest(&mut self, category: Category, at: usize) -> Option<(usize, Meaning)> {
         self.read(category, at).first().cloned()
+    }
+
+    /// The longest value of a category that is one, and not several of them.
+    pub fn longest_single(&mut self, category: Category, at: usize) -> Option<(usize, Meaning)> {
+        self.read(category, at).iter().find(|it| it.1 != Meaning::Several).cloned()
     }
 
     /// The longest value of a category that a rule makes.

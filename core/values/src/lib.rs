@@ -154,7 +154,7 @@ fn read_with(kind: Kind, parser: &mut Parser, takes_ends: bool) -> Vec<Reading> 
     let mut at = 0;
     while at < tokens.len() && readings.len() < MAX_READINGS {
         let mut candidate = |at: usize| {
-            let found = is_start(&tokens, at, kind).then(|| read_at(kind, parser, at)).flatten();
+            let found = is_start(&tokens, at, kind).then(|| read_at(kind, parser, at, takes_ends)).flatten();
             found.filter(|it| is_end(&tokens, it.0))
         };
         let Some((end, value)) = candidate(at) else {
@@ -196,7 +196,7 @@ fn range_of(tokens: &[Token], from: usize, to: usize) -> Range<usize> {
 }
 
 /// Reads a value of a kind at a token. It has no JSON value where the words are a value that is not read.
-fn read_at(kind: Kind, parser: &mut Parser, at: usize) -> Option<(usize, Option<Value>)> {
+fn read_at(kind: Kind, parser: &mut Parser, at: usize, takes_several: bool) -> Option<(usize, Option<Value>)> {
     let category = match kind {
         Kind::Number | Kind::Percent | Kind::Ordinal => {
             // "der 3."
@@ -227,7 +227,7 @@ fn read_at(kind: Kind, parser: &mut Parser, at: usize) -> Option<(usize, Option<
             return Some((end, if let Meaning::ValueRange(it) = meaning { it.stored(kind) } else { None }));
         }
     };
-    let (end, meaning) = parser.longest(category, at)?;
+    let (end, meaning) = if takes_several { parser.longest_single(category, at) } else { parser.longest(category, at) }?;
     Some((end, stored(meaning)))
 }
 
@@ -256,7 +256,7 @@ fn read_period(kind: Kind, parser: &mut Parser, at: usize) -> Option<(usize, Opt
 
 /// Whether the words at a token are a value that cannot be told.
 fn is_unclear(kind: Kind, parser: &mut Parser, at: usize) -> bool {
-    read_at(kind, parser, at).is_some_and(|it| it.1.is_none())
+    read_at(kind, parser, at, false).is_some_and(|it| it.1.is_none())
 }
 
 /// The stored form of a value.
@@ -390,7 +390,7 @@ const REACH: usize = 8;
 fn is_in_range(parser: &mut Parser, at: usize, end: usize) -> bool {
     (at.saturating_sub(REACH)..=at).any(|from| {
         [Category::DateRange, Category::TimeRange, Category::DateTimeRange].into_iter().any(|category| {
-            let Some((to, meaning)) = parser.longest(category, from) else { return false };
+            let Some((to, meaning)) = parser.longest_single(category, from) else { return false };
             let has_two_ends = match meaning {
                 Meaning::DateRange(it) => it.has_two_days,
                 Meaning::TimeRange(from, to) => from.is_some() && to.is_some(),
@@ -454,26 +454,22 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
             // "about 3" may be a time, but more often is not.
             let is_short = kind == Kind::Number && *category == Category::Time && from + 1 == at && end == at + 1;
             let is_bare = is_short && parser.numbers(from).is_empty();
-            let Some((to, meaning)) = parser.longest(*category, from) else { continue };
+            let found = if takes_ends { parser.longest_single(*category, from) } else { parser.longest(*category, from) };
+            let Some((to, meaning)) = found else { continue };
             let is_range = matches!(category, Category::DateRange | Category::TimeRange | Category::DateTimeRange);
             // What is said to be no value refuses what is as long.
             // That words are no day says nothing about a time, and that they are no range nothing about a day.
             let is_date_kind = matches!(kind, Kind::Date | Kind::Time | Kind::DateTime);
             let is_other = matches!(category, Category::Date | Category::Time | Category::DateTime) || is_date_kind && is_range;
             let is_range_of_values = matches!(kind, Kind::NumberRange | Kind::CurrencyRange);
-            let is_refused = meaning == Meaning::Nothing
-                && kind != Kind::Ordinal
-                && !is_range_of_values
-                && !is_other
-                && to - from == end - at
-                && to - from > 1;
+            let is_none = matches!(meaning, Meaning::Nothing | Meaning::Several);
+            let is_refused = is_none && kind != Kind::Ordinal && !is_range_of_values && !is_other && to - from == end - at && to - from > 1;
             // "at least 50" has one number, "from 50 to 80" two.
             if !is_range_of_values && matches!(&meaning, Meaning::ValueRange(it) if it.is_open()) {
                 continue;
             }
             // That words are no day or time says nothing about a range of numbers.
-            if is_range_of_values && meaning == Meaning::Nothing && matches!(category, Category::Date | Category::Time | Category::DateTime)
-            {
+            if is_range_of_values && is_none && matches!(category, Category::Date | Category::Time | Category::DateTime) {
                 continue;
             }
             let is_full_hour = matches!(meaning, Meaning::Time(it) if it.minute() == 0);

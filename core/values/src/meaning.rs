@@ -57,7 +57,8 @@ impl Captured {
                 | Meaning::DateTimeRange(..)
                 | Meaning::RangeEnd(_)
                 | Meaning::ValueRange(_)
-                | Meaning::Nothing => {}
+                | Meaning::Nothing
+                | Meaning::Several => {}
             }
         }
         all
@@ -108,6 +109,7 @@ impl Meanings {
             Action::Part(it) => Some(Meaning::Part(it)),
             Action::Same => values.iter().rev().find(|it| !matches!(it, Meaning::Weekday(_))).or(values.last()).cloned(),
             Action::Nothing | Action::NothingIf(_) => Some(Meaning::Nothing),
+            Action::Several => Some(Meaning::Several),
             Action::Count => Duration::from_count(all.number.unwrap_or(Number::ONE), all.unit?).map(Meaning::from_duration),
             Action::Fraction(over, under) => {
                 Duration::from_count(Number::new(over.into(), under.into())?, all.unit?).map(Meaning::from_duration)

@@ -307,6 +307,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{day} (of|,)? {month} (,|of|in)? (year)? {year}", Action::Calendar),
                 ("{day} (of|,)? {month} (,)? {wd}", Action::Calendar),
                 ("{month} (the)? {day}", Action::Calendar),
+                ("in {month} {day}", Action::Calendar),
                 ("(on|by|for|since|until|till|^) {month} , {day}", Action::Calendar),
                 ("{month} , {ordinal}", Action::Calendar),
                 ("{month} (the|,)? {day} (,|of|in)? {year}", Action::Calendar),
@@ -423,6 +424,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(a|at a)? quarter (to|of|before|til|till) {hour} {part}?", Action::MinutesAfter(-15)),
                 ("(20|twenty) (to|til|till) {hour} {part}?", Action::MinutesAfter(-20)),
                 ("(25|twenty five) (to|til|till) {hour} {part}?", Action::MinutesAfter(-25)),
+                ("(around|about) (1|2|3|4|6|7|8|9|one|two|three|four|six|seven|eight|nine) to {hour} {part}", Action::Nothing),
                 ("(at|by|around|about) {minute} (to|til|till) {hour} {part}?", Action::Minutes(-1)),
                 ("{hour} (oh|o) {minute} {part}?", Action::Clock),
                 ("{hour} (o clock|oclock) {part}?", Action::Clock),
@@ -464,7 +466,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{time} (on|of|,)? (the)? {nth}", Action::Join),
                 ("{time} on (the)? {day} $", Action::Join),
                 ("(at|around|about|@) {hour} (,|on)? {date}", Action::Join),
-                ("{date} (,)? (or|and) {datetime}", Action::Nothing),
+                ("{date} (,)? (or|and) {datetime}", Action::Several),
                 ("{date} - {time}", Action::Join),
                 ("{date} (,)? {time}", Action::Join),
                 ("(on)? {wd} (,)? (the)? {nth} (,)? (at)? {time}", Action::Nothing),
@@ -509,11 +511,12 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(from)? {month} {day} (to|until|till|through|thru|-) {month} {day} (,)? {year}", Action::DaysOfMonth),
                 ("(from)? {day} (of)? {month} (to|until|till|through|thru|-) {day} (of)? {month} (,)? {year}", Action::DaysOfMonth),
                 ("(from)? {date} (to|until|till|through|thru|up to) {date}", Action::FromTo),
-                ("{date} (,)? (and|or|&) {date}", Action::Nothing),
+                ("{date} (,)? (and|or|&) {date}", Action::Several),
                 ("(from|between)? the {nth} (to|until|till|through|thru|-|and) (the)? {nth}", Action::DaysOfMonth),
                 ("(between)? (the)? {nth} (and|or|&) (the)? {nth}", Action::Nothing),
                 ("{day} (and|or|&) {day} (of)? {month}", Action::Nothing),
-                ("{wd} (and|or|&) {wd}", Action::Nothing),
+                ("{wd} (and|or|&|/) {wd}", Action::Several),
+                ("{date} , {date} (,)? (or|and) ({date}|{wd})", Action::Several),
                 ("(the)? {ordinal} {weekday} (,|from|between)? {timerange} (of|in)", Action::Nothing),
                 ("(today|tomorrow|yesterday) (,)? {integer} / {integer} / {integer}", Action::Nothing),
                 ("{month} (the)? {day} (and|or|&) (the)? {day}", Action::Nothing),
@@ -533,7 +536,11 @@ pub(super) static LANGUAGE: Language = Language {
                 ("this week", Action::Period(0, Unit::Week)),
                 ("last week", Action::Period(-1, Unit::Week)),
                 ("(the|this|this coming) weekend", Action::Period(0, Unit::Weekend)),
-                ("(the)? (first|second|third|last) (week|weekend) (of|in)", Action::Nothing),
+                (
+                    "(the)? ({ordinal}|last|first|second|third|next) (few|{number})? (week|weeks|weekend|weekends|day|days|half) (of|in) ({range}|{month}|{year})?",
+                    Action::Nothing,
+                ),
+                ("(the|this|that|next|last) (week|weekend) (of|before|after|around|following) {date}", Action::Nothing),
                 ("next weekend", Action::Period(1, Unit::Weekend)),
                 ("last weekend", Action::Period(-1, Unit::Weekend)),
                 ("this month", Action::Period(0, Unit::Month)),
@@ -546,8 +553,47 @@ pub(super) static LANGUAGE: Language = Language {
                 ("between {month} and {month} (,|of)? {year}?", Action::MonthPeriod),
                 ("(before|after|by|since|until|till|through) {range}", Action::Nothing),
                 ("(from|starting|starting on) {date} for {duration}", Action::Nothing),
-                ("{month} (,|of|in)? {year}", Action::MonthPeriod),
+                ("in (the)? {month} (,|of|in)? (the)? (year)? {year}", Action::MonthPeriod),
+                ("{month} (,|of|in)? (the)? (year)? {year}", Action::MonthPeriod),
+                ("(in)? {year} (,)? in {month}", Action::MonthPeriod),
+                ("in {month} {short}", Action::Nothing),
                 ("in {month}", Action::MonthPeriod),
+                // Of two periods none is meant alone.
+                (
+                    "({range}|{month}|in {month}) (,)? (or|and|&|/|,) (,)? (maybe|perhaps|possibly|even|then|rather)? (in|on|over|during|for)? (the)? ({range}|{month}) {year}?",
+                    Action::Several,
+                ),
+                (
+                    "({range}|{datetime}) (,)? or (,)? (maybe|perhaps|possibly|even|then|rather)? (in|on|by|for)? ({date}|{datetime}|{year}|{nth})",
+                    Action::Several,
+                ),
+                (
+                    "({date}|{datetime}) (,)? or (,)? (maybe|perhaps|possibly|even|then|rather)? (in|over|during|for)? ({range}|in {month})",
+                    Action::Several,
+                ),
+                (
+                    "({range}|{month}|{date}|in {month}) (,)? (to|until|till|through|thru|-|no|actually|rather|sorry) (,)? ({range}|{month}|in {month}) {year}?",
+                    Action::Nothing,
+                ),
+                (
+                    "({range}|{datetime}) (,)? (to|until|till|through|thru|-|no|actually|rather|sorry) (,)? ({date}|{datetime}|{year})",
+                    Action::Nothing,
+                ),
+                ("in {year} (and|or|to|-|/|,|through|until) {year}", Action::Nothing),
+                // What is in a period, or has its name.
+                ("(the|a|an|my|your|our|his|her|their|its|this|that|every|each|another) {month} (,)? {year}", Action::Nothing),
+                ("(the|my|our|this) (last|past) (week|month|year|weekend)", Action::Nothing),
+                ("(for|over|in|during|within) the next (week|month|year)", Action::Nothing),
+                ("(every|each) ({unit}|{wd}) (,)? {range}", Action::Nothing),
+                ("{range} (,)? (in|of)? ({range}|{month}) {year}?", Action::Nothing),
+                ("{range} (,)? (from)? {wd} (to|until|till|through|thru|-) {wd}", Action::Nothing),
+                (
+                    "{range} s (charges|transactions|spending|expenses|sales|orders|bookings|payments|purchases|calls|statements|results|numbers|figures)",
+                    Action::Same,
+                ),
+                ("{range} s", Action::Nothing),
+                ("(all|whole|entirety|month|course|year|duration) of {range}", Action::Same),
+                ("of {range}", Action::Nothing),
                 ("in {year} ($|=we|=i|=and|=for|=when|=please|=was|=the|=my|=at)", Action::YearPeriod),
             ],
         ),
@@ -587,6 +633,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(hundreds|thousands|lakhs|lacs|millions|crores|billions|trillions|dozens) of", Action::Nothing),
                 ("how many (hundreds|thousands|lakhs|lacs|millions|crores|billions|trillions|dozens)", Action::Nothing),
                 ("(before|until|till) {time}", Action::Until),
+                ("{timerange} (,)? (or|and|&|,) (also|then|again|maybe)? (on)? ({timerange}|{part}|{date})", Action::Several),
             ],
         ),
         (
@@ -607,6 +654,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(after|since|from|starting) {datetime}", Action::From),
                 ("{datetime} (,)? (or|and|no|actually|sorry|i mean|wait|or rather|rather) (,)? ({datetime}|{time})", Action::Nothing),
                 ("(before|until|till|by) {datetime}", Action::Until),
+                ("{datetimerange} (,)? (or|and|&|,) (also|then|maybe)? ({datetimerange}|{timerange}|{datetime}|{date})", Action::Several),
             ],
         ),
         (
@@ -709,6 +757,8 @@ pub(super) static LANGUAGE: Language = Language {
                 ("24 / 7", Action::Nothing),
                 ("{wd} (mornings|afternoons|evenings|nights)", Action::Nothing),
                 ("{date} and every", Action::Nothing),
+                // One of two times, each of them from one to another.
+                ("({datetimerange}|{timerange}) (,)? or (on|maybe)? ({datetimerange}|{date} {timerange}|{date})", Action::Several),
                 ("{amount} (a|an|per|each|every|times a|times per) {unit}", Action::Nothing),
             ],
         ),
@@ -789,11 +839,28 @@ pub(super) static LANGUAGE: Language = Language {
         Veto { kinds: &[Kind::Number], before: "not", behind: "m|g|b" },
         Veto { kinds: &[Kind::Currency], before: "not|don t have|dont have|do not have", behind: "" },
         Veto { kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange], before: "not|except|never|every|each", behind: "" },
+        // A part of it, about it, or one of several.
+        Veto {
+            kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange],
+            before: "but|other than|apart from|excluding|instead of|rather than|or|or in|or even|or maybe|or perhaps|or possibly",
+            behind: "or so|or later|or earlier|or after|or before|or thereabouts|or next|or the next|or the following|or the week|or the month|or the year|or the one|or the other|\
+                     or any|or some|or another|or sooner|or maybe|or perhaps|, or maybe|, or perhaps|, or the|or two|or rather|or actually|or whenever|, no ,|, no the|, wait|, actually ,|, sorry ,|at the latest|at the earliest|at best|but one|and next|\
+                     and the week|and the month|and the year|and the one|and the following|and beyond",
+        },
+        Veto {
+            kinds: &[Kind::DateRange],
+            before: "early|late|later|earlier|mid|middle|early in|late in|later in|earlier in|sometime|some time|sometime in|anytime|any time|around|about|circa|roughly|approximately|\
+                     than|early as|soon as|late as|within|beginning|starting|from|from early|from late|from mid|before|after|since|until|till|by|half|part|most|always|usually|normally|once|twice|week|weekend|\
+                     day|days|weeks|night|nights|times",
+            behind: "issue|edition|budget|invoice|bill|menu|menus|issues|editions|collection|catalog|catalogue|calendar|model|report|newsletter|magazine|deadline|plan|statement|release|\
+                     election|elections|version",
+        },
         Veto { kinds: &[Kind::Duration], before: "what|such|not|once|twice|times|thrice|within", behind: "or two|or three|or so|or more" },
         Veto {
             kinds: &[Kind::Date, Kind::DateTime],
             before: "any|some|most|no|last|previous|this past",
-            behind: "or so|or two|or three|at the latest|at the earliest|or later|or earlier|or after|or before|onwards|onward",
+            behind: "or so|or two|or three|at the latest|at the earliest|or later|or earlier|or after|or before|onwards|onward|or the day|or the one|or the next|or the following|or next|\
+                     or the week|or the month|or sooner|or any|or another|or whenever|, or the|, or any|, or another|, or whenever",
         },
         // "I paid $ 12 December 27"
         Veto { kinds: &[Kind::Date, Kind::DateTime], before: "$|€|£|₹|usd|eur|gbp|inr", behind: "" },
