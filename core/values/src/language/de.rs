@@ -403,8 +403,8 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{day} . {month} {short} $", Action::Calendar),
                 ("(im)? {month} {year}? (,)? (am|der|den) {day} (.)?", Action::Calendar),
                 // The first of several days.
-                ("(am|den|dem|vom)? {day} (.)? (,|und|oder|/|u .) (am|den|dem)? {day} (.)? {month} {year}?", Action::Calendar),
-                ("(am|den|dem|vom)? {day} . , {day} . (und|oder) {day} . {month} {year}?", Action::Calendar),
+                ("(am|den|dem|vom)? {day} (.)? (,|und|oder|/|u .) (am|den|dem)? {day} (.)? {month} {year}?", Action::Nothing),
+                ("(am|den|dem|vom)? {day} . , {day} . (und|oder) {day} . {month} {year}?", Action::Nothing),
                 ("{day} (-|/) {month} (-|/) ({year}|{short})", Action::Calendar),
                 ("{day} . {month} . ({year}|{short})", Action::Calendar),
                 ("{month} - {day} - {year}", Action::Calendar),
@@ -722,6 +722,9 @@ pub(super) static LANGUAGE: Language = Language {
         (
             Category::DateRange,
             &[
+                ("(im|in|im monat)? {month} (im jahr|im jahre|des jahres|des|,)? {year}", Action::MonthPeriod),
+                ("{year} (,)? (im)? {month}", Action::MonthPeriod),
+                ("im {month} {short}", Action::Nothing),
                 ("(von|vom|von dem)? {day} (.)? (bis|bis zum|bis einschliesslich|-|/) {day} (.)? {month} {year}?", Action::DaysOfMonth),
                 ("zwischen dem {day} (.)? und (dem)? {day} (.)? {month} {year}?", Action::DaysOfMonth),
                 ("(von|vom|von dem)? {day} . (bis|bis zum|-|/) (zum)? {date}", Action::Nothing),
@@ -782,6 +785,56 @@ pub(super) static LANGUAGE: Language = Language {
                     "(ab|bis|seit|vor|nach|bis ende|ausser|diese oder|dieser oder|diesen oder|nicht|jeden tag|taglich|jede woche|immer) {range}",
                     Action::Nothing,
                 ),
+                // Of two periods none is meant alone.
+                (
+                    "({range}|{month}|im {month}) (,)? (oder|bzw|beziehungsweise|und|sowie|&|/|,) (,)? (vielleicht|eventuell|auch|auch noch|sogar|dann|erst|gleich)? (in|im|am|der|die|den|dem|das|zum|um)? (in|im|am|der|die|den|dem|das|zum|um)? ({range}|{month}) {year}?",
+                    Action::Several,
+                ),
+                (
+                    "{month} , {month} (,)? (oder|bzw|beziehungsweise|und|sowie|&) (in|im|am|der|die|den|dem|das|zum|um)? {month} {year}?",
+                    Action::Several,
+                ),
+                (
+                    "({range}|{date}|{datetime}) (,)? (oder|bzw|beziehungsweise) (,)? (vielleicht|eventuell|auch|auch noch|sogar|dann|erst|gleich)? (in|im|am|der|die|den|dem|das|zum|um)? ({range}|{date}|{datetime}|{year}|im {month}|{wd})",
+                    Action::Several,
+                ),
+                ("{date} (,)? (und|sowie|&) (in|im|am|der|die|den|dem|das|zum|um)? {date}", Action::Several),
+                (
+                    "{date} , (in|im|am|der|die|den|dem|das|zum|um)? {date} (,)? (oder|bzw|beziehungsweise|und|sowie|&) (in|im|am|der|die|den|dem|das|zum|um)? ({date}|{wd})",
+                    Action::Several,
+                ),
+                (
+                    "(im jahr|im jahre|in) {year} (oder|bzw|beziehungsweise|und|sowie|&|bis|bis zum|bis zur|bis in|bis in den|-|/|,) (im jahr|im jahre|in)? {year}",
+                    Action::Nothing,
+                ),
+                ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
+                ("{month} {month} {year}?", Action::Nothing),
+                (
+                    "({range}|{month}|{date}|im {month}) (,)? (bis|bis zum|bis zur|bis in|bis in den|nein|quatsch|sorry|besser|lieber|vielmehr) (,)? ({range}|{month}|im {month}) {year}?",
+                    Action::Nothing,
+                ),
+                (
+                    "({range}|{datetime}) (,)? (bis|bis zum|bis zur|bis in|bis in den|nein|quatsch|sorry|besser|lieber|vielmehr) (,)? ({date}|{datetime}|{year})",
+                    Action::Nothing,
+                ),
+                // A part of a period, or what has its name.
+                (
+                    "(diese|dieser|diesen|dieses|diesem|nachste|nachster|nachsten|nachstes|letzte|letzter|letzten|letztes|kommende|kommenden) (oder|und|bzw|oder die|oder den|oder das) ({range}|{weekday})",
+                    Action::Several,
+                ),
+                ("{range} (,)? (von)? {wd} (bis|-) {wd}", Action::Nothing),
+                ("{range} (,)? ({range}|im {month})", Action::Nothing),
+                ("(jedes|jeden|jede) ({unit}|{wd}) (,)? {range}", Action::Nothing),
+                ("{range} (,)? (und zwar|genauer gesagt) (am)? {date}", Action::Nothing),
+                (
+                    "(die|der|das|den|am|dem|in der|in den)? ({ordinal}|erste|ersten|zweite|zweiten|letzte|letzten|vorletzte|vorletzten) ({number})? (woche|wochen|wochenende|tag|tage|tagen|halfte) (im|in|vom|von|des|der|dieses|nachsten)? ({range}|{month}) {year}?",
+                    Action::Nothing,
+                ),
+                ("(am|das|dieses|nachstes)? wochenende (vom|nach|vor|um) {date}", Action::Nothing),
+                (
+                    "(ausgabe|rechnung|abrechnung|budget|menu|speiseplan|speisekarte|plan|heft|katalog|bericht|etat|newsletter|kalender|modell|protokoll|kontoauszug|wochenplan|urlaubsplan|miete) (vom|von|aus|fur|des|der)? (dem|den|der|das)? ({range}|{month} {year})",
+                    Action::Nothing,
+                ),
             ],
         ),
         (
@@ -826,6 +879,14 @@ pub(super) static LANGUAGE: Language = Language {
                     "(bis|vor|spatestens|spaetestens|bis spatestens|bis spaetestens|nicht nach|bis etwa|bis maximal|noch vor|bis kurz vor) {time}",
                     Action::Until,
                 ),
+                (
+                    "(von|zwischen|vom)? {hour} (uhr)? (bis|bis zum|bis zur|bis in|bis in den|-) {hour} (uhr)? (,)? (oder|bzw|beziehungsweise|und|sowie|&|,) (von|zwischen|vom)? {timerange}",
+                    Action::Nothing,
+                ),
+                (
+                    "{timerange} (,)? (oder|bzw|beziehungsweise|und|sowie|&|,) (vielleicht|eventuell|auch|auch noch|sogar|dann|erst|gleich)? (in|im|am|der|die|den|dem|das|zum|um)? ({timerange}|{date})",
+                    Action::Several,
+                ),
             ],
         ),
         (
@@ -841,6 +902,15 @@ pub(super) static LANGUAGE: Language = Language {
                 ("zwischen ({datetime}|{date}) und {datetime}", Action::Nothing),
                 ("(ab|nach|seit|fruhestens) {datetime}", Action::From),
                 ("(bis|vor|spatestens|bis spatestens) {datetime}", Action::Until),
+                (
+                    "{datetimerange} (,)? (oder|bzw|beziehungsweise|und|sowie|&|,) (vielleicht|eventuell|auch|auch noch|sogar|dann|erst|gleich)? (in|im|am|der|die|den|dem|das|zum|um)? ({datetimerange}|{timerange}|{datetime}|{date})",
+                    Action::Several,
+                ),
+                (
+                    "{datetime} (,)? (oder|bzw|beziehungsweise) (vielleicht|eventuell|auch|auch noch|sogar|dann|erst|gleich)? (in|im|am|der|die|den|dem|das|zum|um)? ({datetime}|{time}|{date}|{hour})",
+                    Action::Several,
+                ),
+                ("{datetime} (,)? (und|sowie|&) (in|im|am|der|die|den|dem|das|zum|um)? {datetime}", Action::Several),
             ],
         ),
         (
@@ -914,6 +984,11 @@ pub(super) static LANGUAGE: Language = Language {
                 ("taglich|wochentlich|monatlich|jahrlich|stundlich", Action::Nothing),
                 ("(taglich|wochentlich|monatlich) ({date}|{time}|{datetime})", Action::Nothing),
                 ("(jeden|jede|jedes|jeder) {timerange}", Action::Nothing),
+                // One of two times, each of them from one to another.
+                (
+                    "({datetimerange}|{timerange}|{date} {timerange}) (,)? (oder|bzw|beziehungsweise) (in|im|am|der|die|den|dem|das|zum|um)? ({datetimerange}|{date} {timerange}|{date}|{wd} {timerange}|{wd})",
+                    Action::Several,
+                ),
             ],
         ),
     ],
@@ -1010,6 +1085,17 @@ pub(super) static LANGUAGE: Language = Language {
             kinds: &[Kind::Ordinal],
             before: "am besten",
             behind: "linie|hilfe|welt|hand|januar|februar|marz|maerz|april|mai|juni|juli|august|september|oktober|november|dezember|weihnachtstag|weihnachtsfeiertag|feiertag|advent",
+        },
+        // A part of a period, about it, or one of several.
+        Veto {
+            kinds: &[Kind::DateRange],
+            before: "anfang|ende|mitte|gegen ende|gegen anfang|zu beginn|beginn|zum ende|anfang im|gegen|circa|ca|etwa|ungefahr|um|um den|rund um|rund um den|so um|fruhestens|spatestens|fruh|irgendwann|irgendwann im|irgendwann in|im laufe|im laufe des|innerhalb|erste halfte|ersten halfte|zweite halfte|zweiten halfte|halfte des|halfte|rest|rest des|teil|teil des|grossteil|spater|tag|tage|tagen|woche|wochen|mal|immer|meistens|jahrlich|einmal|zweimal",
+            behind: "fruhestens|spatestens|oder so|oder spater|oder fruher|oder danach|oder davor|oder die woche|oder am tag|oder der|oder die|oder den|oder nachste|oder nachsten|oder nachstes|oder ubernachste|oder irgendwann|und danach|und daruber hinaus|ausgabe|rechnung|heft|budget",
+        },
+        Veto {
+            kinds: &[Kind::Date, Kind::DateTime],
+            before: "",
+            behind: "oder am tag|oder am folgenden|oder am nachsten|oder den tag|oder tags darauf|oder so|oder spater|oder fruher|oder danach|oder irgendwann|oder wann",
         },
     ],
     consent: Consent {
