@@ -526,8 +526,8 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(le)? premier jour (de|d|du mois de) {month} {year}?", Action::MonthEdge(1, 0)),
                 ("(a)? (la)? fin (de|d) (l)? annee", Action::YearEdge(-1, 0)),
                 ("(la)? fin (de)? cette annee", Action::YearEdge(-1, 0)),
-                ("(la)? fin (de)? l annee prochaine", Action::YearEdge(-1, 1)),
-                ("(la)? fin (de)? {year}", Action::YearEdge(-1, 0)),
+                ("(a)? (la)? fin (de)? l annee prochaine", Action::YearEdge(-1, 1)),
+                ("(a)? (la)? fin (de)? {year}", Action::YearEdge(-1, 0)),
                 ("(au)? debut (de)? {year}", Action::YearEdge(1, 0)),
                 ("(le)? {ordinal} {weekday} (de|du mois de|d) {month} {year}?", Action::NthWeekday(0, 0)),
                 ("(le)? {ordinal} {weekday} (de ce|du) mois", Action::NthWeekday(0, 0)),
@@ -808,6 +808,9 @@ pub(super) static LANGUAGE: Language = Language {
         (
             Category::DateRange,
             &[
+                ("(en|au mois de|au mois d|dans le mois de)? {month} (de|,|de l an|de l annee|l annee)? {year}", Action::MonthPeriod),
+                ("(en)? {year} (,)? (en|au mois de|au mois d) {month}", Action::MonthPeriod),
+                ("en {month} {short}", Action::Nothing),
                 ("dans {span} et (demi|demie|quart|un quart)", Action::Nothing),
                 ("(de|du)? {date} (a|au|jusqu au|jusqu a) {date}", Action::FromTo),
                 ("entre (le)? {date} et {date}", Action::FromTo),
@@ -858,6 +861,52 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{month} {year}", Action::MonthPeriod),
                 ("(en|au mois de|au mois d|courant|dans le mois de) {month} {year}?", Action::MonthPeriod),
                 ("en {year}", Action::YearPeriod),
+                // Of two periods none is meant alone.
+                (
+                    "({range}|{month}|en {month}|au mois de {month}|au mois d {month}) (,)? (ou|ou bien|ou alors|et|&|/|,) (,)? (peut etre|eventuellement|meme|plutot|aussi)? (en|le|la|a|au|dans|pour|celle|debut)? (en|le|la|a|au|dans|pour|celle|debut)? ({range}|{month}) {year}?",
+                    Action::Several,
+                ),
+                (
+                    "{month} , {month} (,)? (ou|ou bien|ou alors|et|&) (en|le|la|a|au|dans|pour|celle|debut)? {month} {year}?",
+                    Action::Several,
+                ),
+                (
+                    "({range}|{date}|{datetime}) (,)? (ou|ou bien|ou alors) (,)? (peut etre|eventuellement|meme|plutot|aussi)? (en|le|la|a|au|dans|pour|celle|debut)? ({range}|{date}|{datetime}|{year}|en {month}|au mois de {month}|au mois d {month}|{wd})",
+                    Action::Several,
+                ),
+                ("{date} (,)? (et|&) (en|le|la|a|au|dans|pour|celle|debut)? {date}", Action::Several),
+                (
+                    "{date} , (en|le|la|a|au|dans|pour|celle|debut)? {date} (,)? (ou|ou bien|ou alors|et|&) (en|le|la|a|au|dans|pour|celle|debut)? ({date}|{wd})",
+                    Action::Several,
+                ),
+                ("(en) {year} (ou|ou bien|ou alors|et|&|a|au|a la|jusqu a|jusqu en|jusqu au|-|/|,) (en)? {year}", Action::Nothing),
+                ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
+                ("{month} {month} {year}?", Action::Nothing),
+                (
+                    "({range}|{month}|{date}|en {month}|au mois de {month}|au mois d {month}) (,)? (a|au|a la|jusqu a|jusqu en|jusqu au|non|pardon|plutot|enfin) (,)? ({range}|{month}|en {month}|au mois de {month}|au mois d {month}) {year}?",
+                    Action::Nothing,
+                ),
+                (
+                    "({range}|{datetime}) (,)? (a|au|a la|jusqu a|jusqu en|jusqu au|non|pardon|plutot|enfin) (,)? ({date}|{datetime}|{year})",
+                    Action::Nothing,
+                ),
+                // A part of a period, or what has its name.
+                (
+                    "(cette semaine|ce week end|ce weekend|ce mois|cette annee) (ou|et) (la|le|l)? (prochaine|prochain|suivante|suivant|autre)",
+                    Action::Nothing,
+                ),
+                ("{range} (,)? (du|de)? {wd} (a|au|-) {wd}", Action::Nothing),
+                ("{range} (,)? ({range}|en {month}|au mois de {month})", Action::Nothing),
+                ("(chaque|tous les|toutes les) ({unit}|{wd}|ans) (,)? {range}", Action::Nothing),
+                (
+                    "(la|le|les)? ({ordinal}|premiere|derniere|dernier|deuxieme|seconde|second|premier|premieres|derniers|dernieres) ({number})? (semaine|semaines|week end|weekend|jour|jours|moitie|quinzaine) (de|du|d|en) (le|la|l)? ({range}|{month}|mois) {year}?",
+                    Action::Nothing,
+                ),
+                ("(le|ce)? (week end|weekend) (du|de|apres|avant|autour du) {date}", Action::Nothing),
+                (
+                    "(facture|budget|numero|menu|menus|releve|bulletin|rapport|catalogue|magazine|planning|calendrier|edition|commande|loyer|modele|programme) (de|du|d|pour)? (le|la)? ({range}|{month} {year}|mois dernier|mois prochain)",
+                    Action::Nothing,
+                ),
             ],
         ),
         (
@@ -912,6 +961,14 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(avant|jusqu a|jusque|pas apres|pas plus tard que|au plus tard a|d ici) {clock}", Action::Until),
                 ("(a)? {clock} au plus tard", Action::Until),
                 ("(a)? {clock} (ou plus tard|ou plus tot|ou apres|ou avant|au plus tot)", Action::Nothing),
+                (
+                    "(de|entre)? {hour} (h|heures)? (a|au|a la|jusqu a|jusqu en|jusqu au|-) {hour} (h|heures)? (,)? (ou|ou bien|ou alors|et|&|,) (de|entre)? {timerange}",
+                    Action::Nothing,
+                ),
+                (
+                    "{timerange} (,)? (ou|ou bien|ou alors|et|&|,) (peut etre|eventuellement|meme|plutot|aussi)? (en|le|la|a|au|dans|pour|celle|debut)? ({timerange}|{date})",
+                    Action::Several,
+                ),
             ],
         ),
         (
@@ -939,6 +996,15 @@ pub(super) static LANGUAGE: Language = Language {
                 (concat!("{date} (,)? {hour} (h|heures) (de|d) ", hour_nouns!()), Action::Nothing),
                 ("{timerange} (,)? (le)? {date}", Action::Nothing),
                 ("(de|entre) {hour} (a|et) {datetime}", Action::Nothing),
+                (
+                    "{datetimerange} (,)? (ou|ou bien|ou alors|et|&|,) (peut etre|eventuellement|meme|plutot|aussi)? (en|le|la|a|au|dans|pour|celle|debut)? ({datetimerange}|{timerange}|{datetime}|{date})",
+                    Action::Several,
+                ),
+                (
+                    "{datetime} (,)? (ou|ou bien|ou alors) (peut etre|eventuellement|meme|plutot|aussi)? (en|le|la|a|au|dans|pour|celle|debut)? ({datetime}|{time}|{date}|{hour})",
+                    Action::Several,
+                ),
+                ("{datetime} (,)? (et|&) (en|le|la|a|au|dans|pour|celle|debut)? {datetime}", Action::Several),
             ],
         ),
         (
@@ -1012,6 +1078,11 @@ pub(super) static LANGUAGE: Language = Language {
                 (
                     "quotidien|quotidienne|quotidiennement|hebdomadaire|mensuel|mensuelle|mensuellement|annuel|annuelle|annuellement",
                     Action::Nothing,
+                ),
+                // One of two times, each of them from one to another.
+                (
+                    "({datetimerange}|{timerange}|{date} {timerange}) (,)? (ou|ou bien|ou alors) (en|le|la|a|au|dans|pour|celle|debut)? ({datetimerange}|{date} {timerange}|{date}|{wd} {timerange}|{wd})",
+                    Action::Several,
                 ),
             ],
         ),
@@ -1104,6 +1175,22 @@ pub(super) static LANGUAGE: Language = Language {
             kinds: &[Kind::Ordinal],
             before: "une|ni|ni le|ni la|pas|pas le|pas la|a|dans|sauf le|sauf la|en",
             behind: "classe|ministre|secours|prix|main|guerre mondiale|temps|lieu|arrive|servi|age|degre",
+        },
+        // A part of a period, about it, or one of several.
+        Veto {
+            kinds: &[Kind::DateRange],
+            before: "jusqu|jusque|d ici|milieu du mois de|debut du mois de|fin du mois de|moitie du mois de|moment de|moment dans|debut|fin|mi|a la mi|debut de|fin de|milieu de|milieu|vers|vers la|vers le|autour de|environ|moitie de|moitie|reste de|partie de|plus tard|plus tot|au plus tot|au plus tard|avant|avant la|apres|des|depuis|jusqu a|jusqu en|d ici|d ici a|a partir de|a compter de|semaine de|semaines|jours de|jour|jours|fois|toujours|semaines de|courant de|au cours de",
+            behind: "au plus tot|au plus tard|ou plus tard|ou plus tot|ou apres|ou avant|ou la|ou celle|ou le|ou l|ou la semaine|ou peut etre|ou un autre|ou une autre|et la suivante|et celle|et apres|environ|ou quelque chose|ou par la",
+        },
+        Veto {
+            kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange],
+            before: "pas|pas pour|pas avant|sauf|hormis|excepte|ni|jamais|au lieu de|plutot que|surtout pas",
+            behind: "non|pas",
+        },
+        Veto {
+            kinds: &[Kind::Date, Kind::DateTime],
+            before: "",
+            behind: "ou le lendemain|ou le jour|ou le surlendemain|ou plus tard|ou plus tot|ou apres|ou avant|ou un autre|ou une autre|ou quelque chose|ou par la",
         },
     ],
     consent: Consent {
