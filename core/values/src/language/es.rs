@@ -714,6 +714,10 @@ pub(super) static LANGUAGE: Language = Language {
         (
             Category::DateRange,
             &[
+                ("(en|durante|todo)? {month} (de|del|del ano|de el ano|,|de l)? {year}", Action::MonthPeriod),
+                ("(el|en el|en)? {year} (,)? en {month}", Action::MonthPeriod),
+                ("(en)? {month} (de|del) {short}", Action::MonthPeriod),
+                ("en {month} {short}", Action::Nothing),
                 ("hasta (manana|pasado manana|otro dia) $", Action::Nothing),
                 ("de {wd} a {wd}", Action::Nothing),
                 ("{date} que {date}", Action::Nothing),
@@ -784,6 +788,52 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(en|durante|todo|todo el mes de|el mes de) {month} (de|del)? {year}?", Action::MonthPeriod),
                 ("(en|durante|todo) (el)? ano {year}", Action::YearPeriod),
                 ("(en|durante) (el)? {year} $", Action::YearPeriod),
+                // Of two periods none is meant alone.
+                (
+                    "({range}|{month}|en {month}) (,)? (o|u|o bien|y|e|&|/|,) (,)? (quiza|quizas|tal vez|incluso|mejor|a lo mejor|si no|tambien)? (en|el|la|los|para|para el|para la|a)? (en|el|la|los|para|para el|para la|a)? ({range}|{month}) {year}?",
+                    Action::Several,
+                ),
+                ("{month} , {month} (,)? (o|u|o bien|y|e|&) (en|el|la|los|para|para el|para la|a)? {month} {year}?", Action::Several),
+                (
+                    "({range}|{date}|{datetime}) (,)? (o|u|o bien) (,)? (quiza|quizas|tal vez|incluso|mejor|a lo mejor|si no|tambien)? (en|el|la|los|para|para el|para la|a)? ({range}|{date}|{datetime}|{year}|en {month}|{wd})",
+                    Action::Several,
+                ),
+                ("{date} (,)? (y|e|&) (en|el|la|los|para|para el|para la|a)? {date}", Action::Several),
+                (
+                    "{date} , (en|el|la|los|para|para el|para la|a)? {date} (,)? (o|u|o bien|y|e|&) (en|el|la|los|para|para el|para la|a)? ({date}|{wd})",
+                    Action::Several,
+                ),
+                (
+                    "(en|en el|en el ano) {year} (o|u|o bien|y|e|&|a|al|a la|hasta|hasta el|hasta la|-|/|,) (en|en el|en el ano)? {year}",
+                    Action::Nothing,
+                ),
+                ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
+                ("{month} {month} {year}?", Action::Nothing),
+                (
+                    "({range}|{month}|{date}|en {month}) (,)? (a|al|a la|hasta|hasta el|hasta la|no|perdon|mejor|mejor dicho|digo) (,)? ({range}|{month}|en {month}) {year}?",
+                    Action::Nothing,
+                ),
+                (
+                    "({range}|{datetime}) (,)? (a|al|a la|hasta|hasta el|hasta la|no|perdon|mejor|mejor dicho|digo) (,)? ({date}|{datetime}|{year})",
+                    Action::Nothing,
+                ),
+                // A part of a period, or what has its name.
+                (
+                    "(esta semana|este mes|este ano|este fin de semana|este finde) (o|y) (la|el)? (proxima|proximo|siguiente|que viene|otra|otro)",
+                    Action::Nothing,
+                ),
+                ("{range} (,)? (de)? {wd} (a|-|hasta) {wd}", Action::Nothing),
+                ("{range} (,)? ({range}|en {month})", Action::Nothing),
+                ("(cada|todos los|todas las) ({unit}|{wd}|anos|meses|semanas) (,)? {range}", Action::Nothing),
+                (
+                    "(la|el|los|las)? ({ordinal}|primera|primeras|primeros|ultima|ultimo|ultimas|ultimos|penultima) ({number})? (semana|semanas|fin de semana|finde|dia|dias|mitad|quincena) (de|del|en) (la|el)? ({range}|{month}) (de|del)? {year}?",
+                    Action::Nothing,
+                ),
+                ("(el|este)? (fin de semana|finde) (del|de|despues de|antes de) {date}", Action::Nothing),
+                (
+                    "(factura|presupuesto|numero|menu|menus|extracto|boletin|informe|catalogo|revista|calendario|edicion|pedido|alquiler|modelo|programa|recibo|nomina) (de|del|para)? (la|el)? ({range}|{month} {year}|{month} de {year})",
+                    Action::Nothing,
+                ),
             ],
         ),
         (
@@ -849,6 +899,14 @@ pub(super) static LANGUAGE: Language = Language {
                 ("a {clock} (en adelante|o mas tarde|o despues|como muy tarde|como tarde|a mas tardar|o antes)", Action::Nothing),
                 ("({clock}|{time}) (o|u|ni) (a)? ({clock}|{time}|{hour})", Action::Nothing),
                 ("({clock}|{time}) y a {clock}", Action::Nothing),
+                (
+                    "(de|desde|entre|de las|desde las|las)? {hour} (h|horas)? (a|al|a la|hasta|hasta el|hasta la|-) {hour} (h|horas)? (,)? (o|u|o bien|y|e|&|,) (de|desde|entre|de las|desde las|las)? {timerange}",
+                    Action::Nothing,
+                ),
+                (
+                    "{timerange} (,)? (o|u|o bien|y|e|&|,) (quiza|quizas|tal vez|incluso|mejor|a lo mejor|si no|tambien)? (en|el|la|los|para|para el|para la|a)? ({timerange}|{date})",
+                    Action::Several,
+                ),
             ],
         ),
         (
@@ -871,6 +929,15 @@ pub(super) static LANGUAGE: Language = Language {
                 ("entre ({date}|{range}|{month}|{year}) (de)? {year}? y ahora", Action::Nothing),
                 ("(a partir de|a partir del|despues de|despues del|desde|desde el) {datetime}", Action::From),
                 ("(antes de|antes del|hasta|hasta el) {datetime}", Action::Until),
+                (
+                    "{datetimerange} (,)? (o|u|o bien|y|e|&|,) (quiza|quizas|tal vez|incluso|mejor|a lo mejor|si no|tambien)? (en|el|la|los|para|para el|para la|a)? ({datetimerange}|{timerange}|{datetime}|{date})",
+                    Action::Several,
+                ),
+                (
+                    "{datetime} (,)? (o|u|o bien) (quiza|quizas|tal vez|incluso|mejor|a lo mejor|si no|tambien)? (en|el|la|los|para|para el|para la|a)? ({datetime}|{time}|{date}|{hour})",
+                    Action::Several,
+                ),
+                ("{datetime} (,)? (y|e|&) (en|el|la|los|para|para el|para la|a)? {datetime}", Action::Several),
             ],
         ),
         (
@@ -973,6 +1040,11 @@ pub(super) static LANGUAGE: Language = Language {
                 ("diariamente|semanalmente|mensualmente|anualmente|a diario", Action::Nothing),
                 ("{duration} (al|a la|por|cada) (dia|semana|mes|ano)", Action::Nothing),
                 ("{duration} (diarias|diarios|diaria|diario|semanales|mensuales|anuales)", Action::Nothing),
+                // One of two times, each of them from one to another.
+                (
+                    "({datetimerange}|{timerange}|{date} {timerange}) (,)? (o|u|o bien) (en|el|la|los|para|para el|para la|a)? ({datetimerange}|{date} {timerange}|{date}|{wd} {timerange}|{wd})",
+                    Action::Several,
+                ),
             ],
         ),
     ],
@@ -1132,6 +1204,17 @@ pub(super) static LANGUAGE: Language = Language {
         },
         // Working days.
         Veto { kinds: &[Kind::Date, Kind::DateTime, Kind::Duration], before: "", behind: "habil|habiles|laborable|laborables" },
+        // A part of a period, about it, or one of several.
+        Veto {
+            kinds: &[Kind::DateRange],
+            before: "momento de|momento del|momento en|momento|principios|principios de|principios del|finales|finales de|finales del|mediados|mediados de|mediados del|comienzos de|comienzos del|inicio de|inicio del|inicios de|inicios del|principio de|principio del|fines de|final de|final del|mitad de|mitad del|resto de|resto del|parte de|parte del|quincena de|alrededor de|alrededor del|hacia|hacia el|sobre|en torno a|antes de|antes del|despues de|despues del|desde|desde el|hasta|hasta el|a partir de|a partir del|dentro de|semana de|semanas de|semanas|dias de|dia|dias|un dia de|algun dia de|mas tarde|mas adelante|aproximadamente|como pronto|veces|siempre",
+            behind: "como muy pronto|como pronto|como muy tarde|como tarde|a mas tardar|o asi|o mas tarde|o despues|o antes|o la siguiente|o la otra|o la proxima|o el siguiente|o el proximo|o la que|o el que|y la siguiente|y el siguiente|y la que|o quiza|o quizas|o tal vez|o por ahi|aproximadamente|sin falta no",
+        },
+        Veto {
+            kinds: &[Kind::Date, Kind::DateTime],
+            before: "",
+            behind: "o al dia siguiente|o el dia siguiente|o al otro|o asi|o mas tarde|o despues|o antes|o cualquier|o cuando|o por ahi|o otro|u otro",
+        },
     ],
     consent: Consent {
         yes: "si|sip|sep|sipi|claro|claro que si|pues claro|por supuesto|por supuesto que si|vale|ok|okay|okey|oki|okis|de acuerdo|estoy de acuerdo|correcto|es correcto|esta correcto|\
