@@ -676,6 +676,11 @@ pub(super) static LANGUAGE: Language = Language {
         (
             Category::DateRange,
             &[
+                ("(a|ad|in|nel mese di|di)? {month} (del|di|,|dell|dell anno|dell anno del)? {year}", Action::MonthPeriod),
+                ("(nel|l|il|nell)? {year} (,)? (a|ad|in) {month}", Action::MonthPeriod),
+                ("(a|nel)? {month} del {short}", Action::MonthPeriod),
+                ("a {month} {short}", Action::Nothing),
+                ("(a)? fine settimana (prossima|scorsa)", Action::Nothing),
                 ("dopo domani", Action::Nothing),
                 (
                     "(da|dal|dall|dalla|dal giorno|a partire da|a partire dal) {date} (,)? (a|al|all|alla|fino a|fino al|fino all|fino alla|sino al|sino a|al giorno) {date}",
@@ -735,6 +740,55 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(nel|in tutto il|durante il|tutto il|per il) {year}", Action::YearPeriod),
                 ("(le)? (vacanze|ferie|feste|festivita|periodo) (di|natalizie di) {date}", Action::Nothing),
                 ("(sotto|durante|attorno a|intorno a|intorno al|verso il|verso|attorno al) {date}", Action::Nothing),
+                // Of two periods none is meant alone.
+                (
+                    "({range}|{month}|a {month}|ad {month}|in {month}) (,)? (o|oppure|ovvero|o magari|e|ed|&|/|,) (,)? (forse|magari|anche|eventualmente|addirittura)? (a|in|il|la|lo|l|nel|nella|ad|per)? (a|in|il|la|lo|l|nel|nella|ad|per)? ({range}|{month}) {year}?",
+                    Action::Several,
+                ),
+                (
+                    "{month} , {month} (,)? (o|oppure|ovvero|o magari|e|ed|&) (a|in|il|la|lo|l|nel|nella|ad|per)? {month} {year}?",
+                    Action::Several,
+                ),
+                (
+                    "({range}|{date}|{datetime}) (,)? (o|oppure|ovvero|o magari) (,)? (forse|magari|anche|eventualmente|addirittura)? (a|in|il|la|lo|l|nel|nella|ad|per)? ({range}|{date}|{datetime}|{year}|a {month}|ad {month}|in {month}|{wd})",
+                    Action::Several,
+                ),
+                ("{date} (,)? (e|ed|&) (a|in|il|la|lo|l|nel|nella|ad|per)? {date}", Action::Several),
+                (
+                    "{date} , (a|in|il|la|lo|l|nel|nella|ad|per)? {date} (,)? (o|oppure|ovvero|o magari|e|ed|&) (a|in|il|la|lo|l|nel|nella|ad|per)? ({date}|{wd})",
+                    Action::Several,
+                ),
+                (
+                    "(nel|in) {year} (o|oppure|ovvero|o magari|e|ed|&|a|al|alla|fino a|fino al|fino alla|ad|-|/|,) (nel|in)? {year}",
+                    Action::Nothing,
+                ),
+                ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
+                ("{month} {month} {year}?", Action::Nothing),
+                (
+                    "({range}|{month}|{date}|a {month}|ad {month}|in {month}) (,)? (a|al|alla|fino a|fino al|fino alla|ad|no|anzi|scusa|meglio) (,)? ({range}|{month}|a {month}|ad {month}|in {month}) {year}?",
+                    Action::Nothing,
+                ),
+                (
+                    "({range}|{datetime}) (,)? (a|al|alla|fino a|fino al|fino alla|ad|no|anzi|scusa|meglio) (,)? ({date}|{datetime}|{year})",
+                    Action::Nothing,
+                ),
+                // A part of a period, or what has its name.
+                (
+                    "(questa settimana|questo mese|quest anno|questo weekend|questo fine settimana) (o|e|oppure) (la|il|l)? (prossima|prossimo|successiva|successivo|altra|altro)",
+                    Action::Nothing,
+                ),
+                ("{range} (,)? (da|dal)? {wd} (a|al|-) {wd}", Action::Nothing),
+                ("{range} (,)? ({range}|a {month}|in {month})", Action::Nothing),
+                ("(ogni|tutti gli|tutte le|tutti i) ({unit}|{wd}|anni|mesi|settimane) (,)? {range}", Action::Nothing),
+                (
+                    "(la|il|le|i|l|nella|nel|gli)? ({ordinal}|prima|primi|prime|ultima|ultimo|ultime|ultimi|penultima) ({number})? (settimana|settimane|weekend|fine settimana|giorno|giorni|meta|quindicina) (di|del|della|dell|a|in) ({range}|{month}) (del)? {year}?",
+                    Action::Nothing,
+                ),
+                ("(il|questo)? (weekend|week end|fine settimana) (del|di|dopo|prima del) {date}", Action::Nothing),
+                (
+                    "(fattura|bolletta|budget|numero|menu|estratto conto|bollettino|rapporto|catalogo|rivista|calendario|edizione|ordine|affitto|modello|programma|preventivo|busta paga) (di|del|della|dell|per)? (la|il|l)? ({range}|{month} {year})",
+                    Action::Nothing,
+                ),
             ],
         ),
         (
@@ -768,6 +822,14 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{time} (o|oppure) ({time}|{clock})", Action::Nothing),
                 ("le {clock} e le {clock}", Action::Nothing),
                 ("{time} (in poi|in avanti|o dopo|o prima|o piu tardi)", Action::Nothing),
+                (
+                    "(dalle|dalle ore|tra le|le|da)? {hour} (ore)? (a|al|alla|fino a|fino al|fino alla|ad|-) {hour} (ore)? (,)? (o|oppure|ovvero|o magari|e|ed|&|,) (dalle|dalle ore|tra le|le|da)? {timerange}",
+                    Action::Nothing,
+                ),
+                (
+                    "{timerange} (,)? (o|oppure|ovvero|o magari|e|ed|&|,) (forse|magari|anche|eventualmente|addirittura)? (a|in|il|la|lo|l|nel|nella|ad|per)? ({timerange}|{date})",
+                    Action::Several,
+                ),
             ],
         ),
         (
@@ -780,6 +842,15 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(dopo|da|a partire da|dal) {datetime}", Action::From),
                 ("(prima di|fino a|fino al|entro) {datetime}", Action::Until),
                 ("(prima|dopo) (delle|le) {clock} (di|del) {date}", Action::Nothing),
+                (
+                    "{datetimerange} (,)? (o|oppure|ovvero|o magari|e|ed|&|,) (forse|magari|anche|eventualmente|addirittura)? (a|in|il|la|lo|l|nel|nella|ad|per)? ({datetimerange}|{timerange}|{datetime}|{date})",
+                    Action::Several,
+                ),
+                (
+                    "{datetime} (,)? (o|oppure|ovvero|o magari) (forse|magari|anche|eventualmente|addirittura)? (a|in|il|la|lo|l|nel|nella|ad|per)? ({datetime}|{time}|{date}|{hour})",
+                    Action::Several,
+                ),
+                ("{datetime} (,)? (e|ed|&) (a|in|il|la|lo|l|nel|nella|ad|per)? {datetime}", Action::Several),
             ],
         ),
         (
@@ -869,6 +940,11 @@ pub(super) static LANGUAGE: Language = Language {
                 ("giornalmente|settimanalmente|mensilmente|annualmente|quotidianamente", Action::Nothing),
                 ("{span} (al|alla|a|all|per) {unit}", Action::Nothing),
                 ("{number} (ore|h|giorni) su {number}", Action::Nothing),
+                // One of two times, each of them from one to another.
+                (
+                    "({datetimerange}|{timerange}|{date} {timerange}) (,)? (o|oppure|ovvero|o magari) (a|in|il|la|lo|l|nel|nella|ad|per)? ({datetimerange}|{date} {timerange}|{date}|{wd} {timerange}|{wd})",
+                    Action::Several,
+                ),
             ],
         ),
     ],
@@ -966,6 +1042,17 @@ pub(super) static LANGUAGE: Language = Language {
             kinds: &[Kind::Ordinal],
             before: "un|ogni|per|due|tre|quattro|cinque|sei|sette|otto|nove|2|3|4|5|6|7|8|9",
             behind: "me|te|lei|voi|noi|il|i|gli|la|quanto|le|l|lo|cui|d ora|quello|quel",
+        },
+        // A part of a period, about it, or one of several.
+        Veto {
+            kinds: &[Kind::DateRange],
+            before: "momento|momento di|giorno di|inizio|inizi|inizio di|inizi di|inizio del|inizio della|inizio dell|fine|fine di|fine del|fine della|fine dell|meta|meta di|meta del|meta della|meta dell|primi|primi di|primi del|ultimi|ultimi di|resto di|resto del|resto della|resto dell|parte di|parte del|parte della|verso|verso la|verso il|intorno a|attorno a|circa|prima di|prima del|prima della|dopo|dopo il|dopo la|da|dal|dalla|dall|fino a|fino al|fino alla|entro|entro il|entro la|entro l|settimana|settimane|settimana di|giorni|giorno|giorni di|piu tardi|piu avanti|almeno|non prima di|volte|sempre",
+            behind: "al piu presto|al piu tardi|o giu di li|o piu tardi|o dopo|o prima|o la prossima|o la successiva|o il successivo|o quella|o il prossimo|o quello|o forse|o magari|e la successiva|e quella|e oltre|circa|o oltre|o un altro|o un altra",
+        },
+        Veto {
+            kinds: &[Kind::Date, Kind::DateTime],
+            before: "",
+            behind: "o il giorno dopo|o il giorno successivo|o quello dopo|o giu di li|o piu tardi|o dopo|o prima|o un altro|o quando|o qualsiasi",
         },
     ],
     consent: Consent {
