@@ -715,6 +715,10 @@ pub(super) static LANGUAGE: Language = Language {
         (
             Category::DateRange,
             &[
+                ("(em|durante)? {month} (de|do|do ano de|do ano|,|deste|desse)? {year}", Action::MonthPeriod),
+                ("(no|em|o)? {year} (,)? em {month}", Action::MonthPeriod),
+                ("(em)? {month} de {short}", Action::MonthPeriod),
+                ("em {month} {short}", Action::Nothing),
                 ("depois de amanha", Action::Nothing),
                 ("(de|da)? segunda (feira)? (a|ate) (sexta|sabado|domingo|sexta feira)", Action::Nothing),
                 (
@@ -796,6 +800,49 @@ pub(super) static LANGUAGE: Language = Language {
                     "{number} (quilo|quilos|kg|litro|litros|metro|metros|pizza|pizzas|vez|vezes|xicara|xicaras|porcao|porcoes|ponto|pontos|diaria|diarias|real|reais|euro|euros|dolar|dolares) e (meio|meia)",
                     Action::Nothing,
                 ),
+                // Of two periods none is meant alone.
+                (
+                    "({range}|{month}|em {month}) (,)? (ou|ou entao|e|&|/|,) (,)? (talvez|quem sabe|ate|mesmo|melhor|tambem)? (em|no|na|o|a|para|para o|para a|pra)? (em|no|na|o|a|para|para o|para a|pra)? ({range}|{month}) {year}?",
+                    Action::Several,
+                ),
+                ("{month} , {month} (,)? (ou|ou entao|e|&) (em|no|na|o|a|para|para o|para a|pra)? {month} {year}?", Action::Several),
+                (
+                    "({range}|{date}|{datetime}) (,)? (ou|ou entao) (,)? (talvez|quem sabe|ate|mesmo|melhor|tambem)? (em|no|na|o|a|para|para o|para a|pra)? ({range}|{date}|{datetime}|{year}|em {month}|{wd})",
+                    Action::Several,
+                ),
+                ("{date} (,)? (e|&) (em|no|na|o|a|para|para o|para a|pra)? {date}", Action::Several),
+                (
+                    "{date} , (em|no|na|o|a|para|para o|para a|pra)? {date} (,)? (ou|ou entao|e|&) (em|no|na|o|a|para|para o|para a|pra)? ({date}|{wd})",
+                    Action::Several,
+                ),
+                ("(em|no ano de) {year} (ou|ou entao|e|&|a|ao|ate|ate a|ate o|ate ao|a|-|/|,) (em|no ano de)? {year}", Action::Nothing),
+                ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
+                ("{month} {month} {year}?", Action::Nothing),
+                (
+                    "({range}|{month}|{date}|em {month}) (,)? (a|ao|ate|ate a|ate o|ate ao|a|nao|desculpa|alias|melhor|digo) (,)? ({range}|{month}|em {month}) {year}?",
+                    Action::Nothing,
+                ),
+                (
+                    "({range}|{datetime}) (,)? (a|ao|ate|ate a|ate o|ate ao|a|nao|desculpa|alias|melhor|digo) (,)? ({date}|{datetime}|{year})",
+                    Action::Nothing,
+                ),
+                // A part of a period, or what has its name.
+                (
+                    "(esta semana|nesta semana|essa semana|este mes|neste mes|este ano|este fim de semana) (ou|e) (na|no|a|o)? (proxima|proximo|seguinte|que vem|outra|outro)",
+                    Action::Nothing,
+                ),
+                ("{range} (,)? (de)? {wd} (a|-|ate) {wd}", Action::Nothing),
+                ("{range} (,)? ({range}|em {month})", Action::Nothing),
+                ("(cada|todo|toda|todos os|todas as) ({unit}|{wd}|anos|meses|semanas) (,)? {range}", Action::Nothing),
+                (
+                    "(a|o|as|os|na|no|nas|nos)? ({ordinal}|primeira|primeiras|primeiros|ultima|ultimo|ultimas|ultimos|penultima) ({number})? (semana|semanas|fim de semana|dia|dias|metade|quinzena) (de|do|da|em) ({range}|{month}) (de|do)? {year}?",
+                    Action::Nothing,
+                ),
+                ("(no|o|neste)? (fim|final) de semana (do|de|da|depois de|antes de) {date}", Action::Nothing),
+                (
+                    "(fatura|conta|orcamento|numero|menu|extrato|boletim|relatorio|catalogo|revista|calendario|edicao|pedido|aluguel|renda|modelo|programa|cardapio|boleto|ementa) (de|do|da|para)? (a|o)? ({range}|{month} {year}|{month} de {year})",
+                    Action::Nothing,
+                ),
             ],
         ),
         (
@@ -836,6 +883,14 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(antes das|antes da|antes do|ate as|ate a|ate o|no maximo as|no maximo ate as|o mais tardar as) {clock}", Action::Until),
                 ("(às|as) {clock} (em diante|ou mais tarde|ou antes|ou depois)", Action::Nothing),
                 ("(das|da) {clock} {part}? em diante", Action::From),
+                (
+                    "(das|de|entre as|entre)? {hour} (h|horas)? (a|ao|ate|ate a|ate o|ate ao|a|-) {hour} (h|horas)? (,)? (ou|ou entao|e|&|,) (das|de|entre as|entre)? {timerange}",
+                    Action::Nothing,
+                ),
+                (
+                    "{timerange} (,)? (ou|ou entao|e|&|,) (talvez|quem sabe|ate|mesmo|melhor|tambem)? (em|no|na|o|a|para|para o|para a|pra)? ({timerange}|{date})",
+                    Action::Several,
+                ),
             ],
         ),
         (
@@ -860,6 +915,15 @@ pub(super) static LANGUAGE: Language = Language {
                     "(dura|durou|demora|demorou|leva|levou|durante|por|ha|faz|em|mais de|menos de|cerca de) (cerca de|mais de|menos de|umas|uns|quase|ate)? {hour} (h|hs|hrs|horas|hora)? e (meia|meio)",
                     Action::Nothing,
                 ),
+                (
+                    "{datetimerange} (,)? (ou|ou entao|e|&|,) (talvez|quem sabe|ate|mesmo|melhor|tambem)? (em|no|na|o|a|para|para o|para a|pra)? ({datetimerange}|{timerange}|{datetime}|{date})",
+                    Action::Several,
+                ),
+                (
+                    "{datetime} (,)? (ou|ou entao) (talvez|quem sabe|ate|mesmo|melhor|tambem)? (em|no|na|o|a|para|para o|para a|pra)? ({datetime}|{time}|{date}|{hour})",
+                    Action::Several,
+                ),
+                ("{datetime} (,)? (e|&) (em|no|na|o|a|para|para o|para a|pra)? {datetime}", Action::Several),
             ],
         ),
         (
@@ -945,6 +1009,11 @@ pub(super) static LANGUAGE: Language = Language {
                     Action::Nothing,
                 ),
                 ("(maior|maiores|menor|menores) de {number} anos", Action::Nothing),
+                // One of two times, each of them from one to another.
+                (
+                    "({datetimerange}|{timerange}|{date} {timerange}) (,)? (ou|ou entao) (em|no|na|o|a|para|para o|para a|pra)? ({datetimerange}|{date} {timerange}|{date}|{wd} {timerange}|{wd})",
+                    Action::Several,
+                ),
             ],
         ),
     ],
@@ -1032,6 +1101,22 @@ pub(super) static LANGUAGE: Language = Language {
             kinds: &[Kind::Ordinal],
             before: "um|num|cada|em um|por um|e|ou|exceto|menos|nem|ate|desde|de|para|pra|toda|proxima|ultima|esta|essa|nesta|nessa",
             behind: "nao|feira|feiras|que vem|passada|salario|o contrato|o regulamento|as|a tarde|a noite|de manha|de tarde|de noite|quartos|quarto|banheiro",
+        },
+        // A part of a period, about it, or one of several.
+        Veto {
+            kinds: &[Kind::DateRange],
+            before: "antes|depois|a partir|momento|momento de|momento da|momento do|momento em|comeco|comeco de|comeco do|comeco da|inicio|inicio de|inicio do|inicio da|fim|fim de|fim do|fim da|final|final de|final do|final da|meados|meados de|meados do|meados da|metade|metade de|metade do|metade da|quinzena de|resto|resto de|resto do|resto da|parte|parte de|parte do|parte da|por volta de|por volta do|cerca de|antes de|antes do|antes da|depois de|depois do|depois da|desde|ate|ate o|ate a|a partir de|a partir do|a partir da|dentro de|semana de|semanas de|semanas|dias de|dia|dias|mais tarde|mais para|la para|la por|algures em|algures|vezes|sempre",
+            behind: "no minimo|no maximo|o mais tardar|o mais cedo|ou assim|ou mais tarde|ou depois|ou antes|ou na proxima|ou a proxima|ou na seguinte|ou a seguinte|ou na outra|ou no proximo|ou no seguinte|ou talvez|e a seguinte|e na seguinte|e depois|ou por ai|mais ou menos",
+        },
+        Veto {
+            kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange],
+            before: "nao|nao em|nao no|nao na|exceto|exceto no|exceto na|menos|menos no|menos na|nem|nem no|nem na|salvo|nunca|em vez de|em vez da|em vez do",
+            behind: "nao|nem pensar",
+        },
+        Veto {
+            kinds: &[Kind::Date, Kind::DateTime],
+            before: "",
+            behind: "ou no dia seguinte|ou no outro|ou depois|ou antes|ou mais tarde|ou assim|ou outro|ou qualquer|ou quando|ou por ai",
         },
     ],
     consent: Consent {
