@@ -758,6 +758,9 @@ pub(super) static LANGUAGE: Language = Language {
         (
             Category::DateRange,
             &[
+                ("(in)? {month} (,|in|van|van het jaar|het jaar|van het)? {year}", Action::MonthPeriod),
+                ("(in)? {year} (,)? (in)? {month}", Action::MonthPeriod),
+                ("in {month} {short}", Action::Nothing),
                 ("(van|vanaf) {weekday} (tot en met|t / m|tm|tem|tot|tot aan|t e m) (en met)? {weekday}", Action::WeekdayToWeekday),
                 ("(tussen|van|vanaf) {date} (en|tot|tot en met) (nu|heden)", Action::Nothing),
                 ("(van|vanaf)? {date} (tot en met|t / m|tm|tem|tot|tot aan|t e m) (en met)? {date}", Action::FromTo),
@@ -808,6 +811,51 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(in|heel|gedurende|in de maand|de maand|maand|hele maand) {month}", Action::MonthPeriod),
                 ("(in|in de maand|heel) {month} {year}", Action::MonthPeriod),
                 ("(in|heel|het jaar|in het jaar) {year}", Action::YearPeriod),
+                // Of two periods none is meant alone.
+                (
+                    "({range}|{month}|in {month}) (,)? (of|ofwel|dan wel|en|&|/|,) (,)? (misschien|eventueel|ook|zelfs|anders|liever|pas)? (in|op|de|het|om|die)? (in|op|de|het|om|die)? ({range}|{month}) {year}?",
+                    Action::Several,
+                ),
+                ("{month} , {month} (,)? (of|ofwel|dan wel|en|&) (in|op|de|het|om|die)? {month} {year}?", Action::Several),
+                (
+                    "({range}|{date}|{datetime}) (,)? (of|ofwel|dan wel) (,)? (misschien|eventueel|ook|zelfs|anders|liever|pas)? (in|op|de|het|om|die)? ({range}|{date}|{datetime}|{year}|in {month}|{wd})",
+                    Action::Several,
+                ),
+                ("{date} (,)? (en|&) (in|op|de|het|om|die)? {date}", Action::Several),
+                (
+                    "{date} , (in|op|de|het|om|die)? {date} (,)? (of|ofwel|dan wel|en|&) (in|op|de|het|om|die)? ({date}|{wd})",
+                    Action::Several,
+                ),
+                (
+                    "(in|in het jaar|het jaar) {year} (of|ofwel|dan wel|en|&|tot|tot en met|t / m|tm|tot aan|-|/|,) (in|in het jaar|het jaar)? {year}",
+                    Action::Nothing,
+                ),
+                ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
+                ("{month} {month} {year}?", Action::Nothing),
+                (
+                    "({range}|{month}|{date}|in {month}) (,)? (tot|tot en met|t / m|tm|tot aan|nee|sorry|liever|of eigenlijk|eigenlijk) (,)? ({range}|{month}|in {month}) {year}?",
+                    Action::Nothing,
+                ),
+                (
+                    "({range}|{datetime}) (,)? (tot|tot en met|t / m|tm|tot aan|nee|sorry|liever|of eigenlijk|eigenlijk) (,)? ({date}|{datetime}|{year})",
+                    Action::Nothing,
+                ),
+                // A part of a period, or what has its name.
+                ("(op)? (de)? {day} (of|en|,|/) (de)? {day} (van)? {month} {year}?", Action::Nothing),
+                ("(deze|dit|volgende|volgend|vorige|vorig|komende|komend) (of|en|of de|of het) ({range}|{weekday})", Action::Several),
+                ("(deze week|deze maand|dit jaar|dit weekend) (of|en) (de|het)? (volgende|volgend|daarop|komende|erna)", Action::Nothing),
+                ("{range} (,)? (van)? {wd} (tot|tot en met|t / m|-) {wd}", Action::Nothing),
+                ("{range} (,)? (van)? ({range}|in {month})", Action::Nothing),
+                ("(elk|elke|ieder|iedere) ({unit}|{wd}) (,)? {range}", Action::Nothing),
+                (
+                    "(de|het|in de|in het)? ({ordinal}|eerste|tweede|laatste|voorlaatste) ({number})? (week|weken|weekend|dag|dagen|helft) (van|in|van de|van het) ({range}|{month}) {year}?",
+                    Action::Nothing,
+                ),
+                ("(het|dit|in het)? weekend (van|na|voor|rond) {date}", Action::Nothing),
+                (
+                    "(factuur|rekening|begroting|nummer|menu|afschrift|nieuwsbrief|rapport|catalogus|tijdschrift|kalender|editie|bestelling|huur|model|programma|rooster|budget|uitgave|loonstrook) (van|voor|uit|over)? (de|het)? ({range}|{month} {year})",
+                    Action::Nothing,
+                ),
             ],
         ),
         (
@@ -863,6 +911,15 @@ pub(super) static LANGUAGE: Language = Language {
                     "een {ordinal} (verdieping|etage|plaats|plek|rij|keer|dag|week|maand|kwartaal|jaar|termijn|lijst|kamer|deur|straat|foto|vraag|klas|kaart|naam|persoon|pagina|regel|stap|poging|rekening|factuur|aanmaning|bestelling|optie|editie|ronde|helft|instantie|hand|eeuw|les|afspraak|herinnering|prijs|vlucht|trein|zoon|dochter|kind|man|vrouw|partij|wagen|auto)",
                     Action::Nothing,
                 ),
+                (
+                    "(van|tussen)? {hour} (uur|u)? (tot|tot en met|t / m|tm|tot aan|-) {hour} (uur|u)? (,)? (of|ofwel|dan wel|en|&|,) (van|tussen)? {timerange}",
+                    Action::Nothing,
+                ),
+                (
+                    "{timerange} (,)? (of|ofwel|dan wel|en|&|,) (misschien|eventueel|ook|zelfs|anders|liever|pas)? (in|op|de|het|om|die)? ({timerange}|{date})",
+                    Action::Several,
+                ),
+                ("(voor|na|tot|vanaf)? ({hour}|{time}) (uur|u)? (,)? (of|en) {timerange}", Action::Nothing),
             ],
         ),
         (
@@ -891,6 +948,15 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{datetime} of ({datetime}|{time}|{hour}|later|eerder)", Action::Nothing),
                 ("(vanaf|na|sinds) {datetime}", Action::From),
                 ("(voor|tot|uiterlijk|uiterlijk op|niet later dan) {datetime}", Action::Until),
+                (
+                    "{datetimerange} (,)? (of|ofwel|dan wel|en|&|,) (misschien|eventueel|ook|zelfs|anders|liever|pas)? (in|op|de|het|om|die)? ({datetimerange}|{timerange}|{datetime}|{date})",
+                    Action::Several,
+                ),
+                (
+                    "{datetime} (,)? (of|ofwel|dan wel) (misschien|eventueel|ook|zelfs|anders|liever|pas)? (in|op|de|het|om|die)? ({datetime}|{time}|{date}|{hour})",
+                    Action::Several,
+                ),
+                ("{datetime} (,)? (en|&) (in|op|de|het|om|die)? {datetime}", Action::Several),
             ],
         ),
         (
@@ -951,6 +1017,12 @@ pub(super) static LANGUAGE: Language = Language {
                 ("om de {duration} (op)? {wd}?", Action::Nothing),
                 ("{number} (keer|maal) (per|in de|op een)? {unit}", Action::Nothing),
                 ("{number} {unit} per ({unit}|nacht|keer|avond|ochtend)", Action::Nothing),
+                // One of two times, each of them from one to another.
+                (
+                    "({datetimerange}|{timerange}|{date} {timerange}) (,)? (of|ofwel|dan wel) (in|op|de|het|om|die)? ({datetimerange}|{date} {timerange}|{date}|{wd} {timerange}|{wd})",
+                    Action::Several,
+                ),
+                ("(voor|na|tot|vanaf) {hour} (uur|u) (,)? of (op)? {date}", Action::Several),
             ],
         ),
     ],
@@ -1029,6 +1101,22 @@ pub(super) static LANGUAGE: Language = Language {
             behind: "oud|jong|geleden",
         },
         Veto { kinds: &[Kind::Ordinal], before: "ten", behind: "kerstdag|paasdag|pinksterdag|hulp|hands|kamer|instantie|kerstdagen" },
+        // A part of a period, about it, or one of several.
+        Veto {
+            kinds: &[Kind::DateRange],
+            before: "begin|eind|einde|half|medio|midden|begin van|eind van|einde van|midden van|halverwege|rond|omstreeks|ongeveer|circa|ca|zo rond|tegen|voor|na|vanaf|sinds|tot|tot en met|uiterlijk|op zijn vroegst|binnen|rest van|deel van|helft van|loop van|ergens|ergens in|een keer in|ooit in|later|eerder|vroeg in|laat in|weken|dagen|dag|week|keer|altijd|meestal|met ingang van|niet voor|niet na",
+            behind: "op zijn vroegst|op z n vroegst|ten vroegste|uiterlijk|of zo|of later|of eerder|of daarna|of daarvoor|of de week|of de volgende|of volgende|of volgend|of die|of misschien|en de week|en de volgende|en daarna|ongeveer|nummer|editie|uitgave|factuur|rekening",
+        },
+        Veto {
+            kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange],
+            before: "niet|niet op|behalve|geen|nooit|uitgezonderd|in plaats van|liever niet",
+            behind: "niet|kan niet|kan ik niet|lukt niet|lukt me niet|liever niet",
+        },
+        Veto {
+            kinds: &[Kind::Date, Kind::DateTime],
+            before: "",
+            behind: "of de dag|of een dag|of zo|of later|of eerder|of daarna|of wanneer|of een andere|of de volgende",
+        },
     ],
     consent: Consent {
         yes: "ja|jawel|jazeker|ja hoor|jep|jup|yep|yes|zeker|zeker weten|jazeker wel|ok|oke|okay|okee|okido|prima|akkoord|ik ga akkoord|ga akkoord|ik ga ermee akkoord|daar ga ik mee akkoord|ik ben akkoord|goed|\
