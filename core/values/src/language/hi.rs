@@ -542,6 +542,9 @@ pub(super) static LANGUAGE: Language = Language {
         (
             Category::DateRange,
             &[
+                ("{month} (,|सन|साल|वरष)? {year} (में|के दौरान|के महीने में)", Action::MonthPeriod),
+                ("(सन|साल|वरष)? {year} (,|के|की|में)? {month} (में|के दौरान|के महीने में|महीने में|माह में)", Action::MonthPeriod),
+                ("(सन|साल|वरष)? {year} (के|की)? {month}", Action::MonthPeriod),
                 ("{date} से (लेकर|ले कर)? {date} (तक|के बीच)", Action::FromTo),
                 ("{date} से (लेकर|ले कर)? {someday}", Action::FromTo),
                 ("{date} (और|व|एवं) {date} के (बीच|दौरान)", Action::FromTo),
@@ -602,6 +605,39 @@ pub(super) static LANGUAGE: Language = Language {
                     "(दे|बता|कर|भेज|करवा|दिला|दिखा|लगा|बना|हटा|रख|डाल|निकाल|बुला|खोल|जोड|काट|करा|मिला|पहुँचा|पहुंचा|लौटा|लिख|भर|समझा|सुना|जाने|होने|करने|रहने|आने|बोल|छोड|बदल|रोक|मँगा|मंगा|मँगवा|मंगवा) दो",
                     Action::Nothing,
                 ),
+                // Of two periods none is meant alone.
+                (
+                    "({range}|{month}|{month} में) (,)? (या|अथवा|या फिर|और|व|एवं|तथा|&|/|,) (,)? (शायद|फिर|हो सके तो)? ({range}|{month}) {year}? (में)?",
+                    Action::Several,
+                ),
+                ("{month} , {month} (,)? (या|अथवा|या फिर|और|व|एवं|तथा|&) {month} {year}? (में)?", Action::Several),
+                (
+                    "({range}|{date}|{datetime}) (,)? (या|अथवा|या फिर) (,)? (शायद|फिर|हो सके तो)? ({range}|{date}|{datetime}|{year}|{month} में|{wd})",
+                    Action::Several,
+                ),
+                ("{date} (,)? (और|व|एवं|तथा|&) {date}", Action::Several),
+                ("{date} , {date} (,)? (या|अथवा|या फिर|और|व|एवं|तथा|&) ({date}|{wd})", Action::Several),
+                ("(सन|साल) {year} (या|अथवा|या फिर|और|व|एवं|तथा|&|से|से लेकर|तक|-|/|,) (सन|साल)? {year}", Action::Nothing),
+                ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
+                ("{month} {month} {year}?", Action::Nothing),
+                (
+                    "({range}|{month}|{date}|{month} में) (,)? (से|से लेकर|तक|नहीं|माफ कीजिए|बलकि) (,)? ({range}|{month}|{month} में) {year}?",
+                    Action::Nothing,
+                ),
+                ("({range}|{datetime}) (,)? (से|से लेकर|तक|नहीं|माफ कीजिए|बलकि) (,)? ({date}|{datetime}|{year})", Action::Nothing),
+                // A part of a period, or what has its name.
+                ("(इस|इसी|अगले|पिछले) (या|और) ({range})", Action::Several),
+                ("{range} (या|और) (अगले|अगली|उसके बाद|उससे अगले|उस से अगले|दूसरे)", Action::Nothing),
+                ("{range} (,)? {wd} से {wd} (तक)?", Action::Nothing),
+                ("{range} {duration}", Action::Nothing),
+                ("{range} (,)? ({range}|{month} में)", Action::Nothing),
+                ("(हर|परतयेक) ({unit}|{wd}) (,)? {range}", Action::Nothing),
+                (
+                    "({range}|{month}|{month} {year}) (के|की|का) (पहले|पहली|पहला|दूसरे|दूसरी|तीसरे|चौथे|आखिरी|अंतिम|आखिरी|{ordinal}) {number}? (हफते|हफता|सपताह|दिन|दिनों|वीकेंड|छमाही|पखवाडे|आधे|भाग) (में)?",
+                    Action::Nothing,
+                ),
+                ("{month} {year} या उसके (बाद|पहले)", Action::Nothing),
+                ("{year} (या|और|से|-|,) {year} (में|तक|के दौरान)?", Action::Nothing),
             ],
         ),
         (
@@ -625,6 +661,11 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{time} (या) (उसके बाद|बाद|पहले)", Action::Nothing),
                 ("{time} (से|के|होने के|होने से) {duration} (बाद|के बाद|पशचात|के पशचात|उपरांत|पहले|पूरव)", Action::Nothing),
                 ("{hour} बजने में {minute} (मिनट|मिनिट)", Action::Nothing),
+                (
+                    "(सुबह|दोपहर|शाम)? {hour} (बजे)? (से|से लेकर|तक|-) {hour} (बजे)? (,)? (या|अथवा|या फिर|और|व|एवं|तथा|&|,) (सुबह|दोपहर|शाम)? {timerange}",
+                    Action::Nothing,
+                ),
+                ("{timerange} (,)? (या|अथवा|या फिर|और|व|एवं|तथा|&|,) (शायद|फिर|हो सके तो)? ({timerange}|{date})", Action::Several),
             ],
         ),
         (
@@ -644,6 +685,12 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(अगले|आने वाले|पिछले) {duration} (में|के|तक)", Action::Nothing),
                 ("{duration} (के भीतर|के अंदर|के अनदर)", Action::Nothing),
                 ("{duration} में (कितना|कितने|कितनी|एक बार|दो बार|{integer} बार)", Action::Nothing),
+                (
+                    "{datetimerange} (,)? (या|अथवा|या फिर|और|व|एवं|तथा|&|,) (शायद|फिर|हो सके तो)? ({datetimerange}|{timerange}|{datetime}|{date})",
+                    Action::Several,
+                ),
+                ("{datetime} (,)? (या|अथवा|या फिर) (शायद|फिर|हो सके तो)? ({datetime}|{time}|{date}|{hour})", Action::Several),
+                ("{datetime} (,)? (और|व|एवं|तथा|&) {datetime}", Action::Several),
             ],
         ),
         (
@@ -701,6 +748,11 @@ pub(super) static LANGUAGE: Language = Language {
                     Action::Nothing,
                 ),
                 ("दैनिक|सापताहिक|मासिक|वारषिक|सालाना", Action::Nothing),
+                // One of two times, each of them from one to another.
+                (
+                    "({datetimerange}|{timerange}|{date} {timerange}) (,)? (या|अथवा|या फिर) ({datetimerange}|{date} {timerange}|{date}|{wd} {timerange}|{wd})",
+                    Action::Several,
+                ),
             ],
         ),
     ],
@@ -774,6 +826,20 @@ pub(super) static LANGUAGE: Language = Language {
             kinds: &[Kind::Ordinal],
             before: "एक|कोई|किसी|और|अनय|किसी भी|टवेंटी|थरटी|फोरटी|फिफटी|सिकसटी|सेवंटी|एटी|नाइंटी",
             behind: "तरफ|ओर|लोग|लोगों|को|ने|तारीख|जनवरी|फरवरी|मारच|अपरैल|मई|जून|जुलाई|अगसत|सितंबर|सितमबर|अकटूबर|अकतूबर|नवंबर|नवमबर|दिसंबर|दिसमबर",
+        },
+        // A part of a period, about it, or one of several.
+        Veto {
+            kinds: &[Kind::DateRange],
+            before: "उसके|उससे|इसके|लगभग|करीब|करीब|तकरीबन|हमेशा",
+            behind: "की शुरुआत|की शुरूआत|के शुरू|के शुरुआत|के शुरूआत|के आरंभ|के अंत|के आखिर|के आखिर|के मधय|के बीच|के बीचोंबीच|के आसपास|के आस पास|के लगभग|के पहले|से पहले|के बाद|तक|से|के दूसरे|के पूरवारध|के उततरारध|की पहली|की दूसरी|के बाकी|के कुछ|के किसी|में किसी|किसी दिन|कोई दिन|में कभी|कभी|में कहीं|के दौरान कभी|का बिल|का बजट|का मेनू|का मेनयू|का अंक|की रसीद|का किराया|की इनवॉइस|का इनवॉइस|का कैलेंडर|का मॉडल|की पतरिका|की रिपोरट|का चालान|की सैलरी|या उसके बाद|या उससे पहले|या बाद|या उसके|या अगले|या इसके|और अगले|या फिर|या शायद",
+        },
+        Veto {
+            kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange],
+            before: "न कि|ना कि|सिवाय",
+            behind: "नहीं|नही|मत|को नहीं|के अलावा|के सिवा|के बजाय|की बजाय|की जगह|छोडकर|को छोडकर|भी नहीं",
+        },
+        Veto {
+            kinds: &[Kind::Date, Kind::DateTime], before: "", behind: "या उसके बाद|या उसके अगले|या अगले दिन|या बाद में|या जब|या किसी और"
         },
     ],
     consent: Consent {
