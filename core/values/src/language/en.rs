@@ -842,7 +842,7 @@ pub(super) static LANGUAGE: Language = Language {
         // A part of it, about it, or one of several.
         Veto {
             kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange],
-            before: "but|other than|apart from|excluding|instead of|rather than|or|or in|or even|or maybe|or perhaps|or possibly",
+            before: "but|other than|apart from|excluding|instead of|rather than",
             behind: "or so|or later|or earlier|or after|or before|or thereabouts|or next|or the next|or the following|or the week|or the month|or the year|or the one|or the other|\
                      or any|or some|or another|or sooner|or maybe|or perhaps|, or maybe|, or perhaps|, or the|or two|or rather|or actually|or whenever|, no ,|, no the|, wait|, actually ,|, sorry ,|at the latest|at the earliest|at best|but one|and next|\
                      and the week|and the month|and the year|and the one|and the following|and beyond",
