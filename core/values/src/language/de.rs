@@ -835,6 +835,8 @@ pub(super) static LANGUAGE: Language = Language {
                     "(ausgabe|rechnung|abrechnung|budget|menu|speiseplan|speisekarte|plan|heft|katalog|bericht|etat|newsletter|kalender|modell|protokoll|kontoauszug|wochenplan|urlaubsplan|miete) (vom|von|aus|fur|des|der)? (dem|den|der|das)? ({range}|{month} {year})",
                     Action::Nothing,
                 ),
+                ("{range} (,)? (im|in)? (fruhling|fruhjahr|sommer|herbst|winter|quartal)", Action::Nothing),
+                ("(fruhling|fruhjahr|sommer|herbst|winter|quartal) (des|im)? {range}", Action::Nothing),
             ],
         ),
         (
@@ -884,7 +886,7 @@ pub(super) static LANGUAGE: Language = Language {
                     Action::Nothing,
                 ),
                 (
-                    "{timerange} (,)? (oder|bzw|beziehungsweise|und|sowie|&|,) (vielleicht|eventuell|auch|auch noch|sogar|dann|erst|gleich)? (in|im|am|der|die|den|dem|das|zum|um)? ({timerange}|{date})",
+                    "{timerange} (,)? (oder|bzw|beziehungsweise|und|sowie|&|,) (vielleicht|eventuell|auch|auch noch|sogar|dann|erst|gleich)? (in|im|am|der|die|den|dem|das|zum|um)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",
                     Action::Several,
                 ),
             ],
@@ -1086,6 +1088,8 @@ pub(super) static LANGUAGE: Language = Language {
             before: "am besten",
             behind: "linie|hilfe|welt|hand|januar|februar|marz|maerz|april|mai|juni|juli|august|september|oktober|november|dezember|weihnachtstag|weihnachtsfeiertag|feiertag|advent",
         },
+        // From then on to what is not read.
+        Veto { kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange], before: "", behind: "bis" },
         // A part of a period, about it, or one of several.
         Veto {
             kinds: &[Kind::DateRange],

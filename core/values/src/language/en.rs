@@ -307,7 +307,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{day} (of|,)? {month} (,|of|in)? (year)? {year}", Action::Calendar),
                 ("{day} (of|,)? {month} (,)? {wd}", Action::Calendar),
                 ("{month} (the)? {day}", Action::Calendar),
-                ("in {month} {day}", Action::Calendar),
+                ("in {month} ({digits}|{nth}|1|2|3|4|5|6|7|8|9)", Action::Calendar),
                 ("(on|by|for|since|until|till|^) {month} , {day}", Action::Calendar),
                 ("{month} , {ordinal}", Action::Calendar),
                 ("{month} (the|,)? {day} (,|of|in)? {year}", Action::Calendar),
@@ -557,10 +557,17 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{month} (,|of|in)? (the)? (year)? {year}", Action::MonthPeriod),
                 ("(in)? {year} (,)? in {month}", Action::MonthPeriod),
                 ("in {month} {short}", Action::Nothing),
+                ("back in {month} (,|of)? {year}", Action::MonthPeriod),
+                ("back in {month}", Action::Nothing),
+                ("in {month} (of|in)? (that|the same|the following|the previous|the year) year?", Action::Nothing),
+                ("in {month} {duration} (ago|back)", Action::Nothing),
+                ("{duration} (ago|back) (,)? in {month}", Action::Nothing),
+                ("(q {integer}|quarter|spring|summer|autumn|fall|winter) (of|in|,)? {range}", Action::Nothing),
+                ("{range} (,)? (in|during)? (the)? (q {integer}|spring|summer|autumn|fall|winter)", Action::Nothing),
                 ("in {month}", Action::MonthPeriod),
                 // Of two periods none is meant alone.
                 (
-                    "({range}|{month}|in {month}) (,)? (or|and|&|/|,) (,)? (maybe|perhaps|possibly|even|then|rather)? (in|on|over|during|for)? (the)? ({range}|{month}) {year}?",
+                    "({range}|{month}|in {month}) (,)? (or|and|&|/|,) (,)? (again|maybe|perhaps|possibly|even|then|rather)? (in|on|over|during|for)? (the)? ({range}|{month}) {year}?",
                     Action::Several,
                 ),
                 (
@@ -633,7 +640,10 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(hundreds|thousands|lakhs|lacs|millions|crores|billions|trillions|dozens) of", Action::Nothing),
                 ("how many (hundreds|thousands|lakhs|lacs|millions|crores|billions|trillions|dozens)", Action::Nothing),
                 ("(before|until|till) {time}", Action::Until),
-                ("{timerange} (,)? (or|and|&|,) (also|then|again|maybe)? (on)? ({timerange}|{part}|{date})", Action::Several),
+                (
+                    "{timerange} (,)? (or|and|&|,) (also|then|again|maybe)? (on)? ({timerange}|{part}|{date}|{date} {timerange}|{wd} {timerange})",
+                    Action::Several,
+                ),
             ],
         ),
         (
@@ -758,7 +768,10 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{wd} (mornings|afternoons|evenings|nights)", Action::Nothing),
                 ("{date} and every", Action::Nothing),
                 // One of two times, each of them from one to another.
-                ("({datetimerange}|{timerange}) (,)? or (on|maybe)? ({datetimerange}|{date} {timerange}|{date})", Action::Several),
+                (
+                    "({datetimerange}|{timerange}|{date} {timerange}) (,)? or (on|maybe)? ({datetimerange}|{date} {timerange}|{date})",
+                    Action::Several,
+                ),
                 ("{amount} (a|an|per|each|every|times a|times per) {unit}", Action::Nothing),
             ],
         ),
@@ -842,9 +855,9 @@ pub(super) static LANGUAGE: Language = Language {
         // A part of it, about it, or one of several.
         Veto {
             kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange],
-            before: "but|other than|apart from|excluding|instead of|rather than",
+            before: "but|nothing|nothing in|other than|apart from|excluding|instead of|rather than",
             behind: "or so|or later|or earlier|or after|or before|or thereabouts|or next|or the next|or the following|or the week|or the month|or the year|or the one|or the other|\
-                     or any|or some|or another|or sooner|or maybe|or perhaps|, or maybe|, or perhaps|, or the|or two|or rather|or actually|or whenever|, no ,|, no the|, wait|, actually ,|, sorry ,|at the latest|at the earliest|at best|but one|and next|\
+                     or any|or some|or another|or sooner|or maybe|or perhaps|, or maybe|, or perhaps|, or the|or two|or rather|or actually|or whenever|, no ,|, no the|, wait|, actually ,|, sorry ,|at the latest|at the earliest|at best|until|till|to the|to late|to close|to closing|but one|and next|\
                      and the week|and the month|and the year|and the one|and the following|and beyond",
         },
         Veto {
@@ -866,7 +879,7 @@ pub(super) static LANGUAGE: Language = Language {
         Veto { kinds: &[Kind::Date, Kind::DateTime], before: "$|€|£|₹|usd|eur|gbp|inr", behind: "" },
         Veto {
             kinds: &[Kind::Date],
-            before: "week of|weekend of|weeks of|month of|weekend before|weekend after|week before|week after|week commencing|unit|room|apt|apartment|suite|\
+            before: "week beginning|week starting|week ending|week of|weekend of|weeks of|month of|weekend before|weekend after|week before|week after|week commencing|unit|room|apt|apartment|suite|\
                      number|flat|size|page|version|chapter|gate|ratio",
             behind: "week|weeks|of|cup|cups|inch|inches|teaspoon|teaspoons|tsp|tablespoon|tablespoons|tbsp|lb|lbs|pound|pounds|mile|miles|hour|hours|pint|pints|\
                      price|full|empty|off|scale|ratio|share|majority|stars|points",

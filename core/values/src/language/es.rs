@@ -834,6 +834,8 @@ pub(super) static LANGUAGE: Language = Language {
                     "(factura|presupuesto|numero|menu|menus|extracto|boletin|informe|catalogo|revista|calendario|edicion|pedido|alquiler|modelo|programa|recibo|nomina) (de|del|para)? (la|el)? ({range}|{month} {year}|{month} de {year})",
                     Action::Nothing,
                 ),
+                ("{range} (,)? (en)? (el|la)? (primavera|verano|otono|invierno|trimestre)", Action::Nothing),
+                ("(primavera|verano|otono|invierno|trimestre) (de|del)? {range}", Action::Nothing),
             ],
         ),
         (
@@ -904,7 +906,7 @@ pub(super) static LANGUAGE: Language = Language {
                     Action::Nothing,
                 ),
                 (
-                    "{timerange} (,)? (o|u|o bien|y|e|&|,) (quiza|quizas|tal vez|incluso|mejor|a lo mejor|si no|tambien)? (en|el|la|los|para|para el|para la|a)? ({timerange}|{date})",
+                    "{timerange} (,)? (o|u|o bien|y|e|&|,) (quiza|quizas|tal vez|incluso|mejor|a lo mejor|si no|tambien)? (en|el|la|los|para|para el|para la|a)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",
                     Action::Several,
                 ),
             ],
@@ -1204,6 +1206,8 @@ pub(super) static LANGUAGE: Language = Language {
         },
         // Working days.
         Veto { kinds: &[Kind::Date, Kind::DateTime, Kind::Duration], before: "", behind: "habil|habiles|laborable|laborables" },
+        // From then on to what is not read.
+        Veto { kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange], before: "", behind: "hasta" },
         // A part of a period, about it, or one of several.
         Veto {
             kinds: &[Kind::DateRange],

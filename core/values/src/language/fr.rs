@@ -907,6 +907,8 @@ pub(super) static LANGUAGE: Language = Language {
                     "(facture|budget|numero|menu|menus|releve|bulletin|rapport|catalogue|magazine|planning|calendrier|edition|commande|loyer|modele|programme) (de|du|d|pour)? (le|la)? ({range}|{month} {year}|mois dernier|mois prochain)",
                     Action::Nothing,
                 ),
+                ("{range} (,)? (au|en|a l|cet|le)? (printemps|ete|automne|hiver|trimestre)", Action::Nothing),
+                ("(printemps|ete|automne|hiver|trimestre) (de|du|d)? {range}", Action::Nothing),
             ],
         ),
         (
@@ -966,7 +968,7 @@ pub(super) static LANGUAGE: Language = Language {
                     Action::Nothing,
                 ),
                 (
-                    "{timerange} (,)? (ou|ou bien|ou alors|et|&|,) (peut etre|eventuellement|meme|plutot|aussi)? (en|le|la|a|au|dans|pour|celle|debut)? ({timerange}|{date})",
+                    "{timerange} (,)? (ou|ou bien|ou alors|et|&|,) (peut etre|eventuellement|meme|plutot|aussi)? (en|le|la|a|au|dans|pour|celle|debut)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",
                     Action::Several,
                 ),
             ],
@@ -1176,6 +1178,8 @@ pub(super) static LANGUAGE: Language = Language {
             before: "une|ni|ni le|ni la|pas|pas le|pas la|a|dans|sauf le|sauf la|en",
             behind: "classe|ministre|secours|prix|main|guerre mondiale|temps|lieu|arrive|servi|age|degre",
         },
+        // From then on to what is not read.
+        Veto { kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange], before: "", behind: "jusqu|jusque" },
         // A part of a period, about it, or one of several.
         Veto {
             kinds: &[Kind::DateRange],

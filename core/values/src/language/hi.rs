@@ -638,6 +638,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ),
                 ("{month} {year} या उसके (बाद|पहले)", Action::Nothing),
                 ("{year} (या|और|से|-|,) {year} (में|तक|के दौरान)?", Action::Nothing),
+                ("{range} (,)? (की|के)? (गरमी|गरमियों|सरदी|सरदियों|बसंत|तिमाही|बरसात)", Action::Nothing),
             ],
         ),
         (
@@ -665,7 +666,10 @@ pub(super) static LANGUAGE: Language = Language {
                     "(सुबह|दोपहर|शाम)? {hour} (बजे)? (से|से लेकर|तक|-) {hour} (बजे)? (,)? (या|अथवा|या फिर|और|व|एवं|तथा|&|,) (सुबह|दोपहर|शाम)? {timerange}",
                     Action::Nothing,
                 ),
-                ("{timerange} (,)? (या|अथवा|या फिर|और|व|एवं|तथा|&|,) (शायद|फिर|हो सके तो)? ({timerange}|{date})", Action::Several),
+                (
+                    "{timerange} (,)? (या|अथवा|या फिर|और|व|एवं|तथा|&|,) (शायद|फिर|हो सके तो)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",
+                    Action::Several,
+                ),
             ],
         ),
         (

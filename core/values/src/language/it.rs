@@ -789,6 +789,8 @@ pub(super) static LANGUAGE: Language = Language {
                     "(fattura|bolletta|budget|numero|menu|estratto conto|bollettino|rapporto|catalogo|rivista|calendario|edizione|ordine|affitto|modello|programma|preventivo|busta paga) (di|del|della|dell|per)? (la|il|l)? ({range}|{month} {year})",
                     Action::Nothing,
                 ),
+                ("{range} (,)? (in|d|a|nella)? (primavera|estate|autunno|inverno|trimestre)", Action::Nothing),
+                ("(primavera|estate|autunno|inverno|trimestre) (di|del|dell)? {range}", Action::Nothing),
             ],
         ),
         (
@@ -827,7 +829,7 @@ pub(super) static LANGUAGE: Language = Language {
                     Action::Nothing,
                 ),
                 (
-                    "{timerange} (,)? (o|oppure|ovvero|o magari|e|ed|&|,) (forse|magari|anche|eventualmente|addirittura)? (a|in|il|la|lo|l|nel|nella|ad|per)? ({timerange}|{date})",
+                    "{timerange} (,)? (o|oppure|ovvero|o magari|e|ed|&|,) (forse|magari|anche|eventualmente|addirittura)? (a|in|il|la|lo|l|nel|nella|ad|per)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",
                     Action::Several,
                 ),
             ],
@@ -1043,6 +1045,8 @@ pub(super) static LANGUAGE: Language = Language {
             before: "un|ogni|per|due|tre|quattro|cinque|sei|sette|otto|nove|2|3|4|5|6|7|8|9",
             behind: "me|te|lei|voi|noi|il|i|gli|la|quanto|le|l|lo|cui|d ora|quello|quel",
         },
+        // From then on to what is not read.
+        Veto { kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange], before: "", behind: "fino|sino" },
         // A part of a period, about it, or one of several.
         Veto {
             kinds: &[Kind::DateRange],

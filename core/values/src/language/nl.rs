@@ -856,6 +856,8 @@ pub(super) static LANGUAGE: Language = Language {
                     "(factuur|rekening|begroting|nummer|menu|afschrift|nieuwsbrief|rapport|catalogus|tijdschrift|kalender|editie|bestelling|huur|model|programma|rooster|budget|uitgave|loonstrook) (van|voor|uit|over)? (de|het)? ({range}|{month} {year})",
                     Action::Nothing,
                 ),
+                ("{range} (,)? (in)? (de|het)? (voorjaar|lente|zomer|herfst|najaar|winter|kwartaal)", Action::Nothing),
+                ("(voorjaar|lente|zomer|herfst|najaar|winter|kwartaal) (van|in)? {range}", Action::Nothing),
             ],
         ),
         (
@@ -916,7 +918,7 @@ pub(super) static LANGUAGE: Language = Language {
                     Action::Nothing,
                 ),
                 (
-                    "{timerange} (,)? (of|ofwel|dan wel|en|&|,) (misschien|eventueel|ook|zelfs|anders|liever|pas)? (in|op|de|het|om|die)? ({timerange}|{date})",
+                    "{timerange} (,)? (of|ofwel|dan wel|en|&|,) (misschien|eventueel|ook|zelfs|anders|liever|pas)? (in|op|de|het|om|die)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",
                     Action::Several,
                 ),
                 ("(voor|na|tot|vanaf)? ({hour}|{time}) (uur|u)? (,)? (of|en) {timerange}", Action::Nothing),
@@ -1101,6 +1103,8 @@ pub(super) static LANGUAGE: Language = Language {
             behind: "oud|jong|geleden",
         },
         Veto { kinds: &[Kind::Ordinal], before: "ten", behind: "kerstdag|paasdag|pinksterdag|hulp|hands|kamer|instantie|kerstdagen" },
+        // From then on to what is not read.
+        Veto { kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange], before: "", behind: "tot" },
         // A part of a period, about it, or one of several.
         Veto {
             kinds: &[Kind::DateRange],

@@ -843,6 +843,8 @@ pub(super) static LANGUAGE: Language = Language {
                     "(fatura|conta|orcamento|numero|menu|extrato|boletim|relatorio|catalogo|revista|calendario|edicao|pedido|aluguel|renda|modelo|programa|cardapio|boleto|ementa) (de|do|da|para)? (a|o)? ({range}|{month} {year}|{month} de {year})",
                     Action::Nothing,
                 ),
+                ("{range} (,)? (no|na|em)? (primavera|verao|outono|inverno|trimestre)", Action::Nothing),
+                ("(primavera|verao|outono|inverno|trimestre) (de|do|da)? {range}", Action::Nothing),
             ],
         ),
         (
@@ -888,7 +890,7 @@ pub(super) static LANGUAGE: Language = Language {
                     Action::Nothing,
                 ),
                 (
-                    "{timerange} (,)? (ou|ou entao|e|&|,) (talvez|quem sabe|ate|mesmo|melhor|tambem)? (em|no|na|o|a|para|para o|para a|pra)? ({timerange}|{date})",
+                    "{timerange} (,)? (ou|ou entao|e|&|,) (talvez|quem sabe|ate|mesmo|melhor|tambem)? (em|no|na|o|a|para|para o|para a|pra)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",
                     Action::Several,
                 ),
             ],
@@ -1102,6 +1104,8 @@ pub(super) static LANGUAGE: Language = Language {
             before: "um|num|cada|em um|por um|e|ou|exceto|menos|nem|ate|desde|de|para|pra|toda|proxima|ultima|esta|essa|nesta|nessa",
             behind: "nao|feira|feiras|que vem|passada|salario|o contrato|o regulamento|as|a tarde|a noite|de manha|de tarde|de noite|quartos|quarto|banheiro",
         },
+        // From then on to what is not read.
+        Veto { kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange], before: "", behind: "ate" },
         // A part of a period, about it, or one of several.
         Veto {
             kinds: &[Kind::DateRange],
