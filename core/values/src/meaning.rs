@@ -461,10 +461,10 @@ impl Meanings {
     fn range_between(&self, all: &Captured, values: &[Meaning]) -> Option<Meaning> {
         if let Some(&[from, to]) = self.days(values).as_deref() {
             let range = DayRange { from: Some(from), to: Some(to), has_two_days: true };
-            return Some(if from <= to { Meaning::DateRange(range) } else { Meaning::Nothing });
+            return Some(if from < to { Meaning::DateRange(range) } else { Meaning::Nothing });
         }
         if let [from, to] = all.moments.as_slice() {
-            return Some(if from <= to { Meaning::DateTimeRange(Some(*from), Some(*to)) } else { Meaning::Nothing });
+            return Some(if from < to { Meaning::DateTimeRange(Some(*from), Some(*to)) } else { Meaning::Nothing });
         }
         if let ([from], [to]) = (all.moments.as_slice(), all.times.as_slice()) {
             let to = from.date().to_datetime(*to);
