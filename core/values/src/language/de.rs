@@ -808,7 +808,7 @@ pub(super) static LANGUAGE: Language = Language {
                     Action::Nothing,
                 ),
                 ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
-                ("{month} {month} {year}?", Action::Nothing),
+                ("{month} ({range}|{month})", Action::Nothing),
                 (
                     "({range}|{month}|{date}|im {month}) (,)? (bis|bis zum|bis zur|bis in|bis in den|nein|quatsch|sorry|besser|lieber|vielmehr) (,)? ({range}|{month}|im {month}) {year}?",
                     Action::Nothing,
@@ -832,11 +832,12 @@ pub(super) static LANGUAGE: Language = Language {
                 ),
                 ("(am|das|dieses|nachstes)? wochenende (vom|nach|vor|um) {date}", Action::Nothing),
                 (
-                    "(ausgabe|rechnung|abrechnung|budget|menu|speiseplan|speisekarte|plan|heft|katalog|bericht|etat|newsletter|kalender|modell|protokoll|kontoauszug|wochenplan|urlaubsplan|miete) (vom|von|aus|fur|des|der)? (dem|den|der|das)? ({range}|{month} {year})",
+                    "(ausgabe|rechnung|budget|menu|speiseplan|speisekarte|plan|heft|katalog|bericht|etat|newsletter|kalender|modell|protokoll|wochenplan|urlaubsplan|miete) (vom|von|aus|fur|des|der)? (dem|den|der|das)? ({range}|{month} {year})",
                     Action::Nothing,
                 ),
                 ("{range} (,)? (im|in)? (fruhling|fruhjahr|sommer|herbst|winter|quartal)", Action::Nothing),
                 ("(fruhling|fruhjahr|sommer|herbst|winter|quartal) (des|im)? {range}", Action::Nothing),
+                ("(nachstes|letztes|kommendes|nachsten|letzten) (jahr|jahres) (,)? (am|an|zu|um|im|vor|nach)? {date}", Action::Nothing),
             ],
         ),
         (
@@ -1101,6 +1102,7 @@ pub(super) static LANGUAGE: Language = Language {
             before: "",
             behind: "oder am tag|oder am folgenden|oder am nachsten|oder den tag|oder tags darauf|oder so|oder spater|oder fruher|oder danach|oder irgendwann|oder wann",
         },
+        Veto { kinds: &[Kind::Date, Kind::DateTime], before: "woche|wochen|wochenende", behind: "" },
     ],
     consent: Consent {
         yes: "alles richtig|alles korrekt|stimmt alles|alles stimmt|gar kein problem|uberhaupt kein problem|is ok|is gut|wird gemacht|ja glaube ich|ich akzeptiere|akzeptiere ich|akzeptiert|zustimmen|bestatigen|top|lauft|passt scho|eh klar|jaa|jaaa|jaaaa|ja eh|nichts dagegen|ich habe nichts dagegen|habe nichts dagegen|keine einwande|spricht nichts dagegen|mach ich|das mache ich|mache ich|kann losgehen|es kann losgehen|ich bin dafur|bin dafur|ja|jap|jep|jup|jepp|jo|joa|jawohl|jawoll|ja klar|klar|na klar|aber klar|alles klar|geht klar|logisch|logo|sicher|aber sicher|ganz sicher|sicherlich|naturlich|natuerlich|\

@@ -398,7 +398,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("easter (sunday|day)? (of|in|,)? {year}?", Action::Easter(0)),
                 ("black friday (of|in|,)? {year}?", Action::DaysAfterHoliday(11, 4, 4, 1)),
                 ("cyber monday (of|in|,)? {year}?", Action::DaysAfterHoliday(11, 4, 4, 4)),
-                ("(black friday|cyber monday) (deal|deals|offer|offers|discount|discounts|price|prices|sales|week)", Action::Nothing),
+                ("(black friday|cyber monday) (price|prices|sales|week)", Action::Nothing),
                 ("easter monday {year}?", Action::Easter(1)),
                 ("good friday (of|in|,)? {year}?", Action::Easter(-2)),
             ],
@@ -602,6 +602,8 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(all|whole|entirety|month|course|year|duration) of {range}", Action::Same),
                 ("of {range}", Action::Nothing),
                 ("in {year} ($|=we|=i|=and|=for|=when|=please|=was|=the|=my|=at)", Action::YearPeriod),
+                ("(next|last) year (,)? (on|at|for|around|over|by)? {date}", Action::Nothing),
+                ("{month} ({range}|{month})", Action::Nothing),
             ],
         ),
         (
@@ -862,10 +864,16 @@ pub(super) static LANGUAGE: Language = Language {
         },
         Veto {
             kinds: &[Kind::DateRange],
+            before: "",
+            behind: "doesn t work|does not work|won t work|will not work|isn t possible|is not possible|is no good|isn t good|is not good|is out|is impossible|doesn t suit|is too late|\
+                     is too early|is bad|is off|isn t great|isn t ideal",
+        },
+        Veto {
+            kinds: &[Kind::DateRange],
             before: "early|late|later|earlier|mid|middle|early in|late in|later in|earlier in|sometime|some time|sometime in|anytime|any time|around|about|circa|roughly|approximately|\
                      than|early as|soon as|late as|within|beginning|starting|from|from early|from late|from mid|before|after|since|until|till|by|half|part|most|always|usually|normally|once|twice|week|weekend|\
                      day|days|weeks|night|nights|times",
-            behind: "issue|edition|budget|invoice|bill|menu|menus|issues|editions|collection|catalog|catalogue|calendar|model|report|newsletter|magazine|deadline|plan|statement|release|\
+            behind: "issue|edition|budget|invoice|bill|menu|menus|issues|editions|collection|catalog|catalogue|calendar|model|report|newsletter|magazine|deadline|plan|release|\
                      election|elections|version",
         },
         Veto { kinds: &[Kind::Duration], before: "what|such|not|once|twice|times|thrice|within", behind: "or two|or three|or so|or more" },

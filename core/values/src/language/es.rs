@@ -808,7 +808,7 @@ pub(super) static LANGUAGE: Language = Language {
                     Action::Nothing,
                 ),
                 ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
-                ("{month} {month} {year}?", Action::Nothing),
+                ("{month} ({range}|{month})", Action::Nothing),
                 (
                     "({range}|{month}|{date}|en {month}) (,)? (a|al|a la|hasta|hasta el|hasta la|no|perdon|mejor|mejor dicho|digo) (,)? ({range}|{month}|en {month}) {year}?",
                     Action::Nothing,
@@ -831,11 +831,12 @@ pub(super) static LANGUAGE: Language = Language {
                 ),
                 ("(el|este)? (fin de semana|finde) (del|de|despues de|antes de) {date}", Action::Nothing),
                 (
-                    "(factura|presupuesto|numero|menu|menus|extracto|boletin|informe|catalogo|revista|calendario|edicion|pedido|alquiler|modelo|programa|recibo|nomina) (de|del|para)? (la|el)? ({range}|{month} {year}|{month} de {year})",
+                    "(factura|presupuesto|numero|menu|menus|boletin|informe|catalogo|revista|calendario|edicion|pedido|alquiler|modelo|programa|recibo|nomina) (de|del|para)? (la|el)? ({range}|{month} {year}|{month} de {year})",
                     Action::Nothing,
                 ),
                 ("{range} (,)? (en)? (el|la)? (primavera|verano|otono|invierno|trimestre)", Action::Nothing),
                 ("(primavera|verano|otono|invierno|trimestre) (de|del)? {range}", Action::Nothing),
+                ("(ano que viene|proximo ano|ano pasado) (,)? (por|en|el|para|a)? {date}", Action::Nothing),
             ],
         ),
         (
@@ -1211,13 +1212,18 @@ pub(super) static LANGUAGE: Language = Language {
         // A part of a period, about it, or one of several.
         Veto {
             kinds: &[Kind::DateRange],
-            before: "momento de|momento del|momento en|momento|principios|principios de|principios del|finales|finales de|finales del|mediados|mediados de|mediados del|comienzos de|comienzos del|inicio de|inicio del|inicios de|inicios del|principio de|principio del|fines de|final de|final del|mitad de|mitad del|resto de|resto del|parte de|parte del|quincena de|alrededor de|alrededor del|hacia|hacia el|sobre|en torno a|antes de|antes del|despues de|despues del|desde|desde el|hasta|hasta el|a partir de|a partir del|dentro de|semana de|semanas de|semanas|dias de|dia|dias|un dia de|algun dia de|mas tarde|mas adelante|aproximadamente|como pronto|veces|siempre",
+            before: "entrado|acabe|acabe el|termine|termine el|largo de|largo del|transcurso de|transcurso del|curso de|curso del|momento de|momento del|momento en|momento|principios|principios de|principios del|finales|finales de|finales del|mediados|mediados de|mediados del|comienzos de|comienzos del|inicio de|inicio del|inicios de|inicios del|principio de|principio del|fines de|final de|final del|mitad de|mitad del|resto de|resto del|parte de|parte del|quincena de|alrededor de|alrededor del|hacia|hacia el|sobre|en torno a|antes de|antes del|despues de|despues del|desde|desde el|hasta|hasta el|a partir de|a partir del|dentro de|semana de|semanas de|semanas|dias de|dia|dias|un dia de|algun dia de|mas tarde|mas adelante|aproximadamente|como pronto|veces|siempre",
             behind: "como muy pronto|como pronto|como muy tarde|como tarde|a mas tardar|o asi|o mas tarde|o despues|o antes|o la siguiente|o la otra|o la proxima|o el siguiente|o el proximo|o la que|o el que|y la siguiente|y el siguiente|y la que|o quiza|o quizas|o tal vez|o por ahi|aproximadamente|sin falta no",
         },
         Veto {
             kinds: &[Kind::Date, Kind::DateTime],
             before: "",
             behind: "o al dia siguiente|o el dia siguiente|o al otro|o asi|o mas tarde|o despues|o antes|o cualquier|o cuando|o por ahi|o otro|u otro",
+        },
+        Veto {
+            kinds: &[Kind::Date, Kind::DateTime],
+            before: "semana del|semana|fin de semana del",
+            behind: "a finales|a mediados|a principios",
         },
     ],
     consent: Consent {

@@ -881,7 +881,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ),
                 ("(en) {year} (ou|ou bien|ou alors|et|&|a|au|a la|jusqu a|jusqu en|jusqu au|-|/|,) (en)? {year}", Action::Nothing),
                 ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
-                ("{month} {month} {year}?", Action::Nothing),
+                ("{month} ({range}|{month})", Action::Nothing),
                 (
                     "({range}|{month}|{date}|en {month}|au mois de {month}|au mois d {month}) (,)? (a|au|a la|jusqu a|jusqu en|jusqu au|non|pardon|plutot|enfin) (,)? ({range}|{month}|en {month}|au mois de {month}|au mois d {month}) {year}?",
                     Action::Nothing,
@@ -904,11 +904,13 @@ pub(super) static LANGUAGE: Language = Language {
                 ),
                 ("(le|ce)? (week end|weekend) (du|de|apres|avant|autour du) {date}", Action::Nothing),
                 (
-                    "(facture|budget|numero|menu|menus|releve|bulletin|rapport|catalogue|magazine|planning|calendrier|edition|commande|loyer|modele|programme) (de|du|d|pour)? (le|la)? ({range}|{month} {year}|mois dernier|mois prochain)",
+                    "(facture|budget|numero|menu|menus|bulletin|rapport|catalogue|magazine|planning|calendrier|edition|commande|loyer|modele|programme) (de|du|d|pour)? (le|la)? ({range}|{month} {year}|mois dernier|mois prochain)",
                     Action::Nothing,
                 ),
                 ("{range} (,)? (au|en|a l|cet|le)? (printemps|ete|automne|hiver|trimestre)", Action::Nothing),
                 ("(printemps|ete|automne|hiver|trimestre) (de|du|d)? {range}", Action::Nothing),
+                ("(mois de|mois d|de|d)? {month} {year}? (a|au|jusqu au|et) (mois de|mois d)? {month} {year}?", Action::Nothing),
+                ("(l annee prochaine|l an prochain|l annee derniere|l an dernier) (,)? (a|le|au|pour|vers)? {date}", Action::Nothing),
             ],
         ),
         (
@@ -1183,19 +1185,20 @@ pub(super) static LANGUAGE: Language = Language {
         // A part of a period, about it, or one of several.
         Veto {
             kinds: &[Kind::DateRange],
-            before: "jusqu|jusque|d ici|milieu du mois de|debut du mois de|fin du mois de|moitie du mois de|moment de|moment dans|debut|fin|mi|a la mi|debut de|fin de|milieu de|milieu|vers|vers la|vers le|autour de|environ|moitie de|moitie|reste de|partie de|plus tard|plus tot|au plus tot|au plus tard|avant|avant la|apres|des|depuis|jusqu a|jusqu en|d ici|d ici a|a partir de|a compter de|semaine de|semaines|jours de|jour|jours|fois|toujours|semaines de|courant de|au cours de",
+            before: "mi|cours de|jusqu|jusque|d ici|milieu du mois de|debut du mois de|fin du mois de|moitie du mois de|moment de|moment dans|debut|fin|mi|a la mi|debut de|fin de|milieu de|milieu|vers|vers la|vers le|autour de|environ|moitie de|moitie|reste de|partie de|plus tard|plus tot|au plus tot|au plus tard|avant|avant la|apres|des|depuis|jusqu a|jusqu en|d ici|d ici a|a partir de|a compter de|semaine de|semaines|jours de|jour|jours|fois|toujours|semaines de|courant de|au cours de",
             behind: "au plus tot|au plus tard|ou plus tard|ou plus tot|ou apres|ou avant|ou la|ou celle|ou le|ou l|ou la semaine|ou peut etre|ou un autre|ou une autre|et la suivante|et celle|et apres|environ|ou quelque chose|ou par la",
         },
         Veto {
             kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange],
             before: "pas|pas pour|pas avant|sauf|hormis|excepte|ni|jamais|au lieu de|plutot que|surtout pas",
-            behind: "non|pas",
+            behind: "non|pas|ne me convient pas|ne convient pas|ne me va pas|n est pas possible|ce n est pas possible|je ne peux pas|je ne suis pas la|impossible|c est impossible",
         },
         Veto {
             kinds: &[Kind::Date, Kind::DateTime],
             before: "",
             behind: "ou le lendemain|ou le jour|ou le surlendemain|ou plus tard|ou plus tot|ou apres|ou avant|ou un autre|ou une autre|ou quelque chose|ou par la",
         },
+        Veto { kinds: &[Kind::Date, Kind::DateTime], before: "semaine du|semaine", behind: "a mi|a la mi|a debut" },
     ],
     consent: Consent {
         yes: "oui|ouais|ouaip|ouep|yep|yes|ok|okay|okey|oki|d accord|dac|d acc|entendu|bien sur|bien entendu|evidemment|certainement|absolument|tout a fait|\

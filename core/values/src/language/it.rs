@@ -763,7 +763,7 @@ pub(super) static LANGUAGE: Language = Language {
                     Action::Nothing,
                 ),
                 ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
-                ("{month} {month} {year}?", Action::Nothing),
+                ("{month} ({range}|{month})", Action::Nothing),
                 (
                     "({range}|{month}|{date}|a {month}|ad {month}|in {month}) (,)? (a|al|alla|fino a|fino al|fino alla|ad|no|anzi|scusa|meglio) (,)? ({range}|{month}|a {month}|ad {month}|in {month}) {year}?",
                     Action::Nothing,
@@ -786,11 +786,12 @@ pub(super) static LANGUAGE: Language = Language {
                 ),
                 ("(il|questo)? (weekend|week end|fine settimana) (del|di|dopo|prima del) {date}", Action::Nothing),
                 (
-                    "(fattura|bolletta|budget|numero|menu|estratto conto|bollettino|rapporto|catalogo|rivista|calendario|edizione|ordine|affitto|modello|programma|preventivo|busta paga) (di|del|della|dell|per)? (la|il|l)? ({range}|{month} {year})",
+                    "(fattura|bolletta|budget|numero|menu|bollettino|rapporto|catalogo|rivista|calendario|edizione|ordine|affitto|modello|programma|preventivo|busta paga) (di|del|della|dell|per)? (la|il|l)? ({range}|{month} {year})",
                     Action::Nothing,
                 ),
                 ("{range} (,)? (in|d|a|nella)? (primavera|estate|autunno|inverno|trimestre)", Action::Nothing),
                 ("(primavera|estate|autunno|inverno|trimestre) (di|del|dell)? {range}", Action::Nothing),
+                ("(anno prossimo|prossimo anno|anno scorso|scorso anno) (,)? (a|il|per|l)? {date}", Action::Nothing),
             ],
         ),
         (
@@ -1050,14 +1051,15 @@ pub(super) static LANGUAGE: Language = Language {
         // A part of a period, about it, or one of several.
         Veto {
             kinds: &[Kind::DateRange],
-            before: "momento|momento di|giorno di|inizio|inizi|inizio di|inizi di|inizio del|inizio della|inizio dell|fine|fine di|fine del|fine della|fine dell|meta|meta di|meta del|meta della|meta dell|primi|primi di|primi del|ultimi|ultimi di|resto di|resto del|resto della|resto dell|parte di|parte del|parte della|verso|verso la|verso il|intorno a|attorno a|circa|prima di|prima del|prima della|dopo|dopo il|dopo la|da|dal|dalla|dall|fino a|fino al|fino alla|entro|entro il|entro la|entro l|settimana|settimane|settimana di|giorni|giorno|giorni di|piu tardi|piu avanti|almeno|non prima di|volte|sempre",
-            behind: "al piu presto|al piu tardi|o giu di li|o piu tardi|o dopo|o prima|o la prossima|o la successiva|o il successivo|o quella|o il prossimo|o quello|o forse|o magari|e la successiva|e quella|e oltre|circa|o oltre|o un altro|o un altra",
+            before: "corso|corso di|corso del|corso della|corso dell|momento|momento di|giorno di|inizio|inizi|inizio di|inizi di|inizio del|inizio della|inizio dell|fine|fine di|fine del|fine della|fine dell|meta|meta di|meta del|meta della|meta dell|primi|primi di|primi del|ultimi|ultimi di|resto di|resto del|resto della|resto dell|parte di|parte del|parte della|verso|verso la|verso il|intorno a|attorno a|circa|prima di|prima del|prima della|dopo|dopo il|dopo la|da|dal|dalla|dall|fino a|fino al|fino alla|entro|entro il|entro la|entro l|settimana|settimane|settimana di|giorni|giorno|giorni di|piu tardi|piu avanti|almeno|non prima di|volte|sempre",
+            behind: "non mi va|non va|non posso|non riesco|non possiamo|non e possibile|non mi e possibile|non ci sono|al piu presto|al piu tardi|o giu di li|o piu tardi|o dopo|o prima|o la prossima|o la successiva|o il successivo|o quella|o il prossimo|o quello|o forse|o magari|e la successiva|e quella|e oltre|circa|o oltre|o un altro|o un altra",
         },
         Veto {
             kinds: &[Kind::Date, Kind::DateTime],
             before: "",
             behind: "o il giorno dopo|o il giorno successivo|o quello dopo|o giu di li|o piu tardi|o dopo|o prima|o un altro|o quando|o qualsiasi",
         },
+        Veto { kinds: &[Kind::Date, Kind::DateTime], before: "settimana del|settimana", behind: "" },
     ],
     consent: Consent {
         yes: "si|sisi|certo|ma certo|ma certo che si|certo che si|certamente|ok|okay|okei|ok ok|va bene|va bene cosi|vabbene|vabene|va be|vabbe|d accordo|daccordo|perfetto|esatto|\

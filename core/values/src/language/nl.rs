@@ -831,7 +831,7 @@ pub(super) static LANGUAGE: Language = Language {
                     Action::Nothing,
                 ),
                 ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
-                ("{month} {month} {year}?", Action::Nothing),
+                ("{month} ({range}|{month})", Action::Nothing),
                 (
                     "({range}|{month}|{date}|in {month}) (,)? (tot|tot en met|t / m|tm|tot aan|nee|sorry|liever|of eigenlijk|eigenlijk) (,)? ({range}|{month}|in {month}) {year}?",
                     Action::Nothing,
@@ -853,11 +853,12 @@ pub(super) static LANGUAGE: Language = Language {
                 ),
                 ("(het|dit|in het)? weekend (van|na|voor|rond) {date}", Action::Nothing),
                 (
-                    "(factuur|rekening|begroting|nummer|menu|afschrift|nieuwsbrief|rapport|catalogus|tijdschrift|kalender|editie|bestelling|huur|model|programma|rooster|budget|uitgave|loonstrook) (van|voor|uit|over)? (de|het)? ({range}|{month} {year})",
+                    "(factuur|rekening|begroting|nummer|menu|nieuwsbrief|rapport|catalogus|tijdschrift|kalender|editie|bestelling|huur|model|programma|rooster|budget|uitgave|loonstrook) (van|voor|uit|over)? (de|het)? ({range}|{month} {year})",
                     Action::Nothing,
                 ),
                 ("{range} (,)? (in)? (de|het)? (voorjaar|lente|zomer|herfst|najaar|winter|kwartaal)", Action::Nothing),
                 ("(voorjaar|lente|zomer|herfst|najaar|winter|kwartaal) (van|in)? {range}", Action::Nothing),
+                ("(volgend jaar|vorig jaar|komend jaar) (,)? (met|op|rond|voor|de)? {date}", Action::Nothing),
             ],
         ),
         (
@@ -1114,13 +1115,14 @@ pub(super) static LANGUAGE: Language = Language {
         Veto {
             kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange],
             before: "niet|niet op|behalve|geen|nooit|uitgezonderd|in plaats van|liever niet",
-            behind: "niet|kan niet|kan ik niet|lukt niet|lukt me niet|liever niet",
+            behind: "niet|kan niet|kan ik niet|lukt niet|lukt me niet|liever niet|komt me niet uit|komt mij niet uit|komt niet uit|past niet|past me niet|gaat niet",
         },
         Veto {
             kinds: &[Kind::Date, Kind::DateTime],
             before: "",
             behind: "of de dag|of een dag|of zo|of later|of eerder|of daarna|of wanneer|of een andere|of de volgende",
         },
+        Veto { kinds: &[Kind::Date, Kind::DateTime], before: "week van|week vanaf|weekend van", behind: "" },
     ],
     consent: Consent {
         yes: "ja|jawel|jazeker|ja hoor|jep|jup|yep|yes|zeker|zeker weten|jazeker wel|ok|oke|okay|okee|okido|prima|akkoord|ik ga akkoord|ga akkoord|ik ga ermee akkoord|daar ga ik mee akkoord|ik ben akkoord|goed|\

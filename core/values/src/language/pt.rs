@@ -817,7 +817,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ),
                 ("(em|no ano de) {year} (ou|ou entao|e|&|a|ao|ate|ate a|ate o|ate ao|a|-|/|,) (em|no ano de)? {year}", Action::Nothing),
                 ("({range}|{month}|{month} {year}) - ({range}|{month}) {year}?", Action::Nothing),
-                ("{month} {month} {year}?", Action::Nothing),
+                ("{month} ({range}|{month})", Action::Nothing),
                 (
                     "({range}|{month}|{date}|em {month}) (,)? (a|ao|ate|ate a|ate o|ate ao|a|nao|desculpa|alias|melhor|digo) (,)? ({range}|{month}|em {month}) {year}?",
                     Action::Nothing,
@@ -840,11 +840,12 @@ pub(super) static LANGUAGE: Language = Language {
                 ),
                 ("(no|o|neste)? (fim|final) de semana (do|de|da|depois de|antes de) {date}", Action::Nothing),
                 (
-                    "(fatura|conta|orcamento|numero|menu|extrato|boletim|relatorio|catalogo|revista|calendario|edicao|pedido|aluguel|renda|modelo|programa|cardapio|boleto|ementa) (de|do|da|para)? (a|o)? ({range}|{month} {year}|{month} de {year})",
+                    "(fatura|conta|orcamento|numero|menu|boletim|relatorio|catalogo|revista|calendario|edicao|pedido|aluguel|renda|modelo|programa|cardapio|boleto|ementa) (de|do|da|para)? (a|o)? ({range}|{month} {year}|{month} de {year})",
                     Action::Nothing,
                 ),
                 ("{range} (,)? (no|na|em)? (primavera|verao|outono|inverno|trimestre)", Action::Nothing),
                 ("(primavera|verao|outono|inverno|trimestre) (de|do|da)? {range}", Action::Nothing),
+                ("(ano que vem|proximo ano|ano passado) (,)? (no|na|em|para o|a)? {date}", Action::Nothing),
             ],
         ),
         (
@@ -1109,19 +1110,20 @@ pub(super) static LANGUAGE: Language = Language {
         // A part of a period, about it, or one of several.
         Veto {
             kinds: &[Kind::DateRange],
-            before: "antes|depois|a partir|momento|momento de|momento da|momento do|momento em|comeco|comeco de|comeco do|comeco da|inicio|inicio de|inicio do|inicio da|fim|fim de|fim do|fim da|final|final de|final do|final da|meados|meados de|meados do|meados da|metade|metade de|metade do|metade da|quinzena de|resto|resto de|resto do|resto da|parte|parte de|parte do|parte da|por volta de|por volta do|cerca de|antes de|antes do|antes da|depois de|depois do|depois da|desde|ate|ate o|ate a|a partir de|a partir do|a partir da|dentro de|semana de|semanas de|semanas|dias de|dia|dias|mais tarde|mais para|la para|la por|algures em|algures|vezes|sempre",
+            before: "longo|longo de|decorrer|decorrer de|correr|curso|antes|depois|a partir|momento|momento de|momento da|momento do|momento em|comeco|comeco de|comeco do|comeco da|inicio|inicio de|inicio do|inicio da|fim|fim de|fim do|fim da|final|final de|final do|final da|meados|meados de|meados do|meados da|metade|metade de|metade do|metade da|quinzena de|resto|resto de|resto do|resto da|parte|parte de|parte do|parte da|por volta de|por volta do|cerca de|antes de|antes do|antes da|depois de|depois do|depois da|desde|ate|ate o|ate a|a partir de|a partir do|a partir da|dentro de|semana de|semanas de|semanas|dias de|dia|dias|mais tarde|mais para|la para|la por|algures em|algures|vezes|sempre",
             behind: "no minimo|no maximo|o mais tardar|o mais cedo|ou assim|ou mais tarde|ou depois|ou antes|ou na proxima|ou a proxima|ou na seguinte|ou a seguinte|ou na outra|ou no proximo|ou no seguinte|ou talvez|e a seguinte|e na seguinte|e depois|ou por ai|mais ou menos",
         },
         Veto {
             kinds: &[Kind::DateRange, Kind::TimeRange, Kind::DateTimeRange],
             before: "nao|nao em|nao no|nao na|exceto|exceto no|exceto na|menos|menos no|menos na|nem|nem no|nem na|salvo|nunca|em vez de|em vez da|em vez do",
-            behind: "nao|nem pensar",
+            behind: "nao ,|nao da|nao posso|nao podemos|nao consigo|nao serve|nao me serve|nao vai dar|nao e possivel|nao pode|nem pensar",
         },
         Veto {
             kinds: &[Kind::Date, Kind::DateTime],
             before: "",
             behind: "ou no dia seguinte|ou no outro|ou depois|ou antes|ou mais tarde|ou assim|ou outro|ou qualquer|ou quando|ou por ai",
         },
+        Veto { kinds: &[Kind::Date, Kind::DateTime], before: "semana|semana do|semana de", behind: "" },
     ],
     consent: Consent {
         yes: "sim|simm|simmm|siim|siiim|ta correto|correta|corretas|corretos|esta correta|fechou|aceito a proposta|aceito a oferta|foi sim|e sim|isso|isso mesmo|isso ai|isso sim|claro|claro que sim|com certeza|certo|certinho|certissimo|exato|exatamente|exacto|exactamente|ok|okay|okey|oki|beleza|blz|\
