@@ -435,6 +435,15 @@ fn is_denied(parser: &Parser, at: usize) -> bool {
     denied
 }
 
+/// Whether tokens are one of several values of which others follow.
+fn is_before_others(parser: &mut Parser, at: usize, end: usize) -> bool {
+    (at.saturating_sub(REACH)..=at).any(|from| {
+        [Category::DateRange, Category::TimeRange, Category::DateTimeRange, Category::Repetition]
+            .into_iter()
+            .any(|category| parser.longest(category, from).is_some_and(|(to, meaning)| meaning == Meaning::Several && to > end))
+    })
+}
+
 /// Whether a value is no part of something else, and nothing beside it forbids it.
 fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: bool) -> bool {
     let is_end_of_range = takes_ends && is_in_range(parser, at, end);
@@ -498,7 +507,10 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
     if is_day_or_time(kind) && !is_now && is_denied(parser, at) {
         return false;
     }
+    // What is behind one of several values is the next of them.
+    let is_before_others = takes_ends && is_before_others(parser, at, end);
     let tokens = &parser.tokens;
+    let is_forbidden_behind = |phrases: &str| !is_before_others && numbers::read_phrase(tokens, phrases, end).is_some();
     let kind = if matches!(kind, Kind::Month | Kind::Year) { Kind::DateRange } else { kind };
     parser
         .language
@@ -506,5 +518,5 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
         .vetoes
         .iter()
         .filter(|it| it.kinds.contains(&kind))
-        .all(|veto| !numbers::ends_phrase(tokens, veto.before, at) && numbers::read_phrase(tokens, veto.behind, end).is_none())
+        .all(|veto| !numbers::ends_phrase(tokens, veto.before, at) && !is_forbidden_behind(veto.behind))
 }

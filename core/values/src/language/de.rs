@@ -884,7 +884,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ),
                 (
                     "(von|zwischen|vom)? {hour} (uhr)? (bis|bis zum|bis zur|bis in|bis in den|-) {hour} (uhr)? (,)? (oder|bzw|beziehungsweise|und|sowie|&|,) (von|zwischen|vom)? {timerange}",
-                    Action::Nothing,
+                    Action::Several,
                 ),
                 (
                     "{timerange} (,)? (oder|bzw|beziehungsweise|und|sowie|&|,) (vielleicht|eventuell|auch|auch noch|sogar|dann|erst|gleich)? (in|im|am|der|die|den|dem|das|zum|um)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",

@@ -728,7 +728,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(de|desde|entre|en)? {month} (a|al|hasta|y|o|u|-) (en)? {month} (de|del)? {year}?", Action::Nothing),
                 (
                     "(esta|este|la|el) (semana|mes|ano|finde|fin de semana|semana que viene|mes que viene|proxima semana|proximo mes) (o|u) (la|el|en|a)",
-                    Action::Nothing,
+                    Action::Several,
                 ),
                 ("(cada|cualquier|algun|ningun) (fin de semana|finde|mes|ano)", Action::Nothing),
                 ("(un|otro) (fin de semana|finde)", Action::Nothing),
@@ -820,7 +820,7 @@ pub(super) static LANGUAGE: Language = Language {
                 // A part of a period, or what has its name.
                 (
                     "(esta semana|este mes|este ano|este fin de semana|este finde) (o|y) (la|el)? (proxima|proximo|siguiente|que viene|otra|otro)",
-                    Action::Nothing,
+                    Action::Several,
                 ),
                 ("{range} (,)? (de)? {wd} (a|-|hasta) {wd}", Action::Nothing),
                 ("{range} (,)? ({range}|en {month})", Action::Nothing),
@@ -904,7 +904,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("({clock}|{time}) y a {clock}", Action::Nothing),
                 (
                     "(de|desde|entre|de las|desde las|las)? {hour} (h|horas)? (a|al|a la|hasta|hasta el|hasta la|-) {hour} (h|horas)? (,)? (o|u|o bien|y|e|&|,) (de|desde|entre|de las|desde las|las)? {timerange}",
-                    Action::Nothing,
+                    Action::Several,
                 ),
                 (
                     "{timerange} (,)? (o|u|o bien|y|e|&|,) (quiza|quizas|tal vez|incluso|mejor|a lo mejor|si no|tambien)? (en|el|la|los|para|para el|para la|a)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",

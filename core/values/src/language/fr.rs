@@ -893,7 +893,7 @@ pub(super) static LANGUAGE: Language = Language {
                 // A part of a period, or what has its name.
                 (
                     "(cette semaine|ce week end|ce weekend|ce mois|cette annee) (ou|et) (la|le|l)? (prochaine|prochain|suivante|suivant|autre)",
-                    Action::Nothing,
+                    Action::Several,
                 ),
                 ("{range} (,)? (du|de)? {wd} (a|au|-) {wd}", Action::Nothing),
                 ("{range} (,)? ({range}|en {month}|au mois de {month})", Action::Nothing),
@@ -967,7 +967,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(a)? {clock} (ou plus tard|ou plus tot|ou apres|ou avant|au plus tot)", Action::Nothing),
                 (
                     "(de|entre)? {hour} (h|heures)? (a|au|a la|jusqu a|jusqu en|jusqu au|-) {hour} (h|heures)? (,)? (ou|ou bien|ou alors|et|&|,) (de|entre)? {timerange}",
-                    Action::Nothing,
+                    Action::Several,
                 ),
                 (
                     "{timerange} (,)? (ou|ou bien|ou alors|et|&|,) (peut etre|eventuellement|meme|plutot|aussi)? (en|le|la|a|au|dans|pour|celle|debut)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",

@@ -627,7 +627,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("({range}|{datetime}) (,)? (से|से लेकर|तक|नहीं|माफ कीजिए|बलकि) (,)? ({date}|{datetime}|{year})", Action::Nothing),
                 // A part of a period, or what has its name.
                 ("(इस|इसी|अगले|पिछले) (या|और) ({range})", Action::Several),
-                ("{range} (या|और) (अगले|अगली|उसके बाद|उससे अगले|उस से अगले|दूसरे)", Action::Nothing),
+                ("{range} (या|और) (अगले|अगली|उसके बाद|उससे अगले|उस से अगले|दूसरे)", Action::Several),
                 ("{range} (,)? {wd} से {wd} (तक)?", Action::Nothing),
                 ("{range} {duration}", Action::Nothing),
                 ("{range} (,)? ({range}|{month} में)", Action::Nothing),
@@ -665,7 +665,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{hour} बजने में {minute} (मिनट|मिनिट)", Action::Nothing),
                 (
                     "(सुबह|दोपहर|शाम)? {hour} (बजे)? (से|से लेकर|तक|-) {hour} (बजे)? (,)? (या|अथवा|या फिर|और|व|एवं|तथा|&|,) (सुबह|दोपहर|शाम)? {timerange}",
-                    Action::Nothing,
+                    Action::Several,
                 ),
                 (
                     "{timerange} (,)? (या|अथवा|या फिर|और|व|एवं|तथा|&|,) (शायद|फिर|हो सके तो)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",

@@ -775,7 +775,7 @@ pub(super) static LANGUAGE: Language = Language {
                 // A part of a period, or what has its name.
                 (
                     "(questa settimana|questo mese|quest anno|questo weekend|questo fine settimana) (o|e|oppure) (la|il|l)? (prossima|prossimo|successiva|successivo|altra|altro)",
-                    Action::Nothing,
+                    Action::Several,
                 ),
                 ("{range} (,)? (da|dal)? {wd} (a|al|-) {wd}", Action::Nothing),
                 ("{range} (,)? ({range}|a {month}|in {month})", Action::Nothing),
@@ -827,7 +827,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{time} (in poi|in avanti|o dopo|o prima|o piu tardi)", Action::Nothing),
                 (
                     "(dalle|dalle ore|tra le|le|da)? {hour} (ore)? (a|al|alla|fino a|fino al|fino alla|ad|-) {hour} (ore)? (,)? (o|oppure|ovvero|o magari|e|ed|&|,) (dalle|dalle ore|tra le|le|da)? {timerange}",
-                    Action::Nothing,
+                    Action::Several,
                 ),
                 (
                     "{timerange} (,)? (o|oppure|ovvero|o magari|e|ed|&|,) (forse|magari|anche|eventualmente|addirittura)? (a|in|il|la|lo|l|nel|nella|ad|per)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",

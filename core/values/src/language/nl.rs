@@ -843,7 +843,7 @@ pub(super) static LANGUAGE: Language = Language {
                 // A part of a period, or what has its name.
                 ("(op)? (de)? {day} (of|en|,|/) (de)? {day} (van)? {month} {year}?", Action::Nothing),
                 ("(deze|dit|volgende|volgend|vorige|vorig|komende|komend) (of|en|of de|of het) ({range}|{weekday})", Action::Several),
-                ("(deze week|deze maand|dit jaar|dit weekend) (of|en) (de|het)? (volgende|volgend|daarop|komende|erna)", Action::Nothing),
+                ("(deze week|deze maand|dit jaar|dit weekend) (of|en) (de|het)? (volgende|volgend|daarop|komende|erna)", Action::Several),
                 ("{range} (,)? (van)? {wd} (tot|tot en met|t / m|-) {wd}", Action::Nothing),
                 ("{range} (,)? (van)? ({range}|in {month})", Action::Nothing),
                 ("(elk|elke|ieder|iedere) ({unit}|{wd}) (,)? {range}", Action::Nothing),
@@ -916,13 +916,13 @@ pub(super) static LANGUAGE: Language = Language {
                 ),
                 (
                     "(van|tussen)? {hour} (uur|u)? (tot|tot en met|t / m|tm|tot aan|-) {hour} (uur|u)? (,)? (of|ofwel|dan wel|en|&|,) (van|tussen)? {timerange}",
-                    Action::Nothing,
+                    Action::Several,
                 ),
                 (
                     "{timerange} (,)? (of|ofwel|dan wel|en|&|,) (misschien|eventueel|ook|zelfs|anders|liever|pas)? (in|op|de|het|om|die)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",
                     Action::Several,
                 ),
-                ("(voor|na|tot|vanaf)? ({hour}|{time}) (uur|u)? (,)? (of|en) {timerange}", Action::Nothing),
+                ("(voor|na|tot|vanaf)? ({hour}|{time}) (uur|u)? (,)? (of|en) {timerange}", Action::Several),
             ],
         ),
         (

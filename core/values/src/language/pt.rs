@@ -829,7 +829,7 @@ pub(super) static LANGUAGE: Language = Language {
                 // A part of a period, or what has its name.
                 (
                     "(esta semana|nesta semana|essa semana|este mes|neste mes|este ano|este fim de semana) (ou|e) (na|no|a|o)? (proxima|proximo|seguinte|que vem|outra|outro)",
-                    Action::Nothing,
+                    Action::Several,
                 ),
                 ("{range} (,)? (de)? {wd} (a|-|ate) {wd}", Action::Nothing),
                 ("{range} (,)? ({range}|em {month})", Action::Nothing),
@@ -888,7 +888,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("(das|da) {clock} {part}? em diante", Action::From),
                 (
                     "(das|de|entre as|entre)? {hour} (h|horas)? (a|ao|ate|ate a|ate o|ate ao|a|-) {hour} (h|horas)? (,)? (ou|ou entao|e|&|,) (das|de|entre as|entre)? {timerange}",
-                    Action::Nothing,
+                    Action::Several,
                 ),
                 (
                     "{timerange} (,)? (ou|ou entao|e|&|,) (talvez|quem sabe|ate|mesmo|melhor|tambem)? (em|no|na|o|a|para|para o|para a|pra)? ({timerange}|{date}|{date} {timerange}|{wd} {timerange})",
