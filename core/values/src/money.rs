@@ -234,7 +234,10 @@ pub(crate) fn read(parser: &mut Parser, at: usize) -> Option<(usize, Value)> {
     let mut has_cents = false;
     if let Some((cents, next)) = read_cents(parser, end, &currency, value, number.form) {
         (value, end, has_cents) = (value.add(cents)?, next, true);
-    } else if currency.is_name && currency.end == end && number.form == NumberForm::Words && starts_like_cents(parser, end) {
+    } else if currency.end == end
+        && (currency.is_name && number.form == NumberForm::Words && starts_like_cents(parser, end)
+            || currency.is_code && has_two_digits(parser, end))
+    {
         return None;
     }
     if let Some(next) = skip_slash_dash(parser, end) {
@@ -269,6 +272,11 @@ pub(crate) fn amount_text(parser: &Parser, value: Number, from: usize, to: usize
         Some(decimals) => with_decimals(value, decimals),
         None => value.to_decimal(),
     }
+}
+
+/// Whether two digits follow that may be hundredths: `15 USD 50 for two`.
+fn has_two_digits(parser: &Parser, at: usize) -> bool {
+    parser.tokens.get(at).is_some_and(|it| it.kind == TokenKind::Digits && it.text.len() == 2)
 }
 
 /// Whether words follow that may be hundredths: `drei Euro zwanzig für zwei`.

@@ -483,6 +483,13 @@ impl Reader<'_> {
             }
         }
         if form == NumberForm::Mixed && may_nest {
+            // "eine Milliarde und eine halbe Million": the half is one of the second.
+            if let Some((base, part)) = sum.addition
+                && let Some((multiplier, next)) = self.read_multiplier(end, part)
+            {
+                let value = base.add(part.multiply(Number::from_integer(multiplier))?)?;
+                return Some(ReadNumber { end: next, value, form });
+            }
             // "half a million", "one point five million"
             while let Some((multiplier, next)) = self.read_multiplier(end, value) {
                 (value, end) = (value.multiply(Number::from_integer(multiplier))?, next);
@@ -583,7 +590,11 @@ impl Reader<'_> {
     fn read_and_fraction(&self, value: Number, unit: u64, at: usize) -> Option<(Number, usize)> {
         let and = self.read_phrase(self.words.and, at).or_else(|| self.read_doubtful_point(at))?;
         let fraction = self.read_fraction(and)?;
-        Some((value.add(fraction.value.multiply(Number::from_integer(unit))?)?, fraction.end))
+        // "one billion and half a million": the fraction is one of the multiplier behind it.
+        let scale = self.read_multiplier(fraction.end, fraction.value).filter(|_| unit > 1);
+        let (of, end) = scale.unwrap_or((unit, fraction.end));
+        (of <= unit).then_some(())?;
+        Some((value.add(fraction.value.multiply(Number::from_integer(of))?)?, end))
     }
 
     /// Reads a fraction in words that is less than one.

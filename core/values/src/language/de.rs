@@ -1069,7 +1069,7 @@ pub(super) static LANGUAGE: Language = Language {
             behind: "nicht|nicht mehr|geht nicht|geht es nicht|geht leider nicht|kann ich nicht|kann ich leider nicht|habe ich keine zeit|passt nicht|passt mir nicht|bin ich nicht|leider nicht|bitte nicht",
         },
         Veto { kinds: &[Kind::Number, Kind::Currency, Kind::Duration], before: "nicht|keine|kein|keinen", behind: "" },
-        Veto { kinds: &[Kind::Number], before: "", behind: "halbe|halben|bis|- bis|- oder|prozentig|prozentige|prozentiger|dank|geben" },
+        Veto { kinds: &[Kind::Number], before: "", behind: "k|halbe|halben|bis|- bis|- oder|prozentig|prozentige|prozentiger|dank|geben" },
         Veto { kinds: &[Kind::Number], before: "gib|gebt|geben sie", behind: "" },
         Veto { kinds: &[Kind::Number, Kind::Percent, Kind::Currency, Kind::Duration], before: "mehr als|weniger als|mehr wie", behind: "" },
         Veto {

@@ -1053,6 +1053,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{valuerange} (,)? ou {valuerange}", Action::Nothing),
             ],
         ),
+        (Category::AmountRange, &[("{number} sur {number} (pour cent|pourcent|%)", Action::Nothing)]),
         (
             Category::Repetition,
             &[

@@ -859,6 +859,7 @@ pub(super) static LANGUAGE: Language = Language {
         (
             Category::AmountRange,
             &[
+                ("{number} su {number} (per cento|percento|%)", Action::Nothing),
                 ("(tra|fra) (le|i|gli)? {number} e (le|i|gli)? {number}", Action::Nothing),
                 ("da {number} a {number}", Action::Nothing),
                 ("(dal|dall|dall ') {number} (al|all|all ') {number}", Action::Nothing),

@@ -998,6 +998,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{valuerange} (,)? of {valuerange}", Action::Nothing),
             ],
         ),
+        (Category::AmountRange, &[("(een|{amount}) (kuai|yuan)? (en)? {number} (mao|jiao|fen)", Action::Nothing)]),
         (
             Category::Repetition,
             &[

@@ -176,7 +176,7 @@ pub(super) static LANGUAGE: Language = Language {
         is_compound: false,
         is_one_implied: true,
         tens_before_teens: &[],
-        point: "virgula|ponto",
+        point: "virgula|ponto|~com",
         minus: "menos",
         percent: "por cento|porcento|por cem",
         articles: "um|uma",
@@ -978,6 +978,7 @@ pub(super) static LANGUAGE: Language = Language {
                 ("{valuerange} (,)? ou {valuerange}", Action::Nothing),
             ],
         ),
+        (Category::AmountRange, &[("{number} sobre {number} (por cento|por cem|%)", Action::Nothing)]),
         (
             Category::Repetition,
             &[
@@ -1092,7 +1093,7 @@ pub(super) static LANGUAGE: Language = Language {
         Veto {
             kinds: &[Kind::Number],
             before: "nao|nao quero|nao sao|nao e|nao foi|nao foram|nao tenho|mais de|menos de|acima de|abaixo de|mais que|menos que",
-            behind: "nao|mi|bi|e meia|e pouco|e poucos|e tantos|e tantas",
+            behind: "nao|k|mi|bi|e meia|e pouco|e poucos|e tantos|e tantas",
         },
         Veto {
             kinds: &[Kind::Currency],
