@@ -132,10 +132,12 @@ pub(super) fn find_all(text: &str, locale: &str) -> impl Iterator<Item = (String
             rest = behind;
             // Digits next to letters are ids, and next to signs parts of formulas.
             let before = text.get(..begin)?;
+            let name = find_name(before);
             let is_barred = before.ends_with(|it: char| it.is_alphanumeric() || BARRED_BEFORE.contains(it))
                 || is_other_pattern(run)
-                || !is_plus && (is_named_otherwise(before) || is_part_of_iban(before));
-            let Some(number) = (!is_barred).then(|| to_international(run, is_plus, locale)).flatten() else { continue };
+                || !is_plus && (name == Some(Name::Other) || is_part_of_iban(before));
+            let is_called_phone = name == Some(Name::Phone);
+            let Some(number) = (!is_barred).then(|| to_international(run, is_plus, is_called_phone, locale)).flatten() else { continue };
             let end = text.len() - behind.len();
             match phone_extension::read(behind, number.starts_with('+')) {
                 Extension::Digits(extension, length) => {
@@ -166,8 +168,9 @@ fn leading_digits(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-fn to_international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
+fn to_international(run: &str, is_plus: bool, is_called_phone: bool, locale: &str) -> Option<String> {
     let digits = digits_of(run);
+    let is_as_long = (*DIGIT_COUNT.start()..=NATIONAL_DIGITS).contains(&digits.len());
     let plan = Plan::of_region(&region(locale));
     let dialled = [plan.map_or("00", |it| it.abroad), "00"].into_iter().find(|it| digits.starts_with(it));
     if let Some(prefix) = if is_plus { Some("") } else { dialled } {
@@ -178,7 +181,7 @@ fn to_international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
     }
     let Some(plan) = plan else {
         let is_abroad = digits.len() <= *DIGIT_COUNT.end() && digits.starts_with(DIALLED_ABROAD);
-        return ((*DIGIT_COUNT.start()..=NATIONAL_DIGITS).contains(&digits.len()) || is_abroad).then_some(digits);
+        return (is_as_long || is_abroad).then_some(digits);
     };
     let international = |number: String| Some(["+", plan.code, &number].concat());
     let is_apart = run.strip_prefix(plan.code).is_some_and(|it| it.starts_with(|it: char| SEPARATORS.contains(it)));
@@ -188,7 +191,8 @@ fn to_international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
     match (plan.read_national(&digits), is_apart.then(|| plan.read_own_code(&digits)).flatten()) {
         (National::Complete(number), _) | (_, Some(number)) => international(number),
         (National::Unclear, None) => Some(digits),
-        (National::Impossible, None) => None,
+        // Somebody who calls it a phone number has one of another country, or without its area code.
+        (National::Impossible, None) => (is_called_phone && is_as_long).then_some(digits),
     }
 }
 
@@ -227,14 +231,21 @@ fn is_part_of_iban(before: &str) -> bool {
     })
 }
 
-/// Whether the words before a number name another kind: `account number 12345678`.
-fn is_named_otherwise(before: &str) -> bool {
+/// What the words before a number call it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Name {
+    Phone,
+    /// Of another kind: `account number 12345678`.
+    Other,
+}
+
+fn find_name(before: &str) -> Option<Name> {
     let words = before.split(|it: char| !it.is_alphanumeric() && !is_mark(it)).rev().filter(|it| !it.is_empty());
     // "order 12 or 555 123 4567" names the other number.
     words.take(NAMING_WORDS).take_while(|it| !it.contains(|it: char| it.is_ascii_digit())).map(str::to_lowercase).find_map(|word| {
-        let is_other = OTHER_NUMBERS.contains(&word.as_str());
-        (is_other || PHONES.contains(&word.as_str())).then_some(is_other)
-    }) == Some(true)
+        let is_in = |list: &[&str], name: Name| list.contains(&word.as_str()).then_some(name);
+        is_in(&OTHER_NUMBERS, Name::Other).or(is_in(&PHONES, Name::Phone))
+    })
 }
 
 /// Vowel signs and the virama of Devanagari, which are no letters.
@@ -365,18 +376,29 @@ mod tests {
             ("20793460958", "en", "20793460958"),
             ("011 49 30 123456", "en", "0114930123456"),
             ("+86 189 1111 1111", "en", "+8618911111111"),
+            // No number begins so, but numbers of the country are as long.
+            ("+1 155 523 4567", "en-US", "+11555234567"),
+            ("+44 620 794 6095", "en-GB", "+446207946095"),
         ] {
             assert_eq!(find(text, locale), Some((expected.to_owned(), true)), "{text} {locale}");
+        }
+        // What is called a phone number is one of another country, or without an area code; it is stored as it is said.
+        for (text, locale, expected) in [
+            ("my phone number is 0161 715 4423", "en-US", Some("01617154423")),
+            ("ruf an unter Telefon 12345678901", "fr-FR", Some("12345678901")),
+            ("my phone number is 1234567890123", "en-US", None),
+            ("my order number is 0161 715 4423", "en-US", None),
+            ("my lucky number is 12345678", "en-US", None),
+        ] {
+            assert_eq!(find(text, locale).map(|it| it.0).as_deref(), expected, "{text} {locale}");
         }
         for (text, locale) in [
             ("12345678", "en-US"),
             ("123456789", "en-US"),
             ("+1 555 1234", "en-US"),
-            ("+1 155 523 4567", "en-US"),
             ("+1 555 123 45678", "en-US"),
             ("+44 20 7946 095", "en-GB"),
             ("+44 20 7946 09581", "en-GB"),
-            ("+44 620 794 6095", "en-GB"),
             ("+33 6 12 34 56 7", "fr-FR"),
             ("06 12 34 56 7", "fr-FR"),
             ("1234567890", "fr-FR"),
@@ -393,8 +415,6 @@ mod tests {
             ("+64 123 4567", "en-NZ"),
             ("+353 12 3456", "en-IE"),
             ("+32 471 12 34", "nl-BE"),
-            ("+52 155 123 4567", "es-MX"),
-            ("+54 15 1234 5678", "es-AR"),
             ("0341512345678", "es-AR"),
             ("+1 1 555 123 4567", "en-US"),
             ("+49 1", "de-DE"),

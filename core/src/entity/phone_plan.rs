@@ -133,6 +133,14 @@ impl Plan {
         }
     }
 
+    /// Whether a number that begins so may be as long; one with a first digit that no number has may be as long as any.
+    fn is_possible(&self, number: &str) -> bool {
+        let Some(first) = number.get(..1).and_then(|it| it.parse().ok()).filter(|it| *it > 0) else { return false };
+        let entries: Vec<(&str, &str)> = self.complete.split(' ').filter_map(|it| it.split_once(':')).collect();
+        let is_known = entries.iter().any(|it| is_in(it.0, first));
+        entries.iter().any(|it| (!is_known || is_in(it.0, first)) && is_in(it.1, number.len()))
+    }
+
     fn is_complete(&self, number: &str) -> bool {
         let starts_as_number = match self.code {
             // Mobile numbers of eleven digits have a 9 behind the area code; others are numbers of taxpayers.
@@ -153,7 +161,9 @@ pub(super) fn read_international(digits: &str, without_trunk: &str) -> Option<St
         return (is_assigned && !without_trunk.starts_with('0')).then(|| without_trunk.to_owned());
     };
     let mut readings = [digits, without_trunk].into_iter().filter_map(|it| it.strip_prefix(plan.code));
-    readings.find_map(|it| plan.read_abroad(it)).map(|it| plan.code.to_owned() + &it)
+    // With its sign it is a phone number: no number begins with these digits today, but some are as long.
+    let valid = readings.clone().find_map(|it| plan.read_abroad(it));
+    valid.or_else(|| readings.find(|it| plan.is_possible(it)).map(str::to_owned)).map(|it| plan.code.to_owned() + &it)
 }
 
 /// Whether a list of first digits and lengths has a number.
