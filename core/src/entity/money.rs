@@ -37,6 +37,7 @@ mod tests {
             json!({"amount": "", "currency": "EUR"}),
             json!({"amount": "5.", "currency": "EUR"}),
             json!({"amount": "5", "currency": "XYZ"}),
+            json!({"amount": "5", "currency": "D E"}),
             json!({"amount": "5"}),
             json!({"amount": true, "currency": "EUR"}),
             json!([]),

@@ -157,7 +157,7 @@ impl SystemEntity {
         match self.reader() {
             Reader::Grammar(Kind::Date) if options.max_grain > Grain::Day => {
                 let first = || find_days(text, context, options).into_iter().next().map(|it| it.0);
-                self.find_whole(text, context, options).or_else(first)
+                read_stored(text, options).or_else(first)
             }
             Reader::Grammar(kind) => parse(text, context, options.direction, |it| it.read(kind)).into_iter().next().map(|it| it.value),
             Reader::Text => (!text.is_empty()).then(|| text.into()),
@@ -179,10 +179,8 @@ impl SystemEntity {
             return Some(cut_to_grain(&day.to_day_string(), options.min_grain).into());
         }
         if self == SystemEntity::Date && options.max_grain > Grain::Day {
-            if grain_of(text).is_some_and(|it| (options.min_grain..=options.max_grain).contains(&it)) {
-                return Some(text.into());
-            }
-            return find_days(text, context, options).into_iter().next().filter(|it| it.1 == (0..text.len())).map(|it| it.0);
+            let whole = || find_days(text, context, options).into_iter().next().filter(|it| it.1 == (0..text.len())).map(|it| it.0);
+            return read_stored(text, options).or_else(whole);
         }
         match self.reader() {
             Reader::Grammar(kind) => read_whole(kind, text, &values_context(context, options.direction)),
@@ -272,6 +270,11 @@ fn find_days(text: &str, context: ExtractionContext<'_>, options: DayOptions) ->
     found.sort_by_key(|it| it.range.start);
     let cut = |it: Reading| (Value::from(cut_to_grain(it.value.as_str().unwrap_or_default(), options.min_grain)), it.range);
     found.into_iter().map(cut).collect()
+}
+
+/// A day in its stored form that is as precise as a slot wants it.
+fn read_stored(text: &str, options: DayOptions) -> Option<Value> {
+    grain_of(text).filter(|it| (options.min_grain..=options.max_grain).contains(it)).map(|_| text.into())
 }
 
 /// The grain of a stored day; `None` for other texts.

@@ -225,7 +225,7 @@ fn a_slot_says_which_rules_a_value_breaks() {
     assert_eq!((&accepted["verdict"], &accepted["about"]["value"]), (&json!("the value is accepted"), &json!("milk")));
     assert!(candidates(&accepted)[1..].iter().all(|it| (it.1, it.2) == ("matched", "passed")), "{accepted}");
     let beyond = find(&turns[5], "slot", &[]);
-    assert_eq!(beyond["rows"][0]["facts"]["unused"], json!([[0, 3]]), "what of 'say' is no part of the value");
+    assert_eq!(beyond["rows"][0]["facts"]["unused"], json!([[0, 3]]), "the word 'say' is not used");
     assert_eq!((&beyond["rows"][0]["facts"]["span"], candidates(&beyond)[1].2), (&json!([4, 5]), "the value is above the maximum"));
 }
 

@@ -366,10 +366,6 @@ struct RuleSet {
 struct Categories(u64);
 
 impl Categories {
-    fn of(categories: &[Category]) -> Categories {
-        categories.iter().fold(Categories::default(), |all, it| all.with(*it))
-    }
-
     fn with(self, category: Category) -> Categories {
         Categories(self.0 | 1 << category as u64)
     }
@@ -428,7 +424,7 @@ impl Beginnings {
             by_sign: direct.by_sign.iter().map(|it| (*it.0, direct.close(*it.1))).collect(),
             by_begin: direct.close(direct.by_begin),
             everywhere: direct.close(direct.everywhere),
-            by_category: NAMES.iter().map(|it| (it.1, direct.close(Categories::of(&[it.1])))).collect(),
+            by_category: NAMES.iter().map(|it| (it.1, direct.close(Categories::default().with(it.1)))).collect(),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! One grammar reads all kinds: rules per kind and language are data over tokens, and larger values are composed of smaller ones. A value
 //! is read whole or not at all: what stands beside it and changes it takes part in it or forbids it, and what is part of another kind's
-//! value is none of its own. The core is a pure function: the moment and the locale are inputs.
+//! value is not read as a value itself. The core is a pure function: the moment and the locale are inputs.
 
 mod calendar;
 mod choice;

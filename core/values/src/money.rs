@@ -503,5 +503,6 @@ pub fn is_code(code: &str) -> bool {
 }
 
 fn lists(codes: &str, code: &str) -> bool {
-    code.len() == CODE_LENGTH && codes.contains(code)
+    // A list has codes of this length between blanks, so that letters alone are found as a code or not at all.
+    code.len() == CODE_LENGTH && code.bytes().all(|it| it.is_ascii_uppercase()) && codes.contains(code)
 }

@@ -330,7 +330,7 @@ impl Reader<'_> {
     }
 
     fn read_word_numbers(&self, at: usize, found: &mut Vec<ReadNumber>) {
-        // In "45.500 millions" the million is none of its own, whatever the digits are.
+        // In "45.500 millions" the million is not read alone, whatever the digits are.
         let is_behind_digits = at.checked_sub(1).and_then(|it| self.tokens.get(it)).is_some_and(|it| it.kind == TokenKind::Digits);
         let is_multiplier = || self.lexicon.find(self.tokens, at).is_some_and(|it| matches!(it.1.first(), Some(Lexeme::Multiply(1_000..))));
         if is_behind_digits && is_multiplier() {

@@ -108,6 +108,26 @@ fn read_sentence(it: &Sentence) -> Option<Value> {
 }
 
 #[test]
+fn what_is_read_does_not_depend_on_what_was_read_before() {
+    let mut wrong = Vec::new();
+    // A third of them take as long as a debug build should.
+    for it in sentences().iter().step_by(3) {
+        let kinds = KINDS.iter().filter_map(|it| it.1);
+        let (mut forward, mut backward) = (Parse::new(&it.text, &context(&it.locale)), Parse::new(&it.text, &context(&it.locale)));
+        let first: Vec<_> = kinds.clone().map(|kind| forward.read(kind)).collect();
+        let mut last: Vec<_> = kinds.clone().rev().map(|kind| backward.read(kind)).collect();
+        last.reverse();
+        for (kind, (first, last)) in kinds.zip(first.iter().zip(&last)) {
+            let alone = read(kind, &it.text, &context(&it.locale));
+            if *first != alone || *last != alone {
+                wrong.push(format!("{}: {}: {kind:?}: alone {alone:?}, {first:?}, {last:?}", it.place, it.text));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} depend:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
 fn no_sentence_is_read_wrongly_and_the_page_has_the_counts() {
     let mut counts: BTreeMap<(String, String), Counts> = BTreeMap::new();
     let mut wrong = Vec::new();
