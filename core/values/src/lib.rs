@@ -411,6 +411,9 @@ fn is_day_or_time(kind: Kind) -> bool {
     }
 }
 
+/// How many tokens before a value may deny it.
+const CLAUSE_REACH: usize = 24;
+
 /// Whether a word of the clause before a token denies what follows.
 fn is_denied(parser: &Parser, at: usize) -> bool {
     let Language { negations, mock_negations, numbers, consent, .. } = parser.language.language;
@@ -419,8 +422,8 @@ fn is_denied(parser: &Parser, at: usize) -> bool {
         it.kind == TokenKind::Sign && it.sign() != Some('\'') || lists(numbers.and, &it.text) || lists(consent.changes, &it.text)
     };
     let before = parser.tokens.get(..at).unwrap_or_default();
-    let start = before.iter().rposition(ends_clause).map_or(0, |it| it + 1);
-    let clause = before.get(start..).unwrap_or_default();
+    let start = before.iter().rev().take(CLAUSE_REACH).position(ends_clause).unwrap_or(CLAUSE_REACH);
+    let clause = before.get(before.len().saturating_sub(start)..).unwrap_or_default();
     let mut denied = false;
     let mut place = 0;
     while place < clause.len() {
