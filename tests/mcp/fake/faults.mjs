@@ -40,11 +40,8 @@ export class Faults {
   /** The fault in force, or null. */
   current() {
     const file = this.options['fault-file'];
-    if (file !== undefined && existsSync(file)) {
-      const name = readFileSync(file, 'utf8').trim();
-      if (name !== '') return name;
-    }
-    return this.options.fault ?? null;
+    const name = file === undefined ? '' : readIfPresent(file).trim();
+    return name === '' ? (this.options.fault ?? null) : name;
   }
 
   is(name) {
@@ -62,5 +59,15 @@ export class Faults {
   /** What a list depends on: another value means that the list has changed. */
   listVersion() {
     return `${this.hasSwapped()} ${this.is('no_such_tool')}`;
+  }
+}
+
+/** The text of a file that others write and remove, or nothing: it may go between a look for it and the reading. */
+export function readIfPresent(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT') return '';
+    throw error;
   }
 }

@@ -1,8 +1,8 @@
 // What is the same over every transport: the log, the faults, the injected texts, who waits for changes of the list.
 
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 
-import { Faults } from './faults.mjs';
+import { Faults, readIfPresent } from './faults.mjs';
 import { REVISIONS } from './options.mjs';
 
 export class FakeServer {
@@ -31,6 +31,7 @@ export class FakeServer {
 
   injections() {
     const file = this.options.inject;
-    return file !== undefined && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : [];
+    const text = file === undefined ? '' : readIfPresent(file);
+    return text === '' ? [] : JSON.parse(text);
   }
 }

@@ -126,7 +126,7 @@ impl<'e> FakeMcp<'e> {
     }
 
     pub fn begin_fault(&self, name: &str) {
-        self.env.write("mcp.fault", name);
+        self.replace("mcp.fault", name);
     }
 
     pub fn end_fault(&self) {
@@ -135,7 +135,14 @@ impl<'e> FakeMcp<'e> {
 
     /// Injects a text, or none, from the next message on.
     pub fn inject(&self, injections: &Value) {
-        self.env.write("mcp.inject", &injections.to_string());
+        self.replace("mcp.inject", &injections.to_string());
+    }
+
+    /// Replaces a file that the server reads at any time, so that it never reads a half of it.
+    fn replace(&self, name: &str, text: &str) {
+        let new = format!("{name}.new");
+        self.env.write(&new, text);
+        fs::rename(self.env.path(&new), self.env.path(name)).unwrap();
     }
 
     fn lines(&self, name: &str) -> Vec<Value> {

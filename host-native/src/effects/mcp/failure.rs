@@ -61,7 +61,15 @@ fn is_size_error(error: &(dyn Error + 'static)) -> bool {
 
 /// The message of the innermost cause.
 fn innermost(error: &(dyn Error + 'static)) -> String {
-    std::iter::successors(Some(error), |&it| it.source()).last().map(ToString::to_string).unwrap_or_default()
+    std::iter::successors(Some(error), |&it| cause(it)).last().map(ToString::to_string).unwrap_or_default()
+}
+
+/// What caused an error. The transport names the error of its HTTP client in its text alone.
+fn cause<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::Client(error)) => Some(error),
+        _ => error.source(),
+    }
 }
 
 /// The beginning of a text.
