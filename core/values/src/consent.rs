@@ -82,6 +82,8 @@ pub fn read_consent(text: &str, locale: &str) -> Option<Consent> {
             }
             Some(3) => yes = true,
             Some(_) => {}
+            // Only a refusal with a comma behind it may have others after it.
+            None if !is_corrected => return None,
             None => has_others = true,
         }
         at = end.max(at + 1);

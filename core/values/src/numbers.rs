@@ -135,11 +135,13 @@ pub(crate) fn multiplier_at(parser: &Parser, at: usize) -> Option<(u64, usize)> 
 
 /// The token behind the longest of several phrases.
 pub(crate) fn read_phrase(tokens: &[Token], phrases: &str, at: usize) -> Option<usize> {
+    let first = tokens.get(at)?;
     let length = |phrase: &str| {
         let fits = phrase.split(' ').enumerate().all(|(index, word)| tokens.get(at + index).is_some_and(|it| it.text == word));
         fits.then(|| phrase.split(' ').count())
     };
-    let longest = phrases.split('|').filter(|it| !it.is_empty()).filter_map(length).max()?;
+    // Most phrases begin otherwise, and are not split.
+    let longest = phrases.split('|').filter(|it| !it.is_empty() && it.starts_with(&first.text)).filter_map(length).max()?;
     Some(at + longest)
 }
 
