@@ -1,6 +1,7 @@
 //! The names of all settings, and what is said about an unknown one.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use convengine_core::config::settings::Settings as CoreSettings;
 use figment::Figment;
@@ -95,10 +96,13 @@ fn members(path: &[&str]) -> Option<&'static [&'static str]> {
 }
 
 /// Returns the names of all settings.
-pub(super) fn all_names() -> Vec<String> {
-    let mut names = host_names();
-    names.extend(CoreSettings::known_keys().into_iter().map(|it| it.name.to_owned()));
-    names
+pub(super) fn all_names() -> &'static [String] {
+    /// Collected once, because each member is found by reading a tree that is wrong there.
+    static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let of_core = CoreSettings::known_keys();
+        host_names().into_iter().chain(of_core.into_iter().map(|it| it.name.to_owned())).collect()
+    });
+    &NAMES
 }
 
 /// Whether a name is that of a setting or of a group.
@@ -183,7 +187,7 @@ pub(super) fn unknown_setting(name: &str, sources: &SettingSources) -> String {
         return not_a_group(name);
     }
     let place = sources.find(name).map(|it| format!(" in {it}")).unwrap_or_default();
-    match nearest(name, &names) {
+    match nearest(name, names) {
         Some(similar) => problem(name, format!("unknown setting{place}; did you mean convengine.{similar}?")),
         None => problem(name, format!("unknown setting{place}; correct its name or remove it")),
     }
@@ -191,7 +195,7 @@ pub(super) fn unknown_setting(name: &str, sources: &SettingSources) -> String {
 
 /// The line about a single value where there has to be a group or a map. The value is not shown: it may contain a secret.
 pub(super) fn not_a_group(name: &str) -> String {
-    let members = all_names().into_iter().filter(|it| is_within(it, name));
+    let members = all_names().iter().filter(|it| is_within(it, name));
     let members: Vec<String> =
         members.map(|it| if MAPS.contains(&it.as_str()) { format!("convengine.{it}.NAME") } else { format!("convengine.{it}") }).collect();
     problem(name, format!("a single value instead of a group of settings; set {}", members.join(" or ")))

@@ -97,7 +97,7 @@ impl SettingSources {
         for set in &options.set {
             figment = figment.merge(parse_set("--set", set, problems));
         }
-        problems.extend(find_mistyped(&variable_names(), &all_names(), &references(options)));
+        problems.extend(find_mistyped(&variable_names(), all_names(), &references(options)));
         SettingSources { figment, root: ROOT.to_owned() }
     }
 
@@ -149,7 +149,7 @@ fn parse_set(source: &str, set: &str, problems: &mut Vec<String>) -> Source {
         let lower = name.to_lowercase();
         let lower = lower.strip_prefix("convengine.").unwrap_or(&lower);
         let names = all_names();
-        let known = if names.iter().any(|it| it == lower) { Some(lower.to_owned()) } else { nearest(lower, &names) };
+        let known = if names.iter().any(|it| it == lower) { Some(lower.to_owned()) } else { nearest(lower, names) };
         let known = known.filter(|_| parts.is_some());
         let advice = known.map(|it| format!("; did you mean convengine.{it}?")).unwrap_or_default();
         problems.push(format!("{source} {name}: invalid setting; use convengine.KEY=VALUE{advice}"));
