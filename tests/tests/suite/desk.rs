@@ -176,16 +176,24 @@ fn the_desk_hears_of_changes() {
     other.say(&server, "more please");
     let session = start_waiting(&server, "hello?");
     let changed = ("changed".to_owned(), json!({"session_id": session.id}));
-    assert_eq!(events.next(), changed, "requested; the conversation without a handoff is not announced");
-    assert_eq!(events.next(), changed, "relayed");
+    let unknown = ("changed".to_owned(), json!({"session_id": null}));
+    // A shared database may tell of a change of this server before the server itself does, and cannot say of what.
+    let mut next = || loop {
+        let event = events.next();
+        if !env.is_postgres() || event != unknown {
+            return event;
+        }
+    };
+    assert_eq!(next(), changed, "requested; the conversation without a handoff is not announced");
+    assert_eq!(next(), changed, "relayed");
     act(&server, &session, "take", &json!({"author": "Mia"}));
-    assert_eq!(events.next(), changed);
+    assert_eq!(next(), changed);
     act(&server, &session, "close", &json!({"author": "Mia"}));
-    assert_eq!(events.next(), changed);
+    assert_eq!(next(), changed);
     if env.is_postgres() {
         let second = env.serve(&REGEX_ONLY);
         start_waiting(&second, "hello?");
-        assert_eq!(events.next(), ("changed".to_owned(), json!({"session_id": null})), "of another server");
+        assert_eq!(events.next(), unknown, "of another server");
     }
     // A stopping server does not wait for the desk.
     let mut server = server;
