@@ -166,19 +166,19 @@ const SCREENS = {
     await page.getByRole('button', { name: 'New run', exact: true }).first().click();
     await page.getByLabel(/^Input \(JSON\)/).waitFor();
   },
-  samples: (page) => opened(page, 'Samples', 'Show all samples'),
-  import: (page) => opened(page, 'Import', 'Import a conversation'),
+  samples: (page) => opened(page, 'Show all samples'),
+  import: (page) => opened(page, 'Import a conversation'),
   export: async (page) => {
     await loan(page);
-    await opened(page, 'Export test', 'Export a test');
+    await opened(page, 'Export a test');
   },
   share: async (page) => {
     await loan(page);
-    await opened(page, 'Share', 'Share this session');
+    await opened(page, 'Share this session');
   },
   'MCP tools': async (page) => {
     await stubMcp(page);
-    await opened(page, 'MCP tools', 'MCP tools');
+    await opened(page, 'MCP tools');
     const dialog = page.getByRole('dialog', { name: 'MCP tools' });
     await dialog.getByRole('button', { name: 'Connect' }).click();
     await dialog.getByText('changed since its approval').click();
@@ -250,7 +250,7 @@ async function loan(page) {
 }
 
 async function bank(page) {
-  await opened(page, 'Samples', 'Show all samples');
+  await opened(page, 'Show all samples');
   await page.getByRole('dialog').getByRole('button', { name: /^Bank assistant as a flow/ }).click();
   await page.locator('.about', { hasText: 'Bank assistant as a flow' }).waitFor({ state: 'attached' });
   await played(page);
@@ -259,7 +259,7 @@ async function bank(page) {
 }
 
 async function claim(page) {
-  await opened(page, 'Samples', 'Show all samples');
+  await opened(page, 'Show all samples');
   await page.getByRole('dialog').getByRole('button', { name: /^Insurance claim as a run/ }).click();
   await page.locator('.about', { hasText: 'Insurance claim as a run' }).waitFor({ state: 'attached' });
   await played(page);
@@ -289,18 +289,13 @@ async function asked(page, pack, message) {
 
 /** Shows an area on a narrow page. */
 async function show(page, area) {
-  const tab = page.locator(`.areas [data-area="${area}"]`);
-  if (await tab.isVisible()) await tab.click();
+  await page.locator(`.areas [data-area="${area}"]`).click();
 }
 
-/** Opens a dialog by its button, or by its command where buttons are hidden. */
-async function opened(page, button, command) {
-  const found = page.getByRole('button', { name: button, exact: true });
-  if (await found.isVisible()) await found.click();
-  else {
-    await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: 'Find a command' }).fill(command);
-    await page.keyboard.press('Enter');
-  }
+/** Opens a dialog by its command, because a narrow page has no buttons for them. */
+async function opened(page, command) {
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Find a command' }).fill(command);
+  await page.keyboard.press('Enter');
   await page.getByRole('dialog').waitFor();
 }

@@ -89,9 +89,9 @@ pub fn read_consent(text: &str, locale: &str) -> Option<Consent> {
         at = end.max(at + 1);
     }
     match (yes, no) {
-        (true, false) if !has_others => Some(Consent::Yes),
-        (false, true) if !has_others => Some(Consent::No),
-        (false, true) if is_corrected => Some(Consent::NoBut),
+        (true, false) => Some(Consent::Yes),
+        (false, true) if has_others => Some(Consent::NoBut),
+        (false, true) => Some(Consent::No),
         _ => None,
     }
 }

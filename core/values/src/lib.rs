@@ -422,8 +422,8 @@ fn is_denied(parser: &Parser, at: usize) -> bool {
         it.kind == TokenKind::Sign && it.sign() != Some('\'') || lists(numbers.and, &it.text) || lists(consent.changes, &it.text)
     };
     let before = parser.tokens.get(..at).unwrap_or_default();
-    let start = before.iter().rev().take(CLAUSE_REACH).position(ends_clause).unwrap_or(CLAUSE_REACH);
-    let clause = before.get(before.len().saturating_sub(start)..).unwrap_or_default();
+    let length = before.iter().rev().take(CLAUSE_REACH).position(ends_clause).unwrap_or(CLAUSE_REACH);
+    let clause = before.get(before.len().saturating_sub(length)..).unwrap_or_default();
     let mut denied = false;
     let mut place = 0;
     while place < clause.len() {

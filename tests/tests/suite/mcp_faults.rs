@@ -93,6 +93,9 @@ fn faults_over_http_have_a_clear_outcome() {
     play(&mut fake, &server, &CALL_FAULTS, Transport::Http);
     play(&mut fake, &server, &HTTP_FAULTS, Transport::Http);
     assert_nothing_given(&fake);
+    fake.stop();
+    let text = fake.order_status(&server);
+    assert!(text.starts_with("ERROR") && text.contains("Connection refused"), "an operator learns the cause: {text}");
     assert!(fake.logged("redirected").is_empty() && fake.logged("other_path").is_empty(), "no other address is called");
 }
 
