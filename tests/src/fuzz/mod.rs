@@ -171,36 +171,41 @@ pub fn with_server_stack<T: Send>(run: impl FnOnce() -> Result<T> + Send) -> Res
 /// # Errors
 /// The first violation, in one line.
 pub fn run(target: &Target, seed: u64, limit: FuzzLimit, note: &Path) -> Result<FuzzStats> {
-    let begun = Instant::now();
-    let since = AtomicU64::new(u64::MAX);
+    let current = AtomicU64::new(0);
     let mut note = InputFile(File::create(note).with_context(|| note.display().to_string())?);
     thread::scope(|scope| {
-        let (clock, since) = (begun, &since);
-        scope.spawn(move || abort_on_timeout(clock, since));
+        let current = &current;
+        scope.spawn(move || abort_on_timeout(current));
         let figures = with_server_stack(move || {
-            run_inputs(target, seed, limit, &mut note, &|| since.store(elapsed_millis(begun), Ordering::Relaxed))
+            run_inputs(target, seed, limit, &mut note, &|| {
+                current.fetch_add(1, Ordering::Relaxed);
+            })
         });
-        since.store(0, Ordering::Relaxed);
+        current.store(ALL_READ, Ordering::Relaxed);
         figures
     })
 }
 
-fn elapsed_millis(begun: Instant) -> u64 {
-    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
-}
+/// The number in place of the current input's when all have been read.
+const ALL_READ: u64 = u64::MAX;
 
-/// Aborts the process if an input takes too long. A start time of 0 means that all inputs have been read.
-fn abort_on_timeout(begun: Instant, since: &AtomicU64) {
+/// Aborts the process if the current input, which is known by its number, takes too long.
+///
+/// Its own turns are counted and not the time that passed, so that a machine that stood still is no endless loop.
+fn abort_on_timeout(current: &AtomicU64) {
+    let turn = Duration::from_millis(50);
+    let (mut last, mut waited) = (0, Duration::ZERO);
     loop {
-        thread::sleep(Duration::from_millis(50));
-        match since.load(Ordering::Relaxed) {
-            0 => return,
-            u64::MAX => {}
-            start if elapsed_millis(begun).saturating_sub(start) > INPUT_TIMEOUT.as_millis() as u64 => {
-                eprintln!("endless loop");
-                std::process::abort();
-            }
-            _ => {}
+        thread::sleep(turn);
+        let number = current.load(Ordering::Relaxed);
+        if number == ALL_READ {
+            return;
+        }
+        waited = if number == last { waited + turn } else { Duration::ZERO };
+        last = number;
+        if waited > INPUT_TIMEOUT {
+            eprintln!("endless loop");
+            std::process::abort();
         }
     }
 }
