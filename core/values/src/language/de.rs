@@ -3,6 +3,7 @@
 use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
+use crate::commands::CommandWords;
 use crate::grammar::{Action, Category};
 
 /// A pattern with what may follow a time without being part of it: the end, or one of these words.
@@ -1133,5 +1134,75 @@ pub(super) static LANGUAGE: Language = Language {
         questions: "passt das|geht das|stimmt das|ist es|ist dies|klappt das|ist alles|was|wer|wann|wo|woher|wohin|wie|welche|welcher|welches|welchen|wieviel|kann ich|kannst du|konnen sie|konnten sie|konnte|ist das|sind sie|bist du|haben sie|hast du|darf ich|soll ich|gibt es|muss ich|wurden sie|ob|geht das|stimmt das|machen sie|wird|werden",
         yes_alone: "j|y|1|yes|yep|yeah",
         no_alone: "n|0|no",
+    },
+    commands: CommandWords {
+        cancel: "abbrechen|abbruch|brich ab|brechen sie ab|breche ab|ich breche ab|stornieren|stopp|stop|halt|aufhoren|hor auf|\
+                 horen sie auf|beenden|schluss|vergiss es|vergiss das|vergessen sie es|vergessen sie das|vergessen wir das|\
+                 vergessen wir es|lass gut sein|lassen sie gut sein|lass es|lass das|lassen sie es|lassen sie das|lassen wir das|\
+                 lassen wir es|lass mal|lieber nicht|doch nicht|ach egal|egal|schon gut|hat sich erledigt|das hat sich erledigt|\
+                 ich hab s mir anders uberlegt|ich habe es mir anders uberlegt|ich hab es mir anders uberlegt|\
+                 hab s mir anders uberlegt|ich will das nicht mehr|ich mochte das nicht mehr|ich will nicht mehr|\
+                 ich mochte nicht mehr|ich gebe auf|das war s|raus hier",
+        skip: "uberspringen|uberspring das|uberspringe das|uberspringen sie das|das uberspringen|diese frage uberspringen|\
+               die frage uberspringen|uberspringen wir das|auslassen|das auslassen|nachste frage|zur nachsten frage|weiter|\
+               weiter bitte|keine angabe|keine angaben|keine antwort|kein kommentar|mochte ich nicht sagen|\
+               das mochte ich nicht sagen|das will ich nicht sagen|will ich nicht sagen|das sage ich nicht|sag ich nicht|\
+               lass es leer|leer lassen|nicht zutreffend|entfallt|ohne angabe",
+        repeat: "wiederholen|wiederholen sie|wiederhole|wiederhole das|wiederhol das|wiederholen sie das|das wiederholen|\
+                 die frage wiederholen|wiederhol die frage|wiederholen sie die frage|noch einmal|noch mal|nochmal|nochmals|\
+                 wie bitte|bitte was|was war die frage|was war das|was haben sie gesagt|was hast du gesagt|was haben sie gefragt|\
+                 was hast du gefragt|sag das noch mal|sag das nochmal|sagen sie das noch mal|sagen sie das nochmal|\
+                 sagen sie das noch einmal|sag das noch einmal|das habe ich nicht mitbekommen|ich habe das nicht mitbekommen|\
+                 das hab ich nicht mitbekommen",
+        help: "hilfe|hilf mir|helfen sie mir|ich brauche hilfe|ich brauche unterstutzung|was|ha|was meinst du|was meinen sie|\
+               was meinst du damit|was meinen sie damit|was bedeutet das|was heisst das|was soll das heissen|\
+               was soll das bedeuten|was ist das|was ist damit gemeint|was willst du|was wollen sie|was willst du wissen|\
+               was wollen sie wissen|was wollen sie von mir|was willst du von mir|warum|wieso|weshalb|wozu|wofur|warum fragst du|\
+               warum fragen sie|warum fragst du das|warum fragen sie das|warum fragen sie mich das|wieso fragen sie|\
+               wieso fragst du|wieso fragen sie das|wieso fragst du das|warum willst du das wissen|warum wollen sie das wissen|\
+               wieso wollen sie das wissen|wieso willst du das wissen|wozu wollen sie das wissen|wozu willst du das wissen|\
+               warum brauchen sie das|warum brauchst du das|wozu brauchen sie das|wozu brauchst du das|wofur brauchen sie das|\
+               wofur brauchst du das|wieso brauchen sie das|wieso brauchst du das|warum ist das notig|wozu ist das gut|\
+               ich verstehe nicht|ich verstehe das nicht|ich verstehe die frage nicht|versteh ich nicht|das verstehe ich nicht|\
+               ich versteh s nicht|ich bin verwirrt|was soll ich sagen|was soll ich eingeben|was soll ich schreiben|\
+               was soll ich hier eingeben|was muss ich tun|was muss ich eingeben|was kann ich sagen|was kann ich tun|\
+               was kann ich hier tun|was kann ich fragen|welche moglichkeiten gibt es|welche moglichkeiten habe ich|\
+               welche optionen gibt es|welche optionen habe ich|was gibt es fur moglichkeiten|erklar das|erklaren sie das|\
+               erklar mir das|erklaren sie mir das|was nun|was jetzt|wie geht das|wie funktioniert das",
+        back: "zuruck|geh zuruck|gehen sie zuruck|zuruck gehen|zuruckgehen|einen schritt zuruck|ein schritt zuruck|einen zuruck|\
+               eins zuruck|vorherige frage|zur vorherigen frage|die vorherige frage|vorige frage|zur vorigen frage|letzte frage|\
+               zur letzten frage|zuruck zur letzten frage|zuruck zur vorherigen frage|ruckgangig|ruckgangig machen|\
+               mach das ruckgangig|machen sie das ruckgangig|meine letzte antwort andern|die letzte antwort andern|\
+               letzte antwort andern|ich habe mich vertan|ich hab mich vertan|ich habe mich geirrt|das war falsch",
+        start_over: "von vorne|von vorn|noch einmal von vorne|noch einmal von vorn|nochmal von vorne|nochmal von vorn|\
+                     noch mal von vorne|noch mal von vorn|neu anfangen|neu starten|neustart|neu beginnen|von neuem|von neuem beginnen|\
+                     von vorne anfangen|von vorn anfangen|von vorne beginnen|von vorn beginnen|alles von vorne|alles von vorn|\
+                     noch einmal anfangen|nochmal anfangen|zurucksetzen|alles zurucksetzen|zuruck zum anfang|zum anfang|an den anfang|\
+                     hauptmenu|zum hauptmenu|zuruck zum hauptmenu|neues gesprach",
+        person: "mensch|einen menschen|ein mensch|einem menschen|echter mensch|ein echter mensch|einen echten menschen|\
+                 einem echten menschen|richtiger mensch|einen richtigen menschen|einem richtigen menschen|mitarbeiter|\
+                 einen mitarbeiter|einem mitarbeiter|ein mitarbeiter|mitarbeiterin|einer mitarbeiterin|eine mitarbeiterin|\
+                 ihrem mitarbeiter|einem kollegen|einen kollegen|berater|einen berater|einem berater|ein berater|agent|\
+                 einen agenten|einem agenten|person|eine person|einer person|eine echte person|einer echten person|jemandem|\
+                 jemand echtem|mit jemandem|kundendienst|den kundendienst|dem kundendienst|kundenservice|den kundenservice|\
+                 dem kundenservice|kundenbetreuer|einen kundenbetreuer|support|den support|dem support|sachbearbeiter|\
+                 einen sachbearbeiter|einem sachbearbeiter|vorgesetzten|ihren vorgesetzten|ihrem vorgesetzten|den chef",
+        fillers: "bitte|danke|ok|okay|oh|ach|ah|ahm|hm|na|nein|ja|also|dann|einfach|mal|doch|jetzt|lieber|gerne|gern|sorry|\
+                  entschuldigung|kannst du|konntest du|konnen sie|konnten sie|konnen wir|konnten wir|kann ich|konnte ich|darf ich|\
+                  wurden sie|ich mochte|ich will|ich wurde|ich wurde gerne|ich wurde gern|ich hatte gerne|ich hatte gern|ich brauche|\
+                  wir konnen|ich muss|lass uns|lassen sie uns|lass mich|lassen sie mich|sprechen|reden|mit|verbinden|\
+                  verbinden sie mich|verbinden sie mich mit|verbinde mich|verbinde mich mit|das|alles|hier|sofort|bitte mit|zu|\
+                  geben sie mir|gib mir|und|hallo|hey|aber|es|gibt es|ist da|einmal|die frage|das ganze|kurz|zum|zur|mir|uns|wir|bot|\
+                  endlich|direkt",
+        corrections: "nein warte|nein warten sie|nee warte|ne warte|warte|warten sie|warte nein|halt nein|nein halt|moment|nein moment|\
+                      moment nein|nein|nein sorry|sorry|entschuldigung|nein entschuldigung|pardon|ich meine|ich meinte|meine|meinte|\
+                      ich meine naturlich|ich meinte naturlich|ich wollte sagen|wollte sagen|besser gesagt|vielmehr|oder vielmehr|\
+                      beziehungsweise nein|doch lieber|lieber|doch eher|korrektur|quatsch|ach nein|ach quatsch|falsch|das war falsch|\
+                      mein fehler|es muss heissen|muss heissen|andere das auf|andern sie das auf|andere es auf|andern sie es auf|\
+                      mach daraus|machen sie daraus|sagen wir|sondern|eigentlich|doch",
+        endings: "stattdessen|lieber|doch lieber",
+        denials_before: "nicht|kein|keine|keinen|anstatt|statt",
+        denials_behind: "",
+        links: "der|die|das|den|dem|am|an|in|im|nach|von|vom|zu|zum|zur|aus|um|fur|mit|bis|auf|auf das|aufs|ab",
     },
 };

@@ -3,6 +3,7 @@
 use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
+use crate::commands::CommandWords;
 use crate::grammar::{Action, Category};
 
 /// Words of the past: a day that is said with one is gone.
@@ -912,5 +913,76 @@ pub(super) static LANGUAGE: Language = Language {
         questions: "what|who|when|where|which|how|are you|is it|is that|can i|could i|can you|could you|do you|does|will|would|am i|should",
         yes_alone: "1|y|right",
         no_alone: "0|n",
+    },
+    commands: CommandWords {
+        cancel: "cancel|cancel it|cancel that|cancel this|cancel everything|abort|quit|exit|stop|stop it|stop this|stop that|\
+                 never mind|nevermind|forget it|forget about it|forget that|forget this|forget about that|leave it|drop it|\
+                 drop that|scrap that|scrap it|i changed my mind|i ve changed my mind|changed my mind|i have changed my mind|\
+                 i don t want this anymore|i don t want that anymore|i don t want it anymore|i no longer want this|\
+                 i no longer want that|i don t want to do this|i don t want to do that|call it off|i give up|get me out of here|\
+                 out of here|let s stop here|stop here",
+        skip: "skip|skip it|skip this|skip that|skip this one|skip that one|skip this question|skip that question|\
+               skip the question|next question|next one|pass|no answer|no comment|i d rather not say|i d rather not answer|\
+               i prefer not to say|i d prefer not to say|prefer not to say|rather not say|i don t want to say|\
+               i don t want to answer|i don t want to answer that|i won t say|leave it blank|leave it empty|leave blank|\
+               not applicable|n a|move on|let s move on|go on without it|go on without that",
+        repeat: "repeat|repeat it|repeat that|repeat this|repeat the question|repeat your question|repeat what you said|\
+                 say that again|say it again|say again|come again|again|once more|once again|one more time|pardon|pardon me|\
+                 beg your pardon|i beg your pardon|excuse me|what was that|what was that again|what was the question|\
+                 what was your question|what did you say|what did you ask|what did you just say|i didn t hear you|\
+                 i didn t hear that|i didn t catch that|i did not catch that|i missed that|ask again|ask me again|show me again|\
+                 show that again",
+        help: "help|help me|help me out|i need help|i need some help|what|huh|what do you mean|what do you mean by that|\
+               what does that mean|what does this mean|what is that|what s that|what is this|what is that supposed to mean|\
+               what do you want|what do you want from me|what do you want to know|what do you need|why|why do you ask|\
+               why do you ask that|why do you ask me that|why do you ask this|why do you need that|why do you need this|\
+               why do you need it|why do you need to know|why do you need to know that|why do you need to know this|\
+               why do you want that|why do you want to know|why do you want to know that|why do you want to know this|\
+               why are you asking|why are you asking me that|why are you asking that|why is that needed|why is this needed|\
+               why is that necessary|why is this necessary|why does that matter|what for|what is that for|what s that for|\
+               what is this for|what do you need that for|what do you need this for|what do you need it for|i don t understand|\
+               i do not understand|i don t understand the question|i don t understand that|i don t get it|i don t follow|\
+               i m confused|i am confused|i m lost|what should i say|what should i enter|what should i type|what should i write|\
+               what do i say|what do i enter|what do i write|what can i say|what can i do|what can i do here|what can i ask|\
+               what are my options|what are the options|what options are there|what options do i have|which options are there|\
+               which options do i have|what are my choices|explain|explain that|explain this|explain it|explain that to me|\
+               what do i have to do|what am i supposed to do|what am i supposed to say|what now|how does this work|\
+               how does that work",
+        back: "back|go back|go back one|go back a step|go back one step|go one step back|go a step back|step back|one step back|\
+               a step back|one back|take me back|previous|previous question|previous step|the previous question|the previous step|\
+               to the previous question|go to the previous question|go back to the previous question|go back to the last question|\
+               the last question|last question|the question before|undo|undo that|undo it|undo the last step|\
+               change my last answer|change my previous answer|correct my last answer|i made a mistake|\
+               i made a mistake in my last answer|my last answer was wrong|that was wrong",
+        start_over: "start over|start all over|start again|start all over again|start anew|start afresh|start from scratch|\
+                     start from the beginning|start from the top|start at the beginning|begin again|begin from the beginning|restart|\
+                     reset|from the beginning|from the top|from scratch|all over again|over again|do over|new conversation|\
+                     start a new conversation|begin anew|back to the start|back to the beginning|go back to the start|\
+                     go back to the beginning|go back to the main menu|main menu|back to the main menu",
+        person: "agent|an agent|human|a human|human being|a human being|person|a person|real person|a real person|an actual person|\
+                 real human|a real human|an actual human|operator|an operator|the operator|representative|a representative|rep|\
+                 a rep|live agent|a live agent|live person|a live person|human agent|a human agent|real agent|a real agent|\
+                 service agent|support agent|customer service|customer support|customer care|support staff|somebody real|\
+                 someone real|talk to someone|talk to somebody|speak to someone|speak to somebody|speak with someone|\
+                 speak with somebody|talk with someone|talk with somebody|chat with someone|chat with somebody|talk to a person|\
+                 get me someone|get me somebody|your colleague|a colleague|an employee|an assistant|a member of staff|a manager|\
+                 your manager|the manager|a supervisor|your supervisor",
+        fillers: "please|pls|plz|thanks|thank you|ok|okay|oh|ah|um|uh|hm|hmm|well|so|just|now|then|actually|sorry|no|yes|yeah|\
+                  can you|could you|would you|will you|can you please|can we|could we|shall we|can i|could i|may i|let me|let s|lets|\
+                  let us|i want to|i wanna|i want|i d like to|i would like to|i d like|i would like|i need to|i need|i think|i ll|\
+                  i will|i d rather|i would rather|i d prefer to|talk to|speak to|speak with|talk with|chat with|connect me to|\
+                  connect me with|connect me|transfer me to|transfer me|put me through to|put me through|get me|give me|\
+                  hand me over to|is there|are you there|for me|to me|at all|hey|hello|hi|right now|instead|today|and|or|wait|\
+                  hold on|the whole thing|altogether|bot|here|immediately|to|do i have to|is it possible to|do you mind|a second|\
+                  a bit|simply|finally|there|a real|directly|but",
+        corrections: "no wait|wait no|wait|oh wait|no sorry|sorry|no|oh no|i mean|i meant|i mean to say|i meant to say|i meant to type|\
+                      i meant to write|meant|i wanted to say|make that|make it|rather|or rather|actually|no actually|actually no|\
+                      correction|scratch that|strike that|let s say|let s make it|change it to|change that to|change this to|should be|\
+                      it should be|that should be|should have been|my mistake|my bad|oops|whoops|pardon|no not that|better make it|\
+                      better make that|hold on|hang on|instead",
+        endings: "instead|after all|rather",
+        denials_before: "not|rather than|instead of",
+        denials_behind: "",
+        links: "the|a|an|to|from|on|at|in|for|by|this|that|next|my|of|with|it s|until",
     },
 };

@@ -3,6 +3,7 @@
 use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
+use crate::commands::CommandWords;
 use crate::grammar::{Action, Category};
 
 pub(super) static LANGUAGE: Language = Language {
@@ -1248,5 +1249,62 @@ pub(super) static LANGUAGE: Language = Language {
         questions: "quien|cuando|donde|cual|cuales|como puedo|como se|como es|cuanto|cuanta|cuantos|cuantas|por que|puedo|podria|puedes|podrias|hay|tiene|tienen|debo|deberia|que vale|que pasa|que es|que significa|que ocurre|que tal|estas seguro|estas segura|esta seguro|esta segura|seguro que|verdad que|si tengo|si cancelo",
         yes_alone: "s|1|bueno|bien|va|sale|seguro|listo|obvio|obviamente|ciertamente|definitivamente|absolutamente|sii|siii|sisi|yes|y",
         no_alone: "n|0|noo|nooo|nono",
+    },
+    commands: CommandWords {
+        cancel: "cancelar|cancela|cancele|cancelalo|cancelelo|cancela eso|cancelar esto|cancelar todo|anular|anula|anule|abortar|\
+                 parar|para|pare|basta|alto|salir|terminar|detener|olvidalo|olvidelo|olvida eso|olvide eso|olvidate|olvidese|dejalo|\
+                 dejelo|deja|deje|dejemoslo|dejemos esto|mejor no|da igual|no importa|ya no|ya no quiero|ya no lo quiero|\
+                 no quiero seguir|he cambiado de opinion|cambie de opinion|cambie de idea|he cambiado de idea|me rindo|me arrepenti|\
+                 me he arrepentido",
+        skip: "saltar|salta|salte|saltar esta|saltar esto|saltar esta pregunta|saltar la pregunta|salta esta pregunta|\
+               salte esta pregunta|omitir|omite|omita|omitir esta|omitir esto|omitir esta pregunta|omitir la pregunta|\
+               omite esta pregunta|pasar|paso|siguiente|siguiente pregunta|la siguiente pregunta|la siguiente|sin respuesta|\
+               prefiero no decirlo|prefiero no responder|prefiero no contestar|no quiero decirlo|no quiero responder|\
+               no quiero contestar|dejar en blanco|dejalo en blanco|dejelo en blanco|no aplica|no procede",
+        repeat: "repetir|repite|repita|repitelo|repitalo|repetirlo|repetirmelo|repite eso|repita eso|repite la pregunta|\
+                 repita la pregunta|repetir la pregunta|repetir eso|otra vez|una vez mas|de nuevo|como dice|como ha dicho|\
+                 como has dicho|como dijo|como|perdon|perdone|disculpe|que ha dicho|que has dicho|que dijo|que dijiste|\
+                 cual era la pregunta|que ha preguntado|que has preguntado|digalo otra vez|dilo otra vez|digalo de nuevo|\
+                 dilo de nuevo|no le he oido|no te he oido|no lo he oido",
+        help: "ayuda|ayudame|ayudeme|necesito ayuda|que|eh|que quiere decir|que quieres decir|que quiere decir con eso|\
+               que quieres decir con eso|que significa|que significa eso|que significa esto|que es eso|que es esto|\
+               a que se refiere|a que te refieres|que quiere|que quieres|que quiere saber|que quieres saber|por que|\
+               por que lo pregunta|por que lo preguntas|por que preguntas|por que pregunta|por que pregunta eso|\
+               por que preguntas eso|por que me pregunta eso|por que me preguntas eso|por que me lo pregunta|\
+               por que quiere saberlo|por que quieres saberlo|por que quiere saber eso|por que quieres saber eso|\
+               por que lo necesita|por que lo necesitas|por que necesita eso|por que necesitas eso|por que necesita saberlo|\
+               por que necesitas saberlo|por que necesita saber eso|por que es necesario|para que|para que lo quiere|\
+               para que lo quieres|para que lo necesita|para que lo necesitas|para que es|para que sirve|no entiendo|\
+               no lo entiendo|no le entiendo|no te entiendo|no entiendo la pregunta|no comprendo|estoy confundido|\
+               estoy confundida|que digo|que debo decir|que tengo que decir|que pongo|que debo poner|que tengo que poner|\
+               que puedo decir|que puedo hacer|que puedo preguntar|que opciones hay|que opciones tengo|cuales son las opciones|\
+               cuales son mis opciones|explicame|expliqueme|explicamelo|expliquemelo|explique|que hago|y ahora que|como funciona|\
+               como funciona esto",
+        back: "volver|vuelve|vuelva|volver atras|vuelve atras|vuelva atras|atras|ir atras|un paso atras|dar un paso atras|\
+               regresar|regresa|regrese|retroceder|anterior|pregunta anterior|la pregunta anterior|a la pregunta anterior|\
+               volver a la pregunta anterior|la anterior|paso anterior|deshacer|deshaz|deshaga|cambiar mi ultima respuesta|\
+               corregir mi ultima respuesta|me he equivocado|me equivoque",
+        start_over: "empezar de nuevo|empezar otra vez|empezar de cero|empezar desde cero|empezar desde el principio|\
+                     empezar desde el inicio|comenzar de nuevo|comenzar de cero|comenzar otra vez|comenzar desde el principio|\
+                     volver a empezar|volver a comenzar|volver al principio|volver al inicio|volver al menu principal|menu principal|\
+                     reiniciar|reinicia|reinicie|desde el principio|desde cero|desde el inicio|nueva conversacion",
+        person: "persona|una persona|una persona real|persona real|una persona de verdad|humano|un humano|ser humano|un ser humano|\
+                 agente|un agente|una agente|agente humano|un agente humano|operador|un operador|una operadora|operadora|\
+                 representante|un representante|una representante|asesor|un asesor|una asesora|empleado|un empleado|una empleada|\
+                 alguien|con alguien|atencion al cliente|servicio al cliente|soporte|un companero|un supervisor|un encargado|\
+                 el encargado",
+        fillers: "por favor|gracias|ok|vale|bueno|bien|oh|ah|eh|hm|no|si|pues|entonces|ahora|ya|mejor|perdon|disculpe|puede|puedes|\
+                  podria|podrias|podemos|podriamos|puedo|podria yo|quiero|quisiera|me gustaria|deseo|necesito|prefiero|vamos a|\
+                  hablar con|hablar|comunicarme con|conectame con|conecteme con|paseme con|pasame con|ponme con|pongame con|me puede|\
+                  me puedes|me pasa|me pasas|lo|la|esto|eso|todo|y|hola|aqui|inmediatamente|a|para mi|con|hay|pero|que|tengo que|\
+                  directamente|de una vez|esa|esta|pregunta|me|se",
+        corrections: "no espera|no espere|espera|espere|espera no|no perdon|no perdona|perdon|perdona|perdone|no|ay no|quiero decir|\
+                      quise decir|queria decir|digo|mejor dicho|o mejor dicho|mas bien|o mas bien|mejor|en realidad|correccion|\
+                      me equivoque|me he equivocado|rectifico|que sea|que sean|pon mejor|ponga mejor|cambialo a|cambielo a|cambialo por|\
+                      cambielo por|deberia ser|debe ser|sino|disculpe|disculpa|error mio",
+        endings: "en su lugar|en vez de eso|mejor",
+        denials_before: "no|en vez de|en lugar de",
+        denials_behind: "no",
+        links: "el|la|los|las|a|al|de|del|en|para|desde|hasta|con|un|una",
     },
 };

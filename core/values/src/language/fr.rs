@@ -3,6 +3,7 @@
 use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
+use crate::commands::CommandWords;
 use crate::grammar::{Action, Category};
 
 /// Words before a duration.
@@ -1244,5 +1245,69 @@ pub(super) static LANGUAGE: Language = Language {
                     pourrais je|pourriez vous|avez vous|etes vous|es tu|as tu|dois je|faut il|y a t il|c est quoi|c est combien|vous pouvez|on peut|que",
         yes_alone: "o|1|si|bien|bon|voila|y",
         no_alone: "n|0",
+    },
+    commands: CommandWords {
+        cancel: "annuler|annule|annulez|annule tout|annulez tout|annuler tout|annule ca|annulez ca|tout annuler|abandonner|\
+                 abandonne|abandonnez|j abandonne|arreter|arrete|arretez|stop|stoppe|stoppez|quitter|sortir|terminer|laisse tomber|\
+                 laissez tomber|oublie|oubliez|oublie ca|oubliez ca|oublie cela|oubliez cela|peu importe|tant pis|laisse|laissez|\
+                 ca ne fait rien|finalement non|en fait non|j ai change d avis|je change d avis|je ne veux plus|je n en veux plus|\
+                 je veux plus|ce n est plus la peine|c est plus la peine",
+        skip: "passer|passe|passez|je passe|passer cette question|passer la question|passe cette question|passez cette question|\
+               sauter|saute|sautez|sauter cette question|sauter la question|question suivante|la question suivante|\
+               a la question suivante|suivant|suivante|pas de reponse|sans reponse|je prefere ne pas le dire|\
+               je prefere ne pas dire|je prefere ne pas repondre|je ne veux pas le dire|je ne veux pas repondre|\
+               je ne souhaite pas repondre|laisser vide|laissez vide|non applicable|sans objet",
+        repeat: "repeter|repete|repetez|repeter ca|repeter la question|repete la question|repetez la question|repetez ca|repete ca|\
+                 repeter cela|le repeter|encore une fois|encore|une fois de plus|a nouveau|pardon|comment|comment ca|vous disiez|\
+                 tu disais|qu avez vous dit|qu as tu dit|qu est ce que vous avez dit|qu est ce que tu as dit|\
+                 quelle etait la question|c etait quoi la question|c est quoi la question|redites|redis|redites le|redis le|\
+                 je n ai pas entendu|j ai pas entendu|je ne vous ai pas entendu",
+        help: "aide|aidez moi|aide moi|a l aide|j ai besoin d aide|quoi|hein|que voulez vous dire|que veux tu dire|\
+               qu est ce que vous voulez dire|qu est ce que tu veux dire|que voulez vous dire par la|que veux tu dire par la|\
+               qu est ce que ca veut dire|qu est ce que cela veut dire|que veut dire ca|ca veut dire quoi|ca signifie quoi|\
+               que signifie cela|que signifie ca|c est quoi|qu est ce que c est|que voulez vous|que veux tu|\
+               que voulez vous savoir|que veux tu savoir|pourquoi|pourquoi ca|pourquoi vous demandez ca|pourquoi tu demandes ca|\
+               pourquoi demandez vous ca|pourquoi demandes tu ca|pourquoi vous demandez|pourquoi tu demandes|\
+               pourquoi demandez vous cela|pourquoi vous me demandez ca|pourquoi tu me demandes ca|pourquoi cette question|\
+               pourquoi voulez vous le savoir|pourquoi voulez vous savoir ca|pourquoi voulez vous savoir cela|\
+               pourquoi veux tu savoir ca|pourquoi vous voulez savoir ca|pourquoi tu veux savoir ca|\
+               pourquoi avez vous besoin de ca|pourquoi avez vous besoin de cela|pourquoi vous avez besoin de ca|\
+               pourquoi tu as besoin de ca|pourquoi as tu besoin de ca|pourquoi en avez vous besoin|pourquoi est ce necessaire|\
+               pour quoi faire|a quoi ca sert|a quoi cela sert|je ne comprends pas|je comprends pas|je n ai pas compris|\
+               j ai pas compris|je ne comprends pas la question|je suis perdu|je suis perdue|que dois je dire|\
+               que dois je repondre|que dois je ecrire|que dois je saisir|que dois je faire|qu est ce que je dois dire|\
+               qu est ce que je dois repondre|que puis je dire|que puis je faire|que puis je demander|quelles sont les options|\
+               quelles sont mes options|quels sont les choix|quels sont mes choix|expliquez|explique|expliquez moi|explique moi|\
+               expliquez ca|explique ca|et maintenant|comment ca marche",
+        back: "retour|retour en arriere|en arriere|revenir|reviens|revenez|revenir en arriere|reviens en arriere|\
+               revenez en arriere|retourner en arriere|retourne en arriere|un pas en arriere|une etape en arriere|\
+               question precedente|a la question precedente|la question precedente|revenir a la question precedente|\
+               retour a la question precedente|etape precedente|precedent|precedente|la precedente|modifier ma derniere reponse|\
+               changer ma derniere reponse|corriger ma derniere reponse|je me suis trompe|je me suis trompee",
+        start_over: "recommencer|recommence|recommencez|tout recommencer|recommencer depuis le debut|recommencer du debut|\
+                     recommencer a zero|recommencer de zero|repartir de zero|reprendre du debut|reprendre depuis le debut|\
+                     reprendre au debut|depuis le debut|du debut|de zero|reinitialiser|redemarrer|revenir au debut|retour au debut|\
+                     menu principal|retour au menu principal|revenir au menu principal|nouvelle conversation",
+        person: "personne|une personne|une vraie personne|vraie personne|une personne reelle|humain|un humain|un vrai humain|\
+                 etre humain|un etre humain|agent|un agent|un agent humain|conseiller|un conseiller|une conseillere|conseillere|\
+                 operateur|un operateur|une operatrice|representant|un representant|quelqu un|employe|un employe|une employee|\
+                 service client|le service client|au service client|support|le support|assistance|un collegue|un responsable|\
+                 le responsable|votre responsable|un superviseur",
+        fillers: "s il vous plait|s il te plait|svp|stp|merci|ok|d accord|bon|bien|oh|ah|euh|hm|non|oui|alors|donc|maintenant|plutot|\
+                  pardon|desole|desolee|pouvez vous|peux tu|pourriez vous|pourrais tu|vous pouvez|tu peux|peut on|pourrait on|\
+                  on peut|je peux|puis je|est ce que je peux|est ce que vous pouvez|est ce qu on peut|je veux|je voudrais|j aimerais|\
+                  je souhaite|j ai besoin de|j ai besoin d|je prefere|parler a|parler avec|parler|discuter avec|\
+                  mettez moi en relation avec|mets moi en relation avec|passez moi|passe moi|transferez moi a|transferez moi vers|\
+                  connectez moi a|me|le|la|l|ca|cela|tout|et|bonjour|salut|ici|tout de suite|a|avec|de|y a t il|mais|directement|\
+                  simplement|juste|enfin|finalement|cette|je vais|il faut|un instant|au",
+        corrections: "non attends|non attendez|attends|attendez|attends non|attendez non|non pardon|pardon|non|oh non|non desole|\
+                      non desolee|desole|desolee|je veux dire|je voulais dire|j ai voulu dire|je voulais ecrire|enfin|enfin non|plutot|\
+                      ou plutot|en fait|en fait non|correction|je me suis trompe|je me suis trompee|je corrige|erreur|oups|mettez plutot|\
+                      mets plutot|disons|changez en|change en|ca devrait etre|cela devrait etre|mais plutot|au temps pour moi|\
+                      autant pour moi",
+        endings: "a la place|plutot",
+        denials_before: "pas|non pas|au lieu de|plutot que",
+        denials_behind: "",
+        links: "le|la|les|l|a|au|aux|de|du|des|d|en|pour|vers|depuis|jusqu a|un|une|avec|chez",
     },
 };

@@ -3,6 +3,7 @@
 use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
+use crate::commands::CommandWords;
 use crate::grammar::{Action, Category};
 
 pub(super) static LANGUAGE: Language = Language {
@@ -1096,5 +1097,51 @@ pub(super) static LANGUAGE: Language = Language {
                     va bene se|e corretto che|puoi dirmi|puo dirmi|mi puo|mi puoi|devo|ma e|ma perche|ma come|quando",
         yes_alone: "1|s|bene|gia|assolutamente",
         no_alone: "0|n|niente|nulla",
+    },
+    commands: CommandWords {
+        cancel: "annulla|annullare|annullalo|annulla tutto|annulli|cancella|cancella tutto|interrompi|interrompere|ferma|fermati|\
+                 fermo|stop|basta|esci|uscire|termina|lascia perdere|lasci perdere|lasciamo perdere|lascia stare|lasci stare|\
+                 lasciamo stare|dimentica|dimenticalo|dimentichi|dimentichiamo|non importa|fa niente|fa lo stesso|meglio di no|\
+                 ho cambiato idea|non voglio piu|non lo voglio piu|non mi interessa piu|mi arrendo",
+        skip: "salta|saltare|salti|salta questa|saltare questa|salta questa domanda|saltare questa domanda|salta la domanda|\
+               saltare la domanda|prossima domanda|domanda successiva|la prossima domanda|avanti|passo|passa oltre|\
+               nessuna risposta|preferisco non dirlo|preferisco non rispondere|non voglio dirlo|non voglio rispondere|\
+               lascia vuoto|lascialo vuoto|non applicabile",
+        repeat: "ripeti|ripetere|ripeta|ripetilo|ripeti la domanda|ripetere la domanda|ripeta la domanda|ripetere per favore|\
+                 di nuovo|ancora una volta|un altra volta|ancora|come|come scusa|come ha detto|come hai detto|scusa|scusi|\
+                 che cosa ha detto|cosa ha detto|cosa hai detto|qual era la domanda|cosa hai chiesto|cosa ha chiesto|non ho sentito",
+        help: "aiuto|aiutami|mi aiuti|ho bisogno di aiuto|cosa|che cosa|che|eh|cosa intendi|cosa intende|che cosa intendi|\
+               che cosa intende|cosa vuoi dire|cosa vuole dire|che vuol dire|cosa vuol dire|che significa|cosa significa|\
+               cosa significa questo|che cos e|cos e|cosa vuoi|cosa vuole|cosa vuoi sapere|cosa vuole sapere|perche|\
+               perche lo chiedi|perche lo chiede|perche me lo chiedi|perche me lo chiede|perche chiedi|perche chiede|\
+               perche vuoi saperlo|perche vuole saperlo|perche ti serve|perche le serve|perche serve|perche e necessario|\
+               a cosa serve|a che serve|a che scopo|non capisco|non ho capito|non capisco la domanda|sono confuso|sono confusa|\
+               cosa devo dire|cosa devo scrivere|cosa devo inserire|cosa devo fare|cosa posso dire|cosa posso fare|\
+               cosa posso chiedere|quali sono le opzioni|che opzioni ci sono|che opzioni ho|quali opzioni ho|spiega|spiegami|\
+               mi spieghi|spieghi|e adesso|e ora|come funziona",
+        back: "indietro|torna indietro|tornare indietro|torni indietro|torna|vai indietro|un passo indietro|domanda precedente|\
+               la domanda precedente|alla domanda precedente|torna alla domanda precedente|precedente|passo precedente|\
+               annulla l ultima risposta|cambiare l ultima risposta|cambia la mia ultima risposta|mi sono sbagliato|\
+               mi sono sbagliata|ho sbagliato",
+        start_over: "ricomincia|ricominciare|ricominciamo|ricominciare da capo|ricomincia da capo|ricominciamo da capo|da capo|\
+                     dall inizio|dal principio|riparti|riparti da zero|ripartire da zero|ripartire|ricomincia dall inizio|\
+                     ricominciare dall inizio|da zero|riavvia|resetta|torna all inizio|menu principale|torna al menu principale|\
+                     nuova conversazione",
+        person: "persona|una persona|una persona vera|persona vera|una persona reale|umano|un umano|un essere umano|essere umano|\
+                 operatore|un operatore|un operatrice|operatore umano|un operatore umano|agente|un agente|rappresentante|\
+                 un rappresentante|un consulente|consulente|un addetto|addetto|un impiegato|qualcuno|servizio clienti|\
+                 il servizio clienti|assistenza clienti|assistenza|l assistenza|un responsabile|il responsabile|un collega",
+        fillers: "per favore|per piacere|grazie|ok|va bene|bene|oh|ah|ehm|hm|no|si|allora|adesso|ora|meglio|scusa|scusi|puoi|puo|\
+                  potresti|potrebbe|possiamo|potremmo|posso|potrei|voglio|vorrei|mi piacerebbe|ho bisogno di|preferisco|parlare con|\
+                  parlare|mi passi|passami|mettimi in contatto con|mi metta in contatto con|mi colleghi con|lo|la|questo|tutto|e|\
+                  ciao|salve|qui|subito|a|con|c e|ma|mi|devo|direttamente|un attimo|semplicemente|finalmente|ti|le",
+        corrections: "no aspetta|no aspetti|aspetta|aspetti|aspetta no|no scusa|no scusi|scusa|scusi|no|oh no|voglio dire|volevo dire|\
+                      intendo|intendevo|cioe|anzi|o meglio|piuttosto|o piuttosto|in realta|correzione|mi sono sbagliato|\
+                      mi sono sbagliata|ho sbagliato|errore mio|facciamo|diciamo|cambialo in|lo cambi in|dovrebbe essere|deve essere|\
+                      bensi|ma piuttosto",
+        endings: "invece|piuttosto",
+        denials_before: "non|invece di|anziche",
+        denials_behind: "",
+        links: "il|lo|la|i|gli|le|l|a|al|alla|allo|di|del|della|da|dal|dalla|in|per|con|un|una|fino a",
     },
 };

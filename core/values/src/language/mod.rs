@@ -12,6 +12,7 @@ mod pt;
 
 use std::sync::OnceLock;
 
+use crate::commands::CommandWords;
 use crate::grammar::{Action, Category, Grammar};
 
 /// What a language says numbers, dates, amounts and consent with.
@@ -40,6 +41,8 @@ pub(crate) struct Language {
     pub mock_negations: &'static str,
     /// Consent and refusal.
     pub consent: Consent,
+    /// Commands and corrections.
+    pub commands: CommandWords,
 }
 
 /// Words that say whether numbers from one to another are a range.
@@ -146,7 +149,7 @@ pub(crate) struct CompiledLanguage {
 }
 
 /// English first: it stands for all others.
-const LANGUAGES: [&Language; 8] =
+pub(crate) const LANGUAGES: [&Language; 8] =
     [&en::LANGUAGE, &de::LANGUAGE, &es::LANGUAGE, &fr::LANGUAGE, &hi::LANGUAGE, &it::LANGUAGE, &pt::LANGUAGE, &nl::LANGUAGE];
 
 /// The language of a locale; English for one that is not known.

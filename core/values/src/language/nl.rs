@@ -3,6 +3,7 @@
 use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
+use crate::commands::CommandWords;
 use crate::grammar::{Action, Category};
 
 pub(super) static LANGUAGE: Language = Language {
@@ -1150,5 +1151,55 @@ pub(super) static LANGUAGE: Language = Language {
                     moeten we|zijn er|klopt het dat|is dit|krijg ik|wil je|wilt u|zou je|zou u",
         yes_alone: "1|j|y",
         no_alone: "0|n",
+    },
+    commands: CommandWords {
+        cancel: "annuleren|annuleer|annuleer dat|annuleer het|annuleer alles|afbreken|breek af|stop|stoppen|stop maar|ophouden|\
+                 hou op|houd op|afsluiten|sluit af|vergeet het|vergeet het maar|vergeet dat|vergeet dat maar|laat maar|\
+                 laat maar zitten|laat zitten|laat het maar|laten we het laten|toch niet|toch maar niet|liever niet|maakt niet uit|\
+                 ik heb me bedacht|ik ben van gedachten veranderd|ik wil niet meer|ik wil dit niet meer|ik wil dat niet meer|\
+                 ik geef het op|niet meer nodig",
+        skip: "overslaan|sla over|sla maar over|sla dit over|sla deze over|sla deze vraag over|sla de vraag over|\
+               deze vraag overslaan|dit overslaan|de vraag overslaan|volgende|volgende vraag|de volgende vraag|pas|geen antwoord|\
+               geen opgave|wil ik niet zeggen|dat wil ik niet zeggen|zeg ik liever niet|dat zeg ik liever niet|liever niet zeggen|\
+               leeg laten|laat leeg|laat het leeg|niet van toepassing|nvt",
+        repeat: "herhaal|herhalen|herhaal dat|herhaal de vraag|de vraag herhalen|dat herhalen|nog een keer|nog eens|opnieuw zeggen|\
+                 wat zeg je|wat zegt u|wat zei je|wat zei u|wat was de vraag|wat was dat|wat vroeg je|wat vroeg u|zeg dat nog eens|\
+                 zeg dat nog een keer|zegt u dat nog eens|pardon|sorry wat|ik heb het niet gehoord|ik heb u niet gehoord|\
+                 dat heb ik niet gehoord",
+        help: "help|help me|hulp|ik heb hulp nodig|wat|he|wat bedoel je|wat bedoelt u|wat bedoel je daarmee|wat bedoelt u daarmee|\
+               wat betekent dat|wat betekent dit|wat is dat|wat wil je|wat wilt u|wat wil je weten|wat wilt u weten|waarom|\
+               waarom vraag je dat|waarom vraagt u dat|waarom vraag je|waarom vraagt u|waarom vraag je dit|waarom vraagt u dit|\
+               waarom wil je dat weten|waarom wilt u dat weten|waarom heb je dat nodig|waarom heeft u dat nodig|\
+               waarom hebt u dat nodig|waarom is dat nodig|waarvoor|waarvoor is dat|waarvoor heb je dat nodig|\
+               waarvoor heeft u dat nodig|waar is dat voor|ik begrijp het niet|ik begrijp u niet|ik begrijp je niet|\
+               ik begrijp de vraag niet|ik snap het niet|snap ik niet|dat snap ik niet|ik ben in de war|wat moet ik zeggen|\
+               wat moet ik invullen|wat moet ik typen|wat moet ik schrijven|wat moet ik doen|wat kan ik zeggen|wat kan ik doen|\
+               wat kan ik vragen|wat zijn de opties|wat zijn mijn opties|welke opties zijn er|welke opties heb ik|leg uit|\
+               leg dat uit|leg dat eens uit|kun je dat uitleggen|kunt u dat uitleggen|uitleg|wat nu|en nu|hoe werkt dit|\
+               hoe werkt dat",
+        back: "terug|ga terug|terug gaan|teruggaan|een stap terug|een terug|stap terug|vorige|vorige vraag|de vorige vraag|\
+               naar de vorige vraag|terug naar de vorige vraag|ga naar de vorige vraag|vorige stap|ongedaan maken|maak ongedaan|\
+               mijn laatste antwoord wijzigen|mijn laatste antwoord veranderen|ik heb me vergist|dat was fout",
+        start_over: "opnieuw|opnieuw beginnen|begin opnieuw|helemaal opnieuw|helemaal opnieuw beginnen|van voren af aan|\
+                     weer van voren af aan|vanaf het begin|van het begin af aan|terug naar het begin|naar het begin|herstart|herstarten|\
+                     opnieuw starten|start opnieuw|reset|resetten|hoofdmenu|naar het hoofdmenu|terug naar het hoofdmenu|nieuw gesprek",
+        person: "mens|een mens|een echt mens|echt mens|een echt persoon|een echte persoon|persoon|een persoon|medewerker|\
+                 een medewerker|medewerkster|een medewerkster|agent|een agent|operator|een operator|vertegenwoordiger|\
+                 een vertegenwoordiger|collega|een collega|iemand|met iemand|klantenservice|de klantenservice|klantendienst|\
+                 de klantendienst|helpdesk|de helpdesk|een leidinggevende|de manager|een manager|uw collega",
+        fillers: "alsjeblieft|alstublieft|aub|graag|bedankt|dank je|dank u|ok|oke|oh|ah|eh|hm|nee|ja|nou|dan|nu|maar|gewoon|even|\
+                  toch|liever|sorry|kun je|kunt u|kan je|zou je|zou u|kunnen we|kan ik|mag ik|zou ik|ik wil|ik wil graag|\
+                  ik zou graag|ik zou|ik moet|ik heb|ik heb liever|laten we|laat me|laat mij|spreken|praten|praten met|spreken met|\
+                  met|verbind me met|verbind mij met|verbindt u mij met|verbind me door met|verbind me door|doorverbinden|\
+                  doorverbinden met|geef me|geef mij|willen|dat|dit|het|alles|en|hallo|hoi|hier|meteen|direct|naar|is er|een keer|\
+                  nodig",
+        corrections: "nee wacht|wacht|wacht nee|nee sorry|sorry|nee|oh nee|ik bedoel|ik bedoelde|bedoel ik|ik wilde zeggen|of liever|\
+                      liever|of beter|beter gezegd|eigenlijk|correctie|foutje|mijn fout|ik heb me vergist|dat was fout|maak er|maak dat|\
+                      maak daar|doe maar|laten we zeggen|verander het in|verander dat in|het moet zijn|dat moet zijn|moet zijn|maar|\
+                      pardon",
+        endings: "in plaats daarvan|liever",
+        denials_before: "niet|geen|in plaats van",
+        denials_behind: "",
+        links: "de|het|een|naar|van|op|om|in|aan|voor|met|tot|te",
     },
 };

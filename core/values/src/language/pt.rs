@@ -3,6 +3,7 @@
 use super::{Consent, Language, NumberWords, RangeWords, Veto};
 use crate::Kind;
 use crate::calendar::{Part, Unit};
+use crate::commands::CommandWords;
 use crate::grammar::{Action, Category};
 
 /// What follows the name of a weekday that is an ordinal, too, where it is a weekday.
@@ -1157,5 +1158,57 @@ pub(super) static LANGUAGE: Language = Language {
         questions: "o que|que|quem|quando|onde|qual|quais|como|quanto|quanta|quantos|quantas|sera que|e se|posso|podemos|voce|voces|tem como|da para|da pra|e possivel|quer dizer|pode me|podes me|e isso que",
         yes_alone: "1|s|ss|y|ta|certeza",
         no_alone: "0|n|para|nn|nah|na|nn|pois nao",
+    },
+    commands: CommandWords {
+        cancel: "cancelar|cancela|cancele|cancelar tudo|cancela isso|cancele isso|cancela tudo|anular|anula|abortar|parar|para|pare|\
+                 pare com isso|chega|sair|terminar|encerrar|esquece|esqueca|esquece isso|esqueca isso|deixa|deixe|deixa pra la|\
+                 deixe pra la|deixa para la|deixe para la|deixa estar|deixe estar|nao importa|tanto faz|melhor nao|mudei de ideia|\
+                 mudei de opiniao|nao quero mais|ja nao quero|nao quero continuar|desisto",
+        skip: "pular|pula|pule|pular esta|pular essa|pular esta pergunta|pular essa pergunta|pular a pergunta|saltar|salta|salte|\
+               saltar esta pergunta|saltar a pergunta|passar|passo|proxima pergunta|a proxima pergunta|proxima|proximo|seguinte|\
+               sem resposta|prefiro nao dizer|prefiro nao responder|nao quero dizer|nao quero responder|deixar em branco|\
+               deixe em branco|deixa em branco|nao se aplica",
+        repeat: "repetir|repete|repita|repete isso|repita isso|repete a pergunta|repita a pergunta|repetir a pergunta|repetir isso|\
+                 de novo|outra vez|mais uma vez|novamente|como|como e|como assim|perdao|desculpe|o que disse|o que voce disse|\
+                 que disse|qual era a pergunta|qual foi a pergunta|o que perguntou|o que voce perguntou|diga de novo|diz de novo|\
+                 fale de novo|fala de novo|nao ouvi",
+        help: "ajuda|ajude me|ajuda me|me ajuda|me ajude|preciso de ajuda|o que|que|hein|o que quer dizer|o que voce quer dizer|\
+               o que quer dizer com isso|o que isso significa|o que significa|o que significa isso|o que quer dizer isso|\
+               o que e isso|o que quer|o que voce quer|o que quer saber|o que voce quer saber|por que|porque|porque pergunta|\
+               por que pergunta|por que pergunta isso|porque pergunta isso|por que voce pergunta|por que voce pergunta isso|\
+               por que esta perguntando|por que esta perguntando isso|por que voce esta perguntando|\
+               por que voce esta perguntando isso|por que quer saber|por que quer saber isso|por que voce quer saber|\
+               por que voce quer saber isso|por que precisa disso|por que voce precisa disso|por que precisa saber|\
+               por que voce precisa saber|por que voce precisa saber isso|porque precisa disso|por que e necessario|para que|\
+               para que serve|pra que|pra que serve|para que precisa disso|para que voce precisa disso|nao entendo|nao entendi|\
+               nao percebo|nao percebi|nao entendi a pergunta|nao compreendo|estou confuso|estou confusa|o que devo dizer|\
+               o que devo escrever|o que devo digitar|o que devo fazer|o que posso dizer|o que posso fazer|o que posso perguntar|\
+               quais sao as opcoes|quais sao minhas opcoes|que opcoes ha|que opcoes tenho|quais opcoes eu tenho|explica|explique|\
+               explica isso|explique isso|me explica|me explique|e agora|como funciona|como isso funciona",
+        back: "voltar|volta|volte|volta atras|volte atras|voltar atras|atras|para tras|um passo atras|um passo para tras|anterior|\
+               pergunta anterior|a pergunta anterior|voltar a pergunta anterior|voltar para a pergunta anterior|passo anterior|\
+               a anterior|desfazer|desfaz|desfaca|mudar minha ultima resposta|mudar a ultima resposta|\
+               corrigir minha ultima resposta|eu errei|errei|enganei me|me enganei",
+        start_over: "comecar de novo|comecar outra vez|comecar do zero|comecar do inicio|comecar do comeco|comecar novamente|recomecar|\
+                     recomeca|recomece|reiniciar|reinicia|reinicie|do inicio|do comeco|desde o inicio|desde o comeco|do zero|\
+                     voltar ao inicio|voltar ao comeco|voltar ao menu principal|menu principal|nova conversa",
+        person: "pessoa|uma pessoa|uma pessoa real|pessoa real|uma pessoa de verdade|humano|um humano|ser humano|um ser humano|\
+                 atendente|um atendente|uma atendente|atendente humano|um atendente humano|agente|um agente|operador|um operador|\
+                 uma operadora|representante|um representante|assistente humano|um funcionario|funcionario|alguem|atendimento|\
+                 atendimento ao cliente|o atendimento|apoio ao cliente|suporte|o suporte|um colega|um supervisor|um gerente|\
+                 o gerente",
+        fillers: "por favor|obrigado|obrigada|ok|ta|ta bom|ta bem|esta bem|bem|bom|oh|ah|hm|nao|sim|entao|agora|melhor|desculpe|\
+                  desculpa|pode|podes|poderia|podemos|poderiamos|posso|quero|queria|gostaria de|eu quero|eu queria|eu gostaria de|eu|\
+                  preciso|preciso de|prefiro|vamos|falar com|falar|conversar com|me passa para|me passe para|me transfira para|\
+                  transfira me para|me liga com|me coloque em contato com|isso|isto|tudo|e|ola|oi|aqui|ja|imediatamente|a|o|com|ha|\
+                  tem|mas|me|diretamente|um momento|simplesmente|finalmente|voce pode|voce poderia|para mim|pra mim|tenho que",
+        corrections: "nao espera|nao espere|espera|espere|espera nao|nao desculpa|nao desculpe|desculpa|desculpe|nao|ah nao|quero dizer|\
+                      quis dizer|queria dizer|eu quis dizer|digo|alias|ou melhor|quer dizer|ou seja nao|melhor|na verdade|correcao|\
+                      corrigindo|me enganei|enganei me|errei|erro meu|que seja|muda para|mude para|troca para|troque para|deveria ser|\
+                      deve ser|mas sim|e sim|perdao",
+        endings: "em vez disso|melhor",
+        denials_before: "nao|em vez de|ao inves de",
+        denials_behind: "",
+        links: "o|a|os|as|ao|de|do|da|em|no|na|para|pra|desde|ate|com|um|uma",
     },
 };

@@ -1,0 +1,280 @@
+//! What somebody says about the conversation itself: commands such as "go back", and corrections such as "no wait, Boston".
+//!
+//! A command is the whole message or nearly so: "cancel, please" is one, "cancel my order" is about an order.
+
+use std::ops::Range;
+
+use crate::language::language_of;
+use crate::numbers::{ends_phrase, read_phrase};
+use crate::token::{Token, TokenKind, split_tokens};
+
+/// What somebody asks of the conversation itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Command {
+    /// To leave what is being done: "never mind".
+    Cancel,
+    /// To leave out a question.
+    Skip,
+    /// To hear a question again.
+    Repeat,
+    /// To hear what a question means, or why it is asked.
+    Help,
+    /// To return to the question before.
+    Back,
+    /// To begin anew.
+    StartOver,
+    /// To talk to a person.
+    Person,
+}
+
+/// All commands, in the order in which they are described.
+pub const COMMANDS: [Command; 7] =
+    [Command::Cancel, Command::Skip, Command::Repeat, Command::Help, Command::Back, Command::StartOver, Command::Person];
+
+/// A part of a message that replaces what was said before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Correction {
+    /// The place of what is meant, in bytes.
+    pub meant: Range<usize>,
+    /// The place of what it replaces within the message; `None` when the message replaces what an earlier one said.
+    pub replaced: Option<Range<usize>>,
+}
+
+/// What is said about the conversation in a language. Alternatives are separated by `|`.
+pub(crate) struct CommandWords {
+    pub cancel: &'static str,
+    pub skip: &'static str,
+    pub repeat: &'static str,
+    pub help: &'static str,
+    pub back: &'static str,
+    pub start_over: &'static str,
+    pub person: &'static str,
+    /// Phrases beside a command that change nothing: `please`, `can we`.
+    pub fillers: &'static str,
+    /// Phrases behind which stands what is meant: `no wait`.
+    pub corrections: &'static str,
+    /// Phrases at the end of a message that replaces an earlier one: `instead`.
+    pub endings: &'static str,
+    /// Phrases before what is not meant: `not`.
+    pub denials_before: &'static str,
+    /// Phrases behind what is not meant.
+    pub denials_behind: &'static str,
+    /// Short words that may stand between such a phrase and what is not meant: `the`, `to`.
+    pub links: &'static str,
+}
+
+impl CommandWords {
+    fn phrases(&self, command: Command) -> &'static str {
+        match command {
+            Command::Cancel => self.cancel,
+            Command::Skip => self.skip,
+            Command::Repeat => self.repeat,
+            Command::Help => self.help,
+            Command::Back => self.back,
+            Command::StartOver => self.start_over,
+            Command::Person => self.person,
+        }
+    }
+}
+
+/// Reads a command; `None` when the message says anything else, too.
+pub fn read_command(text: &str, locale: &str) -> Option<Command> {
+    let words = &language_of(locale).language.commands;
+    let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign).collect();
+    let mut found: Option<Command> = None;
+    let mut at = 0;
+    while at < spoken.len() {
+        let commands = COMMANDS.iter().filter_map(|it| Some((read_phrase(&spoken, words.phrases(*it), at)?, Some(*it))));
+        let filler = read_phrase(&spoken, words.fillers, at).map(|it| (it, None));
+        // Of equally long phrases a command wins.
+        let (end, command) = commands.chain(filler).max_by_key(|it| (it.0, it.1.is_some()))?;
+        found = match (found, command) {
+            (known, None) => known,
+            // "Help me again" asks for help.
+            (None | Some(Command::Repeat), command) => command,
+            (known, Some(Command::Repeat)) => known,
+            (Some(known), Some(command)) if known == command => found,
+            (Some(Command::Cancel), Some(Command::StartOver)) => Some(Command::StartOver),
+            (Some(_), Some(_)) => return None,
+        };
+        at = end;
+    }
+    found
+}
+
+/// Reads whether a message replaces something: a part of itself ("Chicago, no wait, Boston"), or what was said before ("sorry, I meant
+/// Boston").
+pub fn read_correction(text: &str, locale: &str) -> Option<Correction> {
+    let words = &language_of(locale).language.commands;
+    let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign).collect();
+    let mut last: Option<(usize, usize)> = None;
+    let mut at = 0;
+    while at < spoken.len() {
+        match read_phrase(&spoken, words.corrections, at) {
+            // Phrases in a row are one: "no, sorry, I meant".
+            Some(end) => {
+                last = Some((last.filter(|it| it.1 == at).map_or(at, |it| it.0), end));
+                at = end;
+            }
+            None => at += 1,
+        }
+    }
+    let start = spoken.first()?.range.start;
+    let end = spoken.last()?.range.end;
+    if let Some((first, behind)) = last.filter(|it| it.1 < spoken.len()) {
+        let meant = spoken.get(behind)?.range.start..end;
+        let replaced = first.checked_sub(1).and_then(|it| spoken.get(it)).map(|it| start..it.range.end);
+        return Some(Correction { meant, replaced });
+    }
+    let is_ending = |count: &usize| ends_phrase(&spoken, words.endings, spoken.len()) && *count > 1;
+    Some(spoken.len()).filter(is_ending).map(|_| Correction { meant: start..end, replaced: None })
+}
+
+/// Whether a message says of a part of it that it is not meant: `Chicago` in "not Chicago, Boston".
+pub fn is_part_denied(text: &str, part: &Range<usize>, locale: &str) -> bool {
+    let language = language_of(locale).language;
+    let words = &language.commands;
+    let tokens = split_tokens(text);
+    let mut before = tokens.iter().position(|it| it.range.end > part.start).unwrap_or(tokens.len());
+    for _ in 0..2 {
+        let link = before.checked_sub(1).filter(|it| read_phrase(&tokens, words.links, *it) == Some(before));
+        if ends_phrase(&tokens, words.denials_before, before) {
+            break;
+        }
+        before = link.unwrap_or(before);
+    }
+    let behind = tokens.iter().position(|it| it.range.start >= part.end).unwrap_or(tokens.len());
+    // "Why not Chicago" denies nothing.
+    let is_before = ends_phrase(&tokens, words.denials_before, before) && !ends_phrase(&tokens, language.mock_negations, before);
+    is_before || read_phrase(&tokens, words.denials_behind, behind).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_whole_messages() {
+        for (locale, texts, expected) in [
+            ("en", "cancel|Never mind.|ok, cancel that please|No, forget it|I changed my mind|can we stop?", Some(Command::Cancel)),
+            ("en", "skip|can I skip this?|pass|I'd rather not say", Some(Command::Skip)),
+            ("en", "again please|Sorry, what was the question?|could you repeat that", Some(Command::Repeat)),
+            ("en", "What do you mean?|why do you ask|help|Why do you need that?|what?", Some(Command::Help)),
+            ("en", "go back|I want to go back please|previous question", Some(Command::Back)),
+            ("en", "start over|Let's start again|cancel and start over", Some(Command::StartOver)),
+            ("en", "person please|Can I talk to a human?|let me speak to someone|agent", Some(Command::Person)),
+            ("en", "cancel my order|I want it back|help me with my card|the agent was rude|skip the line|stop sign|repeat order 5", None),
+            ("en", "I have a dog|Anna Person|back pain|not sure|yes|5|never mind the cost|go back to London", None),
+            ("de", "abbrechen|vergiss es|lass gut sein|ich hab's mir anders überlegt", Some(Command::Cancel)),
+            ("de", "überspringen|bitte überspringen|keine Angabe", Some(Command::Skip)),
+            ("de", "noch einmal bitte|wie bitte?|können Sie das wiederholen?", Some(Command::Repeat)),
+            ("de", "Warum fragen Sie das?|was meinst du?|Hilfe|wozu?", Some(Command::Help)),
+            ("de", "zurück|einen Schritt zurück bitte", Some(Command::Back)),
+            ("de", "von vorne|nochmal von vorn|neu anfangen", Some(Command::StartOver)),
+            ("de", "Mensch bitte|ich möchte mit einem Menschen sprechen|Mitarbeiter", Some(Command::Person)),
+            ("de", "Bestellung abbrechen|ich will das Geld zurück|der Mitarbeiter war nett|Hilfe beim Umzug", None),
+            ("es", "cancelar|olvídalo|déjalo|mejor no", Some(Command::Cancel)),
+            ("es", "saltar|omitir esta pregunta por favor", Some(Command::Skip)),
+            ("es", "¿puede repetir?|otra vez, por favor", Some(Command::Repeat)),
+            ("es", "¿por qué lo pregunta?|ayuda|¿qué quiere decir?", Some(Command::Help)),
+            ("es", "volver|atrás|pregunta anterior", Some(Command::Back)),
+            ("es", "empezar de nuevo|quiero empezar de cero", Some(Command::StartOver)),
+            ("es", "quiero hablar con una persona|agente por favor", Some(Command::Person)),
+            ("es", "cancelar mi pedido|quiero volver a Madrid|necesito ayuda con mi tarjeta", None),
+            ("fr", "annuler|laisse tomber|laissez tomber|j'ai changé d'avis", Some(Command::Cancel)),
+            ("fr", "passer|passer cette question s'il vous plaît", Some(Command::Skip)),
+            ("fr", "vous pouvez répéter ?|encore une fois", Some(Command::Repeat)),
+            ("fr", "pourquoi vous demandez ça ?|aide|que voulez-vous dire ?", Some(Command::Help)),
+            ("fr", "retour|revenir en arrière|question précédente", Some(Command::Back)),
+            ("fr", "recommencer|je veux tout recommencer", Some(Command::StartOver)),
+            ("fr", "je veux parler à quelqu'un|un conseiller s'il vous plaît", Some(Command::Person)),
+            ("fr", "annuler ma commande|le retour du colis|aide au logement", None),
+            ("hi", "रद्द करो|रहने दो|छोड़ो", Some(Command::Cancel)),
+            ("hi", "फिर से बोलिए|दोहराइए", Some(Command::Repeat)),
+            ("hi", "मदद|आप क्यों पूछ रहे हैं|क्या मतलब", Some(Command::Help)),
+            ("hi", "वापस|पीछे जाओ", Some(Command::Back)),
+            ("hi", "शुरू से|फिर से शुरू करो", Some(Command::StartOver)),
+            ("hi", "मुझे किसी इंसान से बात करनी है", Some(Command::Person)),
+            ("hi", "मेरा ऑर्डर रद्द करो|पैसे वापस चाहिए", None),
+            ("it", "annulla|lascia perdere", Some(Command::Cancel)),
+            ("pt", "cancelar|deixa pra lá", Some(Command::Cancel)),
+            ("nl", "annuleren|laat maar", Some(Command::Cancel)),
+            ("nl", "ik wil een mens spreken", Some(Command::Person)),
+            ("it", "vorrei parlare con un operatore", Some(Command::Person)),
+            ("pt", "quero falar com uma pessoa", Some(Command::Person)),
+        ] {
+            for text in texts.split('|') {
+                assert_eq!(read_command(text, locale), expected, "{locale}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn tables_are_folded() {
+        for language in crate::language::LANGUAGES {
+            let words = &language.commands;
+            let others = [words.fillers, words.corrections, words.endings, words.denials_before, words.denials_behind, words.links];
+            for phrase in COMMANDS.iter().map(|it| words.phrases(*it)).chain(others).flat_map(|it| it.split('|')) {
+                let spoken: Vec<String> = split_tokens(phrase).into_iter().map(|it| it.text).collect();
+                assert_eq!(spoken.join(" "), phrase, "{}", language.code);
+            }
+        }
+    }
+
+    /// The correction of a text as `replaced > meant`.
+    fn corrected(locale: &str, text: &str) -> String {
+        let part = |it: &Range<usize>| text.get(it.clone()).unwrap_or_default().to_owned();
+        let shown = |it: Correction| format!("{} > {}", it.replaced.as_ref().map(part).unwrap_or_default(), part(&it.meant));
+        read_correction(text, locale).map_or_else(|| "none".to_owned(), shown)
+    }
+
+    #[test]
+    fn corrections_replace_what_was_said() {
+        for (locale, text, expected) in [
+            ("en", "Chicago, no wait, Boston", "Chicago > Boston"),
+            ("en", "on Friday, sorry, I mean on Monday", "on Friday > on Monday"),
+            ("en", "sorry, I meant from Chicago", " > from Chicago"),
+            ("en", "No, I meant 5", " > 5"),
+            ("en", "actually make it 6", " > 6"),
+            ("en", "Boston instead", " > Boston instead"),
+            ("en", "Boston", "none"),
+            ("en", "sorry", "none"),
+            ("en", "Boston, sorry", "none"),
+            ("de", "Freitag, nein warte, Montag", "Freitag > Montag"),
+            ("de", "Entschuldigung, ich meinte aus Köln", " > aus Köln"),
+            ("es", "viernes, no, perdón, lunes", "viernes > lunes"),
+            ("es", "quise decir desde Madrid", " > desde Madrid"),
+            ("fr", "vendredi, non attends, lundi", "vendredi > lundi"),
+            ("fr", "pardon, je voulais dire de Lyon", " > de Lyon"),
+            ("hi", "शुक्रवार, नहीं रुको, सोमवार", "शुक्रवार > सोमवार"),
+            ("it", "venerdì, anzi lunedì", "venerdì > lunedì"),
+            ("pt", "sexta, quer dizer, segunda", "sexta > segunda"),
+            ("nl", "vrijdag, nee wacht, maandag", "vrijdag > maandag"),
+        ] {
+            assert_eq!(corrected(locale, text), expected, "{locale}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_denied_is_not_meant() {
+        for (locale, text, part, expected) in [
+            ("en", "not Chicago, Boston", "Chicago", true),
+            ("en", "not Chicago, Boston", "Boston", false),
+            ("en", "Boston, not Chicago", "Chicago", true),
+            ("en", "not to the airport but to Boston", "airport", true),
+            ("en", "no, Chicago", "Chicago", false),
+            ("en", "why not Chicago", "Chicago", false),
+            ("de", "nicht Köln, sondern Bonn", "Köln", true),
+            ("de", "nicht Köln, sondern Bonn", "Bonn", false),
+            ("fr", "pas Lyon, Paris", "Lyon", true),
+            ("es", "no Madrid, sino Sevilla", "Madrid", true),
+            ("es", "no, Madrid", "Madrid", false),
+            ("hi", "दिल्ली नहीं, मुंबई", "दिल्ली", true),
+            ("hi", "दिल्ली नहीं, मुंबई", "मुंबई", false),
+            ("nl", "niet Gent maar Brugge", "Gent", true),
+        ] {
+            let at = text.find(part).unwrap();
+            assert_eq!(is_part_denied(text, &(at..at + part.len()), locale), expected, "{text}: {part}");
+        }
+    }
+}
