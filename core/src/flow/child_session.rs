@@ -96,6 +96,7 @@ impl<'c> Walker<'c> {
             phrase_vectors: None,
             record: TurnRecord::default(),
             trigger: None,
+            is_rewalking: false,
             is_event_consumed: false,
             entered_fallbacks: Vec::new(),
             is_unreadable: false,
@@ -121,6 +122,7 @@ impl<'c> Walker<'c> {
 
     fn into_child_turn(mut self, before: FlowUsage) -> ChildTurn {
         self.redact_explanations();
+        self.keep_told_values();
         self.set_timers();
         let mut usage = FlowUsage::default();
         usage.add_difference(before, self.state.usage);

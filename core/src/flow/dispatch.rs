@@ -7,7 +7,6 @@ use super::failure::FallbackSearch;
 use super::matching::{IntentMatch, IntentSearch, ResolvedMessage};
 use crate::config::flow::document::{FallbackOn, NodeKind, ProgramKind};
 use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, Resume, SessionStatus};
-use crate::locale::EngineText;
 use crate::text::time_zone;
 
 /// Maximum characters of a message; the rest is cut.
@@ -107,24 +106,30 @@ impl<'c> Walker<'c> {
             // The first message of the user begins.
             ProgramKind::Workflow | ProgramKind::Agent => return,
         }
+        self.push_welcome();
+        self.run_nodes().await;
+    }
+
+    /// Says the welcome of the document, whose graph runs before the root goes on.
+    pub(super) fn push_welcome(&mut self) {
         let welcome = &self.flow.document.events.welcome;
-        if welcome.enabled {
-            self.publish_match_record(&self.start_search(), None, "welcome", 1.0, json!({}));
-            if let Some(message) = &welcome.message {
-                self.send_localized(message, "events.welcome");
+        if !welcome.enabled {
+            return;
+        }
+        self.publish_match_record(&self.start_search(), None, "welcome", 1.0, json!({}));
+        if let Some(message) = &welcome.message {
+            self.send_localized(message, "events.welcome");
+        }
+        if let Some(graph) = &welcome.graph {
+            if let Some(root) = self.state.stack.last_mut() {
+                root.resume = Some(Resume::After);
             }
-            if let Some(graph) = &welcome.graph {
-                if let Some(root) = self.state.stack.last_mut() {
-                    root.resume = Some(Resume::After);
-                }
-                if !self.push_graph(graph, FrameKind::Event)
-                    && let Some(root) = self.state.stack.last_mut()
-                {
-                    root.resume = None;
-                }
+            if !self.push_graph(graph, FrameKind::Event)
+                && let Some(root) = self.state.stack.last_mut()
+            {
+                root.resume = None;
             }
         }
-        self.run_nodes().await;
     }
 
     /// Whether the first node that runs has something to say before the user does.
@@ -177,6 +182,12 @@ impl<'c> Walker<'c> {
                 }
             }
             ResolvedMessage::SmallTalk | ResolvedMessage::Asked => {}
+            ResolvedMessage::Command(next) => {
+                let Some(node) = self.current_node() else { return };
+                if self.apply_transition(node, next).await {
+                    self.run_nodes().await;
+                }
+            }
             ResolvedMessage::Unmatched(search) => {
                 if !self.answer_from_knowledge(&search).await {
                     self.run_fallback(search).await;
@@ -234,8 +245,9 @@ impl<'c> Walker<'c> {
             self.state.counters.fallbacks = count;
         } else if self.record.messages.len() == before {
             // Every message is answered.
-            let text = self.engine_text(EngineText::NotUnderstood, &[]);
-            self.send_text(&text);
+            if self.answer_unmatched(self.state.counters.fallbacks).is_some() {
+                self.run_nodes().await;
+            }
         }
     }
 }

@@ -32,6 +32,7 @@ impl<'c> Walker<'c> {
             return_map: BTreeMap::new(),
             return_to: None,
             resume: None,
+            request: 0,
         });
         true
     }
@@ -51,8 +52,10 @@ impl<'c> Walker<'c> {
         if !self.push_graph(graph, FrameKind::Intent) {
             return false;
         }
+        self.state.counters.requests += 1;
         if let Some(frame) = self.state.stack.last_mut() {
             frame.intent_id = Some(intent.to_owned());
+            frame.request = self.state.counters.requests;
         }
         self.update_active_intent();
         true

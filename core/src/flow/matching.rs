@@ -1,16 +1,21 @@
 //! Resolves the intent of a message: small talk, phrases, their words, then a model (docs/spec/flows.md#5).
 
+use convengine_values::is_question;
 use serde_json::{Value, json};
 
 use super::Walker;
 use super::frames::into_members;
 use super::lexical_match::LexicalResult;
 use super::match_explanation::NOT_INTERRUPTED;
+use super::walk::Transition;
 use crate::config::flow::IntentPhrases;
 use crate::config::flow::document::{Continuation, IntentDef};
 use crate::text::marked_phrase::MarkedPhrase;
 use crate::text::phrase::Phrase;
 use crate::turn::{Explanation, Millis, Verdict};
+
+/// From which similarity on a message is the phrase of an intent, and no answer that holds it.
+const PLAIN_SIMILARITY: f64 = 0.8;
 
 /// A matched intent.
 #[derive(Debug, Clone)]
@@ -63,6 +68,8 @@ pub(super) enum ResolvedMessage<'c> {
     SmallTalk,
     /// One of two intents; the user has been asked which.
     Asked,
+    /// A command; what it does is yet to be run.
+    Command(Transition),
     /// No intent.
     Unmatched(IntentSearch<'c>),
 }
@@ -104,6 +111,9 @@ impl<'c> Walker<'c> {
             LexicalResult::Unsure(_) | LexicalResult::Nothing => {}
             LexicalResult::Close(intents, confidence) => close = Some((intents, confidence)),
         }
+        if let Some(next) = self.read_command().and_then(|it| self.obey_when_idle(it)) {
+            return ResolvedMessage::Command(next);
+        }
         if let Some(hit) = self.match_by_model(&input, &mut search).await {
             return self.accept_match(hit, &search);
         }
@@ -116,8 +126,9 @@ impl<'c> Walker<'c> {
         }
     }
 
-    /// Lets small talk or an interrupting intent interrupt a question.
-    pub(super) async fn try_interrupt(&mut self) -> Interrupt {
+    /// Lets small talk or an interrupting intent interrupt a question. With `by_words`, an intent is also found without a phrase, and a
+    /// question may be answered by the knowledge base.
+    pub(super) async fn try_interrupt(&mut self, by_words: bool) -> Interrupt {
         let mut search = self.start_search();
         let input = self.input_phrase();
         if self.answer_small_talk(&input, &search) {
@@ -132,11 +143,24 @@ impl<'c> Walker<'c> {
         let is_eligible = |it: &IntentDef| it.interrupts && it.id != active;
         let hit = self.match_phrase(&input).filter(|it| is_eligible(it.intent));
         self.note_phrases(&mut search, &input, hit.as_ref(), is_eligible);
-        let verified = match hit {
+        let mut verified = match hit {
             Some(hit) => self.verify_match(hit, &input).await.map_err(|it| search.reject(it)).ok(),
             None => None,
         };
+        if by_words
+            && verified.is_none()
+            && let LexicalResult::Accepted(hit) = self.match_lexically(&input, &mut search).await
+            && is_eligible(hit.intent)
+        {
+            verified = match self.settings().lexical_match.accept_above {
+                Some(_) => Some(hit),
+                None => self.verify_match(hit, &input).await.map_err(|it| search.reject(it)).ok(),
+            };
+        }
         let Some(hit) = verified else {
+            if by_words && is_question(&self.input_text(), &self.state.locale) && self.answer_from_knowledge(&search).await {
+                return Interrupt::SmallTalk;
+            }
             self.explain_match(&search, None, NOT_INTERRUPTED, 0.0, &Value::Null);
             return Interrupt::NotInterrupted;
         };
@@ -146,6 +170,24 @@ impl<'c> Walker<'c> {
         let is_begun = self.begin_intent(&hit);
         self.open_explanation = slot;
         if is_begun { Interrupt::IntentPushed } else { Interrupt::NotInterrupted }
+    }
+
+    /// Whether the message as a whole is a phrase of another intent, or small talk.
+    pub(super) fn is_plainly_something_else(&self) -> bool {
+        let input = self.input_phrase();
+        let flow = self.flow;
+        let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default();
+        let intents = flow.document.intents.iter().zip(&flow.phrases).filter(|(intent, phrases)| {
+            intent.enabled && intent.interrupts && !intent.is_fallback && intent.id != active && !is_ruled_out(phrases, &input)
+        });
+        let is_whole = |phrase: &Phrase| input.similarity(phrase) >= PLAIN_SIMILARITY;
+        let is_small_talk = flow
+            .document
+            .small_talk
+            .iter()
+            .zip(&flow.small_talk_patterns)
+            .any(|(form, patterns)| patterns.iter().map(|it| input.similarity(it)).fold(0.0, f64::max) >= form.min_score);
+        is_small_talk || intents.into_iter().any(|it| it.1.positive.iter().any(is_whole))
     }
 
     /// Starts a search.
@@ -283,7 +325,7 @@ impl<'c> Walker<'c> {
         self.state.vars.insert("_last_intent".to_owned(), last);
         self.write_slot_hints(hit.intent, &hit.slots);
         let values = self.find_slot_values(hit, &message);
-        self.trigger = Some(super::IntentTrigger { text: message, depth, prefilled_slots: Vec::new(), values });
+        self.trigger = Some(super::IntentTrigger { text: message, depth, prefilled_slots: Vec::new(), entered_slots: Vec::new(), values });
         true
     }
 }

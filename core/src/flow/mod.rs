@@ -5,12 +5,14 @@
 mod button_input;
 mod channel;
 mod child_session;
+mod corrections;
 mod dispatch;
 mod engine_text;
 mod explanation;
 #[cfg(test)]
 mod explanation_tests;
 mod failure;
+mod filled_slots;
 mod frames;
 mod handoff;
 mod lexical_match;
@@ -25,6 +27,7 @@ mod nested;
 mod node;
 mod outcome;
 mod redaction;
+mod repair;
 mod request_renderer;
 mod scope;
 mod slot_explanation;
@@ -93,6 +96,8 @@ pub struct Walker<'c> {
     record: TurnRecord<'c>,
     /// The message that triggered the intent, while it is the event of this turn.
     trigger: Option<IntentTrigger>,
+    /// Whether the graph is walked again after a correction, so that answered questions are not asked.
+    is_rewalking: bool,
     /// How the node of an outer program goes on after this one, when not by its port `out`.
     nested_exit: Option<walk::Transition>,
     /// Whether a waiting node has consumed the event, so that no other node uses it (docs/spec/flows.md#6).
@@ -121,6 +126,8 @@ struct IntentTrigger {
     depth: usize,
     /// Slots that have already been prefilled from it, as `graph/node`.
     prefilled_slots: Vec<String>,
+    /// The variables of these slots.
+    entered_slots: Vec<String>,
     /// What it holds for the slots of the intent.
     values: slot_values::SlotValues,
 }
@@ -182,6 +189,7 @@ impl<'c> Walker<'c> {
             event_number,
             record: TurnRecord { budget, ..TurnRecord::default() },
             trigger: None,
+            is_rewalking: false,
             nested_exit: None,
             is_event_consumed: false,
             entered_fallbacks: Vec::new(),
@@ -281,6 +289,7 @@ fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at
         return_map: BTreeMap::new(),
         return_to: None,
         resume: None,
+        request: 0,
     });
     let channel = channel.unwrap_or_else(|| "web".to_owned());
     SessionState {
@@ -299,6 +308,8 @@ fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at
         vars,
         stack: frame.into_iter().collect(),
         awaiting: None,
+        filled_slots: Vec::new(),
+        told: Vec::new(),
         counters: Counters::default(),
         usage: FlowUsage::default(),
         history: Vec::new(),

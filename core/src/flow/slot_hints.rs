@@ -13,6 +13,8 @@ pub(super) struct IntentSlot<'c> {
     pub variable: &'c VariablePath,
     pub entity: &'c str,
     pub prompt: &'c LocalizedText,
+    /// Whether it keeps what an earlier request has left.
+    pub keep: bool,
     /// The data of its node; `None` for a parameter.
     pub node: Option<&'c EntityData>,
 }
@@ -67,7 +69,9 @@ impl<'c> Walker<'c> {
                 let nodes = slots.iter().filter(|it| it.variable == slot.variable).filter_map(|it| it.node);
                 if nodes.into_iter().all(|it| self.find_violation(it, &value).is_none()) {
                     // The slot asks for a value of the wrong type.
-                    let _ = self.write_variable(slot.variable, value);
+                    if self.write_variable(slot.variable, value).is_ok() {
+                        self.note_filled(slot.variable, "");
+                    }
                 }
             } else if self.is_intent_slot_redacted(slot) {
                 self.redact_input_with(slot.variable, Some(&value));
@@ -76,7 +80,7 @@ impl<'c> Walker<'c> {
     }
 
     /// Whether the message that triggers an intent may fill a variable: no slot of it forbids that.
-    fn is_slot_prefilled(&self, slots: &[IntentSlot<'c>], variable: &VariablePath) -> bool {
+    pub(super) fn is_slot_prefilled(&self, slots: &[IntentSlot<'c>], variable: &VariablePath) -> bool {
         slots.iter().filter(|it| it.variable == variable).all(|it| match it.node {
             Some(data) => self.is_prefilled(data),
             None => !self.is_value_redacted(variable, it.entity),
@@ -90,11 +94,23 @@ impl<'c> Walker<'c> {
 
 /// The slots of an intent: its parameters, then the entity nodes of its graph.
 pub(super) fn slots_of_intent<'c>(walker: &Walker<'c>, intent: &'c IntentDef) -> Vec<IntentSlot<'c>> {
-    let parameter = |it: &'c IntentParameter| IntentSlot { variable: &it.variable, entity: &it.entity, prompt: &it.prompt, node: None };
-    let nodes = walker.flow.graph(&intent.graph).map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
+    slots_of(walker, Some(intent), &intent.graph)
+}
+
+/// The slots of the current frame: the parameters of its intent, then the entity nodes of its graph.
+pub(super) fn slots_of_frame<'c>(walker: &Walker<'c>) -> Vec<IntentSlot<'c>> {
+    let Some(frame) = walker.frame() else { return Vec::new() };
+    slots_of(walker, frame.intent_id.as_ref().and_then(|it| walker.flow.intent(it)), &frame.graph)
+}
+
+fn slots_of<'c>(walker: &Walker<'c>, intent: Option<&'c IntentDef>, graph: &str) -> Vec<IntentSlot<'c>> {
+    let parameter =
+        |it: &'c IntentParameter| IntentSlot { variable: &it.variable, entity: &it.entity, prompt: &it.prompt, keep: it.keep, node: None };
+    let nodes = walker.flow.graph(graph).map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
     let slot = |it: &'c Node| {
         let NodeKind::Entity(data) = &it.kind else { return None };
-        Some(IntentSlot { variable: &data.variable, entity: &data.entity, prompt: &data.prompt, node: Some(data) })
+        Some(IntentSlot { variable: &data.variable, entity: &data.entity, prompt: &data.prompt, keep: data.keep, node: Some(data) })
     };
-    intent.parameters.iter().map(parameter).chain(nodes.iter().filter_map(slot)).collect()
+    let parameters = intent.into_iter().flat_map(|it| &it.parameters);
+    parameters.map(parameter).chain(nodes.iter().filter_map(slot)).collect()
 }

@@ -1,17 +1,20 @@
 //! Which values of the message that triggers an intent belong to which of its slots (docs/spec/flows.md#4.4).
 //!
-//! The values are found when the intent begins: those of marks and those beside a word of a slot belong to that slot. The others are taken
-//! by the slots of their type in the order in which these are entered.
+//! The values are found when the intent begins, and in each answer: those of marks and those beside a word of a slot belong to that slot.
+//! The others are taken by the slots of their type in the order in which these are entered. What no slot has taken when the turn ends is
+//! kept for the slots that are reached later ([`ToldValues`]).
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use convengine_values::is_part_denied;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Walker;
 use super::matching::IntentMatch;
 use super::slot_explanation::unused_parts;
-use super::slot_hints::{IntentSlot, slots_of_intent};
+use super::slot_hints::{IntentSlot, slots_of_frame, slots_of_intent};
 use crate::config::flow::IntentPhrases;
 use crate::config::flow::document::{EntityData, IntentDef};
 use crate::entity::near_words::{NearWords, WordLocales, assign};
@@ -23,6 +26,12 @@ use crate::turn::{Candidate, Verdict};
 
 /// Entities that accept every message: only a mark of a phrase says what belongs to them.
 const CATCH_ALL_ENTITIES: [&str; 2] = ["@string", "@list"];
+
+/// Maximum values that a message tells for later.
+const MAX_TOLD_VALUES: usize = 16;
+
+/// Maximum messages of which values are kept for later.
+const MAX_TOLD_MESSAGES: usize = 4;
 
 /// What a message holds for the slots of an intent.
 #[derive(Debug, Clone, Default)]
@@ -55,13 +64,36 @@ struct TypeValues {
     is_reduced: bool,
 }
 
+/// What a request was told for slots that it has not reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToldValues {
+    /// The number of the request.
+    pub request: u32,
+    /// The values, from left to right.
+    pub values: Vec<ToldValue>,
+}
+
+/// A value that was told before its slot is reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToldValue {
+    /// The variable of its slot; `None` for the first slot of its type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
+    /// The key of its type.
+    pub entity: String,
+    /// The value.
+    pub value: Value,
+}
+
 /// A value for a slot, with its place in the message if it is known and not taken yet.
 #[derive(Debug)]
 pub(super) struct TriggerValue {
     pub value: Value,
     range: Option<Range<usize>>,
-    /// How it was found: `mark`, `near_words`, or `entity` for the first free value of its type.
+    /// How it was found: `mark`, `near_words`, `told` in an earlier message, or `entity` for the first free value of its type.
     source: &'static str,
+    /// Whether the message leaves no doubt that the slot is meant.
+    pub is_named: bool,
 }
 
 impl TriggerValue {
@@ -71,6 +103,7 @@ impl TriggerValue {
         candidate.reason = match self.source {
             "mark" => "the mark of a phrase takes it".to_owned(),
             "near_words" => "the words beside it stand for the slot".to_owned(),
+            "told" => "an earlier message of the request holds it".to_owned(),
             _ => format!("it is the first value of '{entity}' that no other slot takes"),
         };
         candidate.facts.extend(self.range.as_ref().map(|it| ("span".to_owned(), json!([it.start, it.end]))));
@@ -117,10 +150,33 @@ impl<'c> Walker<'c> {
                 self.redact_input_with(&slot.variable, slot.own.as_ref());
             }
         }
-        values.types = find_types(&types, &values.taken, text, |entity| entity.find_all(text, self.extraction_context()));
+        values.types = self.find_meant_values(&types, &values.taken, text);
         self.take_hinted_values(&hit.slots, &mut values);
-        self.take_near_values(hit.intent, &slots, text, &mut values);
+        self.take_near_values(Some(hit.intent), &slots, text, &mut values);
         values
+    }
+
+    /// Finds the values that an answer, or a part of it, has for the slots of the current frame.
+    pub(super) fn find_answer_values(&self, text: &str) -> SlotValues {
+        let slots = slots_of_frame(self);
+        let mut values = SlotValues::default();
+        for slot in slots.iter().filter(|it| !CATCH_ALL_ENTITIES.contains(&it.entity)) {
+            if values.slot(slot.variable, &slot.type_key()).is_none() {
+                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.type_key(), own: None, source: "" });
+            }
+        }
+        let types = self.slot_types(&slots);
+        values.types = self.find_meant_values(&types, &[], text);
+        let intent = self.frame().and_then(|it| it.intent_id.as_ref()).and_then(|it| self.flow.intent(it));
+        self.take_near_values(intent, &slots, text, &mut values);
+        values
+    }
+
+    /// Finds the values of all types but those that the message denies.
+    fn find_meant_values(&self, types: &[SlotType], taken: &[Range<usize>], text: &str) -> Vec<TypeValues> {
+        let locale = &self.state.locale;
+        let is_meant = |it: &EntityMatch| !is_part_denied(text, &it.range, locale);
+        find_types(types, taken, text, |entity| entity.find_all(text, self.extraction_context()).into_iter().filter(is_meant).collect())
     }
 
     /// Matches a message with a phrase that has marks.
@@ -144,7 +200,9 @@ impl<'c> Walker<'c> {
         for slot in slots {
             let Some(entity) = slot.compile_entity(self) else { continue };
             let name = slot.type_key();
-            let is_filled = self.variable(slot.variable).is_some_and(|it| entity.accept(it, self.extraction_context()).is_some());
+            let is_kept = slot.keep || !self.is_of_other_request(slot.variable);
+            let is_filled =
+                is_kept && self.variable(slot.variable).is_some_and(|it| entity.accept(it, self.extraction_context()).is_some());
             let is_open = slot.is_always_asked() || !is_filled;
             match types.iter_mut().find(|it| it.name == name) {
                 Some(known) => known.is_open |= is_open,
@@ -205,10 +263,11 @@ impl<'c> Walker<'c> {
     }
 
     /// Gives slots the values beside their words.
-    fn take_near_values(&self, intent: &'c IntentDef, slots: &[IntentSlot<'c>], text: &str, values: &mut SlotValues) {
+    fn take_near_values(&self, intent: Option<&'c IntentDef>, slots: &[IntentSlot<'c>], text: &str, values: &mut SlotValues) {
         let locales = WordLocales { phrases: &self.flow.document.default_locale, session: &self.state.locale };
         let message = PlacedPhrase::new(text, locales.phrases);
-        let marked: Vec<&MarkedPhrase> = self.phrases_of(intent).map(|it| it.marked.iter().flatten().collect()).unwrap_or_default();
+        let phrases = intent.and_then(|it| self.phrases_of(it));
+        let marked: Vec<&MarkedPhrase> = phrases.map(|it| it.marked.iter().flatten().collect()).unwrap_or_default();
         for kind in &values.types {
             let found: Vec<&EntityMatch> = kind.found.iter().filter(|it| !values.is_taken(&it.range)).collect();
             let open: Vec<usize> =
@@ -247,14 +306,14 @@ impl<'c> Walker<'c> {
         flow.document.intents.iter().zip(&flow.phrases).find(|it| it.0.id == intent.id).map(|it| it.1)
     }
 
-    /// The value that the message that triggered the intent holds for a slot.
+    /// The value that the message that triggered the intent, or an answer of this turn, holds for a slot.
     pub(super) fn trigger_value(&self, data: &EntityData, entity: &Entity) -> Option<TriggerValue> {
         let trigger = self.trigger.as_ref()?;
         let values = &trigger.values;
         let key = data.type_key();
         let slot = values.slot(&data.variable, &key);
         if let Some((own, source)) = slot.and_then(|it| Some((it.own.clone()?, it.source))) {
-            return Some(TriggerValue { value: own, range: None, source }).filter(|it| !it.value.is_null());
+            return Some(TriggerValue { value: own, range: None, source, is_named: true }).filter(|it| !it.value.is_null());
         }
         if CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) {
             return None;
@@ -262,14 +321,67 @@ impl<'c> Walker<'c> {
         let is_alone = values.slots.iter().filter(|it| it.entity == key).count() < 2;
         let kind = values.types.iter().find(|it| slot.is_some() && it.entity == key);
         let is_shared = |it: &&TypeValues| it.is_reduced || it.found.iter().any(|it| !is_alone || values.is_taken(&it.range));
-        let Some(kind) = kind.filter(is_shared) else {
-            let Extraction::Value(value) = entity.extract(&trigger.text, self.extraction_context()) else { return None };
-            let same = values.types.iter().filter(|it| it.entity == key).flat_map(|it| &it.found);
-            let range = same.into_iter().find(|it| it.value.as_ref() == Some(&value)).map(|it| it.range.clone());
-            return Some(TriggerValue { value, range, source: "entity" });
+        let found = |value: Value, range: Option<Range<usize>>| TriggerValue { value, range, source: "entity", is_named: is_alone };
+        if let Some(kind) = kind.filter(is_shared) {
+            let first = kind.found.iter().find(|it| !values.is_taken(&it.range))?;
+            return Some(found(first.value.clone()?, Some(first.range.clone())));
+        }
+        // A slot of another graph, or one whose values are not found by their place.
+        let Extraction::Value(value) = entity.extract(&trigger.text, self.extraction_context()) else { return None };
+        let places = entity.find_all(&trigger.text, self.extraction_context());
+        let is_free = |it: &&EntityMatch| !values.is_taken(&it.range) && !is_part_denied(&trigger.text, &it.range, &self.state.locale);
+        match places.iter().find(|it| it.value.as_ref() == Some(&value)) {
+            Some(place) if is_free(&place) => Some(found(value, Some(place.range.clone()))),
+            Some(_) => {
+                let next = places.iter().filter(|it| it.value.is_some()).find(is_free)?;
+                Some(found(next.value.clone()?, Some(next.range.clone())))
+            }
+            None => values.taken.is_empty().then(|| found(value, None)),
+        }
+    }
+
+    /// Takes the value that an earlier message of the request has told for a slot.
+    pub(super) fn take_told_value(&mut self, data: &EntityData) -> Option<TriggerValue> {
+        let (request, key, variable) = (self.current_request(), data.type_key(), data.variable.to_string());
+        let mut told = self.state.told.iter_mut().rev().filter(|it| it.request == request);
+        let value = told.find_map(|told| {
+            let of_slot = |it: &ToldValue| it.entity == key && it.variable.as_ref().is_none_or(|it| *it == variable);
+            let own = told.values.iter().position(|it| of_slot(it) && it.variable.is_some());
+            let at = own.or_else(|| told.values.iter().position(of_slot))?;
+            Some(told.values.remove(at).value)
+        })?;
+        self.state.told.retain(|it| !it.values.is_empty());
+        Some(TriggerValue { value, range: None, source: "told", is_named: true })
+    }
+
+    /// Keeps what the messages of this turn have told for slots that were not reached.
+    pub(super) fn keep_told_values(&mut self) {
+        let requests: Vec<u32> = self.state.stack.iter().map(|it| it.request).collect();
+        let is_waiting = self.state.awaiting.is_some();
+        self.state.told.retain(|it| is_waiting && requests.contains(&it.request));
+        let Some(trigger) = self.trigger.take().filter(|it| is_waiting && self.state.stack.len() > it.depth) else { return };
+        let request = self.current_request();
+        let slots = slots_of_frame(self);
+        let is_open = |it: &&SlotValue| {
+            let is_new = !trigger.entered_slots.contains(&it.variable.to_string());
+            is_new && slots.iter().any(|slot| *slot.variable == it.variable) && self.is_slot_prefilled(&slots, &it.variable)
         };
-        let first = kind.found.iter().find(|it| !values.is_taken(&it.range))?;
-        Some(TriggerValue { value: first.value.clone()?, range: Some(first.range.clone()), source: "entity" })
+        let open: Vec<&SlotValue> = trigger.values.slots.iter().filter(is_open).collect();
+        let own = open.iter().filter_map(|it| {
+            let value = it.own.clone().filter(|it| !it.is_null())?;
+            Some(ToldValue { variable: Some(it.variable.to_string()), entity: it.entity.clone(), value })
+        });
+        let types = trigger.values.types.iter().filter(|kind| open.iter().any(|it| it.own.is_none() && it.entity == kind.entity));
+        let free = types.flat_map(|kind| {
+            let found = kind.found.iter().filter(|it| !trigger.values.is_taken(&it.range));
+            found.filter_map(|it| Some(ToldValue { variable: None, entity: kind.entity.clone(), value: it.value.clone()? }))
+        });
+        let values: Vec<ToldValue> = own.chain(free).take(MAX_TOLD_VALUES).collect();
+        if !values.is_empty() {
+            self.state.told.push(ToldValues { request, values });
+            let spare = self.state.told.len().saturating_sub(MAX_TOLD_MESSAGES);
+            self.state.told.drain(..spare);
+        }
     }
 
     /// The parts of the message that triggered the intent that hold no value of its slots, if the turn is explained.
@@ -303,6 +415,28 @@ impl<'c> Walker<'c> {
 }
 
 impl SlotValues {
+    /// The value that words name for a slot.
+    pub(super) fn named(&self, data: &EntityData) -> Option<&Value> {
+        self.slot(&data.variable, &data.type_key()).and_then(|it| it.own.as_ref()).filter(|it| !it.is_null())
+    }
+
+    /// Whether words name a value for another slot than this one.
+    pub(super) fn names_others(&self, data: &EntityData) -> bool {
+        self.slots.iter().any(|it| it.own.is_some() && it.variable != data.variable)
+    }
+
+    /// The first value of a slot's type that no words name for a slot, with its place.
+    pub(super) fn first_free(&self, data: &EntityData) -> Option<&EntityMatch> {
+        let key = data.type_key();
+        let found = self.types.iter().filter(|it| it.entity == key).flat_map(|it| &it.found);
+        found.into_iter().find(|it| !self.is_taken(&it.range))
+    }
+
+    /// Keeps slots from taking a part of the message.
+    pub(super) fn take(&mut self, range: Range<usize>) {
+        self.taken.push(range);
+    }
+
     fn slot(&self, variable: &VariablePath, entity: &str) -> Option<&SlotValue> {
         self.slots.iter().find(|it| it.variable == *variable && it.entity == entity)
     }

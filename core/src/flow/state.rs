@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::slot_values::ToldValues;
 use crate::flow::handoff::{Handoff, HandoffDisposition, HandoffReport};
 use crate::json::{DecodeError, decode_tagged};
 use crate::text::time_zone::UTC;
@@ -184,6 +185,12 @@ pub struct SessionState {
     /// What the current frame waits for.
     #[serde(default)]
     pub awaiting: Option<Awaiting>,
+    /// The slots that requests have filled, in this order, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filled_slots: Vec<FilledSlot>,
+    /// Values that were said before their slots are reached, the latest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<ToldValues>,
     /// Counters.
     #[serde(default)]
     pub counters: Counters,
@@ -208,6 +215,14 @@ pub struct SessionState {
     /// When the last event happened, in ISO 8601.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_event_at: String,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 fn utc() -> String {
@@ -256,6 +271,24 @@ pub struct Frame {
     /// How it continues when it is the current frame again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resume>,
+    /// The number of the request that it serves; 0 for that of the frame below.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub request: u32,
+}
+
+/// A slot that a request has filled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilledSlot {
+    /// The variable.
+    pub variable: String,
+    /// The number of the request.
+    pub request: u32,
+    /// Its graph and, for a parameter, `NODE#VARIABLE`, else its node; empty while it has not been reached.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// Whether something has been done with it that cannot be taken back.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_final: bool,
 }
 
 /// How a frame continues when it is the current frame again.
@@ -321,6 +354,9 @@ pub struct Counters {
     pub fallbacks: u32,
     /// No-input events.
     pub no_input: u32,
+    /// Requests: intents that were begun.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub requests: u32,
     /// Invalid answers by slot.
     pub attempts: BTreeMap<String, u32>,
     /// Entries by node.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Walker;
 use crate::config::flow::document::ValueType;
+use crate::flow::state::FilledSlot;
 use crate::text::variable_path::{VariablePath, get_at};
 use crate::turn::Map;
 use crate::value::EXPRESSION;
@@ -16,6 +17,7 @@ pub(super) struct WriteRejected(pub String);
 pub(super) struct VariableSnapshot {
     vars: Map,
     locals: Option<Map>,
+    filled_slots: Vec<FilledSlot>,
     changed: usize,
 }
 
@@ -23,12 +25,14 @@ impl Walker<'_> {
     /// Takes a snapshot of the variables.
     pub(super) fn snapshot_variables(&self) -> VariableSnapshot {
         let locals = self.frame().and_then(|it| it.locals.clone());
-        VariableSnapshot { vars: self.state.vars.clone(), locals, changed: self.record.debug.changed_variables.len() }
+        let filled_slots = self.state.filled_slots.clone();
+        VariableSnapshot { vars: self.state.vars.clone(), locals, filled_slots, changed: self.record.debug.changed_variables.len() }
     }
 
     /// Restores a snapshot.
     pub(super) fn restore_variables(&mut self, before: VariableSnapshot) {
         self.state.vars = before.vars;
+        self.state.filled_slots = before.filled_slots;
         if let Some(frame) = self.state.stack.last_mut() {
             frame.locals = before.locals;
         }
@@ -50,8 +54,22 @@ impl Walker<'_> {
             None => &mut self.state.vars,
         };
         path.set(place, value).map_err(WriteRejected)?;
+        self.forget_filled(path);
         self.mark_changed(path);
         Ok(())
+    }
+
+    /// Writes a variable of the session, although the current frame has a local one of its name.
+    ///
+    /// # Errors
+    /// As [`Walker::write_variable`].
+    pub(super) fn write_session_variable(&mut self, path: &VariablePath, value: Value) -> Result<(), WriteRejected> {
+        let locals = self.state.stack.last_mut().and_then(|it| it.locals.take());
+        let written = self.write_variable(path, value);
+        if let Some(frame) = self.state.stack.last_mut() {
+            frame.locals = locals;
+        }
+        written
     }
 
     /// Removes a variable.
@@ -67,6 +85,7 @@ impl Walker<'_> {
             Some(locals) => path.remove(locals),
             None => path.remove(&mut self.state.vars),
         }
+        self.forget_filled(path);
         self.mark_changed(path);
         Ok(())
     }

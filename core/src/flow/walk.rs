@@ -232,6 +232,7 @@ impl<'c> Walker<'c> {
         match (resumes, self.current_node()) {
             (Some(Resume::Reenter), Some(node)) => {
                 self.trace("resume", json!({"node": node.id}));
+                self.announce_return();
                 let next = self.reprompt_node(node);
                 Box::pin(self.apply_transition(node, next)).await
             }

@@ -11,6 +11,7 @@ pub(super) static LANGUAGE: Language = Language {
         contractions: "",
         questions: "which,what,who,when,where,how,many,much,it,is,are,do,does,did,would,will,can,could,should,you,i,we,me,us,please,tell,give,enter,\
             choose,select,say,or,s,d,ll",
+        free_words: "question,questions,query,problem,problems,issue,issues,message,messages,request,help,comment,comments,feedback,describe,description,details,topic,subject,note,notes,text,happened,wrong,concern,concerns,idea,ideas,thoughts,opinion,review,reason,matter,complaint,remark,remarks,mind,search,wish,wishes,prompt,body,content",
     },
     texts: Some(TEXTS),
 };
@@ -24,5 +25,18 @@ pub(super) const TEXTS: EngineTexts = EngineTexts {
     choose_value: "{values}?",
     choose_intent: "Did you mean “{first}” or “{second}”?",
     not_understood: "Sorry, I did not understand that.",
+    cancelled: "All right, I have stopped that.",
+    nothing_to_cancel: "There is nothing to stop at the moment.",
+    answer_needed: "I need an answer to go on.",
+    why_asked: "I need this for “{name}”.",
+    first_question: "This is the first question.",
+    cannot_change: "That can no longer be changed.",
+    corrected: "All right: {value}.",
+    started_over: "All right, let us start over.",
+    no_person: "Sorry, nobody can take over here.",
+    returned: "Back to “{name}”.",
+    can_help_with: "I can help with: {names}.",
+    not_understood_again: "I still do not understand. Please say it in other words.",
+    given_up: "I am sorry, I cannot help with that.",
     error: "Something went wrong. Please try again.",
 };

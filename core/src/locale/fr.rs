@@ -11,6 +11,7 @@ pub(super) static LANGUAGE: Language = Language {
         contractions: "de,du,des,d|a,au,aux",
         questions: "quel,quelle,quels,quelles,qui,que,qu,quoi,quand,ou,comment,combien,est,sont,voulez,veux,souhaitez,souhaites,pouvez,vous,tu,je,j,\
             nous,me,moi,dites,indiquez,donnez,entrez,choisissez,s,il,plait",
+        free_words: "question,questions,probleme,problemes,message,messages,demande,aide,aider,commentaire,commentaires,decrivez,decrire,description,details,sujet,objet,note,texte,passe,idee,idees,avis,opinion,raison,motif,reclamation,remarque,recherche,souhait,contenu",
     },
     texts: Some(EngineTexts {
         confirm_value: "Est-ce bien {value}\u{202f}?",
@@ -20,6 +21,19 @@ pub(super) static LANGUAGE: Language = Language {
         choose_value: "Que voulez-vous dire\u{a0}: {values}\u{202f}?",
         choose_intent: "Voulez-vous dire «\u{a0}{first}\u{a0}» ou «\u{a0}{second}\u{a0}»\u{202f}?",
         not_understood: "Excusez-moi, je n’ai pas compris.",
+        cancelled: "D’accord, j’ai tout arrêté.",
+        nothing_to_cancel: "Il n’y a rien à annuler pour le moment.",
+        answer_needed: "Il me faut une réponse pour continuer.",
+        why_asked: "J’en ai besoin pour « {name} ».",
+        first_question: "C’est la première question.",
+        cannot_change: "Cela ne peut plus être modifié.",
+        corrected: "D’accord : {value}.",
+        started_over: "D’accord, recommençons.",
+        no_person: "Désolé, personne ne peut prendre le relais ici.",
+        returned: "Revenons à « {name} ».",
+        can_help_with: "Je peux vous aider pour : {names}.",
+        not_understood_again: "Je ne comprends toujours pas. Dites-le autrement, s’il vous plaît.",
+        given_up: "Désolé, je ne peux pas vous aider pour cela.",
         error: "Une erreur s’est produite. Veuillez réessayer.",
     }),
 };

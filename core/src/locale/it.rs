@@ -11,6 +11,7 @@ pub(super) static LANGUAGE: Language = Language {
                        in,nel,nello,nella,nei,negli,nelle,nell|su,sul,sullo,sulla,sui,sugli,sulle,sull",
         questions: "quale,quali,qual,che,chi,cosa,quando,dove,come,quanto,quanta,quanti,quante,sono,vuole,vuoi,desidera,desideri,puo,puoi,lei,tu,io,\
             noi,mi,ci,dica,dimmi,indichi,indica,scelga,scegli,favore,o",
+        free_words: "domanda,domande,problema,problemi,messaggio,messaggi,richiesta,aiuto,aiutare,aiutarla,commento,commenti,descriva,descrivi,descrizione,dettagli,argomento,oggetto,nota,testo,successo,idea,idee,opinione,motivo,reclamo,osservazione,ricerca,desiderio,contenuto",
     },
     texts: None,
 };

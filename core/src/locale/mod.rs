@@ -37,6 +37,8 @@ pub(crate) struct LocaleWords {
     pub contractions: &'static str,
     /// Words of questions that nobody says beside a value.
     pub questions: &'static str,
+    /// Words of questions, and of the names of slots, whose answer may be a question itself: `problem`, `message`.
+    pub free_words: &'static str,
 }
 
 /// Returns the words of a locale's language; English for an unsupported language.
@@ -58,6 +60,11 @@ pub(crate) fn is_determiner(word: &str, locale: &str) -> bool {
 pub(crate) fn is_question_word(word: &str, locale: &str) -> bool {
     let (words, folded) = (words_of_locale(locale), fold_text(word));
     [words.and, words.questions].iter().flat_map(|it| it.split(',')).any(|it| it == folded)
+}
+
+/// Whether a word of a question, without accents, says that its answer may be a question itself.
+pub(crate) fn asks_for_free_words(word: &str, locale: &str) -> bool {
+    words_of_locale(locale).free_words.split(',').any(|it| it == word)
 }
 
 /// The preposition that a folded word contracts with an article, such as `von` for the German `vom`; else the word.
@@ -118,7 +125,7 @@ mod tests {
     fn tables_are_folded() {
         for language in LANGUAGES {
             let it = &language.words;
-            for words in [it.and, it.determiners, it.contractions, it.questions] {
+            for words in [it.and, it.determiners, it.contractions, it.questions, it.free_words] {
                 assert_eq!(fold_text(words), words);
                 assert!(!words.contains(", ") && !words.contains(",,"), "{words}");
             }

@@ -18,6 +18,32 @@ pub(crate) struct EngineTexts {
     pub choose_intent: &'static str,
     /// Answers a message that nothing else answers.
     pub not_understood: &'static str,
+    /// Answers somebody who leaves what is being done.
+    pub cancelled: &'static str,
+    /// Answers somebody who wants to leave when nothing is being done.
+    pub nothing_to_cancel: &'static str,
+    /// Says that a question has to be answered.
+    pub answer_needed: &'static str,
+    /// Says why a question is asked: for the intent `{name}`.
+    pub why_asked: &'static str,
+    /// Says that there is no question before this one.
+    pub first_question: &'static str,
+    /// Says that a value has been used and cannot be changed.
+    pub cannot_change: &'static str,
+    /// Says that a slot has another `{value}` now.
+    pub corrected: &'static str,
+    /// Says that the conversation begins anew.
+    pub started_over: &'static str,
+    /// Says that nobody can take over.
+    pub no_person: &'static str,
+    /// Says that the conversation returns to the intent `{name}`.
+    pub returned: &'static str,
+    /// Names the intents, as `{names}`.
+    pub can_help_with: &'static str,
+    /// Answers the second message in a row that nothing else answers.
+    pub not_understood_again: &'static str,
+    /// Answers further messages in a row that nothing else answers.
+    pub given_up: &'static str,
     /// Reports a failure that nothing handles.
     pub error: &'static str,
 }
@@ -33,6 +59,19 @@ impl EngineTexts {
             EngineText::ChooseValue => self.choose_value,
             EngineText::ChooseIntent => self.choose_intent,
             EngineText::NotUnderstood => self.not_understood,
+            EngineText::Cancelled => self.cancelled,
+            EngineText::NothingToCancel => self.nothing_to_cancel,
+            EngineText::AnswerNeeded => self.answer_needed,
+            EngineText::WhyAsked => self.why_asked,
+            EngineText::FirstQuestion => self.first_question,
+            EngineText::CannotChange => self.cannot_change,
+            EngineText::Corrected => self.corrected,
+            EngineText::StartedOver => self.started_over,
+            EngineText::NoPerson => self.no_person,
+            EngineText::Returned => self.returned,
+            EngineText::CanHelpWith => self.can_help_with,
+            EngineText::NotUnderstoodAgain => self.not_understood_again,
+            EngineText::GivenUp => self.given_up,
             EngineText::Error => self.error,
         }
     }
@@ -75,7 +114,7 @@ mod tests {
     use super::super::LANGUAGES;
     use super::*;
 
-    const ALL: [EngineText; 8] = [
+    const ALL: [EngineText; 21] = [
         EngineText::ConfirmValue,
         EngineText::Yes,
         EngineText::No,
@@ -83,6 +122,19 @@ mod tests {
         EngineText::ChooseValue,
         EngineText::ChooseIntent,
         EngineText::NotUnderstood,
+        EngineText::Cancelled,
+        EngineText::NothingToCancel,
+        EngineText::AnswerNeeded,
+        EngineText::WhyAsked,
+        EngineText::FirstQuestion,
+        EngineText::CannotChange,
+        EngineText::Corrected,
+        EngineText::StartedOver,
+        EngineText::NoPerson,
+        EngineText::Returned,
+        EngineText::CanHelpWith,
+        EngineText::NotUnderstoodAgain,
+        EngineText::GivenUp,
         EngineText::Error,
     ];
 

@@ -38,6 +38,8 @@ pub struct Correction {
     pub meant: Range<usize>,
     /// The place of what it replaces within the message; `None` when the message replaces what an earlier one said.
     pub replaced: Option<Range<usize>>,
+    /// Whether it says so plainly ("I meant"), and not with words that also begin other answers ("sorry").
+    pub is_retraction: bool,
 }
 
 /// What is said about the conversation in a language. Alternatives are separated by `|`.
@@ -51,8 +53,10 @@ pub(crate) struct CommandWords {
     pub person: &'static str,
     /// Phrases beside a command that change nothing: `please`, `can we`.
     pub fillers: &'static str,
-    /// Phrases behind which stands what is meant: `no wait`.
+    /// Phrases behind which stands what is meant, and that also begin other answers: `no wait`.
     pub corrections: &'static str,
+    /// Phrases behind which stands what is meant instead of something else: `I meant`.
+    pub retractions: &'static str,
     /// Phrases at the end of a message that replaces an earlier one: `instead`.
     pub endings: &'static str,
     /// Phrases before what is not meant: `not`.
@@ -108,26 +112,29 @@ pub fn read_correction(text: &str, locale: &str) -> Option<Correction> {
     let words = &language_of(locale).language.commands;
     let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign).collect();
     let mut last: Option<(usize, usize)> = None;
+    let mut is_retraction = false;
     let mut at = 0;
     while at < spoken.len() {
-        match read_phrase(&spoken, words.corrections, at) {
-            // Phrases in a row are one: "no, sorry, I meant".
-            Some(end) => {
-                last = Some((last.filter(|it| it.1 == at).map_or(at, |it| it.0), end));
-                at = end;
-            }
-            None => at += 1,
-        }
+        let retraction = read_phrase(&spoken, words.retractions, at);
+        let Some(end) = retraction.max(read_phrase(&spoken, words.corrections, at)) else {
+            at += 1;
+            continue;
+        };
+        // Phrases in a row are one: "no, sorry, I meant".
+        let row = last.filter(|it| it.1 == at);
+        is_retraction = row.is_some() && is_retraction || retraction == Some(end);
+        last = Some((row.map_or(at, |it| it.0), end));
+        at = end;
     }
     let start = spoken.first()?.range.start;
     let end = spoken.last()?.range.end;
     if let Some((first, behind)) = last.filter(|it| it.1 < spoken.len()) {
         let meant = spoken.get(behind)?.range.start..end;
         let replaced = first.checked_sub(1).and_then(|it| spoken.get(it)).map(|it| start..it.range.end);
-        return Some(Correction { meant, replaced });
+        return Some(Correction { meant, replaced, is_retraction });
     }
     let is_ending = |count: &usize| ends_phrase(&spoken, words.endings, spoken.len()) && *count > 1;
-    Some(spoken.len()).filter(is_ending).map(|_| Correction { meant: start..end, replaced: None })
+    Some(spoken.len()).filter(is_ending).map(|_| Correction { meant: start..end, replaced: None, is_retraction: true })
 }
 
 /// Whether a message says of a part of it that it is not meant: `Chicago` in "not Chicago, Boston".
@@ -213,7 +220,15 @@ mod tests {
     fn tables_are_folded() {
         for language in crate::language::LANGUAGES {
             let words = &language.commands;
-            let others = [words.fillers, words.corrections, words.endings, words.denials_before, words.denials_behind, words.links];
+            let others = [
+                words.fillers,
+                words.corrections,
+                words.retractions,
+                words.endings,
+                words.denials_before,
+                words.denials_behind,
+                words.links,
+            ];
             for phrase in COMMANDS.iter().map(|it| words.phrases(*it)).chain(others).flat_map(|it| it.split('|')) {
                 let spoken: Vec<String> = split_tokens(phrase).into_iter().map(|it| it.text).collect();
                 assert_eq!(spoken.join(" "), phrase, "{}", language.code);

@@ -1,17 +1,20 @@
 //! `entity` nodes: fill a slot by prompting for its value (docs/spec/flows.md#4.4).
 
-use convengine_values::{Consent, read_consent};
+use convengine_values::{Consent, Correction, is_part_denied, is_question, read_consent, read_correction};
 use serde_json::{Value, json};
 
-use super::super::Walker;
+use super::super::corrections::Corrected;
 use super::super::failure::Failure;
 use super::super::matching::Interrupt;
+use super::super::slot_values::{SlotValues, TriggerValue};
 use super::super::walk::Transition;
+use super::super::{IntentTrigger, Walker};
 use super::validation::violated_bound;
 use crate::config::flow::document::{Ask, EntityData, FlowTemplate, LocalizedText, Node, NodeKind, ValueTemplate};
-use crate::entity::{Entity, Extraction, ExtractionContext};
-use crate::flow::state::{Awaiting, AwaitingKind, FlowEvent};
-use crate::locale::EngineText;
+use crate::entity::{Entity, EntityMatch, Extraction, ExtractionContext};
+use crate::flow::state::{Awaiting, AwaitingKind, FlowEvent, FrameKind};
+use crate::locale::{EngineText, asks_for_free_words};
+use crate::text::phrase::Phrase;
 use crate::turn::{Candidate, Map, Verdict};
 use crate::value::EXPRESSION;
 
@@ -30,6 +33,9 @@ pub(in crate::flow) enum SlotResult {
 
 /// The variable with a value that the user has to confirm.
 const CANDIDATE_VARIABLE: &str = "_slot";
+
+/// From how many words on a message without a value may be about something else.
+const MIN_DIGRESSION_WORDS: usize = 3;
 
 impl<'c> Walker<'c> {
     pub(super) fn run_entity(&mut self, node: &'c Node, data: &'c EntityData) -> Transition {
@@ -83,41 +89,82 @@ impl<'c> Walker<'c> {
         let Some(entity) = self.flow.compile_slot_entity(data) else {
             return Some(SlotResult::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity))));
         };
-        let place = self.slot_key(id);
-        if data.ask == Ask::IfEmpty
-            && let Some(value) = self.variable(&data.variable).filter(|it| !it.is_null()).cloned()
-            && let Some(value) = entity.accept(&value, self.extraction_context())
-            && self.find_violation(data, &value).is_none()
-        {
-            self.note_slot_value(data, &value, "its variable has a valid value already: nothing is asked");
-            self.trace("entity.skipped", json!({"node": id, "variable": data.variable.to_string()}));
-            return Some(SlotResult::Filled);
+        if self.is_left_over(data) {
+            // A reserved name is no slot.
+            let _ = self.remove_variable(&data.variable);
         }
-        if !self.take_trigger(&place) {
+        let place = self.slot_key(id);
+        let kept = self.kept_value(data, &entity, &place);
+        if let Some(found) = self.told_value(id, data, &entity, kept.as_ref()) {
+            self.note_slot_value(data, &found.value, "the value is taken from the message that triggered the intent");
+            self.claim_trigger_value(&found);
+            self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
+            return Some(self.write_slot(id, data, found.value));
+        }
+        let value = kept?;
+        self.note_slot_value(data, &value, "its variable has a valid value already: nothing is asked");
+        if self.variable(&data.variable) != Some(&value) {
+            // In the form of its type. A value of another type than the variable's stays as it is.
+            let _ = self.write_variable(&data.variable, value);
+        }
+        self.note_reached(&data.variable, &place);
+        self.trace("entity.skipped", json!({"node": id, "variable": data.variable.to_string()}));
+        Some(SlotResult::Filled)
+    }
+
+    /// The valid value that the variable of a slot has, unless the slot asks anyway.
+    fn kept_value(&mut self, data: &EntityData, entity: &Entity, place: &str) -> Option<Value> {
+        let is_answered = self.is_rewalking && self.filled_in_graph().iter().any(|it| it.place == place);
+        if data.ask == Ask::Always && !is_answered {
             return None;
         }
-        if !self.is_prefilled(data) {
-            self.note_verdict(|_| "the message that triggered the intent may not fill it: the user is asked".to_owned());
+        let value = self.variable(&data.variable).cloned().unwrap_or_default();
+        if value.is_null() {
+            // An optional value that was left out is not asked for again.
+            return Some(value).filter(|_| is_answered && !data.required);
+        }
+        let value = entity.accept(&value, self.extraction_context())?;
+        self.find_violation(data, &value).is_none().then_some(value)
+    }
+
+    /// The valid value that what was said in this request holds for a slot: instead of the one that it has only if the slot is meant.
+    fn told_value(&mut self, id: &str, data: &EntityData, entity: &Entity, kept: Option<&Value>) -> Option<TriggerValue> {
+        let is_new = self.take_trigger(&self.slot_key(id), data);
+        if !is_new && kept.is_some() {
+            return None;
+        }
+        if is_new && !self.is_prefilled(data) {
+            if kept.is_none() {
+                self.note_verdict(|_| "the message that triggered the intent may not fill it: the user is asked".to_owned());
+            }
             // The value is not taken, but the message holds what is not to be stored.
             if self.is_slot_redacted(data) {
-                self.redact_trigger_values(data, &entity);
+                self.redact_trigger_values(data, entity);
             }
             return None;
         }
-        let found = self.trigger_value(data, &entity)?;
+        let of_message = if is_new { self.trigger_value(data, entity) } else { None };
+        // What a model has read of the same message stays.
+        let is_read = self.state.filled_slots.iter().any(|it| it.place.is_empty() && it.variable == data.variable.to_string());
+        let of_message = of_message.filter(|it| kept.is_none_or(|kept| it.is_named && !is_read && *kept != it.value));
+        let found = match of_message {
+            Some(found) => found,
+            None if kept.is_some() || !self.is_prefilled(data) => return None,
+            None => self.take_told_value(data)?,
+        };
         let unused = self.unused_in_trigger();
         self.note(|| found.to_candidate(&data.entity, unused));
-        if self.find_violation(data, &found.value).is_some() {
-            return None;
+        if self.find_violation(data, &found.value).is_none() {
+            return Some(found);
         }
-        self.note_slot_value(data, &found.value, "the value is taken from the message that triggered the intent");
+        // It was said for this slot, so it is none of another.
         self.claim_trigger_value(&found);
-        self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
-        Some(self.write_slot(id, data, found.value))
+        None
     }
 
     /// Prompts for the value.
-    pub(super) fn prompt_for_slot(&mut self, node: &'c Node, id: &str, data: &EntityData) -> Awaiting {
+    pub(in crate::flow) fn prompt_for_slot(&mut self, node: &'c Node, id: &str, data: &EntityData) -> Awaiting {
+        self.is_rewalking = false;
         self.state.vars.shift_remove(CANDIDATE_VARIABLE);
         let place = self.slot_key(id);
         let before = self.record.messages.len();
@@ -156,7 +203,13 @@ impl<'c> Walker<'c> {
         if let Some(candidate) = self.state.vars.shift_remove(CANDIDATE_VARIABLE).and_then(|it| it.get("candidate").cloned()) {
             return self.on_confirmation(node, id, data, awaiting, candidate).await;
         }
-        let found = match self.find_slot_option(&awaiting.options, &entity) {
+        let option = self.find_slot_option(&awaiting.options, &entity);
+        if option.is_none()
+            && let Some(diverted) = self.divert_answer(node, id, data, &entity, &awaiting).await
+        {
+            return diverted;
+        }
+        let found = match option {
             Some(option) => {
                 self.set_button_event(&option);
                 let value = option.get("value").or_else(|| option.get("label")).cloned().unwrap_or_default();
@@ -168,11 +221,7 @@ impl<'c> Walker<'c> {
                 self.note(|| Candidate::for_choice("", "button", verdict).with_reason(reason));
                 Ok(value)
             }
-            None => match entity.extract(&self.input_text(), self.extraction_context()) {
-                Extraction::Value(value) => Ok(Some(value)),
-                Extraction::NotFound => Ok(None),
-                Extraction::Ambiguous(values) => Err(values),
-            },
+            None => self.read_typed_answer(data, &entity),
         };
         self.note_extraction(data, &entity, &found);
         match found {
@@ -184,6 +233,142 @@ impl<'c> Walker<'c> {
             }
             Ok(None) => self.handle_missing_value(node, id, data, awaiting, &entity).await,
         }
+    }
+
+    /// Handles a message that is no answer although a value might be read from it: a command, something else in place of a free text, a
+    /// correction of another slot.
+    async fn divert_answer(
+        &mut self,
+        node: &'c Node,
+        id: &str,
+        data: &EntityData,
+        entity: &Entity,
+        awaiting: &Awaiting,
+    ) -> Option<SlotResult> {
+        let text = self.input_text();
+        let is_free_text = takes_free_text(data, entity);
+        if let Some(command) =
+            self.read_command().filter(|_| is_free_text || matches!(entity.extract(&text, self.extraction_context()), Extraction::NotFound))
+        {
+            if data.takes_anything {
+                return None;
+            }
+            if let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting.clone(), false).await {
+                return Some(interrupted);
+            }
+            return Some(self.obey_in_slot(node, id, data, None, command).await);
+        }
+        if data.takes_anything {
+            return None;
+        }
+        if is_free_text {
+            let is_question = is_question(&text, &self.state.locale) && !self.expects_question(data);
+            if (is_question || self.is_plainly_something_else())
+                && let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting.clone(), is_question).await
+            {
+                return Some(interrupted);
+            }
+            if is_question {
+                self.note_verdict(|_| "the message is a question, and the slot expects none".to_owned());
+                return Some(self.reject_answer(node, id, data, None));
+            }
+        }
+        let is_yes_or_no = data.entity == "@boolean";
+        let has_value = || !is_yes_or_no || matches!(read_consent(&text, &self.state.locale), Some(Consent::Yes | Consent::No));
+        let is_change_expected = is_yes_or_no && !has_value();
+        match self.correct_slots(Some(data), is_change_expected) {
+            Corrected::Nothing => None,
+            Corrected::Refused => Some(SlotResult::Prompted(self.prompt_for_slot(node, id, data))),
+            Corrected::Changed(next) => {
+                // The same message may answer the question, too.
+                self.note_verdict(|_| "the message corrects another slot".to_owned());
+                Some(SlotResult::Interrupted(next))
+            }
+        }
+    }
+
+    /// Reads the value of a typed answer, and keeps the others that it has for slots to come.
+    fn read_typed_answer(&mut self, data: &EntityData, entity: &Entity) -> Result<Option<Value>, Vec<String>> {
+        let text = self.input_text();
+        let locale = self.state.locale.clone();
+        let mut answer = text.as_str();
+        // "Chicago, no wait, Boston"
+        if let Some(Correction { meant, replaced: Some(replaced), .. }) = read_correction(&text, &locale)
+            && !takes_free_text(data, entity)
+            && let Some((later, earlier)) = text.get(meant).zip(text.get(replaced))
+        {
+            let has = |part: &str| entity.extract(part, self.extraction_context()) != Extraction::NotFound;
+            if has(later) {
+                answer = later;
+            } else if has(earlier) && is_withdrawn(later) {
+                return Ok(None);
+            }
+        }
+        let mut values = self.find_answer_values(answer);
+        let found = match entity.extract(answer, self.extraction_context()) {
+            Extraction::NotFound => return Ok(None),
+            Extraction::Value(value) => Ok(value),
+            Extraction::Ambiguous(values) => Err(values),
+        };
+        let places = entity.find_all(answer, self.extraction_context());
+        let place_of = |value: &Value| places.iter().find(|it| it.value.as_ref() == Some(value));
+        let is_denied = |it: &EntityMatch| is_part_denied(answer, &it.range, &locale);
+        let value = if let Some(named) = values.named(data).cloned() {
+            named
+        } else if places.iter().any(is_denied) || values.names_others(data) {
+            match values.first_free(data).filter(|it| !is_denied(it)).and_then(|it| it.value.clone()) {
+                Some(free) => free,
+                None => return Ok(None),
+            }
+        } else {
+            found?
+        };
+        if let Some(place) = place_of(&value) {
+            values.take(place.range.clone());
+            self.offer_answer(answer, values);
+        }
+        Ok(Some(value))
+    }
+
+    /// Lets the slots to come take what an answer holds beside the value that was asked for.
+    fn offer_answer(&mut self, text: &str, values: SlotValues) {
+        let depth = self.state.stack.iter().rposition(|it| it.kind != FrameKind::Subflow).unwrap_or_default();
+        self.trigger = Some(IntentTrigger { text: text.to_owned(), depth, prefilled_slots: Vec::new(), entered_slots: Vec::new(), values });
+    }
+
+    /// Lets an intent, small talk or, with `by_words`, the knowledge base interrupt the question of a slot.
+    async fn interrupt_slot(
+        &mut self,
+        node: &'c Node,
+        id: &str,
+        data: &EntityData,
+        awaiting: Awaiting,
+        by_words: bool,
+    ) -> Option<SlotResult> {
+        if !data.interruptible {
+            return None;
+        }
+        self.state.awaiting = Some(awaiting);
+        match self.try_interrupt(by_words).await {
+            Interrupt::IntentPushed => Some(SlotResult::Interrupted(Transition::GraphPushed)),
+            Interrupt::SmallTalk => {
+                self.state.awaiting = None;
+                Some(SlotResult::Prompted(self.prompt_for_slot(node, id, data)))
+            }
+            Interrupt::SessionEnded => Some(SlotResult::Interrupted(Transition::EndTurn)),
+            Interrupt::NotInterrupted => {
+                self.state.awaiting = None;
+                None
+            }
+        }
+    }
+
+    /// Whether the question of a slot asks for something that may be a question itself: its name or its prompt says so.
+    fn expects_question(&self, data: &EntityData) -> bool {
+        let locales = [&self.state.locale, &self.flow.document.default_locale];
+        let texts = data.prompt.templates().map(|it| it.source.clone()).chain([data.variable.to_string().replace(['.', '_'], " ")]);
+        let words: Vec<String> = texts.flat_map(|it| Phrase::without_accents(&it).tokens().to_vec()).collect();
+        words.iter().any(|word| locales.iter().any(|it| asks_for_free_words(word, it)))
     }
 
     /// Handles an answer without a value: a model may extract one, or another intent may interrupt.
@@ -202,17 +387,9 @@ impl<'c> Walker<'c> {
                 return self.validate_candidate(node, id, data, value);
             }
         }
-        if data.interruptible {
-            self.state.awaiting = Some(awaiting);
-            match self.try_interrupt().await {
-                Interrupt::IntentPushed => return SlotResult::Interrupted(Transition::GraphPushed),
-                Interrupt::SmallTalk => {
-                    self.state.awaiting = None;
-                    return SlotResult::Prompted(self.prompt_for_slot(node, id, data));
-                }
-                Interrupt::SessionEnded => return SlotResult::Interrupted(Transition::EndTurn),
-                Interrupt::NotInterrupted => self.state.awaiting = None,
-            }
+        let is_digression = is_question(&self.input_text(), &self.state.locale) || self.has_many_words();
+        if let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting, is_digression).await {
+            return interrupted;
         }
         self.reject_answer(node, id, data, None)
     }
@@ -234,6 +411,9 @@ impl<'c> Walker<'c> {
     async fn on_confirmation(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting, candidate: Value) -> SlotResult {
         let pressed = self.find_selected_option(&awaiting.options).and_then(|it| it.get("value").and_then(Value::as_bool));
         let pressed = pressed.map(|it| if it { Consent::Yes } else { Consent::No });
+        if let Some(command) = self.read_command().filter(|_| pressed.is_none()) {
+            return self.obey_in_slot(node, id, data, Some(candidate), command).await;
+        }
         match pressed.or_else(|| read_consent(&self.input_text(), &self.state.locale)) {
             Some(Consent::Yes) => {
                 self.note_slot_value(data, &candidate, "the user has confirmed the value");
@@ -253,9 +433,14 @@ impl<'c> Walker<'c> {
             }
             None => {}
         }
+        // "I meant 5", "not Chicago, Boston"
+        if let Some(changed) = self.read_change(data, &candidate).filter(|_| self.is_correction()) {
+            self.read_other_changes(data);
+            return self.validate_candidate(node, id, data, changed);
+        }
         if data.interruptible {
             self.state.awaiting = Some(awaiting);
-            match self.try_interrupt().await {
+            match self.try_interrupt(true).await {
                 Interrupt::IntentPushed => return SlotResult::Interrupted(Transition::GraphPushed),
                 Interrupt::SessionEnded => return SlotResult::Interrupted(Transition::EndTurn),
                 Interrupt::SmallTalk => return self.ask_for_confirmation(node, data, candidate),
@@ -269,8 +454,20 @@ impl<'c> Walker<'c> {
     /// The other value that a message has for a slot.
     fn read_change(&self, data: &EntityData, candidate: &Value) -> Option<Value> {
         let entity = self.flow.compile_slot_entity(data).filter(|_| !reads_any_text(&data.entity))?;
-        let found = entity.find_all(&self.input_text(), self.extraction_context());
-        found.into_iter().filter_map(|it| it.value).find(|it| it != candidate)
+        let text = self.input_text();
+        let found = entity.find_all(&text, self.extraction_context()).into_iter();
+        let meant = found.filter(|it| !is_part_denied(&text, &it.range, &self.state.locale));
+        meant.filter_map(|it| it.value).find(|it| it != candidate)
+    }
+
+    /// Whether the message says that it replaces something, or is nothing but a value.
+    fn is_correction(&self) -> bool {
+        let text = self.input_text();
+        read_correction(&text, &self.state.locale).is_some() || !is_question(&text, &self.state.locale) && !self.has_many_words()
+    }
+
+    fn has_many_words(&self) -> bool {
+        Phrase::without_accents(&self.input_text()).tokens().len() >= MIN_DIGRESSION_WORDS
     }
 
     /// Writes the values that a message has for other slots of the graph, or says why not; returns whether there are any. A type that two
@@ -296,7 +493,9 @@ impl<'c> Walker<'c> {
                 }
             } else {
                 // A value of another type than the variable's is left out.
-                let _ = self.write_variable(&slot.variable, value);
+                if self.write_variable(&slot.variable, value).is_ok() {
+                    self.note_filled(&slot.variable, "");
+                }
             }
             if self.is_slot_redacted(slot) {
                 self.redact_input(&slot.variable);
@@ -305,7 +504,8 @@ impl<'c> Walker<'c> {
         has_changes
     }
 
-    fn ask_for_confirmation(&mut self, node: &'c Node, data: &EntityData, candidate: Value) -> SlotResult {
+    pub(in crate::flow) fn ask_for_confirmation(&mut self, node: &'c Node, data: &EntityData, candidate: Value) -> SlotResult {
+        self.is_rewalking = false;
         let shown = format_value(&candidate);
         self.state.vars.insert(CANDIDATE_VARIABLE.to_owned(), json!({"variable": data.variable.to_string(), "candidate": candidate}));
         let yes_no = [("yes", EngineText::Yes), ("no", EngineText::No)]
@@ -325,6 +525,7 @@ impl<'c> Walker<'c> {
             return SlotResult::Failed(Failure::new("type_mismatch", reason.0));
         }
         let place = self.slot_key(id);
+        self.note_filled(&data.variable, &place);
         self.state.counters.attempts.remove(&place);
         self.state.counters.fallbacks = 0;
         self.trace("entity.filled", json!({"node": id, "variable": data.variable.to_string()}));
@@ -352,11 +553,7 @@ impl<'c> Walker<'c> {
                 let at = Some((id.to_owned(), node.name.clone()));
                 return SlotResult::Failed(Failure { attempt: attempts, node: at, ..Failure::new("max_attempts", reason) });
             }
-            let default = self.render_json(&ValueTemplate::from(data.default.clone()), Map::new());
-            return match self.write_variable(&data.variable, default) {
-                Ok(()) => SlotResult::Filled,
-                Err(reason) => SlotResult::Failed(Failure::new("type_mismatch", reason.0)),
-            };
+            return self.give_up_slot(id, data);
         }
         let last = data.reprompt.len().min(usize::try_from(attempts).unwrap_or(usize::MAX));
         let again = message.or_else(|| data.reprompt.get(last.checked_sub(1)?)).unwrap_or(&data.prompt);
@@ -366,6 +563,20 @@ impl<'c> Walker<'c> {
             options = self.ask_for_value(&data.variable.to_string(), data, &place);
         }
         SlotResult::Prompted(self.slot_awaiting(node, data, options))
+    }
+
+    /// Writes the default of an optional slot, which is not asked for any more.
+    pub(in crate::flow) fn give_up_slot(&mut self, id: &str, data: &EntityData) -> SlotResult {
+        let default = self.render_json(&ValueTemplate::from(data.default.clone()), Map::new());
+        match self.write_variable(&data.variable, default) {
+            Ok(()) => {
+                let place = self.slot_key(id);
+                self.note_filled(&data.variable, &place);
+                self.state.counters.attempts.remove(&place);
+                SlotResult::Filled
+            }
+            Err(reason) => SlotResult::Failed(Failure::new("type_mismatch", reason.0)),
+        }
     }
 
     /// Returns the message of the first rule that a value violates; the inner `None` is a rule without a message.
@@ -423,12 +634,13 @@ impl<'c> Walker<'c> {
     }
 
     /// Whether a slot may look into the message that triggered the intent: once for each slot of its frame.
-    fn take_trigger(&mut self, place: &str) -> bool {
+    fn take_trigger(&mut self, place: &str, data: &EntityData) -> bool {
         let Some(trigger) = self.trigger.as_mut() else { return false };
         if trigger.prefilled_slots.iter().any(|it| it == place) || self.state.stack.len() <= trigger.depth {
             return false;
         }
         trigger.prefilled_slots.push(place.to_owned());
+        trigger.entered_slots.push(data.variable.to_string());
         true
     }
 }
@@ -438,8 +650,18 @@ fn reads_any_text(entity: &str) -> bool {
     matches!(entity, "@string" | "@list" | "@boolean")
 }
 
+/// Whether a slot takes texts as they are.
+fn takes_free_text(data: &EntityData, entity: &Entity) -> bool {
+    matches!(data.entity.as_str(), "@string" | "@list") || matches!(entity, Entity::Patterns(_))
+}
+
+/// Whether nothing is said instead of what is taken back: "Friday, no wait".
+fn is_withdrawn(later: &str) -> bool {
+    !later.chars().any(char::is_alphanumeric)
+}
+
 /// Formats a value for the user.
-fn format_value(value: &Value) -> String {
+pub(in crate::flow) fn format_value(value: &Value) -> String {
     let text = |it: &str| value.get(it).map(|it| EXPRESSION.print(it));
     match (value, text("amount").zip(text("currency"))) {
         (Value::Object(_), Some((amount, currency))) => format!("{amount} {currency}"),

@@ -10,7 +10,7 @@ use crate::config::flow::document::{FlowTemplate, FlowTool, HttpRequestDef, Node
 use crate::text::interpolation::OutputContext;
 use crate::turn::{
     BreakerPolicy, EffectClass, EffectContext, EffectError, EffectErrorDetail, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map,
-    RetryConditions, SecretHeader, TaskRequest, ToolRequest,
+    Operation, RetryConditions, SecretHeader, TaskRequest, ToolRequest,
 };
 
 /// The name of a timeout in a retry policy.
@@ -56,6 +56,15 @@ pub(super) enum CallRequest {
 }
 
 impl CallRequest {
+    /// What a call may change.
+    pub fn class(&self) -> EffectClass {
+        match self {
+            CallRequest::Http(request) => request.class,
+            CallRequest::Tool(request) => request.class(),
+            CallRequest::Task(request) => request.class(),
+        }
+    }
+
     /// Sends it once. `key` is the idempotency key of the first attempt, if this is a later one; a failure of the last attempt counts for
     /// the circuit breaker.
     pub async fn perform(&self, effects: &EffectContext, key: Option<&String>, is_last: bool) -> Result<HttpReply, EffectError> {

@@ -51,9 +51,12 @@ impl<'c> Walker<'c> {
     }
 
     pub(super) fn reprompt_parameter(&mut self, node: &'c Node, data: &'c IntentData) -> Transition {
-        let open = self.unprompted_parameters(data);
-        let unset = |it: &&IntentParameter| it.is_prompted && self.variable(&it.variable).is_none_or(Value::is_null);
-        let Some(parameter) = open.into_iter().find(unset) else { return Transition::Port("out".to_owned()) };
+        let given_up: Vec<String> = self.filled_in_graph().into_iter().map(|it| it.variable).collect();
+        let unset = |it: &&IntentParameter| {
+            let is_empty = self.variable(&it.variable).is_none_or(Value::is_null);
+            it.is_prompted && is_empty && !given_up.contains(&it.variable.to_string())
+        };
+        let Some(parameter) = self.unprompted_parameters(data).into_iter().find(unset) else { return Transition::Port("out".to_owned()) };
         Transition::Wait(self.prompt_for_slot(node, &format!("{}#{}", node.id, parameter.variable), &to_entity_data(parameter)))
     }
 
@@ -72,6 +75,14 @@ impl<'c> Walker<'c> {
     }
 }
 
+impl Walker<'_> {
+    /// The data of a parameter of an intent.
+    pub(in crate::flow) fn parameter_data(&self, intent: &str, variable: &str) -> Option<EntityData> {
+        let parameters = self.flow.intent(intent).into_iter().flat_map(|it| &it.parameters);
+        parameters.into_iter().find(|it| it.variable.to_string() == variable).map(to_entity_data)
+    }
+}
+
 /// Converts a parameter to the data of an entity node.
 fn to_entity_data(parameter: &IntentParameter) -> EntityData {
     EntityData {
@@ -85,6 +96,9 @@ fn to_entity_data(parameter: &IntentParameter) -> EntityData {
         required: parameter.required,
         default: Value::Null,
         ask: Ask::IfEmpty,
+        keep: parameter.keep,
+        takes_anything: parameter.takes_anything,
+        help: parameter.help.clone(),
         prefill: None,
         validation: Vec::new(),
         buttons: Vec::new(),

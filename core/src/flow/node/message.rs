@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::Walker;
 use super::super::button_input::SHOWN_BUTTONS;
+use super::super::corrections::Corrected;
 use super::super::matching::Interrupt;
 use super::super::walk::Transition;
 use crate::config::flow::document::{Await, MessageData, Node};
@@ -69,8 +70,19 @@ impl<'c> Walker<'c> {
         if awaiting.kind == AwaitingKind::Any {
             return Transition::Port("out".to_owned());
         }
+        match self.correct_slots(None, true) {
+            Corrected::Nothing => {}
+            Corrected::Refused => return self.repeat_message(node, data),
+            Corrected::Changed(next) => return next,
+        }
+        let command = self.read_command();
         self.state.awaiting = Some(awaiting);
-        match self.try_interrupt().await {
+        let interrupt = self.try_interrupt(command.is_none()).await;
+        if let Some(command) = command.filter(|_| interrupt == Interrupt::NotInterrupted) {
+            self.state.awaiting = None;
+            return self.obey_at_buttons(node, command).await;
+        }
+        match interrupt {
             Interrupt::IntentPushed => return Transition::GraphPushed,
             Interrupt::SmallTalk => {
                 self.state.awaiting = None;

@@ -18,7 +18,7 @@ mod subflow;
 mod tests;
 mod validation;
 
-pub(in crate::flow) use entity::SlotResult;
+pub(in crate::flow) use entity::{SlotResult, format_value};
 pub use http_request::is_retryable;
 pub use http_retry::{effect_failure_code, parse_body, read_output, status_failure_code};
 
@@ -31,6 +31,10 @@ use crate::flow::state::AwaitingKind;
 impl<'c> Walker<'c> {
     /// Runs a node.
     pub(super) async fn run_node(&mut self, node: &'c Node) -> Transition {
+        // What these do with the values of slots is not known. A service node says it itself.
+        if matches!(node.kind, NodeKind::InstructionAgent(_) | NodeKind::Handoff(_) | NodeKind::Program(_)) {
+            self.seal_filled_slots();
+        }
         match &node.kind {
             NodeKind::Start(data) => self.run_start(data),
             NodeKind::End(data) => self.run_end(node, data),

@@ -10,6 +10,7 @@ use super::http_request;
 use super::http_retry::{call_with_retry, parse_body, status_failure_code};
 use crate::config::flow::document::{Node, ServiceData};
 use crate::text::variable_path::VariablePath;
+use crate::turn::EffectClass;
 
 /// Maximum bytes of a response stored in the session.
 const MAX_STORED_BYTES: usize = 64 * 1024;
@@ -30,6 +31,9 @@ impl<'c> Walker<'c> {
 
     async fn call_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Result<(), Failure> {
         let call = http_request::prepare_node_call(self, node, data)?;
+        if call.request.class() != EffectClass::Read {
+            self.seal_filled_slots();
+        }
         let attempts = call_with_retry(&self.effects, &call, &self.trace_location(), self.effects_left()).await;
         self.record_attempts(call.request.kind(), &attempts);
         let attempt = attempts.last_attempt();

@@ -47,8 +47,8 @@ impl<'c> Walker<'c> {
         if !has_locals {
             for (name, value) in &inputs {
                 if let Ok(path) = crate::text::variable_path::VariablePath::parse(name) {
-                    // A value of the wrong type is ignored.
-                    let _ = self.write_variable(&path, value.clone());
+                    // The graph declares nothing, so it reads the session. A value of the wrong type is ignored.
+                    let _ = self.write_session_variable(&path, value.clone());
                 }
             }
         }

@@ -1195,11 +1195,12 @@ pub(super) static LANGUAGE: Language = Language {
                   geben sie mir|gib mir|und|hallo|hey|aber|es|gibt es|ist da|einmal|die frage|das ganze|kurz|zum|zur|mir|uns|wir|bot|\
                   endlich|direkt",
         corrections: "nein warte|nein warten sie|nee warte|ne warte|warte|warten sie|warte nein|halt nein|nein halt|moment|nein moment|\
-                      moment nein|nein|nein sorry|sorry|entschuldigung|nein entschuldigung|pardon|ich meine|ich meinte|meine|meinte|\
-                      ich meine naturlich|ich meinte naturlich|ich wollte sagen|wollte sagen|besser gesagt|vielmehr|oder vielmehr|\
-                      beziehungsweise nein|doch lieber|lieber|doch eher|korrektur|quatsch|ach nein|ach quatsch|falsch|das war falsch|\
-                      mein fehler|es muss heissen|muss heissen|andere das auf|andern sie das auf|andere es auf|andern sie es auf|\
-                      mach daraus|machen sie daraus|sagen wir|sondern|eigentlich|doch",
+                      moment nein|nein|nein sorry|sorry|entschuldigung|nein entschuldigung|pardon|besser gesagt|vielmehr|oder vielmehr|\
+                      beziehungsweise nein|doch lieber|lieber|doch eher|quatsch|ach nein|ach quatsch|mach daraus|machen sie daraus|\
+                      sagen wir|sondern|eigentlich|doch",
+        retractions: "ich meine|ich meinte|meine|meinte|ich meine naturlich|ich meinte naturlich|ich wollte sagen|wollte sagen|korrektur|\
+                      falsch|das war falsch|mein fehler|es muss heissen|muss heissen|andere das auf|andern sie das auf|andere es auf|\
+                      andern sie es auf",
         endings: "stattdessen|lieber|doch lieber",
         denials_before: "nicht|kein|keine|keinen|anstatt|statt",
         denials_behind: "",

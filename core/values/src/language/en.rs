@@ -975,11 +975,11 @@ pub(super) static LANGUAGE: Language = Language {
                   hand me over to|is there|are you there|for me|to me|at all|hey|hello|hi|right now|instead|today|and|or|wait|\
                   hold on|the whole thing|altogether|bot|here|immediately|to|do i have to|is it possible to|do you mind|a second|\
                   a bit|simply|finally|there|a real|directly|but",
-        corrections: "no wait|wait no|wait|oh wait|no sorry|sorry|no|oh no|i mean|i meant|i mean to say|i meant to say|i meant to type|\
-                      i meant to write|meant|i wanted to say|make that|make it|rather|or rather|actually|no actually|actually no|\
-                      correction|scratch that|strike that|let s say|let s make it|change it to|change that to|change this to|should be|\
-                      it should be|that should be|should have been|my mistake|my bad|oops|whoops|pardon|no not that|better make it|\
-                      better make that|hold on|hang on|instead",
+        corrections: "no wait|wait no|wait|oh wait|no sorry|sorry|no|oh no|make that|make it|rather|or rather|actually|no actually|\
+                      actually no|let s say|let s make it|oops|whoops|pardon|better make it|better make that|hold on|hang on|instead",
+        retractions: "i mean|i meant|i mean to say|i meant to say|i meant to type|i meant to write|meant|i wanted to say|correction|\
+                      scratch that|strike that|change it to|change that to|change this to|should be|it should be|that should be|\
+                      should have been|my mistake|my bad|no not that",
         endings: "instead|after all|rather",
         denials_before: "not|rather than|instead of",
         denials_behind: "",

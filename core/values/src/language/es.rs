@@ -1298,10 +1298,10 @@ pub(super) static LANGUAGE: Language = Language {
                   hablar con|hablar|comunicarme con|conectame con|conecteme con|paseme con|pasame con|ponme con|pongame con|me puede|\
                   me puedes|me pasa|me pasas|lo|la|esto|eso|todo|y|hola|aqui|inmediatamente|a|para mi|con|hay|pero|que|tengo que|\
                   directamente|de una vez|esa|esta|pregunta|me|se",
-        corrections: "no espera|no espere|espera|espere|espera no|no perdon|no perdona|perdon|perdona|perdone|no|ay no|quiero decir|\
-                      quise decir|queria decir|digo|mejor dicho|o mejor dicho|mas bien|o mas bien|mejor|en realidad|correccion|\
-                      me equivoque|me he equivocado|rectifico|que sea|que sean|pon mejor|ponga mejor|cambialo a|cambielo a|cambialo por|\
-                      cambielo por|deberia ser|debe ser|sino|disculpe|disculpa|error mio",
+        corrections: "no espera|no espere|espera|espere|espera no|no perdon|no perdona|perdon|perdona|perdone|no|ay no|mejor dicho|\
+                      o mejor dicho|mas bien|o mas bien|mejor|en realidad|que sea|que sean|pon mejor|ponga mejor|sino|disculpe|disculpa",
+        retractions: "quiero decir|quise decir|queria decir|digo|correccion|me equivoque|me he equivocado|rectifico|cambialo a|\
+                      cambielo a|cambialo por|cambielo por|deberia ser|debe ser|error mio",
         endings: "en su lugar|en vez de eso|mejor",
         denials_before: "no|en vez de|en lugar de",
         denials_behind: "no",

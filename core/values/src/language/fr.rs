@@ -1301,10 +1301,10 @@ pub(super) static LANGUAGE: Language = Language {
                   connectez moi a|me|le|la|l|ca|cela|tout|et|bonjour|salut|ici|tout de suite|a|avec|de|y a t il|mais|directement|\
                   simplement|juste|enfin|finalement|cette|je vais|il faut|un instant|au",
         corrections: "non attends|non attendez|attends|attendez|attends non|attendez non|non pardon|pardon|non|oh non|non desole|\
-                      non desolee|desole|desolee|je veux dire|je voulais dire|j ai voulu dire|je voulais ecrire|enfin|enfin non|plutot|\
-                      ou plutot|en fait|en fait non|correction|je me suis trompe|je me suis trompee|je corrige|erreur|oups|mettez plutot|\
-                      mets plutot|disons|changez en|change en|ca devrait etre|cela devrait etre|mais plutot|au temps pour moi|\
-                      autant pour moi",
+                      non desolee|desole|desolee|enfin|enfin non|plutot|ou plutot|en fait|en fait non|oups|mettez plutot|mets plutot|\
+                      disons|mais plutot",
+        retractions: "je veux dire|je voulais dire|j ai voulu dire|je voulais ecrire|correction|je me suis trompe|je me suis trompee|\
+                      je corrige|erreur|changez en|change en|ca devrait etre|cela devrait etre|au temps pour moi|autant pour moi",
         endings: "a la place|plutot",
         denials_before: "pas|non pas|au lieu de|plutot que",
         denials_behind: "",

@@ -1135,10 +1135,10 @@ pub(super) static LANGUAGE: Language = Language {
                   potresti|potrebbe|possiamo|potremmo|posso|potrei|voglio|vorrei|mi piacerebbe|ho bisogno di|preferisco|parlare con|\
                   parlare|mi passi|passami|mettimi in contatto con|mi metta in contatto con|mi colleghi con|lo|la|questo|tutto|e|\
                   ciao|salve|qui|subito|a|con|c e|ma|mi|devo|direttamente|un attimo|semplicemente|finalmente|ti|le",
-        corrections: "no aspetta|no aspetti|aspetta|aspetti|aspetta no|no scusa|no scusi|scusa|scusi|no|oh no|voglio dire|volevo dire|\
-                      intendo|intendevo|cioe|anzi|o meglio|piuttosto|o piuttosto|in realta|correzione|mi sono sbagliato|\
-                      mi sono sbagliata|ho sbagliato|errore mio|facciamo|diciamo|cambialo in|lo cambi in|dovrebbe essere|deve essere|\
-                      bensi|ma piuttosto",
+        corrections: "no aspetta|no aspetti|aspetta|aspetti|aspetta no|no scusa|no scusi|scusa|scusi|no|oh no|cioe|anzi|o meglio|\
+                      piuttosto|o piuttosto|in realta|facciamo|diciamo|bensi|ma piuttosto",
+        retractions: "voglio dire|volevo dire|intendo|intendevo|correzione|mi sono sbagliato|mi sono sbagliata|ho sbagliato|errore mio|\
+                      cambialo in|lo cambi in|dovrebbe essere|deve essere",
         endings: "invece|piuttosto",
         denials_before: "non|invece di|anziche",
         denials_behind: "",

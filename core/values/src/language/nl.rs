@@ -1193,10 +1193,10 @@ pub(super) static LANGUAGE: Language = Language {
                   met|verbind me met|verbind mij met|verbindt u mij met|verbind me door met|verbind me door|doorverbinden|\
                   doorverbinden met|geef me|geef mij|willen|dat|dit|het|alles|en|hallo|hoi|hier|meteen|direct|naar|is er|een keer|\
                   nodig",
-        corrections: "nee wacht|wacht|wacht nee|nee sorry|sorry|nee|oh nee|ik bedoel|ik bedoelde|bedoel ik|ik wilde zeggen|of liever|\
-                      liever|of beter|beter gezegd|eigenlijk|correctie|foutje|mijn fout|ik heb me vergist|dat was fout|maak er|maak dat|\
-                      maak daar|doe maar|laten we zeggen|verander het in|verander dat in|het moet zijn|dat moet zijn|moet zijn|maar|\
-                      pardon",
+        corrections: "nee wacht|wacht|wacht nee|nee sorry|sorry|nee|oh nee|of liever|liever|of beter|beter gezegd|eigenlijk|maak er|\
+                      maak dat|maak daar|doe maar|laten we zeggen|maar|pardon",
+        retractions: "ik bedoel|ik bedoelde|bedoel ik|ik wilde zeggen|correctie|foutje|mijn fout|ik heb me vergist|dat was fout|\
+                      verander het in|verander dat in|het moet zijn|dat moet zijn|moet zijn",
         endings: "in plaats daarvan|liever",
         denials_before: "niet|geen|in plaats van",
         denials_behind: "",

@@ -1202,10 +1202,10 @@ pub(super) static LANGUAGE: Language = Language {
                   preciso|preciso de|prefiro|vamos|falar com|falar|conversar com|me passa para|me passe para|me transfira para|\
                   transfira me para|me liga com|me coloque em contato com|isso|isto|tudo|e|ola|oi|aqui|ja|imediatamente|a|o|com|ha|\
                   tem|mas|me|diretamente|um momento|simplesmente|finalmente|voce pode|voce poderia|para mim|pra mim|tenho que",
-        corrections: "nao espera|nao espere|espera|espere|espera nao|nao desculpa|nao desculpe|desculpa|desculpe|nao|ah nao|quero dizer|\
-                      quis dizer|queria dizer|eu quis dizer|digo|alias|ou melhor|quer dizer|ou seja nao|melhor|na verdade|correcao|\
-                      corrigindo|me enganei|enganei me|errei|erro meu|que seja|muda para|mude para|troca para|troque para|deveria ser|\
-                      deve ser|mas sim|e sim|perdao",
+        corrections: "nao espera|nao espere|espera|espere|espera nao|nao desculpa|nao desculpe|desculpa|desculpe|nao|ah nao|digo|alias|\
+                      ou melhor|quer dizer|ou seja nao|melhor|na verdade|que seja|mas sim|e sim|perdao",
+        retractions: "quero dizer|quis dizer|queria dizer|eu quis dizer|correcao|corrigindo|me enganei|enganei me|errei|erro meu|\
+                      muda para|mude para|troca para|troque para|deveria ser|deve ser",
         endings: "em vez disso|melhor",
         denials_before: "nao|em vez de|ao inves de",
         denials_behind: "",

@@ -12,6 +12,7 @@ mod node;
 mod node_traits;
 mod program;
 mod python;
+mod repair;
 mod service;
 mod slot;
 mod text;
@@ -31,6 +32,7 @@ pub use node::{
 pub use node_traits::{Branching, Failing, NodeTraits, Waiting};
 pub use program::{ProgramData, ProgramKind};
 pub use python::PythonData;
+pub use repair::{CommandRule, REPAIR_COMMANDS, RepairRules};
 pub use service::{
     FINISH, FlowTool, HttpRequestDef, OutputMapping, REMEMBER, REQUEST_HUMAN, Retry, SEARCH_KNOWLEDGE, ServiceData, ValueType, is_built_in,
 };
@@ -81,6 +83,8 @@ pub struct Document {
     pub strings: crate::turn::Map,
     /// Its wording of what the engine says, by name.
     pub engine_texts: Vec<(String, LocalizedText)>,
+    /// What it changes of the repair of conversations.
+    pub repair: RepairRules,
     /// What only an AI agent has.
     pub agent: Option<Box<AgentPolicy>>,
 }
@@ -194,6 +198,12 @@ pub struct IntentParameter {
     pub required: bool,
     /// Whether the user is asked for it; otherwise it is only extracted from the message that started the intent.
     pub is_prompted: bool,
+    /// Whether it keeps what an earlier request has left.
+    pub keep: bool,
+    /// Whether it takes every text, also what is plainly no answer.
+    pub takes_anything: bool,
+    /// What answers somebody who asks why.
+    pub help: Option<LocalizedText>,
     /// The prompt.
     pub prompt: LocalizedText,
     /// The reprompts.

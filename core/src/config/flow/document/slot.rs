@@ -32,6 +32,12 @@ pub struct EntityData {
     pub default: Value,
     /// Whether to ask when there is a value already.
     pub ask: Ask,
+    /// Whether it keeps what an earlier request has left.
+    pub keep: bool,
+    /// Whether it takes every text, also what is plainly no answer.
+    pub takes_anything: bool,
+    /// What answers somebody who asks why.
+    pub help: Option<LocalizedText>,
     /// Whether the message that triggered the intent may fill it; `None` when the document does not say, which is yes.
     pub prefill: Option<bool>,
     /// Constraints on the value.
@@ -101,6 +107,9 @@ impl EntityData {
             required: fields.flag("required", true),
             default: fields.value("default").cloned().unwrap_or_default(),
             ask: fields.keyword("ask", &[("always", Ask::Always)]).unwrap_or_default(),
+            keep: fields.flag("keep", false),
+            takes_anything: fields.text("take") == Some("anything"),
+            help: fields.localized("help"),
             prefill: read_prefill(&fields),
             validation: fields.list("validation", Validation::read),
             buttons: fields.list("buttons", Button::read),

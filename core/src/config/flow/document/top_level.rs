@@ -9,8 +9,8 @@ use crate::text::variable_path::VariablePath;
 use super::fields::{self, Fields};
 use super::{
     Continuation, Document, EdgeCondition, EdgeDef, EntityDef, EventReplies, EventReply, FlowSettings, FlowTool, FuzzyMatching, GraphDef,
-    GraphKind, IntentDef, IntentParameter, LexicalMatch, ListEntry, LocalizedText, NoInputReply, Node, Param, SmallTalkDef, ValueType,
-    Variable, VersionPolicy,
+    GraphKind, IntentDef, IntentParameter, LexicalMatch, ListEntry, LocalizedText, NoInputReply, Node, Param, RepairRules, SmallTalkDef,
+    ValueType, Variable, VersionPolicy,
 };
 
 impl Document {
@@ -40,6 +40,7 @@ impl Document {
             variables: fields.list("variables", Variable::read),
             strings: fields.map("strings"),
             engine_texts: fields.members("engine_texts").map(|(name, text)| (name.clone(), LocalizedText::from(text))).collect(),
+            repair: RepairRules::read(fields.object_or_empty("repair")),
             agent: None,
         }
     }
@@ -133,6 +134,9 @@ impl IntentParameter {
             entity: fields.string("entity"),
             required,
             is_prompted: required || !prompt.is_blank(),
+            keep: fields.flag("keep", false),
+            takes_anything: fields.text("take") == Some("anything"),
+            help: fields.localized("help"),
             prompt,
             reprompt: fields.list("reprompt", |it| LocalizedText::from(it.0)),
         }

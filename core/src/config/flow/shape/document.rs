@@ -1,7 +1,7 @@
 //! The shape of the document, its lists and its settings. (docs/spec/flows.md#3)
 
 use super::Shape::{
-    Any, AnyObject, Bool, Bounded, ClosedObject, Const, Enum, Integer, List as Items, Map, Number, Object, PatternText, Ref, Union,
+    Any, AnyObject, AnyOf, Bool, Bounded, ClosedObject, Const, Enum, Integer, List as Items, Map, Number, Object, PatternText, Ref, Union,
 };
 use super::node::{EDGE, NODE};
 use super::parts::{
@@ -32,6 +32,7 @@ pub(in crate::config::flow) static DOCUMENT: Definition = Definition::part(
         optional("events", Ref(&EVENTS)),
         optional("settings", Ref(&SETTINGS)),
         optional("engine_texts", Ref(&ENGINE_TEXTS)),
+        optional("repair", Ref(&REPAIR)),
         optional("variables", Items(&List::new(Ref(&VARIABLE)))),
         optional("inputs", Items(&List::new(PATH))),
         optional("meta", AnyObject),
@@ -61,6 +62,29 @@ static GRAPHS: List = List { item: Ref(&GRAPH), min: 1, max: 500, keys: UniqueBy
 static NODES: List = List { item: Ref(&NODE), min: 1, max: 1000, keys: UniqueBy::IdAndName };
 static EDGES: List = List { item: Ref(&EDGE), min: 0, max: 4000, keys: UniqueBy::Id };
 
+static REPAIR: Definition = Definition::part(
+    "Repair",
+    ClosedObject(&[
+        optional("correction", PATTERN),
+        optional("cancel", COMMAND),
+        optional("skip", COMMAND),
+        optional("repeat", COMMAND),
+        optional("help", COMMAND),
+        optional("back", COMMAND),
+        optional("start_over", COMMAND),
+        optional("person", COMMAND),
+        optional("digression", PATTERN),
+        optional("no_understanding", PATTERN),
+    ]),
+);
+const PATTERN: super::Shape = ClosedObject(&[optional("enabled", Bool).with_default("true")]);
+const COMMAND: super::Shape = ClosedObject(&[
+    optional("enabled", Bool).with_default("true"),
+    optional("phrases", AnyOf(&[PHRASES, Map(&PHRASES)])),
+    optional("graph", ID),
+]);
+const PHRASES: super::Shape = Items(&List::new(NON_EMPTY));
+
 static INTENT: Definition = Definition::item(
     "Intent",
     Object(&[
@@ -84,6 +108,9 @@ static PARAMETER: &[MemberShape] = &[
     required("entity", NON_EMPTY),
     optional("required", Bool),
     optional("prompt", LOCALIZED),
+    optional("keep", Bool).with_default("false"),
+    optional("take", Enum(&["answers", "anything"])).with_default(r#""answers""#),
+    optional("help", LOCALIZED),
     optional("reprompt", Items(&List::new(LOCALIZED))),
 ];
 
@@ -210,6 +237,19 @@ static ENGINE_TEXTS: Definition = Definition::part(
         optional(EngineText::ChooseValue.name(), ENGINE_TEXT),
         optional(EngineText::ChooseIntent.name(), ENGINE_TEXT),
         optional(EngineText::NotUnderstood.name(), ENGINE_TEXT),
+        optional(EngineText::Cancelled.name(), ENGINE_TEXT),
+        optional(EngineText::NothingToCancel.name(), ENGINE_TEXT),
+        optional(EngineText::AnswerNeeded.name(), ENGINE_TEXT),
+        optional(EngineText::WhyAsked.name(), ENGINE_TEXT),
+        optional(EngineText::FirstQuestion.name(), ENGINE_TEXT),
+        optional(EngineText::CannotChange.name(), ENGINE_TEXT),
+        optional(EngineText::Corrected.name(), ENGINE_TEXT),
+        optional(EngineText::StartedOver.name(), ENGINE_TEXT),
+        optional(EngineText::NoPerson.name(), ENGINE_TEXT),
+        optional(EngineText::Returned.name(), ENGINE_TEXT),
+        optional(EngineText::CanHelpWith.name(), ENGINE_TEXT),
+        optional(EngineText::NotUnderstoodAgain.name(), ENGINE_TEXT),
+        optional(EngineText::GivenUp.name(), ENGINE_TEXT),
         optional(EngineText::Error.name(), ENGINE_TEXT),
     ]),
 );
