@@ -19,6 +19,17 @@ struct SlotChange {
     value: Value,
 }
 
+/// Which filled slots a message may mean although no word says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ExpectedChange {
+    /// None.
+    Nothing,
+    /// Those with an entity of the document, which an answer to another question does not hold by chance as it may hold a number.
+    OwnEntities,
+    /// All: the question is whether they are right.
+    Everything,
+}
+
 /// What a message has changed.
 pub(super) enum Corrected {
     /// Nothing: it says nothing about filled slots.
@@ -30,13 +41,13 @@ pub(super) enum Corrected {
 }
 
 impl<'c> Walker<'c> {
-    /// Changes the filled slots of which the message has another value. `asked` is the slot whose question it answers. Without
-    /// `is_change_expected`, only words beside a value and the words of corrections say that a filled slot is meant.
-    pub(super) fn correct_slots(&mut self, asked: Option<&EntityData>, is_change_expected: bool) -> Corrected {
+    /// Changes the filled slots of which the message has another value. `asked` is the slot whose question it answers. Words
+    /// beside a value and the words of corrections say that a filled slot is meant; others are changed as far as that is expected.
+    pub(super) fn correct_slots(&mut self, asked: Option<&EntityData>, expected: ExpectedChange) -> Corrected {
         if !self.flow.document.repair.correction || !matches!(self.event, FlowEvent::Message { .. }) {
             return Corrected::Nothing;
         }
-        let changes = self.read_changes(asked, is_change_expected);
+        let changes = self.read_changes(asked, expected);
         if changes.is_empty() {
             return Corrected::Nothing;
         }
@@ -77,7 +88,7 @@ impl<'c> Walker<'c> {
         Corrected::Changed(Transition::GraphPushed)
     }
 
-    fn read_changes(&self, asked: Option<&EntityData>, is_change_expected: bool) -> Vec<SlotChange> {
+    fn read_changes(&self, asked: Option<&EntityData>, expected: ExpectedChange) -> Vec<SlotChange> {
         let filled: Vec<(FilledSlot, EntityData)> =
             self.filled_in_graph().into_iter().filter_map(|it| Some((it.clone(), self.data_of_slot(&it)?))).collect();
         if filled.is_empty() {
@@ -96,8 +107,7 @@ impl<'c> Walker<'c> {
             };
             filled.iter().any(|it| denied(&it.1))
         };
-        let is_marked = is_change_expected
-            || correction.is_some_and(|it| it.replaced.is_none())
+        let is_marked = correction.is_some_and(|it| it.replaced.is_none())
             || matches!(read_consent(&text, &self.state.locale), Some(Consent::YesBut | Consent::NoBut))
             || has_denied();
         let is_asked = |it: &EntityData| asked.is_some_and(|asked| asked.variable == it.variable);
@@ -110,7 +120,12 @@ impl<'c> Walker<'c> {
             // Of several slots of a type the last answer is corrected, or none; a value of the slot that is asked for is an answer, unless
             // the message says that it is none.
             let is_last = asked.is_some() && Some(&data.variable) == last.as_ref();
-            let is_meant = is_marked && (!has_rival || is_last) && (!may_be_asked || is_retraction && is_last);
+            let is_expected = match expected {
+                ExpectedChange::Nothing => false,
+                ExpectedChange::OwnEntities => !data.entity.starts_with('@'),
+                ExpectedChange::Everything => true,
+            };
+            let is_meant = (is_marked || is_expected) && (!has_rival || is_last) && (!may_be_asked || is_retraction && is_last);
             let by_kind = || if is_meant { values.first_free(data).and_then(|it| it.value.as_ref()) } else { None };
             let Some(value) = values.named(data).or_else(by_kind) else { continue };
             if self.variable(&data.variable) != Some(value) {

@@ -1,6 +1,6 @@
 //! Resolves the intent of a message: small talk, phrases, their words, then a model (docs/spec/flows.md#5).
 
-use convengine_values::is_question;
+use convengine_values::{is_question, is_refused};
 use serde_json::{Value, json};
 
 use super::Walker;
@@ -10,8 +10,9 @@ use super::match_explanation::NOT_INTERRUPTED;
 use super::walk::Transition;
 use crate::config::flow::IntentPhrases;
 use crate::config::flow::document::{Continuation, IntentDef};
+use crate::locale::EngineText;
 use crate::text::marked_phrase::MarkedPhrase;
-use crate::text::phrase::Phrase;
+use crate::text::phrase::{Phrase, PlacedPhrase};
 use crate::turn::{Explanation, Millis, Verdict};
 
 /// From which similarity on a message is the phrase of an intent, and no answer that holds it.
@@ -94,6 +95,12 @@ impl<'c> Walker<'c> {
                 Ok(hit) => return self.accept_match(hit, &search),
                 Err(intent) => search.reject(intent),
             }
+        }
+        if self.refuses_an_intent(&input) {
+            self.publish_match_record(&search, None, "refused", 0.0, json!({}));
+            let text = self.engine_text(EngineText::LeftAlone, &[]);
+            self.send_text(&text);
+            return ResolvedMessage::Asked;
         }
         let mut close = None;
         match self.match_lexically(&input, &mut search).await {
@@ -250,12 +257,13 @@ impl<'c> Walker<'c> {
             if !intent.enabled || intent.is_fallback || is_ruled_out(phrases, input) {
                 continue;
             }
+            // A phrase of which somebody says that they do not want it is none.
             for ((text, phrase), marked) in intent.phrases.iter().zip(&phrases.positive).zip(&phrases.marked) {
                 let score = match marked {
                     Some(marked) => self.match_marks(intent, marked, &message).map(|it| it.score),
                     None => input.match_phrase(phrase).map(|it| it.1),
                 };
-                let Some(score) = score else { continue };
+                let Some(score) = score.filter(|_| !self.is_refused_phrase(&message, phrase)) else { continue };
                 let (length, is_plain) = (phrase.tokens().len(), marked.is_none());
                 let better = best.as_ref().is_none_or(|(best_length, best_plain, best_score, it)| {
                     (length, is_plain, score, -intent.priority) > (*best_length, *best_plain, *best_score, -it.intent.priority)
@@ -268,6 +276,24 @@ impl<'c> Walker<'c> {
             }
         }
         best.map(|it| it.3)
+    }
+
+    /// Whether the message refuses what a phrase in it asks for.
+    fn is_refused_phrase(&self, message: &str, phrase: &Phrase) -> bool {
+        let placed = PlacedPhrase::new(message, &self.flow.document.default_locale);
+        let length = phrase.tokens().len();
+        let at = placed.tokens().windows(length.max(1)).position(|it| it == phrase.tokens());
+        let place = at.and_then(|at| Some(placed.places().get(at)?.start..placed.places().get(at + length - 1)?.end));
+        place.is_some_and(|it| is_refused(message, &it, &self.state.locale))
+    }
+
+    /// Whether the message refuses what one of the intents is for.
+    fn refuses_an_intent(&self, input: &Phrase) -> bool {
+        let flow = self.flow;
+        let message = self.input_text();
+        let intents = flow.document.intents.iter().zip(&flow.phrases).filter(|it| it.0.enabled && !it.0.is_fallback);
+        let mut phrases = intents.flat_map(|it| &it.1.positive);
+        phrases.any(|it| input.match_phrase(it).is_some() && self.is_refused_phrase(&message, it))
     }
 
     fn accept_match(&mut self, hit: IntentMatch<'c>, search: &IntentSearch<'_>) -> ResolvedMessage<'c> {

@@ -188,6 +188,9 @@ impl<'c> Walker<'c> {
             // A root that asks itself begins again with the next message.
             if self.flow.kind == ProgramKind::Assistant && !self.flow.document.intents.iter().any(|it| it.enabled) {
                 self.rewind_root();
+                if let Some(root) = self.state.stack.first_mut() {
+                    root.resume = Some(Resume::After);
+                }
             }
             return true;
         };
@@ -217,12 +220,11 @@ impl<'c> Walker<'c> {
         Transition::GraphPushed
     }
 
-    /// Puts the root at its entry, from where it goes on when it runs again.
+    /// Puts the root at its entry.
     fn rewind_root(&mut self) {
         let entry = self.flow.graph(&self.flow.document.root).map(|it| it.definition.entry.clone());
         if let (Some(root), Some(entry)) = (self.state.stack.first_mut(), entry) {
             root.node = entry;
-            root.resume = Some(Resume::After);
         }
     }
 

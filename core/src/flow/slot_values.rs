@@ -176,7 +176,30 @@ impl<'c> Walker<'c> {
     fn find_meant_values(&self, types: &[SlotType], taken: &[Range<usize>], text: &str) -> Vec<TypeValues> {
         let locale = &self.state.locale;
         let is_meant = |it: &EntityMatch| !is_part_denied(text, &it.range, locale);
-        find_types(types, taken, text, |entity| entity.find_all(text, self.extraction_context()).into_iter().filter(is_meant).collect())
+        let mut found = find_types(types, taken, text, |entity| {
+            entity.find_all(text, self.extraction_context()).into_iter().filter(is_meant).collect()
+        });
+        // "Thursday at 3" is a moment, of which a day and a time have a part each.
+        let has_moments = found.iter().any(|it| it.entity.starts_with("@datetime"));
+        for times in found.iter_mut().filter(|it| it.entity == "@time" && it.found.is_empty() && !has_moments) {
+            times.found = self.times_of_moments(text).into_iter().filter(is_meant).collect();
+        }
+        found
+    }
+
+    /// The times of the moments in a text, without their days.
+    fn times_of_moments(&self, text: &str) -> Vec<EntityMatch> {
+        let read = |name: &str| Entity::from_system_name(name).map(|it| it.find_all(text, self.extraction_context())).unwrap_or_default();
+        let days = read("@date");
+        let time = |moment: EntityMatch| {
+            let value = moment.value?;
+            let time = value.as_str()?.split_once('T')?.1.to_owned();
+            let day = days.iter().find(|it| overlap(&it.range, &moment.range))?;
+            let (before, behind) = (moment.range.start..day.range.start, day.range.end..moment.range.end);
+            let range = if before.len() > behind.len() { before } else { behind };
+            Some(EntityMatch { range, value: Some(time.into()) })
+        };
+        read("@datetime").into_iter().filter_map(time).collect()
     }
 
     /// Matches a message with a phrase that has marks.
@@ -327,7 +350,14 @@ impl<'c> Walker<'c> {
             return Some(found(first.value.clone()?, Some(first.range.clone())));
         }
         // A slot of another graph, or one whose values are not found by their place.
-        let Extraction::Value(value) = entity.extract(&trigger.text, self.extraction_context()) else { return None };
+        let value = match entity.extract(&trigger.text, self.extraction_context()) {
+            Extraction::Value(value) => value,
+            // Of several values of a list one may be left after a denial, and a moment has a time.
+            Extraction::Ambiguous(_) | Extraction::NotFound => {
+                let [left] = values.found_of(&key) else { return None };
+                return Some(found(left.value.clone()?, Some(left.range.clone())));
+            }
+        };
         let places = entity.find_all(&trigger.text, self.extraction_context());
         let is_free = |it: &&EntityMatch| !values.is_taken(&it.range) && !is_part_denied(&trigger.text, &it.range, &self.state.locale);
         match places.iter().find(|it| it.value.as_ref() == Some(&value)) {
@@ -420,6 +450,15 @@ impl SlotValues {
         self.slot(&data.variable, &data.type_key()).and_then(|it| it.own.as_ref()).filter(|it| !it.is_null())
     }
 
+    fn found_of(&self, key: &str) -> &[EntityMatch] {
+        self.types.iter().find(|it| it.entity == key).map_or(&[], |it| &it.found)
+    }
+
+    /// Whether the message has any value for a slot.
+    pub(super) fn has_any(&self) -> bool {
+        self.types.iter().any(|it| !it.found.is_empty())
+    }
+
     /// Whether words name a value for another slot than this one.
     pub(super) fn names_others(&self, data: &EntityData) -> bool {
         self.slots.iter().any(|it| it.own.is_some() && it.variable != data.variable)
@@ -430,6 +469,11 @@ impl SlotValues {
         let key = data.type_key();
         let found = self.types.iter().filter(|it| it.entity == key).flat_map(|it| &it.found);
         found.into_iter().find(|it| !self.is_taken(&it.range))
+    }
+
+    /// The place of a value of a slot's type.
+    pub(super) fn place_of(&self, data: &EntityData, value: &Value) -> Option<Range<usize>> {
+        self.found_of(&data.type_key()).iter().find(|it| it.value.as_ref() == Some(value)).map(|it| it.range.clone())
     }
 
     /// Keeps slots from taking a part of the message.

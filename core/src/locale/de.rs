@@ -36,6 +36,7 @@ pub(super) static LANGUAGE: Language = Language {
         can_help_with: "Ich kann dabei helfen: {names}.",
         not_understood_again: "Das habe ich immer noch nicht verstanden. Bitte sagen Sie es mit anderen Worten.",
         given_up: "Dabei kann ich leider nicht helfen.",
+        left_alone: "In Ordnung, dann lasse ich das.",
         error: "Etwas ist schiefgegangen. Bitte versuchen Sie es erneut.",
     }),
 };

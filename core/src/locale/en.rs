@@ -38,5 +38,6 @@ pub(super) const TEXTS: EngineTexts = EngineTexts {
     can_help_with: "I can help with: {names}.",
     not_understood_again: "I still do not understand. Please say it in other words.",
     given_up: "I am sorry, I cannot help with that.",
+    left_alone: "All right, I will leave that.",
     error: "Something went wrong. Please try again.",
 };

@@ -23,6 +23,7 @@ pub(crate) enum EngineText {
     CanHelpWith,
     NotUnderstoodAgain,
     GivenUp,
+    LeftAlone,
     Error,
 }
 
@@ -50,6 +51,7 @@ impl EngineText {
             EngineText::CanHelpWith => "can_help_with",
             EngineText::NotUnderstoodAgain => "not_understood_again",
             EngineText::GivenUp => "given_up",
+            EngineText::LeftAlone => "left_alone",
             EngineText::Error => "error",
         }
     }

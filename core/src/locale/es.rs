@@ -34,6 +34,7 @@ pub(super) static LANGUAGE: Language = Language {
         can_help_with: "Puedo ayudarle con: {names}.",
         not_understood_again: "Sigo sin entenderle. Dígalo con otras palabras, por favor.",
         given_up: "Lo siento, no puedo ayudarle con eso.",
+        left_alone: "De acuerdo, no lo haré.",
         error: "Se ha producido un error. Inténtelo de nuevo, por favor.",
     }),
 };

@@ -34,6 +34,7 @@ pub(super) static LANGUAGE: Language = Language {
         can_help_with: "Je peux vous aider pour : {names}.",
         not_understood_again: "Je ne comprends toujours pas. Dites-le autrement, s’il vous plaît.",
         given_up: "Désolé, je ne peux pas vous aider pour cela.",
+        left_alone: "D’accord, je ne le fais pas.",
         error: "Une erreur s’est produite. Veuillez réessayer.",
     }),
 };

@@ -33,6 +33,7 @@ pub(super) static LANGUAGE: Language = Language {
         can_help_with: "मैं इनमें मदद कर सकता हूँ: {names}।",
         not_understood_again: "बात अब भी समझ में नहीं आई। कृपया दूसरे शब्दों में कहिए।",
         given_up: "माफ़ कीजिए, इसमें मदद नहीं हो सकती।",
+        left_alone: "ठीक है, यह नहीं किया जाएगा।",
         error: "कुछ गड़बड़ हो गई। कृपया फिर से कोशिश करें।",
     }),
 };

@@ -44,6 +44,8 @@ pub(crate) struct EngineTexts {
     pub not_understood_again: &'static str,
     /// Answers further messages in a row that nothing else answers.
     pub given_up: &'static str,
+    /// Answers somebody who does not want what an intent is for.
+    pub left_alone: &'static str,
     /// Reports a failure that nothing handles.
     pub error: &'static str,
 }
@@ -72,6 +74,7 @@ impl EngineTexts {
             EngineText::CanHelpWith => self.can_help_with,
             EngineText::NotUnderstoodAgain => self.not_understood_again,
             EngineText::GivenUp => self.given_up,
+            EngineText::LeftAlone => self.left_alone,
             EngineText::Error => self.error,
         }
     }
@@ -114,7 +117,7 @@ mod tests {
     use super::super::LANGUAGES;
     use super::*;
 
-    const ALL: [EngineText; 21] = [
+    const ALL: [EngineText; 22] = [
         EngineText::ConfirmValue,
         EngineText::Yes,
         EngineText::No,
@@ -135,6 +138,7 @@ mod tests {
         EngineText::CanHelpWith,
         EngineText::NotUnderstoodAgain,
         EngineText::GivenUp,
+        EngineText::LeftAlone,
         EngineText::Error,
     ];
 

@@ -59,6 +59,12 @@ pub(crate) struct CommandWords {
     pub retractions: &'static str,
     /// Phrases at the end of a message that replaces an earlier one: `instead`.
     pub endings: &'static str,
+    /// Phrases before what somebody does not want: `don't want to`.
+    pub refusals: &'static str,
+    /// Such phrases where a clause begins.
+    pub first_refusals: &'static str,
+    /// Phrases behind what somebody does not want.
+    pub last_refusals: &'static str,
     /// Phrases before what is not meant: `not`.
     pub denials_before: &'static str,
     /// Phrases behind what is not meant.
@@ -156,6 +162,27 @@ pub fn is_part_denied(text: &str, part: &Range<usize>, locale: &str) -> bool {
     is_before || read_phrase(&tokens, words.denials_behind, behind).is_some()
 }
 
+/// How many words may stand between a refusal and what is refused: "I don't want to (quickly) cancel".
+const REFUSAL_REACH: usize = 3;
+
+/// Whether somebody says of a part of a message that they do not want it: `cancel my booking` in "I don't want to cancel my booking".
+pub fn is_refused(text: &str, part: &Range<usize>, locale: &str) -> bool {
+    let language = language_of(locale).language;
+    let words = &language.commands;
+    let tokens = split_tokens(text);
+    let ends_clause =
+        |it: &Token| it.sign().is_some_and(|it| it != '\'') || language.consent.changes.split('|').any(|word| word == it.text);
+    let first = tokens.iter().position(|it| it.range.end > part.start).unwrap_or(tokens.len());
+    let begin = tokens.iter().take(first).rposition(ends_clause).map_or(0, |it| it + 1);
+    let behind = tokens.iter().position(|it| it.range.start >= part.end).unwrap_or(tokens.len());
+    let refuses = |at: usize| {
+        let refusal = read_phrase(&tokens, words.refusals, at);
+        let end = refusal.max(read_phrase(&tokens, words.first_refusals, at).filter(|_| at == begin));
+        end.is_some_and(|end| end <= first && first - end <= REFUSAL_REACH) && read_phrase(&tokens, language.mock_negations, at).is_none()
+    };
+    (begin..first).any(refuses) || read_phrase(&tokens, words.last_refusals, behind).is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,6 +244,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_refused_is_not_wanted() {
+        for (locale, text, part, expected) in [
+            ("en", "I don't want to cancel my booking", "cancel my booking", true),
+            ("en", "please don't book a repair", "book a repair", true),
+            ("en", "I dont want to talk to a person", "talk to a person", true),
+            ("en", "no book a repair", "book a repair", true),
+            ("en", "no, book a repair", "book a repair", false),
+            ("en", "I don't want to wait, cancel my booking", "cancel my booking", false),
+            ("en", "I have not received my order", "my order", false),
+            ("en", "I can't log in", "log in", false),
+            ("en", "why not book a repair", "book a repair", false),
+            ("de", "ich will nicht 200 Euro überweisen", "überweisen", true),
+            ("de", "nicht überweisen", "überweisen", true),
+            ("de", "ich kann mich nicht einloggen", "einloggen", false),
+            ("es", "no quiero cancelar mi reserva", "cancelar mi reserva", true),
+            ("es", "perdón, no quería cancelar", "cancelar", true),
+            ("es", "no, cancelar", "cancelar", false),
+            ("fr", "je ne veux pas annuler ma commande", "annuler ma commande", true),
+            ("hi", "मुझे मरम्मत बुक नहीं करनी", "मरम्मत बुक", true),
+            ("hi", "मरम्मत बुक करनी है", "मरम्मत बुक", false),
+        ] {
+            let at = text.find(part).unwrap();
+            assert_eq!(is_refused(text, &(at..at + part.len()), locale), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn tables_are_folded() {
         for language in crate::language::LANGUAGES {
             let words = &language.commands;
@@ -224,6 +278,9 @@ mod tests {
                 words.fillers,
                 words.corrections,
                 words.retractions,
+                words.refusals,
+                words.first_refusals,
+                words.last_refusals,
                 words.endings,
                 words.denials_before,
                 words.denials_behind,

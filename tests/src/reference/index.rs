@@ -9,7 +9,7 @@ use super::markdown::table;
 use crate::root;
 
 /// Summaries of the pages that are written by hand.
-const WRITTEN: [(&str, &str); 9] = [
+const WRITTEN: [(&str, &str); 10] = [
     ("packs.md", "the file format of packs"),
     ("talks.md", "the text form of conversations with expectations"),
     ("templates.md", "templates of rows and of flow documents"),
@@ -18,6 +18,7 @@ const WRITTEN: [(&str, &str); 9] = [
     ("json-paths.md", "paths into JSON, in rules and in outputs"),
     ("values.md", "what values mean: truth, equality, order, arithmetic and text"),
     ("matching.md", "how messages are matched"),
+    ("repair.md", "what happens when people correct themselves, go back, leave or ask why"),
     ("engine-texts.md", "what the engine itself says, in which languages, and how to word it"),
 ];
 

@@ -8,7 +8,7 @@ use super::markdown::{anchor, code, codes, fence, table, value, wrap};
 use super::{Meanings, Page, prose};
 
 /// A definition of the schema with its heading.
-const PARTS: [(&str, &str); 16] = [
+const PARTS: [(&str, &str); 17] = [
     ("Graph", "Graph"),
     ("Edge", "Edge"),
     ("Param", "Parameter of a graph"),
@@ -23,6 +23,7 @@ const PARTS: [(&str, &str); 16] = [
     ("Events", "Events"),
     ("Settings", "Settings"),
     ("EngineTexts", "Engine texts"),
+    ("Repair", "Repair"),
     ("Validation", "Validation"),
     ("Button", "Button"),
 ];

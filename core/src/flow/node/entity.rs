@@ -3,7 +3,7 @@
 use convengine_values::{Consent, Correction, is_part_denied, is_question, read_consent, read_correction};
 use serde_json::{Value, json};
 
-use super::super::corrections::Corrected;
+use super::super::corrections::{Corrected, ExpectedChange};
 use super::super::failure::Failure;
 use super::super::matching::Interrupt;
 use super::super::slot_values::{SlotValues, TriggerValue};
@@ -106,6 +106,10 @@ impl<'c> Walker<'c> {
         if self.variable(&data.variable) != Some(&value) {
             // In the form of its type. A value of another type than the variable's stays as it is.
             let _ = self.write_variable(&data.variable, value);
+        }
+        if self.is_of_other_request(&data.variable) {
+            // It is kept, and may be corrected now.
+            self.note_filled(&data.variable, &place);
         }
         self.note_reached(&data.variable, &place);
         self.trace("entity.skipped", json!({"node": id, "variable": data.variable.to_string()}));
@@ -270,13 +274,15 @@ impl<'c> Walker<'c> {
             }
             if is_question {
                 self.note_verdict(|_| "the message is a question, and the slot expects none".to_owned());
+                let text = self.engine_text(EngineText::NotUnderstood, &[]);
+                self.send_text(&text);
                 return Some(self.reject_answer(node, id, data, None));
             }
         }
         let is_yes_or_no = data.entity == "@boolean";
         let has_value = || !is_yes_or_no || matches!(read_consent(&text, &self.state.locale), Some(Consent::Yes | Consent::No));
-        let is_change_expected = is_yes_or_no && !has_value();
-        match self.correct_slots(Some(data), is_change_expected) {
+        let expected = if is_yes_or_no && !has_value() { ExpectedChange::Everything } else { ExpectedChange::Nothing };
+        match self.correct_slots(Some(data), expected) {
             Corrected::Nothing => None,
             Corrected::Refused => Some(SlotResult::Prompted(self.prompt_for_slot(node, id, data))),
             Corrected::Changed(next) => {
@@ -306,7 +312,7 @@ impl<'c> Walker<'c> {
         }
         let mut values = self.find_answer_values(answer);
         let found = match entity.extract(answer, self.extraction_context()) {
-            Extraction::NotFound => return Ok(None),
+            Extraction::NotFound => Ok(values.first_free(data).and_then(|it| it.value.clone()).unwrap_or_default()),
             Extraction::Value(value) => Ok(value),
             Extraction::Ambiguous(values) => Err(values),
         };
@@ -323,8 +329,12 @@ impl<'c> Walker<'c> {
         } else {
             found?
         };
-        if let Some(place) = place_of(&value) {
-            values.take(place.range.clone());
+        if value.is_null() {
+            return Ok(None);
+        }
+        let place = place_of(&value).map(|it| it.range.clone()).or_else(|| values.place_of(data, &value));
+        if let Some(place) = place {
+            values.take(place);
             self.offer_answer(answer, values);
         }
         Ok(Some(value))
@@ -365,10 +375,11 @@ impl<'c> Walker<'c> {
 
     /// Whether the question of a slot asks for something that may be a question itself: its name or its prompt says so.
     fn expects_question(&self, data: &EntityData) -> bool {
-        let locales = [&self.state.locale, &self.flow.document.default_locale];
-        let texts = data.prompt.templates().map(|it| it.source.clone()).chain([data.variable.to_string().replace(['.', '_'], " ")]);
-        let words: Vec<String> = texts.flat_map(|it| Phrase::without_accents(&it).tokens().to_vec()).collect();
-        words.iter().any(|word| locales.iter().any(|it| asks_for_free_words(word, it)))
+        let (locale, own) = (&self.state.locale, &self.flow.document.default_locale);
+        let has_word = |text: &str, locale: &str| Phrase::without_accents(text).tokens().iter().any(|it| asks_for_free_words(it, locale));
+        let mut prompts = data.prompt.variants_of_locale(&self.state.channel, locale).iter();
+        let name = data.variable.to_string().replace(['.', '_'], " ");
+        prompts.any(|it| has_word(&it.source, locale)) || has_word(&name, own) || has_word(&name, "en")
     }
 
     /// Handles an answer without a value: a model may extract one, or another intent may interrupt.
@@ -390,6 +401,18 @@ impl<'c> Walker<'c> {
         let is_digression = is_question(&self.input_text(), &self.state.locale) || self.has_many_words();
         if let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting, is_digression).await {
             return interrupted;
+        }
+        match self.correct_slots(Some(data), ExpectedChange::OwnEntities) {
+            Corrected::Nothing => {}
+            Corrected::Refused => return SlotResult::Prompted(self.prompt_for_slot(node, id, data)),
+            Corrected::Changed(next) => return SlotResult::Interrupted(next),
+        }
+        // "Thursday at 3" to another question is kept for those to come.
+        let text = self.input_text();
+        let values = self.find_answer_values(&text);
+        if values.has_any() {
+            self.offer_answer(&text, values);
+            return SlotResult::Prompted(self.prompt_for_slot(node, id, data));
         }
         self.reject_answer(node, id, data, None)
     }
@@ -557,6 +580,11 @@ impl<'c> Walker<'c> {
         }
         let last = data.reprompt.len().min(usize::try_from(attempts).unwrap_or(usize::MAX));
         let again = message.or_else(|| data.reprompt.get(last.checked_sub(1)?)).unwrap_or(&data.prompt);
+        // The document says nothing else the second time.
+        if attempts > 1 && message.is_none() && data.reprompt.is_empty() && self.flow.document.repair.no_understanding {
+            let text = self.engine_text(EngineText::NotUnderstoodAgain, &[]);
+            self.send_text(&text);
+        }
         let before = self.record.messages.len();
         let mut options = self.send_question(again, &data.buttons, &place);
         if self.record.messages.len() == before {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::Walker;
 use super::super::button_input::SHOWN_BUTTONS;
-use super::super::corrections::Corrected;
+use super::super::corrections::{Corrected, ExpectedChange};
 use super::super::matching::Interrupt;
 use super::super::walk::Transition;
 use crate::config::flow::document::{Await, MessageData, Node};
@@ -70,7 +70,7 @@ impl<'c> Walker<'c> {
         if awaiting.kind == AwaitingKind::Any {
             return Transition::Port("out".to_owned());
         }
-        match self.correct_slots(None, true) {
+        match self.correct_slots(None, ExpectedChange::Everything) {
             Corrected::Nothing => {}
             Corrected::Refused => return self.repeat_message(node, data),
             Corrected::Changed(next) => return next,

@@ -56,6 +56,8 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("N015", Warning, "two slots that one message fills in the order of its values, because no word tells them apart"),
     ("N016", Info, "an entity without negative phrases, although a word of it is said in another sense"),
     ("N017", Warning, "a negative phrase without a value of its entity, or that is one"),
+    ("N018", Warning, "a slot that keeps a value and is always asked for"),
+    ("N019", Info, "a slot that takes what another request has left, without asking"),
     ("E001", Error, "an invalid expression"),
     ("E002", Error, "an unknown function or root"),
     ("E003", Error, "an invalid pattern in an expression"),

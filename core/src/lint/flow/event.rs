@@ -15,10 +15,11 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         ("/events/no_input/graph", &events.no_input.graph),
         ("/settings/fallback_limit_graph", &settings.fallback_limit_graph),
     ];
-    for (path, graph) in graphs {
+    let commands = document.repair.commands.iter().map(|it| (format!("/repair/{}/graph", it.name()), &it.graph));
+    for (path, graph) in graphs.map(|it| (it.0.to_owned(), it.1)).into_iter().chain(commands) {
         if let Some(graph) = graph.as_ref().filter(|it| context.graph(it).is_none()) {
             let message = format!("unknown graph '{graph}'");
-            findings.push(location(path).error("B001", message).with_fix("use the id of a graph of the document"));
+            findings.push(location(&path).error("B001", message).with_fix("use the id of a graph of the document"));
         }
     }
     let has_text = |message: &Option<LocalizedText>| message.as_ref().is_some_and(|it| !it.is_blank());

@@ -1,4 +1,4 @@
-//! Entities, and the nodes and parameters that prompt for them. (N001, N003–N005, N007–N009, N011–N014)
+//! Entities, and the nodes and parameters that prompt for them. (N001, N003–N005, N007–N009, N011–N014, N018, N019)
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::context::{FlowContext, GraphContext, Location};
 use super::wait::has_prompt_for;
 use crate::config::flow::DocumentIssue;
-use crate::config::flow::document::{EntityData, EntityDef, Node, NodeKind, OnError, Validation};
+use crate::config::flow::document::{Ask, EntityData, EntityDef, Node, NodeKind, OnError, Validation};
 use crate::entity::Entity;
 use crate::text::date::parse_duration_seconds;
 use crate::text::regex::Regex;
@@ -39,6 +39,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         let location = graph_cx.node_location(at).join("/data");
         check_entity_node(context, graph_cx, node, data, &location, findings);
         check_prefill(context, data, &location, findings);
+        check_kept(context, graph_cx, data, &location, findings);
     }
     let prompted = prompted_variables(context);
     let mut types: BTreeMap<&VariablePath, (&str, Option<&str>)> = BTreeMap::new();
@@ -58,6 +59,31 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         findings.push(it.location.join("/entity").warning("N014", message).with_fix("use '@string' or an entity with a pattern"));
     }
     check_sensitive(context, &prompted, findings);
+}
+
+/// Checks a slot that keeps what another request has left.
+fn check_kept(
+    context: &FlowContext<'_>,
+    graph_cx: &GraphContext<'_>,
+    data: &EntityData,
+    location: &Location,
+    findings: &mut Vec<DocumentIssue>,
+) {
+    if !data.keep {
+        return;
+    }
+    let location = location.join("/keep");
+    if data.ask == Ask::Always {
+        let message = format!("'{}' keeps its value, but is asked for anyway", data.variable);
+        findings.push(location.warning("N018", message).with_fix("remove 'keep', or set 'ask' to 'if_empty'"));
+        return;
+    }
+    let is_same = |it: &Node| matches!(&it.kind, NodeKind::Entity(other) if other.variable == data.variable);
+    let other = context.nodes().find(|it| it.0.definition.id != graph_cx.definition.id && is_same(it.2));
+    if let Some((other, _, _)) = other {
+        let message = format!("'{}' is not asked for when '{}' has been told it in another request", data.variable, other.definition.id);
+        findings.push(location.info("N019", message).with_fix("remove 'keep' if each request has a value of its own"));
+    }
 }
 
 /// A variable that a node or a parameter of an intent prompts for.

@@ -181,6 +181,7 @@ pub(super) fn document_texts(document: &Value) -> Vec<SourceText<'_>> {
         collector.for_each_item(it, path, "parameters", |collector, it, path| {
             collector.collect_localized(it, path, "prompt");
             collector.collect_list(it, path, "reprompt");
+            collector.collect_localized(it, path, "help");
         });
     });
     collector.extra_roots = &["args"];
@@ -321,6 +322,7 @@ impl<'g> TextCollector<'g> {
     fn collect_entity(&mut self, data: &'g Value, path: &str) {
         self.collect_localized(data, path, "prompt");
         self.collect_list(data, path, "reprompt");
+        self.collect_localized(data, path, "help");
         self.collect_buttons(data, path);
         self.for_each_item(data, path, "validation", |collector, it, path| {
             collector.collect_condition(it, path, "expr", &["value"]);

@@ -70,8 +70,13 @@ fn is_entered_once(context: &FlowContext<'_>, root: usize) -> bool {
     let document = &context.flow.document;
     let events = [&document.events.welcome.graph, &document.events.fallback.graph, &document.events.no_input.graph];
     let limit = &document.settings.fallback_limit_graph;
+    let is_command = document.repair.commands.iter().any(|it| it.graph.as_ref() == Some(id));
     let called = context.nodes().any(|it| matches!(&it.2.kind, NodeKind::Subflow(data) if data.graph == *id));
-    !called && !events.contains(&&Some(id.clone())) && limit.as_ref() != Some(id) && document.intents.iter().all(|it| it.graph != *id)
+    !called
+        && !is_command
+        && !events.contains(&&Some(id.clone()))
+        && limit.as_ref() != Some(id)
+        && document.intents.iter().all(|it| it.graph != *id)
 }
 
 /// The analysis of the root graph if it runs once. Other graphs run in any order and any number of times, so the variables that they

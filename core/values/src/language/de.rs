@@ -1202,6 +1202,12 @@ pub(super) static LANGUAGE: Language = Language {
                       falsch|das war falsch|mein fehler|es muss heissen|muss heissen|andere das auf|andern sie das auf|andere es auf|\
                       andern sie es auf",
         endings: "stattdessen|lieber|doch lieber",
+        refusals: "will nicht|will kein|will keine|will keinen|mochte nicht|mochte kein|mochte keine|mochte keinen|wollte nicht|\
+                   wollte kein|wollte keine|wollte keinen|wollen nicht|wollen kein|wollen keine|wollen keinen|bitte nicht|bitte kein|\
+                   bitte keine|bitte keinen|lieber nicht|lieber kein|lieber keine|lieber keinen|brauche kein|brauche keine|\
+                   brauche keinen|brauche nicht|muss nicht|habe nicht vor",
+        first_refusals: "nicht|kein|keine|keinen",
+        last_refusals: "",
         denials_before: "nicht|kein|keine|keinen|anstatt|statt",
         denials_behind: "",
         links: "der|die|das|den|dem|am|an|in|im|nach|von|vom|zu|zum|zur|aus|um|fur|mit|bis|auf|auf das|aufs|ab",

@@ -981,6 +981,13 @@ pub(super) static LANGUAGE: Language = Language {
                       scratch that|strike that|change it to|change that to|change this to|should be|it should be|that should be|\
                       should have been|my mistake|my bad|no not that",
         endings: "instead|after all|rather",
+        refusals: "don t want to|don t want|do not want to|do not want|dont want to|dont want|didn t want to|did not want to|\
+                   didnt want to|didn t want|did not want|didn t mean to|did not mean to|didnt mean to|don t wanna|dont wanna|\
+                   wouldn t like to|would not like to|no longer want to|no longer want|never wanted to|please don t|please dont|\
+                   please do not|don t need to|do not need to|dont need to|don t need|do not need|dont need|rather not|not going to|\
+                   not here to|not trying to|not asking to",
+        first_refusals: "don t|dont|do not|not|no",
+        last_refusals: "",
         denials_before: "not|rather than|instead of",
         denials_behind: "",
         links: "the|a|an|to|from|on|at|in|for|by|this|that|next|my|of|with|it s|until",

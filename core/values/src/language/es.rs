@@ -1303,6 +1303,10 @@ pub(super) static LANGUAGE: Language = Language {
         retractions: "quiero decir|quise decir|queria decir|digo|correccion|me equivoque|me he equivocado|rectifico|cambialo a|\
                       cambielo a|cambialo por|cambielo por|deberia ser|debe ser|error mio",
         endings: "en su lugar|en vez de eso|mejor",
+        refusals: "no quiero|no queria|no queremos|no deseo|no quisiera|no me gustaria|ya no quiero|no necesito|por favor no|mejor no|\
+                   prefiero no|no pensaba|no pretendia",
+        first_refusals: "no",
+        last_refusals: "",
         denials_before: "no|en vez de|en lugar de",
         denials_behind: "no",
         links: "el|la|los|las|a|al|de|del|en|para|desde|hasta|con|un|una",

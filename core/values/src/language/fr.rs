@@ -1306,6 +1306,11 @@ pub(super) static LANGUAGE: Language = Language {
         retractions: "je veux dire|je voulais dire|j ai voulu dire|je voulais ecrire|correction|je me suis trompe|je me suis trompee|\
                       je corrige|erreur|changez en|change en|ca devrait etre|cela devrait etre|au temps pour moi|autant pour moi",
         endings: "a la place|plutot",
+        refusals: "ne veux pas|veux pas|ne voulais pas|voulais pas|ne voudrais pas|voudrais pas|ne souhaite pas|souhaite pas|\
+                   ne souhaitais pas|n ai pas besoin de|n ai pas besoin d|ai pas besoin de|ai pas besoin d|ne desire pas|ne veux plus|\
+                   veux plus|prefere ne pas|surtout pas",
+        first_refusals: "ne|pas",
+        last_refusals: "",
         denials_before: "pas|non pas|au lieu de|plutot que",
         denials_behind: "",
         links: "le|la|les|l|a|au|aux|de|du|des|d|en|pour|vers|depuis|jusqu a|un|une|avec|chez",

@@ -1140,6 +1140,10 @@ pub(super) static LANGUAGE: Language = Language {
         retractions: "voglio dire|volevo dire|intendo|intendevo|correzione|mi sono sbagliato|mi sono sbagliata|ho sbagliato|errore mio|\
                       cambialo in|lo cambi in|dovrebbe essere|deve essere",
         endings: "invece|piuttosto",
+        refusals: "non voglio|non volevo|non vorrei|non desidero|non ho bisogno di|preferisco non|per favore non|non intendo|\
+                   meglio non",
+        first_refusals: "non",
+        last_refusals: "",
         denials_before: "non|invece di|anziche",
         denials_behind: "",
         links: "il|lo|la|i|gli|le|l|a|al|alla|allo|di|del|della|da|dal|dalla|in|per|con|un|una|fino a",

@@ -1198,6 +1198,10 @@ pub(super) static LANGUAGE: Language = Language {
         retractions: "ik bedoel|ik bedoelde|bedoel ik|ik wilde zeggen|correctie|foutje|mijn fout|ik heb me vergist|dat was fout|\
                       verander het in|verander dat in|het moet zijn|dat moet zijn|moet zijn",
         endings: "in plaats daarvan|liever",
+        refusals: "wil niet|wil geen|wilde niet|wilde geen|wou niet|wou geen|hoef niet|hoef geen|liever niet|liever geen|\
+                   zou niet willen",
+        first_refusals: "niet|geen",
+        last_refusals: "",
         denials_before: "niet|geen|in plaats van",
         denials_behind: "",
         links: "de|het|een|naar|van|op|om|in|aan|voor|met|tot|te",

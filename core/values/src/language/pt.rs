@@ -1207,6 +1207,10 @@ pub(super) static LANGUAGE: Language = Language {
         retractions: "quero dizer|quis dizer|queria dizer|eu quis dizer|correcao|corrigindo|me enganei|enganei me|errei|erro meu|\
                       muda para|mude para|troca para|troque para|deveria ser|deve ser",
         endings: "em vez disso|melhor",
+        refusals: "nao quero|nao queria|nao gostaria de|nao desejo|nao preciso de|nao preciso|prefiro nao|por favor nao|nao pretendo|\
+                   melhor nao",
+        first_refusals: "nao",
+        last_refusals: "",
         denials_before: "nao|em vez de|ao inves de",
         denials_behind: "",
         links: "o|a|os|as|ao|de|do|da|em|no|na|para|pra|desde|ate|com|um|uma",

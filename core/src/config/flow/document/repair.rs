@@ -70,6 +70,11 @@ impl RepairRules {
 }
 
 impl CommandRule {
+    /// The name of its command.
+    pub fn name(&self) -> &'static str {
+        REPAIR_COMMANDS.iter().find(|it| it.1 == self.command).map_or("", |it| it.0)
+    }
+
     /// The phrases of a locale, of its language and of all.
     pub fn phrases_of(&self, locale: &str) -> impl Iterator<Item = &str> {
         let language = locale.split(['-', '_']).next().unwrap_or_default();

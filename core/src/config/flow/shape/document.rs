@@ -250,6 +250,7 @@ static ENGINE_TEXTS: Definition = Definition::part(
         optional(EngineText::CanHelpWith.name(), ENGINE_TEXT),
         optional(EngineText::NotUnderstoodAgain.name(), ENGINE_TEXT),
         optional(EngineText::GivenUp.name(), ENGINE_TEXT),
+        optional(EngineText::LeftAlone.name(), ENGINE_TEXT),
         optional(EngineText::Error.name(), ENGINE_TEXT),
     ]),
 );

@@ -50,6 +50,7 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/graphs/1/edges/5/source_port", json!("yes"))], "G024", "/graphs/1/edges/6"),
         (with_condition("1 + 1 == 2"), "E006", "/graphs/1/edges/5/condition/expr"),
         (vec![("/events/fallback/graph", json!("none"))], "B001", "/events/fallback/graph"),
+        (vec![("/repair", json!({"cancel": {"graph": "none"}}))], "B001", "/repair/cancel/graph"),
         (vec![("/settings/fallback_limit_graph", json!("none"))], "B001", "/settings/fallback_limit_graph"),
         (vec![("/events/welcome/message", json!(" "))], "B002", "/events/welcome"),
         (vec![("/settings/no_input_timeout_s", json!(0))], "B003", "/events/no_input"),

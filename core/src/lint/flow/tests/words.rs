@@ -85,6 +85,19 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/small_talk/0/patterns/-", json!("some small talk"))], "N016", "/entities/0"),
         (vec![("/entities/0/negative_phrases", json!(["small talk", "talk"]))], "N017", "/entities/0/negative_phrases/1"),
         (vec![("/entities/0/negative_phrases", json!(["Little!"]))], "N017", "/entities/0/negative_phrases/0"),
+        (
+            vec![("/graphs/1/nodes/1/data/keep", json!(true)), ("/graphs/1/nodes/1/data/ask", json!("always"))],
+            "N018",
+            "/graphs/1/nodes/1/data/keep",
+        ),
+        (
+            with_changes(
+                with_node("entity", "out", json!({"variable": "order.size", "entity": "size", "prompt": "?"})),
+                &[("/graphs/1/nodes/1/data/keep", json!(true))],
+            ),
+            "N019",
+            "/graphs/1/nodes/1/data/keep",
+        ),
         (vec![("/variables/-", json!({"name": "user.pin", "type": "string", "default": ""}))], "N012", "/variables/2"),
         (vec![with_parameter("pin", "@string")], "N012", "/intents/0/parameters/1/variable"),
         (vec![with_parameter("colour", "@number")], "N011", "/intents/0/parameters/1/entity"),
