@@ -68,8 +68,7 @@ impl Plan {
     /// Parses a reply.
     pub fn parse(reply: &str) -> Result<Plan, InvalidPlan> {
         let unusable = |reason: String| InvalidPlan { reason, answer: INVALID_PLAN_ANSWER };
-        let members: Map =
-            serde_json::from_str(llm::strip_code_fence(reply)).map_err(|it| unusable(format!("it is not one JSON object: {it}")))?;
+        let members = llm::read_object(reply).map_err(|it| unusable(format!("it is not one JSON object: {it}")))?;
         if let Some(key) = members.keys().find(|it| !MEMBERS.contains(&it.as_str())) {
             return Err(unusable(format!("it has the member '{key}', which is not one of {}", MEMBERS.join(", "))));
         }
