@@ -93,9 +93,16 @@ pub fn parse_arguments(value: Option<&Value>) -> Value {
         None | Some(Value::Null) => json!({}),
         Some(Value::String(written)) if written.trim().is_empty() => json!({}),
         // Invalid JSON is passed on: the core reports it to the model.
-        Some(Value::String(written)) => serde_json::from_str(written).unwrap_or_else(|_| json!(written)),
+        Some(Value::String(written)) => read_written(written).unwrap_or_else(|| json!(written)),
         Some(other) => other.clone(),
     }
+}
+
+/// Reads JSON text. One that is a text itself may hold the JSON of an object, written twice.
+fn read_written(written: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(written).ok()?;
+    let inner = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok()).filter(Value::is_object);
+    Some(inner.unwrap_or(value))
 }
 
 fn system_message(system: &str) -> impl Iterator<Item = Value> {
