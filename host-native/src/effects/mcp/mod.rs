@@ -9,6 +9,7 @@ mod definition;
 mod failure;
 mod listing;
 mod result;
+mod tool_list;
 mod transport;
 
 use std::collections::BTreeMap;
