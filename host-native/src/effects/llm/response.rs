@@ -99,7 +99,7 @@ impl ModelResponse {
     /// Adds the thoughts of a message or a part, under any name that providers use.
     pub fn push_thoughts(&mut self, message: &Value) {
         let names = ["reasoning_content", "reasoning", "thinking", "summary"];
-        if let Some(thoughts) = names.iter().find_map(|it| message.get(it).filter(|it| !it.is_null())) {
+        if let Some(thoughts) = names.iter().find_map(|it| message.get(it).filter(|it| !it.is_null() && it.as_str() != Some(""))) {
             self.text.push_reasoning(&read_thoughts(thoughts));
         } else if let Some(details) = message.get("reasoning_details") {
             self.text.push_reasoning(&read_thoughts(details));

@@ -38,7 +38,7 @@ export class ModelResponse {
   /** Adds the thoughts of a message or a part, under any name that providers use. */
   pushThoughts(message: unknown): void {
     const names = ['reasoning_content', 'reasoning', 'thinking', 'summary', 'reasoning_details'];
-    const name = names.find((it) => valueAt(message, it) != null);
+    const name = names.find((it) => (valueAt(message, it) ?? '') !== '');
     if (name !== undefined) this.text.reasoning += thoughtsOf(valueAt(message, name));
   }
 

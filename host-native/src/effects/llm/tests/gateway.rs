@@ -27,7 +27,7 @@ enum Asked {
 type Shape = (&'static str, Provider, Asked, &'static str, &'static str);
 
 /// In a body, `→` begins an event of a stream.
-const SHAPES: [Shape; 57] = [
+const SHAPES: [Shape; 59] = [
     // Thoughts.
     ("think tags", OpenAi, Whole, r#"{"choices":[{"message":{"content":"<think>\nHm.\n</think>\n\nHello."}}]}"#, "Hello. (Hm.)"),
     (
@@ -359,6 +359,20 @@ const SHAPES: [Shape; 57] = [
         StreamedCall,
         r#"→{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"balance","input":{}}}→{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"account\":\"1\"}"}}→{"type":"message_delta","delta":{"stop_reason":"tool_use"}}"#,
         " a:balance{\"account\":\"1\"}",
+    ),
+    (
+        "the earlier form of a call",
+        OpenAi,
+        Call,
+        r#"{"choices":[{"message":{"content":null,"function_call":{"name":"finish","arguments":"{}"}}}]}"#,
+        " :finish{}",
+    ),
+    (
+        "the earlier form of a call, streamed",
+        OpenAi,
+        StreamedCall,
+        r#"→{"choices":[{"delta":{"function_call":{"name":"balance","arguments":"{\"account\":"}}}]}→{"choices":[{"delta":{"function_call":{"arguments":"\"1\"}"}}}]}→[DONE]"#,
+        " :balance{\"account\":\"1\"}",
     ),
     (
         "a document with calls for a stream",
