@@ -23,8 +23,7 @@ impl Walker<'_> {
             dialogue: None,
         };
         let reply = self.ask_model(request, 1).await.ok()?;
-        let value: Option<Value> = serde_json::from_str(crate::llm::strip_code_fence(&reply.text)).ok();
-        let value = value.filter(Value::is_object);
+        let value = crate::llm::read_object(&reply.text).ok().map(Value::Object);
         if value.is_none() {
             self.warn("llm.invalid", json!({"purpose": purpose}));
         }
@@ -65,6 +64,9 @@ impl Walker<'_> {
             }
         }
         self.record.model_call_writes.push(Write::LlmCall(row));
+        if let Some(reply) = outcome.as_ref().ok().filter(|it| !it.reasoning.is_empty()) {
+            self.trace("llm.reasoning", json!({"purpose": purpose, "text": reply.reasoning}));
+        }
         outcome
     }
 

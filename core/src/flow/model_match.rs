@@ -63,8 +63,11 @@ impl<'c> Walker<'c> {
     /// Asks a model for an object of a schema; `None` when the reply does not conform (docs/spec/flows-http.md#7).
     pub(super) async fn ask_for_schema(&mut self, purpose: &str, system: &str, user: &Value, schema: Value) -> Option<Value> {
         let compiled = JsonSchema::compile(&schema);
-        let reply = self.ask_json(purpose, system, user, schema).await?;
-        let fits = compiled.is_ok_and(|it| it.find_violation(&reply).is_none());
+        let mut reply = self.ask_json(purpose, system, user, schema).await?;
+        let fits = compiled.is_ok_and(|it| {
+            it.coerce(&mut reply);
+            it.find_violation(&reply).is_none()
+        });
         if !fits {
             self.warn("llm.invalid", json!({"purpose": purpose}));
         }

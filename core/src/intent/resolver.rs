@@ -13,7 +13,7 @@ use crate::llm;
 use crate::rules;
 use crate::schema;
 use crate::step_context::StepContext;
-use crate::turn::{Candidate, LlmMode, Map, Payload, PayloadKind, Verdict, payload};
+use crate::turn::{Candidate, LlmMode, Payload, PayloadKind, Verdict, payload};
 use crate::verbose::{Progress, publish, publish_and_audit};
 
 /// Explanation for an intent outside the allowed ones.
@@ -76,7 +76,7 @@ async fn call_model(cx: &mut StepContext<'_>) -> Result<String, Fault> {
 }
 
 async fn evaluate_reply(cx: &mut StepContext<'_>, reply: &str) -> Option<String> {
-    let Ok(object) = serde_json::from_str::<Map>(llm::strip_code_fence(reply)) else {
+    let Ok(object) = llm::read_object(reply) else {
         return reject_reply(cx, None, "rejected: the answer is no JSON object", json!({"reason": "invalid json"}));
     };
     let mut reply = ResolverReply::parse(&object, &cx.config.intent_resolver);

@@ -1,7 +1,9 @@
 //! Model calls: prompts are rendered and audited, and every call is logged.
 
+mod json_reply;
 mod variables;
 
+pub use json_reply::{find_json, read_object};
 pub use variables::prompt_variables;
 
 use serde_json::{Value, json};
@@ -38,7 +40,7 @@ fn to_texts(variables: &Map) -> Map {
     variables.iter().map(|(key, value)| (key.clone(), Value::from(TEMPLATE.print(value)))).collect()
 }
 
-/// Calls a model and logs the call.
+/// Calls a model and logs the call. What it thought aloud is audited and is no part of its answer.
 ///
 /// # Errors
 /// The host's error; the call site decides how to handle it.
@@ -76,6 +78,9 @@ pub async fn call_model(
         Err(error) => row.error_message = Some(error.message.clone()),
     }
     cx.session.writes.push(Write::LlmCall(row));
+    if let Some(reply) = outcome.as_ref().ok().filter(|it| !it.reasoning.is_empty()) {
+        cx.audit(Stage::LlmReasoning, |_| payload!({"purpose": purpose, "reasoning": reply.reasoning}));
+    }
     outcome
 }
 
@@ -105,14 +110,6 @@ fn name_or_unknown(name: &str) -> String {
     if name.trim().is_empty() { crate::config::UNKNOWN.to_owned() } else { name.to_owned() }
 }
 
-/// Returns the content of a Markdown code fence, which models like to put around JSON; without a fence, the text.
-pub fn strip_code_fence(reply: &str) -> &str {
-    let text = reply.trim();
-    let inner = text.strip_prefix("```").and_then(|it| it.strip_suffix("```"));
-    let label = |it: &str| it.get(..4).is_some_and(|label| label.eq_ignore_ascii_case("json"));
-    inner.map_or(text, |it| if label(it) { it.get(4..).unwrap_or_default() } else { it }.trim())
-}
-
 /// Explains which template was chosen, or that none matches.
 pub fn explain_template(cx: &StepContext<'_>, format: &str, chosen: Option<i64>) {
     let (intent, state) = (&cx.session.intent, &cx.session.state);
@@ -123,18 +120,5 @@ pub fn explain_template(cx: &StepContext<'_>, format: &str, chosen: Option<i64>)
             .with_subject(json!({"format": format, "intent": intent, "state": state}))
             .with_candidates(rows)
             .record(&cx.effects, verdict);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::strip_code_fence;
-
-    #[test]
-    fn a_code_fence_is_removed() {
-        assert_eq!(strip_code_fence("```json\n{\"a\": 1}\n```\n"), "{\"a\": 1}");
-        assert_eq!(strip_code_fence(" ```{}``` "), "{}");
-        assert_eq!(strip_code_fence("```JSON\r\n[]\r\n```"), "[]");
-        assert_eq!(strip_code_fence("{}"), "{}");
     }
 }

@@ -68,8 +68,7 @@ impl Plan {
     /// Parses a reply.
     pub fn parse(reply: &str) -> Result<Plan, InvalidPlan> {
         let unusable = |reason: String| InvalidPlan { reason, answer: INVALID_PLAN_ANSWER };
-        let members: Map =
-            serde_json::from_str(llm::strip_code_fence(reply)).map_err(|it| unusable(format!("it is not one JSON object: {it}")))?;
+        let members = llm::read_object(reply).map_err(|it| unusable(format!("it is not one JSON object: {it}")))?;
         if let Some(key) = members.keys().find(|it| !MEMBERS.contains(&it.as_str())) {
             return Err(unusable(format!("it has the member '{key}', which is not one of {}", MEMBERS.join(", "))));
         }
@@ -77,6 +76,8 @@ impl Plan {
         let args = match members.get("args") {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(args)) => args.clone(),
+            // Written twice.
+            Some(Value::String(text)) => serde_json::from_str(text).map_err(|_| unusable("'args' is no object".to_owned()))?,
             Some(_) => return Err(unusable("'args' is no object".to_owned())),
         };
         let (named, code, answer, tag) = (text("action")?, text("tool_code")?, text("answer")?, text("operation_tag")?);
@@ -117,6 +118,8 @@ mod tests {
         assert_eq!((plan.action, plan.code.as_deref(), plan.args.len()), (PlanAction::Call, Some("a.b"), 0));
         let plan = Plan::parse(&json!({"tool_code": "a.b", "args": {"n": 1}}).to_string()).unwrap();
         assert_eq!((plan.action, json!(plan.args)), (PlanAction::Call, json!({"n": 1})));
+        let written = Plan::parse(&json!({"tool_code": "a.b", "args": "{\"n\": 1}"}).to_string()).unwrap();
+        assert_eq!(written.args, plan.args, "arguments that are written twice");
         let plan = Plan::parse(
             &json!({"action": "ANSWER", "tool_code": "a.b", "args": {"n": 1}, "answer": " done ", "operation_tag": "T"}).to_string(),
         )

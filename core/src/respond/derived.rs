@@ -109,7 +109,7 @@ async fn ask_model(cx: &mut StepContext<'_>, order: &AnswerRequest<'_>, template
     });
     let mode = if is_json { LlmMode::Json } else { LlmMode::Text };
     let text = match llm::call_model(cx, purpose, mode, prompts, order.schema.clone()).await {
-        Ok(reply) if is_json => strip_json_fence(reply.text),
+        Ok(reply) if is_json => take_json(reply.text),
         Ok(reply) => reply.text,
         Err(error) => {
             publish(cx, Progress::fatal(resolver, "RESOLVE_RESPONSE_LLM_ERROR"), || into_members(json!({"error": error.message})));
@@ -123,11 +123,12 @@ async fn ask_model(cx: &mut StepContext<'_>, order: &AnswerRequest<'_>, template
     Ok(text)
 }
 
-/// JSON without its code fence; any other text is returned as is.
-fn strip_json_fence(reply: String) -> String {
-    let inner = llm::strip_code_fence(&reply);
-    let is_json = reply.trim_start().starts_with("```") && serde_json::from_str::<serde::de::IgnoredAny>(inner).is_ok();
-    if is_json { inner.to_owned() } else { reply }
+/// The JSON of a reply without what stands around it; a reply without JSON is returned as is.
+fn take_json(reply: String) -> String {
+    match llm::find_json(&reply) {
+        Some(json) if json.len() < reply.trim().len() => json.to_owned(),
+        Some(_) | None => reply,
+    }
 }
 
 /// Takes over intent and state from the model's JSON. (docs/spec/pipeline.md#Q-29)
@@ -144,12 +145,14 @@ fn apply_reply_scope(cx: &mut StepContext<'_>, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::strip_json_fence;
+    use super::take_json;
 
     #[test]
-    fn json_loses_its_fence_and_text_does_not() {
-        assert_eq!(strip_json_fence("```json\n{\"a\":1}\n```".to_owned()), "{\"a\":1}");
-        assert_eq!(strip_json_fence("{\"a\":1}".to_owned()), "{\"a\":1}");
-        assert_eq!(strip_json_fence("```\nnot JSON\n```".to_owned()), "```\nnot JSON\n```");
+    fn json_loses_what_stands_around_it_and_text_does_not() {
+        assert_eq!(take_json("```json\n{\"a\":1}\n```".to_owned()), "{\"a\":1}");
+        assert_eq!(take_json("{\"a\":1}".to_owned()), "{\"a\":1}");
+        assert_eq!(take_json("```\nnot JSON\n```".to_owned()), "```\nnot JSON\n```");
+        assert_eq!(take_json("Here it is: {\"a\":1.0}. Anything else?".to_owned()), "{\"a\":1.0}");
+        assert_eq!(take_json("Here: {\"a\":1} {\"b\":2}".to_owned()), "Here: {\"a\":1} {\"b\":2}");
     }
 }

@@ -5,7 +5,9 @@ use serde_json::Value;
 use super::facts::{has_gap, has_kind, is_valid};
 use crate::config::{OutputSchema, SchemaField, ValueSchema};
 use crate::json::has_content;
+use crate::json::schema::counterpart;
 use crate::turn::Map;
+use crate::value::SCHEMA;
 
 /// Merges the schema's own values from a reply (docs/spec/pipeline.md#Q-22); returns whether there were any. A value that is not as declared
 /// is left out (docs/decisions/0035-schema-extraction.md).
@@ -40,17 +42,34 @@ pub fn merge_params(schema: &OutputSchema, context: &mut Map, params: &Map) {
 /// message can give; any other value is valid as a whole or not taken.
 fn take_valid(shape: &ValueSchema, value: &Value) -> Option<Value> {
     let Some(members) = value.as_object().filter(|_| !shape.fields.is_empty()) else {
+        let value = &coerce_scalars(shape, value);
         let is_empty_object = value.as_object().is_some_and(Map::is_empty) && has_kind(shape, value);
         return (is_empty_object || is_valid(shape, value)).then(|| value.clone());
     };
     let take = |(name, value): (&String, &Value)| {
         let taken = match shape.fields.iter().find(|it| it.name == *name) {
             Some(field) => Some(value).filter(|it| has_value(it)).and_then(|it| take_valid(&field.schema, it)),
-            None => shape.other_members.find_violation(value).is_none().then(|| value.clone()),
+            None => {
+                let mut value = value.clone();
+                shape.other_members.coerce(&mut value);
+                shape.other_members.find_violation(&value).is_none().then_some(value)
+            }
         };
         taken.map(|it| (name.clone(), it))
     };
     has_kind(shape, value).then(|| members.iter().filter_map(take).collect())
+}
+
+/// A value whose numbers and texts are of the declared kind where they are given as the other one.
+fn coerce_scalars(shape: &ValueSchema, value: &Value) -> Value {
+    let mut value = value.clone();
+    shape.constraints.coerce(&mut value);
+    let admits =
+        |it: &Value| has_kind(shape, it) && (shape.options.is_empty() || shape.options.iter().any(|option| SCHEMA.are_equal(option, it)));
+    match counterpart(&value).filter(|other| !admits(&value) && admits(other)) {
+        Some(other) => other,
+        None => value,
+    }
 }
 
 /// Whether an object has all required members and yet is not as declared, or has such an object in it.
@@ -125,6 +144,27 @@ mod tests {
         });
         assert_eq!(merged(&definition, json!({}), invalid.clone()), json!({}));
         assert_eq!(merged(&definition, valid.clone(), invalid), valid);
+    }
+
+    #[test]
+    fn numbers_and_texts_take_the_declared_kind() {
+        let definition = json!({"properties": {
+            "amount": {"type": "number", "minimum": 1}, "nights": {"type": "integer"}, "code": {"type": "string", "pattern": "^[0-9]+$"},
+            "size": {"type": "integer", "enum": [12, 24]}, "grade": {"enum": ["1", "2"]}, "ids": {"type": "array", "items": {"type": "string"}},
+            "trip": {"type": "object", "properties": {"rooms": {"type": "integer"}}, "additionalProperties": {"type": "string"}},
+            "any": {}, "sure": {"type": "boolean"}, "maybe": {"type": "integer", "nullable": true},
+        }});
+        let given = json!({
+            "amount": "1250.50", "nights": "3", "code": 4711, "size": "24", "grade": 2, "ids": [7, "8"], "trip": {"rooms": "2", "note": 5},
+            "any": "9", "sure": "true", "maybe": "4",
+        });
+        let expected = json!({
+            "amount": 1250.5, "nights": 3, "code": "4711", "size": 24, "grade": "2", "ids": ["7", "8"], "trip": {"rooms": 2, "note": "5"},
+            "any": "9", "maybe": 4,
+        });
+        assert_eq!(merged(&definition, json!({}), given), expected);
+        let wrong = json!({"amount": "0.5", "nights": "3 or 4", "code": 1.5, "size": "36", "grade": 3, "sure": 1});
+        assert_eq!(merged(&definition, json!({}), wrong), json!({}));
     }
 
     #[test]

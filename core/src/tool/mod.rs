@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::config::{Executor, Tool};
 use crate::extension;
+use crate::json::into_members;
 use crate::service::{self, TemplateScope};
 use crate::session::{Session, is_flag_set};
 use crate::step_context::StepContext;
@@ -28,7 +29,7 @@ pub fn is_blocked(session: &Session) -> bool {
         || ["skip_tool_execution", "guardrail_blocked"].iter().any(|it| is_flag_set(session.params.get(*it)))
 }
 
-/// Calls a tool; returns its answer as JSON text. `is_approved` is whether a person has approved the call.
+/// Calls a tool; returns its answer as JSON text. Numbers that are given as text, and texts as numbers, are converted. `is_approved` is whether a person has approved the call.
 ///
 /// # Errors
 /// The call needs an approval, the arguments do not match the tool's schema, or the call failed.
@@ -42,10 +43,14 @@ pub async fn call_tool(
     if tool.is_some_and(Tool::needs_approval) && !is_approved {
         return Err(EffectError::new(EffectErrorKind::Denied, "each call of the tool has to be approved"));
     }
-    if let Some(breach) = tool.and_then(|it| it.arguments.as_ref()?.schema.find_violation(&Value::Object(args.clone()))) {
-        return Err(EffectError::new(EffectErrorKind::Invalid, format!("the arguments do not fit the tool: {breach}")));
+    let mut args = Value::Object(args.clone());
+    if let Some(arguments) = tool.and_then(|it| it.arguments.as_ref()) {
+        arguments.schema.coerce(&mut args);
+        if let Some(breach) = arguments.schema.find_violation(&args) {
+            return Err(EffectError::new(EffectErrorKind::Invalid, format!("the arguments do not fit the tool: {breach}")));
+        }
     }
-    let outcome = execute_tool(cx, tool, group, args, is_approved).await;
+    let outcome = execute_tool(cx, tool, group, &into_members(args), is_approved).await;
     if let Err(error) = &outcome
         && !tool.is_some_and(|it| it.executor.is_repeatable())
     {

@@ -132,7 +132,7 @@ async fn repair_query(cx: &mut StepContext<'_>, sql: &str, params: &Map, error: 
         "type": "object", "additionalProperties": false, "required": ["sql"], "properties": {"sql": {"type": "string"}},
     });
     let reply = llm::call_model(cx, "sql_repair", LlmMode::JsonStrict, prompts, Some(schema)).await;
-    let repaired = reply.as_ref().ok().and_then(|it| serde_json::from_str::<Value>(llm::strip_code_fence(&it.text)).ok());
+    let repaired = reply.as_ref().ok().and_then(|it| llm::read_object(&it.text).ok());
     let repaired = repaired.and_then(|it| it.get("sql")?.as_str().map(|it| it.trim().to_owned())).filter(|it| !it.is_empty());
     cx.audit(
         Stage::McpDbPreflightRepair,

@@ -249,7 +249,10 @@ pub fn schemas() -> Value {
     let error = object(json!({"kind": text("The kind of the error"), "message": text("What is wrong")}));
     json!({
         "McpServers": object(json!({"servers": list_of(&server)})),
-        "McpTools": object(json!({"server": about, "tools": list_of(&tool), "missing": names()})),
+        "McpTools": object(json!({
+            "server": about, "tools": list_of(&tool), "missing": names(),
+            "problems": list_of(&text("What is wrong with the list: a tool that cannot be used, with the reason, or a cursor that repeats")),
+        })),
         "McpApproval": request,
         "McpApproved": object(json!({"code": text("The code of the tool"), "digest": text("The hash of its definition")})),
         "McpCall": json!({"type": "object", "properties": {"arguments": json_object("The arguments")}}),

@@ -18,10 +18,12 @@ mod task;
 pub mod tls;
 pub mod tool;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use convengine_core::turn::{Completion, Effect, EffectError, EffectErrorKind, EffectResult, Reply, Request, SqlRequest};
+use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use crate::config::active::ActiveConfig;
@@ -43,7 +45,7 @@ pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, toke
     let tokens = tokens.filter(|it| it.is_needed() && host.redaction.allows_streaming());
     let limit = limit(&host, &effect);
     let deadline = started + limit.time + extra;
-    let execution = dispatch(&host, &configured, tokens.as_ref(), deadline, &effect);
+    let execution = catch_panic(dispatch(&host, &configured, tokens.as_ref(), deadline, &effect));
     let outcome = tokio::time::timeout_at(deadline, execution).await.unwrap_or_else(|_| {
         let setting = limit.setting.map(|it| format!("; {it} is the limit")).unwrap_or_default();
         let message = format!("no answer within {} ms{setting}", limit.time.as_millis());
@@ -58,6 +60,16 @@ pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, toke
         host.traces.send(observe::effect_span(&effect, &outcome, model, started_at));
     }
     Completion { id: effect.id, at: host.clock.now(), outcome }
+}
+
+/// Turns a panic of the host or of a library into an error of the effect: a turn never ends silently.
+async fn catch_panic(execution: impl Future<Output = EffectResult>) -> EffectResult {
+    // What a panic may have left half done belongs to the effect, or is behind a lock that is taken over.
+    AssertUnwindSafe(execution).catch_unwind().await.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let message = format!("the host failed within this effect: {}", text.unwrap_or("it panicked"));
+        EffectResult::Error(EffectError::new(EffectErrorKind::Interrupted, message))
+    })
 }
 
 /// How long an effect may take.
@@ -149,5 +161,19 @@ async fn dispatch(
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;
             EffectResult::Ok(Reply::Slept)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_of_its_effect() {
+        let failed = |text: &'static str| async move { if text.is_empty() { EffectResult::Ok(Reply::Slept) } else { panic!("{text}") } };
+        assert_eq!(catch_panic(failed("")).await, EffectResult::Ok(Reply::Slept));
+        let EffectResult::Error(error) = catch_panic(failed("not a boundary")).await else { panic!("no error") };
+        assert_eq!(error.kind, EffectErrorKind::Interrupted);
+        assert_eq!(error.message, "the host failed within this effect: not a boundary");
     }
 }

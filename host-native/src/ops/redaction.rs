@@ -118,7 +118,10 @@ impl Redaction {
         }
         match &mut answer {
             EffectResult::Error(error) => self.redact_text(&mut error.message, MAX_JSON_DEPTH),
-            EffectResult::Ok(Reply::Llm(reply)) => self.redact_text(&mut reply.text, MAX_JSON_DEPTH),
+            EffectResult::Ok(Reply::Llm(reply)) => {
+                self.redact_text(&mut reply.text, MAX_JSON_DEPTH);
+                self.redact_text(&mut reply.reasoning, MAX_JSON_DEPTH);
+            }
             EffectResult::Ok(Reply::Tool(reply)) => self.redact_text(&mut reply.text, MAX_JSON_DEPTH),
             EffectResult::Ok(Reply::Http(reply)) => self.redact_text(&mut reply.body, MAX_JSON_DEPTH),
             EffectResult::Ok(Reply::Container(reply)) => self.redact_value(&mut reply.data, MAX_JSON_DEPTH),

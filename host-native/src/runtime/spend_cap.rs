@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn each_attempt_of_unknown_usage_is_charged_its_estimate() {
         let usage = Some(Usage { input_tokens: 1, output_tokens: 1, cost_micros: Some(3) });
-        let reply = LlmReply { text: String::new(), provider: String::new(), model: String::new(), usage, tool_calls: Vec::new() };
+        let reply = LlmReply { usage, ..LlmReply::default() };
         let unknown = EffectResult::Ok(Reply::Llm(LlmReply { usage: None, ..reply.clone() }));
         let scripted = EffectResult::Ok(Reply::Llm(LlmReply { usage: None, provider: SCRIPTED.to_owned(), ..reply.clone() }));
         let answered = EffectResult::Ok(Reply::Llm(reply));

@@ -1,5 +1,7 @@
 // What the tools return.
 
+import { SHAPES } from './shapes.mjs';
+
 const ORDERS = {
   'ORD-7017': { orderId: 'ORD-7017', status: 'SUBMITTED' },
   'ORD-7018': { orderId: 'ORD-7018', status: 'SHIPPED', carrier: 'Acme Parcel' },
@@ -72,6 +74,6 @@ export function faultyResult(fault) {
     case 'bad_output':
       return { content: [text('{"status":7}')], structuredContent: { status: 7 } };
     default:
-      return null;
+      return SHAPES[fault]?.result ?? null;
   }
 }

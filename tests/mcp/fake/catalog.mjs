@@ -1,5 +1,7 @@
 // The tools as the server lists them.
 
+import { SHAPES } from './shapes.mjs';
+
 // A new object each time: texts are injected into it.
 const orderId = () => ({ type: 'string', description: 'The number of the order, such as ORD-7017', pattern: '^ORD-[0-9]+$' });
 
@@ -65,6 +67,7 @@ export function listedTools(server) {
       }
       break;
   }
+  SHAPES[server.faults.current()]?.list?.(listed);
   for (const { tool: name, where, text } of server.injections()) {
     for (const it of listed.filter((it) => it.name === name)) inject(it, where, text);
   }
@@ -104,5 +107,6 @@ export function page(server, cursor) {
   const start = Number(cursor ?? 0);
   const listed = listedTools(server);
   const end = start + size;
-  return { tools: listed.slice(start, end), ...(end < listed.length && { nextCursor: String(end) }) };
+  const found = { tools: listed.slice(start, end), ...(end < listed.length && { nextCursor: String(end) }) };
+  return SHAPES[server.faults.current()]?.page?.(found, cursor, { tools: listed.slice(0, size) }) ?? found;
 }

@@ -2,6 +2,8 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 
+import { SHAPES } from './shapes.mjs';
+
 export const FAULTS = [
   'exit_on_call', // the process ends when a tool is called
   'half_message', // half of the answer of a call; then the process ends, or the socket is destroyed
@@ -29,6 +31,7 @@ export const FAULTS = [
   'input_required', // 2026-07-28: a call is answered by a question
   'flood', // 20,000 notifications before each answer of a call
   'noisy_stderr', // 8 MB on standard error before each answer
+  ...Object.keys(SHAPES),
 ];
 
 export class Faults {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { faultyResult, resultOf } from './calls.mjs';
 import { listedTools, page } from './catalog.mjs';
+import { SHAPES } from './shapes.mjs';
 
 const META = 'io.modelcontextprotocol/';
 const INFO = { name: 'acme-oms', title: 'Acme order management', version: '1.4.0' };
@@ -144,6 +145,7 @@ async function callTool(server, peer, message, stateless) {
 
 async function answerCall(server, peer, message, { fault, name, args, meta, stateless, signal }) {
   if (!listedTools(server).some((it) => it.name === name)) return whole(errorOf(message.id, -32602, `unknown tool: ${name}`));
+  if (SHAPES[fault]?.error) return whole({ jsonrpc: '2.0', id: message.id, error: SHAPES[fault].error });
   switch (fault) {
     case 'exit_on_call':
       return { how: 'exit' };

@@ -54,6 +54,7 @@ mod mcp_real;
 mod mcp_server;
 mod mcp_server_stdio;
 mod mcp_server_tools;
+mod mcp_shapes;
 mod models;
 mod nlu;
 mod observability;

@@ -41,6 +41,8 @@ export interface McpToolList {
   tools: McpTool[];
   /** The names of approved tools that the server does not offer any more. */
   missing: string[];
+  /** What is wrong with the list: tools that cannot be used, with the reason. Earlier servers do not send it. */
+  problems?: string[];
 }
 
 /** The result of a call by hand. */

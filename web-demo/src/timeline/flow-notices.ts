@@ -40,6 +40,7 @@ export const FLOW_NOTICES: Record<string, [name: string, detail: DescribeDetail]
   'handoff.taken': ['Desk event ignored: another person has the conversation', (it) => it('author')],
   'handoff.relay_failed': ['Message not delivered to the desk', (it) => it('code').replaceAll('_', ' ')],
   'handoff.variable_ignored': ['Returned variable ignored', (it) => it('variable')],
+  'llm.reasoning': ['Model thought', (it) => it('text')],
   no_input: ['No input', (it) => it('count')],
   gives_up: ['Gave up', (it) => it('reason').replaceAll('_', ' ')],
   'session.completed': ['Session completed', () => ''],

@@ -47,6 +47,7 @@ const STAGE_TEXTS: Record<string, [name: string, detail: DescribeDetail]> = {
   MCP_TOOL_ERROR: ['Tool failed', (it) => `${it('tool_code')}: ${it('error') || it('message')}`],
   MCP_TOOL_APPROVAL: ['Tool call waits for approval', (it) => it('tool_code')],
   MCP_FINAL_ANSWER: ['Planner finished', (it) => it('answer')],
+  LLM_REASONING: ['Model thought', (it) => it('reasoning')],
 };
 
 /** Stages already covered by the row of an effect, the reply or the state change. */

@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str, unchecked: &mut Vec<String>) -> Result<(Value, V
     }
     let definition: Value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
     let Some(root) = definition.as_object() else { return Err("is not a JSON object".to_owned()) };
-    let kinds = parse_kinds(root.get("type"));
+    let kinds = parse_kinds(&definition);
     if !kinds.is_empty() && !kinds.contains(&ValueKind::Object) {
         return Err("'type' is not object".to_owned());
     }
@@ -76,7 +76,7 @@ fn parse_value_schema(document: &Value, name: &str, schema: &Value, unchecked: &
     let (other_members, _) = additional.map(|it| JsonSchema::compile_constraints(document, it, &[])).unwrap_or_default();
     unchecked.extend(problems.into_iter().map(|it| format!("'{name}': {it}")));
     ValueSchema {
-        kinds: parse_kinds(schema.get("type")),
+        kinds: parse_kinds(schema),
         options: items(schema.get("enum")).to_vec(),
         min_items,
         fields: schema.as_object().map(|it| parse_fields(document, it, unchecked)).unwrap_or_default(),
@@ -88,9 +88,9 @@ fn parse_value_schema(document: &Value, name: &str, schema: &Value, unchecked: &
     }
 }
 
-/// The kinds of a type or list of types; an unknown type leaves the value unchecked.
-fn parse_kinds(declared: Option<&Value>) -> Vec<ValueKind> {
-    let names = match declared {
+/// The kinds of a type or list of types, and null if the schema is `nullable`; an unknown type leaves the value unchecked.
+fn parse_kinds(schema: &Value) -> Vec<ValueKind> {
+    let names = match schema.get("type") {
         Some(Value::Array(names)) => names.as_slice(),
         Some(name) => std::slice::from_ref(name),
         None => &[],
@@ -107,7 +107,11 @@ fn parse_kinds(declared: Option<&Value>) -> Vec<ValueKind> {
             _ => return None,
         })
     };
-    names.iter().map(kind).collect::<Option<Vec<ValueKind>>>().unwrap_or_default()
+    let mut kinds = names.iter().map(kind).collect::<Option<Vec<ValueKind>>>().unwrap_or_default();
+    if !kinds.is_empty() && schema.get("nullable") == Some(&Value::Bool(true)) {
+        kinds.push(ValueKind::Null);
+    }
+    kinds
 }
 
 fn items(value: Option<&Value>) -> &[Value] {

@@ -10,25 +10,8 @@ use crate::text::regex::Regex;
 use crate::text::url::percent_decode;
 use crate::value::decimal::number_from_f64;
 
-/// Annotation keywords, which constrain nothing.
-const ANNOTATIONS: [&str; 13] = [
-    "$schema",
-    "$id",
-    "$comment",
-    "$defs",
-    "definitions",
-    "title",
-    "description",
-    "default",
-    "examples",
-    "format",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-];
-
 /// Keywords that are checked.
-const SUPPORTED: [&str; 26] = [
+const SUPPORTED: [&str; 27] = [
     "$ref",
     "additionalProperties",
     "allOf",
@@ -52,6 +35,7 @@ const SUPPORTED: [&str; 26] = [
     "oneOf",
     "pattern",
     "properties",
+    "propertyNames",
     "required",
     "type",
     "uniqueItems",
@@ -74,7 +58,7 @@ pub(super) fn compile(schema: &Value) -> Result<JsonSchema, String> {
 }
 
 /// Keywords of JSON Schema that constrain values and are not supported; others that are unknown are for people and models.
-const UNSUPPORTED: [&str; 15] = [
+const UNSUPPORTED: [&str; 14] = [
     "$dynamicRef",
     "$recursiveRef",
     "contains",
@@ -87,7 +71,6 @@ const UNSUPPORTED: [&str; 15] = [
     "minContains",
     "patternProperties",
     "prefixItems",
-    "propertyNames",
     "then",
     "unevaluatedProperties",
 ];
@@ -164,12 +147,12 @@ impl<'s> Compiler<'s> {
         for (keyword, value) in members.iter().filter(|it| !skipped.contains(&it.0.as_str())) {
             match self.compile_rule(members, keyword, value, depth) {
                 Ok(rule) => rules.extend(rule),
-                Err(_) if self.checks_formats && is_hint(keyword) => {}
                 Err(reason) if reason.contains('\'') => problems.push(reason),
                 Err(reason) => problems.push(format!("'{keyword}' {reason}")),
             }
         }
-        rules
+        // OpenAPI's way to allow null.
+        if members.get("nullable") == Some(&Value::Bool(true)) && !rules.is_empty() { vec![Rule::Nullable(rules)] } else { rules }
     }
 
     fn compile_rule(&self, members: &Map<String, Value>, keyword: &str, value: &Value, depth: usize) -> Result<Option<Rule>, String> {
@@ -195,6 +178,7 @@ impl<'s> Compiler<'s> {
                 Rule::Additional(named, inner(value)?)
             }
             "items" => Rule::Items(inner(value)?),
+            "propertyNames" => Rule::Names(inner(value)?),
             "uniqueItems" if value.as_bool().ok_or("is neither true nor false")? => Rule::UniqueItems,
             "uniqueItems" => return Ok(None),
             "$ref" => Rule::Reference(self.compile_reference(value.as_str().ok_or("is no text")?, depth)?),
@@ -211,6 +195,8 @@ impl<'s> Compiler<'s> {
             }
             "minimum" => number(Bound::AtLeast)?,
             "maximum" => number(Bound::AtMost)?,
+            // In OpenAPI and earlier drafts it says how the bound beside it is meant.
+            "exclusiveMinimum" | "exclusiveMaximum" if value.is_boolean() => return Ok(exclusive_bound(members, keyword, value)),
             "exclusiveMinimum" => number(Bound::Above)?,
             "exclusiveMaximum" => number(Bound::Below)?,
             "multipleOf" => {
@@ -221,11 +207,17 @@ impl<'s> Compiler<'s> {
             "anyOf" => Rule::AnyOf(list(value)?),
             "oneOf" => Rule::ExactlyOne(list(value)?),
             "not" => Rule::Not(inner(value)?),
-            _ if ANNOTATIONS.contains(&keyword) => return Ok(None),
+            _ if is_hint(keyword) || keyword == "format" => return Ok(None),
             _ => return Err("is not checked here: remove it, or write the demand with other keywords".to_owned()),
         };
         Ok(Some(rule))
     }
+}
+
+fn exclusive_bound(members: &Map<String, Value>, keyword: &str, value: &Value) -> Option<Rule> {
+    let (bounded, bound) = if keyword == "exclusiveMinimum" { ("minimum", Bound::Above) } else { ("maximum", Bound::Below) };
+    let limit = members.get(bounded).filter(|it| it.is_number() && *value == Value::Bool(true))?;
+    Some(Rule::Number(bound, limit.clone()))
 }
 
 fn parse_types(value: &Value) -> Result<Vec<JsonType>, String> {

@@ -1,7 +1,9 @@
 //! A JSON Schema validator for the keywords that tool arguments need.
 //!
-//! Unknown keywords are rejected at compile time, so that no constraint is silently ignored, as libraries do.
+//! Keywords of JSON Schema that constrain values and are not checked here are rejected at compile time, so that no constraint is silently
+//! ignored, as libraries do. All other unknown keywords are annotations, as the specification says.
 
+mod coerce;
 mod compile;
 mod format;
 mod validate;
@@ -9,6 +11,8 @@ mod validate;
 use std::sync::Arc;
 
 use serde_json::{Number, Value};
+
+pub use coerce::counterpart;
 
 use crate::text::regex::Regex;
 
@@ -30,6 +34,8 @@ enum Rule {
     Required(Vec<String>),
     /// The names of the declared properties, and the schema of all other members.
     Additional(Vec<String>, Vec<Rule>),
+    /// What the names of members have to be.
+    Names(Vec<Rule>),
     Items(Vec<Rule>),
     UniqueItems,
     Length(Measure, Bound, u64),
@@ -41,6 +47,8 @@ enum Rule {
     AnyOf(Vec<Vec<Rule>>),
     ExactlyOne(Vec<Vec<Rule>>),
     Not(Vec<Rule>),
+    /// Null, or what all these rules admit.
+    Nullable(Vec<Rule>),
     /// The rules of a referenced schema.
     Reference(usize),
 }
@@ -102,6 +110,11 @@ impl JsonSchema {
     #[must_use]
     pub fn is_constraint(keyword: &str) -> bool {
         !compile::is_hint(keyword)
+    }
+
+    /// Turns texts that are wholly a number into numbers, and numbers into texts, where the schema admits the one and not the other.
+    pub fn coerce(&self, value: &mut Value) {
+        coerce::coerce(self, value);
     }
 
     /// Validates a value; returns the first violation, or `None` when the value is valid.
@@ -215,6 +228,43 @@ mod tests {
                 "{endless}"
             );
         }
+    }
+
+    #[test]
+    fn annotations_constrain_nothing() {
+        for (keyword, value) in [
+            ("example", json!(1)),
+            ("xml", json!({"name": "a"})),
+            ("discriminator", json!({"propertyName": "kind"})),
+            ("externalDocs", json!({})),
+            ("x-order", json!(2)),
+            ("contentEncoding", json!("base64")),
+            ("markdownDescription", json!("*a*")),
+            ("nullable", json!(false)),
+            ("$anchor", json!("a")),
+        ] {
+            let schema = json!({"type": "object", keyword: value, "properties": {"a": {"type": "string", keyword: value}}});
+            assert_eq!(violation(&schema, &json!({"a": "x"})), None, "{keyword}");
+            assert!(violation(&schema, &json!({"a": 1})).is_some(), "{keyword}");
+        }
+    }
+
+    #[test]
+    fn a_nullable_value_may_be_null() {
+        let schema = json!({"properties": {"a": {"type": "string", "enum": ["x"], "nullable": true}, "b": {"type": "string"}}});
+        assert_eq!(violation(&schema, &json!({"a": null})), None);
+        assert_eq!(violation(&schema, &json!({"a": "x"})), None);
+        assert_eq!(violation(&schema, &json!({"a": "y"})).as_deref(), Some("'a' has to be one of \"x\""));
+        assert!(violation(&schema, &json!({"b": null})).is_some());
+    }
+
+    #[test]
+    fn names_of_members_and_bounds_of_earlier_drafts_are_checked() {
+        let schema = json!({"propertyNames": {"pattern": "^[a-z]+$"}, "additionalProperties": {"minimum": 0, "exclusiveMinimum": true}});
+        assert_eq!(violation(&schema, &json!({"abc": 1})), None);
+        assert_eq!(violation(&schema, &json!({"A": 1})).as_deref(), Some("the name of 'A' has to match '^[a-z]+$'"));
+        assert_eq!(violation(&schema, &json!({"a": 0})).as_deref(), Some("'a' has to be above 0"));
+        assert_eq!(violation(&json!({"maximum": 1, "exclusiveMaximum": false}), &json!(1)), None);
     }
 
     #[test]

@@ -16,9 +16,14 @@ const MAX_DEPTH: usize = 128;
 /// The most references that one validation follows.
 const MAX_REFERENCES: usize = 100_000;
 
+/// Whether a rule of a schema admits a value.
+pub(super) fn admits(schema: &JsonSchema, rule: &Rule, value: &Value) -> bool {
+    rule.violation(&Validation::new(schema), value, "").is_none()
+}
+
 /// Returns the first violation.
 pub(super) fn find_violation(schema: &JsonSchema, value: &Value) -> Option<String> {
-    let cx = Validation { referenced: &schema.referenced, depth: Cell::new(0), remaining: Cell::new(MAX_REFERENCES) };
+    let cx = Validation::new(schema);
     let found = cx.find(&schema.rules, value, "");
     if cx.remaining.get() == 0 { Some("the value cannot be checked: '$ref' nests too deeply".to_owned()) } else { found }
 }
@@ -32,7 +37,11 @@ struct Validation<'s> {
     remaining: Cell<usize>,
 }
 
-impl Validation<'_> {
+impl<'s> Validation<'s> {
+    fn new(schema: &'s JsonSchema) -> Validation<'s> {
+        Validation { referenced: &schema.referenced, depth: Cell::new(0), remaining: Cell::new(MAX_REFERENCES) }
+    }
+
     fn find(&self, rules: &[Rule], value: &Value, path: &str) -> Option<String> {
         rules.iter().find_map(|it| it.violation(self, value, path))
     }
@@ -82,6 +91,10 @@ impl Rule {
                 let others = value.as_object()?.iter().filter(|it| !named.contains(it.0));
                 others.map(|(name, value)| cx.find(schema, value, &format!("{path}.{name}"))).find_map(|it| it)
             }
+            Rule::Names(schema) => value.as_object()?.keys().find_map(|name| {
+                let found = cx.find(schema, &Value::from(name.as_str()), &format!("{path}.{name}"))?;
+                Some(format!("the name of {found}"))
+            }),
             Rule::Items(schema) => {
                 value.as_array()?.iter().enumerate().find_map(|(at, item)| cx.find(schema, item, &format!("{path}[{at}]")))
             }
@@ -111,6 +124,13 @@ impl Rule {
             Rule::ExactlyOne(schemas) => require(schemas.iter().filter(|it| cx.is_valid(it, value)).count() == 1, &|| {
                 "has to fit exactly one of the alternatives".to_owned()
             }),
+            Rule::Nullable(rules) => {
+                if value.is_null() {
+                    None
+                } else {
+                    cx.find(rules, value, path)
+                }
+            }
             Rule::Not(schema) => require(!cx.is_valid(schema, value), &|| "is what it must not be".to_owned()),
             Rule::Reference(number) => cx.follow(*number, value, path),
         }

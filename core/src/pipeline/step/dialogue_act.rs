@@ -8,11 +8,12 @@ use crate::audit::Stage;
 use crate::config::{DialogueAct, DialogueActMode, DialogueActs, Phase};
 use crate::fault::Fault;
 use crate::json::into_members;
+use crate::json::schema::counterpart;
 use crate::llm;
 use crate::rules;
 use crate::session::Session;
 use crate::step_context::StepContext;
-use crate::turn::{LlmMode, Map, payload};
+use crate::turn::{LlmMode, payload};
 use crate::verbose::{Progress, publish, publish_and_audit};
 
 const STEP: &str = "DialogueActStep";
@@ -116,9 +117,10 @@ async fn ask_model(cx: &mut StepContext<'_>) -> Option<Guess> {
 }
 
 fn parse_reply(reply: &str) -> Option<Guess> {
-    let reply: Map = serde_json::from_str(llm::strip_code_fence(reply)).ok()?;
+    let reply = llm::read_object(reply).ok()?;
     let act = DialogueAct::parse(reply.get("dialogueAct")?.as_str()?)?;
-    let confidence = reply.get("confidence").and_then(Value::as_f64).unwrap_or(0.0).clamp(0.0, 1.0);
+    let number = |it: &Value| it.as_f64().or_else(|| counterpart(it)?.as_f64());
+    let confidence = reply.get("confidence").and_then(number).unwrap_or(0.0).clamp(0.0, 1.0);
     let standalone_query = reply.get("standaloneQuery").and_then(Value::as_str).map(str::to_owned);
     Some(Guess { act, confidence, standalone_query })
 }

@@ -1,7 +1,7 @@
 //! Blocks a message that a policy forbids: pattern rows first, then rows that ask a model. (docs/decisions/0027-policy-rows.md)
 //! Reads: `ce_policy`, the message. Writes: payload, status and last texts of the row. Waits for: llm.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::StepOutcome;
 use crate::audit::Stage;
@@ -77,7 +77,7 @@ async fn ask_model(cx: &mut StepContext<'_>, policy: &Policy, text: &str) -> Res
         }
     };
     cx.audit(Stage::PolicyLlmOutput, |_| payload!({"policyId": id, "json": reply}));
-    let answer = serde_json::from_str::<Value>(llm::strip_code_fence(&reply)).ok().and_then(|it| it.get("match")?.as_bool());
+    let answer = llm::read_object(&reply).ok().and_then(|it| it.get("match")?.as_bool());
     answer.ok_or_else(|| Fault::new_recoverable(FaultCode::LlmInvalidResponse, "the message could not be checked; please send it again"))
 }
 

@@ -14,7 +14,7 @@ use crate::llm;
 use crate::rules;
 use crate::schema;
 use crate::step_context::StepContext;
-use crate::turn::{LlmMode, Map};
+use crate::turn::LlmMode;
 use crate::verbose::{Progress, publish, publish_and_audit};
 
 const STEP: &str = "SchemaExtractionStep";
@@ -109,7 +109,7 @@ async fn ask_model(cx: &mut StepContext<'_>, schema: &OutputSchema, template: &P
 
 /// Merges the reply; one that is not a JSON object is ignored. Fresh values remove older tool results, unless this turn's tools ran before.
 fn merge_reply(cx: &mut StepContext<'_>, schema: &OutputSchema, reply: &str) {
-    let Ok(reply) = serde_json::from_str::<Map>(llm::strip_code_fence(reply)) else { return };
+    let Ok(reply) = llm::read_object(reply) else { return };
     let fresh = schema::merge(schema, &mut cx.session.context, &reply);
     if fresh && cx.config.settings.profile.clears_tool_results && !schema.names.iter().any(|it| it == "mcp") {
         cx.session.context.shift_remove("mcp");

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{LlmDialogue, LlmToolCall};
 use super::{Reply, Request};
+use crate::text::reasoning::ReasoningSplitter;
 use crate::turn::{EffectClass, Operation};
 
 /// The purposes of model calls. (docs/spec/interface.md#3)
@@ -79,6 +80,9 @@ pub struct LlmRequest {
 pub struct LlmReply {
     /// The answer as text, also when it is JSON.
     pub text: String,
+    /// What the model thought aloud: for the trace, never for the user.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
     /// The provider, for the call log.
     #[serde(default)]
     pub provider: String,
@@ -106,6 +110,17 @@ pub struct Usage {
 }
 
 impl LlmReply {
+    /// Moves the thoughts that stand in the text to `reasoning`.
+    #[must_use]
+    pub(crate) fn separate_reasoning(mut self) -> LlmReply {
+        let mut splitter = ReasoningSplitter::default();
+        splitter.push_reasoning(&self.reasoning);
+        splitter.push(&self.text);
+        splitter.finish();
+        (self.text, self.reasoning) = splitter.into_parts();
+        self
+    }
+
     /// The answer of a scripted model.
     pub(crate) fn from_script(text: String) -> LlmReply {
         LlmReply { text, provider: "scripted".to_owned(), model: "scripted".to_owned(), ..LlmReply::default() }
@@ -188,7 +203,7 @@ impl Operation for LlmRequest {
     }
 
     fn extract_output(reply: Reply) -> Option<LlmReply> {
-        if let Reply::Llm(reply) = reply { Some(reply) } else { None }
+        if let Reply::Llm(reply) = reply { Some(reply.separate_reasoning()) } else { None }
     }
 }
 

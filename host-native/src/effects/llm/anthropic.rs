@@ -71,14 +71,19 @@ fn answer_schema<'c>(call: &ModelCall<'c>) -> Option<&'c Value> {
 /// The failure if it has another form.
 pub fn parse_response(call: &ModelCall<'_>, body: &Value) -> Result<ModelResponse, ModelFailure> {
     let mut response = ModelResponse { complete: true, ..ModelResponse::default() };
-    let Some(blocks) = body.get("content").and_then(Value::as_array) else { return Err(ModelFailure::unreadable("it has no content")) };
-    for block in blocks {
+    if body.get("error").is_some_and(|it| !it.is_null()) {
+        return Err(ModelFailure::from_error_event(body));
+    }
+    let content = body.get("content").filter(|it| it.is_array() || it.is_string());
+    let Some(content) = content else { return Err(ModelFailure::unreadable("it has no content")) };
+    for block in content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice) {
         match block.get("type").and_then(Value::as_str) {
-            Some("text") if answer_schema(call).is_none() => response.text.push_str(as_text(block.get("text"))),
+            Some("thinking") => response.push_thoughts(block),
             Some("tool_use") if call.dialogue().is_some() => response.tool_calls.push(dialogue::parse_tool_use(block)),
             Some("tool_use") if answer_schema(call).is_some() => {
-                response.text = block.get("input").map(Value::to_string).unwrap_or_default()
+                response.text.push(&block.get("input").map(Value::to_string).unwrap_or_default());
             }
+            Some("text") | None if answer_schema(call).is_none() => response.push_content(Some(block)),
             Some(_) | None => {}
         }
     }
@@ -103,8 +108,9 @@ pub fn apply_event(call: &ModelCall<'_>, response: &mut ModelResponse, data: &st
         }
         Some("content_block_start") => {
             if is_text {
-                response.text.push_str(as_text(body.pointer("/content_block/text")));
+                response.text.push(as_text(body.pointer("/content_block/text")));
             }
+            response.text.push_reasoning(as_text(body.pointer("/content_block/thinking")));
             let block = body.get("content_block").filter(|it| calls && it.get("type") == Some(&json!("tool_use")));
             if let Some(block) = block {
                 response.partial_tool_calls.begin_anthropic(index(), block);
@@ -113,30 +119,35 @@ pub fn apply_event(call: &ModelCall<'_>, response: &mut ModelResponse, data: &st
         Some("content_block_delta") => {
             let json = as_text(body.pointer("/delta/partial_json"));
             if is_text {
-                response.text.push_str(as_text(body.pointer("/delta/text")));
+                response.text.push(as_text(body.pointer("/delta/text")));
             }
+            response.text.push_reasoning(as_text(body.pointer("/delta/thinking")));
             if calls {
                 response.partial_tool_calls.push_arguments(index(), json);
             } else if !is_text {
-                response.text.push_str(json);
+                response.text.push(json);
             }
         }
         Some("message_delta") => {
             apply_usage(response, body.get("usage"));
             apply_stop_reason(response, body.pointer("/delta/stop_reason"));
         }
-        Some("message_stop") => {
-            // A tool call without arguments has no argument deltas.
-            if !is_text && !calls && response.text.is_empty() {
-                response.text.push_str("{}");
-            }
-            response.tool_calls = response.partial_tool_calls.finish();
-            response.complete = true;
-        }
+        Some("message_stop") => end(call, response),
         Some("error") => return Err(ModelFailure::from_error_event(&body)),
         Some(_) | None => {}
     }
     Ok(())
+}
+
+/// Completes a streamed answer.
+pub fn end(call: &ModelCall<'_>, response: &mut ModelResponse) {
+    response.text.finish();
+    // A tool call without arguments has no argument deltas.
+    if answer_schema(call).is_some() && call.dialogue().is_none() && response.text.answer().is_empty() {
+        response.text.push("{}");
+    }
+    response.tool_calls = response.partial_tool_calls.finish();
+    response.complete = true;
 }
 
 fn as_text(value: Option<&Value>) -> &str {
@@ -154,6 +165,7 @@ fn apply_usage(response: &mut ModelResponse, usage: Option<&Value>) {
 }
 
 fn apply_stop_reason(response: &mut ModelResponse, reason: Option<&Value>) {
+    response.has_finished |= reason.is_some_and(Value::is_string);
     match reason.and_then(Value::as_str) {
         Some("max_tokens" | "model_context_window_exceeded") => response.finish_reason = FinishReason::Length,
         Some("refusal") => response.finish_reason = FinishReason::Refused,

@@ -1,5 +1,7 @@
 //! Publishes the deltas of an answer to stream subscribers, without secrets.
 
+use convengine_core::text::reasoning::ReasoningSplitter;
+
 use crate::config::secrets::Secrets;
 use crate::runtime::stream::TokenPublisher;
 
@@ -10,12 +12,16 @@ pub struct DeltaPublisher<'d> {
     secrets: &'d Secrets,
     pending: String,
     has_started: bool,
+    /// How many bytes of the answer were taken.
+    taken: usize,
+    /// How many bytes of an earlier one were withdrawn.
+    withdrawn: usize,
 }
 
 impl<'d> DeltaPublisher<'d> {
     /// Creates a publisher without text.
     pub fn new(tokens: &'d TokenPublisher, secrets: &'d Secrets) -> Self {
-        DeltaPublisher { tokens, secrets, pending: String::new(), has_started: false }
+        DeltaPublisher { tokens, secrets, pending: String::new(), has_started: false, taken: 0, withdrawn: 0 }
     }
 
     /// Begins an attempt; resets what an earlier one has published.
@@ -25,10 +31,22 @@ impl<'d> DeltaPublisher<'d> {
             self.tokens.send_reset();
         }
         self.has_started = true;
+        (self.taken, self.withdrawn) = (0, 0);
+    }
+
+    /// Publishes what is new of an answer. If it turned out to be thoughts, what was published is reset.
+    pub fn follow(&mut self, answer: &ReasoningSplitter) {
+        if self.withdrawn != answer.withdrawn() {
+            self.begin_attempt();
+            self.withdrawn = answer.withdrawn();
+        }
+        let new = answer.answer().get(self.taken..).unwrap_or_default();
+        self.taken = answer.answer().len();
+        self.push(new);
     }
 
     /// Adds a delta and publishes the text that cannot be part of a secret.
-    pub fn push(&mut self, text: &str) {
+    fn push(&mut self, text: &str) {
         self.pending.push_str(text);
         let rest = self.pending.split_off(self.secrets.settled_len(&self.pending));
         let settled = std::mem::replace(&mut self.pending, rest);

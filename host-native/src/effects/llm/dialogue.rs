@@ -71,10 +71,19 @@ pub fn anthropic_tools(dialogue: &LlmDialogue) -> Vec<Value> {
     dialogue.tools.iter().map(|it| tool(&it.name, &it.description, object_schema(&it.parameters))).collect()
 }
 
+/// The tool calls of an OpenAI or Ollama message, or the single call of the earlier form.
+pub fn tool_calls_of(message: Option<&Value>) -> &[Value] {
+    let member = |name: &str| message.and_then(|it| it.get(name)).filter(|it| !it.is_null());
+    match (member("tool_calls"), member("function_call")) {
+        (Some(Value::Array(calls)), _) => calls,
+        (_, Some(call)) => std::slice::from_ref(call),
+        (_, None) => &[],
+    }
+}
+
 /// Parses the tool calls of an OpenAI or Ollama message.
 pub fn parse_tool_calls(message: Option<&Value>) -> Vec<LlmToolCall> {
-    let calls = message.and_then(|it| it.get("tool_calls")).and_then(Value::as_array);
-    calls.into_iter().flatten().map(|it| parse_call(it, it.get("function").unwrap_or(it), "arguments")).collect()
+    tool_calls_of(message).iter().map(|it| parse_call(it, it.get("function").unwrap_or(it), "arguments")).collect()
 }
 
 /// Parses a `tool_use` block of an Anthropic answer.
@@ -93,9 +102,16 @@ pub fn parse_arguments(value: Option<&Value>) -> Value {
         None | Some(Value::Null) => json!({}),
         Some(Value::String(written)) if written.trim().is_empty() => json!({}),
         // Invalid JSON is passed on: the core reports it to the model.
-        Some(Value::String(written)) => serde_json::from_str(written).unwrap_or_else(|_| json!(written)),
+        Some(Value::String(written)) => read_written(written).unwrap_or_else(|| json!(written)),
         Some(other) => other.clone(),
     }
+}
+
+/// Reads JSON text. One that is a text itself may hold the JSON of an object, written twice.
+fn read_written(written: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(written).ok()?;
+    let inner = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok()).filter(Value::is_object);
+    Some(inner.unwrap_or(value))
 }
 
 fn system_message(system: &str) -> impl Iterator<Item = Value> {

@@ -77,6 +77,11 @@ impl ModelFailure {
         ModelFailure::new(EffectErrorKind::Invalid, NextAction::TryNextModel, format!("the answer cannot be used: {reason}")).billed()
     }
 
+    /// The provider sends several answers.
+    pub fn several_choices() -> Self {
+        ModelFailure::unreadable("it has several choices, where one is asked for: the server must not set n above 1")
+    }
+
     /// The model refused to answer.
     pub fn refusal(reason: &str) -> Self {
         let reason = if reason.trim().is_empty() { "it gives no reason" } else { reason.trim() };
@@ -126,7 +131,7 @@ impl ModelFailure {
 
 /// Returns the message of an error body in any form that providers use.
 fn error_message(body: &Value) -> Option<String> {
-    let known = ["/error/message", "/error", "/message", "/detail"];
+    let known = ["/error/message", "/error", "/message", "/detail", ""];
     known.iter().find_map(|it| body.pointer(it)?.as_str()).map(str::to_owned)
 }
 

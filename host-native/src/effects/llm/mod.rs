@@ -1,6 +1,7 @@
 //! Executes model effects: chooses the model for each call, falls back to the next one, and removes secrets from the answers.
 
 mod anthropic;
+mod body;
 mod deltas;
 mod dialogue;
 mod failure;
@@ -302,7 +303,7 @@ impl Models {
             let arguments = scrub(&call.arguments.to_string());
             call.arguments = serde_json::from_str(&arguments).unwrap_or_default();
         }
-        Reply::Llm(LlmReply { text: scrub(&reply.text), model: scrub(&reply.model), ..reply })
+        Reply::Llm(LlmReply { text: scrub(&reply.text), reasoning: scrub(&reply.reasoning), model: scrub(&reply.model), ..reply })
     }
 
     fn scrub_failure(&self, mut failed: ModelFailure) -> ModelFailure {

@@ -47,11 +47,8 @@ pub fn parse_response(body: &Value) -> Result<ModelResponse, ModelFailure> {
 ///
 /// # Errors
 /// The failure if it reports an error or is not JSON.
-pub fn apply_line(response: &mut ModelResponse, line: &[u8]) -> Result<(), ModelFailure> {
-    if line.trim_ascii().is_empty() {
-        return Ok(());
-    }
-    let body: Value = serde_json::from_slice(line).map_err(ModelFailure::unreadable)?;
+pub fn apply_line(response: &mut ModelResponse, line: &str) -> Result<(), ModelFailure> {
+    let body: Value = serde_json::from_str(line).map_err(ModelFailure::unreadable)?;
     apply_chunk(response, &body)
 }
 
@@ -60,7 +57,10 @@ fn apply_chunk(response: &mut ModelResponse, body: &Value) -> Result<(), ModelFa
         return Err(ModelFailure::from_error_event(body));
     }
     response.set_model(body.get("model"));
-    response.text.push_str(body.pointer("/message/content").and_then(Value::as_str).unwrap_or_default());
+    if let Some(message) = body.get("message") {
+        response.push_thoughts(message);
+        response.push_content(message.get("content"));
+    }
     response.tool_calls.extend(dialogue::parse_tool_calls(body.get("message")));
     if body.get("done").and_then(Value::as_bool) != Some(true) {
         return Ok(());

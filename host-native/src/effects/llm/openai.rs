@@ -46,9 +46,9 @@ pub fn build_body(call: &ModelCall<'_>) -> Value {
 ///
 /// # Errors
 /// The failure if it reports an error or has another form.
-pub fn parse_response(body: &Value) -> Result<ModelResponse, ModelFailure> {
+pub fn parse_response(call: &ModelCall<'_>, body: &Value) -> Result<ModelResponse, ModelFailure> {
     let mut response = ModelResponse { complete: true, ..ModelResponse::default() };
-    apply_chunk(&mut response, body, "message")?;
+    apply_chunk(call, &mut response, body, "message")?;
     if body.pointer("/choices/0/message").is_none() {
         return Err(ModelFailure::unreadable("it has no choices[0].message"));
     }
@@ -59,17 +59,22 @@ pub fn parse_response(body: &Value) -> Result<ModelResponse, ModelFailure> {
 ///
 /// # Errors
 /// The failure if it reports an error or is not JSON.
-pub fn apply_event(response: &mut ModelResponse, data: &str) -> Result<(), ModelFailure> {
+pub fn apply_event(call: &ModelCall<'_>, response: &mut ModelResponse, data: &str) -> Result<(), ModelFailure> {
     if data.trim() == "[DONE]" {
-        response.tool_calls = response.partial_tool_calls.finish();
-        response.complete = true;
+        end(response);
         return Ok(());
     }
     let body: Value = serde_json::from_str(data).map_err(ModelFailure::unreadable)?;
-    apply_chunk(response, &body, "delta")
+    apply_chunk(call, response, &body, "delta")
 }
 
-fn apply_chunk(response: &mut ModelResponse, body: &Value, message: &str) -> Result<(), ModelFailure> {
+/// Completes a streamed answer.
+pub fn end(response: &mut ModelResponse) {
+    response.tool_calls = response.partial_tool_calls.finish();
+    response.complete = true;
+}
+
+fn apply_chunk(call: &ModelCall<'_>, response: &mut ModelResponse, body: &Value, message: &str) -> Result<(), ModelFailure> {
     if body.get("error").is_some_and(|it| !it.is_null()) {
         return Err(ModelFailure::from_error_event(body));
     }
@@ -79,18 +84,29 @@ fn apply_chunk(response: &mut ModelResponse, body: &Value, message: &str) -> Res
         response.output_tokens = usage.get("completion_tokens").and_then(Value::as_u64);
     }
     // The chunk with the usage has no choices.
-    let Some(choice) = body.pointer("/choices/0") else { return Ok(()) };
-    let text = |member: &str| choice.get(message).and_then(|it| it.get(member)).and_then(Value::as_str).unwrap_or_default();
-    response.text.push_str(text("content"));
-    response.refusal.push_str(text("refusal"));
-    let message = choice.get(message);
+    for choice in body.get("choices").and_then(Value::as_array).into_iter().flatten() {
+        response.take_choice(choice)?;
+        // Some servers stream whole messages.
+        apply_choice(call, response, choice, choice.get(message).or_else(|| choice.get("message")))?;
+    }
+    Ok(())
+}
+
+fn apply_choice(call: &ModelCall<'_>, response: &mut ModelResponse, choice: &Value, message: Option<&Value>) -> Result<(), ModelFailure> {
+    if let Some(message) = message {
+        response.push_thoughts(message);
+        response.push_content(message.get("content"));
+        response.refusal.push_str(message.get("refusal").and_then(Value::as_str).unwrap_or_default());
+    }
     if response.complete {
         response.tool_calls = dialogue::parse_tool_calls(message);
     } else {
-        let pieces = message.and_then(|it| it.get("tool_calls")).and_then(Value::as_array);
-        pieces.into_iter().flatten().for_each(|it| response.partial_tool_calls.push_openai(it));
+        dialogue::tool_calls_of(message).iter().for_each(|it| response.partial_tool_calls.push_openai(it, |name| call.has_tool(name)));
     }
-    match choice.get("finish_reason").and_then(Value::as_str) {
+    let reason = choice.get("finish_reason").and_then(Value::as_str).filter(|it| !it.is_empty());
+    response.has_finished |= reason.is_some();
+    match reason {
+        Some("error") => return Err(ModelFailure::from_error_event(choice)),
         Some("length") => response.finish_reason = FinishReason::Length,
         Some("content_filter") => response.finish_reason = FinishReason::Refused,
         Some(_) | None => {}

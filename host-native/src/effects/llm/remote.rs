@@ -6,8 +6,10 @@ use axum::body::Bytes;
 use convengine_core::turn::{EmbedReply, EmbedRequest, LlmReply, LlmRequest, Usage};
 use futures_util::stream::{Stream, StreamExt};
 use reqwest::{Client, RequestBuilder};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::body::{BodyReader, Record, StreamForm};
 use super::deltas::DeltaPublisher;
 use super::failure::ModelFailure;
 use super::response::{ModelCall, ModelResponse};
@@ -110,53 +112,81 @@ impl RemoteModel {
             Protocol::Ollama => ("/api/chat", ollama::build_body(call)),
         };
         let response = transport::send(self.build_request(path, &body), timeouts).await?;
-        let answer = match deltas {
-            Some(deltas) => self.read_stream(call, transport::stream_chunks(response, timeouts), deltas).await?,
-            None => {
-                let body = transport::read_json(response, timeouts).await?;
-                match self.protocol {
-                    Protocol::OpenAi => openai::parse_response(&body)?,
-                    Protocol::Anthropic => anthropic::parse_response(call, &body)?,
-                    Protocol::Ollama => ollama::parse_response(&body)?,
-                }
-            }
-        };
-        answer.finish(call.request.mode)
+        // The parts of a body that is no stream may all come when the answer is complete.
+        let idle = if call.stream { timeouts.idle } else { timeouts.response };
+        let chunks = transport::stream_chunks(response, LlmTimeouts { idle, ..timeouts });
+        self.read_body(call, chunks, deltas).await?.finish(call.request.mode)
     }
 
-    async fn read_stream(
+    async fn read_body(
         &self,
         call: &ModelCall<'_>,
         chunks: impl Stream<Item = Result<Bytes, ModelFailure>> + Send,
-        deltas: &mut DeltaPublisher<'_>,
+        mut deltas: Option<&mut DeltaPublisher<'_>>,
     ) -> Result<ModelResponse, ModelFailure> {
+        let form = if self.protocol == Protocol::Ollama { StreamForm::Lines } else { StreamForm::Events };
+        let mut reader = BodyReader::new(form, call.stream);
         let mut answer = ModelResponse::default();
-        match self.protocol {
-            Protocol::OpenAi | Protocol::Anthropic => {
-                let mut events = std::pin::pin!(transport::stream_events(chunks));
-                while let (false, Some(event)) = (answer.complete, events.next().await) {
-                    let (data, published) = (event?.data, answer.text.len());
-                    if self.protocol == Protocol::OpenAi {
-                        openai::apply_event(&mut answer, &data)
-                    } else {
-                        anthropic::apply_event(call, &mut answer, &data)
-                    }?;
-                    deltas.push(answer.text.get(published..).unwrap_or_default());
-                }
-            }
-            Protocol::Ollama => {
-                let mut lines = std::pin::pin!(transport::stream_lines(chunks));
-                while let (false, Some(line)) = (answer.complete, lines.next().await) {
-                    let published = answer.text.len();
-                    ollama::apply_line(&mut answer, &line?)?;
-                    deltas.push(answer.text.get(published..).unwrap_or_default());
+        let mut chunks = std::pin::pin!(chunks);
+        while let (false, Some(chunk)) = (answer.complete, chunks.next().await) {
+            let chunk = match chunk {
+                Ok(chunk) => chunk,
+                // Nothing is missing but the mark of the end.
+                Err(_) if answer.has_finished => break,
+                Err(failed) => return Err(failed),
+            };
+            for record in reader.push(&chunk)? {
+                self.apply_record(call, &mut answer, record)?;
+                if let Some(deltas) = deltas.as_deref_mut() {
+                    deltas.follow(&answer.text);
                 }
             }
         }
-        if answer.complete {
+        if !answer.complete {
+            self.read_end(call, &mut answer, reader.finish()?)?;
+        }
+        answer.text.finish();
+        if let Some(deltas) = deltas.filter(|_| answer.complete) {
+            deltas.follow(&answer.text);
             deltas.finish();
         }
         Ok(answer)
+    }
+
+    /// Applies the parts at the end of a body. One that is cut off counts as not received, and an answer that the model has ended is complete.
+    fn read_end(&self, call: &ModelCall<'_>, answer: &mut ModelResponse, records: Vec<Record>) -> Result<(), ModelFailure> {
+        for record in records {
+            match self.apply_record(call, answer, record.clone()) {
+                Err(_) if matches!(&record, Record::Part(text) if is_cut_off(text)) => {}
+                applied => applied?,
+            }
+        }
+        if answer.has_finished && !answer.complete {
+            match self.protocol {
+                Protocol::OpenAi => openai::end(answer),
+                Protocol::Anthropic => anthropic::end(call, answer),
+                Protocol::Ollama => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_record(&self, call: &ModelCall<'_>, answer: &mut ModelResponse, record: Record) -> Result<(), ModelFailure> {
+        match (record, self.protocol) {
+            (Record::Error(body), _) => Err(ModelFailure::from_error_event(&body)),
+            (Record::Part(_), _) if answer.complete => Ok(()),
+            (Record::Part(data), Protocol::OpenAi) => openai::apply_event(call, answer, &data),
+            (Record::Part(data), Protocol::Anthropic) => anthropic::apply_event(call, answer, &data),
+            (Record::Part(line), Protocol::Ollama) => ollama::apply_line(answer, &line),
+            (Record::Document(body), protocol) => {
+                *answer = match protocol {
+                    Protocol::OpenAi => openai::parse_response(call, &body),
+                    Protocol::Anthropic => anthropic::parse_response(call, &body),
+                    Protocol::Ollama => ollama::parse_response(&body),
+                }?;
+                Ok(())
+            }
+        }
     }
 
     /// Makes one embedding call.
@@ -202,7 +232,8 @@ impl RemoteModel {
             cost_micros: price.map(|it| it.cost(input_tokens, output_tokens)),
         });
         let model = answer.model.unwrap_or_else(|| requested.to_owned());
-        LlmReply { text: answer.text, provider: self.protocol.name().to_owned(), model, usage, tool_calls: answer.tool_calls }
+        let (text, reasoning) = answer.text.into_parts();
+        LlmReply { text, reasoning, provider: self.protocol.name().to_owned(), model, usage, tool_calls: answer.tool_calls }
     }
 
     /// Records an unsupported parameter that the model has reported; returns whether a call without it may succeed. The set of such models
@@ -226,6 +257,11 @@ impl RemoteModel {
     }
 }
 
+/// Whether a text is the beginning of the data of an event.
+fn is_cut_off(text: &str) -> bool {
+    "[DONE]".starts_with(text) || serde_json::from_str::<IgnoredAny>(text).is_err_and(|it| it.is_eof())
+}
+
 /// The bytes that are assumed per token where their number is not known.
 const BYTES_PER_TOKEN: usize = 3;
 
@@ -238,5 +274,5 @@ pub fn estimate_prompt_tokens(request: &LlmRequest) -> u64 {
 /// Estimates the tokens of an answer with its tool calls.
 fn estimate_answer_tokens(answer: &ModelResponse) -> u64 {
     let calls: usize = answer.tool_calls.iter().map(|it| it.name.len() + it.arguments.to_string().len()).sum();
-    (answer.text.len() + calls).div_ceil(BYTES_PER_TOKEN) as u64
+    (answer.text.answer().len() + answer.text.reasoning().len() + calls).div_ceil(BYTES_PER_TOKEN) as u64
 }

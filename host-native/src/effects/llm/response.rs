@@ -1,5 +1,6 @@
 //! Model calls and responses in the form that all providers share.
 
+use convengine_core::text::reasoning::ReasoningSplitter;
 use convengine_core::turn::{LlmDialogue, LlmMode, LlmRequest, LlmToolCall};
 use serde_json::Value;
 
@@ -38,8 +39,8 @@ pub enum FinishReason {
 /// An answer, complete or as far as it was received.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelResponse {
-    /// The text so far.
-    pub text: String,
+    /// The text so far, and what the model thought aloud.
+    pub text: ReasoningSplitter,
     /// The tool calls of the model.
     pub tool_calls: Vec<LlmToolCall>,
     /// Tool calls that are still being received.
@@ -54,8 +55,12 @@ pub struct ModelResponse {
     pub output_tokens: Option<u64>,
     /// Why it ended.
     pub finish_reason: FinishReason,
+    /// Whether the model has ended its answer, of which the provider may still send the usage.
+    pub has_finished: bool,
     /// Whether the provider has marked the end.
     pub complete: bool,
+    /// The number of the answer among several, if the provider numbers them.
+    pub choice: Option<u64>,
 }
 
 impl ModelResponse {
@@ -65,14 +70,51 @@ impl ModelResponse {
         self.model = name.map(str::to_owned).or_else(|| self.model.take());
     }
 
+    /// Takes one of the provider's choices. There can be only one answer.
+    ///
+    /// # Errors
+    /// The failure if the choice is not the one that the answer began with.
+    pub fn take_choice(&mut self, choice: &Value) -> Result<(), ModelFailure> {
+        let index = choice.get("index").and_then(Value::as_u64).unwrap_or_default();
+        if *self.choice.get_or_insert(index) == index { Ok(()) } else { Err(ModelFailure::several_choices()) }
+    }
+
+    /// Adds content: a text, or parts, of which thoughts are kept apart.
+    pub fn push_content(&mut self, content: Option<&Value>) {
+        match content {
+            Some(Value::String(text)) => self.text.push(text),
+            Some(Value::Array(parts)) => parts.iter().for_each(|it| self.push_part(it)),
+            Some(part @ Value::Object(_)) => self.push_part(part),
+            Some(Value::Null | Value::Bool(_) | Value::Number(_)) | None => {}
+        }
+    }
+
+    fn push_part(&mut self, part: &Value) {
+        match part.get("type").and_then(Value::as_str) {
+            Some("thinking" | "reasoning" | "reasoning_content") => self.push_thoughts(part),
+            Some(_) | None => self.push_content(part.get("text").or(part.as_str().map(|_| part))),
+        }
+    }
+
+    /// Adds the thoughts of a message or a part, under any name that providers use.
+    pub fn push_thoughts(&mut self, message: &Value) {
+        let names = ["reasoning_content", "reasoning", "thinking", "summary"];
+        if let Some(thoughts) = names.iter().find_map(|it| message.get(it).filter(|it| !it.is_null() && it.as_str() != Some(""))) {
+            self.text.push_reasoning(&read_thoughts(thoughts));
+        } else if let Some(details) = message.get("reasoning_details") {
+            self.text.push_reasoning(&read_thoughts(details));
+        }
+    }
+
     /// Returns the complete answer.
     ///
     /// # Errors
     /// The failure if the answer broke off, was refused, or cannot be used.
-    pub fn finish(self, mode: LlmMode) -> Result<ModelResponse, ModelFailure> {
+    pub fn finish(mut self, mode: LlmMode) -> Result<ModelResponse, ModelFailure> {
         if !self.complete {
             return Err(ModelFailure::truncated());
         }
+        self.text.finish();
         if self.finish_reason == FinishReason::Refused || !self.refusal.is_empty() {
             return Err(ModelFailure::refusal(&self.refusal));
         }
@@ -82,10 +124,24 @@ impl ModelResponse {
         if self.finish_reason == FinishReason::Length && !self.tool_calls.is_empty() {
             return Err(ModelFailure::unreadable("it was cut off within its calls of tools: raise convengine.llm.max-tokens"));
         }
-        if self.text.is_empty() && self.tool_calls.is_empty() {
-            return Err(ModelFailure::unreadable("it is empty"));
+        if self.text.answer().is_empty() && self.tool_calls.is_empty() {
+            return Err(ModelFailure::unreadable(match (self.text.reasoning().is_empty(), self.finish_reason) {
+                (true, _) => "it is empty",
+                (false, FinishReason::Length) => "it was cut off within its thoughts: raise convengine.llm.max-tokens",
+                (false, FinishReason::Stop | FinishReason::Refused) => "it has thoughts and no answer",
+            }));
         }
         Ok(self)
+    }
+}
+
+/// The text of thoughts: a text, or parts with texts.
+fn read_thoughts(thoughts: &Value) -> String {
+    match thoughts {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(read_thoughts).collect(),
+        Value::Object(part) => ["text", "thinking", "summary"].iter().find_map(|it| part.get(*it)).map(read_thoughts).unwrap_or_default(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
     }
 }
 
@@ -93,6 +149,11 @@ impl ModelCall<'_> {
     /// The conversation, if the model may call tools.
     pub fn dialogue(&self) -> Option<&LlmDialogue> {
         self.request.dialogue.as_deref()
+    }
+
+    /// Whether the model may call a tool of this name.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.dialogue().is_some_and(|it| it.tools.iter().any(|it| it.name == name))
     }
 
     /// The schema that the provider has to enforce.

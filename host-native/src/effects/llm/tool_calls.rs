@@ -1,7 +1,7 @@
 //! Assembles streamed tool calls, so that they equal those of a non-streamed answer.
 
 use convengine_core::turn::LlmToolCall;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::dialogue;
 
@@ -23,18 +23,21 @@ struct PartialToolCall {
 }
 
 impl ToolCallAssembler {
-    /// Adds a piece in OpenAI's form: index, id and name come with the first piece of a call.
-    pub fn push_openai(&mut self, piece: &Value) {
+    /// Adds a piece in OpenAI's form: index, id and name come with the first piece of a call. `is_tool` tells the names of tools from parts of
+    /// them.
+    pub fn push_openai(&mut self, piece: &Value, is_tool: impl Fn(&str) -> bool) {
         let function = piece.get("function").unwrap_or(piece);
         let (id, name) = (str_member(piece, "id"), str_member(function, "name"));
+        let arguments = function.get("arguments").filter(|it| !it.is_null());
         // Some compatible servers omit the index.
-        let further = || self.0.iter().map(|it| it.index + 1).max().unwrap_or(0);
-        let last = || self.0.last().map_or(0, |it| it.index);
-        let place = piece.get("index").and_then(Value::as_u64).unwrap_or_else(|| if name.is_empty() { last() } else { further() });
+        let index = piece.get("index").and_then(Value::as_u64).unwrap_or_else(|| self.guess_index(id, name));
         // Others give all calls the same index.
-        let is_of = |it: &PartialToolCall| it.index == place && (id.is_empty() || it.id.is_empty() || it.id == id);
+        let is_of = |it: &PartialToolCall| {
+            let has_id = id.is_empty() || it.id.is_empty() || it.id == id;
+            it.index == index && has_id && !it.is_followed_by(name, arguments, &is_tool)
+        };
         let at = self.0.iter().rposition(is_of).unwrap_or_else(|| {
-            self.0.push(PartialToolCall { index: place, id: String::new(), name: String::new(), json: String::new(), value: Value::Null });
+            self.0.push(PartialToolCall { index, id: String::new(), name: String::new(), json: String::new(), value: Value::Null });
             self.0.len() - 1
         });
         let Some(call) = self.0.get_mut(at) else { return };
@@ -45,11 +48,18 @@ impl ToolCallAssembler {
         if call.name != name {
             call.name.push_str(name);
         }
-        match function.get("arguments") {
-            None | Some(Value::Null) => {}
+        match arguments {
+            None => {}
             Some(Value::String(text)) => call.json.push_str(text),
             Some(whole) => call.value = whole.clone(),
         }
+    }
+
+    /// The index of a piece without one: that of the last call if the piece continues it.
+    fn guess_index(&self, id: &str, name: &str) -> u64 {
+        let Some(last) = self.0.last() else { return 0 };
+        let repeats = last.name == name && (if id.is_empty() { !last.is_complete() } else { last.id == id });
+        if name.is_empty() || repeats { last.index } else { self.0.iter().map(|it| it.index + 1).max().unwrap_or(0) }
     }
 
     /// Begins a call in Anthropic's form.
@@ -74,6 +84,19 @@ impl ToolCallAssembler {
             LlmToolCall { id, name, arguments: dialogue::parse_arguments(Some(&arguments)) }
         };
         calls.into_iter().map(complete).collect()
+    }
+}
+
+impl PartialToolCall {
+    /// Whether a piece with a name begins another call: that of another tool, or with arguments although these are complete.
+    fn is_followed_by(&self, name: &str, arguments: Option<&Value>, is_tool: impl Fn(&str) -> bool) -> bool {
+        let is_other = name != self.name && is_tool(name) && is_tool(&self.name);
+        let brings_arguments = arguments.is_some_and(|it| it.as_str().is_none_or(|it| !it.trim().is_empty()));
+        is_other || (!name.is_empty() && brings_arguments && self.is_complete())
+    }
+
+    fn is_complete(&self) -> bool {
+        !self.value.is_null() || serde_json::from_str::<Map<String, Value>>(&self.json).is_ok()
     }
 }
 

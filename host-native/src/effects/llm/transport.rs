@@ -1,8 +1,6 @@
-//! Sends requests and reads response bodies: as JSON, as server-sent events, and as lines.
+//! Sends requests and receives response bodies, within limits of time and size.
 
 use axum::body::Bytes;
-use eventsource_stream::{Event, EventStream, EventStreamError};
-use futures_util::future::ready;
 use futures_util::stream::{Stream, StreamExt, try_unfold};
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
@@ -13,9 +11,6 @@ use crate::config::settings::LlmTimeouts;
 
 /// Maximum size of an answer in bytes.
 pub const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
-
-/// Maximum line length of an event stream in bytes; its parser rescans the whole line with each chunk.
-const MAX_LINE_BYTES: usize = 256 * 1024;
 
 /// Maximum size of an error body in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -71,61 +66,5 @@ pub fn stream_chunks(response: Response, timeouts: LlmTimeouts) -> impl Stream<I
             return Err(ModelFailure::unreadable(format!("it is longer than {MAX_BODY_BYTES} bytes")));
         }
         Ok(Some((chunk, (response, received))))
-    })
-}
-
-/// Streams the events of a body, without an incomplete last one.
-pub fn stream_events(
-    chunks: impl Stream<Item = Result<Bytes, ModelFailure>> + Send,
-) -> impl Stream<Item = Result<Event, ModelFailure>> + Send {
-    let chunks = chunks.scan(0, |line, chunk| {
-        ready(Some(chunk.and_then(|it| if is_within_line_limit(line, &it) { Ok(it) } else { Err(line_too_long()) })))
-    });
-    EventStream::new(chunks).map(|it| it.map_err(map_event_error))
-}
-
-/// Returns whether no line of a chunk is too long. `line` is the length so far of the line that the chunk continues, and is updated to that
-/// of the chunk's last line.
-fn is_within_line_limit(line: &mut usize, chunk: &[u8]) -> bool {
-    let mut lines = chunk.split(|it| *it == b'\n');
-    let first = *line + lines.next().map_or(0, <[u8]>::len);
-    *line = first;
-    let longest = lines.fold(first, |longest, it| {
-        *line = it.len();
-        longest.max(it.len())
-    });
-    longest <= MAX_LINE_BYTES
-}
-
-fn line_too_long() -> ModelFailure {
-    ModelFailure::unreadable(format!("a line of it is longer than {MAX_LINE_BYTES} bytes"))
-}
-
-fn map_event_error(error: EventStreamError<ModelFailure>) -> ModelFailure {
-    match error {
-        EventStreamError::Transport(failed) => failed,
-        // The body ends in the middle of a character.
-        EventStreamError::Utf8(error) if error.utf8_error().error_len().is_none() => ModelFailure::truncated(),
-        EventStreamError::Utf8(error) => ModelFailure::unreadable(error),
-        EventStreamError::Parser(_) => ModelFailure::unreadable("it is no stream of events"),
-    }
-}
-
-/// Streams the lines of a body, without an incomplete last one.
-pub fn stream_lines(
-    chunks: impl Stream<Item = Result<Bytes, ModelFailure>> + Send,
-) -> impl Stream<Item = Result<Vec<u8>, ModelFailure>> + Send {
-    try_unfold((Box::pin(chunks), Vec::new(), 0), async |(mut chunks, mut buffer, mut searched)| {
-        loop {
-            if let Some(end) = buffer.get(searched..).and_then(|it: &[u8]| it.iter().position(|it| *it == b'\n')) {
-                let rest = buffer.split_off(searched + end + 1);
-                return Ok(Some((buffer, (chunks, rest, 0))));
-            }
-            searched = buffer.len();
-            match chunks.next().await {
-                Some(chunk) => buffer.extend_from_slice(&chunk?),
-                None => return Ok(None),
-            }
-        }
     })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind};
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, PaginatedRequestParams, ProtocolVersion, RequestId,
+    CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, RequestId,
     RequestMetaObject, ServerPeerInfo, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{
@@ -22,8 +22,9 @@ use tokio::time::Instant;
 use super::catalog::{McpServer, McpTransport, ProtocolMode};
 use super::client_handler::NotificationReceiver;
 use super::failure::{call_error, connection_error, excerpt};
+use super::tool_list::{self, ToolPages};
 use super::transport::{self, ChildProcess};
-use super::{McpCall, McpClients, definition, result};
+use super::{McpCall, McpClients, result};
 use crate::config::secrets::Secrets;
 use crate::effects::http::HttpClient;
 use crate::runtime::stream::TokenPublisher;
@@ -43,9 +44,6 @@ const MAX_TOOLS: usize = 4096;
 
 /// Characters of the name and the version of a server that are shown.
 const MAX_SERVER_NAME_CHARS: usize = 100;
-
-/// Maximum bytes of a definition.
-const MAX_DEFINITION_BYTES: usize = 256 * 1024;
 
 /// Progress notifications that may wait; more are dropped.
 const PROGRESS_CAPACITY: usize = 16;
@@ -77,6 +75,8 @@ pub struct Connection {
 pub struct ToolList {
     /// In the order of the server.
     pub tools: Arc<Vec<Value>>,
+    /// What is wrong with the list: tools that cannot be used, each by its name, and pages that repeat.
+    pub problems: Arc<Vec<String>>,
     listed_at: Instant,
 }
 
@@ -175,7 +175,11 @@ impl Connection {
         let list = self.list_tools(LIST_LIFETIME).await?;
         let mut named = list.tools.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(name));
         let missing = || {
-            let message = format!("the MCP server '{}' no longer offers the tool '{name}'", self.server.key);
+            let problem = list.problems.iter().find(|it| it.starts_with(&tool_list::subject(name)));
+            let message = match problem {
+                Some(problem) => format!("the MCP server '{}' offers a tool that cannot be used: {problem}", self.server.key),
+                None => format!("the MCP server '{}' no longer offers the tool '{name}'", self.server.key),
+            };
             EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_CHANGED)
         };
         let found = named.next().ok_or_else(missing)?;
@@ -197,40 +201,48 @@ impl Connection {
             return Ok(list.clone());
         }
         *cached = None;
-        let list = ToolList { tools: Arc::new(self.request_tools().await?), listed_at: Instant::now() };
+        let (tools, problems) = self.request_tools().await?;
+        let list = ToolList { tools: Arc::new(tools), problems: Arc::new(problems), listed_at: Instant::now() };
         *cached = Some(list.clone());
         Ok(list)
     }
 
-    async fn request_tools(&self) -> Result<Vec<Value>, EffectError> {
-        let (mut tools, mut cursor) = (Vec::new(), None);
+    async fn request_tools(&self) -> Result<(Vec<Value>, Vec<String>), EffectError> {
+        let mut pages = ToolPages::default();
+        let mut cursor = None;
         for _ in 0..MAX_PAGES {
-            let page = self.service.peer().list_tools(cursor.map(|it| PaginatedRequestParams::default().with_cursor(Some(it)))).await;
-            let page = page.map_err(|it| self.to_effect_error(&it))?;
-            for tool in page.tools {
-                let text = definition::pick_definition(&serde_json::to_value(tool).unwrap_or_default()).to_string();
-                // Without secrets, also for the comparison with what was approved.
-                let definition: Value = serde_json::from_str(&self.secrets.scrub(&text)).unwrap_or_default();
-                if definition.to_string().len() > MAX_DEFINITION_BYTES {
-                    let message = format!(
-                        "the tool '{}' of the MCP server '{}' has a definition of more than {MAX_DEFINITION_BYTES} bytes",
-                        definition.get("name").and_then(Value::as_str).unwrap_or_default(),
-                        self.server.key
-                    );
-                    return Err(EffectError::new(EffectErrorKind::Invalid, message));
-                }
-                tools.push(definition);
-            }
-            if tools.len() > MAX_TOOLS {
+            let page = self.request_page(cursor).await?;
+            // Without secrets, also for the comparison with what was approved.
+            let page: Value = serde_json::from_str(&self.secrets.scrub(&page.to_string())).unwrap_or_default();
+            let next = pages.add(&page);
+            if pages.tools.len() > MAX_TOOLS {
                 break;
             }
-            match page.next_cursor {
+            match next {
                 Some(next) => cursor = Some(next),
-                None => return Ok(tools),
+                None => return Ok((pages.tools, pages.problems)),
             }
         }
         let message = format!("the MCP server '{}' lists more than {MAX_TOOLS} tools or {MAX_PAGES} pages", self.server.key);
         Err(EffectError::new(EffectErrorKind::Invalid, message))
+    }
+
+    /// Requests a page of the list as the server sends it: one tool that the protocol does not allow leaves the others readable.
+    async fn request_page(&self, cursor: Option<String>) -> Result<Value, EffectError> {
+        let params = cursor.map(|it| PaginatedRequestParams::default().with_cursor(Some(it)));
+        let request = ListToolsRequest { method: Default::default(), params, extensions: Default::default() };
+        let options = PeerRequestOptions::no_options();
+        let handle = self.service.peer().send_request_with_option(ClientRequest::ListToolsRequest(request), options).await;
+        let handle = handle.map_err(|it| self.to_effect_error(&it))?;
+        let mut guard = CancelOnDrop { peer: self.service.peer().clone(), id: Some(handle.id.clone()) };
+        let answer = handle.await_response().await;
+        guard.id = None;
+        match answer {
+            Ok(ServerResult::ListToolsResult(page)) => Ok(serde_json::to_value(page).unwrap_or_default()),
+            Ok(ServerResult::CustomResult(page)) if page.0.get("tools").is_some_and(Value::is_array) => Ok(page.0),
+            Ok(_) => Err(self.to_effect_error(&ServiceError::UnexpectedResponse)),
+            Err(error) => Err(self.to_effect_error(&error)),
+        }
     }
 
     /// Calls a tool. A call that is dropped is cancelled at the server.
@@ -260,8 +272,12 @@ impl Connection {
         guard.id = None;
         self.receiver.unwatch(&token);
         match outcome {
-            Ok(ServerResult::CallToolResult(result)) => result::to_text(&self.server.key, result),
-            Ok(ServerResult::EmptyResult(_)) => result::to_text(&self.server.key, CallToolResult::default()),
+            Ok(ServerResult::CallToolResult(result)) => {
+                result::to_text(&self.server.key, &serde_json::to_value(result).unwrap_or_default())
+            }
+            Ok(ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_)) => result::to_text(&self.server.key, &json!({})),
+            // One with content that the library does not know.
+            Ok(ServerResult::CustomResult(result)) if result::is_result(&result.0) => result::to_text(&self.server.key, &result.0),
             Ok(ServerResult::InputRequiredResult(_)) => {
                 let message =
                     format!("the tool '{}' of the MCP server '{}' requests input, which is not supported", call.tool, self.server.key);

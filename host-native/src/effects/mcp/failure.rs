@@ -33,7 +33,9 @@ pub fn call_error(server: &str, error: &ServiceError, is_too_long: bool) -> Effe
         }
         error if error.is_authorization_required() => return authorization_error(server),
         ServiceError::McpError(error) => {
-            let message = format!("the MCP server '{server}' answered with the error {}: {}", error.code.0, excerpt(&error.message));
+            let data = error.data.as_ref().filter(|it| !it.is_null()).map(|it| format!(" {it}")).unwrap_or_default();
+            let text = excerpt(&format!("{}{data}", error.message));
+            let message = format!("the MCP server '{server}' answered with the error {}: {text}", error.code.0);
             return EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_ERROR);
         }
         ServiceError::TransportClosed => (EffectErrorKind::Unavailable, "it ended or closed the connection".to_owned()),

@@ -10,7 +10,7 @@ use super::catalog::{McpCatalog, McpServer};
 use super::{McpClients, changed_members, digest};
 use crate::effects::http::HttpClient;
 
-/// Lists the tools of a server, each with its state: `new`, `approved`, `changed` or `not_allowed`.
+/// Lists the tools of a server, each with its state: `new`, `approved`, `changed` or `not_allowed`; and as `problems` what cannot be used.
 ///
 /// # Errors
 /// The failure of connecting or listing.
@@ -20,7 +20,7 @@ pub async fn list(clients: &McpClients, http: &HttpClient, catalog: &McpCatalog,
     let tools: Vec<Value> = list.tools.iter().map(|it| describe(catalog, server, it)).collect();
     let is_offered = |name: &str| list.tools.iter().any(|it| it.get("name").and_then(Value::as_str) == Some(name));
     let missing: Vec<&str> = catalog.approved_tools(&server.key).filter(|it| !is_offered(it)).collect();
-    Ok(json!({"server": connection.describe(), "tools": tools, "missing": missing}))
+    Ok(json!({"server": connection.describe(), "tools": tools, "missing": missing, "problems": *list.problems}))
 }
 
 fn describe(catalog: &McpCatalog, server: &McpServer, definition: &Value) -> Value {

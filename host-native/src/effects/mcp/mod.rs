@@ -9,6 +9,7 @@ mod definition;
 mod failure;
 mod listing;
 mod result;
+mod tool_list;
 mod transport;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use convengine_core::config::{classify_mcp_tool, split_mcp_code};
+use convengine_core::json::into_members;
 use convengine_core::json::schema::JsonSchema;
 use convengine_core::turn::{
     EffectClass, EffectError, EffectErrorDetail, EffectErrorKind, EffectResult, Map, Reply, ToolReply, ToolRequest,
@@ -170,11 +172,11 @@ async fn call_approved(
     server.check_allowed(tool)?;
     let approved = catalog.approved(code)?;
     check_approval(catalog, code, approved, request)?;
-    check_arguments(approved, &request.args)?;
+    let args = take_arguments(approved, &request.args)?;
     let connection = clients.connect(http, server).await?;
     let offered = connection.find_tool(tool).await?;
     check_unchanged(server, tool, approved, &offered)?;
-    let text = connection.call(&McpCall { tool, args: &request.args, key, progress }).await?;
+    let text = connection.call(&McpCall { tool, args: &args, key, progress }).await?;
     check_result(server, approved, &text)?;
     Ok(text)
 }
@@ -222,13 +224,15 @@ fn check_result(server: &McpServer, approved: &Value, text: &str) -> Result<(), 
     Err(EffectError::new(EffectErrorKind::Invalid, message))
 }
 
-/// Checks arguments against the approved schema, because the server may not.
-fn check_arguments(approved: &Value, args: &Map) -> Result<(), EffectError> {
+/// Checks arguments against the approved schema, because the server may not. Returns them, with numbers that a model gave as text converted.
+fn take_arguments(approved: &Value, args: &Map) -> Result<Map, EffectError> {
     let invalid = |message: String| EffectError::new(EffectErrorKind::Invalid, message);
-    let Some(schema) = approved.get("inputSchema") else { return Ok(()) };
+    let Some(schema) = approved.get("inputSchema") else { return Ok(args.clone()) };
     let schema = JsonSchema::compile(schema).map_err(|it| invalid(format!("the arguments cannot be checked: {it}")))?;
-    match schema.find_violation(&Value::Object(args.clone())) {
+    let mut args = Value::Object(args.clone());
+    schema.coerce(&mut args);
+    match schema.find_violation(&args) {
         Some(breach) => Err(invalid(format!("the arguments do not match the input schema: {breach}"))),
-        None => Ok(()),
+        None => Ok(into_members(args)),
     }
 }

@@ -152,13 +152,8 @@ mod tests {
             json!({"kind": "llm", "purpose": "agent", "mode": "text", "system": "hidden", "user": "hidden", "context": {}, "user_text": "hidden"}),
         );
         let usage = Some(Usage { input_tokens: 7, output_tokens: 3, cost_micros: None });
-        let reply = LlmReply {
-            text: "hidden".to_owned(),
-            provider: "openai".to_owned(),
-            model: "m-2026".to_owned(),
-            usage,
-            tool_calls: Vec::new(),
-        };
+        let reply =
+            LlmReply { text: "hidden".to_owned(), provider: "openai".to_owned(), model: "m-2026".to_owned(), usage, ..LlmReply::default() };
         let span = effect_span(&call, &EffectResult::Ok(Reply::Llm(reply)), Some(("openai", "m")), SystemTime::now());
         assert_eq!(
             text(&span),

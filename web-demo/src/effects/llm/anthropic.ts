@@ -20,6 +20,7 @@ export const anthropic: ProviderProtocol = {
   buildBody,
   readResponse,
   readChunk,
+  end,
 };
 
 function buildBody(call: ModelCall): JsonObject {
@@ -44,13 +45,15 @@ function answerTool(call: ModelCall): JsonObject | undefined {
 }
 
 function readResponse(call: ModelCall, response: ModelResponse, body: unknown, text: string): void {
-  const blocks = valueAt(body, 'content');
-  if (!Array.isArray(blocks)) throw ModelError.unusable('it has no content');
-  for (const [index, block] of blocks.entries()) {
+  if (valueAt(body, 'error') != null) throw ModelError.fromErrorBody(body);
+  const content = valueAt(body, 'content');
+  if (!Array.isArray(content) && typeof content !== 'string') throw ModelError.unusable('it has no content');
+  for (const [index, block] of [content].flat().entries()) {
     const type = valueAt(block, 'type');
-    if (type === 'text' && !answerTool(call)) response.text += textAt(block, 'text');
+    if (type === 'thinking') response.pushThoughts(block);
+    else if ((type === 'text' || type === undefined) && !answerTool(call)) response.pushContent(block);
     // From the text, so that `1.0` does not become `1`.
-    if (type === 'tool_use' && answerTool(call)) response.text = toolInput(text, index);
+    if (type === 'tool_use' && answerTool(call)) response.text.push(toolInput(text, index));
   }
   response.model = textAt(body, 'model').trim();
   readUsage(response, valueAt(body, 'usage'));
@@ -74,23 +77,31 @@ function readChunk(call: ModelCall, response: ModelResponse, data: string): void
       readUsage(response, valueAt(body, 'message', 'usage'));
       break;
     case 'content_block_start':
-      if (!answerTool(call)) response.text += textAt(body, 'content_block', 'text');
+      if (!answerTool(call)) response.text.push(textAt(body, 'content_block', 'text'));
+      response.text.reasoning += textAt(body, 'content_block', 'thinking');
       break;
     case 'content_block_delta':
-      response.text += textAt(body, 'delta', answerTool(call) ? 'partial_json' : 'text');
+      response.text.push(textAt(body, 'delta', answerTool(call) ? 'partial_json' : 'text'));
+      response.text.reasoning += textAt(body, 'delta', 'thinking');
       break;
     case 'message_delta':
       readUsage(response, valueAt(body, 'usage'));
       readStopReason(response, valueAt(body, 'delta', 'stop_reason'));
       break;
     case 'message_stop':
-      // A tool call without arguments has no deltas.
-      if (answerTool(call)) response.text ||= '{}';
-      response.isComplete = true;
+      end(call, response);
       break;
     case 'error':
       throw ModelError.fromErrorBody(body);
   }
+}
+
+/** Completes a streamed answer. */
+function end(call: ModelCall, response: ModelResponse): void {
+  response.text.finish();
+  // A tool call without arguments has no deltas.
+  if (answerTool(call) && !response.text.answer) response.text.push('{}');
+  response.isComplete = true;
 }
 
 /** Reads token counts, which arrive cumulatively in several events. */
@@ -102,6 +113,7 @@ function readUsage(response: ModelResponse, usage: unknown): void {
 }
 
 function readStopReason(response: ModelResponse, reason: unknown): void {
+  if (typeof reason === 'string') response.hasFinished = true;
   if (reason === 'max_tokens' || reason === 'model_context_window_exceeded') response.stopReason = 'cut';
   if (reason === 'refusal') response.stopReason = 'refused';
 }

@@ -58,7 +58,8 @@ export class ModelChain {
 
   private redactReply(reply: JsonObject & { kind: string }) {
     const scrub = (it: unknown) => this.redactor.redact(String(it));
-    return { ...reply, text: scrub(reply['text']), model: scrub(reply['model']) };
+    const reasoning = reply['reasoning'] === undefined ? {} : { reasoning: scrub(reply['reasoning']) };
+    return { ...reply, ...reasoning, text: scrub(reply['text']), model: scrub(reply['model']) };
   }
 
   /** Prefixes an error with its model, redacts secrets and limits its length. */

@@ -39,6 +39,11 @@ export class ModelError extends Error {
     return new ModelError('invalid', 'next', `unusable answer: ${reason}`);
   }
 
+  /** The provider sends several answers. */
+  static severalChoices(): ModelError {
+    return ModelError.unusable('it has several choices, where one is asked for: the server must not set n above 1');
+  }
+
   /** The model refused to answer. */
   static refusal(reason: string): ModelError {
     return new ModelError('refused', 'stop', `the model refused to answer: ${reason.trim() || 'no reason given'}`);
@@ -73,7 +78,7 @@ function classifyStatus(status: number): [ErrorKind, Recovery] {
 
 /** Returns the message of an error body, in any of the providers' forms. */
 function errorMessage(body: unknown): string | undefined {
-  const known = [valueAt(body, 'error', 'message'), valueAt(body, 'error'), valueAt(body, 'message'), valueAt(body, 'detail')];
+  const known = [valueAt(body, 'error', 'message'), valueAt(body, 'error'), valueAt(body, 'message'), valueAt(body, 'detail'), body];
   return known.find((it) => typeof it === 'string');
 }
 

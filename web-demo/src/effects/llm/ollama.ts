@@ -17,8 +17,9 @@ export const ollama: ProviderProtocol = {
     if (valueAt(body, 'message') === undefined) throw ModelError.unusable('it has no message');
   },
   readChunk(_, response, line) {
-    if (line.trim()) readPart(response, parseJson(line));
+    readPart(response, parseJson(line));
   },
+  end: () => {},
 };
 
 function buildBody(call: ModelCall): JsonObject {
@@ -37,7 +38,8 @@ function buildBody(call: ModelCall): JsonObject {
 function readPart(response: ModelResponse, body: unknown): void {
   if (valueAt(body, 'error') != null) throw ModelError.fromErrorBody(body);
   response.model = textAt(body, 'model').trim() || response.model;
-  response.text += textAt(body, 'message', 'content');
+  response.pushThoughts(valueAt(body, 'message'));
+  response.pushContent(valueAt(body, 'message', 'content'));
   if (valueAt(body, 'done') !== true) return;
   response.isComplete = true;
   response.outputTokens = countAt(body, 'eval_count');

@@ -21,6 +21,7 @@ export const openai: ProviderProtocol = {
     if (data.trim() === '[DONE]') response.isComplete = true;
     else readPart(response, parseJson(data), 'delta');
   },
+  end: (_, response) => void (response.isComplete = true),
 };
 
 function buildBody(call: ModelCall): JsonObject {
@@ -43,10 +44,21 @@ function readPart(response: ModelResponse, body: unknown, message: 'message' | '
   response.inputTokens = countAt(body, 'usage', 'prompt_tokens') ?? response.inputTokens;
   response.outputTokens = countAt(body, 'usage', 'completion_tokens') ?? response.outputTokens;
   // The chunk with the usage has no choices.
-  const choice = valueAt(body, 'choices', 0);
-  response.text += textAt(choice, message, 'content');
-  response.refusal += textAt(choice, message, 'refusal');
-  const reason = valueAt(choice, 'finish_reason');
+  const choices = valueAt(body, 'choices');
+  for (const choice of Array.isArray(choices) ? choices : []) {
+    response.takeChoice(choice);
+    // Some servers stream whole messages.
+    readChoice(response, choice, valueAt(choice, message) ?? valueAt(choice, 'message'));
+  }
+}
+
+function readChoice(response: ModelResponse, choice: unknown, message: unknown): void {
+  response.pushThoughts(message);
+  response.pushContent(valueAt(message, 'content'));
+  response.refusal += textAt(message, 'refusal');
+  const reason = textAt(choice, 'finish_reason');
+  if (reason) response.hasFinished = true;
+  if (reason === 'error') throw ModelError.fromErrorBody(choice);
   if (reason === 'length') response.stopReason = 'cut';
   if (reason === 'content_filter') response.stopReason = 'refused';
 }

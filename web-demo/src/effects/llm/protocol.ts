@@ -16,4 +16,6 @@ export interface ProviderProtocol {
   readResponse(call: ModelCall, response: ModelResponse, body: unknown, text: string): void;
   /** Reads the data of one event or line of a stream. */
   readChunk(call: ModelCall, response: ModelResponse, data: string): void;
+  /** Completes a streamed answer that the model has ended and whose end the provider has not marked. */
+  end(call: ModelCall, response: ModelResponse): void;
 }

@@ -1,3 +1,4 @@
+import { isJson } from '../../json-text';
 import type { JsonObject } from '../../types';
 import { baseUrl, findConfigProblem, type ModelConfig, type Provider } from './model-config';
 import { anthropic } from './anthropic';
@@ -8,7 +9,7 @@ import { ollama } from './ollama';
 import { openai } from './openai';
 import type { ProviderProtocol } from './protocol';
 import { ModelResponse } from './response';
-import { readDocument, readEvents, parseJson, readLines, send, type Deadline } from './transport';
+import { readBody, parseJson, send, type BodyPart, type Deadline } from './transport';
 
 const PROTOCOLS: Record<Provider, ProviderProtocol> = { openai, anthropic, ollama };
 
@@ -47,25 +48,38 @@ export class RemoteModel {
     const url = baseUrl(this.config) + path;
     const http = await send(url, headers(this.config.key.trim()), JSON.stringify(buildBody(call)), deadline);
     const response = new ModelResponse();
-    if (deltas) {
-      await this.readStream(call, response, http, deltas, deadline);
-    } else {
-      const text = await readDocument(http, deadline);
-      this.protocol.readResponse(call, response, parseJson(text), text);
-    }
+    await this.readParts(call, response, http, deltas, deadline);
     response.validate(call.request.mode);
+    deltas?.follow(response.text);
     deltas?.finish();
     return response;
   }
 
-  private async readStream(call: ModelCall, response: ModelResponse, http: Response, deltas: DeltaStream, deadline: Deadline): Promise<void> {
-    const all = this.protocol.streamFormat === 'events' ? readEvents(http, deadline) : readLines(http, deadline);
-    for await (const piece of all) {
-      const emitted = response.text.length;
-      this.protocol.readChunk(call, response, piece);
-      deltas.push(response.text.slice(emitted));
-      if (response.isComplete) return;
+  private async readParts(call: ModelCall, response: ModelResponse, http: Response, deltas: DeltaStream | undefined, deadline: Deadline): Promise<void> {
+    const parts = readBody(http, deadline, this.protocol.streamFormat, call.stream);
+    try {
+      while (!response.isComplete) {
+        const next = await parts.next().catch((error: Error) => {
+          // Nothing is missing but the mark of the end.
+          if (response.hasFinished) return { done: true as const, value: undefined };
+          throw error;
+        });
+        if (next.done) break;
+        this.readPart(call, response, next.value);
+        deltas?.follow(response.text);
+      }
+    } finally {
+      await parts.return(undefined);
     }
+    if (response.hasFinished && !response.isComplete) this.protocol.end(call, response);
+  }
+
+  private readPart(call: ModelCall, response: ModelResponse, part: BodyPart): void {
+    if ('error' in part) throw ModelError.fromErrorBody(part.error);
+    if ('document' in part) return this.protocol.readResponse(call, response, parseJson(part.document), part.document);
+    // What was cut off counts as not received.
+    if (part.isLast && part.part.trim() !== '[DONE]' && !isJson(part.part)) return;
+    this.protocol.readChunk(call, response, part.part);
   }
 
   private toReply({ text, model, inputTokens, outputTokens }: ModelResponse): JsonObject & { kind: string } {
@@ -73,7 +87,8 @@ export class RemoteModel {
     return {
       kind: 'llm',
       // Lone surrogates are valid only in JavaScript.
-      text: text.toWellFormed(),
+      text: text.answer.toWellFormed(),
+      ...(text.reasoning ? { reasoning: text.reasoning.toWellFormed() } : {}),
       provider: this.config.provider,
       model: model.toWellFormed() || this.model,
       ...(hasUsage ? { usage: { input_tokens: inputTokens, output_tokens: outputTokens } } : {}),

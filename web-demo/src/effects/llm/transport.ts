@@ -38,37 +38,80 @@ export async function send(url: string, headers: Record<string, string>, body: s
   throw ModelError.fromStatus(response.status, response.headers, text);
 }
 
-/** Reads a JSON body as text. */
-export async function readDocument(response: Response, deadline: Deadline): Promise<string> {
-  let text = '';
-  for await (const piece of readTexts(response, deadline)) text += piece;
-  // Responses are objects, so an unparsable one is incomplete.
-  if (/^[ \t\r\n]*(\{|$)/.test(text) && !isJson(text)) throw ModelError.truncated();
-  return text;
+/** A part of an answer: the text of the whole, the data of an event or a line, the last of which may be cut off, or an event of an error. */
+export type BodyPart = { document: string } | { part: string; isLast?: boolean } | { error: unknown };
+
+/** What a line of server-sent events begins with. */
+const EVENT_FIELD = /^(data|event|id|retry)?:/;
+
+/** Yields the parts of a body in the form that it has, which may be another one than was asked for. */
+export async function* readBody(response: Response, deadline: Deadline, format: 'events' | 'lines', isStream: boolean): AsyncGenerator<BodyPart> {
+  let parser: ReturnType<typeof partParser> | undefined;
+  let start = '';
+  for await (const piece of readTexts(response, deadline)) {
+    start += parser ? '' : piece;
+    // A document is read as a whole, and a body that was no stream is taken for one.
+    parser ??= isStream && isStreamStart(start, format) ? partParser(format) : undefined;
+    if (parser) yield* parser.push(start || piece);
+    if (parser) start = '';
+  }
+  if (parser) return yield* parser.finish();
+  const text = start.trimStart();
+  if (isJson(text)) return yield { document: text };
+  // Responses are objects, so an unparsable one is incomplete, unless it is one line of many.
+  const isMany = format === 'events' ? EVENT_FIELD.test(text) : text.startsWith('{') && isJson(text.split('\n', 1)[0] ?? '');
+  if (!isMany && /^(\{|$)/.test(text)) throw ModelError.truncated();
+  if (!isMany) throw ModelError.unusable('it is not JSON');
+  const parts = partParser(format);
+  yield* parts.push(text);
+  yield* parts.finish();
 }
 
-/** Yields the data of server-sent events; an incomplete last event is dropped. */
-export async function* readEvents(response: Response, deadline: Deadline): AsyncGenerator<string> {
-  let ready: string[] = [];
-  const parser = createParser({ onEvent: (event) => ready.push(event.data) });
-  for await (const piece of readTexts(response, deadline)) {
-    parser.feed(piece);
-    yield* ready;
-    ready = [];
-  }
+/** Whether a body that begins like this is a stream. A document begins with a brace; that of a stream of lines goes on after its first line. */
+function isStreamStart(start: string, format: 'events' | 'lines'): boolean {
+  if (format === 'events') return /^\s*[^\s{[]/.test(start);
+  const end = start.indexOf('\n');
+  return end >= 0 && isJson(start.slice(0, end));
 }
 
-/** Yields the lines of a body; an incomplete last line is dropped. */
-export async function* readLines(response: Response, deadline: Deadline): AsyncGenerator<string> {
-  let pending = '';
-  for await (const piece of readTexts(response, deadline)) {
-    const [first = '', ...more] = piece.split('\n');
-    pending += first;
-    for (const next of more) {
-      yield pending;
-      pending = next;
-    }
+/** A parser of the parts of a stream. */
+function partParser(format: 'events' | 'lines') {
+  let ready: BodyPart[] = [];
+  const take = () => ready.splice(0);
+  const takeLast = () => take().map((it) => ('part' in it ? { ...it, isLast: true } : it));
+  if (format === 'lines') {
+    let pending = '';
+    const add = (line: string) => line.trim() && ready.push({ part: line });
+    return {
+      push(piece: string): BodyPart[] {
+        const lines = (pending + piece).split('\n');
+        pending = lines.pop() ?? '';
+        lines.forEach(add);
+        return take();
+      },
+      finish(): BodyPart[] {
+        add(pending);
+        return takeLast();
+      },
+    };
   }
+  const parser = createParser({
+    onEvent: ({ event, data }) => {
+      // One without data is a sign of life.
+      if (data.trim()) ready.push(event === 'error' ? { error: isJson(data) ? JSON.parse(data) : data } : { part: data });
+    },
+  });
+  return {
+    push(piece: string): BodyPart[] {
+      parser.feed(piece);
+      return take();
+    },
+    finish(): BodyPart[] {
+      // The last line and the last event may not have been ended.
+      parser.feed('\n\n');
+      return takeLast();
+    },
+  };
 }
 
 /** Parses JSON of a provider. */
@@ -82,8 +125,13 @@ export function parseJson(text: string): unknown {
 }
 
 async function* readTexts(response: Response, deadline: Deadline): AsyncGenerator<string> {
+  let isFirst = true;
   try {
-    yield* readChunks(response.body, MAX_RESPONSE_BYTES, true);
+    for await (const piece of readChunks(response.body, MAX_RESPONSE_BYTES, true)) {
+      // A byte order mark is no part of the text.
+      yield isFirst ? piece.replace(/^\ufeff/, '') : piece;
+      if (piece) isFirst = false;
+    }
   } catch (error) {
     if (error instanceof BodyTooLargeError) throw ModelError.unusable(`it exceeds ${MAX_RESPONSE_BYTES} bytes`);
     if (error instanceof InvalidUtf8Error) throw ModelError.unusable('it is not UTF-8');

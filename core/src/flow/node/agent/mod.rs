@@ -244,7 +244,9 @@ impl<'c> Walker<'c> {
         if run.policy.is_some() && !text.trim().is_empty() {
             self.trace("ask", json!({"node": run.node.id, "text": text}));
         }
-        run.memory.pending_calls = tools::with_unique_ids(tool_calls, &format!("{}_{step}", self.event_number));
+        let mut calls = tools::with_unique_ids(tool_calls, &format!("{}_{step}", self.event_number));
+        self.coerce_arguments(run, &mut calls);
+        run.memory.pending_calls = calls;
         run.memory.messages.push(LlmMessage::assistant(text, run.memory.pending_calls.clone()));
         if run.memory.pending_calls.is_empty() {
             return if self.is_exit_condition_true(run) { AgentTransition::Leave("done") } else { AgentTransition::AwaitInput };

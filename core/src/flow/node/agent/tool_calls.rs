@@ -165,16 +165,19 @@ impl<'c> Walker<'c> {
     /// Returns why the output is invalid.
     fn write_agent_output(&mut self, data: &AgentData, call: &LlmToolCall) -> Result<(), String> {
         let Some(AgentOutput { variable, schema }) = &data.output else { return Ok(()) };
-        let output = call.arguments.get("output");
+        let mut output = call.arguments.get("output").cloned();
         if let Some(schema) = schema {
             let schema = JsonSchema::compile(schema).map_err(|it| format!("the output cannot be checked: {it}"))?;
-            let breach = match output {
-                Some(output) => schema.find_violation(output),
+            let breach = match &mut output {
+                Some(output) => {
+                    schema.coerce(output);
+                    schema.find_violation(output)
+                }
                 None => Some("'output' is missing".to_owned()),
             };
             breach.map_or(Ok(()), Err)?;
         }
-        output.map_or(Ok(()), |it| self.write_variable(variable, it.clone()).map_err(|it| it.0))
+        output.map_or(Ok(()), |it| self.write_variable(variable, it).map_err(|it| it.0))
     }
 
     /// Ends the run by a built-in call; later calls are canceled.

@@ -98,14 +98,27 @@ impl<'c> Walker<'c> {
         if let Some(checked) = run.policy.and_then(|it| check_agent_call(it, &call.name, members)) {
             return checked;
         }
-        let tools = run.data.tools.iter().filter_map(|it| Some((it, self.flow.tool(&it.tool)?))).filter(|it| run.is_offered(it.1));
-        let mut fitting = tools.filter(|it| it.1.name_for_models() == call.name || it.1.id == call.name);
-        let Some((listed, tool)) = fitting.next() else {
+        let Some((listed, tool)) = self.find_offered_tool(run, &call.name) else {
             return CheckedCall::Invalid(error_result("unknown_tool", "there is no tool of this name"));
         };
         match args_violation(tool, &call.arguments) {
             Some(reason) => CheckedCall::Invalid(error_result("invalid_args", &reason)),
             None => CheckedCall::Tool(tool, needs_approval(listed, tool)),
+        }
+    }
+
+    fn find_offered_tool(&self, run: &AgentRun<'c>, name: &str) -> Option<(&'c AgentTool, &'c FlowTool)> {
+        let tools = run.data.tools.iter().filter_map(|it| Some((it, self.flow.tool(&it.tool)?))).filter(|it| run.is_offered(it.1));
+        tools.into_iter().find(|it| it.1.name_for_models() == name || it.1.id == name)
+    }
+
+    /// Converts arguments that a model gives as text where the tool takes a number, and the other way round.
+    pub(super) fn coerce_arguments(&self, run: &AgentRun<'c>, calls: &mut [LlmToolCall]) {
+        for call in calls {
+            let schema = self.find_offered_tool(run, &call.name).and_then(|it| it.1.input_schema.as_ref());
+            if let Some(schema) = schema.and_then(|it| JsonSchema::compile(it).ok()) {
+                schema.coerce(&mut call.arguments);
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod dialogue;
 mod errors;
+mod gateway;
 mod order;
 mod provider;
 mod replies;
