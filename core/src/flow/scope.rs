@@ -95,7 +95,7 @@ impl NameResolver for Scope<'_, '_> {
                 None => path.parts().len().eq(&1).then(|| Cow::Owned(Value::Object(walker.state.vars.clone()))),
             },
             "event" => read_inside(walker.event_value()),
-            "system" => walker.system_value(rest()?.first_name()).map(Cow::Owned),
+            "system" => read_member(&walker.system_value(rest()?.first_name())?, path),
             "strings" => walker
                 .flow
                 .document
@@ -123,6 +123,11 @@ impl NameResolver for Scope<'_, '_> {
     fn time_zone(&self) -> &str {
         &self.walker.state.time_zone
     }
+}
+
+/// What a path reads within a member of a root, such as `system.channel`.
+fn read_member(member: &Value, path: &VariablePath) -> Option<Cow<'static, Value>> {
+    get_at(member, path.parts().get(2..)?).cloned().map(Cow::Owned)
 }
 
 impl Walker<'_> {
