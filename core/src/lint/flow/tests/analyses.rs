@@ -196,7 +196,7 @@ fn what_pages_and_string_tables_give_is_written() {
     assert_eq!(codes(&document), [("D003", "/strings".to_owned())]);
     let missing = apply_changes(document, &[("/strings", json!({"de": {"only": "Nur"}})), ("/inputs", json!([]))]);
     let found: Vec<String> = issues_of(&missing).into_iter().skip(1).map(|it| format!("{} {}", it.code, it.message)).collect();
-    assert_eq!(found, ["T003 'strings.hello' is neither in 'strings' nor a variable", "T003 'named.part' is read but never written"]);
+    assert_eq!(found, ["T003 'named.part' is read but never written", "T003 'strings.hello' is neither in 'strings' nor a variable"]);
 }
 
 #[test]
