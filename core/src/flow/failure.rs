@@ -113,7 +113,7 @@ impl<'c> Walker<'c> {
             }
             let called = self.frame().is_some_and(|it| it.kind == FrameKind::Subflow);
             if self.depth() <= 1 {
-                self.give_up();
+                self.give_up(UNHANDLED_ERROR);
                 return false;
             }
             self.state.stack.pop();
@@ -132,7 +132,7 @@ impl<'c> Walker<'c> {
     /// Stops the turn: its fallback node has already been entered in this turn.
     fn stop_fallback_loop(&mut self) -> bool {
         self.warn("fallback_loop", json!({"entered": self.entered_fallbacks}));
-        self.give_up();
+        self.give_up(UNHANDLED_ERROR);
         false
     }
 
@@ -142,17 +142,17 @@ impl<'c> Walker<'c> {
         match self.enter_fallback(&[FallbackOn::NoEdge]) {
             FallbackSearch::Entered => return true,
             FallbackSearch::AlreadyEntered => return self.stop_fallback_loop(),
-            FallbackSearch::NotFound => self.give_up(),
+            FallbackSearch::NotFound => self.give_up(UNHANDLED_ERROR),
         }
         false
     }
 
     /// Ends a document in which nothing handles a failure: the node that runs it has failed then, or else the turn is over.
-    fn give_up(&mut self) {
+    pub(super) fn give_up(&mut self, reason: &'static str) {
         if self.fails_outward() {
             self.state.status = SessionStatus::Failed;
         } else {
-            self.abort_turn(UNHANDLED_ERROR);
+            self.abort_turn(reason);
         }
     }
 

@@ -57,7 +57,7 @@ impl<'c> Walker<'c> {
                 return;
             }
             let Some(node) = self.current_node() else {
-                self.abort_turn("no_node");
+                self.give_up("no_node");
                 return;
             };
             if !self.record_node_entry(node) {
