@@ -172,9 +172,10 @@ impl<'c> Walker<'c> {
     /// Chooses the first edge of a port whose condition is true, default edges last; else, for a decision, the port `else`.
     fn choose_branch(&mut self, node: &'c Node, port: &str) -> EdgeTarget<'c> {
         let edges: Vec<&'c EdgeDef> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, port)).collect();
+        let handles_failed = self.handles_failed_conditions(node);
         let mut failed = None;
         for edge in edges {
-            if edge.is_default() && failed.is_some() && self.handles_failed_conditions(node) {
+            if edge.is_default() && failed.is_some() && handles_failed {
                 break;
             }
             if self.edge_holds(edge, &mut failed) {
@@ -193,7 +194,7 @@ impl<'c> Walker<'c> {
             self.record_port(&node.id, port);
             return EdgeTarget::None;
         }
-        if let Some(reason) = failed.filter(|_| self.handles_failed_conditions(node)) {
+        if let Some(reason) = failed.filter(|_| handles_failed) {
             self.explain_route(node, &[port], "error", None);
             return EdgeTarget::Failed(reason);
         }
@@ -208,12 +209,13 @@ impl<'c> Walker<'c> {
         let is_branching = node.traits().branching == Branching::Out && port != "error";
         let ports = [port, "else"];
         let ports = ports.get(..if is_branching { 2 } else { 1 }).unwrap_or_default();
+        let handles_failed = is_branching && self.handles_failed_conditions(node);
         let mut failed: Option<String> = None;
         for port in ports {
             let edges: Vec<&'c EdgeDef> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, port)).collect();
             for edge in edges {
                 if edge.is_default()
-                    && let Some(reason) = failed.take_if(|_| self.handles_failed_conditions(node))
+                    && let Some(reason) = failed.take_if(|_| handles_failed)
                 {
                     self.explain_route(node, ports, "error", None);
                     return EdgeTarget::Failed(reason);
@@ -227,7 +229,7 @@ impl<'c> Walker<'c> {
                 }
             }
         }
-        if let Some(reason) = failed.filter(|_| self.handles_failed_conditions(node)) {
+        if let Some(reason) = failed.filter(|_| handles_failed) {
             self.explain_route(node, ports, "error", None);
             return EdgeTarget::Failed(reason);
         }
