@@ -45,8 +45,8 @@ impl RunScope<'_> {
                 StepStatus::Running | StepStatus::Waiting | StepStatus::Cancelled => None,
             },
             "error" => get_at(attempt.error.as_ref()?, path.parts().get(3..)?).map(Cow::Borrowed),
-            "status" => serde_json::to_value(attempt.status).ok().map(Cow::Owned),
-            "attempt" => Some(Cow::Owned(json!(attempt.attempt))),
+            "status" => serde_json::to_value(attempt.status).ok().and_then(|it| read_copy(&it, path, 3)),
+            "attempt" => read_copy(&json!(attempt.attempt), path, 3),
             _ => None,
         }
     }
@@ -60,8 +60,8 @@ impl NameResolver for RunScope<'_> {
                 None => Some(Cow::Owned(Value::Object(self.state.trigger.clone()))),
             },
             "steps" => self.step_value(path),
-            "system" => self.system_value(path.rest()?.first_name()).map(Cow::Owned),
-            "event" if path.rest()?.first_name() == "text" => Some(Cow::Owned(json!(self.text))),
+            "system" => read_copy(&self.system_value(path.rest()?.first_name())?, path, 2),
+            "event" if path.rest()?.first_name() == "text" => read_copy(&json!(self.text), path, 2),
             "context" | "session" => match path.rest() {
                 Some(inside) => inside.find(&self.state.context).map(Cow::Borrowed),
                 None => Some(Cow::Owned(Value::Object(self.state.context.clone()))),
@@ -85,6 +85,11 @@ impl NameResolver for RunScope<'_> {
     fn time_zone(&self) -> &str {
         self.time_zone
     }
+}
+
+/// What a path reads within a value that its first parts lead to.
+fn read_copy(value: &Value, path: &VariablePath, parts: usize) -> Option<Cow<'static, Value>> {
+    get_at(value, path.parts().get(parts..)?).cloned().map(Cow::Owned)
 }
 
 /// The text of an output: a string, an object's `text` or `decision`, else JSON; empty for null.

@@ -107,6 +107,7 @@ impl<'c> Walker<'c> {
         let verdict = match chosen {
             Some(edge) if is_conditional => format!("the condition of the edge to '{}' is the first that is true", edge.target),
             Some(edge) => format!("no condition is true: the edge to '{}' is taken without one", edge.target),
+            None if port == "error" => "no condition is true and one has no value, so the node has failed".to_owned(),
             None => format!("no condition is true, and no edge of the port '{port}' is without one"),
         };
         let explanation = Explanation { step: Cow::Owned(self.node_key(node)), ..explanation };

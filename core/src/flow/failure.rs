@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Walker;
 use super::variables::coerce;
 use crate::config::flow::document::{FallbackOn, Node, NodeKind, OnError, ValueTemplate, ValueType};
-use crate::flow::state::FrameKind;
+use crate::flow::state::{FrameKind, SessionStatus};
 use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
 
@@ -41,7 +41,7 @@ impl<'c> Walker<'c> {
         self.record_failure(node, &failure);
         if failure.code == EFFECT_LIMIT {
             self.warn("guard.effect_limit", json!({"effects": self.record.debug.effects.len()}));
-            self.abort_turn(EFFECT_LIMIT);
+            self.abort_at_limit(EFFECT_LIMIT);
             return false;
         }
         if node.on_error == OnError::Continue {
@@ -113,7 +113,7 @@ impl<'c> Walker<'c> {
             }
             let called = self.frame().is_some_and(|it| it.kind == FrameKind::Subflow);
             if self.depth() <= 1 {
-                self.abort_turn(UNHANDLED_ERROR);
+                self.give_up(UNHANDLED_ERROR);
                 return false;
             }
             self.state.stack.pop();
@@ -132,7 +132,7 @@ impl<'c> Walker<'c> {
     /// Stops the turn: its fallback node has already been entered in this turn.
     fn stop_fallback_loop(&mut self) -> bool {
         self.warn("fallback_loop", json!({"entered": self.entered_fallbacks}));
-        self.abort_turn(UNHANDLED_ERROR);
+        self.give_up(UNHANDLED_ERROR);
         false
     }
 
@@ -142,9 +142,18 @@ impl<'c> Walker<'c> {
         match self.enter_fallback(&[FallbackOn::NoEdge]) {
             FallbackSearch::Entered => return true,
             FallbackSearch::AlreadyEntered => return self.stop_fallback_loop(),
-            FallbackSearch::NotFound => self.abort_turn(UNHANDLED_ERROR),
+            FallbackSearch::NotFound => self.give_up(UNHANDLED_ERROR),
         }
         false
+    }
+
+    /// Ends a document in which nothing handles a failure: the node that runs it has failed then, or else the turn is over.
+    pub(super) fn give_up(&mut self, reason: &'static str) {
+        if self.fails_outward() {
+            self.state.status = SessionStatus::Failed;
+        } else {
+            self.abort_turn(reason);
+        }
     }
 
     /// Moves to the fallback node of the current graph.
@@ -176,6 +185,14 @@ impl<'c> Walker<'c> {
     pub(super) fn abort_turn(&mut self, reason: &'static str) {
         self.trace("gives_up", json!({"reason": reason}));
         self.send_error();
+        self.reset_to_root();
+        self.record.stop_reason = reason;
+    }
+
+    /// Aborts the turn at a limit that holds across nested documents: sends the error message of the outermost one that has one.
+    pub(super) fn abort_at_limit(&mut self, reason: &'static str) {
+        self.trace("gives_up", json!({"reason": reason}));
+        self.send_outermost_error();
         self.reset_to_root();
         self.record.stop_reason = reason;
     }

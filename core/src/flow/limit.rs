@@ -13,6 +13,6 @@ impl Walker<'_> {
         let from = self.record.steps.len().saturating_sub(MAX_TRACED_NODES);
         let last: Vec<String> = self.record.steps.iter().skip(from).map(|it| format!("{}/{}", it.graph, it.id)).collect();
         self.warn("guard.step_limit", json!({"steps": self.record.steps.len(), "last": last}));
-        self.abort_turn("step_limit");
+        self.abort_at_limit("step_limit");
     }
 }

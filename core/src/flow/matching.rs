@@ -1,5 +1,7 @@
 //! Resolves the intent of a message: small talk, phrases, their words, then a model (docs/spec/flows.md#5).
 
+use std::cmp::Reverse;
+
 use convengine_values::{is_question, is_refused};
 use serde_json::{Value, json};
 
@@ -266,7 +268,8 @@ impl<'c> Walker<'c> {
                 let Some(score) = score.filter(|_| !self.is_refused_phrase(&message, phrase)) else { continue };
                 let (length, is_plain) = (phrase.tokens().len(), marked.is_none());
                 let better = best.as_ref().is_none_or(|(best_length, best_plain, best_score, it)| {
-                    (length, is_plain, score, -intent.priority) > (*best_length, *best_plain, *best_score, -it.intent.priority)
+                    (length, is_plain, score, Reverse(intent.priority))
+                        > (*best_length, *best_plain, *best_score, Reverse(it.intent.priority))
                 });
                 if better {
                     let hit =

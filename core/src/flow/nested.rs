@@ -3,7 +3,7 @@
 //! While it runs, the walker stands in the nested document; the one that runs it is put aside. So a turn that is canceled in between loses
 //! nothing, and what the turn produces is in one record.
 
-use std::mem::{replace, take};
+use std::mem::{replace, swap, take};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::timers::SESSION_TIMER;
 use super::walk::Transition;
 use super::{IntentTrigger, Walker, new_session};
 use crate::config::flow::Flow;
-use crate::config::flow::document::{Node, NodeKind, ProgramData, ProgramKind};
+use crate::config::flow::document::{Node, NodeKind, OnError, ProgramData, ProgramKind};
 use crate::flow::state::{FlowEvent, FlowUsage, SessionState, SessionStatus};
 use crate::text::date::Date;
 use crate::text::variable_path::VariablePath;
@@ -64,6 +64,20 @@ fn running_child(state: &Value) -> Option<(&str, &Value)> {
     Some((node, state.get("vars")?.get(CHILDREN)?.get(node)?))
 }
 
+impl OuterProgram<'_> {
+    /// Whether its node says what happens when the nested program fails.
+    fn handles_failure(&self) -> bool {
+        let is_wired = || self.flow.graph(&self.flow.document.root).is_some_and(|it| it.is_wired(&self.node.id, "error"));
+        self.node.on_error == OnError::Continue || self.node.on_error == OnError::Port && is_wired()
+    }
+}
+
+/// The failure of a node whose document has failed, with the code of what has failed there.
+fn program_failure(data: &ProgramData, vars: &Map) -> Failure {
+    let code = vars.get("_error").and_then(|it| it.get("code")?.as_str()).map(|it| [" with ", it].concat()).unwrap_or_default();
+    Failure::new("program_failed", format!("the {} '{}' has failed{code}", data.kind.name(), data.id))
+}
+
 impl<'c> Walker<'c> {
     /// Runs the document of a node from its start.
     pub(super) async fn start_program(&mut self, node: &'c Node, data: &'c ProgramData) -> Transition {
@@ -75,8 +89,8 @@ impl<'c> Walker<'c> {
             return Transition::Fail(Failure::new("call_depth", message));
         }
         match data.kind {
-            ProgramKind::Workflow => self.trace("subworkflow.enter", json!({"node": node.id, "workflow": data.id})),
-            ProgramKind::Assistant | ProgramKind::Agent => self.trace("agent.hop", json!({"node": node.id, "agent": data.id})),
+            ProgramKind::Workflow => self.trace("workflow.subworkflow.enter", json!({"node": node.id, "workflow": data.id})),
+            ProgramKind::Assistant | ProgramKind::Agent => self.trace("workflow.agent.hop", json!({"node": node.id, "agent": data.id})),
         }
         let params = data.inputs.as_ref().map(|it| into_members(self.render_json(it, Map::new()))).unwrap_or_default();
         let start = FlowEvent::Start {
@@ -227,7 +241,7 @@ impl<'c> Walker<'c> {
             }
             SessionStatus::Failed => {
                 self.remove_child(&outer.node.id);
-                Transition::Fail(Failure::new("program_failed", format!("the {} '{}' has failed", outer.data.kind.name(), outer.data.id)))
+                Transition::Fail(program_failure(outer.data, &child.vars))
             }
             SessionStatus::Active | SessionStatus::HandedOff => {
                 self.state.status = child.status;
@@ -239,6 +253,36 @@ impl<'c> Walker<'c> {
                 }
                 Transition::EndTurn
             }
+        }
+    }
+
+    /// Whether a failure that nothing handles leaves the document by the node that runs it. That of a workflow always does; an assistant says
+    /// its error message and has the conversation on, unless a document around it says what happens then.
+    pub(super) fn fails_outward(&self) -> bool {
+        match self.flow.kind {
+            ProgramKind::Workflow => !self.outer.is_empty(),
+            ProgramKind::Assistant => {
+                let mut around = self.outer.iter().rev().take_while(|it| it.node.on_error != OnError::Stop);
+                around.any(OuterProgram::handles_failure)
+            }
+            ProgramKind::Agent => false,
+        }
+    }
+
+    /// Sends the error message of the outermost document that has one, or that of the engine.
+    pub(super) fn send_outermost_error(&mut self) {
+        let at = self.outer.iter().position(|it| it.flow.document.settings.error_message.is_some());
+        self.exchange_outer(at);
+        self.send_error();
+        self.exchange_outer(at);
+    }
+
+    /// Exchanges the document in which the walker stands with one that is put aside.
+    fn exchange_outer(&mut self, at: Option<usize>) {
+        if let Some(outer) = at.and_then(|it| self.outer.get_mut(it)) {
+            swap(&mut self.flow, &mut outer.flow);
+            swap(&mut self.state, &mut outer.state);
+            swap(&mut self.event, &mut outer.event);
         }
     }
 

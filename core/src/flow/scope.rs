@@ -1,6 +1,7 @@
 //! The names that templates and expressions of a session can read (docs/spec/flows.md#2.4).
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use serde_json::{Value, json};
 
@@ -17,17 +18,19 @@ pub(super) struct Scope<'w, 'c> {
     walker: &'w Walker<'c>,
     /// Additional roots: `args`, `item`, `index`, `value`.
     extra_roots: Map,
+    /// The event as it is read, built once: its attachments may be large.
+    event: OnceCell<Value>,
 }
 
 impl<'c> Walker<'c> {
     /// Returns the names without extra roots.
     pub(super) fn scope(&self) -> Scope<'_, 'c> {
-        Scope { walker: self, extra_roots: Map::new() }
+        self.scope_with(Map::new())
     }
 
     /// Returns the names with extra roots.
     pub(super) fn scope_with(&self, extra: Map) -> Scope<'_, 'c> {
-        Scope { walker: self, extra_roots: extra }
+        Scope { walker: self, extra_roots: extra, event: OnceCell::new() }
     }
 
     /// The last text of the user.
@@ -94,8 +97,8 @@ impl NameResolver for Scope<'_, '_> {
                 Some(path) => walker.variable(&path).map(Cow::Borrowed),
                 None => path.parts().len().eq(&1).then(|| Cow::Owned(Value::Object(walker.state.vars.clone()))),
             },
-            "event" => read_inside(walker.event_value()),
-            "system" => walker.system_value(rest()?.first_name()).map(Cow::Owned),
+            "event" => get_at(self.event.get_or_init(|| walker.event_value()), path.parts().get(1..)?).map(Cow::Borrowed),
+            "system" => read_member(&walker.system_value(rest()?.first_name())?, path),
             "strings" => walker
                 .flow
                 .document
@@ -123,6 +126,11 @@ impl NameResolver for Scope<'_, '_> {
     fn time_zone(&self) -> &str {
         &self.walker.state.time_zone
     }
+}
+
+/// What a path reads within a member of a root, such as `system.channel`.
+fn read_member(member: &Value, path: &VariablePath) -> Option<Cow<'static, Value>> {
+    get_at(member, path.parts().get(2..)?).cloned().map(Cow::Owned)
 }
 
 impl Walker<'_> {

@@ -48,16 +48,18 @@ impl Walker<'_> {
         }
     }
 
-    /// Returns whether a condition is true; a condition that fails is false.
+    /// Returns whether a condition is true; a condition without a value is not.
     pub(super) fn is_condition_true(&mut self, condition: &FlowCondition, extra: Map) -> bool {
+        self.evaluate_condition(condition, extra).unwrap_or(false)
+    }
+
+    /// Evaluates a condition. The error is why it has no value, which is also a warning.
+    pub(super) fn evaluate_condition(&mut self, condition: &FlowCondition, extra: Map) -> Result<bool, String> {
         let result = match &condition.compiled {
             Ok(expr) => expr.is_true(&self.scope_with(extra) as &Scope<'_, '_>).map_err(|it| it.0),
             Err(error) => Err(error.message.clone()),
         };
-        result.unwrap_or_else(|reason| {
-            self.warn("expr.error", json!({"expr": condition.source, "reason": reason}));
-            false
-        })
+        result.inspect_err(|reason| self.warn("expr.error", json!({"expr": condition.source, "reason": reason})))
     }
 
     /// Renders the variant of a text for the channel and locale; `place` identifies it for sequences and seeded selection.

@@ -6,8 +6,9 @@ use serde_json::json;
 
 use super::Walker;
 use super::failure::Failure;
+use super::messages::with_member;
 use super::turn_record::StepRecord;
-use crate::config::flow::document::{Branching, EdgeDef, Node, NodeKind, ProgramKind};
+use crate::config::flow::document::{Branching, EdgeDef, Node, NodeKind, OnError, ProgramKind};
 use crate::flow::state::{Awaiting, FrameKind, Resume};
 use crate::json::object;
 use crate::turn::Map;
@@ -43,6 +44,8 @@ pub(super) struct GraphReturn {
 /// The target of an edge.
 enum EdgeTarget<'c> {
     To(&'c str),
+    /// A condition has no value, none holds, and the node handles failures.
+    Failed(String),
     None,
 }
 
@@ -54,7 +57,7 @@ impl<'c> Walker<'c> {
                 return;
             }
             let Some(node) = self.current_node() else {
-                self.abort_turn("no_node");
+                self.give_up("no_node");
                 return;
             };
             if !self.record_node_entry(node) {
@@ -88,7 +91,12 @@ impl<'c> Walker<'c> {
             return false;
         }
         let members = [("graph", graph.as_str()), ("node", &id), ("name", &name), ("type", kind)];
-        self.trace("node.enter", object(members.map(|(name, text)| (name, text.into()))));
+        let data = object(members.map(|(name, text)| (name, text.into())));
+        if self.flow.kind == ProgramKind::Workflow {
+            self.trace("workflow.node.enter", with_member(data, "workflow", Some(self.flow.document.id.as_str())));
+        } else {
+            self.trace("node.enter", data);
+        }
         *self.state.counters.visits.entry([&graph, "/", &id].concat()).or_default() += 1;
         self.record.steps.push(StepRecord { graph, id, name, kind, port: None, entered_at: self.effects.now(), left_at: None });
         true
@@ -114,7 +122,7 @@ impl<'c> Walker<'c> {
         let has_several = || self.graph().is_some_and(|it| it.edges(&node.id, port).count() > 1);
         let found = if self.flow.kind == ProgramKind::Workflow {
             self.choose_workflow_edge(node, port)
-        } else if node.traits().branching == Branching::Out {
+        } else if node.traits().branching == Branching::Out && port != "error" {
             self.choose_branch(node, "out")
         } else if matches!(node.kind, NodeKind::Python(_)) && has_several() {
             // A script with branches may have several edges on a port.
@@ -134,8 +142,27 @@ impl<'c> Walker<'c> {
                 }
                 true
             }
+            EdgeTarget::Failed(reason) => self.fail_node(node, Failure::new("condition_failed", reason)),
             EdgeTarget::None => self.handle_missing_edge(node, port),
         }
+    }
+
+    /// Evaluates the condition of an edge; a default edge holds. Keeps in `failed` why the first condition has no value.
+    fn edge_holds(&mut self, edge: &EdgeDef, failed: &mut Option<String>) -> bool {
+        let Some(condition) = edge.condition.as_ref().filter(|_| !edge.is_default()) else { return true };
+        match self.evaluate_condition(&condition.expr, Map::new()) {
+            Ok(holds) => holds,
+            Err(reason) => {
+                failed.get_or_insert(reason);
+                false
+            }
+        }
+    }
+
+    /// Whether a decision fails when a condition of it has no value: it says what happens then. Otherwise such a condition does not hold.
+    fn handles_failed_conditions(&self, node: &Node) -> bool {
+        let is_wired = || self.graph().is_some_and(|it| it.is_wired(&node.id, "error"));
+        node.traits().branching == Branching::Out && (node.on_error == OnError::Stop || node.on_error == OnError::Port && is_wired())
     }
 
     fn find_edge(&self, node: &Node, port: &str) -> EdgeTarget<'c> {
@@ -145,9 +172,13 @@ impl<'c> Walker<'c> {
     /// Chooses the first edge of a port whose condition is true, default edges last; else, for a decision, the port `else`.
     fn choose_branch(&mut self, node: &'c Node, port: &str) -> EdgeTarget<'c> {
         let edges: Vec<&'c EdgeDef> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, port)).collect();
+        let handles_failed = self.handles_failed_conditions(node);
+        let mut failed = None;
         for edge in edges {
-            let is_true = edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.is_condition_true(&it.expr, Map::new()));
-            if is_true {
+            if edge.is_default() && failed.is_some() && handles_failed {
+                break;
+            }
+            if self.edge_holds(edge, &mut failed) {
                 self.explain_route(node, &[port, "else"], port, Some(edge));
                 self.record_port(&node.id, port);
                 let label = edge.condition.as_ref().map(|it| it.expr.source.as_str());
@@ -163,6 +194,10 @@ impl<'c> Walker<'c> {
             self.record_port(&node.id, port);
             return EdgeTarget::None;
         }
+        if let Some(reason) = failed.filter(|_| handles_failed) {
+            self.explain_route(node, &[port], "error", None);
+            return EdgeTarget::Failed(reason);
+        }
         let chosen = self.graph().and_then(|it| it.edges(&node.id, "else").next());
         self.explain_route(node, &[port, "else"], "else", chosen);
         self.record_port(&node.id, "else");
@@ -171,20 +206,32 @@ impl<'c> Walker<'c> {
 
     /// Chooses the first edge of a port of a workflow whose condition is true; for a node that branches, else the port `else`.
     fn choose_workflow_edge(&mut self, node: &'c Node, port: &str) -> EdgeTarget<'c> {
-        let is_branching = node.traits().branching == Branching::Out;
+        let is_branching = node.traits().branching == Branching::Out && port != "error";
         let ports = [port, "else"];
         let ports = ports.get(..if is_branching { 2 } else { 1 }).unwrap_or_default();
+        let handles_failed = is_branching && self.handles_failed_conditions(node);
+        let mut failed: Option<String> = None;
         for port in ports {
             let edges: Vec<&'c EdgeDef> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, port)).collect();
             for edge in edges {
-                if edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.is_condition_true(&it.expr, Map::new())) {
+                if edge.is_default()
+                    && let Some(reason) = failed.take_if(|_| handles_failed)
+                {
+                    self.explain_route(node, ports, "error", None);
+                    return EdgeTarget::Failed(reason);
+                }
+                if self.edge_holds(edge, &mut failed) {
                     self.explain_route(node, ports, port, Some(edge));
                     self.record_port(&node.id, port);
                     let members = [("node", &node.id), ("edge", &edge.id), ("target", &edge.target)];
-                    self.trace("node.route", object(members.map(|(name, it)| (name, it.as_str().into()))));
+                    self.trace("workflow.node.route", object(members.map(|(name, it)| (name, it.as_str().into()))));
                     return EdgeTarget::To(&edge.target);
                 }
             }
+        }
+        if let Some(reason) = failed.filter(|_| handles_failed) {
+            self.explain_route(node, ports, "error", None);
+            return EdgeTarget::Failed(reason);
         }
         let port = if is_branching { "else" } else { port };
         self.explain_route(node, ports, port, None);

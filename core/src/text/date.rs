@@ -122,6 +122,11 @@ impl Date {
         out
     }
 
+    /// Hour, minute, second and millisecond.
+    pub fn clock(self) -> [i64; 4] {
+        [self.second / 3600, self.second / 60 % 60, self.second % 60, self.millisecond]
+    }
+
     /// The day and the time of day, to the second; `None` outside the years from -9999 to 9999.
     pub fn to_civil(self) -> Option<jiff::civil::DateTime> {
         let day = jiff::civil::Date::new(self.year.try_into().ok()?, self.month.try_into().ok()?, self.day.try_into().ok()?).ok()?;

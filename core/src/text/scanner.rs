@@ -67,6 +67,7 @@ impl<'s> CharScanner<'s> {
         loop {
             self.take_name();
             while self.rest.starts_with('[') {
+                self.skip_quoted_name();
                 let end = self.rest.find(']').map_or(self.rest.len(), |it| it + 1);
                 self.rest = self.rest.get(end..).unwrap_or_default();
             }
@@ -76,6 +77,18 @@ impl<'s> CharScanner<'s> {
         }
         let length = start.rest.len() - self.rest.len();
         VariablePath::parse(start.rest.get(..length).unwrap_or_default()).map_err(|reason| start.error_at(&reason))
+    }
+
+    /// Consumes a bracket and the quoted name behind it, which may have a bracket in it.
+    fn skip_quoted_name(&mut self) {
+        let mut ahead = *self;
+        ahead.eat("[");
+        ahead.skip_space();
+        if let Some(quote @ ('\'' | '"')) = ahead.rest.chars().next()
+            && ahead.take_quoted(quote).is_ok()
+        {
+            *self = ahead;
+        }
     }
 
     /// Consumes a quoted string, a number, `true`, `false` or `null`; returns `None` when no literal starts here.
@@ -182,7 +195,7 @@ fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
 }
 
-pub(super) fn is_name_character(c: char) -> bool {
+pub(crate) fn is_name_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
@@ -216,7 +229,9 @@ mod tests {
 
     #[test]
     fn paths_end_before_other_text() {
-        for (source, path, rest) in [("a.b[-1].c | x", "a.b[-1].c", " | x"), ("a[0][1])", "a[0][1]", ")"), ("a-b", "a", "-b")] {
+        for (source, path, rest) in
+            [("a.b[-1].c | x", "a.b[-1].c", " | x"), ("a[0][1])", "a[0][1]", ")"), ("a-b", "a", "-b"), ("a['b]-c'].d|", "a['b]-c'].d", "|")]
+        {
             let mut scan = CharScanner::new(source);
             assert_eq!(scan.take_path().unwrap().to_string(), path);
             assert_eq!(scan.rest, rest);

@@ -1,9 +1,12 @@
-//! Variable paths of flow documents: names and list indexes, such as `account.kind` or `items[0].title`.
+//! Variable paths of flow documents: names and list indexes, such as `account.kind` or `items[0].title`. A name of other characters than
+//! letters, digits and `_` is quoted in brackets, such as `steps['charge-card']`.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Map, Value};
+
+use super::scanner::{CharScanner, is_name_character};
 
 /// A variable path with at least one part; the first part is always a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,21 +27,27 @@ impl VariablePath {
     /// # Errors
     /// A message that quotes the source when it is not a valid path.
     pub fn parse(source: &str) -> Result<VariablePath, String> {
-        let invalid = || format!("'{source}' is not a valid path; use names separated by dots, such as 'account.kind' or 'items[0].title'");
+        let invalid = || {
+            format!(
+                "'{source}' is not a valid path; use names separated by dots, such as 'account.kind', 'items[0].title' or steps['my-step']"
+            )
+        };
+        let mut scan = CharScanner::new(source);
         let mut parts = Vec::new();
-        for segment in source.split('.') {
-            let (name, indexes) = segment.split_at(segment.find('[').unwrap_or(segment.len()));
-            let is_name = name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
-            if name.is_empty() || !is_name {
+        loop {
+            let name = scan.take_name();
+            if name.is_empty() {
                 return Err(invalid());
             }
             parts.push(PathPart::Name(name.to_owned()));
-            for index in indexes.split_inclusive(']') {
-                let index = index.strip_prefix('[').and_then(|it| it.strip_suffix(']')).ok_or_else(invalid)?;
-                parts.push(PathPart::Index(index.trim().parse().map_err(|_| invalid())?));
+            while scan.eat("[") {
+                parts.push(parse_bracket(&mut scan).ok_or_else(invalid)?);
+            }
+            if !scan.eat(".") {
+                break;
             }
         }
-        Ok(VariablePath(parts))
+        if scan.rest.is_empty() { Ok(VariablePath(parts)) } else { Err(invalid()) }
     }
 
     /// Creates a path of one name.
@@ -166,12 +175,40 @@ fn resolve_index(at: i64, length: usize) -> Option<usize> {
     if at < 0 { length.checked_sub(back) } else { Some(back) }
 }
 
+/// Parses an index or a quoted name, and the bracket that closes it.
+fn parse_bracket(scan: &mut CharScanner<'_>) -> Option<PathPart> {
+    scan.skip_space();
+    let part = if scan.rest.starts_with(['\'', '"']) {
+        match scan.take_literal().ok()?? {
+            Value::String(name) => PathPart::Name(name),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => return None,
+        }
+    } else {
+        let index = scan.take_while(|it| it.is_ascii_digit() || it == '-' || it == '+');
+        PathPart::Index(index.parse().ok()?)
+    };
+    scan.skip_space();
+    scan.eat("]").then_some(part)
+}
+
+/// Returns how a path with `-` in its names is written: `steps.charge-card.output` as `steps['charge-card'].output`. `None` for a text
+/// without such names.
+pub fn with_brackets(written: &str) -> Option<String> {
+    let mut names = written.split('.');
+    let mut path = names.next().filter(|it| !it.is_empty() && it.chars().all(is_name_character))?.to_owned();
+    for name in names {
+        if name.contains('-') { path.push_str(&format!("['{name}']")) } else { path.push_str(&format!(".{name}")) }
+    }
+    (written.contains('-') && VariablePath::parse(&path).is_ok()).then_some(path)
+}
+
 impl fmt::Display for VariablePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, part) in self.0.iter().enumerate() {
             match part {
                 PathPart::Name(name) if at == 0 => f.write_str(name)?,
-                PathPart::Name(name) => write!(f, ".{name}")?,
+                PathPart::Name(name) if !name.is_empty() && name.chars().all(is_name_character) => write!(f, ".{name}")?,
+                PathPart::Name(name) => write!(f, "['{}']", name.replace('\\', "\\\\").replace('\'', "\\'"))?,
                 PathPart::Index(index) => write!(f, "[{index}]")?,
             }
         }
@@ -196,12 +233,29 @@ mod tests {
 
     #[test]
     fn paths_are_parsed_and_printed() {
-        for source in ["a", "a.b", "a[0]", "a[-1].b[2][3]", "_x1.Y"] {
+        for source in ["a", "a.b", "a[0]", "a[-1].b[2][3]", "_x1.Y", "steps['charge-card'].output", "a['b.c'][0]['d\\'e']", "a['']"] {
             assert_eq!(VariablePath::parse(source).unwrap().to_string(), source);
         }
-        for source in ["", ".", "a.", "a..b", "a[x]", "a[1", "[0]", "a b", "a-b"] {
+        assert_eq!(VariablePath::parse(r#"a[ "b" ][ 1 ]["c-d"]"#).unwrap().to_string(), "a.b[1]['c-d']");
+        for source in ["", ".", "a.", "a..b", "a[x]", "a[1", "[0]", "a b", "a-b", "a['b'", "a['b]", "['a']", "a[]", "a['b']c", "a.['b']"] {
             assert!(VariablePath::parse(source).is_err(), "{source}");
         }
+    }
+
+    #[test]
+    fn names_with_a_hyphen_are_put_in_brackets() {
+        for (written, expected) in [
+            ("steps.charge-card.output", Some("steps['charge-card'].output")),
+            ("trigger.body.order-id", Some("trigger.body['order-id']")),
+            ("a.b", None),
+            ("a-b", None),
+            ("a.", None),
+            ("", None),
+        ] {
+            assert_eq!(with_brackets(written).as_deref(), expected, "{written}");
+        }
+        let object = object(json!({"steps": {"charge-card": {"ok": true}}}));
+        assert_eq!(VariablePath::parse("steps['charge-card'].ok").unwrap().find(&object), Some(&json!(true)));
     }
 
     #[test]

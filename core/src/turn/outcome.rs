@@ -147,8 +147,9 @@ pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
         match &notice.body {
             NoticeBody::Audit { stage, .. } if stage == "PIPELINE_TIMING" => {}
             NoticeBody::Audit { stage, payload } => {
-                hash.add_scalars(&(notice.seq, stage));
+                hash.add_scalars(&(notice.seq, hashed_stage(stage)));
                 match payload {
+                    AuditPayload::Value(value) if stage == "workflow.node.enter" => hash.add_json(&without_workflow(value)),
                     AuditPayload::Value(value) => hash.add_json(value),
                     AuditPayload::Members(members) => hash.add_members(members),
                 }
@@ -164,6 +165,18 @@ pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
         }
     }
     hash.finish()
+}
+
+/// The name of a stage as release 0.1.0 has it, where the kinds of workflow graphs have no prefix: its journals replay to their hashes.
+fn hashed_stage(stage: &str) -> &str {
+    stage.strip_prefix("workflow.").unwrap_or(stage)
+}
+
+/// The entry of a node without the member that release 0.1.0 does not have; it equals `graph`.
+fn without_workflow(value: &Value) -> Value {
+    let mut value = value.clone();
+    value.as_object_mut().map(|it| it.shift_remove("workflow"));
+    value
 }
 
 #[cfg(test)]
@@ -259,5 +272,18 @@ mod tests {
     fn the_state_hash_omits_notice_times_and_timings() {
         assert!(!is_hash_changed(|_, notices| notices.iter_mut().for_each(|it| it.at = 9)));
         assert!(!is_hash_changed(|_, notices| _ = notices.pop()));
+    }
+
+    #[test]
+    fn the_state_hash_of_a_workflow_is_that_of_the_first_release() {
+        let enter = |stage: &str, payload: Value| {
+            let (outcome, mut notices) = sample_outcome();
+            notices.push(Notice { seq: 2, at: 2, body: NoticeBody::Audit { stage: stage.to_owned().into(), payload: payload.into() } });
+            state_hash(&outcome, &notices)
+        };
+        let first = enter("node.enter", json!({"graph": "g", "node": "n"}));
+        assert_eq!(enter("workflow.node.enter", json!({"graph": "g", "node": "n", "workflow": "g"})), first);
+        assert_ne!(enter("workflow.node.enter", json!({"graph": "g", "node": "m", "workflow": "g"})), first);
+        assert_ne!(enter("workflow.agent.hop", json!({"node": "n", "workflow": "g"})), enter("agent.hop", json!({"node": "n"})));
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Number, Value};
 
 use super::decimal::number_from_f64;
 use super::dialect::Dialect;
+use super::exact::calculate_exact;
 use super::type_name;
 
 /// An operator between two numbers.
@@ -26,7 +27,7 @@ pub enum Arithmetic {
 pub enum NumberForm {
     /// Two integers give an integer, so that 7 / 2 is 3; others are doubles. As the original's templates calculate.
     Native,
-    /// Decimals of 15 digits, so that 7 / 2 is 3.5 and 0.1 + 0.2 is 0.3. Integers of more digits stay exact.
+    /// Decimals of 15 digits, so that 7 / 2 is 3.5, 0.1 + 0.2 is 0.3 and 0.3 % 0.1 is 0. Integers of more digits stay exact.
     Decimal {
         /// Whether a whole result is an integer rather than a double.
         keeps_whole: bool,
@@ -60,7 +61,8 @@ impl Dialect {
                 let exact = exact.and_then(|(left, right)| calculate_whole(operator, left, right));
                 let kept = exact.filter(|it| keeps_whole || it.unsigned_abs() >= LEAST_LONG).map(Number::from);
                 let form = if keeps_whole { number_from_f64 } else { Number::from_f64 };
-                kept.or_else(|| double().and_then(round_to_digits).and_then(form))
+                let decimal = || calculate_exact(operator, &left, &right).or_else(double);
+                kept.or_else(|| decimal().and_then(round_to_digits).and_then(form))
             }
         };
         result.ok_or_else(|| "the result is too large, or no number".to_owned())

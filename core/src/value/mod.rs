@@ -6,6 +6,7 @@ mod arithmetic;
 pub mod decimal;
 mod dialect;
 mod equality;
+mod exact;
 mod order;
 #[cfg(test)]
 mod tests;

@@ -127,6 +127,8 @@ fn calculations_differ_in_the_form_of_their_result() {
         (Arithmetic::Divide, json!(8), json!(2), "4 | 4.0 | 4"),
         (Arithmetic::Remainder, json!(-7), json!(3), "-1 | -1.0 | -1"),
         (Arithmetic::Remainder, json!(5.5), json!(2), "1.5 | 1.5 | 1.5"),
+        (Arithmetic::Remainder, json!(0.3), json!(0.1), "0 | 0.0 | 0.09999999999999998"),
+        (Arithmetic::Subtract, json!(100.1), json!(100), "0.1 | 0.1 | 0.09999999999999432"),
         (Arithmetic::Add, json!(9_007_199_254_740_993_i64), json!(1), "9007199254740994 | 9007199254740994 | 9007199254740994"),
         (Arithmetic::Add, json!(2.5), json!(2.5), "5 | 5.0 | 5.0"),
     ] {

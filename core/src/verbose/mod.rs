@@ -1,5 +1,7 @@
 //! Progress messages: selects the row of `ce_verbose` for an event. (docs/spec/data-and-api.md#8.1, docs/spec/data-and-api.md#8.2)
 
+use std::cmp::Reverse;
+
 use serde_json::{Value, json};
 
 use crate::audit::Stage;
@@ -121,7 +123,7 @@ fn add_common_facts(cx: &StepContext<'_>, progress: Progress<'_>, mut facts: Map
 
 fn select_row<'r>(rows: &[&'r VerboseRow], progress: Progress<'_>, facts: &Value) -> Option<&'r VerboseRow> {
     let scored = rows.iter().filter_map(|row| Some((score_row(row, progress, facts)?, *row)));
-    scored.min_by_key(|(score, row)| (-score, row.priority, row.id)).map(|it| it.1)
+    scored.min_by_key(|(score, row)| (Reverse(*score), row.priority, row.id)).map(|it| it.1)
 }
 
 fn score_row(row: &VerboseRow, progress: Progress<'_>, document: &Value) -> Option<i64> {
@@ -139,15 +141,13 @@ fn score_row(row: &VerboseRow, progress: Progress<'_>, document: &Value) -> Opti
         progress.tool_code.filter(|it| is_same_code(it, code))?;
     }
     let part = |applies: bool, points: i64| if applies { points } else { 0 };
-    Some(
-        part(row.intent != ANY, 400)
-            + part(row.state != ANY, 300)
-            + part(row.determinant != ANY, 250)
-            + step
-            + part(row.rule_id.is_some(), 200)
-            + part(row.tool_code.is_some(), 150)
-            - row.priority,
-    )
+    let points = part(row.intent != ANY, 400)
+        + part(row.state != ANY, 300)
+        + part(row.determinant != ANY, 250)
+        + step
+        + part(row.rule_id.is_some(), 200)
+        + part(row.tool_code.is_some(), 150);
+    Some(points.saturating_sub(row.priority))
 }
 
 /// The row's message; `None` when both texts are blank.

@@ -176,7 +176,10 @@ fn a_session_stays_on_the_documents_that_it_started_with() {
     let first = &trace["turns"][0];
     assert_eq!((&first["event"]["assistant"], &first["event"]["program"]), (&json!("front"), &json!("workflow")));
     let kinds: Vec<&str> = first["events"].as_array().unwrap().iter().map(|it| it["kind"].as_str().unwrap()).collect();
-    assert!(["node.enter", "node.route", "agent.hop"].iter().all(|it| kinds.contains(it)), "{kinds:?}");
+    assert!(
+        ["workflow.node.enter", "workflow.node.route", "workflow.agent.hop", "node.enter"].iter().all(|it| kinds.contains(it)),
+        "{kinds:?}"
+    );
     assert!(first["events"].as_array().unwrap().iter().all(|it| it["program"] == "workflow"), "{first}");
     let bye = say(&server, &session, "good bye");
     assert_eq!((reply_texts(&bye), &bye["status"]), (vec!["Bye.", "Good-bye from Front."], &json!("completed")));

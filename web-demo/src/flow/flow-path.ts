@@ -3,6 +3,7 @@ import { readRun } from '../chain/run';
 import type { JsonObject, Notice, TurnRecord } from '../types';
 import { graphKey, type FlowDocument, type FlowGraph } from './graph';
 import { flowAnswer, readFlowSession, readStack, type StackFrame } from './session';
+import { plainStage } from './stage';
 
 /** Nodes and edges of a turn: nodes as `graph/node`, edges as `graph/node target`. */
 export interface FlowPath {
@@ -22,6 +23,7 @@ interface FlowTurn {
 /** A node that a notice names, in the program that has the conversation then. */
 interface Visit {
   seq: number;
+  /** The kind of the notice without the prefix of workflow graphs. */
   stage: string;
   /** The id of the graph in the pack. */
   graph: string;
@@ -79,12 +81,13 @@ function listVisits(turn: FlowTurn, document: FlowDocument | undefined): Visit[]
       programs = programs.slice(0, 1);
       return [{ seq: notice.seq, stage: notice.stage, graph: document.id, node: path.split('/').at(-1) ?? '', target: '' }];
     }
-    const callee = notice.stage === 'subworkflow.enter' ? workflow : notice.stage === 'agent.hop' ? agent : undefined;
+    const stage = plainStage(notice.stage);
+    const callee = stage === 'subworkflow.enter' ? workflow : stage === 'agent.hop' ? agent : undefined;
     if (typeof callee === 'string') programs = [...programs, callee];
-    if (!PATH_STAGES.includes(notice.stage)) return [];
+    if (!PATH_STAGES.includes(stage)) return [];
     const found = document && findGraph(document, programs, String(graph), String(node));
     if (found) programs = programs.slice(0, programs.lastIndexOf(found.document) + 1);
-    return [{ seq: notice.seq, stage: notice.stage, graph: found?.id ?? String(graph), node: String(node), target: String(target) }];
+    return [{ seq: notice.seq, stage, graph: found?.id ?? String(graph), node: String(node), target: String(target) }];
   });
 }
 

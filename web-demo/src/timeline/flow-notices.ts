@@ -1,4 +1,5 @@
 import { formatWait } from '../chain/timer';
+import { plainStage } from '../flow/stage';
 import { plural } from '../plural';
 import type { Json, JsonObject } from '../types';
 
@@ -6,7 +7,7 @@ type DescribeDetail = (it: (key: string) => string, payload: JsonObject) => stri
 
 const formatConfidence = (confidence: string) => (confidence === '' ? '' : String(Number(Number(confidence).toFixed(2))));
 
-/** Titles and details of flow notices. */
+/** Titles and details of flow notices; those of workflow graphs are listed without their prefix. */
 export const FLOW_NOTICES: Record<string, [name: string, detail: DescribeDetail]> = {
   event: ['Event', (it) => it('event')],
   'intent.match': ['Intent', (it) => [it('intent_id') || 'none', it('source') && `by ${it('source').replaceAll('_', ' ')}`, formatConfidence(it('confidence'))].filter(Boolean).join(' ')],
@@ -50,6 +51,7 @@ export const FLOW_NOTICES: Record<string, [name: string, detail: DescribeDetail]
   'agent.hop': ['Conversation passed on', (it) => `${it('node')} → ${it('agent')}`],
   'tool.executed': ['Tool called', (it) => [it('tool'), it('code')].filter(Boolean).join(': ')],
   'node.route': ['Route', (it) => `${it('node')} → ${it('target')}`],
+  end: ['Workflow ended', (it) => it('node')],
   'workflow_chain.run': ['Run begins', (it) => (it('attempt') ? `for the ${it('attempt')}. time` : it('trigger'))],
   'workflow_chain.resume': ['Resumed', (it) => [it('path'), it('by') && `by ${it('by')}`].filter(Boolean).join(' ')],
   'workflow_chain.ingress': ['Webhook received', (it) => it('path')],
@@ -91,5 +93,5 @@ export function isFlowStage(stage: string): boolean {
 /** Whether a flow stage is shown in a story. */
 export function isFlowStoryStage(stage: string): boolean {
   // The rows of their effects show searches and scripts.
-  return STORY_STAGES.test(stage) && !/^(entity\.(prompt|skipped)|knowledge\.search$)/.test(stage);
+  return STORY_STAGES.test(plainStage(stage)) && !/^(entity\.(prompt|skipped)|knowledge\.search$)/.test(stage);
 }

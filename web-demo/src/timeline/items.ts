@@ -1,4 +1,5 @@
 import { answerSummary, effectTitle, outcomeParts } from '../exchange';
+import { plainStage } from '../flow/stage';
 import { stageTone as toneOf, type Tone } from '../stage-tone';
 import type { AnsweredEffect, UserInput } from '../session/turn-data';
 import type { Effect, Notice, Outcome, StepInfo, TurnRecord } from '../types';
@@ -72,7 +73,7 @@ export function searchText(item: TimelineItem): string {
 /** The steps of a turn, also while it runs. */
 export function turnSteps({ record, notices }: Pick<TimelineTurn, 'record' | 'notices'>): StepInfo[] {
   if (record && record.steps.length > 0) return record.steps;
-  const begun = notices.filter((it) => it.kind === 'audit' && ['STEP_ENTER', 'node.enter'].includes(it.stage));
+  const begun = notices.filter((it) => it.kind === 'audit' && ['STEP_ENTER', 'node.enter'].includes(plainStage(it.stage)));
   const name = (it: Notice) => payloadText(it, 'step') || `${payloadText(it, 'graph')}/${payloadText(it, 'node')}`;
   return begun.map((it) => ({ step: name(it), seq: it.seq, finished: true, changed: false }));
 }
@@ -119,7 +120,7 @@ function noticeItems(notice: Notice, id: number): TimelineItem[] {
     return [{ ...base, kind: 'progress', name, detail: notice.text ? notice.determinant : 'no message text', tone: isError ? 'error' : 'normal', inStory: isError, searchable: notice }];
   }
   if (notice.kind === 'message') return [{ ...base, kind: 'reply', name: notice.message.text, detail: '', tone: 'normal', inStory: true, searchable: notice.message.blocks }];
-  if (['STEP_ENTER', 'STEP_EXIT', 'node.enter'].includes(notice.stage)) return [];
+  if (['STEP_ENTER', 'STEP_EXIT', 'node.enter'].includes(plainStage(notice.stage))) return [];
   const isFailedStep = notice.stage === 'chain.step' && payloadText(notice, 'status') === 'failed';
   const tone = isFailedStep ? 'error' : toneOf(notice.stage);
   return [{ ...base, kind: tone === 'error' ? 'error' : 'decision', ...describeNotice(notice), tone, inStory: isInStory(notice), searchable: notice }];

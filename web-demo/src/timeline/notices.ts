@@ -1,3 +1,4 @@
+import { plainStage } from '../flow/stage';
 import { payloadSummary, stageTone } from '../stage-tone';
 import type { AuditNotice, Json, JsonObject } from '../types';
 import { FLOW_NOTICES, isFlowStage, isFlowStoryStage } from './flow-notices';
@@ -57,7 +58,7 @@ const STORY_STAGES = /^(DIALOGUE_ACT_CLASSIFIED|RESOLVE_RESPONSE|SET_JSON|SET_DI
 
 /** Describes a notice. */
 export function describeNotice({ stage, payload }: AuditNotice): NoticeText {
-  const stageText = STAGE_TEXTS[baseStage(stage)] ?? FLOW_NOTICES[stage];
+  const stageText = STAGE_TEXTS[baseStage(stage)] ?? FLOW_NOTICES[plainStage(stage)];
   const members = typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {};
   if (!stageText) return { name: stageWords(baseStage(stage)), detail: payloadSummary(payload) };
   const [name, detail] = stageText;

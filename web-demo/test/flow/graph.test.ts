@@ -162,7 +162,7 @@ describe('the position of nested programs', () => {
   const support = parseDocument(SUPPORT) ?? fail('support');
   const child = { stack: [{ graph: 'g_pay', node: 'card', kind: 'intent' }], vars: {} };
   const state = { stack: [{ graph: 'support', node: 'billing', kind: 'root' }], vars: { _child: { billing: child } } };
-  const hop = (script: Script, agent: string) => script.addAudit('agent.hop', { graph: 'support', node: 'billing', agent });
+  const hop = (script: Script, agent: string) => script.addAudit('workflow.agent.hop', { graph: 'support', node: 'billing', agent });
   const enter = (script: Script, graph: string, node: string) => script.addAudit('node.enter', { graph, node, name: node, type: 'x' });
 
   it('is the stack of each program that has the conversation', () => {
@@ -173,7 +173,7 @@ describe('the position of nested programs', () => {
   });
 
   it('tells graphs of the same id apart by the hops before them', () => {
-    const script = enter(hop(new Script(), 'billing'), 'root', 'r').addAudit('node.route', { graph: 'support', node: 'billing', target: 'bye' });
+    const script = enter(hop(new Script(), 'billing'), 'root', 'r').addAudit('workflow.node.route', { graph: 'support', node: 'billing', target: 'bye' });
     const turn = enter(hop(script, 'stars'), 'root', 'r').finish(1, { writes: [{ table: 'flow', state }] });
     expect([...tracePath({ ...turn, parent: undefined }, support).nodes]).toEqual(['billing:root/r', 'support/billing', 'stars:root/r']);
     expect([...tracePath({ ...turn, parent: undefined }, support).edges]).toEqual(['support/billing bye']);

@@ -29,7 +29,7 @@ impl<'c> Runner<'c> {
             StepKind::Outbound(data) => self.call_webhook(step, path, data).await,
             StepKind::Inbound(data) => self.await_webhook(step, path, data),
             StepKind::Human(data) => self.ask_human(step, path, data).await,
-            StepKind::Decide(data) => self.decide(data),
+            StepKind::Decide(data) => self.decide(step, data),
             StepKind::Notify(data) => self.notify(step, path, data).await,
             StepKind::Sleep(data) => self.sleep(step, path, data),
         }

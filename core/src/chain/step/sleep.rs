@@ -33,8 +33,9 @@ impl<'c> Runner<'c> {
         let zone = data.schedule.time_zone(&self.chain.document);
         if let Some(template) = &data.at {
             let text = self.render_text(template, &self.previous_text());
-            return parse_instant_in_zone(&text, zone)
-                .ok_or_else(|| StepFailure::new("invalid_time", "'at' is not an instant in RFC 3339"));
+            return parse_instant_in_zone(&text, zone).ok_or_else(|| {
+                StepFailure::new("invalid_time", "'at' is neither a date, with or without a time, nor an instant in RFC 3339")
+            });
         }
         let Some(cron) = &data.schedule.cron else {
             return Err(StepFailure::new("invalid_time", "the step has neither 'after_ms' nor 'at' nor 'cron'"));

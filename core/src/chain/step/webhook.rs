@@ -44,7 +44,7 @@ impl<'c> Runner<'c> {
     fn prepare_webhook(&self, step: &StepDef, path: &str, data: &OutboundStep) -> Result<HttpRequest, Failure> {
         let standard = || {
             json!({
-                "chain": self.state.chain, "run_id": self.state.id, "step": path, "input": self.previous_output(),
+                "chain": self.state.chain, "run_id": self.state.id, "step": path, "input": self.state.trigger.get("body"),
                 "context": self.state.context,
             })
         };

@@ -21,7 +21,7 @@ impl<'c> Walker<'c> {
         if node.type_name == "tool" {
             let event = json!({"node": node.id, "tool": data.tool_id, "ok": called.is_ok()});
             let code = called.as_ref().err().map(|it| it.code.as_str());
-            self.trace("tool.executed", with_member(event, "code", code));
+            self.trace("workflow.tool.executed", with_member(event, "code", code));
         }
         match called {
             Ok(()) => Transition::Port("success".to_owned()),

@@ -27,7 +27,7 @@ impl<'c> Walker<'c> {
             self.send_localized(text, &place);
         }
         if self.flow.kind == ProgramKind::Workflow {
-            self.trace("end", json!({"node": node.id}));
+            self.trace("workflow.end", json!({"node": node.id}));
         }
         let returned = data.outputs.as_ref().map(|it| into_members(self.render_json(it, Map::new()))).unwrap_or_default();
         self.record_port(&node.id, &data.exit);

@@ -431,3 +431,49 @@ fn a_value_in_a_negative_phrase_fills_no_slot() {
     desk.send_event(json!({"type": "user.button", "button_id": "o"}));
     assert_eq!(fruit(&desk), "orange");
 }
+
+#[test]
+fn a_condition_without_a_value_leaves_by_the_port_error_if_that_is_connected() {
+    let to = |id: &str, port: &str, target: &str| json!({"id": id, "source": "n", "source_port": port, "target": target});
+    let when = |id: &str, expr: &str, target: &str| json!({"id": id, "source": "n", "target": target, "condition": {"expr": expr}});
+    let say = |id: &str| json!({"id": id, "type": "message", "name": id, "data": {"blocks": [{"kind": "text", "text": id}]}});
+    for kind in ["decision", "router"] {
+        for (edges, policy, expected) in [
+            (vec![when("a", "amount > 100", "large")], "port", vec!["usual", "large"]),
+            (vec![when("a", "amount > 100", "large"), to("b", "error", "failed")], "port", vec!["condition_failed"]),
+            (
+                vec![when("a", "amount > 100", "large"), when("c", "event.text == 'go'", "large"), to("b", "error", "failed")],
+                "port",
+                vec!["large"],
+            ),
+            (vec![when("a", "amount == 100", "large"), to("b", "error", "failed")], "port", vec!["usual", "large"]),
+            (vec![when("a", "amount > 100", "large"), to("b", "error", "failed")], "continue", vec!["usual", "large"]),
+            (vec![when("a", "amount > 100", "large")], "stop", vec!["Something went wrong. Please try again."]),
+        ] {
+            let mut decision = node(kind, json!({}));
+            decision["on_error"] = json!(policy);
+            // Each node leads to the next one: the decision to `usual` by its default edge.
+            let mut session = FlowSession::new(&[decision, say("usual"), say("large")], &json!(edges), &json!({}));
+            assert_eq!(session.say("go"), expected, "{kind} {policy}");
+        }
+    }
+}
+
+#[test]
+fn members_of_values_of_the_system_are_undefined() {
+    let text = "{{ system.channel.anything }}{{ system.turn.x }}{{ event.text.x }}|{{ system.channel }}";
+    let message = node("message", json!({"blocks": [{"kind": "text", "text": text}]}));
+    let mut session = FlowSession::new(&[message], &json!([]), &json!({}));
+    assert_eq!(session.say("go"), ["|web"]);
+    assert_eq!(session.output["debug"]["warnings"], json!(["template.undefined"]));
+}
+
+#[test]
+fn the_lowest_priority_of_an_intent_wins_whatever_it_is() {
+    let lowest = json!({"id": "low", "name": "Low", "phrases": ["go"], "graph": "g", "priority": -9_007_199_254_740_991_i64});
+    let usual = json!({"id": "go", "name": "Go", "phrases": ["go"], "graph": "g"});
+    let highest = json!({"id": "high", "name": "High", "phrases": ["go"], "graph": "g", "priority": 9_007_199_254_740_991_i64});
+    let mut session = FlowSession::new(&[], &json!([]), &json!({"intents": [highest, usual, lowest]}));
+    session.say("go");
+    assert_eq!(session.output["debug"]["matched_intent"]["intent_id"], json!("low"));
+}

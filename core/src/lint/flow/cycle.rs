@@ -1,6 +1,7 @@
 //! Paths without waiting for the user: cycles, and paths that are too long. (G010, G011, G014, G015)
 
 use super::context::{FlowContext, GraphContext};
+use super::live_edges::{excludes_itself, live_successors};
 use super::path_length;
 use super::wait::{self, Waits};
 use crate::config::flow::DocumentIssue;
@@ -16,7 +17,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     let changing = ChangingNodes::new(context);
     let mut lengths: Vec<Option<usize>> = vec![None; context.graphs.len()];
     for (number, graph_cx) in context.graphs.iter().enumerate() {
-        check_cycles(graph_cx, number, &waits, &changing, findings);
+        check_cycles(context, graph_cx, number, &waits, &changing, findings);
         let length = path_length::longest_path(context, &waits, &mut lengths, number);
         let location = graph_cx.location();
         let message =
@@ -31,10 +32,18 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     }
 }
 
-fn check_cycles(graph_cx: &GraphContext<'_>, number: usize, waits: &Waits, changing: &ChangingNodes, findings: &mut Vec<DocumentIssue>) {
+fn check_cycles(
+    context: &FlowContext<'_>,
+    graph_cx: &GraphContext<'_>,
+    number: usize,
+    waits: &Waits,
+    changing: &ChangingNodes,
+    findings: &mut Vec<DocumentIssue>,
+) {
+    let successors = live_successors(context, graph_cx);
     let is_candidate = |at: usize| graph_cx.is_reachable(at) && !waits.can_wait(number, at);
-    let certain = find_components(&graph_cx.successors, |at| is_candidate(at) && !changing.is_changing(number, at));
-    for cycle in certain.iter().filter(|it| is_cycle(graph_cx, it)) {
+    let certain = find_components(&successors, |at| is_candidate(at) && !changing.is_changing(number, at));
+    for cycle in certain.iter().filter(|it| is_cycle(&successors, it) && !excludes_itself(context, graph_cx, it)) {
         let Some(first) = cycle.iter().min() else { continue };
         let message =
             format!("{} form an endless loop: nothing in it waits for the user or changes a variable", node_names(graph_cx, cycle));
@@ -42,7 +51,7 @@ fn check_cycles(graph_cx: &GraphContext<'_>, number: usize, waits: &Waits, chang
             graph_cx.node_location(*first).error("G010", message).with_fix("add an edge that leaves the loop, or wait for the user in it"),
         );
     }
-    for cycle in find_components(&graph_cx.successors, is_candidate).iter().filter(|it| is_cycle(graph_cx, it)) {
+    for cycle in find_components(&successors, is_candidate).iter().filter(|it| is_cycle(&successors, it)) {
         let Some(first) = cycle.iter().filter(|it| changing.is_changing(number, **it)).min() else { continue };
         let message = format!("{} form a loop that does not wait for the user", node_names(graph_cx, cycle));
         let fix = "make sure that a condition ends the loop: a turn enters at most 64 nodes";
@@ -50,9 +59,9 @@ fn check_cycles(graph_cx: &GraphContext<'_>, number: usize, waits: &Waits, chang
     }
 }
 
-fn is_cycle(graph_cx: &GraphContext<'_>, component: &[usize]) -> bool {
+fn is_cycle(successors: &[Vec<usize>], component: &[usize]) -> bool {
     match component {
-        [only] => graph_cx.successors.get(*only).is_some_and(|it| it.contains(only)),
+        [only] => successors.get(*only).is_some_and(|it| it.contains(only)),
         _ => true,
     }
 }

@@ -19,6 +19,7 @@ mod handoff;
 mod intent;
 mod knowledge;
 mod learned;
+mod live_edges;
 mod locale;
 mod migration;
 mod negative_phrase;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::text::expr::{self, Expr};
 use crate::text::interpolation::{self, Interpolation};
-use crate::text::variable_path::VariablePath;
+use crate::text::variable_path::{VariablePath, with_brackets};
 
 /// A template, an expression or a path.
 pub(super) struct SourceText<'g> {
@@ -112,6 +112,15 @@ impl<'g> SourceText<'g> {
         if let ParsedText::Expr(Ok(expr)) = &self.parsed { Some(expr) } else { None }
     }
 
+    /// How to write a name with `-`, where a path that is not known is the beginning of one, or what follows the `-` in it.
+    pub fn bracket_fix(&self, path: &VariablePath) -> Option<String> {
+        let words = self.source.split(|it: char| !(it.is_ascii_alphanumeric() || "_.-".contains(it)));
+        let (name, path) = (path.first_name(), path.to_string());
+        let is_part = |it: &&str| it.strip_prefix(&path).is_some_and(|it| it.starts_with('-')) || it.contains(&format!("-{name}"));
+        let written = words.filter(is_part).find_map(with_brackets)?;
+        Some(format!("write {written} for a name with '-', or put blanks around the minus"))
+    }
+
     /// Returns the paths that it reads.
     pub fn paths(&self) -> Vec<VariablePath> {
         match &self.parsed {
@@ -141,12 +150,14 @@ pub(super) fn node_texts<'g>(node: &'g Value, path: &str) -> Vec<SourceText<'g>>
         }
         "message" => collector.for_each_item(data, &base, "blocks", TextCollector::collect_block),
         "entity" => collector.collect_entity(data, &base),
-        "service" => {
+        "service" | "tool" => {
             collector.collect_value(data, &base, "args", TextKind::Text);
             collector.collect_text(data, &base, "idempotency_key", TextKind::Text);
             collector.extra_roots = &["args"];
             collector.collect_request(data, &base);
+            collector.collect_output_defaults(data, &base);
         }
+        "flow-agent" | "workflow" | "agent" => collector.collect_value(data, &base, "inputs", TextKind::Text),
         "set" => collector.for_each_item(data, &base, "assign", |collector, it, path| {
             collector.collect_value(it, path, "value", TextKind::Text);
             collector.collect_formula(it, path, "expr");
@@ -188,6 +199,7 @@ pub(super) fn document_texts(document: &Value) -> Vec<SourceText<'_>> {
     collector.for_each_item(document, "", "tools", |collector, it, path| {
         let from = collector.texts.len();
         collector.collect_request(it, path);
+        collector.collect_output_defaults(it, path);
         let name = it.get("name").and_then(Value::as_str).map(str::to_owned);
         collector.texts.iter_mut().skip(from).for_each(|it| it.owner_name.clone_from(&name));
     });
@@ -223,6 +235,7 @@ pub(super) fn chain_step_texts<'g>(step: &'g Value, path: &str) -> Vec<SourceTex
         "assistant" | "agent" => &["input"],
         "webhook" => {
             collector.collect_request_members(config, &base);
+            collector.collect_output_defaults(config, &base);
             &[]
         }
         "human" => &["prompt"],
@@ -323,6 +336,7 @@ impl<'g> TextCollector<'g> {
         self.collect_localized(data, path, "prompt");
         self.collect_list(data, path, "reprompt");
         self.collect_localized(data, path, "help");
+        self.collect_value(data, path, "default", TextKind::Text);
         self.collect_buttons(data, path);
         self.for_each_item(data, path, "validation", |collector, it, path| {
             collector.collect_condition(it, path, "expr", &["value"]);
@@ -362,6 +376,10 @@ impl<'g> TextCollector<'g> {
         if let Some(request) = object.get("request") {
             self.collect_request_members(request, &format!("{path}/request"));
         }
+    }
+
+    fn collect_output_defaults(&mut self, object: &'g Value, path: &str) {
+        self.for_each_item(object, path, "outputs", |collector, it, path| collector.collect_value(it, path, "default", TextKind::Text));
     }
 
     fn collect_request_members(&mut self, request: &'g Value, path: &str) {

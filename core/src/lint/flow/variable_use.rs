@@ -50,14 +50,27 @@ fn check_written(context: &FlowContext<'_>, text: &SourceText<'_>, path: &Variab
         );
     }
     let name = variable_of_path(path, text.extra_roots).filter(|it| it.first_name() != "secret")?;
-    if context.writes.for_variable(&name).next().is_some() {
+    let is_string = path.first_name() == "strings" && path.rest().is_some_and(|it| has_string(context, &it));
+    if is_string || context.writes.for_variable(&name).next().is_some() {
         return None;
     }
     if LOCAL_ROOTS.contains(&path.first_name()) && path.parts().len() > 1 && matches!(text.kind, TextKind::Condition | TextKind::Formula) {
         let message = format!("'{}' is not available here, and no variable has this name", path.first_name());
         return Some(location.error("E002", message).with_fix("use a variable, or a member of 'event', 'system' or 'user'"));
     }
-    Some(issue(text, location, format!("'{name}' is read but never written")).with_fix("write it first, or correct its name"))
+    let fix = text.bracket_fix(path).unwrap_or_else(|| "write it first, or correct its name".to_owned());
+    let message = match path.first_name() {
+        "strings" => format!("'{name}' is neither in 'strings' nor a variable"),
+        _ => format!("'{name}' is read but never written"),
+    };
+    Some(issue(text, location, message).with_fix(fix))
+}
+
+/// Whether the document has a text of its string table in any locale.
+fn has_string(context: &FlowContext<'_>, key: &VariablePath) -> bool {
+    let strings = &context.flow.document.strings;
+    let of_locale = |it: &Value| it.as_object().and_then(|it| key.find(it)).is_some_and(Value::is_string);
+    strings.values().any(of_locale) || key.find(strings).is_some_and(Value::is_string)
 }
 
 fn issue(text: &SourceText<'_>, location: Location, message: String) -> DocumentIssue {
@@ -101,7 +114,8 @@ impl FirstRun<'_, '_> {
         let name = variable_of_path(path, text.extra_roots)?;
         let writes: Option<Vec<usize>> =
             context.writes.for_variable(&name).map(|it| it.node.filter(|_| it.graph == Some(self.number))).collect();
-        let writes = writes?;
+        // Without any write it is a text of the string table.
+        let writes = writes.filter(|it| !it.is_empty())?;
         let fallbacks =
             self.graph_cx.definition.nodes.iter().enumerate().filter(|it| matches!(it.1.kind, NodeKind::Fallback(_))).map(|it| it.0);
         let begin = writes.into_iter().chain(fallbacks);

@@ -43,8 +43,13 @@ impl Writes {
         for (at, variable) in flow.document.variables.iter().enumerate() {
             // Variables of the scope `user` may have values from earlier sessions.
             let is_user_scoped = || source.pointer(&format!("/variables/{at}/scope")).and_then(Value::as_str) == Some("user");
-            if variable.default.is_some() || returns || is_user_scoped() {
+            if variable.default.is_some() || returns || is_user_scoped() || is_input(source, at) {
                 writes.insert(&variable.name, None, None, Some(variable.kind));
+            }
+        }
+        for path in source.get("inputs").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+            if let Ok(path) = VariablePath::parse(path) {
+                writes.insert(&path, None, None, UNKNOWN_TYPE);
             }
         }
         for parameter in flow.document.intents.iter().flat_map(|it| &it.parameters) {
@@ -139,6 +144,14 @@ impl Writes {
         let first = kinds.next()??;
         kinds.all(|it| it == Some(first)).then_some(first)
     }
+}
+
+/// Whether a page sets a declared variable when it starts a session.
+fn is_input(source: &Value, at: usize) -> bool {
+    let is_marked = source.pointer(&format!("/variables/{at}/input")) == Some(&Value::Bool(true));
+    let name = source.pointer(&format!("/variables/{at}/name"));
+    let inputs = source.get("inputs").and_then(Value::as_array);
+    is_marked || name.is_some_and(|name| inputs.is_some_and(|it| it.contains(name)))
 }
 
 /// Returns the variable that a path reads, given additional roots; `None` if it reads another root or an engine variable.

@@ -5,13 +5,12 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-use super::compare::expect_text;
 use super::error::EvalError;
 use super::eval::{Evaluator, Val, compare_values, eval_error, ok_number, ok_value};
 use super::functions::Function;
 use super::tree::ExprNode;
 use crate::text::date::Date;
-use crate::value::decimal::Decimal;
+use crate::value::decimal::{Decimal, number_from_f64};
 use crate::value::{EXPRESSION, length, type_name};
 
 /// The most digits after the point to which numbers are rounded.
@@ -35,7 +34,10 @@ impl<'e> Evaluator<'e> {
         }
         let first = arguments.first().and_then(Option::as_deref);
         let second = arguments.get(1).and_then(Option::as_deref);
-        let changed = |change: fn(&str) -> String| Ok(expect_text(first)?.map(|it| Cow::Owned(Value::String(change(&it)))));
+        if function.reads_all() {
+            arguments.iter().try_for_each(|it| self.spend_bytes(it.as_deref()))?;
+        }
+        let mut changed = |change: fn(&str) -> String| Ok(self.expect_text(first)?.map(|it| Cow::Owned(Value::String(change(&it)))));
         match function {
             Function::Len => match first {
                 None | Some(Value::Null) => ok_value(Value::from(0)),
@@ -65,10 +67,8 @@ impl<'e> Evaluator<'e> {
             Function::Min => self.find_extreme(&arguments, Ordering::Less),
             Function::Max => self.find_extreme(&arguments, Ordering::Greater),
             Function::Round => {
-                let places = second.map_or(Some(0), Value::as_u64).filter(|it| *it <= MAX_PLACES);
-                let Some(places) = places.and_then(|it| usize::try_from(it).ok()) else {
-                    return eval_error("'round' needs a whole number of digits from 0 to 12");
-                };
+                let places = if arguments.len() > 1 { second.and_then(places_of) } else { Some(0) };
+                let Some(places) = places else { return eval_error("'round' needs a whole number of digits from 0 to 12") };
                 ok_number(Decimal::new(&expect_number(first)?, 0).round(places).to_number())
             }
             Function::Abs => {
@@ -130,6 +130,12 @@ impl<'e> Evaluator<'e> {
         }
         Ok(found.map(|it| Cow::Owned(it.clone())))
     }
+}
+
+/// Returns a number of digits after the point.
+fn places_of(value: &Value) -> Option<usize> {
+    let number = number_from_f64(EXPRESSION.number_of(value)?.as_f64()?)?;
+    usize::try_from(number.as_u64().filter(|it| *it <= MAX_PLACES)?).ok()
 }
 
 fn expect_number(value: Option<&Value>) -> Result<Number, EvalError> {

@@ -64,6 +64,27 @@ impl Function {
         FUNCTIONS.iter().find(|it| it.0 == name).map(|it| (it.1, it.2, it.3))
     }
 
+    /// Whether it reads its arguments to their ends, where only lists count steps.
+    pub fn reads_all(self) -> bool {
+        match self {
+            Function::Len
+            | Function::Number
+            | Function::String
+            | Function::Bool
+            | Function::Date
+            | Function::DaysBetween
+            | Function::Min
+            | Function::Max
+            | Function::Round
+            | Function::Abs
+            | Function::Any
+            | Function::All
+            | Function::Count => true,
+            // Each spends them itself.
+            Function::Lower | Function::Upper | Function::Trim | Function::Has | Function::Coalesce => false,
+        }
+    }
+
     /// Returns the names of all functions.
     pub fn names() -> [&'static str; 18] {
         FUNCTIONS.map(|it| it.0)

@@ -51,6 +51,12 @@ pub(super) fn constant_value(node: &ExprNode) -> Option<bool> {
     (is_never || is_contradiction).then_some(false)
 }
 
+/// Returns whether two conditions are never true together.
+pub(super) fn are_exclusive_nodes(one: &ExprNode, other: &ExprNode) -> bool {
+    let parts = |node: &ExprNode| if let ExprNode::And(parts) = node { parts.clone() } else { vec![node.clone()] };
+    constant_value(&ExprNode::And([parts(one), parts(other)].concat())) == Some(false)
+}
+
 /// Returns the truth value of a part that does not depend on names and cannot fail.
 fn constant_without_names(node: &ExprNode) -> Option<bool> {
     let mut is_constant = true;

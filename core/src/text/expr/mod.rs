@@ -126,6 +126,14 @@ impl Expr {
         self.0 == ConditionForm::Default
     }
 
+    /// Returns whether the condition and another one are never true together.
+    pub fn excludes(&self, other: &Expr) -> bool {
+        match (&self.0, &other.0) {
+            (ConditionForm::Node(one), ConditionForm::Node(other)) => implication::are_exclusive_nodes(one, other),
+            _ => false,
+        }
+    }
+
     /// Returns the paths that the expression reads, sorted.
     pub fn paths(&self) -> Vec<VariablePath> {
         let mut paths = Vec::new();

@@ -45,6 +45,10 @@ fn values_are_computed() {
         ("6 / 3", json!(2)),
         ("-7 % 4", json!(-3)),
         ("7.5 % 2", json!(1.5)),
+        ("0.3 % 0.1", json!(0)),
+        ("-0.7 % '0.2'", json!(-0.1)),
+        ("100.1 - 100", json!(0.1)),
+        ("19.99 * 3 - 59.97", json!(0)),
         ("0.1 + 0.2", json!(0.3)),
         ("half + half", json!(1)),
         ("3.0", json!(3)),
@@ -79,6 +83,7 @@ fn values_are_computed() {
         ("max([3, 1, 2])", json!(3)),
         ("max('a', 'b')", json!("b")),
         ("[round(2.5), round(-2.5), round(1.005, 2), round('2.4'), round(7, 2)]", json!([3, -3, 1.01, 2, 7])),
+        ("[round(1.005, '2'), round(1.25, 1.0)]", json!([1.01, 1.3])),
         ("[abs(-5), abs('-1.5'), abs(-0.0)]", json!([5, 1.5, 0])),
         ("[count(list), count(list, 1), count(missing), count([1, '1', 2], 1)]", json!([3, 1, 0, 2])),
         ("[any(list), any(none), any(list, 'two'), any([0, ''])]", json!([true, false, true, false])),
@@ -227,6 +232,10 @@ fn failed_evaluations_return_errors() {
         ("max(list)", "cannot be ordered"),
         ("max(yes)", "a list is needed, not true or false"),
         ("round(1, 13)", "'round' needs a whole number of digits from 0 to 12"),
+        ("round(1, null)", "'round' needs a whole number of digits from 0 to 12"),
+        ("round(1, missing)", "'round' needs a whole number of digits from 0 to 12"),
+        ("round(1, 0.5)", "'round' needs a whole number of digits from 0 to 12"),
+        ("round(missing, 1)", "a number is needed, not nothing"),
         ("count(text)", "a list is needed, not a text"),
         ("count(many) + count(many)", "the expression takes more than 10000 steps"),
         ("1 in many && 2 in many", "the expression takes more than 10000 steps"),
@@ -239,6 +248,33 @@ fn failed_evaluations_return_errors() {
     let terms = vec!["1"; 10_001].join("+");
     assert!(value(&terms).unwrap_err().0.contains("10000 steps"));
     assert_eq!(value(&vec!["1"; 9_999].join("+")), Ok(Some(json!(9_999))));
+}
+
+#[test]
+fn copied_bytes_are_limited() {
+    let whole = FixedNames::new(json!({"session": {"big": "x".repeat(1 << 20), "list": ["x".repeat(1 << 20)], "n": 1, "pattern": "y"}}));
+    for (term, operator) in [
+        ("len(upper(big))", " + "),
+        ("len([big])", " + "),
+        ("len(list + list)", " + "),
+        ("len(string(list))", " + "),
+        ("(big == big + '')", " && "),
+        ("(list != [1])", " && "),
+        ("!(big contains 'y')", " && "),
+        ("!('y' in list)", " && "),
+        ("!(big starts_with 'y')", " && "),
+        ("!(big matches 'y')", " && "),
+        ("(max(list) > 'a')", " && "),
+        ("(count(list, 'y') == 0)", " && "),
+        ("len(session)", " + "),
+    ] {
+        let source = vec![term; 60].join(operator);
+        let found = Expr::parse_value(&source).unwrap().evaluate(&whole);
+        assert_eq!(found, Err(EvalError("the expression copies more than 16 MiB".to_owned())), "{term}");
+        assert!(Expr::parse_value(term).unwrap().evaluate(&whole).is_ok(), "{term}");
+    }
+    let free = vec!["big is set and list[0] is not empty and n == 1"; 500].join(" and ");
+    assert_eq!(Expr::parse(&free).unwrap().is_true(&whole), Ok(true));
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use super::error::{InterpolationError, syntax_error};
 use super::filter::Filter;
 use super::piece::{Piece, Placeholder};
-use crate::text::scanner::CharScanner;
+use crate::text::scanner::{CharScanner, is_name_character};
+use crate::text::variable_path::with_brackets;
 
 /// The most bytes of a template.
 const MAX_BYTES: usize = 32 * 1024;
@@ -73,8 +74,19 @@ fn parse_piece(scan: &mut CharScanner<'_>) -> Result<Piece, InterpolationError> 
     }
     Err(syntax_error(match piece {
         Piece::Secret(_) => scan.unexpected_error("'}}', since a secret has neither members nor filters"),
+        Piece::Placeholder(_) if let Some(path) = spelled_in_brackets(open) => {
+            format!("{}; write {path}", scan.error_at("a name with '-' needs brackets"))
+        }
         Piece::Placeholder(_) | Piece::Text(_) => scan.unexpected_error("'}}' or '|' and a filter; use a 'set' node to calculate"),
     }))
+}
+
+/// How the path of a placeholder is written when its names have a `-`.
+fn spelled_in_brackets(open: CharScanner<'_>) -> Option<String> {
+    let mut scan = open;
+    scan.eat("{{");
+    scan.skip_space();
+    with_brackets(scan.take_while(|it| is_name_character(it) || it == '.' || it == '-'))
 }
 
 /// Parses the name of a secret after `secret.` or `secret:`.

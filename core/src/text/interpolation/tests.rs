@@ -208,8 +208,12 @@ fn json_templates_are_rendered_leaf_by_leaf() {
 fn invalid_templates_return_a_message() {
     for (source, message) in [
         ("é {{ name", "unterminated '{{' at character 3"),
-        ("{{ }}", "'' is not a valid path; use names separated by dots, such as 'account.kind' or 'items[0].title' at character 4"),
+        (
+            "{{ }}",
+            "'' is not a valid path; use names separated by dots, such as 'account.kind', 'items[0].title' or steps['my-step'] at character 4",
+        ),
         ("{{ name + 1 }}", "unexpected '+ 1 }}' at character 9; expected '}}' or '|' and a filter"),
+        ("{{ steps.charge-card.output | json }}", "a name with '-' needs brackets at character 16; write steps['charge-card'].output"),
         ("{{ name | }}", "unexpected '}}' at character 11; expected a filter name"),
         ("{{ name | upper('x') }}", "invalid arguments for filter 'upper' at character 11; expected no arguments"),
         ("{{ name | truncate }}", "; expected a whole number"),

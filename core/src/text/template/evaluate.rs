@@ -11,7 +11,7 @@ use super::value::{Val, get_item, get_member, null, to_boolean};
 use crate::value::{Arithmetic, Comparison, Dialect, type_name};
 
 /// The total size of the strings that the expressions of one rendering may create, in bytes.
-const MAX_TEXT_BYTES: usize = 8_000_000;
+pub(super) const MAX_TEXT_BYTES: usize = 8_000_000;
 
 /// A variable of a block, linked to those of the outer blocks.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::evaluate::MAX_TEXT_BYTES;
+use super::java_format::{format_date, format_decimal};
 use super::value::{Val, get_item, null};
+use crate::value::decimal::Decimal;
 use crate::value::{TEMPLATE, length, round_to_digits, type_name};
 
 /// A method of a value.
@@ -24,7 +27,7 @@ pub(super) enum Method {
     Substring,
 }
 
-/// A function of one of the groups `#strings`, `#lists`, `#maps` and `#numbers`.
+/// A function of one of the groups `#strings`, `#lists`, `#maps`, `#numbers`, `#dates` and `#temporals`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Utility {
     StringsIsEmpty,
@@ -32,12 +35,17 @@ pub(super) enum Utility {
     StringsToLowerCase,
     StringsDefaultString,
     StringsListJoin,
+    StringsCapitalize,
+    StringsReplace,
     ListsSize,
+    ListsIsEmpty,
     MapsContainsKey,
     NumbersAbs,
     NumbersMax,
     NumbersMin,
     NumbersRound,
+    NumbersFormatDecimal,
+    DatesFormat,
 }
 
 /// Name, method, fewest and most arguments.
@@ -56,18 +64,25 @@ const METHODS: [(&str, Method, usize, usize); 12] = [
     ("substring", Method::Substring, 1, 2),
 ];
 
-const UTILITIES: [(&str, Utility, usize); 11] = [
-    ("strings.isEmpty", Utility::StringsIsEmpty, 1),
-    ("strings.toUpperCase", Utility::StringsToUpperCase, 1),
-    ("strings.toLowerCase", Utility::StringsToLowerCase, 1),
-    ("strings.defaultString", Utility::StringsDefaultString, 2),
-    ("strings.listJoin", Utility::StringsListJoin, 2),
-    ("lists.size", Utility::ListsSize, 1),
-    ("maps.containsKey", Utility::MapsContainsKey, 2),
-    ("numbers.abs", Utility::NumbersAbs, 1),
-    ("numbers.max", Utility::NumbersMax, 2),
-    ("numbers.min", Utility::NumbersMin, 2),
-    ("numbers.round", Utility::NumbersRound, 2),
+/// Name, function, fewest and most arguments.
+const UTILITIES: [(&str, Utility, usize, usize); 17] = [
+    ("strings.isEmpty", Utility::StringsIsEmpty, 1, 1),
+    ("strings.toUpperCase", Utility::StringsToUpperCase, 1, 1),
+    ("strings.toLowerCase", Utility::StringsToLowerCase, 1, 1),
+    ("strings.defaultString", Utility::StringsDefaultString, 2, 2),
+    ("strings.listJoin", Utility::StringsListJoin, 2, 2),
+    ("strings.capitalize", Utility::StringsCapitalize, 1, 1),
+    ("strings.replace", Utility::StringsReplace, 3, 3),
+    ("lists.size", Utility::ListsSize, 1, 1),
+    ("lists.isEmpty", Utility::ListsIsEmpty, 1, 1),
+    ("maps.containsKey", Utility::MapsContainsKey, 2, 2),
+    ("numbers.abs", Utility::NumbersAbs, 1, 1),
+    ("numbers.max", Utility::NumbersMax, 2, 2),
+    ("numbers.min", Utility::NumbersMin, 2, 2),
+    ("numbers.round", Utility::NumbersRound, 2, 2),
+    ("numbers.formatDecimal", Utility::NumbersFormatDecimal, 3, 5),
+    ("dates.format", Utility::DatesFormat, 2, 2),
+    ("temporals.format", Utility::DatesFormat, 2, 2),
 ];
 
 /// Returns the names of the methods and of the `#…` functions, for the documentation.
@@ -153,15 +168,18 @@ impl Utility {
     /// The function does not exist or does not take that many arguments.
     pub fn from_name(group: &str, name: &str, arguments: usize) -> Result<Utility, String> {
         let full = format!("{group}.{name}");
-        let Some((_, utility, count)) = UTILITIES.iter().find(|it| it.0 == full) else {
+        let Some((_, utility, least, most)) = UTILITIES.iter().find(|it| it.0 == full) else {
             let known = UTILITIES.map(|it| format!("#{}", it.0)).join(", ");
             return Err(format!("calls '#{full}', which templates do not have; use one of {known}"));
         };
-        if *count == arguments { Ok(*utility) } else { Err(argument_count_error(&full, *count, arguments)) }
+        if (*least..=*most).contains(&arguments) { Ok(*utility) } else { Err(argument_count_error(&full, *least, arguments)) }
     }
 
     /// Calls the utility function.
     pub fn call<'s>(self, arguments: Vec<Val<'s>>) -> Result<Val<'s>, String> {
+        if self == Utility::NumbersFormatDecimal {
+            return format_decimal_of(&arguments).map(Cow::Owned);
+        }
         let mut arguments = arguments.into_iter();
         let first = arguments.next().unwrap_or_else(null);
         let second = arguments.next();
@@ -174,6 +192,13 @@ impl Utility {
                 return Ok(if TEMPLATE.print(&first).trim().is_empty() { second.unwrap_or_else(null) } else { first });
             }
             Utility::StringsListJoin => join_list(&first, &second.unwrap_or_else(null))?,
+            Utility::StringsCapitalize => text(capitalize),
+            Utility::StringsReplace => replace(&first, &second.unwrap_or_else(null), &arguments.next().unwrap_or_else(null))?,
+            Utility::ListsIsEmpty if first.is_null() => Value::from(true),
+            Utility::ListsIsEmpty if first.is_array() => return Method::IsEmpty.call(first, Vec::new()),
+            Utility::ListsIsEmpty => return Err(format!("'#lists.isEmpty' needs a list, not {}", type_name(Some(&*first)))),
+            Utility::DatesFormat => format_date(&first, &second.unwrap_or_else(null))?,
+            Utility::NumbersFormatDecimal => Value::Null,
             Utility::ListsSize => return Method::Size.call(first, Vec::new()),
             Utility::MapsContainsKey => return Method::ContainsKey.call(first, second.into_iter().collect()),
             Utility::NumbersAbs => number_result(expect_number(&first)?.abs())?,
@@ -182,7 +207,7 @@ impl Utility {
                 let is_greater = expect_number(&first)? > expect_number(&second)?;
                 return Ok(if is_greater == (self == Utility::NumbersMax) { first } else { second });
             }
-            Utility::NumbersRound => round(expect_number(&first)?, &second.unwrap_or_else(null))?,
+            Utility::NumbersRound => round(&first, &second.unwrap_or_else(null))?,
         };
         Ok(Cow::Owned(value))
     }
@@ -200,18 +225,49 @@ fn number_result(number: f64) -> Result<Value, String> {
     round_to_digits(number).map(Value::from).ok_or_else(|| "the result is too large".to_owned())
 }
 
-/// Rounds to the given digits after the point; halves round away from zero.
-fn round(number: f64, digits: &Value) -> Result<Value, String> {
+/// Rounds to the given digits after the point; halves of the number as it is written round away from zero.
+fn round(value: &Value, digits: &Value) -> Result<Value, String> {
+    let Value::Number(number) = value else { return expect_number(value).map(Value::from) };
     let Some(digits) = digits.as_f64().filter(|it| it.fract() == 0.0 && (0.0..=12.0).contains(it)) else {
         return Err("'#numbers.round' needs a whole number of digits from 0 to 12".to_owned());
     };
-    let mut unit = 1.0;
-    let mut left = digits;
-    while left > 0.0 {
-        unit *= 10.0;
-        left -= 1.0;
+    let rounded = Decimal::new(number, 0).round(digits as usize).to_number();
+    number_result(rounded.and_then(|it| it.as_f64()).unwrap_or(f64::INFINITY))
+}
+
+/// Formats a decimal by the arguments of `#numbers.formatDecimal`: the mark of thousands comes before the digits behind the point, and the
+/// mark of the point after them.
+fn format_decimal_of(arguments: &[Val<'_>]) -> Result<Value, String> {
+    let (none, point) = (Value::from("NONE"), Value::from("POINT"));
+    match arguments.iter().map(|it| &**it).collect::<Vec<&Value>>().as_slice() {
+        [value, least, places] => format_decimal(value, least, places, [&none, &point]),
+        [value, least, places, point] => format_decimal(value, least, places, [&none, point]),
+        [value, least, group, places, point] => format_decimal(value, least, places, [group, point]),
+        _ => Ok(Value::Null),
     }
-    number_result((number * unit).round() / unit)
+}
+
+fn capitalize(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|it| it.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+/// Replaces all occurrences of a text; null stays null.
+fn replace(value: &Value, from: &Value, to: &Value) -> Result<Value, String> {
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    let [text, from, to] = [value, from, to].map(|it| TEMPLATE.print(it));
+    if from.is_empty() {
+        return Err("'#strings.replace' needs a text to look for".to_owned());
+    }
+    limit_text(text.len().saturating_add(text.matches(&*from).count().saturating_mul(to.len())))?;
+    Ok(Value::from(text.replace(&*from, &to)))
+}
+
+/// Refuses a text before it is made.
+fn limit_text(bytes: usize) -> Result<(), String> {
+    if bytes > MAX_TEXT_BYTES { Err(format!("the text is longer than {MAX_TEXT_BYTES} bytes")) } else { Ok(()) }
 }
 
 fn eq_ignore_case(left: &str, right: &str) -> bool {
@@ -234,7 +290,9 @@ fn join_list(list: &Value, between: &Value) -> Result<Value, String> {
     match list {
         Value::Null => Ok(Value::Null),
         Value::Array(items) => {
-            Ok(Value::from(items.iter().map(|it| TEMPLATE.print(it)).collect::<Vec<_>>().join(&TEMPLATE.print(between))))
+            let (parts, between): (Vec<Cow<'_, str>>, _) = (items.iter().map(|it| TEMPLATE.print(it)).collect(), TEMPLATE.print(between));
+            limit_text(parts.iter().map(|it| it.len().saturating_add(between.len())).fold(0, usize::saturating_add))?;
+            Ok(Value::from(parts.join(&*between)))
         }
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
             Err(format!("'#strings.listJoin' needs a list, not {}", type_name(Some(list))))

@@ -10,6 +10,7 @@ mod evaluate;
 mod expression;
 mod formula;
 mod function;
+mod java_format;
 mod layer;
 mod node;
 mod operator;

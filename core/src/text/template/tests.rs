@@ -140,6 +140,18 @@ fn functions_read_texts_lists_and_maps() {
             r#"d 3 1; {"c d":"x"}"#,
         ),
         ("{{#lists.size(items)}} {{#maps.containsKey(map, 'x')}}", "2 true"),
+        ("{{#lists.isEmpty(items)}} {{#lists.isEmpty(nope)}}", "false true"),
+        ("{{#strings.capitalize('éa b')}} {{#strings.capitalize(nope)}}|{{#strings.replace(name, 'o', 'OO')}}", "Éa b |ZOOë"),
+        (
+            "{{#dates.format('2026-03-04T09:05', 'dd.MM.yyyy HH:mm')}} {{#temporals.format('2026-03-04', 'd MMM')}}",
+            "04.03.2026 09:05 4 Mar",
+        ),
+        (
+            "{{#numbers.formatDecimal(1234.5, 1, 2)}} {{#numbers.formatDecimal(1234.5, 1, 2, 'COMMA')}} \
+             {{#numbers.formatDecimal(1234.5, 1, 'POINT', 2, 'COMMA')}}",
+            "1234.50 1234,50 1.234,50",
+        ),
+        ("{{#numbers.round(1.005, 2)}} {{#numbers.round(0 - 2.5, 0)}} {{#numbers.round(three, 2)}}", "1.01 -3.0 3.0"),
     ]);
 }
 

@@ -100,7 +100,7 @@ impl Node {
                 changes_variables: true,
                 ..PLAIN
             },
-            // They do not fail: a condition without a value is false.
+            // They fail only where the failure is handled: a condition without a value is false otherwise.
             NodeKind::Decision | NodeKind::Router => {
                 NodeTraits { failure_port: Some("error"), ports: &["out", "else", "error"], branching: Branching::Out, ..PLAIN }
             }

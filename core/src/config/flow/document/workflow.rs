@@ -57,7 +57,8 @@ impl Node {
     }
 }
 
-/// The node at which sessions start: the first entry that leads to a node that runs, else the root; empty without one.
+/// The node at which sessions start: the first entry that leads to a node that runs, else the root; empty without one. Every trigger is an
+/// entry where none is named.
 fn find_entry(fields: Fields<'_>, nodes: &[Node], edges: &[EdgeDef]) -> String {
     let by_id: BTreeMap<&str, &Node> = nodes.iter().map(|it| (it.id.as_str(), it)).collect();
     let leads_on = |entry: &String| {
@@ -67,9 +68,11 @@ fn find_entry(fields: Fields<'_>, nodes: &[Node], edges: &[EdgeDef]) -> String {
             let Some(node) = at.filter(|it| matches!(it.kind, NodeKind::Start(_))) else { break };
             at = edges.iter().find(|it| it.source == node.id).and_then(|it| by_id.get(it.target.as_str()));
         }
-        at.is_some_and(|it| !matches!(it.kind, NodeKind::Start(_) | NodeKind::Decision))
+        at.is_some_and(|it| !matches!(it.kind, NodeKind::Start(_)))
     };
     let root = fields.text("root").unwrap_or(ROOT_AGENT);
     let root = [root, ROOT_AGENT].into_iter().find(|it| by_id.contains_key(it)).unwrap_or_default();
-    fields.strings("entries").into_iter().find(leads_on).unwrap_or_else(|| root.to_owned())
+    let triggers = || nodes.iter().filter(|it| matches!(it.kind, NodeKind::Start(_))).map(|it| it.id.clone()).collect();
+    let entries = if fields.value("entries").is_some() { fields.strings("entries") } else { triggers() };
+    entries.into_iter().find(leads_on).unwrap_or_else(|| root.to_owned())
 }

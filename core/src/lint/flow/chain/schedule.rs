@@ -32,8 +32,9 @@ pub(super) fn check(context: &ChainContext<'_>, findings: &mut Vec<DocumentIssue
             && !at.contains("{{")
             && parse_instant(at).is_none()
         {
-            let message = format!("'{at}' is not an instant in RFC 3339");
-            findings.push(location.join("/at").error("X009", message).with_fix("write it as 2026-01-31T09:00:00Z"));
+            let message = format!("'{at}' is neither a date, with or without a time, nor an instant in RFC 3339");
+            let fix = "write it as 2026-01-31T09:00 for a time in the zone of the step, or as 2026-01-31T09:00:00Z";
+            findings.push(location.join("/at").error("X009", message).with_fix(fix));
         }
     }
 }

@@ -105,6 +105,7 @@ fn check_secrets(context: &ChainContext<'_>, location: &Location, text: &SourceT
 /// Reports a name that nothing provides.
 fn check_name(names: &Names<'_>, location: &Location, text: &SourceText<'_>, path: &VariablePath) -> Option<DocumentIssue> {
     let report = |message: String, fix: String| {
+        let fix = text.bracket_fix(path).unwrap_or(fix);
         let code = if text.kind == TextKind::Condition { "E004" } else { "T003" };
         Some(location.clone().warning(code, message).with_fix(fix))
     };
@@ -122,7 +123,10 @@ fn check_name(names: &Names<'_>, location: &Location, text: &SourceText<'_>, pat
         "steps" => {
             let step = member?.first_name().to_owned();
             let is_known = names.steps.contains(step.as_str());
-            return if is_known { None } else { report(format!("there is no step '{step}'"), "use the id of a step".to_owned()) };
+            let begins = |it: &&&str| it.strip_prefix(step.as_str()).is_some_and(|it| it.starts_with(['-', '.']));
+            let fix = names.steps.iter().find(begins).map(|it| format!("write steps['{it}']"));
+            let fix = fix.unwrap_or_else(|| "use the id of a step".to_owned());
+            return if is_known { None } else { report(format!("there is no step '{step}'"), fix) };
         }
         "context" | "session" => member?,
         _ => path.clone(),

@@ -123,6 +123,96 @@ fn a_waiting_call_breaks_a_cycle_and_others_do_not() {
 }
 
 #[test]
+fn a_loop_that_is_never_gone_round_is_no_endless_loop() {
+    let router = |id: &str| json!({"id": id, "type": "router", "name": id, "data": {}});
+    let edge = |id: &str, source: &str, target: &str, expr: Option<&str>| {
+        let condition = expr.map(|it| json!({"expr": it}));
+        json!({"id": id, "source": source, "target": target, "condition": condition})
+    };
+    let found = |edges: Vec<Value>| {
+        let mut all = vec![edge("i", "asked", "a", None)];
+        all.extend(edges);
+        all.iter_mut().filter_map(Value::as_object_mut).for_each(|it| it.retain(|_, value| !value.is_null()));
+        let nodes = json!([{"id": "asked", "type": "intent", "name": "Help", "data": {"intent_id": "help"}}, router("a"), message("m"),
+            router("b"), {"id": "end", "type": "end", "name": "End", "data": {}}]);
+        let document = apply_changes(shop(), &[("/graphs/3/nodes", nodes), ("/graphs/3/edges", json!(all))]);
+        codes(&document).into_iter().any(|it| it.0 == "G010")
+    };
+    let back = || edge("z", "m", "a", None);
+    for (name, is_endless, edges) in [
+        ("a condition", true, vec![edge("x", "a", "end", Some("session.price > 5")), edge("y", "a", "m", None), back()]),
+        ("always out", false, vec![edge("x", "a", "end", Some("true")), edge("y", "a", "m", None), back()]),
+        ("never in", false, vec![edge("x", "a", "m", Some("1 == 2")), edge("y", "a", "end", None), back()]),
+        ("behind the default", false, vec![edge("y", "a", "end", None), edge("x", "a", "m", None), back()]),
+        (
+            "excluded by another one",
+            false,
+            vec![
+                edge("x", "a", "b", Some("session.price > 5")),
+                edge("v", "a", "end", None),
+                edge("y", "b", "a", Some("session.price < 3")),
+                edge("w", "b", "end", None),
+            ],
+        ),
+        (
+            "the same condition leads out",
+            false,
+            vec![
+                edge("x", "a", "b", Some("session.price > 5")),
+                edge("v", "a", "end", None),
+                edge("y", "b", "end", Some("session.price > 3")),
+                edge("w", "b", "a", None),
+            ],
+        ),
+        (
+            "both may hold",
+            true,
+            vec![
+                edge("x", "a", "b", Some("session.price > 5")),
+                edge("v", "a", "end", None),
+                edge("y", "b", "a", Some("session.price < 9")),
+                edge("w", "b", "end", None),
+            ],
+        ),
+    ] {
+        assert_eq!(found(edges), is_endless, "{name}");
+    }
+}
+
+#[test]
+fn what_pages_and_string_tables_give_is_written() {
+    let text = "{{ strings.hello }} {{ strings.only }} {{ given }} {{ named.part }}";
+    let document = apply_changes(
+        shop(),
+        &[
+            ("/graphs/0/nodes/1/data/final_message", json!(text)),
+            ("/strings", json!({"de": {"hello": "Hallo"}, "only": "Only"})),
+            ("/inputs", json!(["named"])),
+            ("/variables/-", json!({"name": "given", "type": "string", "input": true})),
+            ("/variables/-", json!({"name": "named", "type": "object"})),
+        ],
+    );
+    // The form check does not know the member 'strings'.
+    assert_eq!(codes(&document), [("D003", "/strings".to_owned())]);
+    let missing = apply_changes(document, &[("/strings", json!({"de": {"only": "Nur"}})), ("/inputs", json!([]))]);
+    let found: Vec<String> = issues_of(&missing).into_iter().skip(1).map(|it| format!("{} {}", it.code, it.message)).collect();
+    assert_eq!(found, ["T003 'named.part' is read but never written", "T003 'strings.hello' is neither in 'strings' nor a variable"]);
+}
+
+#[test]
+fn names_with_a_hyphen_are_to_be_put_in_brackets() {
+    let fix = |text: &str| {
+        let document =
+            apply_changes(shop(), &[("/graphs/0/nodes/1/data/exit", json!("out")), ("/graphs/1/edges/5/condition/expr", json!(text))]);
+        issues_of(&document).into_iter().filter(|it| it.code == "E004").filter_map(|it| it.fix).collect::<Vec<_>>()
+    };
+    let expected = "write session.order['ship-to'] for a name with '-', or put blanks around the minus";
+    assert!(fix("session.order.ship-to == 'Bern'").iter().all(|it| it == expected));
+    assert_eq!(fix("session.order.ship-to == 'Bern'").len(), 2);
+    assert_eq!(fix("session.price - unknown > 1"), ["write it first, or correct its name"]);
+}
+
+#[test]
 fn variables_of_other_graphs_may_have_values() {
     let read = apply_changes(
         shop(),

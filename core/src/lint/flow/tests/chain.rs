@@ -44,6 +44,8 @@ pub(super) fn cases() -> Vec<Case> {
             "/branches/2",
         ),
         (vec![("/steps/6/config", json!({"at": "tomorrow"}))], "X009", "/steps/6/config/at"),
+        (vec![("/steps/6/config", json!({"at": "2026-03-29T25:00"}))], "X009", "/steps/6/config/at"),
+        (vec![("/steps/6/config", json!({"cron": "@reboot"}))], "X009", "/steps/6/config/cron"),
         (vec![("/steps/6/config", json!({"cron": "61 * * * *"}))], "X009", "/steps/6/config/cron"),
         (vec![("/steps/6/config", json!({"cron": "0 0 31 2 *"}))], "X009", "/steps/6/config/cron"),
         (vec![("/trigger", json!({"kind": "schedule", "cron": "@daily", "timezone": "Mars/Base"}))], "X009", "/trigger/timezone"),
@@ -90,4 +92,36 @@ fn every_mistake_of_a_chain_has_its_code_and_place() {
         assert_eq!(Some(found.severity), CODES.iter().find(|it| it.0 == code).map(|it| it.1), "{code}");
         assert!(found.fix.is_some() && !found.message.ends_with('.'), "{found}");
     }
+}
+
+#[test]
+fn local_times_and_nicknames_pass() {
+    for config in [
+        json!({"at": "2026-03-29T09:00"}),
+        json!({"at": "2026-03-29 09:00:30"}),
+        json!({"cron": "@midnight"}),
+        json!({"cron": "0 9 */2 * FRI"}),
+    ] {
+        let issues = issues_of(&[("/steps/6/config", config.clone())]);
+        assert!(issues.iter().all(|it| it.code != "X009"), "{config}: {issues:?}");
+    }
+}
+
+#[test]
+fn an_id_with_a_hyphen_is_read_in_brackets() {
+    let issues = |text: &str| {
+        let case = json!([{"expr": text, "branch": "rejected"}]);
+        issues_of(&[("/steps/4/id", json!("pay-out")), ("/steps/3/config/cases", case)])
+            .into_iter()
+            .filter(|it| it.code == "E004")
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(issues("steps['pay-out'].output is set"), []);
+    let found = issues("steps.pay-out.output is set");
+    let fix = "write steps['pay-out'].output for a name with '-', or put blanks around the minus";
+    let found: Vec<_> = found.iter().map(|it| (it.message.as_str(), it.fix.as_deref())).collect();
+    assert_eq!(found, [("'out.output' is read but never written", Some(fix)), ("there is no step 'pay'", Some(fix))]);
+    let template = issues_of(&[("/steps/4/id", json!("pay-out")), ("/steps/5/config/text", json!("{{ steps.pay-out.output }}"))]);
+    let found = template.iter().find(|it| it.code == "T001").unwrap();
+    assert!(found.message.ends_with("write steps['pay-out'].output"), "{found}");
 }

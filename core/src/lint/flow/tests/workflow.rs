@@ -28,6 +28,15 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/edges/2/condition/expr", json!("  "))], "W012", "/edges/2/condition/expr"),
         (vec![("/edges/2/condition/expr", json!("hi ?"))], "W013", "/edges/2/condition/expr"),
         (vec![("/edges/-", json!({"id": "e10", "source": "opened", "target": "bye"}))], "W014", "/edges/9"),
+        (vec![("/nodes/4/data/args/id", json!("{{ secret.SHOP_KEY }}"))], "T004", "/nodes/4/data/args/id"),
+        (vec![("/nodes/3/data/inputs/topic", json!("{{ secret.SHOP_KEY }}"))], "T004", "/nodes/3/data/inputs/topic"),
+        (vec![("/nodes/5/data/inputs/about", json!(["{{ topic | nope }}"]))], "T002", "/nodes/5/data/inputs/about/0"),
+        (
+            vec![("/nodes/5", program("agent", json!({"agent_id": "none", "inputs": {"a": "{{ secret.KEY }}"}})))],
+            "T004",
+            "/nodes/5/data/inputs/a",
+        ),
+        (vec![("/nodes/4/data/outputs/0/default", json!("{{ secret.KEY }}"))], "T004", "/nodes/4/data/outputs/0/default"),
     ];
     let drafts = ["script", "datastore", "set", "human", "parallel", "wait"].map(|it| (vec![("/nodes/5", typed(it))], "W002", "/nodes/5"));
     cases.extend(drafts);
@@ -66,4 +75,19 @@ fn every_mistake_has_its_code_and_place() {
         assert_eq!(Some(found.severity), CODES.iter().find(|it| it.0 == code).map(|it| it.1), "{code}");
         assert!(found.fix.is_some() && !found.message.ends_with('.'), "{found}");
     }
+}
+
+#[test]
+fn a_trigger_may_lead_to_a_decision() {
+    let decision = json!({"id": "desk", "type": "decision", "name": "Which desk", "data": {}});
+    let changes = [
+        ("/nodes/2", decision),
+        ("/edges/0/target", json!("desk")),
+        ("/root", json!("-")),
+        ("/nodes/1/id", json!("triage")),
+        ("/edges/1/source", json!("triage")),
+    ];
+    assert_eq!(issues_of(&changes), []);
+    let unnamed = [&changes[..], &[("/entries", json!("-"))]].concat();
+    assert_eq!(issues_of(&unnamed), [], "each trigger is an entry");
 }

@@ -16,6 +16,9 @@ use crate::runtime::assistant::run::ARMED_SEQ;
 use crate::storage::assistant::{DocumentKind, ProgramKey};
 use crate::storage::turn::{StoredTurn, decompress};
 
+/// Stages at which a node is entered.
+const ENTRY_STAGES: [&str; 2] = ["node.enter", "workflow.node.enter"];
+
 /// Stages with level `error`, besides `guard.…` and `….failed`.
 const ERROR_STAGES: [&str; 3] = ["node.error", "gives_up", "state_too_large"];
 
@@ -132,8 +135,9 @@ impl TraceRenderer<'_> {
     fn render_event(&mut self, notice: &Notice, kind: &str, at: Option<String>, data: Value) -> Value {
         // Deterministic: a replay or another server derives the same span.
         let span = span_id(&format!("{}/{}/{}", self.turn.conversation_id, self.turn.number, notice.seq)).to_string();
-        let parent = at.as_ref().filter(|_| kind != "node.enter").and_then(|it| self.entered.get(it)).cloned();
-        if let Some(at) = at.clone().filter(|_| kind == "node.enter") {
+        let enters = ENTRY_STAGES.contains(&kind);
+        let parent = at.as_ref().filter(|_| !enters).and_then(|it| self.entered.get(it)).cloned();
+        if let Some(at) = at.clone().filter(|_| enters) {
             self.entered.insert(at, span.clone());
         }
         Value::Object(Map::from_iter([
