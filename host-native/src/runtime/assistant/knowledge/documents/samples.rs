@@ -109,6 +109,7 @@ fn pdfs_in_other_orders() -> Vec<Sample> {
             &placed,
         ),
         shown("PDF, map, mirrored", "he", Naming::Map, &HEBREW.replace(['(', ')'], ""), "העברות", &drawn),
+        shown("PDF, map, mirrored", "ar", Naming::Map, "مرحبا بالعالم.\nأهلا وسهلا بكم في بنكنا.", "بنكنا", &drawn),
         shown("PDF, map, as seen", "ar", Naming::Map, ARABIC, "التحويلات", &seen),
         shown("PDF, table of the font, as seen", "fa", Naming::EmbeddedTable, &PERSIAN.replace('\u{200c}', ""), "شعبه", &seen),
         sample("PDF, joined forms", "ar", DocumentFormat::Pdf, write(Naming::EmbeddedTable, &[Shown::Line(as_seen(forms))]), plain, "سلام"),

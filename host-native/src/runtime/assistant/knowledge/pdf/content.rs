@@ -98,8 +98,17 @@ struct Walk<'r, 'a> {
     drawn: Drawn,
     state: State<'a>,
     saved: Vec<State<'a>>,
-    /// The open marked contents, each with the text that replaces its glyphs; the text moves to the first of them.
-    marked: Vec<Option<String>>,
+    /// The open marked contents.
+    marked: Vec<Option<Replacement>>,
+}
+
+/// What replaces the characters of the glyphs of a marked content.
+#[derive(Debug)]
+enum Replacement {
+    /// The text, until the first glyph is placed.
+    Text(String),
+    /// The place among the pieces of that glyph, which takes the room of the others too.
+    Piece(usize),
 }
 
 impl<'a> Walk<'_, 'a> {
@@ -205,7 +214,7 @@ impl<'a> Walk<'_, 'a> {
             Object::Dict(it) => it.get::<PdfString<'_>>(ACTUAL_TEXT),
             _ => None,
         };
-        self.marked.push(replacement.map(|it| text_string(it.as_bytes())));
+        self.marked.push(replacement.map(|it| Replacement::Text(text_string(it.as_bytes()))));
     }
 
     fn show_all(&mut self, parts: &Array<'_>) -> Result<(), String> {
@@ -255,20 +264,41 @@ impl<'a> Walk<'_, 'a> {
         let next = matrix * (Point::new(0.0, state.rise) + step) - at;
         let up = matrix * Point::new(0.0, state.rise + state.size) - at;
         state.text *= Affine::translate(step);
-        let text = font.decode(code, length).unwrap_or_else(|| UNREADABLE.to_string());
-        let text = self.replace(text);
-        if along.hypot() > 0.0 && at.is_finite() && along.is_finite() && next.is_finite() && up.is_finite() {
-            let direction = along / along.hypot();
-            self.drawn.pieces.push(Piece { text, at, advance: next.dot(direction), direction, size: up.hypot() });
+        if along.hypot() == 0.0 || !(at.is_finite() && along.is_finite() && next.is_finite() && up.is_finite()) {
+            return;
         }
+        let direction = along / along.hypot();
+        let piece = Piece { text: String::new(), at, advance: next.dot(direction), direction, size: up.hypot() };
+        self.add(piece, || font.decode(code, length).unwrap_or_else(|| UNREADABLE.to_string()));
     }
 
-    /// Returns the text that replaces that of a glyph: all of it for the first glyph of a marked content, none for the others.
-    fn replace(&mut self, text: String) -> String {
-        match self.marked.iter_mut().flatten().next() {
-            Some(replacement) => std::mem::take(replacement),
-            None => text,
+    /// Adds a glyph with its characters, or with those that replace them.
+    fn add(&mut self, piece: Piece, decode: impl FnOnce() -> String) {
+        let pieces = &mut self.drawn.pieces;
+        let text = match self.marked.iter_mut().flatten().next() {
+            Some(replacement) => match std::mem::replace(replacement, Replacement::Piece(pieces.len())) {
+                Replacement::Text(text) => text,
+                Replacement::Piece(first) => {
+                    *replacement = Replacement::Piece(first);
+                    pieces.iter_mut().skip(first).take(1).for_each(|it| it.widen(&piece));
+                    return;
+                }
+            },
+            None => decode(),
+        };
+        pieces.push(Piece { text, ..piece });
+    }
+}
+
+impl Piece {
+    /// Takes the room of another glyph of the line too.
+    fn widen(&mut self, other: &Piece) {
+        let start = (other.at - self.at).dot(self.direction);
+        let end = (start + other.advance).max(self.advance);
+        if start < 0.0 {
+            self.at += self.direction * start;
         }
+        self.advance = end - start.min(0.0);
     }
 }
 

@@ -121,7 +121,8 @@ fn join(pieces: &[&Piece]) -> String {
             }
         }
         out.extend(piece.text.chars().map(|it| if it.is_control() { ' ' } else { it }));
-        end = Some(start + piece.advance);
+        // A mark above a letter takes no room.
+        end = Some(if order::is_mark(&piece.text) { end.unwrap_or(start).max(start + piece.advance) } else { start + piece.advance });
     }
     out
 }

@@ -15,6 +15,15 @@ pub(super) struct Line {
 /// Brackets of lines that are read from right to left show their mirror images.
 const MIRRORED: [(char, char); 5] = [('(', ')'), ('[', ']'), ('{', '}'), ('<', '>'), ('«', '»')];
 
+/// What many words of Arabic begin with.
+const STARTS: [&str; 7] = ["ال", "وال", "بال", "لل", "أ", "إ", "آ"];
+
+/// What words end with: letters that Hebrew and Arabic have for this place alone, and endings of Arabic and Persian.
+const ENDS: [&str; 11] = ["ך", "ם", "ן", "ף", "ץ", "ة", "ى", "ات", "ين", "ون", "ها"];
+
+/// What sentences and their parts end with.
+const CLOSING: [char; 8] = ['.', ',', '!', ':', '?', '؟', '،', '؛'];
+
 /// Vowels that are written before the consonants that they are spoken after.
 const VOWELS_IN_FRONT: [char; 14] = [
     '\u{93f}', '\u{9bf}', '\u{9c7}', '\u{9c8}', '\u{a3f}', '\u{abf}', '\u{b47}', '\u{b48}', '\u{bc6}', '\u{bc7}', '\u{bc8}', '\u{d46}',
@@ -30,7 +39,7 @@ pub(super) fn into_reading_order(lines: Vec<Line>) -> Vec<String> {
     let (mirrored, kept) = (reordered(Brackets::Mirrored), reordered(Brackets::Kept));
     // Some programs note what a bracket means, and not what it looks like.
     let ordered = if count_open(&kept) < count_open(&mirrored) { kept } else { mirrored };
-    let score = |texts: &mut dyn Iterator<Item = &str>| texts.map(score_word_ends).sum::<i32>();
+    let score = |texts: &mut dyn Iterator<Item = &str>| texts.map(score_order).sum::<i32>();
     // Some programs draw the characters in the order of reading and so show a mirrored text.
     let is_mirrored = score(&mut lines.iter().map(|it| it.drawn.as_str())) > score(&mut ordered.iter().map(String::as_str));
     with_vowels_in_place(if is_mirrored { lines.into_iter().map(|it| it.drawn).collect() } else { ordered })
@@ -115,15 +124,18 @@ fn mirror(character: char) -> char {
     MIRRORED.iter().find_map(of).unwrap_or(character)
 }
 
-/// How much a text looks like Hebrew or Arabic that is read in the right order: some letters stand only at the end of words.
-fn score_word_ends(text: &str) -> i32 {
-    let ends = ['ך', 'ם', 'ן', 'ף', 'ץ', 'ة', 'ى'];
-    let score = |word: &str| {
-        let word = word.trim_matches(|it: char| !it.is_alphanumeric());
-        let for_it = i32::from(word.ends_with(ends)) + i32::from(word.starts_with("ال"));
-        for_it - i32::from(word.starts_with(ends)) - i32::from(word.ends_with("لا"))
-    };
-    text.split_whitespace().filter(|it| it.chars().nth(1).is_some()).map(score).sum()
+/// How much a line looks like Hebrew or Arabic that is read in the right order, by the ends of its words and of itself.
+fn score_order(line: &str) -> i32 {
+    let words = line.split_whitespace().map(|it| it.trim_matches(|it: char| !it.is_alphanumeric()));
+    let of_words: i32 = words.filter(|it| it.chars().nth(2).is_some()).map(score_word).sum();
+    let line = line.trim();
+    of_words + i32::from(line.ends_with(CLOSING)) - 2 * i32::from(line.starts_with(CLOSING))
+}
+
+fn score_word(word: &str) -> i32 {
+    let turned: String = word.chars().rev().collect();
+    let fits = |word: &str| STARTS.iter().any(|it| word.starts_with(it)) || ENDS.iter().any(|it| word.ends_with(it));
+    i32::from(fits(word)) - i32::from(fits(&turned))
 }
 
 /// Moves vowels behind the consonants that they stand in front of.
