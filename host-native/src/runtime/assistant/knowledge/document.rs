@@ -105,6 +105,7 @@ impl Document {
     /// # Errors
     /// The reason why it has no readable text.
     pub async fn convert(self) -> Result<ConvertedDocument, String> {
+        let _turn = if self.format == DocumentFormat::Pdf { Some(pdf_process::turn().await) } else { None };
         timeout(MAX_CONVERSION, self.convert_in_time())
             .await
             .unwrap_or_else(|_| Err(format!("it is not parsed within {} s", MAX_CONVERSION.as_secs())))

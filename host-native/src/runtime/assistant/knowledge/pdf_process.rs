@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::document::MAX_TEXT_BYTES;
 use super::pdf::{self, PdfText};
@@ -38,6 +38,11 @@ pub fn use_program(program: PathBuf) {
     let _ = PROGRAM.set(program);
 }
 
+/// Waits until another document may be read, which is while what this returns is kept.
+pub(super) async fn turn() -> Option<SemaphorePermit<'static>> {
+    RUNNING.acquire().await.ok()
+}
+
 /// Reads the text of a document.
 ///
 /// # Errors
@@ -46,7 +51,6 @@ pub(super) async fn extract_text(bytes: Vec<u8>) -> Result<PdfText, String> {
     let Some(program) = PROGRAM.get() else {
         return run_blocking(move || pdf::extract_text(bytes)).await.unwrap_or_else(|_| Err(UNPARSABLE.to_owned()));
     };
-    let _turn = RUNNING.acquire().await;
     let mut command = Command::new(program);
     // It reads what strangers wrote, and needs no secret.
     command.arg(COMMAND).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
