@@ -5,17 +5,20 @@ mod pdf_writer;
 mod samples;
 mod true_type;
 
-use convengine_core::knowledge::{Source, UNREADABLE, cut_source};
+use std::collections::BTreeSet;
+
+use convengine_core::knowledge::{Source, UNREADABLE, cut_source, query_terms};
 
 use super::document::Document;
 use super::indexing::put_source;
 use crate::storage::assistant::knowledge::source;
 use crate::storage::testing::each_database;
+use crate::storage::{DatabaseConfig, Pool};
 use samples::{Sample, samples};
 
 /// A row of the table.
 struct Row {
-    name: &'static str,
+    name: String,
     written: usize,
     found: usize,
     unreadable: i64,
@@ -45,8 +48,11 @@ fn count_common(left: &[char], right: &[char]) -> usize {
 
 #[tokio::test]
 async fn documents_of_many_languages_and_formats_are_found_as_they_were_written() {
-    let languages: std::collections::BTreeSet<&str> = samples().iter().map(|it| it.locale).collect();
+    let languages: BTreeSet<&str> = samples().iter().map(|it| it.locale).collect();
     assert!(samples().len() >= 30 && languages.len() >= 12, "{} documents, {languages:?}", samples().len());
+    for format in ["text", "markdown", "html", "pdf"] {
+        assert!(samples().iter().any(|it| it.format.name() == format), "{format}");
+    }
     for database in each_database().await {
         let mut rows = Vec::new();
         for sample in samples() {
@@ -66,23 +72,27 @@ async fn documents_of_many_languages_and_formats_are_found_as_they_were_written(
     }
 }
 
+fn id_of(sample: &Sample) -> String {
+    format!("{} {}", sample.locale, sample.name.replace(',', ""))
+}
+
 /// Stores a document as a server does, and compares what searches find with what it says.
-async fn index(database: &crate::storage::DatabaseConfig, pool: &crate::storage::Pool, sample: Sample) -> Row {
+async fn index(database: &DatabaseConfig, pool: &Pool, sample: Sample) -> Row {
     let document = Document { format: sample.format, bytes: sample.bytes, charset: sample.charset.map(str::to_owned) };
     let read = document.convert().await.unwrap_or_else(|it| panic!("{}: {it}", sample.name));
     let (text, format, unreadable_pages) = (read.text, read.format, read.unreadable_pages);
-    let (id, title, locale) = (sample.name.replace(',', ""), String::new(), sample.locale.to_owned());
+    let (id, title, locale) = (id_of(&sample), String::new(), sample.locale.to_owned());
     let of = Source { id: id.clone(), title, text, url: None, locale, format, unreadable_pages };
     let chunks = cut_source(&of);
     let found: Vec<char> = chunks.iter().flat_map(|it| letters(&it.text)).filter(|it| *it != UNREADABLE).collect();
     let written = letters(&sample.text);
     let common = count_common(&written, &found);
     assert_eq!(common, found.len(), "{} has characters that were not written: {:?}, not {:?}", sample.name, of.text, sample.text);
-    let counts = |word: &&str| chunks.iter().any(|it| it.count(word) > 0);
-    let terms = convengine_core::knowledge::query_terms(sample.word, &[sample.locale]);
-    assert!(terms.iter().all(|it| counts(&it.as_str())), "{}: {terms:?} in {:?}", sample.name, of.text);
+    let is_counted = |term: &String| chunks.iter().any(|it| it.count(term) > 0);
+    let terms = query_terms(sample.word, &[sample.locale]);
+    assert!(!terms.is_empty() && terms.iter().all(is_counted), "{}: {terms:?} in {:?}", sample.name, of.text);
     put_source(database, "desk", of).await.expect("stored");
     let row = source::find(pool, "desk", &id).await.expect("an answer").expect("a source");
     let (unreadable, pages, status) = (row.unreadable_characters, row.source.unreadable_pages, row.status);
-    Row { name: sample.name, written: written.len(), found: common, unreadable, pages, status }
+    Row { name: format!("{}: {}", sample.locale, sample.name), written: written.len(), found: common, unreadable, pages, status }
 }
