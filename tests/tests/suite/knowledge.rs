@@ -165,16 +165,19 @@ fn documents_that_cannot_be_read_whole_are_partial() {
 #[test]
 fn a_document_that_breaks_its_reader_is_refused() {
     let (_env, server) = serve_desk(&desk("Desk"), &[]);
-    // The reader notes a width for each of four thousand million characters.
+    let put = |id: &str, document: Vec<u8>| {
+        server.request("POST", &format!("{KNOWLEDGE}?id={id}"), &[("Content-Type", "application/pdf")], document)
+    };
+    // The reader notes a width for each of four thousand million characters, and calls itself for each bracket.
     let info = "/CIDSystemInfo<</Registry(Adobe)/Ordering(Japan1)/Supplement 0>>/W[0 4294967295 500]";
     let descendant = format!("<</Type/Font/Subtype/CIDFontType2/BaseFont/Own{info}>>");
     let font = format!("<</Type/Font/Subtype/Type0/BaseFont/Own/Encoding/Identity-H/DescendantFonts[{descendant}]>>");
-    let document = pdf_of(&font, &["BT /F1 12 Tf 72 720 Td <0001> Tj ET"]);
-    let put = || server.request("POST", &format!("{KNOWLEDGE}?id=endless"), &[("Content-Type", "application/pdf")], document.clone());
+    let page = "BT /F1 12 Tf 72 720 Td <0001> Tj ET";
+    let (endless, deep) = (pdf_of(&font, &[page]), pdf_of(&"[".repeat(2_000_000), &[page]));
     std::thread::scope(|scope| {
-        let endless = scope.spawn(put);
-        let answer = server.request("POST", &format!("{KNOWLEDGE}?id=fees"), &[("Content-Type", "application/pdf")], pdf("Fees"));
-        assert_eq!(answer.status, 201, "{answer:?}");
+        let endless = scope.spawn(|| put("endless", endless));
+        assert_refused(&put("deep", deep), 422, "unreadable_document");
+        assert_eq!(put("fees", pdf("Fees")).status, 201);
         assert_refused(&endless.join().unwrap(), 422, "unreadable_document");
     });
     assert_eq!(found(&server, "fees"), ["fees#1"]);

@@ -24,6 +24,10 @@ const MAX_PROCESSES: usize = 4;
 #[cfg(unix)]
 const MAX_MEMORY: u64 = 1 << 30;
 
+/// How many seconds the process computes, should the one that started it end before.
+#[cfg(unix)]
+const MAX_SECONDS: u64 = 60;
+
 /// In JSON a character of the text takes up to six bytes.
 const MAX_ANSWER: u64 = 6 * MAX_TEXT_BYTES as u64 + 1024;
 
@@ -33,7 +37,7 @@ static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
 static RUNNING: Semaphore = Semaphore::const_new(MAX_PROCESSES);
 
-/// Makes documents be read by a program that knows the command. Otherwise a thread of this process reads them.
+/// Makes documents be read by a program that knows the command. Otherwise a thread of this process reads them, which a document can end.
 pub fn use_program(program: PathBuf) {
     let _ = PROGRAM.set(program);
 }
@@ -74,7 +78,7 @@ pub(super) async fn extract_text(bytes: Vec<u8>) -> Result<PdfText, String> {
 
 /// Runs the command: reads a document from standard input and writes its text, or the reason why there is none, to standard output.
 pub fn run() -> ExitCode {
-    limit_memory();
+    limit_resources();
     let mut bytes = Vec::new();
     if std::io::stdin().lock().read_to_end(&mut bytes).is_err() {
         return ExitCode::FAILURE;
@@ -84,11 +88,13 @@ pub fn run() -> ExitCode {
 }
 
 #[cfg(unix)]
-fn limit_memory() {
+fn limit_resources() {
     use rustix::process::{Resource, Rlimit, setrlimit};
-    // Without the limit the process is still killed when the machine has no memory left.
-    let _ = setrlimit(Resource::As, Rlimit { current: Some(MAX_MEMORY), maximum: Some(MAX_MEMORY) });
+    // Where a limit cannot be set, the system has one of its own.
+    for (resource, most) in [(Resource::As, MAX_MEMORY), (Resource::Cpu, MAX_SECONDS), (Resource::Core, 0)] {
+        let _ = setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) });
+    }
 }
 
 #[cfg(not(unix))]
-fn limit_memory() {}
+fn limit_resources() {}
