@@ -167,6 +167,9 @@ pub enum Command {
     },
     /// Serve the Model Context Protocol on standard input and output
     Mcp,
+    /// Write the text of the PDF on standard input, for the process that starts this one
+    #[command(hide = true)]
+    ReadPdf,
     /// Play packs and talks and compare the results with their expectations
     Test(TestArguments),
 }
@@ -276,6 +279,9 @@ pub enum KnowledgeCommand {
         /// Language of the text [default: the default locale of the assistant]
         #[arg(long)]
         locale: Option<String>,
+        /// Character set of the files [default: what a file declares, else UTF-8]
+        #[arg(long, value_name = "NAME")]
+        charset: Option<String>,
     },
     /// List the sources of an assistant
     List {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::invisible::without_invisible;
 use crate::text::language::{Language, Stemmer, language_of, stem};
 use crate::text::normal_form::compose;
 use crate::text::phrase::{Phrase, is_unspaced};
@@ -64,7 +65,7 @@ enum Grams {
 fn tokenize(text: &str, locale: &str, grams: Grams) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut run: Vec<char> = Vec::new();
-    for token in Phrase::new(text, locale).tokens() {
+    for token in Phrase::new(&without_invisible(text), locale).tokens() {
         // The stemmers expect composed letters, the normaliser decomposes them.
         let token: String = if token.is_ascii() { token.clone() } else { compose(token).collect() };
         if token.starts_with(is_unspaced) {
@@ -156,6 +157,9 @@ mod tests {
             ("請問咖啡多少錢", "錢", "zh"),
             ("커피는 얼마예요", "커피", "ko"),
             ("สวัสดีครับ", "สวัสดี", "th"),
+            ("نمی\u{200c}خواهم", "نمیخواهم", "fa"),
+            ("क्\u{200d}षेत्र", "क्षेत्र", "hi"),
+            ("Un\u{ad}believable", "unbelie\u{200b}vable", "en"),
         ] {
             let mut counts = BTreeMap::new();
             count_terms(text, locale, &mut counts);

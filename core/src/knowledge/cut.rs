@@ -1,12 +1,14 @@
 //! Cuts sources into chunks at the largest boundaries that fit: sections, paragraphs, lines, sentences, words.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::analysis::count_terms;
+use super::invisible::without_layout;
 use super::markdown::{self, Section};
-use super::source::{Chunk, Source, SourceFormat};
+use super::source::{Chunk, Source, SourceFormat, UNREADABLE};
 use crate::text::collapse_whitespace;
 
 /// How many characters a chunk has at most: about 300 words, an abstract or a section of a help page.
@@ -37,7 +39,8 @@ fn chunk(source: &Source, number: usize, title: String, text: &str) -> Chunk {
     let mut counts = BTreeMap::new();
     count_terms(&title, &source.locale, &mut counts);
     counts.values_mut().for_each(|it| *it *= TITLE_WEIGHT);
-    count_terms(text, &source.locale, &mut counts);
+    let words = if source.format == SourceFormat::Markdown { markdown::without_marks_in_words(text) } else { Cow::Borrowed(text) };
+    count_terms(&words, &source.locale, &mut counts);
     Chunk {
         id: format!("{}#{number}", source.id),
         source: source.id.clone(),
@@ -49,17 +52,20 @@ fn chunk(source: &Source, number: usize, title: String, text: &str) -> Chunk {
     }
 }
 
-/// Makes line ends uniform and removes characters that are not text, which databases may refuse.
+/// Makes line ends uniform and removes characters that are not text, which databases may refuse. Of characters side by side that could not
+/// be read, one mark is left.
 fn clean(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    let kept = text.chars().filter(|it| !matches!(it, '\u{ad}' | '\u{feff}'));
-    kept.map(|it| match it {
-        '\r' | '\u{b}' | '\u{c}' | '\u{2028}' | '\u{2029}' => '\n',
-        '\n' | '\t' => it,
-        _ if it.is_control() => ' ',
-        _ => it,
-    })
-    .collect()
+    let text = without_layout(&text.replace("\r\n", "\n"));
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\r' | '\u{b}' | '\u{c}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
+            '\n' | '\t' => out.push(character),
+            UNREADABLE if out.ends_with(UNREADABLE) => {}
+            _ => out.push(if character.is_control() { ' ' } else { character }),
+        }
+    }
+    out
 }
 
 fn clean_title(title: &str) -> String {
@@ -146,7 +152,15 @@ mod tests {
     use super::*;
 
     fn source(title: &str, text: &str, format: SourceFormat) -> Source {
-        Source { id: "s".to_owned(), title: title.to_owned(), text: text.to_owned(), url: None, locale: "en".to_owned(), format }
+        Source {
+            id: "s".to_owned(),
+            title: title.to_owned(),
+            text: text.to_owned(),
+            url: None,
+            locale: "en".to_owned(),
+            format,
+            unreadable_pages: 0,
+        }
     }
 
     fn plain(text: &str) -> Vec<Chunk> {
@@ -200,6 +214,28 @@ mod tests {
         let chunks = cut_source(&source(&"t".repeat(9_000), &format!("# {}", "[h](".repeat(9_000)), SourceFormat::Markdown));
         assert!(chunks.iter().all(|it| it.title.chars().count() < 2 * MAX_TITLE_CHARS + 10));
         cut_source(&source("", &"# \n#\n```\n---\na\n---\n".repeat(2_000), SourceFormat::Markdown));
+    }
+
+    #[test]
+    fn words_of_documents_stay_whole() {
+        for (text, format) in [
+            ("Un\u{ad}believ\u{ad}able", SourceFormat::Text),
+            ("Un\u{ad}\nbelievable", SourceFormat::Text),
+            ("Un\u{200b}believ\u{2060}able", SourceFormat::Text),
+            ("Un\u{200d}believable", SourceFormat::Text),
+            ("Un**believ**able", SourceFormat::Markdown),
+            ("*Un*`believ`~~able~~", SourceFormat::Markdown),
+        ] {
+            let chunks = cut_source(&source("", text, format));
+            assert_eq!(chunks[0].count("unbeliev"), 1, "{text:?} {:?}", chunks[0].terms);
+        }
+        let chunks = cut_source(&source("", "2*3 and 4*5 or a * b* c\n\n* item*s", SourceFormat::Markdown));
+        assert_eq!((chunks[0].count("3"), chunks[0].count("item")), (1, 1), "{:?}", chunks[0].terms);
+    }
+
+    #[test]
+    fn unreadable_characters_are_one_mark() {
+        assert_eq!(plain("a \u{fffd}\u{fffd}\u{fffd} b")[0].text, "a \u{fffd} b");
     }
 
     #[test]

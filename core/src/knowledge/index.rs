@@ -130,7 +130,7 @@ mod tests {
 
     fn source(id: &str, text: &str, locale: &str) -> Source {
         let (id, text, locale) = (id.to_owned(), text.to_owned(), locale.to_owned());
-        Source { title: String::new(), id, text, url: None, locale, format: SourceFormat::Text }
+        Source { title: String::new(), id, text, url: None, locale, format: SourceFormat::Text, unreadable_pages: 0 }
     }
 
     fn index() -> KnowledgeIndex {

@@ -1,5 +1,10 @@
 //! Finds the sections of a Markdown text. Only headings and fenced code are read: paragraphs are separated by blank lines in any text.
 
+use std::borrow::Cow;
+
+/// The marks of emphasis and code that may stand inside words.
+const MARKS: [char; 3] = ['*', '~', '`'];
+
 /// How short neighbouring sections are that become one.
 const MERGED_CHARS: usize = 500;
 
@@ -32,6 +37,23 @@ pub(super) fn sections(text: &str) -> Vec<Section<'_>> {
 
 fn fits(text: &str, start: usize, end: usize) -> bool {
     text.get(start..end).is_some_and(|it| it.chars().count() <= MERGED_CHARS)
+}
+
+/// Removes the marks of emphasis and code from words that they divide: `Un**believ**able` is one word.
+pub(super) fn without_marks_in_words(text: &str) -> Cow<'_, str> {
+    if !text.split_whitespace().any(has_marks_inside) {
+        return Cow::Borrowed(text);
+    }
+    let words = text.split_inclusive(char::is_whitespace);
+    Cow::Owned(words.map(|it| if has_marks_inside(it) { it.replace(MARKS, "") } else { it.to_owned() }).collect())
+}
+
+/// Whether a word has a mark between letters that begins or ends the emphasis of a part.
+fn has_marks_inside(word: &str) -> bool {
+    let letters: Vec<&str> = word.split(MARKS).collect();
+    let parts = letters.iter().filter(|it| !it.is_empty());
+    let mut pairs = parts.clone().zip(parts.skip(1));
+    letters.len() > 2 && pairs.any(|(left, right)| left.ends_with(char::is_alphabetic) && right.starts_with(char::is_alphabetic))
 }
 
 /// A section as a range of the text.

@@ -20,6 +20,24 @@ pub struct Source {
     /// How the text is written.
     #[serde(default)]
     pub format: SourceFormat,
+    /// How many pages of the document show something that is not in the text, such as scans.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreadable_pages: u32,
+}
+
+/// Stands for a character of a document that could not be read.
+pub const UNREADABLE: char = char::REPLACEMENT_CHARACTER;
+
+impl Source {
+    /// Returns the number of characters that could not be read.
+    pub fn unreadable_characters(&self) -> usize {
+        self.text.chars().filter(|it| *it == UNREADABLE).count()
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// How the text of a source is written. Hosts convert other formats to one of these.

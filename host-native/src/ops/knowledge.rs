@@ -26,6 +26,7 @@ struct SourceOptions {
     title: Option<String>,
     url: Option<String>,
     locale: Option<String>,
+    charset: Option<String>,
 }
 
 /// Runs the command.
@@ -37,8 +38,8 @@ pub async fn run(settings: &Settings, command: KnowledgeCommand) -> Result<(), F
     storage::connect_existing(database).await?.close().await.map_err(|it| storage::database_failure(database, &it))?;
     let pool = storage::open_reader_pool(database).await?;
     let result = match command {
-        KnowledgeCommand::Add { files, assistant, id, title, url, locale } => {
-            add(settings, &pool, &files, &assistant, &SourceOptions { id, title, url, locale }).await
+        KnowledgeCommand::Add { files, assistant, id, title, url, locale, charset } => {
+            add(settings, &pool, &files, &assistant, &SourceOptions { id, title, url, locale, charset }).await
         }
         KnowledgeCommand::List { assistant } => list(settings, &pool, &assistant).await,
         KnowledgeCommand::Remove { source, assistant } => remove(settings, &assistant, &source).await,
@@ -64,8 +65,10 @@ async fn add(settings: &Settings, pool: &Pool, files: &[PathBuf], assistant: &st
     for source in sources {
         let id = source.id.clone();
         put_and_index(&settings.database, assistant, source).await.map_err(unusable)?;
-        let chunks = source::find(pool, assistant, &id).await.map_err(unusable)?.map_or(0, |it| it.chunks);
-        println!("{id}: {chunks} {}", if chunks == 1 { "chunk" } else { "chunks" });
+        let stored = source::find(pool, assistant, &id).await.map_err(unusable)?;
+        let chunks = stored.as_ref().map_or(0, |it| it.chunks);
+        let loss = stored.and_then(|it| it.describe_unreadable()).map(|it| format!(" (partial: {it})")).unwrap_or_default();
+        println!("{id}: {chunks} {}{loss}", if chunks == 1 { "chunk" } else { "chunks" });
     }
     Ok(())
 }
@@ -84,19 +87,21 @@ async fn read_file(file: &Path, options: &SourceOptions, locale: &str) -> Result
     if !is_source_id(&id) {
         return Err(format!("'{id}' is not a source id; set --id to up to 128 characters without commas"));
     }
-    let converted = Document { format, bytes }.convert().await?;
+    let converted = Document { format, bytes, charset: options.charset.clone() }.convert().await?;
     if converted.text.trim().is_empty() {
         return Err("has no text".to_owned());
     }
     let title = options.title.clone().or(converted.title).unwrap_or(name);
-    Ok(Source { id, title, text: converted.text, url: options.url.clone(), locale: locale.to_owned(), format: converted.format })
+    let (text, format, unreadable_pages) = (converted.text, converted.format, converted.unreadable_pages);
+    Ok(Source { id, title, text, url: options.url.clone(), locale: locale.to_owned(), format, unreadable_pages })
 }
 
 async fn list(settings: &Settings, pool: &Pool, assistant: &str) -> Result<(), Failure> {
     find_document(settings, pool, assistant).await?;
     let rows = source::list(pool, assistant).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
     for row in rows {
-        let reason = row.error.or(row.embedding_error).map(|it| format!(" ({it})")).unwrap_or_default();
+        let loss = row.describe_unreadable();
+        let reason = row.error.or(loss).or(row.embedding_error).map(|it| format!(" ({it})")).unwrap_or_default();
         let model = row.embedding_model.map(|it| format!(" embedded={it}")).unwrap_or_default();
         println!("{} {} chunks={} locale={}{model} {}{reason}", row.source.id, row.status, row.chunks, row.source.locale, row.source.title);
     }

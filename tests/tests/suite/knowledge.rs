@@ -76,16 +76,23 @@ fn documents_of_other_formats_become_text() {
     assert_eq!(server.get(KNOWLEDGE).json()["sources"].as_array().unwrap().len(), 3);
 }
 
+const HELVETICA: &str = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>";
+
 /// A PDF with one line of text.
 fn pdf(text: &str) -> Vec<u8> {
-    let content = format!("BT /F1 12 Tf 72 720 Td ({text}) Tj ET");
-    let objects = [
-        "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
-        "<</Type/Pages/Kids[3 0 R]/Count 1>>".to_owned(),
-        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>".to_owned(),
-        format!("<</Length {}>>stream\n{content}\nendstream", content.len()),
-        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>".to_owned(),
-    ];
+    pdf_of(HELVETICA, &[&format!("BT /F1 12 Tf 72 720 Td ({text}) Tj ET")])
+}
+
+/// A PDF with a font and pages.
+fn pdf_of(font: &str, pages: &[&str]) -> Vec<u8> {
+    let places = (0..pages.len()).map(|it| format!("{} 0 R ", 4 + 2 * it)).collect::<String>();
+    let mut objects =
+        vec!["<</Type/Catalog/Pages 2 0 R>>".to_owned(), format!("<</Type/Pages/Kids[{places}]/Count {}>>", pages.len()), font.to_owned()];
+    for (index, content) in pages.iter().enumerate() {
+        let entries = format!("/Contents {} 0 R/Resources<</Font<</F1 3 0 R>>>>", 5 + 2 * index);
+        objects.push(format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]{entries}>>"));
+        objects.push(format!("<</Length {}>>stream\n{content}\nendstream", content.len()));
+    }
     let mut file = "%PDF-1.4\n".to_owned();
     let mut offsets = Vec::new();
     for (index, object) in objects.iter().enumerate() {
@@ -97,6 +104,83 @@ fn pdf(text: &str) -> Vec<u8> {
     offsets.iter().for_each(|it| file += &format!("{it:010} 00000 n \n"));
     file += &format!("trailer\n<</Size {}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n", objects.len() + 1);
     file.into_bytes()
+}
+
+#[test]
+fn documents_that_cannot_be_read_whole_are_partial() {
+    let (env, server) = serve_desk(&desk("Desk"), &[]);
+    let raw =
+        |kind: &str, query: &str, body: Vec<u8>| server.request("POST", &format!("{KNOWLEDGE}?{query}"), &[("Content-Type", kind)], body);
+    let state = |id: &str| {
+        let source = server.get(&format!("{KNOWLEDGE}/{id}")).json();
+        (source["status"].clone(), source["unreadable"].clone(), source["progress"].clone())
+    };
+    let whole = (json!("ready"), json!({"characters": 0, "pages": 0}), json!(1));
+    assert_eq!(raw("application/pdf", "id=whole", pdf("Deposits mature yearly")).status, 201);
+    assert_eq!(state("whole"), whole);
+
+    // A font that the document does not have, and a scanned page.
+    let pages = ["BT /F1 12 Tf 72 720 Td (Loans cost interest) Tj /F7 12 Tf (abc) Tj ET", "BI /W 1 /H 1 /BPC 8 /CS /G ID x EI"];
+    let document = pdf_of(HELVETICA, &pages);
+    let answer = raw("application/pdf", "id=part", document.clone());
+    assert_eq!((answer.status, &answer.json()["status"]), (201, &json!("partial")), "{answer:?}");
+    assert_eq!(state("part"), (json!("partial"), json!({"characters": 3, "pages": 1}), json!(1)));
+    assert_eq!(found(&server, "loan"), ["part#1"]);
+
+    let latin = b"<meta charset=windows-1252><p>Un<b>glaub</b>liche Geb\xfchren".to_vec();
+    assert_eq!(raw("text/html", "id=latin&locale=de", latin).status, 201);
+    assert_eq!(
+        (state("latin"), found(&server, "unglaubliche"), found(&server, "Geb%C3%BChr")),
+        (whole.clone(), vec!["latin#1".to_owned()], vec!["latin#1".to_owned()])
+    );
+    assert_eq!(raw("text/plain; charset=\"ISO-8859-1\"", "id=plain&locale=de", b"\xdcberweisung".to_vec()).status, 201);
+    assert_eq!((state("plain"), found(&server, "%C3%9Cberweisung")), (whole, vec!["plain#1".to_owned()]));
+    assert_eq!(raw("text/plain", "id=holes&locale=de", b"\xdcberweisung".to_vec()).json()["unreadable"]["characters"], 1);
+    assert_refused(&raw("text/plain; charset=runes", "id=bad", b"x".to_vec()), 422, "unreadable_document");
+
+    let file = env.write("terms.pdf", "");
+    std::fs::write(&file, document).unwrap();
+    let output = env.run(&["knowledge", "add", &file, "--assistant", "desk"]);
+    assert_eq!(
+        (output.code, output.stdout.as_str()),
+        (0, "terms: 1 chunk (partial: 3 characters and 1 page cannot be read)\n"),
+        "{output:?}"
+    );
+    let listed = env.run(&["knowledge", "list", "--assistant", "desk"]).stdout;
+    assert!(listed.contains("terms partial chunks=1") && listed.contains("(3 characters and 1 page cannot be read)"), "{listed}");
+    std::fs::write(&file, b"\xdcberweisung").unwrap();
+    let text = file.replace(".pdf", ".txt");
+    std::fs::rename(&file, &text).unwrap();
+    let output = env.run(&["knowledge", "add", &text, "--assistant", "desk", "--charset", "windows-1252"]);
+    assert_eq!(output.stdout, "terms: 1 chunk\n", "{output:?}");
+
+    let exported: Value = serde_json::from_str(&env.run(&["export"]).stdout).unwrap();
+    let row = exported["knowledge"].as_array().unwrap().iter().find(|it| it["id"] == "part").cloned().unwrap();
+    assert_eq!(row["unreadable_pages"], 1);
+    let copy = TestEnv::with_pack(&exported);
+    let listed = copy.run(&["knowledge", "list", "--assistant", "desk"]).stdout;
+    assert!(listed.contains("part partial") && listed.contains("(3 characters and 1 page cannot be read)"), "{listed}");
+}
+
+#[test]
+fn a_document_that_breaks_its_reader_is_refused() {
+    let (_env, server) = serve_desk(&desk("Desk"), &[]);
+    let put = |id: &str, document: Vec<u8>| {
+        server.request("POST", &format!("{KNOWLEDGE}?id={id}"), &[("Content-Type", "application/pdf")], document)
+    };
+    // The reader notes a width for each of four thousand million characters, and calls itself for each bracket.
+    let info = "/CIDSystemInfo<</Registry(Adobe)/Ordering(Japan1)/Supplement 0>>/W[0 4294967295 500]";
+    let descendant = format!("<</Type/Font/Subtype/CIDFontType2/BaseFont/Own{info}>>");
+    let font = format!("<</Type/Font/Subtype/Type0/BaseFont/Own/Encoding/Identity-H/DescendantFonts[{descendant}]>>");
+    let page = "BT /F1 12 Tf 72 720 Td <0001> Tj ET";
+    let (endless, deep) = (pdf_of(&font, &[page]), pdf_of(&"[".repeat(2_000_000), &[page]));
+    std::thread::scope(|scope| {
+        let endless = scope.spawn(|| put("endless", endless));
+        assert_refused(&put("deep", deep), 422, "unreadable_document");
+        assert_eq!(put("fees", pdf("Fees")).status, 201);
+        assert_refused(&endless.join().unwrap(), 422, "unreadable_document");
+    });
+    assert_eq!(found(&server, "fees"), ["fees#1"]);
 }
 
 #[test]

@@ -46,7 +46,8 @@ fn expected_lists(sources: &[(&str, &str)], model: &str, query: &str) -> [Vec<(S
     let mut index = KnowledgeIndex::new();
     for (id, text) in sources {
         let (id, text) = ((*id).to_owned(), (*text).to_owned());
-        index.add(&Source { id, title: "Shop".to_owned(), text, url: None, locale: "en".to_owned(), format: SourceFormat::Markdown });
+        let (title, locale) = ("Shop".to_owned(), "en".to_owned());
+        index.add(&Source { id, title, text, url: None, locale, format: SourceFormat::Markdown, unreadable_pages: 0 });
     }
     let found = index.search(query, None, 50);
     let keyword = rank_keyword(&found.stats, &found.candidates, 50);

@@ -117,10 +117,14 @@ fn knowledge_source() -> Value {
         "url": nullable_text("Where users find the document"),
         "locale": text("The language of the text"),
         "format": {"enum": ["text", "markdown"], "description": "The format of the stored text"},
-        "status": {"enum": ["ready", "indexing", "failed"]},
+        "status": {"enum": ["ready", "partial", "indexing", "failed"], "description": "`partial` can be searched like `ready`, but part of the document could not be read"},
         "error": nullable_text("Why indexing failed"),
         "progress": {"type": "number", "minimum": 0, "maximum": 1},
         "chunks": {"type": "integer", "minimum": 0},
+        "unreadable": object(json!({
+            "characters": {"type": "integer", "minimum": 0, "description": "The characters that could not be read"},
+            "pages": {"type": "integer", "minimum": 0, "description": "The pages that show something but have no text, such as scans"},
+        })),
         "embedding": object(json!({
             "model": nullable_text("The model whose vectors all chunks have"),
             "error": nullable_text("Why the last attempt to embed the chunks failed"),

@@ -97,7 +97,7 @@ impl Searcher {
         let mut index = KnowledgeIndex::new();
         for passage in &collection.passages {
             let Passage { id, title, text, locale } = passage.clone();
-            index.add(&Source { id, title, text, url: None, locale, format: SourceFormat::Text });
+            index.add(&Source { id, title, text, url: None, locale, format: SourceFormat::Text, unreadable_pages: 0 });
         }
         let embeddings = index.chunks().map(|it| (it.id.clone(), embed(&it.embedding_text()))).collect();
         Searcher { index, embeddings }

@@ -40,7 +40,8 @@ pub async fn run(words: &[&str]) -> Result<()> {
         let text: Vec<String> = (0..ARTICLES).map(|it| format!("# Article {it}\n\n{}", random.words(ARTICLE_WORDS))).collect();
         let (id, title, text) = (format!("source-{number}"), random.words(4), text.join("\n\n"));
         bytes += text.len();
-        let source = Source { id, title, text, url: None, locale: "en".to_owned(), format: SourceFormat::Markdown };
+        let (locale, format) = ("en".to_owned(), SourceFormat::Markdown);
+        let source = Source { id, title, text, url: None, locale, format, unreadable_pages: 0 };
         put_and_index(&database, "desk", source).await?;
     }
     let indexed_ms = started.elapsed().as_millis();

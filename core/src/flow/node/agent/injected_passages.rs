@@ -16,6 +16,7 @@ fn passage_of(text: &str) -> String {
         url: None,
         locale: "en-US".to_owned(),
         format: SourceFormat::Text,
+        unreadable_pages: 0,
     };
     let mut chunks = cut_source(&source);
     assert_eq!(chunks.len(), 1, "the text is one chunk");

@@ -189,7 +189,7 @@ fn source_not_found(uri: &Uri) -> ApiError {
 /// The JSON form of a source.
 fn describe(row: &SourceRow) -> Value {
     let progress = match row.status.as_str() {
-        "ready" => json!(1),
+        "ready" | "partial" => json!(1),
         _ if row.total_chunks == 0 => json!(0),
         #[allow(clippy::cast_precision_loss, reason = "there are fewer chunks than f64 has digits")]
         _ => json!((row.chunks as f64 / row.total_chunks as f64 * 100.0).round() / 100.0),
@@ -204,6 +204,7 @@ fn describe(row: &SourceRow) -> Value {
         "error": row.error,
         "progress": progress,
         "chunks": row.chunks,
+        "unreadable": {"characters": row.unreadable_characters, "pages": row.source.unreadable_pages},
         "embedding": {"model": row.embedding_model, "error": row.embedding_error},
         "updated_at": clock::format_iso(row.updated_at),
     })

@@ -40,6 +40,7 @@ pub struct NewSource {
 pub async fn read(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<NewSource, ApiError> {
     let bytes = body::read_whole(uri, body, MAX_BODY_BYTES).await?;
     let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let charset = charset_of(kind);
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if has_json_body(headers) {
         let bytes = bytes.ok_or_else(|| too_large(uri))?;
@@ -57,7 +58,14 @@ pub async fn read(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<NewSourc
     let parameters = Query::<std::collections::BTreeMap<String, String>>::try_from_uri(uri);
     let parameters = parameters.map_err(|_| bad_request(uri, "invalid query parameters; send each once, with percent-encoding"))?.0;
     let members = parameters.into_iter().map(|(key, value)| (key, json!(value))).collect();
-    Ok(NewSource { members, raw: Some(Document { format, bytes }) })
+    Ok(NewSource { members, raw: Some(Document { format, bytes, charset }) })
+}
+
+/// Returns the parameter `charset` of a media type.
+fn charset_of(kind: &str) -> Option<String> {
+    let parameters = kind.split(';').skip(1).filter_map(|it| it.split_once('='));
+    let mut named = parameters.filter(|it| it.0.trim().eq_ignore_ascii_case("charset"));
+    named.next().map(|it| it.1.trim().trim_matches('"').to_owned()).filter(|it| !it.is_empty())
 }
 
 impl NewSource {
@@ -92,6 +100,7 @@ impl NewSource {
             url,
             locale: locale.unwrap_or_else(|| default_locale.to_owned()),
             format: converted.format,
+            unreadable_pages: converted.unreadable_pages,
         })
     }
 
@@ -112,7 +121,9 @@ impl NewSource {
         } else {
             text.as_bytes().to_vec()
         };
-        if bytes.len() > MAX_DOCUMENT_BYTES { Err(too_large(uri)) } else { Ok(Document { format, bytes }) }
+        // Text in JSON is decoded, whatever a web page says of itself.
+        let charset = Some("utf-8".to_owned());
+        if bytes.len() > MAX_DOCUMENT_BYTES { Err(too_large(uri)) } else { Ok(Document { format, bytes, charset }) }
     }
 
     fn id(&self) -> Result<String, String> {

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use convengine_core::knowledge::SourceFormat;
+pub use convengine_core::knowledge::UNREADABLE;
 use tokio::time::timeout;
 
-use super::{html, pdf};
+use super::{charset, html, pdf_process};
 use crate::ops::audit::derive::run_blocking;
 
 /// The largest document in bytes.
@@ -40,6 +41,8 @@ pub struct Document {
     pub format: DocumentFormat,
     /// Its content.
     pub bytes: Vec<u8>,
+    /// The name of its character set, if its sender declares one.
+    pub charset: Option<String>,
 }
 
 /// The text of a document.
@@ -47,10 +50,12 @@ pub struct Document {
 pub struct ConvertedDocument {
     /// The title that the document gives itself.
     pub title: Option<String>,
-    /// The text.
+    /// The text, with [`UNREADABLE`] for each character that could not be read.
     pub text: String,
     /// How the text is written.
     pub format: SourceFormat,
+    /// The number of pages that show something but have no text.
+    pub unreadable_pages: u32,
 }
 
 impl DocumentFormat {
@@ -100,33 +105,38 @@ impl Document {
     /// # Errors
     /// The reason why it has no readable text.
     pub async fn convert(self) -> Result<ConvertedDocument, String> {
-        match timeout(MAX_CONVERSION, run_blocking(move || convert(self))).await {
-            Ok(Ok(converted)) => converted,
-            // The parser has panicked.
-            Ok(Err(_)) => Err("it cannot be parsed".to_owned()),
-            Err(_) => Err(format!("it is not parsed within {} s", MAX_CONVERSION.as_secs())),
+        let _turn = if self.format == DocumentFormat::Pdf { Some(pdf_process::turn().await) } else { None };
+        timeout(MAX_CONVERSION, self.convert_in_time())
+            .await
+            .unwrap_or_else(|_| Err(format!("it is not parsed within {} s", MAX_CONVERSION.as_secs())))
+    }
+
+    async fn convert_in_time(self) -> Result<ConvertedDocument, String> {
+        if self.format == DocumentFormat::Pdf {
+            let found = pdf_process::extract_text(self.bytes).await?;
+            let (text, unreadable_pages) = (found.text, found.unreadable_pages);
+            return Ok(ConvertedDocument { title: None, text, format: SourceFormat::Text, unreadable_pages });
         }
+        // The parser may panic.
+        run_blocking(move || convert_text(&self)).await.unwrap_or_else(|_| Err("it cannot be parsed".to_owned()))
     }
 }
 
-fn convert(document: Document) -> Result<ConvertedDocument, String> {
-    match document.format {
-        DocumentFormat::Text => read_text(document.bytes).map(|text| ConvertedDocument { title: None, text, format: SourceFormat::Text }),
-        DocumentFormat::Markdown => {
-            read_text(document.bytes).map(|text| ConvertedDocument { title: None, text, format: SourceFormat::Markdown })
-        }
+fn convert_text(document: &Document) -> Result<ConvertedDocument, String> {
+    let is_page = document.format == DocumentFormat::Html;
+    let text = charset::decode(&document.bytes, document.charset.as_deref(), is_page)?;
+    if text.contains(UNREADABLE) && !text.chars().any(|it| it != UNREADABLE && !it.is_whitespace()) {
+        return Err("it is not UTF-8; declare its character set".to_owned());
+    }
+    let (title, text, format) = match document.format {
         DocumentFormat::Html => {
-            let page = html::convert(&String::from_utf8_lossy(&document.bytes))?;
-            Ok(ConvertedDocument { title: page.title, text: page.markdown, format: SourceFormat::Markdown })
+            let page = html::convert(&text)?;
+            (page.title, page.markdown, SourceFormat::Markdown)
         }
-        DocumentFormat::Pdf => {
-            pdf::extract_text(&document.bytes).map(|text| ConvertedDocument { title: None, text, format: SourceFormat::Text })
-        }
-    }
-}
-
-fn read_text(bytes: Vec<u8>) -> Result<String, String> {
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+        DocumentFormat::Markdown => (None, text, SourceFormat::Markdown),
+        DocumentFormat::Text | DocumentFormat::Pdf => (None, text, SourceFormat::Text),
+    };
+    Ok(ConvertedDocument { title, text, format, unreadable_pages: 0 })
 }
 
 /// Returns whether a text is a valid id of a source. Lists of ids have commas, and `search` is a route.
@@ -140,7 +150,7 @@ mod tests {
     use super::*;
 
     async fn convert(format: DocumentFormat, bytes: &[u8]) -> Result<ConvertedDocument, String> {
-        Document { format, bytes: bytes.to_vec() }.convert().await
+        Document { format, bytes: bytes.to_vec(), charset: None }.convert().await
     }
 
     #[test]
@@ -187,20 +197,50 @@ mod tests {
     #[tokio::test]
     async fn bad_documents_are_refused_with_the_reason() {
         let reason = async |format, bytes: &[u8]| convert(format, bytes).await.expect_err("refused");
-        assert_eq!(reason(DocumentFormat::Text, &[0xff, 0xfe]).await, "it is not UTF-8");
-        assert_eq!(reason(DocumentFormat::Markdown, &[0xff, 0xfe]).await, "it is not UTF-8");
+        for format in [DocumentFormat::Text, DocumentFormat::Markdown, DocumentFormat::Html] {
+            assert_eq!(reason(format, &[0xff, 0xff]).await, "it is not UTF-8; declare its character set");
+        }
         for bytes in [&b""[..], b"%PDF-1.4", b"%PDF-1.7\n1 0 obj\n<<>>\nendobj\ntrailer\n<</Root 1 0 R>>\nstartxref\n9\n%%EOF", &[0; 5_000]]
         {
             assert_eq!(reason(DocumentFormat::Pdf, bytes).await, "it is not a PDF, or damaged", "{bytes:?}");
         }
         assert_eq!(reason(DocumentFormat::Pdf, &pdf("", &[])).await, "it has no text; a scan must be recognised first");
         let drawn = "q /F Do Q BT /F1 12 Tf 72 720 Td (Fees) Tj ET";
-        for entries in ["", "/Resources<</XObject<</F 6 0 R>>>>"] {
-            let endless = pdf(drawn, &[&form(entries, "/F Do")]);
-            assert_eq!(reason(DocumentFormat::Pdf, &endless).await, "its forms are nested without end", "{entries}");
+        let endless = pdf(drawn, &[&form("", "/F Do")]);
+        assert_eq!(reason(DocumentFormat::Pdf, &endless).await, "its forms are nested without end");
+        for harmless in [form("", "0 0 m"), form("/Resources<</XObject<</F 6 0 R>>>>", "/F Do")] {
+            let text = convert(DocumentFormat::Pdf, &pdf(drawn, &[&harmless])).await.map(|it| it.text);
+            assert_eq!(text.as_deref(), Ok("Fees"), "{harmless}");
         }
-        let text = convert(DocumentFormat::Pdf, &pdf(drawn, &[&form("", "0 0 m")])).await.map(|it| it.text.trim().to_owned());
-        assert_eq!(text.as_deref(), Ok("Fees"), "what is refused above is refused for its form");
+    }
+
+    #[tokio::test]
+    async fn words_and_lines_are_put_together() {
+        let text = async |content: &str| convert(DocumentFormat::Pdf, &pdf(content, &[])).await.map(|it| it.text);
+        for (content, expected) in [
+            ("[(Fees) -300 (of) -20 (ten) -250 (cards)] TJ", "Fees often cards"),
+            ("3 Tc (Fees) Tj", "Fees"),
+            ("20 Tw (Fees of cards) Tj", "Fees of cards"),
+            ("(Fees) Tj 0 -14 Td (of cards) Tj 0 -40 Td (Limits) Tj", "Fees\nof cards\n\nLimits"),
+            ("(Area in m) Tj 4 Ts /F1 6 Tf (2) Tj 0 Ts /F1 12 Tf ( net) Tj", "Area in m2 net"),
+            ("(Un\\255) Tj 0 -14 Td (believable) Tj", "Unbelievable"),
+            ("(Name) Tj 200 0 Td (Fee) Tj", "Name Fee"),
+            ("14 TL (Fees) Tj (of cards) ' 1 0 (Limits) \"", "Fees\nof cards\nLimits"),
+            ("0 1 -1 0 300 300 Tm (Fees of cards) Tj", "Fees of cards"),
+            ("q 2 Tc (Fees) Tj Q ( of cards) Tj", "Fees of cards"),
+        ] {
+            assert_eq!(text(&format!("BT /F1 12 Tf 72 720 Td {content} ET")).await.as_deref(), Ok(expected), "{content}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_pdf_does_not_have_is_counted() {
+        let read = async |content: &str, more: &[&str]| convert(DocumentFormat::Pdf, &pdf(content, more)).await.expect("a text");
+        let found = read("BT /F1 12 Tf 72 720 Td (Fees ) Tj /F9 12 Tf (abc) Tj ET", &[]).await;
+        assert_eq!((found.text.as_str(), found.unreadable_pages), ("Fees \u{fffd}\u{fffd}\u{fffd}", 0));
+        let damaged = "<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Filter/DCTDecode/Length 3>>stream\nabc\nendstream";
+        let found = read("BT /F1 12 Tf 72 720 Td (Fees) Tj ET /F Do", &[damaged]).await;
+        assert_eq!((found.text.as_str(), found.unreadable_pages), ("Fees", 1));
     }
 
     #[tokio::test]
@@ -220,7 +260,7 @@ mod tests {
             <p>A <b>card</b> costs <a href='https://bank.example/x'>5 euros</a>.<script>alert('no')</script><h2>Abroad</h2><p>2 %</p>";
         let found = convert(DocumentFormat::Html, page.as_bytes()).await.expect("a text");
         assert_eq!((found.title.as_deref(), found.format), (Some("Fees & limits"), SourceFormat::Markdown));
-        assert!(found.text.starts_with("# Cards\n\nA **card** costs 5 euros."), "{}", found.text);
+        assert!(found.text.starts_with("# Cards\n\nA card costs 5 euros."), "{}", found.text);
         assert!(found.text.contains("## Abroad") && !found.text.contains("alert") && !found.text.contains("Home"), "{}", found.text);
     }
 }

@@ -14,6 +14,9 @@ const SKIPPED: [&str; 17] = [
     "object", "img", "dialog",
 ];
 
+/// Elements of which only the text is kept: the addresses of links are not searched for, and marks of emphasis would divide words.
+const PLAIN: [&str; 5] = ["a", "b", "strong", "i", "em"];
+
 /// More open elements would take the parser, whose time grows with their square, too long.
 const MAX_OPEN: usize = 1_000;
 
@@ -41,8 +44,7 @@ pub fn convert(html: &str) -> Result<Page, String> {
     if has_many_open_elements(html) {
         return Err(too_deep());
     }
-    // The addresses of links are not text that is searched for.
-    let converter = HtmlToMarkdown::builder().skip_tags(SKIPPED.to_vec()).add_handler(vec!["a"], text_of).build();
+    let converter = HtmlToMarkdown::builder().skip_tags(SKIPPED.to_vec()).add_handler(PLAIN.to_vec(), text_of).build();
     let tree = converter.html_to_tree(html).map_err(|_| "it cannot be parsed")?;
     let mut level = vec![Rc::clone(&tree)];
     for depth in 0.. {

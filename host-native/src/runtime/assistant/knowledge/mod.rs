@@ -3,6 +3,7 @@
 //! The core cuts, stems and scores. This module stores what it returns and looks up candidates, so that a server and the page find the
 //! same chunks with the same scores.
 
+mod charset;
 pub mod directory;
 pub mod document;
 pub mod embedding;
@@ -10,6 +11,7 @@ mod html;
 pub mod indexing;
 pub mod keyword;
 mod pdf;
+pub mod pdf_process;
 pub mod search;
 pub mod vectors;
 
@@ -78,5 +80,7 @@ impl KnowledgeBases {
     }
 }
 
+#[cfg(test)]
+mod documents;
 #[cfg(test)]
 mod tests;

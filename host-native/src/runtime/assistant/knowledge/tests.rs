@@ -37,7 +37,7 @@ impl Random {
         let id = ["fees", "limits", "gebühr#1", "it's", "a b", "Z", "zz/ü.md"][self.below(7)].to_owned();
         let locale = ["en", "de-AT", "fr", "xx", "zh", ""][self.below(6)].to_owned();
         let format = [SourceFormat::Text, SourceFormat::Markdown][self.below(2)];
-        Source { id, title: self.text(5), text: self.text(900), url: None, locale, format }
+        Source { id, title: self.text(5), text: self.text(900), url: None, locale, format, unreadable_pages: 0 }
     }
 }
 
@@ -90,6 +90,7 @@ async fn a_large_source_is_indexed_in_the_background_while_the_old_one_is_found(
             url: None,
             locale: "en".to_owned(),
             format: SourceFormat::Text,
+            unreadable_pages: 0,
         };
         let large = |word: &str| of(format!("{word} ").repeat(MAX_IMMEDIATE_BYTES / word.len()));
         put_source(&database.config, "desk", of("Old fees".to_owned())).await.expect("stored");
@@ -127,6 +128,7 @@ async fn searches_see_the_old_or_the_new_chunks() {
             url: None,
             locale: "en".to_owned(),
             format: SourceFormat::Text,
+            unreadable_pages: 0,
         };
         put_source(&database.config, "desk", of("fee 0")).await.expect("stored");
         let replace = async {
@@ -157,7 +159,8 @@ async fn put_vectors(database: &mut Database, random: &mut Random) -> Vec<(Strin
     let mut all = Vec::new();
     for id in ["fees", "limits", "it's"] {
         let text = (0..200).map(|it| format!("# Part {it}\n\n{}\n\n", "word ".repeat(150))).collect();
-        let of = Source { id: id.to_owned(), title: String::new(), text, url: None, locale: String::new(), format: SourceFormat::Markdown };
+        let (title, locale, format) = (String::new(), String::new(), SourceFormat::Markdown);
+        let of = Source { id: id.to_owned(), title, text, url: None, locale, format, unreadable_pages: 0 };
         put_source(&database.config, "desk", of).await.expect("stored");
     }
     while let Some(job) = vector::lease_next(&database.pool, "m", 1, 2).await.expect("an answer") {

@@ -19,8 +19,10 @@ pub struct Base {
 pub struct SourceRow {
     /// The source without its text.
     pub source: Source,
-    /// `indexing`, `ready` or `failed`.
+    /// `indexing`, `ready`, `partial` (searchable, but part of the document could not be read) or `failed`.
     pub status: String,
+    /// The number of characters that could not be read.
+    pub unreadable_characters: i64,
     /// Why it failed.
     pub error: Option<String>,
     /// Whether searches find a version of it.
@@ -46,6 +48,16 @@ pub struct SourceVersion<'a> {
     pub source: &'a str,
     /// The version.
     pub version: i64,
+}
+
+impl SourceRow {
+    /// Says what could not be read, such as `12 characters and 1 page cannot be read`; `None` if everything could.
+    pub fn describe_unreadable(&self) -> Option<String> {
+        let count = |count: i64, noun: &str| (count > 0).then(|| format!("{count} {noun}{}", if count == 1 { "" } else { "s" }));
+        let counts = [count(self.unreadable_characters, "character"), count(i64::from(self.source.unreadable_pages), "page")];
+        let counts: Vec<String> = counts.into_iter().flatten().collect();
+        (!counts.is_empty()).then(|| format!("{} cannot be read", counts.join(" and ")))
+    }
 }
 
 impl<'a> SourceVersion<'a> {
@@ -102,10 +114,12 @@ pub async fn put(
 ) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "insert into cs_knowledge_source (assistant_id, source_id, title, url, locale, format, status, version, chunks, total_chunks,
-           updated_at, leased_until, text) values ($1, $2, $3, $4, $5, $6, 'indexing', $7, 0, 0, $8, $9, $10)
+           updated_at, leased_until, text, unreadable_characters, unreadable_pages)
+         values ($1, $2, $3, $4, $5, $6, 'indexing', $7, 0, 0, $8, $9, $10, $11, $12)
          on conflict (assistant_id, source_id) do update set title = excluded.title, url = excluded.url, locale = excluded.locale,
            format = excluded.format, status = excluded.status, error = null, version = excluded.version, chunks = 0, total_chunks = 0,
-           leased_until = excluded.leased_until, updated_at = excluded.updated_at, text = excluded.text",
+           leased_until = excluded.leased_until, updated_at = excluded.updated_at, text = excluded.text,
+           unreadable_characters = excluded.unreadable_characters, unreadable_pages = excluded.unreadable_pages",
     );
     let values = [
         SqlValue::Text(assistant),
@@ -118,12 +132,14 @@ pub async fn put(
         SqlValue::Integer(now),
         SqlValue::Integer(not_before),
         SqlValue::Text(&source.text),
+        SqlValue::Integer(i64::try_from(source.unreadable_characters()).unwrap_or(i64::MAX)),
+        SqlValue::Integer(i64::from(source.unreadable_pages)),
     ];
     connection.execute(&sql, &values).await.map(|_| ())
 }
 
 const COLUMNS_OF_ONE: &str = "select source_id, title, url, locale, format, status, error, indexed_version, chunks, total_chunks,
-       embedding_model, embedding_error, updated_at
+       embedding_model, embedding_error, updated_at, unreadable_characters, unreadable_pages
      from cs_knowledge_source where assistant_id = $1 and source_id = $2";
 
 /// Returns a source without its text.
@@ -142,9 +158,11 @@ pub async fn find(pool: &Pool, assistant: &str, source: &str) -> sqlx::Result<Op
 pub async fn list(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<SourceRow>> {
     let sql = Statement::per_dialect(
         "select source_id, title, url, locale, format, status, error, indexed_version, chunks, total_chunks, embedding_model,
-           embedding_error, updated_at from cs_knowledge_source where assistant_id = $1 order by source_id",
+           embedding_error, updated_at, unreadable_characters, unreadable_pages
+         from cs_knowledge_source where assistant_id = $1 order by source_id",
         "select source_id, title, url, locale, format, status, error, indexed_version, chunks, total_chunks, embedding_model,
-           embedding_error, updated_at from cs_knowledge_source where assistant_id = $1 order by source_id collate \"C\"",
+           embedding_error, updated_at, unreadable_characters, unreadable_pages
+         from cs_knowledge_source where assistant_id = $1 order by source_id collate \"C\"",
     );
     pool.fetch_all(&sql, &[SqlValue::Text(assistant)]).await?.iter().map(source_row).collect()
 }
@@ -155,8 +173,9 @@ pub async fn list(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<SourceRow>> 
 /// Returns any database error.
 pub async fn list_texts(connection: &mut Connection) -> sqlx::Result<Vec<(String, Source)>> {
     let sql = Statement::per_dialect(
-        "select assistant_id, source_id, title, url, locale, format, text from cs_knowledge_source order by assistant_id, source_id",
-        "select assistant_id, source_id, title, url, locale, format, text from cs_knowledge_source
+        "select assistant_id, source_id, title, url, locale, format, unreadable_pages, text from cs_knowledge_source
+         order by assistant_id, source_id",
+        "select assistant_id, source_id, title, url, locale, format, unreadable_pages, text from cs_knowledge_source
          order by assistant_id collate \"C\", source_id collate \"C\"",
     );
     let source = |it: &DatabaseRow| Ok((it.text("assistant_id")?, Source { text: it.text("text")?, ..source_without_text(it)? }));
@@ -188,11 +207,11 @@ pub async fn lease_next(pool: &Pool, now: Millis, until: Millis) -> sqlx::Result
     let sql = Statement::per_dialect(
         "update cs_knowledge_source set leased_until = $2 where rowid =
            (select rowid from cs_knowledge_source where status = 'indexing' and leased_until < $1 order by updated_at limit 1)
-         returning assistant_id, source_id, title, url, locale, format, version, text",
+         returning assistant_id, source_id, title, url, locale, format, unreadable_pages, version, text",
         "update cs_knowledge_source set leased_until = $2 where (assistant_id, source_id) =
            (select assistant_id, source_id from cs_knowledge_source where status = 'indexing' and leased_until < $1
             order by updated_at limit 1 for update skip locked)
-         returning assistant_id, source_id, title, url, locale, format, version, text",
+         returning assistant_id, source_id, title, url, locale, format, unreadable_pages, version, text",
     );
     let row = pool.fetch_optional(&sql, &[SqlValue::Integer(now), SqlValue::Integer(until)]).await?;
     row.map(|it| {
@@ -222,13 +241,14 @@ pub async fn record_progress(
     Ok(connection.execute(&sql, &[assistant, source, version, more[0], more[1], more[2]]).await? > 0)
 }
 
-/// Makes searches find a version. Returns `false` if it has been replaced or deleted.
+/// Makes searches find a version, which is `ready`, or `partial` if part of its document could not be read. Returns `false` if it has been replaced or deleted.
 ///
 /// # Errors
 /// Returns any database error.
 pub async fn finish(connection: &mut Connection, of: &SourceVersion<'_>, chunks: i64) -> sqlx::Result<bool> {
     let sql = Statement::portable(
-        "update cs_knowledge_source set status = 'ready', error = null, chunks = $4, total_chunks = $4, indexed_version = version,
+        "update cs_knowledge_source set
+           status = case when unreadable_characters + unreadable_pages > 0 then 'partial' else 'ready' end, error = null, chunks = $4, total_chunks = $4, indexed_version = version,
            indexed_locale = locale, embedding_model = null, embedding_error = null, embedding_retry_at = 0, leased_until = 0
          where assistant_id = $1 and source_id = $2 and version = $3 and status = 'indexing'",
     );
@@ -253,6 +273,7 @@ fn source_row(row: &DatabaseRow) -> sqlx::Result<SourceRow> {
     Ok(SourceRow {
         source: source_without_text(row)?,
         status: row.text("status")?,
+        unreadable_characters: row.integer("unreadable_characters")?,
         error: row.optional_text("error")?,
         is_searchable: row.optional_integer("indexed_version")?.is_some(),
         chunks: row.integer("chunks")?,
@@ -271,6 +292,7 @@ fn source_without_text(row: &DatabaseRow) -> sqlx::Result<Source> {
         url: row.optional_text("url")?,
         locale: row.text("locale")?,
         format: if row.text("format")? == "markdown" { SourceFormat::Markdown } else { SourceFormat::Text },
+        unreadable_pages: u32::try_from(row.integer("unreadable_pages")?).unwrap_or(u32::MAX),
     })
 }
 

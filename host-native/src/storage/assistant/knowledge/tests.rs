@@ -14,7 +14,8 @@ use crate::storage::testing::each_database;
 fn source(id: &str, text: &str) -> Source {
     let (id, text) = (id.to_owned(), text.to_owned());
     let url = Some("https://bank.example/fees".to_owned());
-    Source { id, title: "It's \"Fees\"".to_owned(), text, url, locale: "en".to_owned(), format: SourceFormat::Markdown }
+    let (title, locale) = ("It's \"Fees\"".to_owned(), "en".to_owned());
+    Source { id, title, text, url, locale, format: SourceFormat::Markdown, unreadable_pages: 0 }
 }
 
 #[tokio::test]
