@@ -1,6 +1,7 @@
 //! The planner loop: a model calls tools one after the other until it can answer. (docs/spec/tools.md#2.3, docs/spec/tools.md#6.5)
 
 mod approved_call;
+mod consent;
 mod gate;
 mod guard;
 mod lifecycle;

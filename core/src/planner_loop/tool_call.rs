@@ -56,10 +56,9 @@ pub(super) async fn perform_call(
     }
 }
 
-/// Tells the planner that a call is not repeated because its outcome is unknown.
-pub(super) fn refuse_uncertain_call(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan: &Plan) -> NextStep {
-    let reason = "this call has failed, but may have been carried out all the same: it is not made again in this turn";
-    handle_failure(cx, run, plan, None, &EffectError::new(EffectErrorKind::Refused, reason))
+/// Tells the planner why a call is not made.
+pub(super) fn refuse_call(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan: &Plan, tool: Option<&Tool>, reason: &str) -> NextStep {
+    handle_failure(cx, run, plan, tool, &EffectError::new(EffectErrorKind::Refused, reason))
 }
 
 /// Waits for the configured delay.

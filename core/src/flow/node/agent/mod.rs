@@ -8,6 +8,7 @@ mod ai_agents;
 mod approval;
 mod briefing;
 mod built_in;
+mod collected;
 mod guardrail;
 #[cfg(test)]
 mod injected_passages;
@@ -246,6 +247,7 @@ impl<'c> Walker<'c> {
         }
         run.memory.pending_calls = tools::with_unique_ids(tool_calls, &format!("{}_{step}", self.event_number));
         run.memory.messages.push(LlmMessage::assistant(text, run.memory.pending_calls.clone()));
+        self.fill_open_calls(run);
         if run.memory.pending_calls.is_empty() {
             return if self.is_exit_condition_true(run) { AgentTransition::Leave("done") } else { AgentTransition::AwaitInput };
         }
