@@ -218,3 +218,40 @@ fn reply_schema(step: &mut ComponentConfig<'_>, key: &str, rewrites: bool) -> Va
     let required: Vec<&String> = properties.keys().collect();
     json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties})
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn acts() -> DialogueActs {
+        Config::compile(&Default::default(), &Value::Null).0.dialogue_acts.clone()
+    }
+
+    #[test]
+    fn consent_is_read_in_every_language_unless_the_client_names_one() {
+        let acts = acts();
+        for text in ["yes please", "ja", "ja, gerne", "oui merci", "sí, por favor", "sì grazie", "हाँ", "sim, por favor", "ja graag"]
+        {
+            assert_eq!(acts.read_consent(text, None), Some(DialogueAct::Affirm), "{text}");
+            assert!(acts.is_plain_yes(text, None) && acts.may_agree(text, None), "{text}");
+        }
+        for text in ["no thanks", "nein danke", "non merci", "no, gracias", "no grazie", "नहीं", "não, obrigado", "nee, dank je"] {
+            assert_eq!(acts.read_consent(text, None), Some(DialogueAct::Negate), "{text}");
+            assert!(!acts.is_plain_yes(text, None) && !acts.may_agree(text, None), "{text}");
+        }
+        for text in ["Lyon", "what does yes mean", "yes?", "ja oder nein", "RX-999999"] {
+            assert_eq!(acts.read_consent(text, None), None, "{text}");
+        }
+        assert_eq!((acts.read_consent("ja", Some("en")), acts.read_consent("ja", Some("de-AT"))), (None, Some(DialogueAct::Affirm)));
+    }
+
+    #[test]
+    fn what_a_model_takes_for_a_yes_may_be_none() {
+        let acts = acts();
+        for text in ["are you sure?", "no, better not", "yes, but call me first"] {
+            assert!(!acts.may_agree(text, None), "{text}");
+        }
+        assert!(acts.may_agree("that suits me fine", None));
+    }
+}

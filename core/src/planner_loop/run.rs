@@ -49,15 +49,23 @@ async fn run_rounds(cx: &mut StepContext<'_>) {
     let config = cx.config;
     let limit = config.settings.tools.max_loops;
     lifecycle::open_loop(&mut cx.session, limit);
+    consent::remember(cx);
     let mut run = PlannerRun::new(consent::plannable_tools(cx));
-    if let Some(plan) = approved_call::resume(cx, &mut run)
-        && check_and_call(cx, &mut run, &plan).await == NextStep::End
+    run_all(cx, &mut run, limit).await;
+    if run.has_changed_something {
+        consent::use_up(cx);
+    }
+}
+
+async fn run_all(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, limit: usize) {
+    if let Some(plan) = approved_call::resume(cx, run)
+        && check_and_call(cx, run, &plan).await == NextStep::End
     {
         return;
     }
     while run.round < limit {
         run.round += 1;
-        if run_round(cx, &mut run).await == NextStep::End {
+        if run_round(cx, run).await == NextStep::End {
             return;
         }
     }

@@ -45,6 +45,7 @@ pub(super) async fn perform_call(
     match tool::call_tool(cx, Some(tool), &tool.group, &plan.args, is_approved).await {
         Ok(json) => {
             run.succeeded_calls.push(signature);
+            run.has_changed_something |= tool.changes_something();
             handle_success(cx, run, plan, tool, json).await
         }
         Err(error) => {

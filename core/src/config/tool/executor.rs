@@ -245,11 +245,12 @@ impl ExecutorSet {
     /// Takes `effect` and `approval` out of a spec. A tool with one that is not understood is not called.
     fn take_terms(&mut self, row: &TableRow<'_>, spec: &mut Map, issues: &mut Vec<Issue>) {
         if let Some(said) = spec.shift_remove(EFFECT_MEMBER) {
-            match serde_json::from_value(said.clone()) {
-                Ok(class @ (EffectClass::Read | EffectClass::Write | EffectClass::Irreversible)) => {
-                    drop(self.effects.insert(row.id(), class))
+            let class = serde_json::from_value(said.clone()).ok().filter(|it| *it != EffectClass::Pure);
+            match class {
+                Some(class) => {
+                    self.effects.insert(row.id(), class);
                 }
-                Ok(EffectClass::Pure) | Err(_) => {
+                None => {
                     let reason = format!("has the effect {said}, which is neither read, write nor irreversible");
                     self.skip_row(row, "spec", &reason, "it is one of these", issues);
                 }
@@ -257,7 +258,9 @@ impl ExecutorSet {
         }
         if let Some(said) = spec.shift_remove(APPROVAL_MEMBER) {
             match said.as_str().and_then(CallApproval::parse) {
-                Some(approval) => drop(self.approvals.insert(row.id(), approval)),
+                Some(approval) => {
+                    self.approvals.insert(row.id(), approval);
+                }
                 None => {
                     let reason = format!("has the approval {said}, which is neither always, write nor never");
                     self.skip_row(row, "spec", &reason, "it is one of these", issues);

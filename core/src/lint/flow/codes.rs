@@ -46,7 +46,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("N004", Error, "an invalid pattern"),
     ("N005", Error, "a pattern without the group of its entity"),
     ("N007", Warning, "nothing follows when no value is given"),
-    ("N008", Warning, "fewer reprompts than attempts"),
+    ("N008", Warning, "several attempts without a reprompt"),
     ("N009", Error, "a validation rule that no value satisfies"),
     ("N010", Error, "a button whose value is not a valid answer"),
     ("N011", Warning, "a variable with several entity types"),

@@ -392,6 +392,11 @@ fn other_cases() -> Vec<Case> {
             "A008",
             "/graphs/3/nodes/1/data/tools/1/tool",
         ),
+        (
+            vec![("/graphs/3/nodes/1/data/tools/1/approval", json!("never")), ("/graphs/3/nodes/1/data/tools/0", json!("-"))],
+            "A011",
+            "/graphs/3/nodes/1/data/tools/0/tool",
+        ),
         (vec![("/graphs/3/nodes/1/data/output/schema", json!({"type": "text"}))], "A009", "/graphs/3/nodes/1/data/output/schema"),
         (vec![("/graphs/3/nodes/1/data/memory", json!({"max_chars": 9_000_000}))], "A010", "/graphs/3/nodes/1/data/memory/max_chars"),
         (handoff(json!({})), "H001", "/graphs/3/nodes/1"),
