@@ -3,7 +3,7 @@
 //! Only signs that are Markdown for certain are changed: `2 * 3 * 4` and `file_name_x` stay as they are.
 
 /// Signs that a backslash makes ordinary.
-const ESCAPABLE: &str = "\\`*_{}[]()#+-.!|>~";
+const ESCAPABLE: &str = "\\`*_[]()#+-.!|>~";
 
 /// Returns a Markdown text as plain text: headings and quotes without their signs, lists with hyphens, links with their addresses behind them.
 pub fn plain_markdown(text: &str) -> String {

@@ -30,9 +30,12 @@ pub fn read_consent_in_any_language(text: &str) -> Option<Consent> {
     if codes().any(|it| read_phrase(&tokens, language_of(it).language.consent.questions, 0).is_some()) {
         return None;
     }
-    let mut read = codes().filter_map(|it| read_consent(text, it));
-    let first = read.next()?;
-    read.all(|it| it == first).then_some(first)
+    let (whole, others): (Vec<Consent>, Vec<Consent>) =
+        codes().filter_map(|it| read_consent(text, it)).partition(|it| matches!(it, Consent::Yes | Consent::No));
+    // A language that knows all the words counts more than one that takes the rest for a wish: "no, gracias".
+    let read = if whole.is_empty() { others } else { whole };
+    let first = *read.first()?;
+    read.iter().all(|it| *it == first).then_some(first)
 }
 
 /// Reads consent or refusal; `None` for questions, doubt, and what says neither or both.

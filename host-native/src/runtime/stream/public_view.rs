@@ -5,7 +5,7 @@ use axum::body::Bytes;
 use serde_json::Value;
 
 /// Members of a payload that are about the conversation and not about how it is carried on.
-const PUBLIC_MEMBERS: [&str; 12] = [
+const PUBLIC_MEMBERS: [&str; 13] = [
     "intent",
     "state",
     "finalIntent",
@@ -16,9 +16,13 @@ const PUBLIC_MEMBERS: [&str; 12] = [
     "userText",
     "verbose",
     "conversationId",
+    "success",
     "errorCode",
     "recoverable",
 ];
+
+/// Members of the metadata of progress that say how to show it.
+const PUBLIC_METADATA: [&str; 6] = ["conversationId", "stepName", "determinant", "severity", "theme", "icon"];
 
 /// Returns rendered events as a caller gets them that may only converse.
 pub(super) fn hide_internals(events: Bytes) -> Bytes {
@@ -41,16 +45,16 @@ fn reduce(data: &str) -> Option<Value> {
     }
     if let Some(payload) = envelope.get_mut("payload").and_then(Value::as_object_mut) {
         payload.retain(|name, _| PUBLIC_MEMBERS.contains(&name.as_str()));
-        payload.get_mut("verbose").into_iter().for_each(drop_metadata);
+        payload.get_mut("verbose").into_iter().for_each(reduce_metadata);
     }
-    envelope.get_mut("verbose").into_iter().for_each(drop_metadata);
+    envelope.get_mut("verbose").into_iter().for_each(reduce_metadata);
     Some(envelope)
 }
 
 /// Progress texts are meant for users; the facts that they were made of are not.
-fn drop_metadata(verbose: &mut Value) {
-    if let Some(verbose) = verbose.as_object_mut() {
-        verbose.shift_remove("metadata");
+fn reduce_metadata(verbose: &mut Value) {
+    if let Some(metadata) = verbose.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|name, _| PUBLIC_METADATA.contains(&name.as_str()));
     }
 }
 
@@ -72,9 +76,9 @@ mod tests {
         let event =
             json!({"eventType": "AUDIT", "stage": "MCP_TOOL_RESULT", "payload": {"intent": "I", "rows": "[1]", "context": {"mcp": {}}}});
         assert_eq!(shown(&event), json!({"eventType": "AUDIT", "stage": "MCP_TOOL_RESULT", "payload": {"intent": "I"}}));
-        let verbose = json!({"text": "Looking …", "metadata": {"error": "no row"}});
+        let verbose = json!({"text": "Looking …", "metadata": {"error": "no row", "icon": "spark"}});
         let event = json!({"eventType": "VERBOSE", "payload": {"verbose": verbose}, "verbose": verbose});
-        let text = json!({"text": "Looking …"});
+        let text = json!({"text": "Looking …", "metadata": {"icon": "spark"}});
         assert_eq!(shown(&event), json!({"eventType": "VERBOSE", "payload": {"verbose": text}, "verbose": text}));
     }
 
