@@ -1,6 +1,6 @@
 //! Dialogue acts: the patterns that recognise them and the prompts that ask a model. (docs/spec/pipeline.md#2.6)
 
-use convengine_values::{Consent, read_consent};
+use convengine_values::{Consent, is_question, read_consent, read_consent_in_any_language};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -96,13 +96,29 @@ impl DialogueActs {
         self.patterns.iter().find(|it| it.1.is_match(text) == Ok(true)).map(|it| it.0)
     }
 
-    /// Returns the act of a text that agrees or refuses and has little else; with a change it is an edit.
-    pub fn read_consent(&self, text: &str, locale: &str) -> Option<DialogueAct> {
-        match read_consent(text, locale).filter(|_| self.reads_consent)? {
+    /// Returns the act of a text that agrees or refuses and has little else; with a change it is an edit. Without a locale the text may be
+    /// in any language.
+    pub fn read_consent(&self, text: &str, locale: Option<&str>) -> Option<DialogueAct> {
+        match read_consent_of(text, locale).filter(|_| self.reads_consent)? {
             Consent::Yes => Some(DialogueAct::Affirm),
             Consent::No => Some(DialogueAct::Negate),
             Consent::YesBut | Consent::NoBut => Some(DialogueAct::Edit),
         }
+    }
+
+    /// Whether a text is a plain yes: by the patterns, else as flows read it.
+    pub fn is_plain_yes(&self, text: &str, locale: Option<&str>) -> bool {
+        let text = text.trim_end_matches(|it: char| !it.is_alphanumeric());
+        self.match_pattern(text).or_else(|| self.read_consent(text, locale)) == Some(DialogueAct::Affirm)
+    }
+
+    /// Whether a text that was classified as consent may be one: it asks nothing, refuses nothing and changes nothing.
+    pub fn may_agree(&self, text: &str, locale: Option<&str>) -> bool {
+        self.match_pattern(text) == Some(DialogueAct::Affirm)
+            || match read_consent_of(text, locale) {
+                Some(consent) => consent == Consent::Yes,
+                None => !is_question(text, locale.unwrap_or("en")),
+            }
     }
 
     /// Returns the verdict on each pattern for a text.
@@ -134,6 +150,10 @@ impl DialogueActs {
             rewrite: compile_prompts(&mut step, "QUERY_REWRITE_", &REWRITE),
         }
     }
+}
+
+fn read_consent_of(text: &str, locale: Option<&str>) -> Option<Consent> {
+    locale.map_or_else(|| read_consent_in_any_language(text), |it| read_consent(text, it))
 }
 
 fn compile_pattern(step: &mut ComponentConfig<'_>, key: &str, default: &str) -> Option<Regex> {
@@ -197,4 +217,41 @@ fn reply_schema(step: &mut ComponentConfig<'_>, key: &str, rewrites: bool) -> Va
     }
     let required: Vec<&String> = properties.keys().collect();
     json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn acts() -> DialogueActs {
+        Config::compile(&Default::default(), &Value::Null).0.dialogue_acts.clone()
+    }
+
+    #[test]
+    fn consent_is_read_in_every_language_unless_the_client_names_one() {
+        let acts = acts();
+        for text in ["yes please", "ja", "ja, gerne", "oui merci", "sí, por favor", "sì grazie", "हाँ", "sim, por favor", "ja graag"]
+        {
+            assert_eq!(acts.read_consent(text, None), Some(DialogueAct::Affirm), "{text}");
+            assert!(acts.is_plain_yes(text, None) && acts.may_agree(text, None), "{text}");
+        }
+        for text in ["no thanks", "nein danke", "non merci", "no, gracias", "no grazie", "नहीं", "não, obrigado", "nee, dank je"] {
+            assert_eq!(acts.read_consent(text, None), Some(DialogueAct::Negate), "{text}");
+            assert!(!acts.is_plain_yes(text, None) && !acts.may_agree(text, None), "{text}");
+        }
+        for text in ["Lyon", "what does yes mean", "yes?", "ja oder nein", "RX-999999"] {
+            assert_eq!(acts.read_consent(text, None), None, "{text}");
+        }
+        assert_eq!((acts.read_consent("ja", Some("en")), acts.read_consent("ja", Some("de-AT"))), (None, Some(DialogueAct::Affirm)));
+    }
+
+    #[test]
+    fn what_a_model_takes_for_a_yes_may_be_none() {
+        let acts = acts();
+        for text in ["are you sure?", "no, better not", "yes, but call me first"] {
+            assert!(!acts.may_agree(text, None), "{text}");
+        }
+        assert!(acts.may_agree("that suits me fine", None));
+    }
 }

@@ -51,6 +51,13 @@ impl Planners {
     }
 }
 
+impl Planners {
+    /// Whether a row is for an intent and a state, so that planning there is somebody's wish.
+    pub fn has_row(&self, intent: &str, state: &str) -> bool {
+        self.rows.applicable(intent, state).next().is_some()
+    }
+}
+
 impl Planner {
     fn new(prompts: PromptPair, source: String) -> Planner {
         let mut mentioned_tools = BTreeSet::new();

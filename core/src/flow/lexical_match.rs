@@ -146,12 +146,11 @@ impl<'c> Walker<'c> {
 
     /// Asks which of two intents is meant.
     pub(super) fn ask_for_intent(&mut self, intents: [&'c IntentDef; 2], confidence: f64, search: &IntentSearch<'_>) {
-        let label = |it: &IntentDef| if it.name.trim().is_empty() { it.id.clone() } else { it.name.clone() };
-        let buttons = intents.map(|it| json!({"id": it.id, "label": label(it), "value": it.id}));
+        let buttons = intents.map(|it| json!({"id": it.id, "label": self.name_intent(it), "value": it.id}));
         let ids = intents.map(|it| &it.id);
         self.publish_match_record(search, None, "asked", confidence, json!({"asked": ids}));
         self.state.vars.insert(INTENT_QUESTION.to_owned(), json!({"text": self.input_text(), "intents": ids}));
-        let [first, second] = intents.map(label);
+        let [first, second] = intents.map(|it| self.name_intent(it));
         let text = self.engine_text(EngineText::ChooseIntent, &[("first", &first), ("second", &second)]);
         let options = self.send_with_options(&text, &buttons);
         self.state.vars.insert(SHOWN_BUTTONS.to_owned(), Value::Array(options));

@@ -157,7 +157,7 @@ impl Walker<'_> {
     }
 
     fn render_button(&mut self, button: &Button, extra: &Map) -> Value {
-        let shown = json!({"id": button.id, "label": self.render_text_with(&button.label, extra.clone())});
+        let shown = json!({"id": button.id, "label": self.render_label(&button.label, extra)});
         let url = button.url.as_ref().map(|it: &FlowTemplate| self.render_url(it, extra.clone()));
         let value = button.value.as_ref().map(|it| self.render_json(it, extra.clone()));
         with_member(with_member(shown, "value", value), "url", url)

@@ -111,6 +111,10 @@ impl NameResolver for Scope<'_, '_> {
         }
     }
 
+    fn name_of(&self, value: &Value) -> Value {
+        self.walker.name_value(None, value)
+    }
+
     fn user_message(&self) -> &str {
         self.walker.last_user_text()
     }

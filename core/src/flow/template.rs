@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Walker;
 use super::scope::Scope;
-use crate::config::flow::document::{FlowCondition, FlowTemplate, LocalizedText, Selection, ValueTemplate};
+use crate::config::flow::document::{FlowCondition, FlowTemplate, IntentDef, ListEntry, LocalizedText, Selection, ValueTemplate};
 use crate::text::interpolation::OutputContext;
 use crate::turn::{Map, Rng};
 
@@ -76,6 +76,40 @@ impl Walker<'_> {
         };
         let Some(variant) = usize::try_from(at).ok().and_then(|it| variants.get(it)).cloned() else { return String::new() };
         self.render_text(&variant)
+    }
+
+    /// Renders the first variant of a localized text, with additional roots.
+    pub(super) fn render_label(&mut self, text: &LocalizedText, extra: &Map) -> String {
+        let variants = text.variants(&self.state.channel, &self.state.locale, &self.flow.document.default_locale);
+        let Some(label) = variants.first().cloned() else { return String::new() };
+        self.render_text_with(&label, extra.clone())
+    }
+
+    /// Returns a value as users know it: values of lists by their names in the session's locale. Without an entity, all lists count.
+    pub(super) fn name_value(&self, entity: Option<&str>, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.find_value_name(entity, text).map_or_else(|| value.clone(), Value::from),
+            Value::Array(items) => items.iter().map(|it| self.name_value(entity, it)).collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.clone(),
+        }
+    }
+
+    fn find_value_name(&self, entity: Option<&str>, value: &str) -> Option<String> {
+        let lists = self.flow.document.entities.iter().filter(|it| entity.is_none_or(|id| it.id == id));
+        let name = |it: &ListEntry| self.plain_text_of(&it.label).filter(|_| it.value == value);
+        lists.flat_map(|it| &it.entries).find_map(name)
+    }
+
+    /// The name of an intent for users.
+    pub(super) fn name_intent(&self, intent: &IntentDef) -> String {
+        let own = Some(&intent.name).filter(|it| !it.trim().is_empty()).unwrap_or(&intent.id);
+        self.plain_text_of(&intent.label).unwrap_or_else(|| own.clone())
+    }
+
+    /// The first variant of a text without placeholders; `None` when it is blank.
+    fn plain_text_of(&self, text: &LocalizedText) -> Option<String> {
+        let variants = text.variants(&self.state.channel, &self.state.locale, &self.flow.document.default_locale);
+        variants.first().map(|it| it.source.clone()).filter(|it| !it.trim().is_empty())
     }
 
     /// Returns a pseudo-random number that depends only on session, turn and place, so that a replay selects the same variant.

@@ -1,6 +1,7 @@
 //! Owns JSON processing on top of `serde_json`: canonical forms and hashes, differences, paths and schemas.
 
 pub mod canonical;
+mod collected;
 mod decode;
 pub mod diff;
 pub mod jcs;
@@ -8,6 +9,7 @@ pub mod path;
 pub mod schema;
 pub mod text;
 
+pub use collected::{argument_of, insert_collected, says_same};
 pub use decode::{DecodeError, decode, decode_text};
 pub(crate) use decode::{decode_both, decode_tagged};
 

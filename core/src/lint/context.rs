@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::{ANY, Issue, Phase, Profile, TableRow, Tables, UNKNOWN, by_priority, enclosing_scopes, is_same_code, to_upper_code};
+use crate::config::{
+    ANY, Issue, Phase, Profile, TableRow, Tables, Tool, UNKNOWN, by_priority, enclosing_scopes, is_same_code, read_tools, to_upper_code,
+};
 
 /// The tables that are checked.
 const TABLES: [&str; 18] = [
@@ -42,6 +44,8 @@ pub(super) struct LintContext<'t> {
     response_scopes: BTreeSet<(String, String)>,
     /// Whether tasks can run, which may set intent, state and context.
     pub has_tasks: bool,
+    /// The tools.
+    pub tools: Vec<Tool>,
     /// Prompt templates by their lookup key.
     pub templates: BTreeMap<TemplateKey, Vec<TableRow<'t>>>,
 }
@@ -78,6 +82,7 @@ impl<'t> LintContext<'t> {
             rules: Vec::new(),
             response_scopes: BTreeSet::new(),
             has_tasks: false,
+            tools: read_tools(tables),
             templates: BTreeMap::new(),
         };
         context.intents = context.rows("ce_intent").iter().filter_map(|it| it.code("intent_code")).map(|it| to_upper_code(&it)).collect();

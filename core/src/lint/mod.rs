@@ -5,6 +5,7 @@
 
 mod binding;
 mod condition;
+mod consent;
 mod context;
 pub mod flow;
 mod known_paths;
@@ -37,6 +38,7 @@ pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Ve
         variable::check,
         schema::check,
         tool::check,
+        consent::check,
         binding::check,
         verbose::check,
     ] {

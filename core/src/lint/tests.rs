@@ -298,7 +298,7 @@ fn unknown_variables_of_templates() {
 #[test]
 fn unknown_tools_and_tied_actions() {
     let tools = |prompt: &str, intent: &str| {
-        let tool = |id: u32, code: &str| scoped(json!({"tool_id": id, "tool_code": code, "tool_group": "HTTP_API"}), intent, "ANY");
+        let tool = |id: u32, code: &str| scoped(json!({"tool_id": id, "tool_code": code, "tool_group": "DB"}), intent, "ANY");
         json!({
             "ce_mcp_tool": [tool(1, "loan.rating"), tool(2, "loan.submit")],
             "ce_mcp_planner": [scoped(json!({"planner_id": 9, "system_prompt": prompt, "user_prompt": "u"}), "LOAN", "ANY")],
@@ -318,6 +318,35 @@ fn unknown_tools_and_tied_actions() {
 }
 
 #[test]
+fn tools_that_change_something() {
+    let tables = |method: &str, spec: &str, planner: bool, mode: &str| {
+        let rows = |is_there: bool, row: Value| if is_there { json!([row]) } else { json!([]) };
+        let planner_row = scoped(json!({"planner_id": 1, "system_prompt": "s", "user_prompt": "u"}), "LOAN", "ANY");
+        let confirming = json!({"template_id": 9, "intent_code": "LOAN", "state_code": "ANY", "output_format": "TEXT", "interaction_mode": mode,
+            "system_prompt": "s", "user_prompt": "u"});
+        json!({
+            "ce_mcp_tool": [scoped(json!({"tool_id": 1, "tool_code": "a.b", "tool_group": "HTTP_API"}), "LOAN", "ANY")],
+            "ce_http_tool": [{"tool_id": 1, "method": method, "url_template": "https://a.example/"}],
+            "cv_tool_spec": rows(!spec.is_empty(), json!({"tool_id": 1, "spec": spec})),
+            "ce_mcp_planner": rows(planner, planner_row),
+            "ce_prompt_template": rows(!mode.is_empty(), confirming),
+        })
+    };
+    let finding = |rule: &str| format!("{rule} ce_mcp_tool[1].tool_code");
+    let good = || tables("POST", "", true, "CONFIRM");
+    expect(tables("POST", "", false, "CONFIRM"), &[&finding("write-never-planned")], good());
+    expect(tables("DELETE", "", true, "COLLECT"), &[&finding("write-never-confirmed")], good());
+    expect(tables("PUT", r#"{"approval": "never"}"#, true, "CONFIRM"), &[&finding("write-without-consent")], good());
+    for fine in [
+        tables("GET", "", false, ""),
+        tables("POST", r#"{"effect": "read"}"#, false, ""),
+        tables("POST", r#"{"approval": "write"}"#, true, ""),
+    ] {
+        assert_eq!(findings(&with_base(fine.clone())), [""; 0], "{fine}");
+    }
+}
+
+#[test]
 fn invalid_bindings_of_tools_and_tasks() {
     let tools = |id: u32, headers: Value| {
         json!({
@@ -326,7 +355,8 @@ fn invalid_bindings_of_tools_and_tasks() {
         })
     };
     let good = || tools(1, json!({"Authorization": "{{inputParams.token}}", "X-Source": "desk"}));
-    expect(tools(2, json!({})), &["setup-without-tool ce_http_tool[2].tool_id"], good());
+    let without_setup = ["write-never-planned ce_mcp_tool[1].tool_code", "setup-without-tool ce_http_tool[2].tool_id"];
+    expect(tools(2, json!({})), &without_setup, good());
     expect(tools(1, json!({"authorization": "Bearer abc"})), &["credential-in-row ce_http_tool[1].headers"], good());
     let task = |binding: Value, name: &str| {
         json!({

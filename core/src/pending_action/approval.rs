@@ -65,7 +65,7 @@ pub fn take_answer(cx: &mut StepContext<'_>) -> bool {
 /// Whether the denied message is approved. A message that is itself sensitive approves nothing, unless it is a plain confirmation.
 fn is_approved(cx: &StepContext<'_>) -> bool {
     let settings = &cx.config.settings.guardrail;
-    let plain_yes = cx.config.dialogue_acts.match_pattern(cx.session.text()) == Some(DialogueAct::Affirm);
+    let plain_yes = cx.config.dialogue_acts.is_plain_yes(cx.session.text(), cx.session.said_locale());
     let sensitive = cx.config.sensitive_patterns.is_sensitive(&collapse_whitespace(cx.session.text())) != Ok(false);
     let is_affirmed = settings.affirm_approves && cx.session.dialogue_act() == DialogueAct::Affirm;
     (is_affirmed && (plain_yes || !sensitive)) || (is_granted(&cx.session, settings.fail_closed) && !sensitive)

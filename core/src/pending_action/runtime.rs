@@ -104,6 +104,12 @@ impl ActionRuntime {
         self.status() == Some(status) && self.0.get(&member).and_then(Value::as_i64) == Some(i64::from(turn))
     }
 
+    /// Whether the user has agreed to the action in this turn, whatever has become of it since, unless it failed.
+    pub fn was_confirmed(&self, turn: u32) -> bool {
+        let confirmed_in = self.0.get("in_progress_turn").and_then(Value::as_i64);
+        matches!(self.status(), Some(ActionStatus::InProgress | ActionStatus::Executed)) && confirmed_in == Some(i64::from(turn))
+    }
+
     /// Opens an action; a limit that is not positive means no limit.
     pub fn open(&mut self, action: &ResolvedAction, turn: u32, now: Millis, ttl_turns: i64, ttl_minutes: i64) {
         let limit = |from: i64, length: i64| if length > 0 { from.saturating_add(length) } else { -1 };

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::lifecycle;
 use super::loop_state::{LoopState, LoopStatus};
+use super::{consent, lifecycle};
 use crate::audit::Stage;
 use crate::config::{DialogueAct, is_same_code};
 use crate::session::Session;
@@ -19,13 +19,14 @@ const GREETINGS: [&str; 7] = ["hi", "hello", "hey", "greetings", "good morning",
 const GREETING_SUFFIXES: [&str; 3] = ["there", "all", "everyone"];
 
 /// The gates in evaluation order, each with the reason why it is closed.
-const GATES: [(Gate, &str, &str); 6] = [
+const GATES: [(Gate, &str, &str); 7] = [
     (Gate::Guard, "guardrail", "tools are held back in this turn"),
     (Gate::Schema, "schema", "values are still collected"),
     (Gate::Act, "dialogue act", "the message is no request"),
     (Gate::Greeting, "greeting", "the message only says hello"),
     (Gate::Question, "question", "a question to the user is open"),
     (Gate::Tools, "tools", "no tool is for this intent and state"),
+    (Gate::Consent, "consent", "each tool here changes something, and nobody has confirmed that or set up a planner for it"),
 ];
 
 /// A check that can keep the planner from running.
@@ -37,6 +38,7 @@ pub(super) enum Gate {
     Greeting,
     Question,
     Tools,
+    Consent,
 }
 
 /// Whether the planner is skipped; `has_asked` says that a tool of an earlier turn asked the user a question.
@@ -90,6 +92,13 @@ fn find_closed_gate(cx: &mut StepContext<'_>, has_asked: bool) -> Option<Gate> {
     if !cx.config.tools.has_any(&cx.session.intent, &cx.session.state) {
         cx.audit(Stage::McpNoToolsAvailable, |session| payload!({"intent": session.intent, "state": session.state}));
         return close_gate(cx, Gate::Tools, LoopStatus::NoTools);
+    }
+    if consent::plannable_tools(cx).is_empty() && cx.session.approved_call.is_none() {
+        cx.audit(
+            Stage::McpNoToolsAvailable,
+            |session| payload!({"intent": session.intent, "state": session.state, "reason": LoopStatus::Unconfirmed.name()}),
+        );
+        return close_gate(cx, Gate::Consent, LoopStatus::Unconfirmed);
     }
     None
 }

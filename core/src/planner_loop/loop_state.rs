@@ -15,6 +15,8 @@ pub(super) enum LoopStatus {
     Greeting,
     /// No tool is in scope.
     NoTools,
+    /// Each tool in scope changes something, and the user has not confirmed.
+    Unconfirmed,
     /// A call is planned or has succeeded.
     InProgress,
     /// A call failed; the planner runs again.
@@ -43,6 +45,7 @@ impl LoopStatus {
             LoopStatus::OtherAct => ("SKIPPED_DIALOGUE_ACT", "SKIPPED"),
             LoopStatus::Greeting => ("SKIPPED_GREETING", "SKIPPED"),
             LoopStatus::NoTools => ("NO_TOOLS_FOR_SCOPE", "NO_TOOLS"),
+            LoopStatus::Unconfirmed => ("SKIPPED_UNCONFIRMED", "SKIPPED"),
             LoopStatus::InProgress => ("TOOL_RESULT", "IN_PROGRESS"),
             LoopStatus::Failing => ("TOOL_ERROR", "IN_PROGRESS"),
             LoopStatus::Answered => ("ANSWER", "ANSWERED"),

@@ -1,6 +1,7 @@
 //! The planner loop: a model calls tools one after the other until it can answer. (docs/spec/tools.md#2.3, docs/spec/tools.md#6.5)
 
 mod approved_call;
+mod consent;
 mod gate;
 mod guard;
 mod lifecycle;
@@ -33,6 +34,7 @@ mod tests {
             "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}, "mcp": serde_json::from_str::<serde_json::Value>(settings).unwrap()},
             "tables": {
                 "ce_mcp_tool": [{"tool_id": 1, "tool_code": "a.b", "tool_group": "API", "intent_code": "ANY", "state_code": "ANY"}],
+                "cv_tool_spec": [{"tool_id": 1, "spec": {"effect": "read"}}],
                 "ce_mcp_planner": [{"planner_id": 1, "intent_code": "ANY", "state_code": "ANY", "system_prompt": "plan", "user_prompt": "{{current_datetime}} {{current_year}} {{currentDate}}"}],
                 "ce_response": [{"response_id": 1, "intent_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": "x"}],
             },

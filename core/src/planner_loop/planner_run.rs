@@ -23,6 +23,8 @@ pub(super) struct PlannerRun<'c> {
     pub uncertain_calls: Vec<String>,
     /// The signature of the call that the user has approved, until it is made.
     pub approved_call: Option<String>,
+    /// Whether a call that changes something has succeeded.
+    pub has_changed_something: bool,
     /// Number of failed calls.
     pub error_count: usize,
     /// Number of the current plan, from 1.
@@ -38,6 +40,7 @@ impl<'c> PlannerRun<'c> {
             succeeded_calls: Vec::new(),
             uncertain_calls: Vec::new(),
             approved_call: None,
+            has_changed_something: false,
             error_count: 0,
             round: 0,
         }

@@ -7,7 +7,7 @@ use super::loop_state::{LoopState, LoopStatus};
 use super::observation::ToolObservation;
 use super::plan::{NO_TOOL_ANSWER, Plan, PlanAction};
 use super::planner_run::{NextStep, PlannerRun, STEP, end_with_answer, end_with_failure};
-use super::{approved_call, gate, guard, planner, semantic, tool_call};
+use super::{approved_call, consent, gate, guard, planner, semantic, tool_call};
 use crate::audit::Stage;
 use crate::config::Phase;
 use crate::rules;
@@ -20,6 +20,9 @@ const BLOCKED_ANSWER: &str = "I cannot take that step here. Please put it anothe
 
 /// The answer when the planner marks the operation as forbidden to the user.
 const RESTRICTED_ANSWER: &str = "I may not change that here; I can only look things up.";
+
+/// Why a call is not repeated whose outcome is unknown, for the planner.
+const UNCERTAIN_CALL: &str = "this call has failed, but may have been carried out all the same: it is not made again in this turn";
 
 /// Runs the loop if no gate is closed, with the rule passes before and after it.
 pub async fn run(cx: &mut StepContext<'_>) {
@@ -46,16 +49,23 @@ async fn run_rounds(cx: &mut StepContext<'_>) {
     let config = cx.config;
     let limit = config.settings.tools.max_loops;
     lifecycle::open_loop(&mut cx.session, limit);
-    let tools = config.tools.for_scope(&cx.session.intent, &cx.session.state);
-    let mut run = PlannerRun::new(tools);
-    if let Some(plan) = approved_call::resume(cx, &mut run)
-        && check_and_call(cx, &mut run, &plan).await == NextStep::End
+    consent::remember(cx);
+    let mut run = PlannerRun::new(consent::plannable_tools(cx));
+    run_all(cx, &mut run, limit).await;
+    if run.has_changed_something {
+        consent::use_up(cx);
+    }
+}
+
+async fn run_all(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, limit: usize) {
+    if let Some(plan) = approved_call::resume(cx, run)
+        && check_and_call(cx, run, &plan).await == NextStep::End
     {
         return;
     }
     while run.round < limit {
         run.round += 1;
-        if run_round(cx, &mut run).await == NextStep::End {
+        if run_round(cx, run).await == NextStep::End {
             return;
         }
     }
@@ -72,6 +82,9 @@ async fn run_round(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>) -> NextSt
     };
     if let Some(code) = &plan.code {
         semantic::add_carried_args(code, &mut plan.args, &run.observations);
+        if let Some(tool) = cx.config.tools.find(code, &cx.session.intent, &cx.session.state) {
+            consent::insert_collected_values(cx, tool, &mut plan.args);
+        }
     }
     publish_plan(cx, &plan);
     match plan.action {
@@ -127,16 +140,20 @@ async fn check_and_call(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan
         return block_call(cx, plan, BLOCKED_ANSWER, reason, error);
     }
     if run.uncertain_calls.contains(&signature) {
-        return tool_call::refuse_uncertain_call(cx, run, plan);
+        return tool_call::refuse_call(cx, run, plan, None, UNCERTAIN_CALL);
     }
     let is_approved = run.approved_call.take().as_ref() == Some(&signature);
-    if let Some(tool) = cx.config.tools.find(code, &cx.session.intent, &cx.session.state)
-        && tool.needs_approval()
-        && !is_approved
-    {
-        explain(cx, plan, "the call waits for the user's approval");
-        approved_call::ask(cx, run, plan, tool);
-        return NextStep::End;
+    if let Some(tool) = cx.config.tools.find(code, &cx.session.intent, &cx.session.state).filter(|_| !is_approved) {
+        if let Some(reason) = consent::refusal_reason(cx, tool) {
+            explain(cx, plan, reason);
+            cx.session.set_param("mcp_tool_group", tool.group.clone());
+            return tool_call::refuse_call(cx, run, plan, Some(tool), &format!("'{code}' is not called: {reason}"));
+        }
+        if tool.needs_approval() {
+            explain(cx, plan, "the call waits for the user's approval");
+            approved_call::ask(cx, run, plan, tool);
+            return NextStep::End;
+        }
     }
     cx.audit(Stage::McpToolCall, |_| payload);
     tool_call::perform_call(cx, run, plan, signature, is_approved).await

@@ -45,6 +45,7 @@ pub(super) async fn perform_call(
     match tool::call_tool(cx, Some(tool), &tool.group, &plan.args, is_approved).await {
         Ok(json) => {
             run.succeeded_calls.push(signature);
+            run.has_changed_something |= tool.changes_something();
             handle_success(cx, run, plan, tool, json).await
         }
         Err(error) => {
@@ -56,10 +57,9 @@ pub(super) async fn perform_call(
     }
 }
 
-/// Tells the planner that a call is not repeated because its outcome is unknown.
-pub(super) fn refuse_uncertain_call(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan: &Plan) -> NextStep {
-    let reason = "this call has failed, but may have been carried out all the same: it is not made again in this turn";
-    handle_failure(cx, run, plan, None, &EffectError::new(EffectErrorKind::Refused, reason))
+/// Tells the planner why a call is not made.
+pub(super) fn refuse_call(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan: &Plan, tool: Option<&Tool>, reason: &str) -> NextStep {
+    handle_failure(cx, run, plan, tool, &EffectError::new(EffectErrorKind::Refused, reason))
 }
 
 /// Waits for the configured delay.

@@ -239,7 +239,7 @@ fn the_first_closed_gate_is_explained() {
         .collect();
     assert_eq!(
         gates.iter().map(|it| it.1.as_str()).collect::<Vec<_>>(),
-        ["not_matched", "not_matched", "not_matched", "not_matched", "not_matched", "won"]
+        ["not_matched", "not_matched", "not_matched", "not_matched", "not_matched", "won", "not_reached"]
     );
     let mut pack = orders_pack();
     pack["say"] = json!("hello");

@@ -196,6 +196,11 @@ impl Session {
         self.params.get("locale").and_then(Value::as_str).unwrap_or("en")
     }
 
+    /// The locale that the client has named, if any.
+    pub fn said_locale(&self) -> Option<&str> {
+        self.params.get("locale").and_then(Value::as_str).filter(|it| !it.trim().is_empty())
+    }
+
     /// The message that the turn works on: one approved in this turn, else the user's message.
     pub fn working_text(&self) -> Option<&str> {
         self.approved_text.as_deref().or(self.user_text.as_deref())

@@ -11,6 +11,7 @@ pub mod names;
 pub(crate) mod normal_form;
 pub mod personal_data;
 pub mod phrase;
+pub mod plain_markdown;
 pub mod reasoning;
 pub mod regex;
 pub mod required_literals;

@@ -10,6 +10,10 @@ use super::variable_path::VariablePath;
 pub trait NameResolver {
     /// Returns the value of a path, or `None` when it is not defined. A path without a root name resolves to a session variable.
     fn value(&self, path: &VariablePath) -> Option<Cow<'_, Value>>;
+    /// A value as users know it, such as a value of a list by its name in the session's locale; other values as they are.
+    fn name_of(&self, value: &Value) -> Value {
+        value.clone()
+    }
     /// The user's last message.
     fn user_message(&self) -> &str;
     /// The turn's clock, in milliseconds since 1970.

@@ -66,9 +66,8 @@ fn is_affirmed(cx: &StepContext<'_>) -> bool {
     if !cx.session.params.contains_key("dialogue_act") {
         return is_granted_by_client(cx);
     }
-    let text = cx.session.text().trim_end_matches(|it: char| !it.is_alphanumeric());
     let is_refusal = matches!(cx.session.dialogue_act(), DialogueAct::Negate | DialogueAct::Reset);
-    !is_refusal && cx.config.dialogue_acts.match_pattern(text) == Some(DialogueAct::Affirm)
+    !is_refusal && cx.config.dialogue_acts.is_plain_yes(cx.session.text(), cx.session.said_locale())
 }
 
 /// Whether the client approves what it requests in this turn.

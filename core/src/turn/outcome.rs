@@ -57,6 +57,15 @@ pub enum PayloadKind {
     Json,
 }
 
+/// Members of the context that are for the engine.
+const PRIVATE_MEMBERS: [&str; 3] = ["mcp_approval", "mcp_consent", "guardrail_pending"];
+
+/// Members of `context.mcp` that say what a planner has answered and how its loop ended.
+const PUBLIC_TOOL_MEMBERS: [&str; 3] = ["finalAnswer", "finalAnswerDetermined", "lifecycle"];
+
+/// Members of `context.mcp.lifecycle` without the tool, its arguments and its error.
+const PUBLIC_LIFECYCLE_MEMBERS: [&str; 7] = ["phase", "status", "outcome", "finished", "blocked", "error", "toolExecuted"];
+
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payload {
@@ -79,6 +88,23 @@ pub struct FaultReport {
 }
 
 impl Outcome {
+    /// The response body for a caller that may only converse: the context without what tools and models have said to the engine.
+    /// (docs/decisions/0057-what-public-clients-see.md)
+    pub fn to_public_response(&self) -> Value {
+        let Some(context) = &self.context else { return self.to_response() };
+        let mut context = context.clone();
+        PRIVATE_MEMBERS.iter().for_each(|it| {
+            context.shift_remove(*it);
+        });
+        if let Some(tools) = context.get_mut("mcp").and_then(Value::as_object_mut) {
+            tools.retain(|name, _| PUBLIC_TOOL_MEMBERS.contains(&name.as_str()));
+            if let Some(lifecycle) = tools.get_mut("lifecycle").and_then(Value::as_object_mut) {
+                lifecycle.retain(|name, _| PUBLIC_LIFECYCLE_MEMBERS.contains(&name.as_str()));
+            }
+        }
+        Outcome { context: Some(context), ..self.clone() }.to_response()
+    }
+
     /// The response body of `POST /api/v1/conversation/message`. (docs/spec/data-and-api.md#9.1)
     pub fn to_response(&self) -> Value {
         if let Some(flow) = &self.flow {
@@ -227,6 +253,21 @@ mod tests {
     fn row(outcome: &mut Outcome) -> &mut ConversationRow {
         let Some(Write::Conversation(row)) = outcome.writes.first_mut() else { unreachable!("the first write is the row") };
         row
+    }
+
+    #[test]
+    fn a_public_response_has_no_internals() {
+        let context = json!({
+            "amount": 7, "mcp_approval": {"args": {}}, "mcp_consent": {},
+            "mcp": {"finalAnswer": "Done.", "observations": [{"json": "[1]"}], "toolExecutionError": {"errorMessage": "no row"},
+                "lifecycle": {"status": "ANSWER", "lastToolArgs": {"n": 1}, "errorMessage": "no row"}},
+        });
+        let (outcome, _) = sample_outcome();
+        let outcome = Outcome { context: context.as_object().cloned(), ..outcome };
+        let shown = outcome.to_public_response();
+        let expected = json!({"amount": 7, "mcp": {"finalAnswer": "Done.", "lifecycle": {"status": "ANSWER"}}});
+        assert_eq!(serde_json::from_str::<Value>(shown["context"].as_str().unwrap()).unwrap(), expected);
+        assert!(outcome.to_response()["context"].as_str().unwrap().contains("no row"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Consent and refusal: the whole message or nearly so, and no question.
 
-use crate::language::language_of;
+use crate::language::{codes, language_of};
 use crate::numbers::read_phrase;
 use crate::token::{TokenKind, split_tokens};
 
@@ -22,6 +22,20 @@ pub fn is_question(text: &str, locale: &str) -> bool {
     let tokens = split_tokens(text);
     let is_asked = tokens.iter().any(|it| matches!(it.sign(), Some('?' | '¿' | '？')));
     is_asked || read_phrase(&tokens, language_of(locale).language.consent.questions, 0).is_some()
+}
+
+/// Reads consent or refusal where nobody has said in which language: what all languages that know the words agree on.
+pub fn read_consent_in_any_language(text: &str) -> Option<Consent> {
+    let tokens = split_tokens(text);
+    if codes().any(|it| read_phrase(&tokens, language_of(it).language.consent.questions, 0).is_some()) {
+        return None;
+    }
+    let (whole, others): (Vec<Consent>, Vec<Consent>) =
+        codes().filter_map(|it| read_consent(text, it)).partition(|it| matches!(it, Consent::Yes | Consent::No));
+    // A language that knows all the words counts more than one that takes the rest for a wish: "no, gracias".
+    let read = if whole.is_empty() { others } else { whole };
+    let first = *read.first()?;
+    read.iter().all(|it| *it == first).then_some(first)
 }
 
 /// Reads consent or refusal; `None` for questions, doubt, and what says neither or both.

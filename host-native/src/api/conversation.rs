@@ -67,9 +67,11 @@ pub async fn message(
     let key = key.map(|it| caller.scope_key(it));
     let message =
         Message::new(body.conversation, body.message, body.reset, body.params).with_key(key).with_caller(observe::caller_span(&headers));
-    let message = message.with_access(caller.access());
+    let access = caller.access();
+    let message = message.with_access(access.clone());
     match turn_runner::submit_for_outcome(host, message).await {
-        Ok(outcome) => Ok((response_headers, Json(outcome.to_response()))),
+        Ok(outcome) if access.sees_internals() => Ok((response_headers, Json(outcome.to_response()))),
+        Ok(outcome) => Ok((response_headers, Json(outcome.to_public_response()))),
         Err(refusal) => Err(ApiError::from_refusal(&refusal, &uri)),
     }
 }

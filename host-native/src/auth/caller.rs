@@ -110,6 +110,11 @@ impl ConversationAccess {
         self.sees_all
     }
 
+    /// Whether the caller may see how a conversation is carried on: what models, tools and rows have said.
+    pub fn sees_internals(&self) -> bool {
+        self.sees_all
+    }
+
     /// Whether a conversation with this owner may be read.
     pub fn may_read(&self, owner: Option<&str>) -> bool {
         self.sees_all || self.is_own(owner)

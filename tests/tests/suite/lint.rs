@@ -46,7 +46,15 @@ const EXPECTED: [(&str, &[&str]); 9] = [
             "unknown-tool ce_mcp_planner[1].system_prompt",
         ],
     ),
-    ("loan_in_one_turn", &["completes-on-error ce_rule[2].match_pattern", "bootstrap-phase-unreachable ce_rule[1].phase"]),
+    (
+        "loan_in_one_turn",
+        &[
+            "completes-on-error ce_rule[2].match_pattern",
+            "bootstrap-phase-unreachable ce_rule[1].phase",
+            "write-never-confirmed ce_mcp_tool[1].tool_code",
+            "write-never-confirmed ce_mcp_tool[4].tool_code",
+        ],
+    ),
     (
         "loan_with_confirmation",
         &[
@@ -73,6 +81,8 @@ const EXPECTED: [(&str, &[&str]); 9] = [
             "completes-on-error ce_rule[3].match_pattern",
             "bootstrap-phase-unreachable ce_rule[1].phase",
             "!schema-without-extractor ce_output_schema[1].intent_code",
+            "write-never-confirmed ce_mcp_tool[1].tool_code",
+            "write-never-confirmed ce_mcp_tool[2].tool_code",
         ],
     ),
 ];

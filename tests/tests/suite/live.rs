@@ -35,7 +35,11 @@ fn desk() -> Value {
             "ce_mcp_tool": [
                 {"tool_id": 1, "tool_code": "crm.file", "tool_group": "HTTP", "intent_code": "CASES", "state_code": "OPEN", "description": "Files a case"}
             ],
-            "ce_http_tool": [{"tool_id": 1, "method": "POST", "url_template": "http://SERVICE/cases/{{id}}", "auth_ref": "crm"}]
+            "ce_http_tool": [{"tool_id": 1, "method": "POST", "url_template": "http://SERVICE/cases/{{id}}", "auth_ref": "crm"}],
+            "cv_tool_spec": [{"tool_id": 1, "spec": {"approval": "never"}}],
+            "ce_mcp_planner": [
+                {"planner_id": 1, "intent_code": "CASES", "state_code": "OPEN", "system_prompt": "You file cases.", "user_prompt": "{{user_input}}"}
+            ]
         }
     })
 }

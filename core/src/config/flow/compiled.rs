@@ -223,7 +223,7 @@ impl EdgeDef {
 
 fn compile_entity(form: &EntityDef, locale: &str) -> Option<Entity> {
     if form.kind == "list" {
-        let entries: Vec<_> = form.entries.iter().map(|it| (it.value.clone(), it.synonyms.clone())).collect();
+        let entries: Vec<_> = form.entries.iter().map(|it| (it.value.clone(), it.other_spellings())).collect();
         return Some(Entity::from_entries(&entries, form.fuzzy.max_edits, locale).with_negative_phrases(&form.negative_phrases));
     }
     let patterns = Entity::from_patterns(&form.patterns, form.group.as_deref(), form.ignores_case).ok()?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::code::{ANY, to_upper_code};
+use super::code::{ANY, is_same_code, to_upper_code};
 use super::issue::Issue;
 use super::row::{TableRow, by_priority};
 use super::scope::Scopes;
@@ -142,6 +142,12 @@ impl Schemas {
     /// Returns a schema by id.
     pub fn find_by_id(&self, id: i64) -> Option<&OutputSchema> {
         self.schemas_by_id.get(&id).map(Arc::as_ref)
+    }
+
+    /// Returns the names of the values that are collected for an intent, in any state.
+    pub fn names_of_intent<'s>(&'s self, intent: &str) -> impl Iterator<Item = &'s str> {
+        let is_of_intent = |it: &&Arc<OutputSchema>| is_same_code(&it.intent, intent) || is_same_code(&it.intent, ANY);
+        self.schemas_by_id.values().filter(is_of_intent).flat_map(|it| it.names.iter().map(String::as_str))
     }
 
     /// Whether an intent has any schema.

@@ -14,7 +14,14 @@ use crate::config::tables::Tables;
 use crate::json::schema::JsonSchema;
 use crate::text::task::TaskName;
 use crate::text::template::Formula;
-use crate::turn::{MCP_GROUP, Map};
+use crate::turn::{EffectClass, MCP_GROUP, Map};
+
+/// Members of `spec` that say when a tool may be called; the rest says how it is carried out.
+const EFFECT_MEMBER: &str = "effect";
+const APPROVAL_MEMBER: &str = "approval";
+
+/// Groups whose tools only read, also where nothing but the group is known of them.
+const READING_GROUPS: [&str; 4] = ["DB", "DOCUMENT_RETRIEVAL", "FILES", "CALCULATOR_TRANSFORM"];
 
 /// The default of `max_rows`.
 const DEFAULT_MAX_ROWS: u32 = 200;
@@ -50,6 +57,48 @@ impl Executor {
             Executor::Host | Executor::Spec(_) | Executor::Task(_) | Executor::Unavailable(_) => false,
         }
     }
+
+    /// What a call does, when its row does not say. What is not known may change something.
+    fn class(&self, group: &str) -> EffectClass {
+        let only_reads = match self {
+            Executor::Http(call) => ["GET", "HEAD"].contains(&call.method.as_str()),
+            Executor::Mcp(tool) => return tool.class,
+            Executor::Sql(_) | Executor::Calculator(_) | Executor::Unavailable(_) => true,
+            Executor::Host | Executor::Spec(_) => READING_GROUPS.contains(&group),
+            Executor::Task(_) => false,
+        };
+        if only_reads { EffectClass::Read } else { EffectClass::Write }
+    }
+}
+
+/// Who agrees to the calls of a tool that a model plans: `approval` of its `spec`, or of its row of `cv_mcp_tool`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallApproval {
+    /// The user approves each call.
+    Always,
+    /// The user approves each call that does more than read.
+    Write,
+    /// Nobody.
+    Never,
+}
+
+impl CallApproval {
+    /// Parses a spelling of a row.
+    pub fn parse(text: &str) -> Option<CallApproval> {
+        match text {
+            "always" => Some(CallApproval::Always),
+            "write" => Some(CallApproval::Write),
+            "never" => Some(CallApproval::Never),
+            _ => None,
+        }
+    }
+}
+
+/// What a tool does and who agrees to its calls.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallTerms {
+    pub class: EffectClass,
+    pub approval: Option<CallApproval>,
 }
 
 /// A row of `ce_mcp_db_tool`.
@@ -73,6 +122,8 @@ pub(super) struct ExecutorSet {
     http: BTreeMap<i64, Arc<HttpCall>>,
     sql: BTreeMap<i64, Arc<SqlTemplate>>,
     specs: BTreeMap<i64, Arc<Value>>,
+    effects: BTreeMap<i64, EffectClass>,
+    approvals: BTreeMap<i64, CallApproval>,
     mcp: McpTools,
     arguments: BTreeMap<i64, ArgumentsSchema>,
     /// Why a row was skipped. Its tool is not called at all, because its configuration is incomplete.
@@ -132,6 +183,16 @@ impl ExecutorSet {
         }
     }
 
+    /// Returns what a tool does, and who agrees to its calls. Of a tool of an MCP server, its own row says it.
+    pub fn terms(&self, id: i64, group: &str, executor: &Executor) -> CallTerms {
+        if let Executor::Mcp(tool) = executor {
+            let approval = if tool.needs_approval { CallApproval::Always } else { CallApproval::Never };
+            return CallTerms { class: tool.class, approval: Some(approval) };
+        }
+        let class = self.effects.get(&id).copied().unwrap_or_else(|| executor.class(group));
+        CallTerms { class, approval: self.approvals.get(&id).copied() }
+    }
+
     /// Returns the argument schema of a tool.
     pub fn arguments(&self, id: i64) -> Option<ArgumentsSchema> {
         self.arguments.get(&id).cloned()
@@ -165,14 +226,46 @@ impl ExecutorSet {
             self.skip_row(row, "input_schema", &reason, "it is a JSON Schema of an object", issues);
         }
         match row.code("spec").map(|it| serde_json::from_str::<Map>(&it)) {
-            Some(Ok(spec)) => {
+            Some(Ok(mut spec)) => {
+                let has_terms = [EFFECT_MEMBER, APPROVAL_MEMBER].iter().any(|it| spec.contains_key(*it));
+                self.take_terms(row, &mut spec, issues);
                 if let Some(template) = self.sql.get_mut(&row.id()) {
                     Arc::make_mut(template).engine_tables = spec.get("engine_tables") == Some(&Value::Bool(true));
                 }
-                self.specs.insert(row.id(), Arc::new(Value::Object(spec)));
+                // A spec of these members alone says nothing about how the tool is carried out.
+                if !spec.is_empty() || !has_terms {
+                    self.specs.insert(row.id(), Arc::new(Value::Object(spec)));
+                }
             }
             Some(Err(error)) => self.skip_row(row, "spec", &format!("is no JSON object: {error}"), "it is a JSON object", issues),
             None => {}
+        }
+    }
+
+    /// Takes `effect` and `approval` out of a spec. A tool with one that is not understood is not called.
+    fn take_terms(&mut self, row: &TableRow<'_>, spec: &mut Map, issues: &mut Vec<Issue>) {
+        if let Some(said) = spec.shift_remove(EFFECT_MEMBER) {
+            let class = serde_json::from_value(said.clone()).ok().filter(|it| *it != EffectClass::Pure);
+            match class {
+                Some(class) => {
+                    self.effects.insert(row.id(), class);
+                }
+                None => {
+                    let reason = format!("has the effect {said}, which is neither read, write nor irreversible");
+                    self.skip_row(row, "spec", &reason, "it is one of these", issues);
+                }
+            }
+        }
+        if let Some(said) = spec.shift_remove(APPROVAL_MEMBER) {
+            match said.as_str().and_then(CallApproval::parse) {
+                Some(approval) => {
+                    self.approvals.insert(row.id(), approval);
+                }
+                None => {
+                    let reason = format!("has the approval {said}, which is neither always, write nor never");
+                    self.skip_row(row, "spec", &reason, "it is one of these", issues);
+                }
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::executor::ArgumentsSchema;
+use super::executor::{ArgumentsSchema, CallApproval};
 use crate::config::issue::Issue;
 use crate::config::row::TableRow;
 use crate::config::tables::Tables;
@@ -100,11 +100,11 @@ fn compile(row: &TableRow<'_>, code: &str) -> Result<McpTool, (&'static str, Str
     let definition = row.text("definition").and_then(|it| serde_json::from_str::<Value>(&it).ok()).filter(Value::is_object);
     let definition = definition.ok_or_else(|| ("definition", "is not a JSON object".to_owned()))?;
     let (class, is_idempotent) = classify_mcp_tool(&definition);
-    let needs_approval = match row.code("approval").as_deref() {
-        Some("always") => true,
-        Some("never") => false,
-        None | Some("write") => class != EffectClass::Read,
-        Some(other) => return Err(("approval", format!("must be always, write or never, not '{other}'"))),
+    let needs_approval = match row.code("approval").map(|it| CallApproval::parse(&it).ok_or(it)) {
+        Some(Ok(CallApproval::Always)) => true,
+        Some(Ok(CallApproval::Never)) => false,
+        None | Some(Ok(CallApproval::Write)) => class != EffectClass::Read,
+        Some(Err(other)) => return Err(("approval", format!("must be always, write or never, not '{other}'"))),
     };
     let schema = definition.get("inputSchema").filter(|it| it.as_object().is_some_and(|it| !it.is_empty()));
     let arguments = schema.map(|source| {

@@ -11,11 +11,11 @@ use super::issue::Issue;
 use super::row::TableRow;
 use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
-use super::settings::HttpPolicy;
+use super::settings::{HttpPolicy, Settings};
 use super::tables::Tables;
-use crate::turn::MCP_GROUP;
+use crate::turn::{EffectClass, MCP_GROUP};
 
-pub use executor::{ArgumentsSchema, Executor, SqlTemplate};
+pub use executor::{ArgumentsSchema, CallApproval, Executor, SqlTemplate};
 pub use mcp::{McpTool, classify_mcp_tool, join_mcp_code, mcp_spec, split_mcp_code};
 
 /// Spellings of tool groups with their canonical names.
@@ -68,6 +68,10 @@ pub struct Tool {
     pub executor: Executor,
     /// The schema of its arguments, if any.
     pub arguments: Option<ArgumentsSchema>,
+    /// What a call does.
+    pub class: EffectClass,
+    /// Who agrees to its calls; `None` when its rows do not say.
+    pub approval: Option<CallApproval>,
 }
 
 /// Tool rows by scope and by code.
@@ -140,10 +144,30 @@ impl Tools {
     }
 }
 
+/// Returns the tools of tables without looking at their scopes, for checks of rows.
+pub fn read_tools(tables: &Tables) -> Vec<Tool> {
+    let executors = executor::ExecutorSet::compile(tables, &Settings::default().tools.http, &mut Vec::new());
+    tables.enabled_rows("ce_mcp_tool").iter().filter_map(|it| compile(it, &executors, &mut Vec::new()).ok()).collect()
+}
+
 impl Tool {
     /// Whether the user approves each call.
     pub fn needs_approval(&self) -> bool {
-        matches!(&self.executor, Executor::Mcp(tool) if tool.needs_approval)
+        match self.approval {
+            Some(CallApproval::Always) => true,
+            Some(CallApproval::Write) => self.changes_something(),
+            Some(CallApproval::Never) | None => false,
+        }
+    }
+
+    /// Whether a call does more than read.
+    pub fn changes_something(&self) -> bool {
+        matches!(self.class, EffectClass::Write | EffectClass::Irreversible)
+    }
+
+    /// Whether a model may plan a call only once the user has confirmed. (docs/decisions/0056-nothing-is-written-before-consent.md)
+    pub fn waits_for_consent(&self) -> bool {
+        self.changes_something() && self.approval.is_none()
     }
 
     /// How narrow the scope is; the intent outweighs the state.
@@ -164,12 +188,15 @@ fn compile(row: &TableRow<'_>, executors: &executor::ExecutorSet, issues: &mut V
         issues.push(Issue::error(path, reason, "the tool is not called until it is corrected"));
         unavailable
     });
+    let terms = executors.terms(row.id(), &group, &executor);
     let mcp = if let Executor::Mcp(tool) = &executor { Some(Arc::clone(tool)) } else { None };
     let mcp = mcp.as_deref();
     Ok(Tool {
         id: row.id(),
         code,
         group,
+        class: terms.class,
+        approval: terms.approval,
         executor,
         arguments: executors.arguments(row.id()).or_else(|| mcp?.arguments.clone()),
         intent: scope("intent_code"),

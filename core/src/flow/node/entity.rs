@@ -232,7 +232,8 @@ impl<'c> Walker<'c> {
             Ok(Some(value)) => self.validate_candidate(node, id, data, value),
             Err(values) => {
                 self.trace("entity.ambiguous", json!({"node": id, "values": values}));
-                let text = self.engine_text(EngineText::ChooseValue, &[("values", &values.join(" / "))]);
+                let names: Vec<String> = values.iter().map(|it| format_value(&self.name_value(Some(&data.entity), &json!(it)))).collect();
+                let text = self.engine_text(EngineText::ChooseValue, &[("values", &names.join(" / "))]);
                 self.reject_answer(node, id, data, Some(&literal_text(text)))
             }
             Ok(None) => self.handle_missing_value(node, id, data, awaiting, &entity).await,
@@ -529,7 +530,7 @@ impl<'c> Walker<'c> {
 
     pub(in crate::flow) fn ask_for_confirmation(&mut self, node: &'c Node, data: &EntityData, candidate: Value) -> SlotResult {
         self.is_rewalking = false;
-        let shown = format_value(&candidate);
+        let shown = format_value(&self.name_value(Some(&data.entity), &candidate));
         self.state.vars.insert(CANDIDATE_VARIABLE.to_owned(), json!({"variable": data.variable.to_string(), "candidate": candidate}));
         let yes_no = [("yes", EngineText::Yes), ("no", EngineText::No)]
             .map(|(id, label)| json!({"id": id, "label": self.engine_text(label, &[]), "value": id == "yes"}));

@@ -8,6 +8,7 @@ use super::super::matching::IntentSearch;
 use super::super::walk::Transition;
 use crate::config::flow::document::{Citations, KnowledgeData, ProgramKind, QueryPart};
 use crate::knowledge::Fused;
+use crate::text::plain_markdown::plain_markdown;
 use crate::turn::{KnowledgeReply, KnowledgeRequest, LlmMode, LlmRequest, Passage};
 
 /// Without a model, the best passage is the answer from this confidence on.
@@ -91,7 +92,7 @@ impl<'c> Walker<'c> {
             return Ok(Answer::NoResult);
         }
         let first = |passages: Vec<(Passage, f64)>| {
-            let text = passages.first().map(|it| it.0.text.clone()).unwrap_or_default();
+            let text = passages.first().map(|it| plain_markdown(&it.0.text)).unwrap_or_default();
             Answer::Found(Found { text, used: vec![1], conf, passages })
         };
         if !data.synthesize {
@@ -103,7 +104,7 @@ impl<'c> Walker<'c> {
                 false => Err(Failure::new("synthesis_failed", "no model could write the answer")),
             };
         };
-        let text = reply.get("answer").and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+        let text = plain_markdown(reply.get("answer").and_then(Value::as_str).unwrap_or_default());
         let mut used: Vec<usize> = Vec::new();
         for number in reply.get("used").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_u64) {
             let number = usize::try_from(number).unwrap_or(usize::MAX);

@@ -1,11 +1,11 @@
-//! Instruction agent nodes. (A001–A003, A005, A007–A010)
+//! Instruction agent nodes. (A001–A003, A005, A007–A011)
 
 use std::collections::BTreeMap;
 
 use super::context::{FlowContext, Location};
 use super::service::effect_class;
 use crate::config::flow::DocumentIssue;
-use crate::config::flow::document::{AgentData, AgentTool, Approval, FlowTool, NodeKind, is_built_in};
+use crate::config::flow::document::{AgentData, AgentTool, FlowTool, NodeKind, is_built_in};
 use crate::json::schema::JsonSchema;
 use crate::turn::EffectClass;
 
@@ -62,12 +62,7 @@ fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location,
             let message = format!("{other} and the tool '{}' have the same name '{name}' for models", tool.id);
             findings.push(location.clone().error("A003", message).with_fix("use tool ids that differ in letters or digits"));
         }
-        let needs_approval = match listed.approval {
-            Some(Approval::Always) => true,
-            Some(Approval::Write) => has_side_effects(tool),
-            None => tool.kind == "mcp" && has_side_effects(tool),
-            Some(Approval::Never) => false,
-        };
+        let needs_approval = tool.is_approved_by_author(listed.approval, has_side_effects(tool));
         if !needs_approval {
             findings.extend(super::tool::missing_approval(context.target, tool, location.clone()));
         }
@@ -80,10 +75,18 @@ fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location,
         if let Some(source) = untrusted.filter(|_| has_side_effects(tool) && !needs_approval) {
             let message = format!("the output of '{}' can make the model call '{}', which has side effects", source.name, tool.name);
             findings.push(location.warning("A008", message).with_fix("set 'approval' to 'write'"));
+        } else if has_side_effects(tool) && !needs_approval {
+            findings.push(call_without_consent(tool, location));
         }
     }
 }
 
+/// The issue of a tool that changes something and that a model may call without anybody's consent.
+pub(super) fn call_without_consent(tool: &FlowTool, location: Location) -> DocumentIssue {
+    let message = format!("the model can call '{}', which has side effects, without anybody's consent", tool.name);
+    location.warning("A011", message).with_fix("remove 'approval', or set it to 'write', unless this is meant")
+}
+
 pub(super) fn has_side_effects(tool: &FlowTool) -> bool {
-    matches!(effect_class(None, Some(tool), None), EffectClass::Write | EffectClass::Irreversible)
+    tool.kind != "noop" && matches!(effect_class(None, Some(tool), None), EffectClass::Write | EffectClass::Irreversible)
 }

@@ -1,10 +1,10 @@
-//! AI agents. (A001–A003, A005, A007, A008, K001, K002, N004, V002)
+//! AI agents. (A001–A003, A005, A007, A008, A011, K001, K002, N004, V002)
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::agent::has_side_effects;
+use super::agent::{call_without_consent, has_side_effects};
 use super::context::{FlowContext, Location};
 use super::knowledge::check_sources;
 use super::variable_writes::variable_of_path;
@@ -89,14 +89,16 @@ fn check_tools(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &mut V
         let untrusted = policy.knowledge.is_some().then(|| "a passage of the knowledge base".to_owned()).or(other);
         if let Some(source) = untrusted.filter(|_| is_unguarded(tool)) {
             let message = format!("{source} can make the model call '{}', which has side effects", tool.name);
-            findings.push(location.warning("A008", message).with_fix("set 'sensitive' to true, so that a person approves each call"));
+            findings.push(location.warning("A008", message).with_fix("set 'approval' to 'write', so that a person approves each call"));
+        } else if is_unguarded(tool) {
+            findings.push(call_without_consent(tool, location));
         }
     }
 }
 
 /// Whether a tool changes something without the approval of a person.
 fn is_unguarded(tool: &FlowTool) -> bool {
-    tool.kind != "noop" && has_side_effects(tool) && !tool.sensitive
+    has_side_effects(tool) && !tool.needs_approval(None, true)
 }
 
 fn check_tasks(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &mut Vec<DocumentIssue>) {

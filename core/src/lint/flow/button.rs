@@ -17,7 +17,8 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         let NodeKind::Entity(data) = &node.kind else { continue };
         let Some(entity) = context.flow.compile_entity(&data.entity) else { continue };
         for (number, button) in data.buttons.iter().enumerate() {
-            let label = || button.label.compiled.as_ref().ok().and_then(|it| it.literal()).map(Value::from);
+            let shown = button.label.variants("", input.locale, input.locale).first();
+            let label = || shown?.compiled.as_ref().ok()?.literal().map(Value::from);
             // The value of a template is unknown until run time.
             if button.value.as_ref().is_some_and(|it| it.source.to_string().contains("{{")) {
                 continue;

@@ -7,12 +7,14 @@ use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::OnError;
 
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
-    let has_webhook = context.flow.document.settings.handoff_webhook_url.is_some();
+    // Without a webhook, people wait at the desk of the server.
+    let reaches_nobody = context.flow.document.settings.handoff_webhook_url.is_none() && context.target.has_desk == Some(false);
     for (graph_cx, at, node) in context.nodes().filter(|it| it.2.type_name == "handoff" && !it.2.disabled) {
         let location = graph_cx.node_location(at);
-        if !has_webhook {
-            let message = format!("there is no webhook for the handoff of '{}'", node.name);
-            findings.push(location.clone().warning("H001", message).with_fix("set 'handoff_webhook_url' in the settings"));
+        if reaches_nobody {
+            let message = format!("nobody gets the handoff of '{}': there is no webhook, and no key for the desk of the server", node.name);
+            let fix = "create an API key of the scope 'desk' for '/desk', or set 'handoff_webhook_url' in the settings";
+            findings.push(location.clone().warning("H001", message).with_fix(fix));
         }
         if node.on_error == OnError::Port && !graph_cx.is_wired(node, "unavailable") {
             let message = format!("nothing follows when nobody accepts the handoff of '{}'", node.name);

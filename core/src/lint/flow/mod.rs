@@ -78,6 +78,8 @@ pub struct PublishTarget<'a> {
     pub mcp_tools: Option<&'a BTreeMap<String, ApprovedTool>>,
     /// The tasks, as `bean:method`, and the extensions that functions may call; `None` if unknown.
     pub functions: Option<&'a BTreeSet<String>>,
+    /// Whether somebody can sign in at the desk of the server; `None` if unknown.
+    pub has_desk: Option<bool>,
 }
 
 /// What publishing needs to know of an approved tool of an MCP server.
@@ -109,6 +111,7 @@ impl PublishTarget<'_> {
             knowledge: None,
             mcp_tools: None,
             functions: None,
+            has_desk: None,
         }
     }
 }

@@ -162,9 +162,11 @@ fn check_entity_node(
         findings.push(node_location().warning("N007", message).with_fix("connect the port 'failed'"));
     }
     let (needed, count) = (usize::try_from(data.max_attempts).unwrap_or(1).saturating_sub(1), data.reprompt.len());
-    if count < needed {
-        let message = format!("'{}' has too few reprompts for its attempts ({count} of {needed})", node.name);
-        findings.push(node_location().warning("N008", message).with_fix("add reprompts, or reduce 'max_attempts'"));
+    // The last reprompt repeats, so one is enough; without any, the question itself repeats.
+    if count == 0 && needed > 0 {
+        let message = format!("'{}' asks the same question again up to {needed} times", node.name);
+        findings
+            .push(node_location().warning("N008", message).with_fix("add a reprompt, the last of which repeats, or reduce 'max_attempts'"));
     }
     for (at, rule) in data.validation.iter().enumerate() {
         let location = location.join(&format!("/validation/{at}"));

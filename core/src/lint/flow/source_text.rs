@@ -346,7 +346,8 @@ impl<'g> TextCollector<'g> {
 
     fn collect_buttons(&mut self, object: &'g Value, path: &str) {
         self.for_each_item(object, path, "buttons", |collector, it, path| {
-            ["label", "url"].iter().for_each(|name| collector.collect_text(it, path, name, TextKind::Text));
+            collector.collect_localized(it, path, "label");
+            collector.collect_text(it, path, "url", TextKind::Text);
         });
     }
 

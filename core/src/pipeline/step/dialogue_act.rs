@@ -51,7 +51,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
     // Where no model says it, consent is read as flows read it.
     if candidate.is_none()
         && word_guess.confidence < PATTERN_CONFIDENCE
-        && let Some(act) = cx.config.dialogue_acts.read_consent(cx.session.text(), cx.session.locale())
+        && let Some(act) = cx.config.dialogue_acts.read_consent(cx.session.text(), consent_locale(&cx.session))
     {
         word_guess = Guess { act, confidence: PATTERN_CONFIDENCE, standalone_query: None };
     }
@@ -74,6 +74,11 @@ fn reset_keeping_act(cx: &mut StepContext<'_>) {
     for (key, value) in keys {
         cx.session.set_param(&key, value);
     }
+}
+
+/// The language in which consent is read: that of the client, else any; while values are collected, a word of another language is an answer.
+fn consent_locale(session: &Session) -> Option<&str> {
+    session.said_locale().or_else(|| session.lock.as_ref().map(|_| session.locale()))
 }
 
 fn classify_by_patterns(acts: &DialogueActs, session: &Session) -> Guess {

@@ -37,6 +37,8 @@ pub(super) enum Filter {
     Join(String),
     First,
     Last,
+    /// The name by which users know the value.
+    Label,
     /// The number of characters, elements or members.
     Length,
     /// Replaces all but the last so many characters with stars, or all of them when there are no more than that.
@@ -47,7 +49,7 @@ pub(super) enum Filter {
 }
 
 /// The filters and the types of their arguments.
-const SIGNATURES: [(&str, &[&str]); 18] = [
+const SIGNATURES: [(&str, &[&str]); 19] = [
     ("default", &["a value"]),
     ("upper", &[]),
     ("lower", &[]),
@@ -66,6 +68,7 @@ const SIGNATURES: [(&str, &[&str]); 18] = [
     ("mask", &["a whole number"]),
     ("replace", &["a string", "a string"]),
     ("t", &["a string"]),
+    ("label", &[]),
 ];
 
 /// Returns the names of the filters, for the documentation.
@@ -126,6 +129,7 @@ impl Filter {
             "length" => Filter::Length,
             "mask" => Filter::Mask(to_whole_number(&value)?),
             "replace" => Filter::Replace(text(), values.next()?.as_str()?.to_owned()),
+            "label" => Filter::Label,
             "t" => Filter::Translate(VariablePath::parse(&("strings.".to_owned() + &text())).ok()?),
             _ => Filter::Default(value),
         })
@@ -167,6 +171,7 @@ impl Filter {
                 items.iter().map(|it| EXPRESSION.print(it)).collect::<Vec<_>>().join(between)
             }
             Filter::First => return value.as_array().map(|it| it.first().cloned().unwrap_or_default()),
+            Filter::Label => return Some(names.name_of(value)),
             Filter::Last => return value.as_array().map(|it| it.last().cloned().unwrap_or_default()),
             Filter::Length => return length(value).map(Value::from),
             Filter::Mask(keep) if !value.is_null() => mask(&EXPRESSION.print(value), *keep),

@@ -152,6 +152,11 @@ pub(crate) struct CompiledLanguage {
 pub(crate) const LANGUAGES: [&Language; 8] =
     [&en::LANGUAGE, &de::LANGUAGE, &es::LANGUAGE, &fr::LANGUAGE, &hi::LANGUAGE, &it::LANGUAGE, &pt::LANGUAGE, &nl::LANGUAGE];
 
+/// The codes of the languages, English first.
+pub(crate) fn codes() -> impl Iterator<Item = &'static str> {
+    LANGUAGES.iter().map(|it| it.code)
+}
+
 /// The language of a locale; English for one that is not known.
 pub(crate) fn language_of(locale: &str) -> &'static CompiledLanguage {
     static COMPILED: [OnceLock<CompiledLanguage>; LANGUAGES.len()] = [const { OnceLock::new() }; LANGUAGES.len()];

@@ -8,10 +8,13 @@ use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
 use serde_json::Value;
 
 use super::{bundle, mcp_tools};
+use crate::auth::scope::Scopes;
+use crate::clock;
 use crate::config::settings::network::read_list;
 use crate::effects::script;
 use crate::ops::audit::derive::run_blocking;
 use crate::runtime::turn_runner::Host;
+use crate::storage::api_key;
 use crate::storage::assistant::knowledge::source;
 use crate::storage::assistant::{DocumentKind, ProgramKey, secret};
 
@@ -81,6 +84,7 @@ struct Environment {
     script_timeout_ms: u64,
     mcp_tools: BTreeMap<String, ApprovedTool>,
     functions: BTreeSet<String>,
+    has_desk: Option<bool>,
 }
 
 impl Environment {
@@ -97,7 +101,8 @@ impl Environment {
         let tasks = active.config.bindings.names().chain(active.config.extensions.names()).map(str::to_owned);
         let functions = tasks.chain(active.fakes.tasks.keys().cloned()).collect();
         let script_timeout_ms = u64::try_from(script_timeout).unwrap_or(u64::MAX);
-        Ok(Environment { secrets, revoked, allowed, script_timeout_ms, mcp_tools, functions })
+        let has_desk = find_desk(host).await?;
+        Ok(Environment { secrets, revoked, allowed, script_timeout_ms, mcp_tools, functions, has_desk })
     }
 
     fn target(&self) -> PublishTarget<'_> {
@@ -108,9 +113,18 @@ impl Environment {
             script_timeout_ms: Some(self.script_timeout_ms),
             mcp_tools: Some(&self.mcp_tools),
             functions: Some(&self.functions),
+            has_desk: self.has_desk,
             ..PublishTarget::empty()
         }
     }
+}
+
+/// Whether a key opens the desk; `None` without keys, where nobody or another credential may be asked for.
+async fn find_desk(host: &Host) -> sqlx::Result<Option<bool>> {
+    let now = clock::now();
+    let keys: Vec<_> = api_key::list(&host.readers).await?.into_iter().filter(|it| it.is_valid_at(now)).collect();
+    let opens_desk = |scopes: &str| Scopes::parse(scopes).is_ok_and(|it| it.is_sufficient_for(Scopes::DESK));
+    Ok((!keys.is_empty()).then(|| keys.iter().any(|it| opens_desk(&it.scopes))))
 }
 
 /// The sources of the document's knowledge base, each with whether it is ready.

@@ -14,6 +14,7 @@ mod coalescing;
 mod cursor;
 mod event;
 pub mod live;
+mod public_view;
 mod publication;
 mod relay;
 mod replay;

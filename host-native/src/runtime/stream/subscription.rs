@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use super::Streams;
 use super::chunk::Chunk;
 use super::cursor::{Delivery, JoinPoint, StreamCursor};
+use super::public_view;
 use super::replay::ReplayItem;
 use crate::auth::caller::ConversationAccess;
 use crate::ops::observe::meter::GaugeGuard;
@@ -105,7 +106,7 @@ impl Subscription {
                         if let Delivery::SkipFirst(count) = take {
                             let events = chunk.skip_events(count);
                             if !events.is_empty() {
-                                return Poll::Ready(Some(events));
+                                return Poll::Ready(Some(self.as_shown(events)));
                             }
                         }
                     }
@@ -121,13 +122,18 @@ impl Subscription {
                 Some(Some(chunk)) => {
                     self.backlog_bytes.fetch_sub(chunk.wire.len(), Ordering::Relaxed);
                     match chunk.range.as_ref().map_or(Delivery::SkipFirst(0), |it| self.cursor.accept_live(it, chunk.is_replay)) {
-                        Delivery::SkipFirst(count) => return Poll::Ready(Some(chunk.skip_events(count))),
+                        Delivery::SkipFirst(count) => return Poll::Ready(Some(self.as_shown(chunk.skip_events(count)))),
                         Delivery::Gap => self.catch_up(),
                         Delivery::SkipAll => {}
                     }
                 }
             }
         }
+    }
+
+    /// Events as the subscriber may see them.
+    fn as_shown(&self, events: Bytes) -> Bytes {
+        if self.access.sees_internals() { events } else { public_view::hide_internals(events) }
     }
 
     fn catch_up(&mut self) {

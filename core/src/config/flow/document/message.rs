@@ -85,7 +85,7 @@ pub struct Button {
     /// Its id.
     pub id: String,
     /// Its label.
-    pub label: FlowTemplate,
+    pub label: LocalizedText,
     /// The value that selecting it sends.
     pub value: Option<ValueTemplate>,
     /// The URL that it opens.
@@ -156,7 +156,7 @@ impl ListItem {
 
 impl Button {
     pub(super) fn read(fields: Fields<'_>) -> Button {
-        let label = fields.template("label").unwrap_or_default();
+        let label = fields.localized("label").unwrap_or_default();
         Button { id: fields.string("id"), label, value: fields.json_template("value"), url: fields.template("url") }
     }
 }

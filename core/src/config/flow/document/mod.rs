@@ -165,6 +165,8 @@ pub struct IntentDef {
     pub id: String,
     /// Its name.
     pub name: String,
+    /// Its name for users; blank when `name` is one.
+    pub label: LocalizedText,
     /// Its description.
     pub description: String,
     /// Phrases that match it.
@@ -240,6 +242,8 @@ pub struct ListEntry {
     pub value: String,
     /// Its synonyms.
     pub synonyms: Vec<String>,
+    /// Its name for users; blank when the value is one.
+    pub label: LocalizedText,
 }
 
 /// The tolerance of a list entity for typos.

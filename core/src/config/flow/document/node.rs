@@ -339,15 +339,21 @@ impl FallbackOn {
     }
 }
 
+impl Approval {
+    /// Reads the member `approval`.
+    pub(super) fn read(fields: Fields<'_>) -> Option<Approval> {
+        fields.keyword("approval", &[("never", Approval::Never), ("always", Approval::Always), ("write", Approval::Write)])
+    }
+}
+
 impl AgentData {
     fn read(fields: Fields<'_>) -> AgentData {
-        let approvals = [("never", Approval::Never), ("always", Approval::Always), ("write", Approval::Write)];
         let resets = [("never", MemoryReset::Never), ("on_exit", MemoryReset::OnExit)];
         let memory = fields.object_or_empty("memory");
         let size = |name: &str, default: usize| memory.count(name).map_or(default, |it| usize::try_from(it).unwrap_or(usize::MAX));
         AgentData {
             instructions: fields.template("instructions").unwrap_or_default(),
-            tools: fields.list("tools", |it| AgentTool { tool: it.string("tool"), approval: it.keyword("approval", &approvals) }),
+            tools: fields.list("tools", |it| AgentTool { tool: it.string("tool"), approval: Approval::read(it) }),
             model: fields.optional_string("model"),
             temperature: fields.float("temperature"),
             max_steps: fields.count_u32("max_steps").unwrap_or(8),

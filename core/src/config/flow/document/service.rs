@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::Approval;
 use super::fields::Fields;
 use super::text::{FlowTemplate, ValueTemplate};
 use crate::config::join_mcp_code;
@@ -134,8 +135,10 @@ pub struct FlowTool {
     pub server: Option<String>,
     /// The name by which it is called, if that is another; see [`FlowTool::called_name`].
     pub remote_name: Option<String>,
-    /// Whether a call requires approval.
+    /// Whether a call requires approval, and a verified user.
     pub sensitive: bool,
+    /// When a call that a model plans requires approval, unless the agent that lists the tool says it.
+    pub approval: Option<Approval>,
 }
 
 /// Data of `service`.
@@ -243,6 +246,21 @@ impl FlowTool {
         self.remote_name.as_ref().unwrap_or(&self.name)
     }
 
+    /// Whether a call that a model plans waits for a person: what does more than read does, unless the author says otherwise.
+    /// (docs/decisions/0056-nothing-is-written-before-consent.md)
+    pub fn needs_approval(&self, listed: Option<Approval>, changes_something: bool) -> bool {
+        self.sensitive || self.is_approved_by_author(listed, changes_something)
+    }
+
+    /// The same for a tool that is not sensitive.
+    pub fn is_approved_by_author(&self, listed: Option<Approval>, changes_something: bool) -> bool {
+        match listed.or(self.approval) {
+            Some(Approval::Always) => true,
+            Some(Approval::Never) => false,
+            Some(Approval::Write) | None => changes_something,
+        }
+    }
+
     /// The code of a tool of the kind `mcp`.
     pub fn mcp_code(&self) -> Option<String> {
         let server = self.server.as_ref().filter(|_| self.kind == "mcp")?;
@@ -268,6 +286,7 @@ impl FlowTool {
             server: fields.optional_string("server"),
             remote_name: fields.optional_string("remote_name"),
             sensitive: fields.flag("sensitive", false),
+            approval: Approval::read(fields),
         }
     }
 

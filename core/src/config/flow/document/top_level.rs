@@ -111,6 +111,7 @@ impl IntentDef {
         IntentDef {
             id: fields.string("id"),
             name: fields.string("name"),
+            label: fields.localized("label").unwrap_or_default(),
             description: fields.string("description"),
             phrases: fields.strings("phrases"),
             negative_phrases: fields.strings("negative_phrases"),
@@ -143,13 +144,35 @@ impl IntentParameter {
     }
 }
 
+impl ListEntry {
+    fn read(fields: Fields<'_>) -> ListEntry {
+        ListEntry {
+            value: fields.string("value"),
+            synonyms: fields.strings("synonyms"),
+            label: fields.localized("label").unwrap_or_default(),
+        }
+    }
+
+    /// What users may write for the value besides the value itself: its synonyms, and its names in all languages.
+    pub fn other_spellings(&self) -> Vec<String> {
+        let literals = self.label.templates().filter_map(|it| it.compiled.as_ref().ok()?.literal());
+        let mut spellings = self.synonyms.clone();
+        for label in literals {
+            if label != self.value && !spellings.iter().any(|it| it == label) {
+                spellings.push(label.to_owned());
+            }
+        }
+        spellings
+    }
+}
+
 impl EntityDef {
     fn read(fields: Fields<'_>) -> EntityDef {
         let edits = fields.object_or_empty("fuzzy").count("max_edits").unwrap_or(0);
         EntityDef {
             id: fields.string("id"),
             kind: fields.string("kind"),
-            entries: fields.list("entries", |it| ListEntry { value: it.string("value"), synonyms: it.strings("synonyms") }),
+            entries: fields.list("entries", ListEntry::read),
             patterns: fields.strings("patterns"),
             ignores_case: fields.flag("ignore_case", false),
             group: fields.optional_string("group"),

@@ -35,6 +35,7 @@ pub(in crate::config::flow) static DOCUMENT: Definition = Definition::part(
         optional("repair", Ref(&REPAIR)),
         optional("variables", Items(&List::new(Ref(&VARIABLE)))),
         optional("inputs", Items(&List::new(PATH))),
+        optional("strings", AnyObject),
         optional("meta", AnyObject),
         required("graphs", Bounded(&Codes { shape: Items(&GRAPHS), below: "D001", above: "D005" })),
     ]),
@@ -90,6 +91,7 @@ static INTENT: Definition = Definition::item(
     Object(&[
         required("id", ID),
         required("name", PatternText(Pattern::Name)),
+        optional("label", LOCALIZED),
         optional("description", STRING),
         optional("phrases", Items(&List::new(NON_EMPTY))),
         optional("negative_phrases", Items(&List::new(NON_EMPTY))),
@@ -138,7 +140,8 @@ static ENTITY_TYPE: Definition = Definition::item(
         ],
     }),
 );
-const ENTRY: super::Shape = Object(&[required("value", NON_EMPTY), optional("synonyms", Items(&List::new(NON_EMPTY)))]);
+const ENTRY: super::Shape =
+    Object(&[required("value", NON_EMPTY), optional("synonyms", Items(&List::new(NON_EMPTY))), optional("label", LOCALIZED)]);
 
 pub(super) static TOOL: Definition = Definition::item(
     "Tool",
@@ -160,6 +163,7 @@ pub(super) static TOOL: Definition = Definition::item(
         optional("server", NON_EMPTY),
         optional("remote_name", NON_EMPTY),
         optional("sensitive", Bool).with_default("false"),
+        optional("approval", Enum(&["never", "always", "write"])),
     ]),
 );
 

@@ -28,7 +28,7 @@ const VARIANTS: Shape = Shape::List(&List::non_empty(TEMPLATE));
 pub(super) const BUTTONS: Shape = Shape::List(&List::new(BUTTON));
 const BUTTON: Shape = Ref(&Definition::part(
     "Button",
-    Object(&[required("id", ID), required("label", TEMPLATE), optional("value", Any), optional("url", TEMPLATE)]),
+    Object(&[required("id", ID), required("label", LOCALIZED), optional("value", Any), optional("url", TEMPLATE)]),
 ));
 
 pub(super) static BLOCKS: List = List::non_empty(Ref(&BLOCK));

@@ -32,7 +32,7 @@ impl<'c> Walker<'c> {
                     return Transition::Wait(awaiting);
                 }
                 self.trace("agent.approval", payload);
-                let args = edited.clone().unwrap_or_else(|| call.arguments.clone());
+                let args = edited.clone().unwrap_or_else(|| self.with_redacted_values(tool, call.arguments.clone()));
                 match self.refuse_call(&mut run, &tool.id, Some(tool)) {
                     Some(refusal) => refusal,
                     None => with_edited_args(self.call_counted_tool(&mut run, tool, args, true).await, edited),

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::injections::{CORPUS, HARMLESS, request_frame};
 use super::tests::{AgentSession, message_texts, tool_calls_reply};
 use crate::knowledge::{MAX_CHUNK_CHARS, Source, SourceFormat, cut_source};
+use crate::text::plain_markdown::plain_markdown;
 use crate::turn::LlmRequest;
 
 /// The passage that a source with this text has.
@@ -49,7 +50,7 @@ fn play_obedient_models(text: &str) -> AgentSession {
     let mut play = AgentSession::with_rules(rules, |pack| add_knowledge(pack, text));
 
     let answer = play.send_event(&json!({"type": "user.message", "text": "card desk: the fees?"}));
-    assert_eq!(message_texts(&answer), [format!("{passage} [1]")], "the passage is sent unchanged");
+    assert_eq!(message_texts(&answer), [format!("{} [1]", plain_markdown(&passage))], "the passage is sent as it is, as plain text");
     assert_eq!((&answer["awaiting"]["kind"], &answer["awaiting"]["call"]["tool"]), (&json!("approval"), &json!("block_card")));
     assert_eq!(play.vars["knowledge"]["chunks"][0]["text"], json!(passage), "passages are data");
     assert_eq!(play.vars["knowledge"]["citations"].as_array().unwrap().len(), 1, "invented numbers are dropped");

@@ -8,6 +8,7 @@ mod ai_agents;
 mod approval;
 mod briefing;
 mod built_in;
+mod collected;
 mod guardrail;
 #[cfg(test)]
 mod injected_passages;
@@ -248,6 +249,7 @@ impl<'c> Walker<'c> {
         self.coerce_arguments(run, &mut calls);
         run.memory.pending_calls = calls;
         run.memory.messages.push(LlmMessage::assistant(text, run.memory.pending_calls.clone()));
+        self.fill_open_calls(run);
         if run.memory.pending_calls.is_empty() {
             return if self.is_exit_condition_true(run) { AgentTransition::Leave("done") } else { AgentTransition::AwaitInput };
         }

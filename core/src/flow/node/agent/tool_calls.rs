@@ -41,7 +41,8 @@ impl<'c> Walker<'c> {
                         continue;
                     }
                     if !needs_approval {
-                        let result = self.call_counted_tool(run, tool, call.arguments.clone(), false).await;
+                        let args = self.with_redacted_values(tool, call.arguments.clone());
+                        let result = self.call_counted_tool(run, tool, args, false).await;
                         self.answer_call(run, &call, result);
                         continue;
                     }

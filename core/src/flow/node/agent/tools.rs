@@ -6,11 +6,11 @@ use super::super::super::Walker;
 use super::super::super::failure::Failure;
 use super::super::http_request::{self, CallRequest, ServiceCall};
 use super::super::http_retry::{CallAttempts, call_with_retry, parse_body, status_failure_code};
-use super::AgentRun;
 use super::built_in::{agent_tools, check_agent_call};
-use crate::config::flow::document::{AgentTool, Approval, FINISH, FlowTool, Node, REQUEST_HUMAN, is_built_in};
+use super::{AgentRun, collected};
+use crate::config::flow::document::{AgentData, AgentTool, FINISH, FlowTool, Node, REQUEST_HUMAN, is_built_in};
 use crate::json::schema::JsonSchema;
-use crate::turn::{EffectClass, EffectErrorDetail, EffectErrorKind, LlmTool, LlmToolCall};
+use crate::turn::{EffectErrorDetail, EffectErrorKind, LlmTool, LlmToolCall};
 use crate::value::EXPRESSION;
 
 /// Maximum calls per reply; the rest is ignored.
@@ -98,24 +98,30 @@ impl<'c> Walker<'c> {
         if let Some(checked) = run.policy.and_then(|it| check_agent_call(it, &call.name, members)) {
             return checked;
         }
-        let Some((listed, tool)) = self.find_offered_tool(run, &call.name) else {
+        let Some((listed, tool)) = self.find_offered(run, &call.name) else {
             return CheckedCall::Invalid(error_result("unknown_tool", "there is no tool of this name"));
         };
-        match args_violation(tool, &call.arguments) {
+        match args_violation(tool, &call.arguments).or_else(|| self.find_contradiction(tool, members)) {
             Some(reason) => CheckedCall::Invalid(error_result("invalid_args", &reason)),
-            None => CheckedCall::Tool(tool, needs_approval(listed, tool)),
+            None => CheckedCall::Tool(tool, tool.needs_approval(listed.approval, collected::changes_something(tool))),
         }
     }
 
-    fn find_offered_tool(&self, run: &AgentRun<'c>, name: &str) -> Option<(&'c AgentTool, &'c FlowTool)> {
-        let tools = run.data.tools.iter().filter_map(|it| Some((it, self.flow.tool(&it.tool)?))).filter(|it| run.is_offered(it.1));
-        tools.into_iter().find(|it| it.1.name_for_models() == name || it.1.id == name)
+    /// The tool that a call names, if the agent may call it now.
+    pub(super) fn find_offered_tool(&self, run: &AgentRun<'c>, name: &str) -> Option<&'c FlowTool> {
+        self.find_offered(run, name).map(|it| it.1)
+    }
+
+    fn find_offered(&self, run: &AgentRun<'c>, name: &str) -> Option<(&'c AgentTool, &'c FlowTool)> {
+        let data: &'c AgentData = run.data;
+        let mut tools = data.tools.iter().filter_map(|it| Some((it, self.flow.tool(&it.tool)?))).filter(|it| run.is_offered(it.1));
+        tools.find(|it| it.1.name_for_models() == name || it.1.id == name)
     }
 
     /// Converts arguments that a model gives as text where the tool takes a number, and the other way round.
     pub(super) fn coerce_arguments(&self, run: &AgentRun<'c>, calls: &mut [LlmToolCall]) {
         for call in calls {
-            let schema = self.find_offered_tool(run, &call.name).and_then(|it| it.1.input_schema.as_ref());
+            let schema = self.find_offered(run, &call.name).and_then(|it| it.1.input_schema.as_ref());
             if let Some(schema) = schema.and_then(|it| JsonSchema::compile(it).ok()) {
                 schema.coerce(&mut call.arguments);
             }
@@ -187,17 +193,6 @@ pub(super) fn args_violation(tool: &FlowTool, args: &Value) -> Option<String> {
         Ok(schema) => schema.find_violation(args),
         Err(reason) => Some(format!("the arguments cannot be checked: {reason}")),
     }
-}
-
-fn needs_approval(listed: &AgentTool, tool: &FlowTool) -> bool {
-    let of_node = match listed.approval {
-        Some(Approval::Always) => true,
-        Some(Approval::Write) => http_request::tool_effect_class(tool) != EffectClass::Read,
-        // A tool of an MCP server acts as its server likes, so its calls are approved unless the author says otherwise.
-        None => tool.kind == "mcp" && http_request::tool_effect_class(tool) != EffectClass::Read,
-        Some(Approval::Never) => false,
-    };
-    of_node || tool.sensitive
 }
 
 /// Gives each call of a reply a unique id, and moves the built-in calls to the end, because they end the run.

@@ -41,7 +41,7 @@ fn cases() -> Vec<Case> {
         (vec![("/guardrails/0/enabled", json!(false))], "A007", "/tasks/1/flag"),
         (vec![("/guardrails/0/enabled", json!(false))], "A007", "/tools/4/sensitive"),
         (vec![("/guardrails/0/config/variable", json!("memory.nickname"))], "A007", "/guardrails/0/config"),
-        (vec![("/tools/4/sensitive", json!(false))], "A008", "/tools/4"),
+        (vec![("/tools/4/sensitive", json!(false)), ("/tools/4/approval", json!("never"))], "A008", "/tools/4"),
         (vec![("/guardrails/0/config/expr", json!("customer.verified =="))], "E001", "/guardrails/0/config/expr"),
         (vec![("/guardrails/3/config/patterns/0", json!("(a"))], "N004", "/guardrails/3/config/patterns/0"),
         (vec![("/knowledge/0", json!("none"))], "K001", "/knowledge/0"),

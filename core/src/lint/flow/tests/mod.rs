@@ -60,6 +60,7 @@ fn issues_of(document: &Value) -> Vec<DocumentIssue> {
         revoked_secrets: &revoked,
         script_timeout_ms: Some(2000),
         knowledge: Some(&knowledge),
+        has_desk: Some(false),
         ..PublishTarget::empty()
     };
     check_document(document, &target)
@@ -115,7 +116,7 @@ fn the_bank_can_be_published() {
     assert_eq!(found(DocumentSeverity::Error), []);
     assert_eq!(
         found(DocumentSeverity::Warning),
-        [("G009", "/graphs/1/nodes/7"), ("H001", "/graphs/1/nodes/7"), ("H002", "/graphs/1/nodes/7"), ("N008", "/graphs/2/nodes/2")]
+        [("G009", "/graphs/1/nodes/7"), ("H002", "/graphs/1/nodes/7"), ("N008", "/graphs/2/nodes/2")]
     );
 }
 

@@ -45,7 +45,7 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/graphs/1/nodes/1/data/validation/0/pattern", json!("["))], "N004", "/graphs/1/nodes/1/data/validation/0/pattern"),
         (vec![("/entities/1/group", json!("word"))], "N005", "/entities/1/group"),
         (vec![("/graphs/1/edges/2", json!("-"))], "N007", "/graphs/1/nodes/1"),
-        (vec![("/graphs/1/nodes/1/data/reprompt/1", json!("-"))], "N008", "/graphs/1/nodes/1"),
+        (vec![("/graphs/1/nodes/1/data/reprompt", json!([]))], "N008", "/graphs/1/nodes/1"),
         (vec![("/graphs/1/nodes/1/data/validation/0/min_length", json!(10))], "N009", "/graphs/1/nodes/1/data/validation/0"),
         (vec![("/graphs/1/nodes/1/data/validation/-", json!({"min": 5, "max": "4"}))], "N009", "/graphs/1/nodes/1/data/validation/1"),
         (
@@ -404,6 +404,11 @@ fn other_cases() -> Vec<Case> {
             vec![("/tools/0/request/method", json!("POST")), ("/graphs/3/nodes/1/data/tools/1/approval", json!("never"))],
             "A008",
             "/graphs/3/nodes/1/data/tools/1/tool",
+        ),
+        (
+            vec![("/graphs/3/nodes/1/data/tools/1/approval", json!("never")), ("/graphs/3/nodes/1/data/tools/0", json!("-"))],
+            "A011",
+            "/graphs/3/nodes/1/data/tools/0/tool",
         ),
         (vec![("/graphs/3/nodes/1/data/output/schema", json!({"type": "text"}))], "A009", "/graphs/3/nodes/1/data/output/schema"),
         (vec![("/graphs/3/nodes/1/data/memory", json!({"max_chars": 9_000_000}))], "A010", "/graphs/3/nodes/1/data/memory/max_chars"),
