@@ -1,6 +1,6 @@
 //! Dialogue acts: the patterns that recognise them and the prompts that ask a model. (docs/spec/pipeline.md#2.6)
 
-use convengine_values::{Consent, is_question, read_consent, read_consent_in_any_language};
+use convengine_values::{Command, Consent, is_question, read_command, read_consent, read_consent_in_any_language, read_correction};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -54,6 +54,9 @@ const DEFAULT_PATTERNS: [(DialogueAct, &str, &str); 5] = [
     (DialogueAct::Greeting, "REGEX_GREETING", r"\s*(hi|hello|hey|greetings|good morning|good afternoon|good evening|howdy)\s*"),
 ];
 
+/// The key of `ce_config` that turns the reading of commands off.
+const READ_COMMANDS: &str = "READ_COMMANDS";
+
 impl DialogueAct {
     /// Parses the name of an act, ignoring case.
     pub fn parse(name: &str) -> Option<DialogueAct> {
@@ -84,6 +87,8 @@ pub struct DialogueActs {
     pub patterns: Vec<(DialogueAct, Regex)>,
     /// Whether consent is read as flows read it, too: unless the configuration has patterns of its own for it.
     pub reads_consent: bool,
+    /// Whether commands and corrections are read as flows read them, too: unless the configuration says no, or has patterns of its own for them.
+    pub reads_commands: bool,
     /// Prompts that classify the message only.
     pub plain: DialogueActPrompts,
     /// Prompts that also ask for a standalone rewrite of the message.
@@ -103,6 +108,22 @@ impl DialogueActs {
             Consent::Yes => Some(DialogueAct::Affirm),
             Consent::No => Some(DialogueAct::Negate),
             Consent::YesBut | Consent::NoBut => Some(DialogueAct::Edit),
+        }
+    }
+
+    /// Returns the act of a text that speaks about the conversation itself: "start over", "never mind", "go back", "I meant Friday".
+    pub fn read_command(&self, text: &str, locale: &str) -> Option<DialogueAct> {
+        if !self.reads_commands {
+            return None;
+        }
+        match read_command(text, locale) {
+            Some(Command::StartOver) => Some(DialogueAct::Reset),
+            Some(Command::Cancel) => Some(DialogueAct::Negate),
+            Some(Command::Back) => Some(DialogueAct::Edit),
+            Some(Command::Repeat | Command::Help) => Some(DialogueAct::Question),
+            // Tables have no act for these.
+            Some(Command::Skip | Command::Person) => None,
+            None => read_correction(text, locale).filter(|it| it.replaced.is_none() && it.is_retraction).map(|_| DialogueAct::Edit),
         }
     }
 
@@ -143,9 +164,11 @@ impl DialogueActs {
         let patterns =
             DEFAULT_PATTERNS.iter().filter_map(|(act, key, default)| Some((*act, compile_pattern(&mut step, key, default)?))).collect();
         let has_own = |key: &str| rows.value("DialogueActStep", key).is_some();
+        let is_off = rows.value("DialogueActStep", READ_COMMANDS).is_some_and(|it| it.trim().eq_ignore_ascii_case("false"));
         DialogueActs {
             patterns,
             reads_consent: !has_own("REGEX_AFFIRM") && !has_own("REGEX_NEGATE"),
+            reads_commands: !is_off && !["REGEX_NEGATE", "REGEX_EDIT", "REGEX_RESET"].iter().any(|it| has_own(it)),
             plain: compile_prompts(&mut step, "", &PLAIN),
             rewrite: compile_prompts(&mut step, "QUERY_REWRITE_", &REWRITE),
         }
@@ -244,6 +267,25 @@ mod tests {
             assert_eq!(acts.read_consent(text, None), None, "{text}");
         }
         assert_eq!((acts.read_consent("ja", Some("en")), acts.read_consent("ja", Some("de-AT"))), (None, Some(DialogueAct::Affirm)));
+    }
+
+    #[test]
+    fn commands_are_acts() {
+        let acts = acts();
+        for (locale, text, expected) in [
+            ("en", "let's start over", Some(DialogueAct::Reset)),
+            ("de", "noch einmal von vorne", Some(DialogueAct::Reset)),
+            ("en", "I changed my mind", Some(DialogueAct::Negate)),
+            ("es", "olvídalo", Some(DialogueAct::Negate)),
+            ("en", "go back", Some(DialogueAct::Edit)),
+            ("fr", "je voulais dire vendredi", Some(DialogueAct::Edit)),
+            ("en", "why do you ask?", Some(DialogueAct::Question)),
+            ("en", "sorry, Friday", None),
+            ("en", "cancel my order", None),
+            ("en", "skip", None),
+        ] {
+            assert_eq!(acts.read_command(text, locale), expected, "{text}");
+        }
     }
 
     #[test]

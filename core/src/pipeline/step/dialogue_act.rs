@@ -48,10 +48,10 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
         DialogueActMode::LlmOnly => true,
     };
     let candidate = if asks_model { ask_model(cx).await } else { None };
-    // Where no model says it, consent is read as flows read it.
+    // Where no model says it, consent, commands and corrections are read as flows read them.
     if candidate.is_none()
         && word_guess.confidence < PATTERN_CONFIDENCE
-        && let Some(act) = cx.config.dialogue_acts.read_consent(cx.session.text(), consent_locale(&cx.session))
+        && let Some(act) = read_act(cx)
     {
         word_guess = Guess { act, confidence: PATTERN_CONFIDENCE, standalone_query: None };
     }
@@ -74,6 +74,12 @@ fn reset_keeping_act(cx: &mut StepContext<'_>) {
     for (key, value) in keys {
         cx.session.set_param(&key, value);
     }
+}
+
+fn read_act(cx: &StepContext<'_>) -> Option<DialogueAct> {
+    let (acts, session) = (&cx.config.dialogue_acts, &cx.session);
+    let consent = acts.read_consent(session.text(), consent_locale(session));
+    consent.or_else(|| acts.read_command(session.text(), session.locale()))
 }
 
 /// The language in which consent is read: that of the client, else any; while values are collected, a word of another language is an answer.
