@@ -180,8 +180,17 @@ fn reset_unmappable(session: &mut SessionState, to: &Flow, gone: usize, policy: 
 fn has_other_entity(from: &Flow, to: &Flow, before: &[String], session: &SessionState) -> bool {
     let asks = session.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Entity);
     let (Some(old), Some(now)) = (before.last().and_then(|it| it.split_once('/')), session.stack.last()) else { return false };
-    let entity = |node: Option<&Node>| if let NodeKind::Entity(data) = &node?.kind { Some(data.entity.clone()) } else { None };
-    asks && entity(from.node(old.0, old.1)) != entity(to.node(&now.graph, &now.node))
+    let variable = session.awaiting.as_ref().and_then(|it| it.variable.clone()).unwrap_or_default();
+    asks && asked_entity(from, from.node(old.0, old.1), &variable) != asked_entity(to, to.node(&now.graph, &now.node), &variable)
+}
+
+/// The entity that a node asks for: its own, or that of a parameter of its intent.
+fn asked_entity(flow: &Flow, node: Option<&Node>, variable: &str) -> Option<String> {
+    if let NodeKind::Intent(data) = &node?.kind {
+        let parameters = flow.intent(&data.intent_id).into_iter().flat_map(|it| &it.parameters);
+        return parameters.into_iter().find(|it| it.variable.to_string() == variable).map(|it| it.entity.clone());
+    }
+    if let NodeKind::Entity(data) = &node?.kind { Some(data.entity.clone()) } else { None }
 }
 
 fn reask_slot(session: &mut SessionState) {
@@ -200,6 +209,7 @@ fn apply_variable_change(session: &mut SessionState, change: &Value) {
         && let Some(value) = session.vars.shift_remove(old)
     {
         session.vars.insert(new.to_owned(), value);
+        session.filled_slots.iter_mut().filter(|it| it.variable == old).for_each(|it| new.clone_into(&mut it.variable));
     }
     if let Some(name) = text("default")
         && session.vars.get(name).is_none_or(Value::is_null)
@@ -208,6 +218,7 @@ fn apply_variable_change(session: &mut SessionState, change: &Value) {
     }
     if let Some(name) = text("drop") {
         session.vars.shift_remove(name);
+        session.filled_slots.retain(|it| it.variable != name);
     }
 }
 
@@ -290,6 +301,27 @@ mod tests {
         ] {
             let found = migrate_session(&of(policy, "slot", "@number"), &of("pin", "slot", "@number"), waits);
             assert_eq!((found.kind, found.is_lost), (passage, false), "{policy}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_with_another_entity_is_asked_again() {
+        let document = |entity: &str| {
+            let nodes = json!([{"id": "asked", "type": "intent", "name": "Asked", "data": {"intent_id": "book"}},
+                {"id": "done", "type": "end", "name": "Done", "data": {}}]);
+            let mut document = document(&nodes, &json!([{"id": "a", "source": "asked", "target": "done"}]), "migrate_eager");
+            document["intents"][0]["parameters"] = json!([{"variable": "people", "entity": entity, "prompt": "How many?"}]);
+            document
+        };
+        let from = document("@number");
+        let mut state = state(&from, true);
+        state["stack"][1]["node"] = json!("asked");
+        state["awaiting"]["node"] = json!("asked");
+        for (to, kind) in [(document("@number"), MigrationKind::Mapped), (document("@date"), MigrationKind::Reasked)] {
+            let compiled = [&from, &to].map(|it| Flow::compile(it).unwrap());
+            let migration = migrate(&compiled[0], &compiled[1], &to, &snapshot_hash(&to), &state);
+            let is_waiting = !migration.state["awaiting"].is_null();
+            assert_eq!((migration.kind, is_waiting), (kind, kind == MigrationKind::Mapped));
         }
     }
 
