@@ -149,6 +149,7 @@ mod tests {
                 "Settings",
                 "EngineTexts",
                 "EngineText",
+                "Repair",
                 "VarDecl",
                 "Graph",
                 "Param",

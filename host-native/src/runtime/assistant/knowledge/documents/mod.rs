@@ -78,10 +78,10 @@ fn id_of(sample: &Sample) -> String {
 
 /// Stores a document as a server does, and compares what searches find with what it says.
 async fn index(database: &DatabaseConfig, pool: &Pool, sample: Sample) -> Row {
+    let (id, title, locale) = (id_of(&sample), String::new(), sample.locale.to_owned());
     let document = Document { format: sample.format, bytes: sample.bytes, charset: sample.charset.map(str::to_owned) };
     let read = document.convert().await.unwrap_or_else(|it| panic!("{}: {it}", sample.name));
     let (text, format, unreadable_pages) = (read.text, read.format, read.unreadable_pages);
-    let (id, title, locale) = (id_of(&sample), String::new(), sample.locale.to_owned());
     let of = Source { id: id.clone(), title, text, url: None, locale, format, unreadable_pages };
     let chunks = cut_source(&of);
     let found: Vec<char> = chunks.iter().flat_map(|it| letters(&it.text)).filter(|it| *it != UNREADABLE).collect();
