@@ -8,6 +8,7 @@ use super::built_in::{ComponentConfig, PromptPair};
 use super::issue::Issue;
 use super::tables::ConfigRows;
 use crate::json::into_members;
+use crate::locale::language;
 use crate::text::regex::Regex;
 use crate::text::template::Template;
 use crate::turn::{Candidate, TOO_MANY_STEPS, Verdict};
@@ -117,12 +118,12 @@ impl DialogueActs {
             return None;
         }
         match read_command(text, locale) {
-            Some(Command::StartOver) => Some(DialogueAct::Reset),
+            // A reset loses everything: in English, only the words of the pattern decide it.
+            Some(Command::StartOver) => (language(locale) != "en").then_some(DialogueAct::Reset),
             Some(Command::Cancel) => Some(DialogueAct::Negate),
             Some(Command::Back) => Some(DialogueAct::Edit),
-            Some(Command::Repeat | Command::Help) => Some(DialogueAct::Question),
-            // Tables have no act for these.
-            Some(Command::Skip | Command::Person) => None,
+            // Tables have no act for these, and questions are known by their mark.
+            Some(Command::Skip | Command::Person | Command::Repeat | Command::Help) => None,
             None => read_correction(text, locale).filter(|it| it.replaced.is_none() && it.is_retraction).map(|_| DialogueAct::Edit),
         }
     }
@@ -168,7 +169,7 @@ impl DialogueActs {
         DialogueActs {
             patterns,
             reads_consent: !has_own("REGEX_AFFIRM") && !has_own("REGEX_NEGATE"),
-            reads_commands: !is_off && !["REGEX_NEGATE", "REGEX_EDIT", "REGEX_RESET"].iter().any(|it| has_own(it)),
+            reads_commands: !is_off && !["REGEX_AFFIRM", "REGEX_NEGATE", "REGEX_EDIT", "REGEX_RESET"].iter().any(|it| has_own(it)),
             plain: compile_prompts(&mut step, "", &PLAIN),
             rewrite: compile_prompts(&mut step, "QUERY_REWRITE_", &REWRITE),
         }
@@ -273,13 +274,14 @@ mod tests {
     fn commands_are_acts() {
         let acts = acts();
         for (locale, text, expected) in [
-            ("en", "let's start over", Some(DialogueAct::Reset)),
+            ("en", "reset now", None),
+            ("es", "empezar de nuevo", Some(DialogueAct::Reset)),
             ("de", "noch einmal von vorne", Some(DialogueAct::Reset)),
             ("en", "I changed my mind", Some(DialogueAct::Negate)),
             ("es", "olvídalo", Some(DialogueAct::Negate)),
             ("en", "go back", Some(DialogueAct::Edit)),
             ("fr", "je voulais dire vendredi", Some(DialogueAct::Edit)),
-            ("en", "why do you ask?", Some(DialogueAct::Question)),
+            ("en", "why do you ask?", None),
             ("en", "sorry, Friday", None),
             ("en", "cancel my order", None),
             ("en", "skip", None),
