@@ -128,7 +128,7 @@ impl<'c> Walker<'c> {
             // A number may be anything, so "sorry, 12" is an answer.
             let is_said = is_marked && (is_retraction || data.entity != "@number");
             let is_meant = (is_said || is_expected) && (!has_rival || is_last) && (!may_be_asked || is_retraction && is_last);
-            let by_kind = || if is_meant { values.first_free(data).and_then(|it| it.value.as_ref()) } else { None };
+            let by_kind = || if is_meant { values.only_free(data).and_then(|it| it.value.as_ref()) } else { None };
             let Some(value) = values.named(data).or_else(by_kind) else { continue };
             if self.variable(&data.variable) != Some(value) {
                 changes.push(SlotChange { slot: slot.clone(), data: data.clone(), value: value.clone() });

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use convengine_values::{is_question, is_refused};
+use convengine_values::{has_refusal, is_question, is_refused, read_correction};
 use serde_json::{Value, json};
 
 use super::Walker;
@@ -99,13 +99,16 @@ impl<'c> Walker<'c> {
             }
         }
         if self.refuses_an_intent(&input) {
-            self.publish_match_record(&search, None, "refused", 0.0, json!({}));
-            let text = self.engine_text(EngineText::LeftAlone, &[]);
-            self.send_text(&text);
-            return ResolvedMessage::Asked;
+            return self.leave_alone(&search);
         }
         let mut close = None;
-        match self.match_lexically(&input, &mut search).await {
+        let lexical = self.match_lexically(&input, &mut search).await;
+        if let LexicalResult::Accepted(hit) | LexicalResult::Unsure(hit) = &lexical
+            && self.refuses_by_words(hit.intent)
+        {
+            return self.leave_alone(&search);
+        }
+        match lexical {
             LexicalResult::Accepted(hit) if self.settings().lexical_match.accept_above.is_some() => return self.accept_match(hit, &search),
             LexicalResult::Accepted(hit) => match self.verify_match(hit, &input).await {
                 Ok(hit) => return self.accept_match(hit, &search),
@@ -125,6 +128,14 @@ impl<'c> Walker<'c> {
         }
         if let Some(hit) = self.match_by_model(&input, &mut search).await {
             return self.accept_match(hit, &search);
+        }
+        // "Not 200, 250" comes when nothing can be changed any more.
+        let is_late = close.is_none() && self.state.counters.requests > 0 && self.is_late_correction();
+        if is_late {
+            self.publish_match_record(&search, None, "late_correction", 0.0, json!({}));
+            let text = self.engine_text(EngineText::CannotChange, &[]);
+            self.send_text(&text);
+            return ResolvedMessage::Asked;
         }
         match close.filter(|_| !was_asked) {
             Some((intents, confidence)) => {
@@ -160,6 +171,7 @@ impl<'c> Walker<'c> {
             && verified.is_none()
             && let LexicalResult::Accepted(hit) = self.match_lexically(&input, &mut search).await
             && is_eligible(hit.intent)
+            && !self.refuses_by_words(hit.intent)
         {
             verified = match self.settings().lexical_match.accept_above {
                 Some(_) => Some(hit),
@@ -288,6 +300,26 @@ impl<'c> Walker<'c> {
         let at = placed.tokens().windows(length.max(1)).position(|it| it == phrase.tokens());
         let place = at.and_then(|at| Some(placed.places().get(at)?.start..placed.places().get(at + length - 1)?.end));
         place.is_some_and(|it| is_refused(message, &it, &self.state.locale))
+    }
+
+    /// Whether the message takes back what was said before.
+    fn is_late_correction(&self) -> bool {
+        let correction = read_correction(&self.input_text(), &self.state.locale);
+        correction.is_some_and(|it| it.replaced.is_none() && it.is_retraction)
+    }
+
+    /// Says that what the user does not want is not done.
+    fn leave_alone(&mut self, search: &IntentSearch<'c>) -> ResolvedMessage<'c> {
+        self.publish_match_record(search, None, "refused", 0.0, json!({}));
+        let text = self.engine_text(EngineText::LeftAlone, &[]);
+        self.send_text(&text);
+        ResolvedMessage::Asked
+    }
+
+    /// Whether the message refuses something, and the intent is not for those who refuse: "I do not want my card any more".
+    fn refuses_by_words(&self, intent: &IntentDef) -> bool {
+        let locale = &self.state.locale;
+        has_refusal(&self.input_text(), locale) && !intent.phrases.iter().any(|it| has_refusal(it, locale))
     }
 
     /// Whether the message refuses what one of the intents is for.

@@ -10,7 +10,7 @@ use super::Walker;
 use super::matching::IntentMatch;
 use super::node::SlotResult;
 use super::walk::Transition;
-use crate::config::flow::document::{EntityData, GraphDef, IntentDef, LocalizedText, Node, NodeKind, ProgramKind};
+use crate::config::flow::document::{EntityData, IntentDef, LocalizedText, Node, NodeKind, ProgramKind};
 use crate::flow::state::{Awaiting, FlowEvent, FrameKind, Resume};
 use crate::locale::EngineText;
 use crate::text::phrase::Phrase;
@@ -230,8 +230,7 @@ impl<'c> Walker<'c> {
 
     /// Goes to the intent, or to the graph of repeated fallbacks, that hands over to a person.
     fn call_person(&mut self) -> Option<Transition> {
-        let hands_over = |it: &GraphDef| it.nodes.iter().any(|it| matches!(it.kind, NodeKind::Handoff(_)) && !it.disabled);
-        let has_handoff = |graph: &str| self.flow.graph(graph).is_some_and(|it| hands_over(it.definition));
+        let has_handoff = |graph: &str| self.hands_over(graph, &mut Vec::new());
         let flow = self.flow;
         let intent: Option<&'c IntentDef> = flow.document.intents.iter().find(|it| it.enabled && has_handoff(&it.graph));
         if let Some(intent) = intent {
@@ -244,6 +243,19 @@ impl<'c> Walker<'c> {
         }
         self.state.awaiting = None;
         self.push_graph(graph, FrameKind::Event).then_some(Transition::GraphPushed)
+    }
+
+    /// Whether a graph, or one that it calls, hands over to a person.
+    fn hands_over(&self, graph: &str, seen: &mut Vec<String>) -> bool {
+        if seen.iter().any(|it| it == graph) {
+            return false;
+        }
+        seen.push(graph.to_owned());
+        let nodes = self.flow.graph(graph).map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
+        nodes.iter().filter(|it| !it.disabled).any(|node| {
+            let calls_one = if let NodeKind::Subflow(data) = &node.kind { self.hands_over(&data.graph, seen) } else { false };
+            calls_one || matches!(node.kind, NodeKind::Handoff(_))
+        })
     }
 
     /// Asks for the slot that was filled last, but for that at `place`.

@@ -464,11 +464,16 @@ impl SlotValues {
         self.slots.iter().any(|it| it.own.is_some() && it.variable != data.variable)
     }
 
-    /// The first value of a slot's type that no words name for a slot, with its place.
-    pub(super) fn first_free(&self, data: &EntityData) -> Option<&EntityMatch> {
-        let key = data.type_key();
-        let found = self.types.iter().filter(|it| it.entity == key).flat_map(|it| &it.found);
-        found.into_iter().find(|it| !self.is_taken(&it.range))
+    /// The only value of a slot's type that no words name for a slot; `None` for several.
+    pub(super) fn only_free(&self, data: &EntityData) -> Option<&EntityMatch> {
+        let mut free = self.found_of_type(data).iter().filter(|it| !self.is_taken(&it.range));
+        let first = free.next()?;
+        free.all(|it| it.value == first.value).then_some(first)
+    }
+
+    /// The values of a slot's type, from left to right.
+    pub(super) fn found_of_type(&self, data: &EntityData) -> &[EntityMatch] {
+        self.found_of(&data.type_key())
     }
 
     /// The place of a value of a slot's type.

@@ -67,6 +67,8 @@ pub(crate) struct CommandWords {
     pub last_refusals: &'static str,
     /// Phrases before what is not meant: `not`.
     pub denials_before: &'static str,
+    /// Words between alternatives.
+    pub or: &'static str,
     /// Phrases behind what is not meant.
     pub denials_behind: &'static str,
     /// Short words that may stand between such a phrase and what is not meant: `the`, `to`.
@@ -178,9 +180,32 @@ pub fn is_refused(text: &str, part: &Range<usize>, locale: &str) -> bool {
     let refuses = |at: usize| {
         let refusal = read_phrase(&tokens, words.refusals, at);
         let end = refusal.max(read_phrase(&tokens, words.first_refusals, at).filter(|_| at == begin));
-        end.is_some_and(|end| end <= first && first - end <= REFUSAL_REACH) && read_phrase(&tokens, language.mock_negations, at).is_none()
+        // The phrase may begin within the refusal: "no quiero cancelar", where it is "quiero cancelar".
+        end.is_some_and(|end| first.saturating_sub(end) <= REFUSAL_REACH) && read_phrase(&tokens, language.mock_negations, at).is_none()
     };
     (begin..first).any(refuses) || read_phrase(&tokens, words.last_refusals, behind).is_some()
+}
+
+/// Whether somebody says that they do not want something, whatever that is.
+pub fn has_refusal(text: &str, locale: &str) -> bool {
+    let language = language_of(locale).language;
+    let words = &language.commands;
+    let tokens = split_tokens(text);
+    let is_word = |at: usize| tokens.get(at).is_some_and(|it| it.kind != TokenKind::Sign);
+    let refuses = |at: usize| {
+        let begins_clause = at.checked_sub(1).is_none_or(|it| !is_word(it));
+        let refusal = read_phrase(&tokens, words.refusals, at);
+        let end = refusal.max(read_phrase(&tokens, words.first_refusals, at).filter(|_| begins_clause));
+        end.is_some_and(is_word) && read_phrase(&tokens, language.mock_negations, at).is_none()
+    };
+    (0..tokens.len()).any(|at| refuses(at) || at > 0 && read_phrase(&tokens, words.last_refusals, at).is_some())
+}
+
+/// Whether two parts of a message are offered as alternatives: `Giro` and `Spar` in "from Giro or Spar".
+pub fn are_alternatives(text: &str, one: &Range<usize>, other: &Range<usize>, locale: &str) -> bool {
+    let words = &language_of(locale).language.commands;
+    let between = text.get(one.end..other.start).unwrap_or_default();
+    split_tokens(between).iter().any(|it| words.or.split('|').any(|word| word == it.text))
 }
 
 #[cfg(test)]
@@ -261,12 +286,33 @@ mod tests {
             ("es", "no quiero cancelar mi reserva", "cancelar mi reserva", true),
             ("es", "perdón, no quería cancelar", "cancelar", true),
             ("es", "no, cancelar", "cancelar", false),
+            ("es", "no quiero cancelar mi reserva", "quiero cancelar", true),
             ("fr", "je ne veux pas annuler ma commande", "annuler ma commande", true),
             ("hi", "मुझे मरम्मत बुक नहीं करनी", "मरम्मत बुक", true),
             ("hi", "मरम्मत बुक करनी है", "मरम्मत बुक", false),
         ] {
             let at = text.find(part).unwrap();
             assert_eq!(is_refused(text, &(at..at + part.len()), locale), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn refusals_and_alternatives_are_told() {
+        for (locale, text, expected) in [
+            ("en", "i don't want to cancel my booking", true),
+            ("es", "perdón, no quería cancelar", true),
+            ("de", "ich möchte keine Reparatur", true),
+            ("en", "no", false),
+            ("en", "I have not received it", false),
+            ("en", "cancel my booking", false),
+        ] {
+            assert_eq!(has_refusal(text, locale), expected, "{text}");
+        }
+        for (locale, text, expected) in
+            [("en", "from Giro or Spar", true), ("de", "vom Giro aufs Spar", false), ("de", "Giro oder Spar", true)]
+        {
+            let at = |part: &str| text.find(part).map(|it| it..it + part.len()).unwrap();
+            assert_eq!(are_alternatives(text, &at("Giro"), &at("Spar"), locale), expected, "{text}");
         }
     }
 

@@ -27,7 +27,9 @@ use jiff::civil::DateTime;
 use serde_json::{Value, json};
 
 pub use self::choice::{ChosenBy, read_choice};
-pub use self::commands::{COMMANDS, Command, Correction, is_part_denied, is_refused, read_command, read_correction};
+pub use self::commands::{
+    COMMANDS, Command, Correction, are_alternatives, has_refusal, is_part_denied, is_refused, read_command, read_correction,
+};
 pub use self::consent::{Consent, is_question, read_consent, read_consent_in_any_language};
 use self::grammar::{Action, Category, Meaning, Parser};
 use self::language::{Language, language_of};

@@ -1,6 +1,6 @@
 //! `entity` nodes: fill a slot by prompting for its value (docs/spec/flows.md#4.4).
 
-use convengine_values::{Consent, Correction, is_part_denied, is_question, read_consent, read_correction};
+use convengine_values::{Consent, Correction, are_alternatives, is_part_denied, is_question, read_consent, read_correction};
 use serde_json::{Value, json};
 
 use super::super::corrections::{Corrected, ExpectedChange};
@@ -174,16 +174,16 @@ impl<'c> Walker<'c> {
         let before = self.record.messages.len();
         let mut options = self.send_question(&data.prompt, &data.buttons, &place);
         if self.record.messages.len() == before {
-            let name = data.variable.to_string().replace(['.', '_'], " ");
-            options = self.ask_for_value(&name, data, &place);
+            options = self.ask_for_value(data, &place);
         }
         self.trace("entity.prompt", json!({"node": id, "variable": data.variable.to_string()}));
         self.slot_awaiting(node, data, options)
     }
 
     /// Asks for a value whose prompt is empty.
-    fn ask_for_value(&mut self, name: &str, data: &EntityData, place: &str) -> Vec<Value> {
-        let text = self.engine_text(EngineText::AskForValue, &[("name", name)]);
+    fn ask_for_value(&mut self, data: &EntityData, place: &str) -> Vec<Value> {
+        let name = data.variable.to_string().replace(['.', '_'], " ");
+        let text = self.engine_text(EngineText::AskForValue, &[("name", &name)]);
         self.send_question(&literal_text(text), &data.buttons, place)
     }
 
@@ -234,7 +234,14 @@ impl<'c> Walker<'c> {
                 self.trace("entity.ambiguous", json!({"node": id, "values": values}));
                 let names: Vec<String> = values.iter().map(|it| format_value(&self.name_value(Some(&data.entity), &json!(it)))).collect();
                 let text = self.engine_text(EngineText::ChooseValue, &[("values", &names.join(" / "))]);
-                self.reject_answer(node, id, data, Some(&literal_text(text)))
+                match self.reject_answer(node, id, data, Some(&literal_text(text))) {
+                    // "The second one"
+                    SlotResult::Prompted(awaiting) if awaiting.options.is_empty() => {
+                        let option = |it: &String| json!({"id": it, "label": it, "value": it});
+                        SlotResult::Prompted(Awaiting { options: values.iter().map(option).collect(), ..awaiting })
+                    }
+                    rejected => rejected,
+                }
             }
             Ok(None) => self.handle_missing_value(node, id, data, awaiting, &entity).await,
         }
@@ -313,17 +320,25 @@ impl<'c> Walker<'c> {
         }
         let mut values = self.find_answer_values(answer);
         let found = match entity.extract(answer, self.extraction_context()) {
-            Extraction::NotFound => Ok(values.first_free(data).and_then(|it| it.value.clone()).unwrap_or_default()),
+            Extraction::NotFound => Ok(values.only_free(data).and_then(|it| it.value.clone()).unwrap_or_default()),
             Extraction::Value(value) => Ok(value),
             Extraction::Ambiguous(values) => Err(values),
         };
         let places = entity.find_all(answer, self.extraction_context());
         let place_of = |value: &Value| places.iter().find(|it| it.value.as_ref() == Some(value));
         let is_denied = |it: &EntityMatch| is_part_denied(answer, &it.range, &locale);
+        let has_alternatives = values.found_of_type(data).windows(2).any(|pair| {
+            let [one, other] = pair else { return false };
+            one.value != other.value && are_alternatives(answer, &one.range, &other.range, &locale)
+        });
+        if has_alternatives && !places.iter().any(is_denied) {
+            // "Giro or Spar": which of them is asked.
+            return found.map(|_| None);
+        }
         let value = if let Some(named) = values.named(data).cloned() {
             named
         } else if places.iter().any(is_denied) || values.names_others(data) {
-            match values.first_free(data).filter(|it| !is_denied(it)).and_then(|it| it.value.clone()) {
+            match values.only_free(data).filter(|it| !is_denied(it)).and_then(|it| it.value.clone()) {
                 Some(free) => free,
                 None => return Ok(None),
             }
@@ -589,7 +604,7 @@ impl<'c> Walker<'c> {
         let before = self.record.messages.len();
         let mut options = self.send_question(again, &data.buttons, &place);
         if self.record.messages.len() == before {
-            options = self.ask_for_value(&data.variable.to_string(), data, &place);
+            options = self.ask_for_value(data, &place);
         }
         SlotResult::Prompted(self.slot_awaiting(node, data, options))
     }

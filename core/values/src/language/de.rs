@@ -1209,6 +1209,7 @@ pub(super) static LANGUAGE: Language = Language {
         first_refusals: "nicht|kein|keine|keinen",
         last_refusals: "",
         denials_before: "nicht|kein|keine|keinen|anstatt|statt",
+        or: "oder",
         denials_behind: "",
         links: "der|die|das|den|dem|am|an|in|im|nach|von|vom|zu|zum|zur|aus|um|fur|mit|bis|auf|auf das|aufs|ab",
     },

@@ -989,6 +989,7 @@ pub(super) static LANGUAGE: Language = Language {
         first_refusals: "don t|dont|do not|not|no",
         last_refusals: "",
         denials_before: "not|rather than|instead of",
+        or: "or",
         denials_behind: "",
         links: "the|a|an|to|from|on|at|in|for|by|this|that|next|my|of|with|it s|until",
     },

@@ -1308,6 +1308,7 @@ pub(super) static LANGUAGE: Language = Language {
         first_refusals: "no",
         last_refusals: "",
         denials_before: "no|en vez de|en lugar de",
+        or: "o|u",
         denials_behind: "no",
         links: "el|la|los|las|a|al|de|del|en|para|desde|hasta|con|un|una",
     },

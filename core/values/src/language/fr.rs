@@ -1312,6 +1312,7 @@ pub(super) static LANGUAGE: Language = Language {
         first_refusals: "ne|pas",
         last_refusals: "",
         denials_before: "pas|non pas|au lieu de|plutot que",
+        or: "ou",
         denials_behind: "",
         links: "le|la|les|l|a|au|aux|de|du|des|d|en|pour|vers|depuis|jusqu a|un|une|avec|chez",
     },

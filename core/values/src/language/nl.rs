@@ -1203,6 +1203,7 @@ pub(super) static LANGUAGE: Language = Language {
         first_refusals: "niet|geen",
         last_refusals: "",
         denials_before: "niet|geen|in plaats van",
+        or: "of",
         denials_behind: "",
         links: "de|het|een|naar|van|op|om|in|aan|voor|met|tot|te",
     },

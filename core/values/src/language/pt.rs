@@ -1212,6 +1212,7 @@ pub(super) static LANGUAGE: Language = Language {
         first_refusals: "nao",
         last_refusals: "",
         denials_before: "nao|em vez de|ao inves de",
+        or: "ou",
         denials_behind: "",
         links: "o|a|os|as|ao|de|do|da|em|no|na|para|pra|desde|ate|com|um|uma",
     },
