@@ -27,6 +27,7 @@ export const FLOW_NOTICES: Record<string, [name: string, detail: DescribeDetail]
   'entity.filled': ['Value filled', (it) => it('variable')],
   'entity.prefilled': ['Value prefilled from the message', (it) => it('variable')],
   'entity.skipped': ['Value already known', (it) => it('variable')],
+  repair: ['Repair of the conversation', (it) => [it('pattern'), it('variable')].filter(Boolean).join(': ')],
   'entity.invalid': ['Invalid value', (it) => it('variable') || it('node')],
   'entity.ambiguous': ['Ambiguous value', (it) => it('variable') || it('node')],
   'service.answer': ['Service answered', (it) => `attempt ${it('attempt')}: ${it('code')}${it('status') ? ` ${it('status')}` : ''}`],
