@@ -234,13 +234,15 @@ impl<'c> Walker<'c> {
                 self.trace("entity.ambiguous", json!({"node": id, "values": values}));
                 let names: Vec<String> = values.iter().map(|it| format_value(&self.name_value(Some(&data.entity), &json!(it)))).collect();
                 let text = self.engine_text(EngineText::ChooseValue, &[("values", &names.join(" / "))]);
-                match self.reject_answer(node, id, data, Some(&literal_text(text))) {
-                    // "The second one"
-                    SlotResult::Prompted(awaiting) if awaiting.options.is_empty() => {
-                        let option = |it: &String| json!({"id": it, "label": it, "value": it});
-                        SlotResult::Prompted(Awaiting { options: values.iter().map(option).collect(), ..awaiting })
+                let rejected = self.reject_answer(node, id, data, Some(&literal_text(text)));
+                if let SlotResult::Prompted(mut awaiting) = rejected {
+                    if awaiting.options.is_empty() {
+                        // "The second one"
+                        awaiting.options = values.iter().map(|it| json!({"id": it, "label": it, "value": it})).collect();
                     }
-                    rejected => rejected,
+                    SlotResult::Prompted(awaiting)
+                } else {
+                    rejected
                 }
             }
             Ok(None) => self.handle_missing_value(node, id, data, awaiting, &entity).await,
