@@ -100,13 +100,9 @@ impl<'c> Walker<'c> {
         let part = correction.as_ref().map_or(0..text.len(), |it| it.meant.clone());
         let said = text.get(part).unwrap_or_default();
         let values = self.find_answer_values(said);
-        let has_denied = || {
-            let denied = |data: &EntityData| {
-                let places = self.flow.compile_slot_entity(data).map(|it| it.find_all(&text, self.extraction_context()));
-                places.into_iter().flatten().any(|it| is_part_denied(&text, &it.range, &self.state.locale))
-            };
-            filled.iter().any(|it| denied(&it.1))
-        };
+        // The types of which a value is denied, each with the value: "not June 5, June 6".
+        let denied: Vec<(String, Value)> = filled.iter().flat_map(|it| self.denied_values(&it.1, &text)).collect();
+        let has_denied = || !denied.is_empty();
         let is_marked = correction.is_some_and(|it| it.replaced.is_none())
             || matches!(read_consent(&text, &self.state.locale), Some(Consent::YesBut | Consent::NoBut))
             || has_denied();
@@ -126,8 +122,11 @@ impl<'c> Walker<'c> {
                 ExpectedChange::Everything => true,
             };
             // A number may be anything, so "sorry, 12" is an answer.
-            let is_said = is_marked && (is_retraction || data.entity != "@number");
-            let is_meant = (is_said || is_expected) && (!has_rival || is_last) && (!may_be_asked || is_retraction && is_last);
+            let is_plain = is_retraction || data.entity != "@number" || asked.is_some_and(|it| it.entity == "@string");
+            let has_denied_value = denied.iter().any(|it| it.0 == key && self.variable(&data.variable) == Some(&it.1));
+            let is_other_denied = denied.iter().any(|it| it.0 == key) && !has_denied_value && has_rival;
+            let is_choice = (!has_rival || is_last) && (!may_be_asked || is_retraction && is_last) && !is_other_denied;
+            let is_meant = has_denied_value || (is_marked && is_plain || is_expected) && is_choice;
             let by_kind = || if is_meant { values.only_free(data).and_then(|it| it.value.as_ref()) } else { None };
             let Some(value) = values.named(data).or_else(by_kind) else { continue };
             if self.variable(&data.variable) != Some(value) {
@@ -135,6 +134,13 @@ impl<'c> Walker<'c> {
             }
         }
         changes
+    }
+
+    /// The values of a slot's type that a message denies.
+    fn denied_values(&self, data: &EntityData, text: &str) -> Vec<(String, Value)> {
+        let found = self.flow.compile_slot_entity(data).map(|it| it.find_all(text, self.extraction_context())).unwrap_or_default();
+        let denied = found.into_iter().filter(|it| is_part_denied(text, &it.range, &self.state.locale));
+        denied.filter_map(|it| Some((data.type_key(), it.value?))).collect()
     }
 
     /// The data of a filled slot of the current graph.

@@ -60,6 +60,12 @@ impl<'c> Walker<'c> {
         !self.is_local(variable) && self.state.filled_slots.iter().any(|it| it.variable == name && ![0, request].contains(&it.request))
     }
 
+    /// Whether the current request has filled a variable, or it is local to the current frame.
+    pub(super) fn is_of_this_request(&self, variable: &VariablePath) -> bool {
+        let (request, name) = (self.current_request(), variable.to_string());
+        self.is_local(variable) || self.state.filled_slots.iter().any(|it| it.variable == name && it.request == request)
+    }
+
     /// The slots of the current graph that the current request has filled, in this order.
     pub(super) fn filled_in_graph(&self) -> Vec<FilledSlot> {
         let request = self.current_request();

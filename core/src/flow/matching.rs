@@ -322,6 +322,17 @@ impl<'c> Walker<'c> {
         has_refusal(&self.input_text(), locale) && !intent.phrases.iter().any(|it| has_refusal(it, locale))
     }
 
+    /// Whether the message refuses what the innermost intent is for.
+    pub(super) fn refuses_active_intent(&self) -> bool {
+        let message = self.input_text();
+        let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default();
+        let flow = self.flow;
+        let phrases = flow.document.intents.iter().zip(&flow.phrases).find(|it| it.0.id == active).map(|it| it.1);
+        let input = self.input_phrase();
+        let is_refused = |it: &Phrase| input.match_phrase(it).is_some() && self.is_refused_phrase(&message, it);
+        has_refusal(&message, &self.state.locale) && phrases.is_some_and(|it| it.positive.iter().any(is_refused))
+    }
+
     /// Whether the message refuses what one of the intents is for.
     fn refuses_an_intent(&self, input: &Phrase) -> bool {
         let flow = self.flow;

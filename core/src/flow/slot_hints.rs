@@ -13,8 +13,6 @@ pub(super) struct IntentSlot<'c> {
     pub variable: &'c VariablePath,
     pub entity: &'c str,
     pub prompt: &'c LocalizedText,
-    /// Whether it keeps what an earlier request has left.
-    pub keep: bool,
     /// The data of its node; `None` for a parameter.
     pub node: Option<&'c EntityData>,
 }
@@ -104,12 +102,11 @@ pub(super) fn slots_of_frame<'c>(walker: &Walker<'c>) -> Vec<IntentSlot<'c>> {
 }
 
 fn slots_of<'c>(walker: &Walker<'c>, intent: Option<&'c IntentDef>, graph: &str) -> Vec<IntentSlot<'c>> {
-    let parameter =
-        |it: &'c IntentParameter| IntentSlot { variable: &it.variable, entity: &it.entity, prompt: &it.prompt, keep: it.keep, node: None };
+    let parameter = |it: &'c IntentParameter| IntentSlot { variable: &it.variable, entity: &it.entity, prompt: &it.prompt, node: None };
     let nodes = walker.flow.graph(graph).map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
     let slot = |it: &'c Node| {
         let NodeKind::Entity(data) = &it.kind else { return None };
-        Some(IntentSlot { variable: &data.variable, entity: &data.entity, prompt: &data.prompt, keep: data.keep, node: Some(data) })
+        Some(IntentSlot { variable: &data.variable, entity: &data.entity, prompt: &data.prompt, node: Some(data) })
     };
     let parameters = intent.into_iter().flat_map(|it| &it.parameters);
     parameters.map(parameter).chain(nodes.iter().filter_map(slot)).collect()

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use convengine_values::is_part_denied;
+use convengine_values::{Correction, is_part_denied, is_refused, read_correction};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -172,19 +172,35 @@ impl<'c> Walker<'c> {
         values
     }
 
-    /// Finds the values of all types but those that the message denies.
+    /// Finds the values of all types but those that the message denies, refuses or takes back.
     fn find_meant_values(&self, types: &[SlotType], taken: &[Range<usize>], text: &str) -> Vec<TypeValues> {
-        let locale = &self.state.locale;
-        let is_meant = |it: &EntityMatch| !is_part_denied(text, &it.range, locale);
-        let mut found = find_types(types, taken, text, |entity| {
-            entity.find_all(text, self.extraction_context()).into_iter().filter(is_meant).collect()
-        });
+        let mut found = find_types(types, taken, text, |entity| entity.find_all(text, self.extraction_context()));
+        for kind in &mut found {
+            let withdrawn = self.withdrawn_place(text, &kind.found);
+            let count = kind.found.len();
+            kind.found.retain(|it| !self.is_unwanted(text, &it.range) && withdrawn.as_ref() != Some(&it.range));
+            kind.is_reduced |= kind.found.len() < count;
+        }
+        let is_meant = |it: &EntityMatch| !self.is_unwanted(text, &it.range);
         // "Thursday at 3" is a moment, of which a day and a time have a part each.
         let has_moments = found.iter().any(|it| it.entity.starts_with("@datetime"));
         for times in found.iter_mut().filter(|it| it.entity == "@time" && it.found.is_empty() && !has_moments) {
             times.found = self.times_of_moments(text).into_iter().filter(is_meant).collect();
         }
         found
+    }
+
+    /// Whether a message says of a part of it that it is not meant or not wanted.
+    pub(super) fn is_unwanted(&self, text: &str, part: &Range<usize>) -> bool {
+        is_part_denied(text, part, &self.state.locale) || is_refused(text, part, &self.state.locale)
+    }
+
+    /// The place of the value that a later one replaces: `50` in "50 dollars, no wait, 60 dollars".
+    fn withdrawn_place(&self, text: &str, found: &[EntityMatch]) -> Option<Range<usize>> {
+        let Correction { meant, replaced, .. } = read_correction(text, &self.state.locale)?;
+        let replaced = replaced?;
+        let has_later = found.iter().any(|it| it.range.start >= meant.start);
+        found.iter().rev().find(|it| has_later && it.range.end <= replaced.end).map(|it| it.range.clone())
     }
 
     /// The times of the moments in a text, without their days.
@@ -223,9 +239,9 @@ impl<'c> Walker<'c> {
         for slot in slots {
             let Some(entity) = slot.compile_entity(self) else { continue };
             let name = slot.type_key();
-            let is_kept = slot.keep || !self.is_of_other_request(slot.variable);
-            let is_filled =
-                is_kept && self.variable(slot.variable).is_some_and(|it| entity.accept(it, self.extraction_context()).is_some());
+            // What was there before the request may be named anew.
+            let is_filled = self.is_of_this_request(slot.variable)
+                && self.variable(slot.variable).is_some_and(|it| entity.accept(it, self.extraction_context()).is_some());
             let is_open = slot.is_always_asked() || !is_filled;
             match types.iter_mut().find(|it| it.name == name) {
                 Some(known) => known.is_open |= is_open,
@@ -306,7 +322,8 @@ impl<'c> Walker<'c> {
                     let mut words = NearWords::default();
                     words.add_name(&slot.variable.to_string(), locales);
                     let same = slots.iter().filter(|it| *it.variable == slot.variable && it.type_key() == slot.entity);
-                    same.flat_map(|it| it.prompt.templates()).for_each(|it| words.add_prompt(&it.source, locales));
+                    same.flat_map(|it| it.prompt.variants_of_locale(&self.state.channel, locales.session))
+                        .for_each(|it| words.add_prompt(&it.source, locales));
                     let marks = marked.iter().flat_map(|it| it.neighbors()).filter(|it| *it.variable == slot.variable);
                     marks.for_each(|it| words.add_neighbors(it, locales));
                     words
@@ -359,7 +376,7 @@ impl<'c> Walker<'c> {
             }
         };
         let places = entity.find_all(&trigger.text, self.extraction_context());
-        let is_free = |it: &&EntityMatch| !values.is_taken(&it.range) && !is_part_denied(&trigger.text, &it.range, &self.state.locale);
+        let is_free = |it: &&EntityMatch| !values.is_taken(&it.range) && !self.is_unwanted(&trigger.text, &it.range);
         match places.iter().find(|it| it.value.as_ref() == Some(&value)) {
             Some(place) if is_free(&place) => Some(found(value, Some(place.range.clone()))),
             Some(_) => {

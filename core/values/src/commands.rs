@@ -94,12 +94,15 @@ pub fn read_command(text: &str, locale: &str) -> Option<Command> {
     let words = &language_of(locale).language.commands;
     let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign).collect();
     let mut found: Option<Command> = None;
+    // Whether a command itself refuses something: "I don't want this any more".
+    let mut is_refusal = false;
     let mut at = 0;
     while at < spoken.len() {
         let commands = COMMANDS.iter().filter_map(|it| Some((read_phrase(&spoken, words.phrases(*it), at)?, Some(*it))));
         let filler = read_phrase(&spoken, words.fillers, at).map(|it| (it, None));
         // Of equally long phrases a command wins.
         let (end, command) = commands.chain(filler).max_by_key(|it| (it.0, it.1.is_some()))?;
+        is_refusal |= command.is_some() && spoken.get(at..end).is_some_and(|it| refuses_within(it, words));
         found = match (found, command) {
             (known, None) => known,
             // "Help me again" asks for help.
@@ -111,7 +114,15 @@ pub fn read_command(text: &str, locale: &str) -> Option<Command> {
         };
         at = end;
     }
-    found
+    // "I don't want to cancel" is no command.
+    found.filter(|_| is_refusal || !has_refusal(text, locale))
+}
+
+fn refuses_within(tokens: &[Token], words: &CommandWords) -> bool {
+    (0..tokens.len()).any(|at| {
+        let is_first = at == 0 && read_phrase(tokens, words.first_refusals, at).is_some();
+        is_first || read_phrase(tokens, words.refusals, at).is_some() || read_phrase(tokens, words.last_refusals, at).is_some()
+    })
 }
 
 /// Reads whether a message replaces something: a part of itself ("Chicago, no wait, Boston"), or what was said before ("sorry, I meant
@@ -124,7 +135,12 @@ pub fn read_correction(text: &str, locale: &str) -> Option<Correction> {
     let mut at = 0;
     while at < spoken.len() {
         let retraction = read_phrase(&spoken, words.retractions, at);
-        let Some(end) = retraction.max(read_phrase(&spoken, words.corrections, at)) else {
+        // "Instead of Madrid" and "no onions" say what is not meant.
+        let denies = |end: usize| {
+            let denial = read_phrase(&spoken, words.denials_before, at);
+            denial.is_some_and(|it| it > end || it == end && !is_parted(text, &spoken, end))
+        };
+        let Some(end) = retraction.max(read_phrase(&spoken, words.corrections, at)).filter(|it| !denies(*it)) else {
             at += 1;
             continue;
         };
@@ -143,6 +159,13 @@ pub fn read_correction(text: &str, locale: &str) -> Option<Correction> {
     }
     let is_ending = |count: &usize| ends_phrase(&spoken, words.endings, spoken.len()) && *count > 1;
     Some(spoken.len()).filter(is_ending).map(|_| Correction { meant: start..end, replaced: None, is_retraction: true })
+}
+
+/// Whether punctuation stands before a token.
+fn is_parted(text: &str, tokens: &[Token], at: usize) -> bool {
+    let places = at.checked_sub(1).and_then(|it| tokens.get(it)).zip(tokens.get(at));
+    let gap = places.and_then(|(one, next)| text.get(one.range.end..next.range.start));
+    gap.is_some_and(|it| it.chars().any(|it| !it.is_whitespace()))
 }
 
 /// Whether a message says of a part of it that it is not meant: `Chicago` in "not Chicago, Boston".
@@ -223,6 +246,11 @@ mod tests {
             ("en", "start over|Let's start again|cancel and start over", Some(Command::StartOver)),
             ("en", "person please|Can I talk to a human?|let me speak to someone|agent", Some(Command::Person)),
             ("en", "cancel my order|I want it back|help me with my card|the agent was rude|skip the line|stop sign|repeat order 5", None),
+            ("en", "I don't want to cancel|do not cancel|I don't want to start over", None),
+            ("es", "no quiero cancelar|no cancelar|no quiero empezar de nuevo|no quiero volver", None),
+            ("hi", "रद्द नहीं करना", None),
+            ("pt", "não quero cancelar", None),
+            ("en", "I don't want this anymore|no, cancel", Some(Command::Cancel)),
             ("en", "I have a dog|Anna Person|back pain|not sure|yes|5|never mind the cost|go back to London", None),
             ("de", "abbrechen|vergiss es|lass gut sein|ich hab's mir anders überlegt", Some(Command::Cancel)),
             ("de", "überspringen|bitte überspringen|keine Angabe", Some(Command::Skip)),
@@ -358,6 +386,9 @@ mod tests {
             ("en", "Boston", "none"),
             ("en", "sorry", "none"),
             ("en", "Boston, sorry", "none"),
+            ("en", "Berlin instead of Madrid", "none"),
+            ("en", "ham, no cheese", "none"),
+            ("en", "ham, no, cheese", "ham > cheese"),
             ("de", "Freitag, nein warte, Montag", "Freitag > Montag"),
             ("de", "Entschuldigung, ich meinte aus Köln", " > aus Köln"),
             ("es", "viernes, no, perdón, lunes", "viernes > lunes"),
@@ -381,6 +412,11 @@ mod tests {
             ("en", "Boston, not Chicago", "Chicago", true),
             ("en", "not to the airport but to Boston", "airport", true),
             ("en", "no, Chicago", "Chicago", false),
+            ("en", "Berlin instead of Madrid", "Madrid", true),
+            ("en", "ham but no onions", "onions", true),
+            ("en", "pizza without olives", "olives", true),
+            ("de", "alles außer Rom", "Rom", true),
+            ("fr", "tout sauf Paris", "Paris", true),
             ("en", "why not Chicago", "Chicago", false),
             ("de", "nicht Köln, sondern Bonn", "Köln", true),
             ("de", "nicht Köln, sondern Bonn", "Bonn", false),

@@ -119,6 +119,8 @@ pub async fn revert_to_unversioned(connection: &mut Connection) {
         "alter table cs_timer drop column claimed_until",
         "alter table cs_chain drop column claimed_until",
         "alter table ce_turn drop column answer",
+        "alter table cs_knowledge_source drop column unreadable_characters",
+        "alter table cs_knowledge_source drop column unreadable_pages",
         "drop table cv_migration",
     ] {
         connection.execute(&Statement::portable(sql), &[]).await.expect(sql);

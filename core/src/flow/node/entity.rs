@@ -1,6 +1,6 @@
 //! `entity` nodes: fill a slot by prompting for its value (docs/spec/flows.md#4.4).
 
-use convengine_values::{Consent, Correction, are_alternatives, is_part_denied, is_question, read_consent, read_correction};
+use convengine_values::{Command, Consent, Correction, are_alternatives, is_part_denied, is_question, read_consent, read_correction};
 use serde_json::{Value, json};
 
 use super::super::corrections::{Corrected, ExpectedChange};
@@ -261,9 +261,11 @@ impl<'c> Walker<'c> {
     ) -> Option<SlotResult> {
         let text = self.input_text();
         let is_free_text = takes_free_text(data, entity);
-        if let Some(command) =
-            self.read_command().filter(|_| is_free_text || matches!(entity.extract(&text, self.extraction_context()), Extraction::NotFound))
-        {
+        let has_no_value = || matches!(entity.extract(&text, self.extraction_context()), Extraction::NotFound);
+        // "Never mind" leaves, also where it could be a no.
+        let is_heard = |it: &Command| is_free_text || data.entity == "@boolean" && *it == Command::Cancel || has_no_value();
+        let command = self.read_command().filter(is_heard).or_else(|| self.refuses_active_intent().then_some(Command::Cancel));
+        if let Some(command) = command {
             if data.takes_anything {
                 return None;
             }
@@ -284,8 +286,10 @@ impl<'c> Walker<'c> {
             }
             if is_question {
                 self.note_verdict(|_| "the message is a question, and the slot expects none".to_owned());
-                let text = self.engine_text(EngineText::NotUnderstood, &[]);
-                self.send_text(&text);
+                if !self.state.counters.attempts.contains_key(&self.slot_key(id)) {
+                    let text = self.engine_text(EngineText::NotUnderstood, &[]);
+                    self.send_text(&text);
+                }
                 return Some(self.reject_answer(node, id, data, None));
             }
         }
@@ -328,7 +332,7 @@ impl<'c> Walker<'c> {
         };
         let places = entity.find_all(answer, self.extraction_context());
         let place_of = |value: &Value| places.iter().find(|it| it.value.as_ref() == Some(value));
-        let is_denied = |it: &EntityMatch| is_part_denied(answer, &it.range, &locale);
+        let is_denied = |it: &EntityMatch| self.is_unwanted(answer, &it.range);
         let has_alternatives = values.found_of_type(data).windows(2).any(|pair| {
             let [one, other] = pair else { return false };
             one.value != other.value && are_alternatives(answer, &one.range, &other.range, &locale)
@@ -475,7 +479,7 @@ impl<'c> Walker<'c> {
             None => {}
         }
         // "I meant 5", "not Chicago, Boston"
-        if let Some(changed) = self.read_change(data, &candidate).filter(|_| self.is_correction()) {
+        if let Some(changed) = self.read_change(data, &candidate).filter(|_| self.is_correction(data)) {
             self.read_other_changes(data);
             return self.validate_candidate(node, id, data, changed);
         }
@@ -492,19 +496,24 @@ impl<'c> Walker<'c> {
         self.ask_for_confirmation(node, data, candidate)
     }
 
-    /// The other value that a message has for a slot.
+    /// The other value that a message has for a slot: one that words name for it, else the only one that they name for no other.
     fn read_change(&self, data: &EntityData, candidate: &Value) -> Option<Value> {
-        let entity = self.flow.compile_slot_entity(data).filter(|_| !reads_any_text(&data.entity))?;
-        let text = self.input_text();
-        let found = entity.find_all(&text, self.extraction_context()).into_iter();
-        let meant = found.filter(|it| !is_part_denied(&text, &it.range, &self.state.locale));
-        meant.filter_map(|it| it.value).find(|it| it != candidate)
+        self.flow.compile_slot_entity(data).filter(|_| !reads_any_text(&data.entity))?;
+        let values = self.find_answer_values(&self.input_text());
+        let value = values.named(data).or_else(|| values.only_free(data).and_then(|it| it.value.as_ref()))?;
+        Some(value.clone()).filter(|it| it != candidate)
     }
 
     /// Whether the message says that it replaces something, or is nothing but a value.
-    fn is_correction(&self) -> bool {
+    fn is_correction(&self, data: &EntityData) -> bool {
         let text = self.input_text();
-        read_correction(&text, &self.state.locale).is_some() || !is_question(&text, &self.state.locale) && !self.has_many_words()
+        let denies = |data: &EntityData| {
+            let found = self.flow.compile_slot_entity(data).map(|it| it.find_all(&text, self.extraction_context())).unwrap_or_default();
+            found.iter().any(|it| is_part_denied(&text, &it.range, &self.state.locale))
+        };
+        denies(data)
+            || read_correction(&text, &self.state.locale).is_some()
+            || !is_question(&text, &self.state.locale) && !self.has_many_words()
     }
 
     fn has_many_words(&self) -> bool {
@@ -518,15 +527,15 @@ impl<'c> Walker<'c> {
         let mut has_changes = false;
         let slot_of = |node: &'c Node| if let NodeKind::Entity(data) = &node.kind { Some(&**data) } else { None };
         let slots: Vec<&'c EntityData> = graph.definition.nodes.iter().filter_map(slot_of).collect();
-        let text = self.input_text();
+        let values = self.find_answer_values(&self.input_text());
         for slot in &slots {
             let is_alone = slots.iter().filter(|it| it.entity == slot.entity).count() == 1;
-            if slot.variable == data.variable || slot.entity == data.entity || !is_alone || reads_any_text(&slot.entity) {
+            if slot.variable == data.variable || reads_any_text(&slot.entity) {
                 continue;
             }
-            let Some(entity) = self.flow.compile_slot_entity(slot) else { continue };
-            let found = entity.find_all(&text, self.extraction_context());
-            let Some(value) = found.into_iter().find_map(|it| it.value) else { continue };
+            let has_type_alone = is_alone && slot.entity != data.entity;
+            let by_type = || if has_type_alone { values.only_free(slot).and_then(|it| it.value.clone()) } else { None };
+            let Some(value) = values.named(slot).cloned().or_else(by_type) else { continue };
             has_changes = true;
             if let Some(message) = self.find_violation(slot, &value) {
                 if let Some(message) = message {

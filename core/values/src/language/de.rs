@@ -1208,9 +1208,9 @@ pub(super) static LANGUAGE: Language = Language {
                    brauche keinen|brauche nicht|muss nicht|habe nicht vor",
         first_refusals: "nicht|kein|keine|keinen",
         last_refusals: "",
-        denials_before: "nicht|kein|keine|keinen|anstatt|statt",
+        denials_before: "nicht|kein|keine|keinen|anstatt|statt|ohne|ausser|alles ausser|aber nicht|und nicht|auf keinen fall",
         or: "oder",
-        denials_behind: "",
+        denials_behind: "lieber nicht|auf keinen fall",
         links: "der|die|das|den|dem|am|an|in|im|nach|von|vom|zu|zum|zur|aus|um|fur|mit|bis|auf|auf das|aufs|ab",
     },
 };

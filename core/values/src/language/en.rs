@@ -988,7 +988,7 @@ pub(super) static LANGUAGE: Language = Language {
                    not here to|not trying to|not asking to",
         first_refusals: "don t|dont|do not|not|no",
         last_refusals: "",
-        denials_before: "not|rather than|instead of",
+        denials_before: "not|rather than|instead of|no|without|except|except for|excluding|anything but|anything except|everything but|everything except|all but|but not|and not|don t like|do not like",
         or: "or",
         denials_behind: "",
         links: "the|a|an|to|from|on|at|in|for|by|this|that|next|my|of|with|it s|until",

@@ -1307,7 +1307,7 @@ pub(super) static LANGUAGE: Language = Language {
                    prefiero no|no pensaba|no pretendia",
         first_refusals: "no",
         last_refusals: "",
-        denials_before: "no|en vez de|en lugar de",
+        denials_before: "no|en vez de|en lugar de|sin|excepto|menos|salvo|todo menos|cualquiera menos",
         or: "o|u",
         denials_behind: "no",
         links: "el|la|los|las|a|al|de|del|en|para|desde|hasta|con|un|una",

@@ -1311,7 +1311,7 @@ pub(super) static LANGUAGE: Language = Language {
                    veux plus|prefere ne pas|surtout pas",
         first_refusals: "ne|pas",
         last_refusals: "",
-        denials_before: "pas|non pas|au lieu de|plutot que",
+        denials_before: "pas|non pas|au lieu de|plutot que|sans|sauf|excepte|tout sauf|surtout pas",
         or: "ou",
         denials_behind: "",
         links: "le|la|les|l|a|au|aux|de|du|des|d|en|pour|vers|depuis|jusqu a|un|une|avec|chez",

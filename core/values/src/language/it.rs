@@ -1144,7 +1144,7 @@ pub(super) static LANGUAGE: Language = Language {
                    meglio non",
         first_refusals: "non",
         last_refusals: "",
-        denials_before: "non|invece di|anziche",
+        denials_before: "non|invece di|anziche|senza|tranne|eccetto|tutto tranne",
         or: "o|oppure",
         denials_behind: "",
         links: "il|lo|la|i|gli|le|l|a|al|alla|allo|di|del|della|da|dal|dalla|in|per|con|un|una|fino a",

@@ -1202,9 +1202,9 @@ pub(super) static LANGUAGE: Language = Language {
                    zou niet willen",
         first_refusals: "niet|geen",
         last_refusals: "",
-        denials_before: "niet|geen|in plaats van",
+        denials_before: "niet|geen|in plaats van|zonder|behalve|alles behalve",
         or: "of",
-        denials_behind: "",
+        denials_behind: "liever niet",
         links: "de|het|een|naar|van|op|om|in|aan|voor|met|tot|te",
     },
 };

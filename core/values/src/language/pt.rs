@@ -1211,7 +1211,7 @@ pub(super) static LANGUAGE: Language = Language {
                    melhor nao",
         first_refusals: "nao",
         last_refusals: "",
-        denials_before: "nao|em vez de|ao inves de",
+        denials_before: "nao|em vez de|ao inves de|sem|exceto|menos|tudo menos",
         or: "ou",
         denials_behind: "",
         links: "o|a|os|as|ao|de|do|da|em|no|na|para|pra|desde|ate|com|um|uma",
