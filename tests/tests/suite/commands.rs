@@ -94,6 +94,8 @@ fn outdated_tables_are_reported_before_serving() {
         "alter table cs_chain drop column claimed_until",
         "alter table ce_turn drop column answer",
         "alter table ce_turn drop column total_ms",
+        "alter table cs_knowledge_source drop column unreadable_characters",
+        "alter table cs_knowledge_source drop column unreadable_pages",
         "drop table cv_migration",
     ] {
         env.sql().run(sql);
