@@ -174,7 +174,7 @@ impl<'c> Walker<'c> {
 
     /// Finds the values of all types but those that the message denies, refuses or takes back.
     fn find_meant_values(&self, types: &[SlotType], taken: &[Range<usize>], text: &str) -> Vec<TypeValues> {
-        let mut found = find_types(types, taken, text, |entity| entity.find_all(text, self.extraction_context()));
+        let mut found = find_types(types, taken, text, |entity| self.find_corrected(entity, text));
         for kind in &mut found {
             let withdrawn = self.withdrawn_place(text, &kind.found);
             let count = kind.found.len();
@@ -186,6 +186,17 @@ impl<'c> Walker<'c> {
         let has_moments = found.iter().any(|it| it.entity.starts_with("@datetime"));
         for times in found.iter_mut().filter(|it| it.entity == "@time" && it.found.is_empty() && !has_moments) {
             times.found = self.times_of_moments(text).into_iter().filter(is_meant).collect();
+        }
+        found
+    }
+
+    /// Finds the values of a type; those behind "no wait" also where the words before them leave none.
+    fn find_corrected(&self, entity: &Entity, text: &str) -> Vec<EntityMatch> {
+        let mut found = entity.find_all(text, self.extraction_context());
+        let Some(Correction { meant, replaced: Some(_), .. }) = read_correction(text, &self.state.locale) else { return found };
+        if !found.iter().any(|it| it.range.start >= meant.start) {
+            let later = entity.find_all(text.get(meant.clone()).unwrap_or_default(), self.extraction_context());
+            found.extend(later.into_iter().map(|it| EntityMatch { range: it.range.start + meant.start..it.range.end + meant.start, ..it }));
         }
         found
     }
