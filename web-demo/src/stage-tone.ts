@@ -10,6 +10,11 @@ export function payloadSummary(payload: Json): string {
     .join(' · ');
 }
 
+/** Returns the kind of a trace event without the prefix that those of workflow graphs have. */
+export function plainStage(stage: string): string {
+  return stage.replace(/^workflow\./, '');
+}
+
 /** How prominently a stage is shown. */
 export type Tone = 'error' | 'warning' | 'success' | 'normal' | 'idle';
 

@@ -162,7 +162,7 @@ pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
             }
             Write::Session { state } => {
                 let mut line = br#"{"state":"#.to_vec();
-                canonical::write(state, &mut line);
+                canonical::write(&without_requests(state), &mut line);
                 line.extend_from_slice(b",\"table\":\"flow\"}\n");
                 hash.add_text(&line);
             }
@@ -199,6 +199,19 @@ fn hashed_stage(stage: &str) -> &str {
 }
 
 /// The entry of a node without the member that release 0.1.0 does not have; it equals `graph`.
+/// The state of a flow without what belongs to its requests, which the first release did not store, so that its journals replay to their
+/// hashes. What it leads to is in the variables and the messages.
+fn without_requests(state: &Value) -> Value {
+    let mut state = state.clone();
+    let Some(members) = state.as_object_mut() else { return state };
+    members.shift_remove("filled_slots");
+    members.shift_remove("told");
+    members.get_mut("counters").and_then(Value::as_object_mut).map(|it| it.shift_remove("requests"));
+    let frames = members.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
+    frames.filter_map(Value::as_object_mut).for_each(|it| _ = it.shift_remove("request"));
+    state
+}
+
 fn without_workflow(value: &Value) -> Value {
     let mut value = value.clone();
     value.as_object_mut().map(|it| it.shift_remove("workflow"));

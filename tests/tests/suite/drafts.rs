@@ -59,7 +59,7 @@ fn a_canvas_export_is_imported_with_its_ports() {
     assert!(!draft.to_string().contains("Handle"), "{draft}");
     assert_eq!(draft.pointer("/graphs/2/edges/3/source_port"), Some(&json!("failed")));
     let (session, _) = Session::start_simulated(&server, &json!({}));
-    for (text, answer) in [("log in", "Your PIN?"), ("what", "Four digits?")] {
+    for (text, answer) in [("log in", "Your PIN?"), ("well", "Four digits?")] {
         assert_eq!(reply_texts(&session.say(&server, text)), [answer]);
     }
     let last = session.say(&server, "no");

@@ -83,14 +83,14 @@ fn a_knowledge_base_in_the_browser_is_searched_cited_tested_and_edited() {
         "an effect belongs to the node that requests it: {}",
         lines["step"][0]
     );
-    assert_eq!(members_count(&lines["sources"][0]), 4);
+    assert_eq!(members_count(&lines["sources"][0]), 5);
     assert!(lines["found"][0][0].as_str().unwrap().contains("Gift cards"), "{}", lines["found"][0]);
     assert!(
         lines["dropped"][0].as_str().unwrap().contains("Gift wrap › Ribbons"),
         "Markdown is cut at its headings: {}",
         lines["dropped"][0]
     );
-    assert!(lines["added"][0].as_str().unwrap().contains("hours#1"), "{}", lines["added"][0]);
+    assert!(lines["added"][0].as_str().unwrap().contains("times#1"), "{}", lines["added"][0]);
 }
 
 #[test]

@@ -3,7 +3,7 @@ import { readRun } from '../chain/run';
 import type { JsonObject, Notice, TurnRecord } from '../types';
 import { graphKey, type FlowDocument, type FlowGraph } from './graph';
 import { flowAnswer, readFlowSession, readStack, type StackFrame } from './session';
-import { plainStage } from './stage';
+import { plainStage } from '../stage-tone';
 
 /** Nodes and edges of a turn: nodes as `graph/node`, edges as `graph/node target`. */
 export interface FlowPath {

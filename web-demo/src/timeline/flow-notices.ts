@@ -1,5 +1,5 @@
 import { formatWait } from '../chain/timer';
-import { plainStage } from '../flow/stage';
+import { plainStage } from '../stage-tone';
 import { plural } from '../plural';
 import type { Json, JsonObject } from '../types';
 

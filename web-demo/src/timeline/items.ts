@@ -1,6 +1,5 @@
 import { answerSummary, effectTitle, outcomeParts } from '../exchange';
-import { plainStage } from '../flow/stage';
-import { stageTone as toneOf, type Tone } from '../stage-tone';
+import { plainStage, stageTone as toneOf, type Tone } from '../stage-tone';
 import type { AnsweredEffect, UserInput } from '../session/turn-data';
 import type { Effect, Notice, Outcome, StepInfo, TurnRecord } from '../types';
 import { effectKind, type RowKind } from './kind';

@@ -1,5 +1,4 @@
-import { plainStage } from '../flow/stage';
-import { payloadSummary, stageTone } from '../stage-tone';
+import { payloadSummary, plainStage, stageTone } from '../stage-tone';
 import type { AuditNotice, Json, JsonObject } from '../types';
 import { FLOW_NOTICES, isFlowStage, isFlowStoryStage } from './flow-notices';
 

@@ -19,20 +19,20 @@ export async function knowledge(page, [file]) {
   await retrieve(page, 'lost gift card');
   print({ found: await page.locator('.retrieval tbody tr').allInnerTexts() });
   await page.getByRole('button', { name: 'Add a text' }).click();
-  await page.getByLabel('Title', { exact: true }).fill('Opening hours');
-  await page.getByLabel('Id', { exact: true }).fill('hours');
+  await page.getByLabel('Title', { exact: true }).fill('Shop times');
+  await page.getByLabel('Id', { exact: true }).fill('times');
   await page.getByLabel('Text', { exact: true }).fill('The shop opens at nine.');
   await page.getByRole('button', { name: 'Save source' }).click();
-  await page.locator('.source-list li', { hasText: 'Opening hours' }).waitFor();
+  await page.locator('.source-list li', { hasText: 'Shop times' }).waitFor();
   await page.locator('.pack-state.applied').waitFor();
-  await retrieve(page, 'when does the shop open');
+  await retrieve(page, 'the shop opens at nine');
   print({ added: await page.locator('.retrieval tbody tr').first().innerText() });
   await page.locator('.sources input[type="file"]').setInputFiles({ name: 'Gift wrap.md', mimeType: 'text/markdown', buffer: Buffer.from('# Ribbons\n\nRibbons cost one euro.') });
   await page.locator('.source-list li', { hasText: 'Gift wrap' }).waitFor();
   await retrieve(page, 'ribbons');
   print({ dropped: await page.locator('.retrieval tbody tr').first().innerText() });
-  await page.getByRole('button', { name: 'Remove Opening hours' }).click();
-  await page.locator('.source-list li', { hasText: 'Opening hours' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Remove Shop times' }).click();
+  await page.locator('.source-list li', { hasText: 'Shop times' }).waitFor({ state: 'detached' });
 }
 
 async function retrieve(page, query) {
