@@ -18,10 +18,7 @@ use crate::config::flow::document::{Node, NodeKind, OnError, ProgramData, Progra
 use crate::flow::state::{FlowEvent, FlowUsage, SessionState, SessionStatus};
 use crate::text::date::Date;
 use crate::text::variable_path::VariablePath;
-use crate::turn::Map;
-
-/// The variable with the states of nested programs by node.
-pub(super) const CHILDREN: &str = "_child";
+use crate::turn::{CHILDREN, Map};
 
 /// A program that is put aside while a node of it runs another one.
 pub(super) struct OuterProgram<'c> {

@@ -29,6 +29,7 @@ pub use join::{BoxFuture, join};
 pub use journal::{Journal, JournalEntry, JournalHeader, PROTOCOL};
 pub(crate) use notice::payload;
 pub use notice::{AuditPayload, Level, Notice, NoticeBody, VerboseNotice};
+pub(crate) use outcome::CHILDREN;
 pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
 pub use request::{
     BreakerPolicy, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,

@@ -10,6 +10,9 @@ use super::notice::{AuditPayload, Notice, NoticeBody};
 use super::rows::Write;
 use crate::json::canonical;
 
+/// The variable with the states of the programs that nodes run, by node.
+pub(crate) const CHILDREN: &str = "_child";
+
 /// The answer to the user and the rows to commit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -145,7 +148,15 @@ pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
     let mut hash = canonical::Hasher::default();
     let SessionAfter { intent, state, context, params } = &outcome.session;
     hash.add_value(&(intent, state));
-    let lines = [context, params].map(|it| (it, canonical::map_line(it)));
+    let line = |map: &Arc<Map>| {
+        if !map.contains_key(CHILDREN) {
+            return canonical::map_line(map);
+        }
+        let mut variables = map.as_ref().clone();
+        remove_requests_of_children(&mut variables);
+        canonical::map_line(&variables)
+    };
+    let lines = [context, params].map(|it| (it, line(it)));
     lines.iter().for_each(|it| hash.add_text(&it.1));
     for write in &outcome.writes {
         match write {
@@ -199,17 +210,29 @@ fn hashed_stage(stage: &str) -> &str {
 }
 
 /// The entry of a node without the member that release 0.1.0 does not have; it equals `graph`.
-/// The state of a flow without what belongs to its requests, which the first release did not store, so that its journals replay to their
-/// hashes. What it leads to is in the variables and the messages.
+/// The state of a flow, and of those that it runs, without what belongs to requests, which the first release did not store, so that its
+/// journals replay to their hashes. What it leads to is in the variables and the messages.
 fn without_requests(state: &Value) -> Value {
     let mut state = state.clone();
-    let Some(members) = state.as_object_mut() else { return state };
+    remove_requests(&mut state);
+    state
+}
+
+fn remove_requests(state: &mut Value) {
+    let Some(members) = state.as_object_mut() else { return };
     members.shift_remove("filled_slots");
     members.shift_remove("told");
     members.get_mut("counters").and_then(Value::as_object_mut).map(|it| it.shift_remove("requests"));
     let frames = members.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
     frames.filter_map(Value::as_object_mut).for_each(|it| _ = it.shift_remove("request"));
-    state
+    if let Some(variables) = members.get_mut("vars").and_then(Value::as_object_mut) {
+        remove_requests_of_children(variables);
+    }
+}
+
+fn remove_requests_of_children(variables: &mut Map) {
+    let children = variables.get_mut(CHILDREN).and_then(Value::as_object_mut);
+    children.into_iter().flat_map(|it| it.values_mut()).for_each(remove_requests);
 }
 
 fn without_workflow(value: &Value) -> Value {
