@@ -21,6 +21,9 @@ const STEP: &str = "DialogueActStep";
 /// How sure a pattern is.
 const PATTERN_CONFIDENCE: f64 = 0.95;
 
+/// How many words a command has at most, and consent in a language that the client has not named.
+const MAX_SPOKEN_WORDS: usize = 5;
+
 /// Maximum length, in UTF-16 code units, of an answer to an open question.
 const MAX_ANSWER_UNITS: usize = 80;
 
@@ -78,8 +81,11 @@ fn reset_keeping_act(cx: &mut StepContext<'_>) {
 
 fn read_act(cx: &StepContext<'_>) -> Option<DialogueAct> {
     let (acts, session) = (&cx.config.dialogue_acts, &cx.session);
-    let consent = acts.read_consent(session.text(), consent_locale(session));
-    consent.or_else(|| acts.read_command(session.text(), session.locale()))
+    let is_short = session.text().split_whitespace().nth(MAX_SPOKEN_WORDS).is_none();
+    // What is short may be said in any language; more words are read in one, because each costs.
+    let locale = consent_locale(session).or_else(|| (!is_short).then(|| session.locale()));
+    let consent = acts.read_consent(session.text(), locale);
+    consent.or_else(|| if is_short { acts.read_command(session.text(), session.locale()) } else { None })
 }
 
 /// The language in which consent is read: that of the client, else any; while values are collected, a word of another language is an answer.
