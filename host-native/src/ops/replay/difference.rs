@@ -9,6 +9,9 @@ use crate::storage::audit::AuditRow;
 /// Members with times and durations, which differ between runs.
 const TIMING_MEMBERS: [&str; 3] = ["at", "durationMs", "totalMs"];
 
+/// Precedes the stages of workflow graphs.
+const WORKFLOW_PREFIX: &str = "workflow.";
+
 /// Returns the first difference between audit rows.
 pub(super) fn first_difference(stored: &[AuditRow], derived: &[(&str, &AuditPayload)], plain: bool) -> Vec<String> {
     for (row, (stage, payload)) in stored.iter().zip(derived) {
@@ -16,8 +19,13 @@ pub(super) fn first_difference(stored: &[AuditRow], derived: &[(&str, &AuditPayl
             continue;
         }
         let payload_stored = serde_json::from_str(&row.payload_json).unwrap_or_else(|_| Value::from(row.payload_json.as_str()));
-        let left = json!({"stage": row.stage, "payload": payload_stored});
-        let right = json!({"stage": stage, "payload": payload});
+        let mut right = json!({"stage": stage, "payload": payload});
+        // Release 0.1.0 wrote the stages of workflows without their prefix, and the entry of a node without the workflow.
+        let is_of_first_release = stage.strip_prefix(WORKFLOW_PREFIX) == Some(row.stage.as_str());
+        if is_of_first_release && let Some(members) = right.get_mut("payload").and_then(Value::as_object_mut) {
+            members.remove("workflow");
+        }
+        let left = json!({"stage": if is_of_first_release { *stage } else { row.stage.as_str() }, "payload": payload_stored});
         let found = if plain { differing_leaves(&normalize_jsonb(left), &normalize_jsonb(right)) } else { differing_leaves(&left, &right) };
         if !found.is_empty() {
             return std::iter::once(format!("audit row {} {}", row.audit_id, row.stage)).chain(found).collect();
