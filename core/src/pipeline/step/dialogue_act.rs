@@ -22,7 +22,7 @@ const STEP: &str = "DialogueActStep";
 const PATTERN_CONFIDENCE: f64 = 0.95;
 
 /// How many words a command has at most, and consent in a language that the client has not named.
-const MAX_SPOKEN_WORDS: usize = 5;
+const MAX_SPOKEN_WORDS: usize = 4;
 
 /// Maximum length, in UTF-16 code units, of an answer to an open question.
 const MAX_ANSWER_UNITS: usize = 80;
