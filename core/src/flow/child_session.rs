@@ -122,7 +122,7 @@ impl<'c> Walker<'c> {
 
     fn into_child_turn(mut self, before: FlowUsage) -> ChildTurn {
         self.redact_explanations();
-        self.keep_told_values();
+        self.store_pending_values();
         self.set_timers();
         let mut usage = FlowUsage::default();
         usage.add_difference(before, self.state.usage);

@@ -34,7 +34,7 @@ pub(super) enum ExpectedChange {
 pub(super) enum Corrected {
     /// Nothing: it says nothing about filled slots.
     Nothing,
-    /// Nothing, and the user has been told why.
+    /// Nothing, and a message to the user says so.
     Refused,
     /// Slots: the graph is walked again.
     Changed(Transition),
@@ -97,15 +97,14 @@ impl<'c> Walker<'c> {
         let text = self.input_text();
         let correction = read_correction(&text, &self.state.locale);
         let is_retraction = correction.as_ref().is_some_and(|it| it.is_retraction);
-        let part = correction.as_ref().map_or(0..text.len(), |it| it.meant.clone());
+        let part = correction.as_ref().map_or(0..text.len(), |it| it.replacement.clone());
         let said = text.get(part).unwrap_or_default();
         let values = self.find_answer_values(said);
         // The types of which a value is denied, each with the value: "not June 5, June 6".
         let denied: Vec<(String, Value)> = filled.iter().flat_map(|it| self.denied_values(&it.1, &text)).collect();
-        let has_denied = || !denied.is_empty();
         let is_marked = correction.is_some_and(|it| it.replaced.is_none())
             || matches!(read_consent(&text, &self.state.locale), Some(Consent::YesBut | Consent::NoBut))
-            || has_denied();
+            || !denied.is_empty();
         let is_asked = |it: &EntityData| asked.is_some_and(|asked| asked.variable == it.variable);
         let last = filled.last().map(|it| it.1.variable.clone());
         let mut changes = Vec::new();
@@ -126,8 +125,8 @@ impl<'c> Walker<'c> {
             let has_denied_value = denied.iter().any(|it| it.0 == key && self.variable(&data.variable) == Some(&it.1));
             let is_other_denied = denied.iter().any(|it| it.0 == key) && !has_denied_value && has_rival;
             let is_choice = (!has_rival || is_last) && (!may_be_asked || is_retraction && is_last) && !is_other_denied;
-            let is_meant = has_denied_value || (is_marked && is_plain || is_expected) && is_choice;
-            let by_kind = || if is_meant { values.only_free(data).and_then(|it| it.value.as_ref()) } else { None };
+            let is_addressed = has_denied_value || (is_marked && is_plain || is_expected) && is_choice;
+            let by_kind = || if is_addressed { values.only_free(data).and_then(|it| it.value.as_ref()) } else { None };
             let Some(value) = values.named(data).or_else(by_kind) else { continue };
             if self.variable(&data.variable) != Some(value) {
                 changes.push(SlotChange { slot: slot.clone(), data: data.clone(), value: value.clone() });

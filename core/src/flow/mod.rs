@@ -309,7 +309,7 @@ fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at
         stack: frame.into_iter().collect(),
         awaiting: None,
         filled_slots: Vec::new(),
-        told: Vec::new(),
+        pending_values: Vec::new(),
         counters: Counters::default(),
         usage: FlowUsage::default(),
         history: Vec::new(),

@@ -209,7 +209,7 @@ impl<'c> Walker<'c> {
     pub(super) fn leave_program(&mut self) -> Transition {
         // Its document knows which of its values are private.
         self.redact_explanations();
-        self.keep_told_values();
+        self.store_pending_values();
         self.set_timers();
         let Some(outer) = self.outer.pop() else { return Transition::EndTurn };
         let child = replace(&mut self.state, outer.state);

@@ -18,7 +18,7 @@ const MAX_SESSION_BYTES: usize = 256 * 1024;
 /// Builds the outcome of a turn.
 pub(super) fn build_outcome(mut walker: Walker<'_>) -> Outcome {
     walker.redact_explanations();
-    walker.keep_told_values();
+    walker.store_pending_values();
     walker.set_timers();
     let mut fits = serialized_length(&walker.state).is_some_and(|it| it <= MAX_SESSION_BYTES);
     if !fits || walker.record.is_oversized {

@@ -10,7 +10,7 @@ use super::Walker;
 use super::matching::IntentMatch;
 use super::node::SlotResult;
 use super::walk::Transition;
-use crate::config::flow::document::{EntityData, IntentDef, LocalizedText, Node, NodeKind, ProgramKind};
+use crate::config::flow::document::{EntityData, IntentDef, LocalizedText, Node, NodeKind, ProgramKind, command_name};
 use crate::flow::state::{Awaiting, FlowEvent, FrameKind, Resume};
 use crate::locale::EngineText;
 use crate::text::phrase::Phrase;
@@ -18,8 +18,8 @@ use crate::text::phrase::Phrase;
 /// Maximum intents that are named to somebody who asks what can be done.
 const MAX_NAMED_INTENTS: usize = 8;
 
-/// What the user is told when a question is left or repeated.
-enum Said<'t> {
+/// A text before a question that is asked again.
+enum Preamble<'t> {
     Engine(EngineText, &'t str),
     Document(&'t LocalizedText),
 }
@@ -57,37 +57,46 @@ impl<'c> Walker<'c> {
             Command::StartOver => SlotResult::Interrupted(self.start_over()),
             Command::Person => match self.call_person() {
                 Some(next) => SlotResult::Interrupted(next),
-                None => self.ask_again(node, place, data, candidate, &[Said::Engine(EngineText::NoPerson, "")]),
+                None => self.ask_again(node, place, data, candidate, Some(Preamble::Engine(EngineText::NoPerson, ""))),
             },
             Command::Skip if !data.required => self.give_up_slot(place, data),
-            Command::Skip => self.ask_again(node, place, data, candidate, &[Said::Engine(EngineText::AnswerNeeded, "")]),
-            Command::Repeat => self.ask_again(node, place, data, candidate, &[]),
+            Command::Skip => self.ask_again(node, place, data, candidate, Some(Preamble::Engine(EngineText::AnswerNeeded, ""))),
+            Command::Repeat => self.ask_again(node, place, data, candidate, None),
             Command::Help => {
                 let name = self.active_intent().map(|it| it.name.clone()).unwrap_or_default();
-                let why =
-                    if name.is_empty() { Said::Engine(EngineText::AnswerNeeded, "") } else { Said::Engine(EngineText::WhyAsked, &name) };
-                let said = data.help.as_ref().map_or(why, Said::Document);
-                self.ask_again(node, place, data, candidate, &[said])
+                let reason = if name.is_empty() {
+                    Preamble::Engine(EngineText::AnswerNeeded, "")
+                } else {
+                    Preamble::Engine(EngineText::ReasonForQuestion, &name)
+                };
+                let preamble = data.help.as_ref().map_or(reason, Preamble::Document);
+                self.ask_again(node, place, data, candidate, Some(preamble))
             }
             // The value that is to be confirmed is asked for again.
-            Command::Back if candidate.is_some() => self.ask_again(node, place, data, None, &[]),
+            Command::Back if candidate.is_some() => self.ask_again(node, place, data, None, None),
             Command::Back => match self.go_back(&self.slot_key(place)) {
                 Ok(awaiting) => SlotResult::Prompted(awaiting),
-                Err(text) => self.ask_again(node, place, data, None, &[Said::Engine(text, "")]),
+                Err(text) => self.ask_again(node, place, data, None, Some(Preamble::Engine(text, ""))),
             },
         }
     }
 
     /// Asks for a slot again after something else has been said.
-    fn ask_again(&mut self, node: &'c Node, place: &str, data: &EntityData, candidate: Option<Value>, said: &[Said<'_>]) -> SlotResult {
-        for said in said {
-            match said {
-                Said::Engine(text, name) => {
-                    let text = self.engine_text(*text, &[("name", name)]);
-                    self.send_text(&text);
-                }
-                Said::Document(text) => self.send_localized(text, place),
+    fn ask_again(
+        &mut self,
+        node: &'c Node,
+        place: &str,
+        data: &EntityData,
+        candidate: Option<Value>,
+        preamble: Option<Preamble<'_>>,
+    ) -> SlotResult {
+        match preamble {
+            Some(Preamble::Engine(text, name)) => {
+                let text = self.engine_text(text, &[("name", name)]);
+                self.send_text(&text);
             }
+            Some(Preamble::Document(text)) => self.send_localized(text, place),
+            None => {}
         }
         match candidate {
             Some(candidate) => self.ask_for_confirmation(node, data, candidate),
@@ -124,14 +133,15 @@ impl<'c> Walker<'c> {
 
     /// Obeys a command while nothing is awaited. Returns `None` for one that means nothing here.
     pub(super) fn obey_when_idle(&mut self, command: Command) -> Option<Transition> {
-        let text = match command {
-            Command::StartOver | Command::Person | Command::Repeat | Command::Help => None,
-            Command::Cancel => Some(self.engine_text(EngineText::NothingToCancel, &[])),
-            Command::Skip | Command::Back => return None,
+        let names = self.named_intents();
+        let last = self.last_bot_text();
+        let has_meaning = match command {
+            Command::Skip | Command::Back => false,
+            Command::Help => !names.is_empty(),
+            Command::Repeat => last.is_some(),
+            Command::Cancel | Command::StartOver | Command::Person => true,
         };
-        let named = if command == Command::Help { self.named_intents() } else { String::new() };
-        let last = self.last_bot_text().filter(|_| command == Command::Repeat);
-        if command == Command::Help && named.is_empty() || command == Command::Repeat && last.is_none() {
+        if !has_meaning {
             return None;
         }
         self.trace_command(command);
@@ -143,13 +153,13 @@ impl<'c> Walker<'c> {
             Command::StartOver => return Some(self.start_over()),
             Command::Person => match self.call_person() {
                 Some(next) => return Some(next),
-                None => Some(self.engine_text(EngineText::NoPerson, &[])),
+                None => self.engine_text(EngineText::NoPerson, &[]),
             },
-            Command::Help => Some(self.engine_text(EngineText::CanHelpWith, &[("names", &named)])),
-            Command::Repeat => last,
-            Command::Cancel | Command::Skip | Command::Back => text,
+            Command::Help => self.engine_text(EngineText::CanHelpWith, &[("names", &names)]),
+            Command::Repeat => last.unwrap_or_default(),
+            Command::Cancel | Command::Skip | Command::Back => self.engine_text(EngineText::NothingToCancel, &[]),
         };
-        self.send_text(&text.unwrap_or_default());
+        self.send_text(&text);
         Some(Transition::EndTurn)
     }
 
@@ -208,7 +218,7 @@ impl<'c> Walker<'c> {
                 let _ = self.remove_variable(&path);
             }
         }
-        self.state.told.clear();
+        self.state.pending_values.clear();
         self.state.counters.fallbacks = 0;
         let text = self.engine_text(EngineText::StartedOver, &[]);
         self.send_text(&text);
@@ -325,9 +335,4 @@ impl<'c> Walker<'c> {
     fn trace_command(&self, command: Command) {
         self.trace("repair", json!({"pattern": command_name(command)}));
     }
-}
-
-/// The name of a command in documents and traces.
-pub(super) fn command_name(command: Command) -> &'static str {
-    crate::config::flow::document::REPAIR_COMMANDS.iter().find(|it| it.1 == command).map_or("", |it| it.0)
 }

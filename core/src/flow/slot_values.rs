@@ -2,12 +2,12 @@
 //!
 //! The values are found when the intent begins, and in each answer: those of marks and those beside a word of a slot belong to that slot.
 //! The others are taken by the slots of their type in the order in which these are entered. What no slot has taken when the turn ends is
-//! kept for the slots that are reached later ([`ToldValues`]).
+//! kept for the slots that are reached later ([`PendingValues`]).
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use convengine_values::{Correction, is_part_denied, is_refused, read_correction};
+use convengine_values::{is_part_denied, is_refused, read_correction};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -27,11 +27,11 @@ use crate::turn::{Candidate, Verdict};
 /// Entities that accept every message: only a mark of a phrase says what belongs to them.
 const CATCH_ALL_ENTITIES: [&str; 2] = ["@string", "@list"];
 
-/// Maximum values that a message tells for later.
-const MAX_TOLD_VALUES: usize = 16;
+/// Maximum values of a message that are kept for later.
+const MAX_PENDING_VALUES: usize = 16;
 
 /// Maximum messages of which values are kept for later.
-const MAX_TOLD_MESSAGES: usize = 4;
+const MAX_PENDING_MESSAGES: usize = 4;
 
 /// What a message holds for the slots of an intent.
 #[derive(Debug, Clone, Default)]
@@ -64,18 +64,18 @@ struct TypeValues {
     is_reduced: bool,
 }
 
-/// What a request was told for slots that it has not reached.
+/// What messages of a request hold for slots that it has not reached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToldValues {
+pub struct PendingValues {
     /// The number of the request.
     pub request: u32,
     /// The values, from left to right.
-    pub values: Vec<ToldValue>,
+    pub values: Vec<PendingValue>,
 }
 
-/// A value that was told before its slot is reached.
+/// A value for a slot that is not reached yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToldValue {
+pub struct PendingValue {
     /// The variable of its slot; `None` for the first slot of its type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variable: Option<String>,
@@ -90,7 +90,7 @@ pub struct ToldValue {
 pub(super) struct TriggerValue {
     pub value: Value,
     range: Option<Range<usize>>,
-    /// How it was found: `mark`, `near_words`, `told` in an earlier message, or `entity` for the first free value of its type.
+    /// How it was found: `mark`, `near_words`, `earlier_message`, or `entity` for the first free value of its type.
     source: &'static str,
     /// Whether the message leaves no doubt that the slot is meant.
     pub is_named: bool,
@@ -103,7 +103,7 @@ impl TriggerValue {
         candidate.reason = match self.source {
             "mark" => "the mark of a phrase takes it".to_owned(),
             "near_words" => "the words beside it stand for the slot".to_owned(),
-            "told" => "an earlier message of the request holds it".to_owned(),
+            "earlier_message" => "an earlier message of the request holds it".to_owned(),
             _ => format!("it is the first value of '{entity}' that no other slot takes"),
         };
         candidate.facts.extend(self.range.as_ref().map(|it| ("span".to_owned(), json!([it.start, it.end]))));
@@ -133,14 +133,9 @@ impl<'c> Walker<'c> {
     /// Finds the values of the message for the slots of a matched intent, and redacts those of its marks that have to be.
     pub(super) fn find_slot_values(&mut self, hit: &IntentMatch<'c>, text: &str) -> SlotValues {
         let slots = slots_of_intent(self, hit.intent);
-        let mut values = SlotValues::default();
+        let mut values = SlotValues::for_slots(slots.iter());
         if slots.is_empty() {
             return values;
-        }
-        for slot in &slots {
-            if values.slot(slot.variable, &slot.type_key()).is_none() {
-                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.type_key(), own: None, source: "" });
-            }
         }
         let types = self.slot_types(&slots);
         self.take_marked_values(hit.intent, &types, text, &mut values);
@@ -150,7 +145,7 @@ impl<'c> Walker<'c> {
                 self.redact_input_with(&slot.variable, slot.own.as_ref());
             }
         }
-        values.types = self.find_meant_values(&types, &values.taken, text);
+        values.types = self.find_wanted_values(&types, &values.taken, text);
         self.take_hinted_values(&hit.slots, &mut values);
         self.take_near_values(Some(hit.intent), &slots, text, &mut values);
         values
@@ -159,59 +154,46 @@ impl<'c> Walker<'c> {
     /// Finds the values that an answer, or a part of it, has for the slots of the current frame.
     pub(super) fn find_answer_values(&self, text: &str) -> SlotValues {
         let slots = slots_of_frame(self);
-        let mut values = SlotValues::default();
-        for slot in slots.iter().filter(|it| !CATCH_ALL_ENTITIES.contains(&it.entity)) {
-            if values.slot(slot.variable, &slot.type_key()).is_none() {
-                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.type_key(), own: None, source: "" });
-            }
-        }
+        let mut values = SlotValues::for_slots(slots.iter().filter(|it| !CATCH_ALL_ENTITIES.contains(&it.entity)));
         let types = self.slot_types(&slots);
-        values.types = self.find_meant_values(&types, &[], text);
+        values.types = self.find_wanted_values(&types, &[], text);
         let intent = self.frame().and_then(|it| it.intent_id.as_ref()).and_then(|it| self.flow.intent(it));
         self.take_near_values(intent, &slots, text, &mut values);
         values
     }
 
     /// Finds the values of all types but those that the message denies, refuses or takes back.
-    fn find_meant_values(&self, types: &[SlotType], taken: &[Range<usize>], text: &str) -> Vec<TypeValues> {
-        let mut found = find_types(types, taken, text, |entity| self.find_corrected(entity, text));
+    fn find_wanted_values(&self, types: &[SlotType], taken: &[Range<usize>], text: &str) -> Vec<TypeValues> {
+        let correction = read_correction(text, &self.state.locale).and_then(|it| Some((it.replaced?, it.replacement)));
+        let is_wanted = |it: &EntityMatch| !self.is_unwanted(text, &it.range);
+        let mut found = find_types(types, taken, text, |entity| self.find_corrected(entity, text, correction.as_ref().map(|it| &it.1)));
         for kind in &mut found {
-            let withdrawn = self.withdrawn_place(text, &kind.found);
+            let withdrawn = correction.as_ref().and_then(|(replaced, replacement)| withdrawn_place(&kind.found, replaced, replacement));
             let count = kind.found.len();
-            kind.found.retain(|it| !self.is_unwanted(text, &it.range) && withdrawn.as_ref() != Some(&it.range));
+            kind.found.retain(|it| is_wanted(it) && withdrawn.as_ref() != Some(&it.range));
             kind.is_reduced |= kind.found.len() < count;
         }
-        let is_meant = |it: &EntityMatch| !self.is_unwanted(text, &it.range);
         // "Thursday at 3" is a moment, of which a day and a time have a part each.
         let has_moments = found.iter().any(|it| it.entity.starts_with("@datetime"));
         for times in found.iter_mut().filter(|it| it.entity == "@time" && it.found.is_empty() && !has_moments) {
-            times.found = self.times_of_moments(text).into_iter().filter(is_meant).collect();
+            times.found = self.times_of_moments(text).into_iter().filter(is_wanted).collect();
         }
         found
     }
 
     /// Finds the values of a type; those behind "no wait" also where the words before them leave none.
-    fn find_corrected(&self, entity: &Entity, text: &str) -> Vec<EntityMatch> {
+    fn find_corrected(&self, entity: &Entity, text: &str, replacement: Option<&Range<usize>>) -> Vec<EntityMatch> {
         let mut found = entity.find_all(text, self.extraction_context());
-        let Some(Correction { meant, replaced: Some(_), .. }) = read_correction(text, &self.state.locale) else { return found };
-        if !found.iter().any(|it| it.range.start >= meant.start) {
-            let later = entity.find_all(text.get(meant.clone()).unwrap_or_default(), self.extraction_context());
-            found.extend(later.into_iter().map(|it| EntityMatch { range: it.range.start + meant.start..it.range.end + meant.start, ..it }));
-        }
+        let Some(replacement) = replacement.filter(|part| !found.iter().any(|it| it.range.start >= part.start)) else { return found };
+        let later = entity.find_all(text.get(replacement.clone()).unwrap_or_default(), self.extraction_context());
+        let placed = |it: EntityMatch| EntityMatch { range: it.range.start + replacement.start..it.range.end + replacement.start, ..it };
+        found.extend(later.into_iter().map(placed));
         found
     }
 
     /// Whether a message says of a part of it that it is not meant or not wanted.
     pub(super) fn is_unwanted(&self, text: &str, part: &Range<usize>) -> bool {
         is_part_denied(text, part, &self.state.locale) || is_refused(text, part, &self.state.locale)
-    }
-
-    /// The place of the value that a later one replaces: `50` in "50 dollars, no wait, 60 dollars".
-    fn withdrawn_place(&self, text: &str, found: &[EntityMatch]) -> Option<Range<usize>> {
-        let Correction { meant, replaced, .. } = read_correction(text, &self.state.locale)?;
-        let replaced = replaced?;
-        let has_later = found.iter().any(|it| it.range.start >= meant.start);
-        found.iter().rev().find(|it| has_later && it.range.end <= replaced.end).map(|it| it.range.clone())
     }
 
     /// The times of the moments in a text, without their days.
@@ -398,25 +380,25 @@ impl<'c> Walker<'c> {
         }
     }
 
-    /// Takes the value that an earlier message of the request has told for a slot.
-    pub(super) fn take_told_value(&mut self, data: &EntityData) -> Option<TriggerValue> {
+    /// Takes the value that an earlier message of the request holds for a slot.
+    pub(super) fn take_pending_value(&mut self, data: &EntityData) -> Option<TriggerValue> {
         let (request, key, variable) = (self.current_request(), data.type_key(), data.variable.to_string());
-        let mut told = self.state.told.iter_mut().rev().filter(|it| it.request == request);
+        let mut told = self.state.pending_values.iter_mut().rev().filter(|it| it.request == request);
         let value = told.find_map(|told| {
-            let of_slot = |it: &ToldValue| it.entity == key && it.variable.as_ref().is_none_or(|it| *it == variable);
+            let of_slot = |it: &PendingValue| it.entity == key && it.variable.as_ref().is_none_or(|it| *it == variable);
             let own = told.values.iter().position(|it| of_slot(it) && it.variable.is_some());
             let at = own.or_else(|| told.values.iter().position(of_slot))?;
             Some(told.values.remove(at).value)
         })?;
-        self.state.told.retain(|it| !it.values.is_empty());
-        Some(TriggerValue { value, range: None, source: "told", is_named: true })
+        self.state.pending_values.retain(|it| !it.values.is_empty());
+        Some(TriggerValue { value, range: None, source: "earlier_message", is_named: true })
     }
 
-    /// Keeps what the messages of this turn have told for slots that were not reached.
-    pub(super) fn keep_told_values(&mut self) {
+    /// Stores what the message of this turn holds for slots that were not reached.
+    pub(super) fn store_pending_values(&mut self) {
         let requests: Vec<u32> = self.state.stack.iter().map(|it| it.request).collect();
         let is_waiting = self.state.awaiting.is_some();
-        self.state.told.retain(|it| is_waiting && requests.contains(&it.request));
+        self.state.pending_values.retain(|it| is_waiting && requests.contains(&it.request));
         let Some(trigger) = self.trigger.take().filter(|it| is_waiting && self.state.stack.len() > it.depth) else { return };
         let request = self.current_request();
         let slots = slots_of_frame(self);
@@ -427,18 +409,18 @@ impl<'c> Walker<'c> {
         let open: Vec<&SlotValue> = trigger.values.slots.iter().filter(is_open).collect();
         let own = open.iter().filter_map(|it| {
             let value = it.own.clone().filter(|it| !it.is_null())?;
-            Some(ToldValue { variable: Some(it.variable.to_string()), entity: it.entity.clone(), value })
+            Some(PendingValue { variable: Some(it.variable.to_string()), entity: it.entity.clone(), value })
         });
         let types = trigger.values.types.iter().filter(|kind| open.iter().any(|it| it.own.is_none() && it.entity == kind.entity));
         let free = types.flat_map(|kind| {
             let found = kind.found.iter().filter(|it| !trigger.values.is_taken(&it.range));
-            found.filter_map(|it| Some(ToldValue { variable: None, entity: kind.entity.clone(), value: it.value.clone()? }))
+            found.filter_map(|it| Some(PendingValue { variable: None, entity: kind.entity.clone(), value: it.value.clone()? }))
         });
-        let values: Vec<ToldValue> = own.chain(free).take(MAX_TOLD_VALUES).collect();
+        let values: Vec<PendingValue> = own.chain(free).take(MAX_PENDING_VALUES).collect();
         if !values.is_empty() {
-            self.state.told.push(ToldValues { request, values });
-            let spare = self.state.told.len().saturating_sub(MAX_TOLD_MESSAGES);
-            self.state.told.drain(..spare);
+            self.state.pending_values.push(PendingValues { request, values });
+            let spare = self.state.pending_values.len().saturating_sub(MAX_PENDING_MESSAGES);
+            self.state.pending_values.drain(..spare);
         }
     }
 
@@ -473,6 +455,17 @@ impl<'c> Walker<'c> {
 }
 
 impl SlotValues {
+    /// No values yet for slots, each variable and type once.
+    fn for_slots<'s, 'c: 's>(slots: impl Iterator<Item = &'s IntentSlot<'c>>) -> SlotValues {
+        let mut values = SlotValues::default();
+        for slot in slots {
+            if values.slot(slot.variable, &slot.type_key()).is_none() {
+                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.type_key(), own: None, source: "" });
+            }
+        }
+        values
+    }
+
     /// The value that words name for a slot.
     pub(super) fn named(&self, data: &EntityData) -> Option<&Value> {
         self.slot(&data.variable, &data.type_key()).and_then(|it| it.own.as_ref()).filter(|it| !it.is_null())
@@ -564,6 +557,12 @@ fn specificity(entity: &Entity) -> u8 {
         "@phone" => 1,
         _ => 2,
     }
+}
+
+/// The place of the value that a later one replaces: `50` in "50 dollars, no wait, 60 dollars".
+fn withdrawn_place(found: &[EntityMatch], replaced: &Range<usize>, replacement: &Range<usize>) -> Option<Range<usize>> {
+    let has_later = found.iter().any(|it| it.range.start >= replacement.start);
+    found.iter().rev().find(|it| has_later && it.range.end <= replaced.end).map(|it| it.range.clone())
 }
 
 fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {

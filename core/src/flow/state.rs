@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::slot_values::ToldValues;
+use super::slot_values::PendingValues;
 use crate::flow::handoff::{Handoff, HandoffDisposition, HandoffReport};
 use crate::json::{DecodeError, decode_tagged};
 use crate::text::time_zone::UTC;
@@ -188,9 +188,9 @@ pub struct SessionState {
     /// The slots that requests have filled, in this order, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filled_slots: Vec<FilledSlot>,
-    /// Values that were said before their slots are reached, the latest last.
+    /// Values that messages hold for slots that are not reached yet, those of the latest message last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub told: Vec<ToldValues>,
+    pub pending_values: Vec<PendingValues>,
     /// Counters.
     #[serde(default)]
     pub counters: Counters,

@@ -26,7 +26,7 @@ pub(super) static LANGUAGE: Language = Language {
         cancelled: "In Ordnung, ich habe das abgebrochen.",
         nothing_to_cancel: "Im Moment gibt es nichts abzubrechen.",
         answer_needed: "Ohne eine Antwort geht es nicht weiter.",
-        why_asked: "Das wird für „{name}“ gebraucht.",
+        reason_for_question: "Das wird für „{name}“ gebraucht.",
         first_question: "Das ist die erste Frage.",
         cannot_change: "Das lässt sich nicht mehr ändern.",
         corrected: "In Ordnung: {value}.",

@@ -28,7 +28,7 @@ pub(super) const TEXTS: EngineTexts = EngineTexts {
     cancelled: "All right, I have stopped that.",
     nothing_to_cancel: "There is nothing to stop at the moment.",
     answer_needed: "I need an answer to go on.",
-    why_asked: "I need this for “{name}”.",
+    reason_for_question: "I need this for “{name}”.",
     first_question: "This is the first question.",
     cannot_change: "That can no longer be changed.",
     corrected: "All right: {value}.",

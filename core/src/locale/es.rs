@@ -24,7 +24,7 @@ pub(super) static LANGUAGE: Language = Language {
         cancelled: "De acuerdo, lo he cancelado.",
         nothing_to_cancel: "Ahora mismo no hay nada que cancelar.",
         answer_needed: "Necesito una respuesta para continuar.",
-        why_asked: "Lo necesito para «{name}».",
+        reason_for_question: "Lo necesito para «{name}».",
         first_question: "Esta es la primera pregunta.",
         cannot_change: "Eso ya no se puede cambiar.",
         corrected: "De acuerdo: {value}.",

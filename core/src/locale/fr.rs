@@ -24,7 +24,7 @@ pub(super) static LANGUAGE: Language = Language {
         cancelled: "D’accord, j’ai tout arrêté.",
         nothing_to_cancel: "Il n’y a rien à annuler pour le moment.",
         answer_needed: "Il me faut une réponse pour continuer.",
-        why_asked: "J’en ai besoin pour « {name} ».",
+        reason_for_question: "J’en ai besoin pour « {name} ».",
         first_question: "C’est la première question.",
         cannot_change: "Cela ne peut plus être modifié.",
         corrected: "D’accord : {value}.",

@@ -23,7 +23,7 @@ pub(super) static LANGUAGE: Language = Language {
         cancelled: "ठीक है, इसे रोक दिया गया है।",
         nothing_to_cancel: "अभी रोकने के लिए कुछ नहीं है।",
         answer_needed: "आगे बढ़ने के लिए जवाब ज़रूरी है।",
-        why_asked: "यह “{name}” के लिए ज़रूरी है।",
+        reason_for_question: "यह “{name}” के लिए ज़रूरी है।",
         first_question: "यह पहला सवाल है।",
         cannot_change: "इसे अब बदला नहीं जा सकता।",
         corrected: "ठीक है: {value}।",

@@ -25,7 +25,7 @@ pub(crate) struct EngineTexts {
     /// Says that a question has to be answered.
     pub answer_needed: &'static str,
     /// Says why a question is asked: for the intent `{name}`.
-    pub why_asked: &'static str,
+    pub reason_for_question: &'static str,
     /// Says that there is no question before this one.
     pub first_question: &'static str,
     /// Says that a value has been used and cannot be changed.
@@ -64,7 +64,7 @@ impl EngineTexts {
             EngineText::Cancelled => self.cancelled,
             EngineText::NothingToCancel => self.nothing_to_cancel,
             EngineText::AnswerNeeded => self.answer_needed,
-            EngineText::WhyAsked => self.why_asked,
+            EngineText::ReasonForQuestion => self.reason_for_question,
             EngineText::FirstQuestion => self.first_question,
             EngineText::CannotChange => self.cannot_change,
             EngineText::Corrected => self.corrected,
@@ -128,7 +128,7 @@ mod tests {
         EngineText::Cancelled,
         EngineText::NothingToCancel,
         EngineText::AnswerNeeded,
-        EngineText::WhyAsked,
+        EngineText::ReasonForQuestion,
         EngineText::FirstQuestion,
         EngineText::CannotChange,
         EngineText::Corrected,

@@ -77,8 +77,8 @@ impl Plan {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(args)) => args.clone(),
             // Written twice.
-            Some(Value::String(text)) => serde_json::from_str(text).map_err(|_| unusable("'args' is no object".to_owned()))?,
-            Some(_) => return Err(unusable("'args' is no object".to_owned())),
+            Some(Value::String(text)) => serde_json::from_str(text).map_err(|_| unusable("expected an object in 'args'".to_owned()))?,
+            Some(_) => return Err(unusable("expected an object in 'args'".to_owned())),
         };
         let (named, code, answer, tag) = (text("action")?, text("tool_code")?, text("answer")?, text("operation_tag")?);
         let action = match named.map(|it| it.to_uppercase()).as_deref() {

@@ -221,7 +221,7 @@ fn without_requests(state: &Value) -> Value {
 fn remove_requests(state: &mut Value) {
     let Some(members) = state.as_object_mut() else { return };
     members.shift_remove("filled_slots");
-    members.shift_remove("told");
+    members.shift_remove("pending_values");
     members.get_mut("counters").and_then(Value::as_object_mut).map(|it| it.shift_remove("requests"));
     let frames = members.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
     frames.filter_map(Value::as_object_mut).for_each(|it| _ = it.shift_remove("request"));

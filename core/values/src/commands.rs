@@ -35,7 +35,7 @@ pub const COMMANDS: [Command; 7] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Correction {
     /// The place of what is meant, in bytes.
-    pub meant: Range<usize>,
+    pub replacement: Range<usize>,
     /// The place of what it replaces within the message; `None` when the message replaces what an earlier one said.
     pub replaced: Option<Range<usize>>,
     /// Whether it says so plainly ("I meant"), and not with words that also begin other answers ("sorry").
@@ -114,7 +114,7 @@ pub fn read_command(text: &str, locale: &str) -> Option<Command> {
         };
         at = end;
     }
-    // "I don't want to cancel" is no command.
+    // "I don't want to cancel" is not a command.
     found.filter(|_| is_refusal || !has_refusal(text, locale))
 }
 
@@ -153,12 +153,12 @@ pub fn read_correction(text: &str, locale: &str) -> Option<Correction> {
     let start = spoken.first()?.range.start;
     let end = spoken.last()?.range.end;
     if let Some((first, behind)) = last.filter(|it| it.1 < spoken.len()) {
-        let meant = spoken.get(behind)?.range.start..end;
+        let replacement = spoken.get(behind)?.range.start..end;
         let replaced = first.checked_sub(1).and_then(|it| spoken.get(it)).map(|it| start..it.range.end);
-        return Some(Correction { meant, replaced, is_retraction });
+        return Some(Correction { replacement, replaced, is_retraction });
     }
     let is_ending = |count: &usize| ends_phrase(&spoken, words.endings, spoken.len()) && *count > 1;
-    Some(spoken.len()).filter(is_ending).map(|_| Correction { meant: start..end, replaced: None, is_retraction: true })
+    Some(spoken.len()).filter(is_ending).map(|_| Correction { replacement: start..end, replaced: None, is_retraction: true })
 }
 
 /// Whether punctuation stands before a token.
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_and_alternatives_are_told() {
+    fn refusals_and_alternatives_are_read() {
         for (locale, text, expected) in [
             ("en", "i don't want to cancel my booking", true),
             ("es", "perdón, no quería cancelar", true),
@@ -370,7 +370,7 @@ mod tests {
     /// The correction of a text as `replaced > meant`.
     fn corrected(locale: &str, text: &str) -> String {
         let part = |it: &Range<usize>| text.get(it.clone()).unwrap_or_default().to_owned();
-        let shown = |it: Correction| format!("{} > {}", it.replaced.as_ref().map(part).unwrap_or_default(), part(&it.meant));
+        let shown = |it: Correction| format!("{} > {}", it.replaced.as_ref().map(part).unwrap_or_default(), part(&it.replacement));
         read_correction(text, locale).map_or_else(|| "none".to_owned(), shown)
     }
 

@@ -16,7 +16,7 @@ const OTHERS: &str = "get_order_status add_note reserve_stock track picture echo
 const LISTS: [(&str, &str, &str); 12] = [
     ("no_schema", OTHERS, "the tool 'cancel_order' has no inputSchema"),
     ("null_schema", OTHERS, "the tool 'cancel_order' has no inputSchema"),
-    ("list_as_schema", OTHERS, "the tool 'cancel_order' has an inputSchema that is no object"),
+    ("list_as_schema", OTHERS, "the tool 'cancel_order' has an inputSchema that is not an object"),
     ("number_as_description", OTHERS, "the tool 'cancel_order' has another form than the protocol says"),
     ("text_as_annotations", OTHERS, "the tool 'cancel_order' has another form than the protocol says"),
     ("no_name", OTHERS, "the tool 2 has no name"),

@@ -95,7 +95,7 @@ impl<'c> Walker<'c> {
         }
         let place = self.slot_key(id);
         let kept = self.kept_value(data, &entity, &place);
-        if let Some(found) = self.told_value(id, data, &entity, kept.as_ref()) {
+        if let Some(found) = self.find_spoken_value(id, data, &entity, kept.as_ref()) {
             self.note_slot_value(data, &found.value, "the value is taken from the message that triggered the intent");
             self.claim_trigger_value(&found);
             self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
@@ -132,7 +132,7 @@ impl<'c> Walker<'c> {
     }
 
     /// The valid value that what was said in this request holds for a slot: instead of the one that it has only if the slot is meant.
-    fn told_value(&mut self, id: &str, data: &EntityData, entity: &Entity, kept: Option<&Value>) -> Option<TriggerValue> {
+    fn find_spoken_value(&mut self, id: &str, data: &EntityData, entity: &Entity, kept: Option<&Value>) -> Option<TriggerValue> {
         let is_new = self.take_trigger(&self.slot_key(id), data);
         if !is_new && kept.is_some() {
             return None;
@@ -154,7 +154,7 @@ impl<'c> Walker<'c> {
         let found = match of_message {
             Some(found) => found,
             None if kept.is_some() || !self.is_prefilled(data) => return None,
-            None => self.take_told_value(data)?,
+            None => self.take_pending_value(data)?,
         };
         let unused = self.unused_in_trigger();
         self.note(|| found.to_candidate(&data.entity, unused));
@@ -263,8 +263,8 @@ impl<'c> Walker<'c> {
         let is_free_text = takes_free_text(data, entity);
         let has_no_value = || matches!(entity.extract(&text, self.extraction_context()), Extraction::NotFound);
         // "Never mind" leaves, also where it could be a no.
-        let is_heard = |it: &Command| is_free_text || data.entity == "@boolean" && *it == Command::Cancel || has_no_value();
-        let command = self.read_command().filter(is_heard).or_else(|| self.refuses_active_intent().then_some(Command::Cancel));
+        let is_obeyed = |it: &Command| is_free_text || data.entity == "@boolean" && *it == Command::Cancel || has_no_value();
+        let command = self.read_command().filter(is_obeyed).or_else(|| self.refuses_active_intent().then_some(Command::Cancel));
         if let Some(command) = command {
             if data.takes_anything {
                 return None;
@@ -300,7 +300,6 @@ impl<'c> Walker<'c> {
             Corrected::Nothing => None,
             Corrected::Refused => Some(SlotResult::Prompted(self.prompt_for_slot(node, id, data))),
             Corrected::Changed(next) => {
-                // The same message may answer the question, too.
                 self.note_verdict(|_| "the message corrects another slot".to_owned());
                 Some(SlotResult::Interrupted(next))
             }
@@ -313,16 +312,12 @@ impl<'c> Walker<'c> {
         let locale = self.state.locale.clone();
         let mut answer = text.as_str();
         // "Chicago, no wait, Boston"
-        if let Some(Correction { meant, replaced: Some(replaced), .. }) = read_correction(&text, &locale)
+        if let Some(Correction { replacement, replaced: Some(_), .. }) = read_correction(&text, &locale)
             && !takes_free_text(data, entity)
-            && let Some((later, earlier)) = text.get(meant).zip(text.get(replaced))
+            && let Some(later) = text.get(replacement)
+            && entity.extract(later, self.extraction_context()) != Extraction::NotFound
         {
-            let has = |part: &str| entity.extract(part, self.extraction_context()) != Extraction::NotFound;
-            if has(later) {
-                answer = later;
-            } else if has(earlier) && is_withdrawn(later) {
-                return Ok(None);
-            }
+            answer = later;
         }
         let mut values = self.find_answer_values(answer);
         let found = match entity.extract(answer, self.extraction_context()) {
@@ -708,11 +703,6 @@ fn reads_any_text(entity: &str) -> bool {
 /// Whether a slot takes texts as they are.
 fn takes_free_text(data: &EntityData, entity: &Entity) -> bool {
     matches!(data.entity.as_str(), "@string" | "@list") || matches!(entity, Entity::Patterns(_))
-}
-
-/// Whether nothing is said instead of what is taken back: "Friday, no wait".
-fn is_withdrawn(later: &str) -> bool {
-    !later.chars().any(char::is_alphanumeric)
 }
 
 /// Formats a value for the user.

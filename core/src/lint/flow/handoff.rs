@@ -12,7 +12,10 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     for (graph_cx, at, node) in context.nodes().filter(|it| it.2.type_name == "handoff" && !it.2.disabled) {
         let location = graph_cx.node_location(at);
         if reaches_nobody {
-            let message = format!("nobody gets the handoff of '{}': there is no webhook, and no key for the desk of the server", node.name);
+            let message = format!(
+                "the handoff of '{}' reaches nobody: the document has no webhook, and no key opens the desk of the server",
+                node.name
+            );
             let fix = "create an API key of the scope 'desk' for '/desk', or set 'handoff_webhook_url' in the settings";
             findings.push(location.clone().warning("H001", message).with_fix(fix));
         }

@@ -81,7 +81,7 @@ fn check_kept(
     let is_same = |it: &Node| matches!(&it.kind, NodeKind::Entity(other) if other.variable == data.variable);
     let other = context.nodes().find(|it| it.0.definition.id != graph_cx.definition.id && is_same(it.2));
     if let Some((other, _, _)) = other {
-        let message = format!("'{}' is not asked for when '{}' has been told it in another request", data.variable, other.definition.id);
+        let message = format!("'{}' is not asked for when '{}' has filled it in another request", data.variable, other.definition.id);
         findings.push(location.info("N019", message).with_fix("remove 'keep' if each request has a value of its own"));
     }
 }

@@ -61,7 +61,7 @@ pub fn subject(tool: &str) -> String {
 fn read_definition(tool: &Value) -> Result<Value, String> {
     match tool.get("inputSchema") {
         None | Some(Value::Null) => return Err("has no inputSchema; a tool without arguments has {\"type\": \"object\"}".to_owned()),
-        Some(schema) if !schema.is_object() => return Err("has an inputSchema that is no object".to_owned()),
+        Some(schema) if !schema.is_object() => return Err("has an inputSchema that is not an object".to_owned()),
         Some(_) => {}
     }
     let tool: Tool = serde_json::from_value(tool.clone()).map_err(|it| format!("has another form than the protocol says: {it}"))?;
@@ -95,7 +95,7 @@ mod tests {
         for (wrong, problem) in [
             (json!({"name": "b"}), "the tool 'b' has no inputSchema"),
             (json!({"name": "b", "inputSchema": null}), "the tool 'b' has no inputSchema"),
-            (json!({"name": "b", "inputSchema": ["x"]}), "the tool 'b' has an inputSchema that is no object"),
+            (json!({"name": "b", "inputSchema": ["x"]}), "the tool 'b' has an inputSchema that is not an object"),
             (
                 json!({"name": "b", "inputSchema": {}, "description": 7}),
                 "the tool 'b' has another form than the protocol says: invalid type",

@@ -32,7 +32,7 @@ pub use node::{
 pub use node_traits::{Branching, Failing, NodeTraits, Waiting};
 pub use program::{ProgramData, ProgramKind};
 pub use python::PythonData;
-pub use repair::{CommandRule, REPAIR_COMMANDS, RepairRules};
+pub use repair::{CommandRule, RepairRules, command_name};
 pub use service::{
     FINISH, FlowTool, HttpRequestDef, OutputMapping, REMEMBER, REQUEST_HUMAN, Retry, SEARCH_KNOWLEDGE, ServiceData, ValueType, is_built_in,
 };

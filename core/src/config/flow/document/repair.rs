@@ -5,7 +5,7 @@ use convengine_values::Command;
 use super::fields::Fields;
 
 /// The commands by the names that documents give them.
-pub const REPAIR_COMMANDS: [(&str, Command); 7] = [
+const REPAIR_COMMANDS: [(&str, Command); 7] = [
     ("cancel", Command::Cancel),
     ("skip", Command::Skip),
     ("repeat", Command::Repeat),
@@ -14,6 +14,11 @@ pub const REPAIR_COMMANDS: [(&str, Command); 7] = [
     ("start_over", Command::StartOver),
     ("person", Command::Person),
 ];
+
+/// The name of a command in documents and traces.
+pub fn command_name(command: Command) -> &'static str {
+    REPAIR_COMMANDS.iter().find(|it| it.1 == command).map_or("", |it| it.0)
+}
 
 /// Which patterns of repair a document uses.
 #[derive(Debug, Clone)]
@@ -72,7 +77,7 @@ impl RepairRules {
 impl CommandRule {
     /// The name of its command.
     pub fn name(&self) -> &'static str {
-        REPAIR_COMMANDS.iter().find(|it| it.1 == self.command).map_or("", |it| it.0)
+        command_name(self.command)
     }
 
     /// The phrases of a locale, of its language and of all.

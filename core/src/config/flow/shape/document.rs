@@ -244,7 +244,7 @@ static ENGINE_TEXTS: Definition = Definition::part(
         optional(EngineText::Cancelled.name(), ENGINE_TEXT),
         optional(EngineText::NothingToCancel.name(), ENGINE_TEXT),
         optional(EngineText::AnswerNeeded.name(), ENGINE_TEXT),
-        optional(EngineText::WhyAsked.name(), ENGINE_TEXT),
+        optional(EngineText::ReasonForQuestion.name(), ENGINE_TEXT),
         optional(EngineText::FirstQuestion.name(), ENGINE_TEXT),
         optional(EngineText::CannotChange.name(), ENGINE_TEXT),
         optional(EngineText::Corrected.name(), ENGINE_TEXT),

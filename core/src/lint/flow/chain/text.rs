@@ -126,7 +126,7 @@ fn check_name(names: &Names<'_>, location: &Location, text: &SourceText<'_>, pat
             let begins = |it: &&&str| it.strip_prefix(step.as_str()).is_some_and(|it| it.starts_with(['-', '.']));
             let fix = names.steps.iter().find(begins).map(|it| format!("write steps['{it}']"));
             let fix = fix.unwrap_or_else(|| "use the id of a step".to_owned());
-            return if is_known { None } else { report(format!("there is no step '{step}'"), fix) };
+            return if is_known { None } else { report(format!("unknown step '{step}'"), fix) };
         }
         "context" | "session" => member?,
         _ => path.clone(),

@@ -120,7 +120,7 @@ fn an_id_with_a_hyphen_is_read_in_brackets() {
     let found = issues("steps.pay-out.output is set");
     let fix = "write steps['pay-out'].output for a name with '-', or put blanks around the minus";
     let found: Vec<_> = found.iter().map(|it| (it.message.as_str(), it.fix.as_deref())).collect();
-    assert_eq!(found, [("'out.output' is read but never written", Some(fix)), ("there is no step 'pay'", Some(fix))]);
+    assert_eq!(found, [("'out.output' is read but never written", Some(fix)), ("unknown step 'pay'", Some(fix))]);
     let template = issues_of(&[("/steps/4/id", json!("pay-out")), ("/steps/5/config/text", json!("{{ steps.pay-out.output }}"))]);
     let found = template.iter().find(|it| it.code == "T001").unwrap();
     assert!(found.message.ends_with("write steps['pay-out'].output"), "{found}");
