@@ -80,8 +80,8 @@ pub use step::{PUBLISHERS, Step};
 pub use tables::Tables;
 pub use task::{HookPoint, HookStage, HookTask, HookTasks};
 pub use tool::{
-    ArgumentsSchema, CallApproval, Executor, McpTool, SqlTemplate, Tool, Tools, canonical_tool_group, classify_mcp_tool, join_mcp_code,
-    mcp_spec, read_tools, split_mcp_code,
+    ArgumentsSchema, Executor, McpTool, SqlTemplate, Tool, Tools, canonical_tool_group, classify_mcp_tool, join_mcp_code, mcp_spec,
+    read_tools, split_mcp_code,
 };
 pub use tool_request::{ArgsTemplate, ToolRequestRow, ToolRequestRows};
 pub use trainable::TrainableClassifier;

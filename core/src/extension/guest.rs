@@ -128,7 +128,7 @@ async fn perform_request(cx: &mut StepContext<'_>, extension: &Extension, reques
             let auth = secret.map(SecretHeader::bearer);
             let request = HttpRequest {
                 caller: HttpCaller::Extension(extension.name.clone()),
-                class: if ["GET", "HEAD"].contains(&method.as_str()) { EffectClass::Read } else { EffectClass::Write },
+                class: EffectClass::from_method(&method),
                 idempotent: ["PUT", "DELETE"].contains(&method.as_str()),
                 method,
                 url,

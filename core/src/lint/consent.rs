@@ -1,7 +1,8 @@
 //! Tools that change something: who agrees to the calls that a model plans. (docs/decisions/0056-nothing-is-written-before-consent.md)
 
 use super::context::{LintContext, overlaps, scope};
-use crate::config::{CallApproval, Issue, TableRow, Tool, is_same_code, to_upper_code};
+use crate::config::flow::document::Approval;
+use crate::config::{Issue, TableRow, Tool, is_same_code, to_upper_code};
 
 pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     for row in context.rows("ce_mcp_tool") {
@@ -24,7 +25,7 @@ fn check_tool(context: &LintContext<'_>, row: &TableRow<'_>, tool: &Tool) -> Opt
         let hint = "add a row of ce_mcp_planner, or request the tool by a row of ce_tool; if it only reads, set its spec to {\"effect\": \"read\"}";
         return if is_requested(context, code) { None } else { warn(reason, hint, "write-never-planned") };
     }
-    if tool.approval == Some(CallApproval::Never) {
+    if tool.approval == Some(Approval::Never) {
         let reason = format!("a model may call '{code}', which changes something, before anybody has agreed to it");
         return warn(reason, "remove the approval 'never', or set it to 'write', unless this is meant", "write-without-consent");
     }

@@ -99,11 +99,11 @@ fn build_request(
         retries,
         only_outages: false,
     });
-    let writes = !["GET", "HEAD"].contains(&call.method.as_str());
+    let class = EffectClass::from_method(&call.method);
     Ok(HttpRequest {
         caller,
-        class: if writes { EffectClass::Write } else { EffectClass::Read },
-        idempotent: writes && call.idempotent,
+        class,
+        idempotent: class == EffectClass::Write && call.idempotent,
         method: call.method.clone(),
         url: format!("{}{path}{}", call.origin, fill::encode_query(&text_pairs(&query))),
         headers,

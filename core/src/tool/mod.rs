@@ -20,7 +20,7 @@ use crate::service::{self, TemplateScope};
 use crate::session::{Session, is_flag_set};
 use crate::step_context::StepContext;
 use crate::text::template::Formula;
-use crate::turn::{EffectError, EffectErrorKind, HttpCaller, Map, TaskUse, ToolRequest};
+use crate::turn::{EffectClass, EffectError, EffectErrorKind, HttpCaller, Map, TaskUse, ToolRequest};
 
 /// Whether tools are blocked in this turn. They are after a call with an unknown outcome, because another tool may do the same again.
 pub fn is_blocked(session: &Session) -> bool {
@@ -90,7 +90,7 @@ pub fn has_possible_side_effects(tool: &Tool, error: &EffectError) -> bool {
     let acts = match &tool.executor {
         Executor::Host | Executor::Task(_) => true,
         Executor::Mcp(tool) => !tool.is_idempotent,
-        Executor::Http(call) => !["GET", "HEAD"].contains(&call.method.as_str()),
+        Executor::Http(call) => EffectClass::from_method(&call.method) == EffectClass::Write,
         // Specs read files and documents, SQL reads the database; a tool that is not set up does nothing.
         Executor::Spec(_) | Executor::Sql(_) | Executor::Calculator(_) | Executor::Unavailable(_) => false,
     };

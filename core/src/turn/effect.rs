@@ -25,6 +25,13 @@ pub enum EffectClass {
     Irreversible,
 }
 
+impl EffectClass {
+    /// What a request of an HTTP method does, which is in capitals.
+    pub fn from_method(method: &str) -> EffectClass {
+        if ["GET", "HEAD"].contains(&method) { EffectClass::Read } else { EffectClass::Write }
+    }
+}
+
 /// A request to the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Effect {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::mcp::{McpTool, McpTools};
+use crate::config::flow::document::Approval;
 use crate::config::http_call::{HttpCall, HttpCallSource};
 use crate::config::issue::Issue;
 use crate::config::row::TableRow;
@@ -61,7 +62,7 @@ impl Executor {
     /// What a call does, when its row does not say. What is not known may change something.
     fn class(&self, group: &str) -> EffectClass {
         let only_reads = match self {
-            Executor::Http(call) => ["GET", "HEAD"].contains(&call.method.as_str()),
+            Executor::Http(call) => return EffectClass::from_method(&call.method),
             Executor::Mcp(tool) => return tool.class,
             Executor::Sql(_) | Executor::Calculator(_) | Executor::Unavailable(_) => true,
             Executor::Host | Executor::Spec(_) => READING_GROUPS.contains(&group),
@@ -71,34 +72,11 @@ impl Executor {
     }
 }
 
-/// Who agrees to the calls of a tool that a model plans: `approval` of its `spec`, or of its row of `cv_mcp_tool`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallApproval {
-    /// The user approves each call.
-    Always,
-    /// The user approves each call that does more than read.
-    Write,
-    /// Nobody.
-    Never,
-}
-
-impl CallApproval {
-    /// Parses a spelling of a row.
-    pub fn parse(text: &str) -> Option<CallApproval> {
-        match text {
-            "always" => Some(CallApproval::Always),
-            "write" => Some(CallApproval::Write),
-            "never" => Some(CallApproval::Never),
-            _ => None,
-        }
-    }
-}
-
 /// What a tool does and who agrees to its calls.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallTerms {
     pub class: EffectClass,
-    pub approval: Option<CallApproval>,
+    pub approval: Option<Approval>,
 }
 
 /// A row of `ce_mcp_db_tool`.
@@ -123,7 +101,7 @@ pub(super) struct ExecutorSet {
     sql: BTreeMap<i64, Arc<SqlTemplate>>,
     specs: BTreeMap<i64, Arc<Value>>,
     effects: BTreeMap<i64, EffectClass>,
-    approvals: BTreeMap<i64, CallApproval>,
+    approvals: BTreeMap<i64, Approval>,
     mcp: McpTools,
     arguments: BTreeMap<i64, ArgumentsSchema>,
     /// Why a row was skipped. Its tool is not called at all, because its configuration is incomplete.
@@ -186,7 +164,7 @@ impl ExecutorSet {
     /// Returns what a tool does, and who agrees to its calls. Of a tool of an MCP server, its own row says it.
     pub fn terms(&self, id: i64, group: &str, executor: &Executor) -> CallTerms {
         if let Executor::Mcp(tool) = executor {
-            let approval = if tool.needs_approval { CallApproval::Always } else { CallApproval::Never };
+            let approval = if tool.needs_approval { Approval::Always } else { Approval::Never };
             return CallTerms { class: tool.class, approval: Some(approval) };
         }
         let class = self.effects.get(&id).copied().unwrap_or_else(|| executor.class(group));
@@ -257,7 +235,7 @@ impl ExecutorSet {
             }
         }
         if let Some(said) = spec.shift_remove(APPROVAL_MEMBER) {
-            match said.as_str().and_then(CallApproval::parse) {
+            match said.as_str().and_then(Approval::parse) {
                 Some(approval) => {
                     self.approvals.insert(row.id(), approval);
                 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::executor::{ArgumentsSchema, CallApproval};
+use super::executor::ArgumentsSchema;
+use crate::config::flow::document::Approval;
 use crate::config::issue::Issue;
 use crate::config::row::TableRow;
 use crate::config::tables::Tables;
@@ -100,10 +101,10 @@ fn compile(row: &TableRow<'_>, code: &str) -> Result<McpTool, (&'static str, Str
     let definition = row.text("definition").and_then(|it| serde_json::from_str::<Value>(&it).ok()).filter(Value::is_object);
     let definition = definition.ok_or_else(|| ("definition", "is not a JSON object".to_owned()))?;
     let (class, is_idempotent) = classify_mcp_tool(&definition);
-    let needs_approval = match row.code("approval").map(|it| CallApproval::parse(&it).ok_or(it)) {
-        Some(Ok(CallApproval::Always)) => true,
-        Some(Ok(CallApproval::Never)) => false,
-        None | Some(Ok(CallApproval::Write)) => class != EffectClass::Read,
+    let needs_approval = match row.code("approval").map(|it| Approval::parse(&it).ok_or(it)) {
+        Some(Ok(Approval::Always)) => true,
+        Some(Ok(Approval::Never)) => false,
+        None | Some(Ok(Approval::Write)) => class != EffectClass::Read,
         Some(Err(other)) => return Err(("approval", format!("must be always, write or never, not '{other}'"))),
     };
     let schema = definition.get("inputSchema").filter(|it| it.as_object().is_some_and(|it| !it.is_empty()));

@@ -13,9 +13,10 @@ use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::settings::{HttpPolicy, Settings};
 use super::tables::Tables;
+use crate::config::flow::document::Approval;
 use crate::turn::{EffectClass, MCP_GROUP};
 
-pub use executor::{ArgumentsSchema, CallApproval, Executor, SqlTemplate};
+pub use executor::{ArgumentsSchema, Executor, SqlTemplate};
 pub use mcp::{McpTool, classify_mcp_tool, join_mcp_code, mcp_spec, split_mcp_code};
 
 /// Spellings of tool groups with their canonical names.
@@ -71,7 +72,7 @@ pub struct Tool {
     /// What a call does.
     pub class: EffectClass,
     /// Who agrees to its calls; `None` when its rows do not say.
-    pub approval: Option<CallApproval>,
+    pub approval: Option<Approval>,
 }
 
 /// Tool rows by scope and by code.
@@ -154,9 +155,9 @@ impl Tool {
     /// Whether the user approves each call.
     pub fn needs_approval(&self) -> bool {
         match self.approval {
-            Some(CallApproval::Always) => true,
-            Some(CallApproval::Write) => self.changes_something(),
-            Some(CallApproval::Never) | None => false,
+            Some(Approval::Always) => true,
+            Some(Approval::Write) => self.changes_something(),
+            Some(Approval::Never) | None => false,
         }
     }
 

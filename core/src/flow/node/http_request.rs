@@ -183,18 +183,14 @@ pub(super) fn prepare_tool_call<'c>(
 /// The effect class of a tool: declared, or derived from its method.
 pub(super) fn tool_effect_class(tool: &FlowTool) -> EffectClass {
     let method = tool.request.as_ref().map(|it| it.method.as_str());
-    tool.effect_class.unwrap_or(method_effect_class(method.unwrap_or("POST")))
-}
-
-fn method_effect_class(method: &str) -> EffectClass {
-    if ["GET", "HEAD"].contains(&method) { EffectClass::Read } else { EffectClass::Write }
+    tool.effect_class.unwrap_or(EffectClass::from_method(method.unwrap_or("POST")))
 }
 
 fn prepare_call<'c>(walker: &mut Walker<'c>, plan: HttpCallPlan<'c>) -> Result<ServiceCall<'c>, Failure> {
     let tool = plan.tool;
     let extra = plan.extra_roots;
     let mut request = walker.with_renderer(&extra, |it| it.render(plan.form, plan.caller, plan.declared_key.is_some()))?;
-    request.class = plan.class.or_else(|| tool.and_then(|it| it.effect_class)).unwrap_or(method_effect_class(&request.method));
+    request.class = plan.class.or_else(|| tool.and_then(|it| it.effect_class)).unwrap_or(EffectClass::from_method(&request.method));
     request.timeout_ms = plan.timeout_ms.or_else(|| tool.and_then(|it| it.timeout_ms)).unwrap_or(DEFAULT_TIMEOUT_MS).min(60_000);
     request.connect_timeout_ms = request.timeout_ms;
     request.max_bytes = plan.max_bytes;

@@ -226,7 +226,7 @@ pub struct AgentTool {
     pub approval: Option<Approval>,
 }
 
-/// When a tool call requires approval.
+/// When a call of a tool that a model plans requires approval: of an agent's tool, of `spec` in `cv_tool_spec`, or of a row of `cv_mcp_tool`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approval {
     /// Never.
@@ -235,6 +235,18 @@ pub enum Approval {
     Always,
     /// Before calls that write.
     Write,
+}
+
+impl Approval {
+    /// Parses a spelling of a document or row.
+    pub fn parse(text: &str) -> Option<Approval> {
+        match text {
+            "always" => Some(Approval::Always),
+            "write" => Some(Approval::Write),
+            "never" => Some(Approval::Never),
+            _ => None,
+        }
+    }
 }
 
 /// The memory of an agent.
@@ -342,7 +354,7 @@ impl FallbackOn {
 impl Approval {
     /// Reads the member `approval`.
     pub(super) fn read(fields: Fields<'_>) -> Option<Approval> {
-        fields.keyword("approval", &[("never", Approval::Never), ("always", Approval::Always), ("write", Approval::Write)])
+        fields.text("approval").and_then(Approval::parse)
     }
 }
 
