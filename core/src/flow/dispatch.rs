@@ -181,7 +181,7 @@ impl<'c> Walker<'c> {
                     self.abort_turn("graph_missing");
                 }
             }
-            ResolvedMessage::SmallTalk | ResolvedMessage::Asked => {}
+            ResolvedMessage::Answered => {}
             ResolvedMessage::Command(next) => {
                 let Some(node) = self.current_node() else { return };
                 if self.apply_transition(node, next).await {

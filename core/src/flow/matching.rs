@@ -67,10 +67,8 @@ pub(super) enum Interrupt {
 pub(super) enum ResolvedMessage<'c> {
     /// An intent.
     Intent(IntentMatch<'c>),
-    /// Small talk; it has been answered.
-    SmallTalk,
-    /// One of two intents; the user has been asked which.
-    Asked,
+    /// Something else, which has been answered: small talk, a refusal, or one of two intents, about which the user has been asked.
+    Answered,
     /// A command; what it does is yet to be run.
     Command(Transition),
     /// No intent.
@@ -88,7 +86,7 @@ impl<'c> Walker<'c> {
         };
         let input = self.input_phrase();
         if self.answer_small_talk(&input, &search) {
-            return ResolvedMessage::SmallTalk;
+            return ResolvedMessage::Answered;
         }
         let hit = self.match_phrase(&input);
         self.note_phrases(&mut search, &input, hit.as_ref(), |_| true);
@@ -98,7 +96,7 @@ impl<'c> Walker<'c> {
                 Err(intent) => search.reject(intent),
             }
         }
-        if self.refuses_an_intent(&input) {
+        if self.refuses_intent(&input, |it| it.enabled && !it.is_fallback) {
             return self.leave_alone(&search);
         }
         let mut close = None;
@@ -129,18 +127,17 @@ impl<'c> Walker<'c> {
         if let Some(hit) = self.match_by_model(&input, &mut search).await {
             return self.accept_match(hit, &search);
         }
-        // "Not 200, 250" comes when nothing can be changed any more.
-        let is_late = close.is_none() && self.state.counters.requests > 0 && self.is_late_correction();
-        if is_late {
+        // "I meant 250" comes when nothing can be changed any more.
+        if close.is_none() && self.state.counters.requests > 0 && self.is_retraction() {
             self.publish_match_record(&search, None, "late_correction", 0.0, json!({}));
             let text = self.engine_text(EngineText::CannotChange, &[]);
             self.send_text(&text);
-            return ResolvedMessage::Asked;
+            return ResolvedMessage::Answered;
         }
         match close.filter(|_| !was_asked) {
             Some((intents, confidence)) => {
                 self.ask_for_intent(intents, confidence, &search);
-                ResolvedMessage::Asked
+                ResolvedMessage::Answered
             }
             None => ResolvedMessage::Unmatched(search),
         }
@@ -303,7 +300,7 @@ impl<'c> Walker<'c> {
     }
 
     /// Whether the message takes back what was said before.
-    fn is_late_correction(&self) -> bool {
+    fn is_retraction(&self) -> bool {
         let correction = read_correction(&self.input_text(), &self.state.locale);
         correction.is_some_and(|it| it.replaced.is_none() && it.is_retraction)
     }
@@ -313,7 +310,7 @@ impl<'c> Walker<'c> {
         self.publish_match_record(search, None, "refused", 0.0, json!({}));
         let text = self.engine_text(EngineText::LeftAlone, &[]);
         self.send_text(&text);
-        ResolvedMessage::Asked
+        ResolvedMessage::Answered
     }
 
     /// Whether the message refuses something, and the intent is not for those who refuse: "I do not want my card any more".
@@ -324,20 +321,17 @@ impl<'c> Walker<'c> {
 
     /// Whether the message refuses what the innermost intent is for.
     pub(super) fn refuses_active_intent(&self) -> bool {
-        let message = self.input_text();
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default();
-        let flow = self.flow;
-        let phrases = flow.document.intents.iter().zip(&flow.phrases).find(|it| it.0.id == active).map(|it| it.1);
-        let input = self.input_phrase();
-        let is_refused = |it: &Phrase| input.match_phrase(it).is_some() && self.is_refused_phrase(&message, it);
-        has_refusal(&message, &self.state.locale) && phrases.is_some_and(|it| it.positive.iter().any(is_refused))
+        self.refuses_intent(&self.input_phrase(), |it| it.id == active)
     }
 
-    /// Whether the message refuses what one of the intents is for.
-    fn refuses_an_intent(&self, input: &Phrase) -> bool {
-        let flow = self.flow;
+    /// Whether the message refuses what one of some intents is for.
+    fn refuses_intent(&self, input: &Phrase, is_candidate: impl Fn(&IntentDef) -> bool) -> bool {
         let message = self.input_text();
-        let intents = flow.document.intents.iter().zip(&flow.phrases).filter(|it| it.0.enabled && !it.0.is_fallback);
+        if !has_refusal(&message, &self.state.locale) {
+            return false;
+        }
+        let intents = self.flow.document.intents.iter().zip(&self.flow.phrases).filter(|it| is_candidate(it.0));
         let mut phrases = intents.flat_map(|it| &it.1.positive);
         phrases.any(|it| input.match_phrase(it).is_some() && self.is_refused_phrase(&message, it))
     }
