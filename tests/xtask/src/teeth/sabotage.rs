@@ -231,8 +231,8 @@ pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "arguments_unchecked",
         file: "core/src/tool/mod.rs",
-        find: "schema.find_violation(&Value::Object(args.clone()))",
-        replace: "schema.find_violation(&Value::Object(args.clone())).filter(|_| false)",
+        find: "arguments.schema.find_violation(&args)",
+        replace: "arguments.schema.find_violation(&args).filter(|_| false)",
         noticed_by: Proof::Pack("packs/tools/calculator.json"),
     },
     Sabotage {
@@ -418,21 +418,3 @@ pub const SABOTAGES: [Sabotage; 57] = [
         noticed_by: Proof::Suite("chain_waits::a_time_that_passes_during_a_run_waits_for_its_end_only_if_it_is_queued"),
     },
 ];
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::path::Path;
-
-    use super::*;
-
-    /// A piece that was rewritten proves nothing until `teeth` runs, which is once a night.
-    #[test]
-    fn each_piece_stands_once_in_its_file() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for sabotage in &SABOTAGES {
-            let text = fs::read_to_string(root.join(sabotage.file)).unwrap_or_else(|it| panic!("{}: {it}", sabotage.file));
-            assert_eq!(text.matches(sabotage.find).count(), 1, "{}: the piece in {}", sabotage.name, sabotage.file);
-        }
-    }
-}
