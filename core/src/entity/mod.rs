@@ -231,6 +231,25 @@ impl Entity {
         }
     }
 
+    /// Finds the values of a text of which a list is made; those of [`Entity::find_all`] for all other types.
+    pub fn find_items(&self, text: &str, context: ExtractionContext<'_>) -> Vec<EntityMatch> {
+        match self {
+            Entity::Several(entity) => entity.find_all(text, context),
+            Entity::System(..) | Entity::List(_) | Entity::Patterns(_) => self.find_all(text, context),
+        }
+    }
+
+    /// Makes the values of this type of those that [`Entity::find_items`] has found: one list of all, or each of them.
+    pub fn join_items(&self, items: Vec<EntityMatch>) -> Vec<EntityMatch> {
+        match self {
+            Entity::Several(_) => {
+                let range = items.first().zip(items.last()).map(|it| it.0.range.start..it.1.range.end);
+                range.zip(list_of(&items)).map(|(range, list)| EntityMatch { range, value: Some(list) }).into_iter().collect()
+            }
+            Entity::System(..) | Entity::List(_) | Entity::Patterns(_) => items,
+        }
+    }
+
     /// Normalizes a value from a button, a parameter or a model; `None` when it is not valid for this type.
     pub fn accept(&self, value: &Value, context: ExtractionContext<'_>) -> Option<Value> {
         match (self, value) {
@@ -256,14 +275,7 @@ impl Entity {
     fn find_list(&self, text: &str, context: ExtractionContext<'_>) -> Option<(Value, Range<usize>)> {
         let found = self.find_all(text, context);
         let range = found.first()?.range.start..found.last()?.range.end;
-        let mut list: Vec<Value> = Vec::new();
-        for it in found {
-            let value = it.value?;
-            if !list.contains(&value) {
-                list.push(value);
-            }
-        }
-        Some((list.into(), range))
+        Some((list_of(&found)?, range))
     }
 
     /// Parses a text that must be a value as a whole.
@@ -275,4 +287,16 @@ impl Entity {
             Entity::Several(entity) => entity.parse_whole(text, context).map(|it| Value::Array(vec![it])),
         }
     }
+}
+
+/// The different values of several matches; `None` when one is not clear.
+fn list_of(found: &[EntityMatch]) -> Option<Value> {
+    let mut list: Vec<&Value> = Vec::new();
+    for it in found {
+        let value = it.value.as_ref()?;
+        if !list.contains(&value) {
+            list.push(value);
+        }
+    }
+    Some(list.into_iter().cloned().collect())
 }

@@ -13,6 +13,42 @@ const NAME_STRENGTH: u8 = 2;
 /// How strongly a word of its prompt does.
 const PROMPT_STRENGTH: u8 = 1;
 
+/// Words of slots for where something begins, and those with which people say it.
+const ORIGIN: Direction = Direction {
+    slot: "from origin source departure start von vom woher ab herkunft abfahrt desde origen salida depuis depart origine da dal partenza origem saida \
+           partida van vanaf vertrek herkomst",
+    message: [
+        ("en", "from"),
+        ("de", "von vom aus ab"),
+        ("es", "de desde del"),
+        ("fr", "de depuis du"),
+        ("it", "da dal dalla"),
+        ("pt", "de desde do da"),
+        ("nl", "van vanaf"),
+    ],
+};
+
+/// The same for where it ends.
+const DESTINATION: Direction = Direction {
+    slot: "to destination target arrival nach wohin zu ziel hasta hacia destino llegada adonde vers arrivee verso destinazione arrivo para chegada \
+           naar bestemming aankomst",
+    message: [
+        ("en", "to into towards"),
+        ("de", "nach zum zur aufs"),
+        ("es", "a al hasta hacia para"),
+        ("fr", "a au vers pour"),
+        ("it", "a verso per"),
+        ("pt", "para ate a ao"),
+        ("nl", "naar"),
+    ],
+};
+
+struct Direction {
+    slot: &'static str,
+    /// By language.
+    message: [(&'static str, &'static str); 7],
+}
+
 /// Words that stand for a slot, each with its strength.
 #[derive(Debug, Default)]
 pub(crate) struct NearWords {
@@ -79,6 +115,19 @@ impl NearWords {
                 let known = words.entry(without_article(word, locales.session).to_owned()).or_default();
                 *known = strength.max(*known);
             }
+            for direction in [ORIGIN, DESTINATION].iter().filter(|it| it.slot.split_whitespace().any(|it| it == word)) {
+                self.add_direction(direction, locales);
+            }
+        }
+    }
+
+    /// Adds the words before a value that say in which direction it is.
+    fn add_direction(&mut self, direction: &Direction, locales: WordLocales<'_>) {
+        let code = locales.session.split(['-', '_']).next().unwrap_or_default();
+        let words = direction.message.iter().filter(|it| it.0.eq_ignore_ascii_case(code)).flat_map(|it| it.1.split(' '));
+        for word in words {
+            let known = self.before.entry(word.to_owned()).or_default();
+            *known = PROMPT_STRENGTH.max(*known);
         }
     }
 

@@ -83,6 +83,15 @@ impl<'c> Walker<'c> {
         result
     }
 
+    /// The intent that a text has by its words alone.
+    pub(super) fn accepts_by_words(&self, text: &str) -> Option<&'c IntentDef> {
+        let flow = self.flow;
+        let classifier = flow.classifier().filter(|_| !text.is_empty())?;
+        let ranking = classifier.rank_among(text, |_| true);
+        let Decision::Accepted(best) = classifier.decide(&ranking, self.settings().lexical_match.acceptance()) else { return None };
+        flow.matchable_intents().nth(best.class)
+    }
+
     /// Returns the intents with phrases near to the message by embeddings: none where the host has no embeddings, or cannot compare.
     async fn find_similar_intents(&mut self, text: &str) -> Vec<IntentSimilarity> {
         let Some(model) = self.phrase_vectors.clone().filter(|_| self.effects_left() > 0) else { return Vec::new() };

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use convengine_values::{has_refusal, is_question, is_refused, read_correction};
+use convengine_values::{has_refusal, is_question, is_refused, read_correction, restate_number, without_refusals};
 use serde_json::{Value, json};
 
 use super::Walker;
@@ -88,7 +88,7 @@ impl<'c> Walker<'c> {
         if self.answer_small_talk(&input, &search) {
             return ResolvedMessage::Answered;
         }
-        let hit = self.match_phrase(&input);
+        let hit = self.match_replacement().or_else(|| self.match_phrase(&self.input_text()));
         self.note_phrases(&mut search, &input, hit.as_ref(), |_| true);
         if let Some(hit) = hit {
             match self.verify_match(hit, &input).await {
@@ -128,7 +128,7 @@ impl<'c> Walker<'c> {
             return self.accept_match(hit, &search);
         }
         // "I meant 250" comes when nothing can be changed any more.
-        if close.is_none() && self.state.counters.requests > 0 && self.is_retraction() {
+        if close.is_none() && self.state.counters.requests > 0 && self.corrects_ended_request() {
             self.publish_match_record(&search, None, "late_correction", 0.0, json!({}));
             let text = self.engine_text(EngineText::CannotChange, &[]);
             self.send_text(&text);
@@ -158,7 +158,7 @@ impl<'c> Walker<'c> {
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
         // A phrase of the active intent is an answer, not an interrupt.
         let is_eligible = |it: &IntentDef| it.interrupts && it.id != active;
-        let hit = self.match_phrase(&input).filter(|it| is_eligible(it.intent));
+        let hit = self.match_phrase(&self.input_text()).filter(|it| is_eligible(it.intent));
         self.note_phrases(&mut search, &input, hit.as_ref(), is_eligible);
         let mut verified = match hit {
             Some(hit) => self.verify_match(hit, &input).await.map_err(|it| search.reject(it)).ok(),
@@ -260,9 +260,9 @@ impl<'c> Walker<'c> {
     }
 
     /// The intent with the best phrase in the message: the longest, then the highest score and priority.
-    fn match_phrase(&self, input: &Phrase) -> Option<IntentMatch<'c>> {
+    fn match_phrase(&self, message: &str) -> Option<IntentMatch<'c>> {
         let flow = self.flow;
-        let message = self.input_text();
+        let input = &Phrase::new(message, &flow.document.default_locale);
         let mut best: Option<(usize, bool, f64, IntentMatch<'c>)> = None;
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases) {
             if !intent.enabled || intent.is_fallback || is_ruled_out(phrases, input) {
@@ -271,10 +271,10 @@ impl<'c> Walker<'c> {
             // A phrase of which somebody says that they do not want it is none.
             for ((text, phrase), marked) in intent.phrases.iter().zip(&phrases.positive).zip(&phrases.marked) {
                 let score = match marked {
-                    Some(marked) => self.match_marks(intent, marked, &message).map(|it| it.score),
+                    Some(marked) => self.match_marks(intent, marked, message).map(|it| it.score),
                     None => input.match_phrase(phrase).map(|it| it.1),
                 };
-                let Some(score) = score.filter(|_| !self.is_refused_phrase(&message, phrase)) else { continue };
+                let Some(score) = score.filter(|_| !self.is_refused_phrase(message, phrase)) else { continue };
                 let (length, is_plain) = (phrase.tokens().len(), marked.is_none());
                 let better = best.as_ref().is_none_or(|(best_length, best_plain, best_score, it)| {
                     (length, is_plain, score, Reverse(intent.priority))
@@ -299,12 +299,6 @@ impl<'c> Walker<'c> {
         place.is_some_and(|it| is_refused(message, &it, &self.state.locale))
     }
 
-    /// Whether the message takes back what was said before.
-    fn is_retraction(&self) -> bool {
-        let correction = read_correction(&self.input_text(), &self.state.locale);
-        correction.is_some_and(|it| it.replaced.is_none() && it.is_retraction)
-    }
-
     /// Says that what the user does not want is not done.
     fn leave_alone(&mut self, search: &IntentSearch<'c>) -> ResolvedMessage<'c> {
         self.publish_match_record(search, None, "refused", 0.0, json!({}));
@@ -316,7 +310,22 @@ impl<'c> Walker<'c> {
     /// Whether the message refuses something, and the intent is not for those who refuse: "I do not want my card any more".
     fn refuses_by_words(&self, intent: &IntentDef) -> bool {
         let locale = &self.state.locale;
-        has_refusal(&self.input_text(), locale) && !intent.phrases.iter().any(|it| has_refusal(it, locale))
+        let text = self.input_text();
+        if !has_refusal(&text, locale) || intent.phrases.iter().any(|it| has_refusal(it, locale)) {
+            return false;
+        }
+        // "Two pizzas, no ham" asks for pizzas.
+        let rest = without_refusals(&text, locale);
+        !self.accepts_by_words(&rest).is_some_and(|it| it.id == intent.id)
+    }
+
+    /// The intent of "get a quote" in "book a repair, no, get a quote".
+    fn match_replacement(&self) -> Option<IntentMatch<'c>> {
+        let text = self.input_text();
+        let replacement = read_correction(&text, &self.state.locale).filter(|it| it.replaced.is_some())?.replacement;
+        let said = text.get(replacement)?;
+        let hit = self.match_phrase(said)?;
+        Some(IntentMatch { message: Some(said.to_owned()), ..hit })
     }
 
     /// Whether the message refuses what the innermost intent is for.
@@ -383,6 +392,7 @@ impl<'c> Walker<'c> {
     /// Enters the graph of an intent, matched or fallback.
     pub(super) fn enter_intent(&mut self, hit: &IntentMatch<'c>) -> bool {
         let message = hit.message.clone().unwrap_or_else(|| self.input_text());
+        let restated = restate_number(&message, &self.state.locale);
         let last = json!({"id": hit.intent.id, "confidence": hit.confidence, "source": hit.source, "text": message});
         if !self.push_intent(&hit.intent.id, &hit.intent.graph) {
             return false;
@@ -390,6 +400,7 @@ impl<'c> Walker<'c> {
         let depth = self.depth().saturating_sub(1);
         self.state.vars.insert("_last_intent".to_owned(), last);
         self.write_slot_hints(hit.intent, &hit.slots);
+        let message = restated.unwrap_or(message);
         let values = self.find_slot_values(hit, &message);
         self.trigger = Some(super::IntentTrigger { text: message, depth, prefilled_slots: Vec::new(), entered_slots: Vec::new(), values });
         true

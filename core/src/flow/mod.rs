@@ -15,6 +15,7 @@ mod failure;
 mod filled_slots;
 mod frames;
 mod handoff;
+mod handoff_distance;
 mod lexical_match;
 mod limit;
 mod match_explanation;

@@ -7,10 +7,11 @@ use convengine_values::{Command, read_command};
 use serde_json::{Value, json};
 
 use super::Walker;
+use super::handoff_distance::questions_before_handoff;
 use super::matching::IntentMatch;
 use super::node::SlotResult;
 use super::walk::Transition;
-use crate::config::flow::document::{EntityData, IntentDef, LocalizedText, Node, NodeKind, ProgramKind, command_name};
+use crate::config::flow::document::{EntityData, IntentDef, LocalizedText, Node, ProgramKind, command_name};
 use crate::flow::state::{Awaiting, FlowEvent, FrameKind, Resume};
 use crate::locale::EngineText;
 use crate::text::phrase::Phrase;
@@ -238,34 +239,25 @@ impl<'c> Walker<'c> {
         }
     }
 
-    /// Goes to the intent, or to the graph of repeated fallbacks, that hands over to a person.
+    /// Goes to the intent, or to the graph of repeated fallbacks, that hands over to a person: to one that asks nothing before, else to the one
+    /// that asks least.
     fn call_person(&mut self) -> Option<Transition> {
-        let has_handoff = |graph: &str| self.hands_over(graph, &mut Vec::new());
         let flow = self.flow;
-        let intent: Option<&'c IntentDef> = flow.document.intents.iter().find(|it| it.enabled && has_handoff(&it.graph));
-        if let Some(intent) = intent {
+        let of_intent = |it: &'c IntentDef| Some((questions_before_handoff(flow, &it.graph)?, it));
+        let nearest = flow.document.intents.iter().filter(|it| it.enabled).filter_map(of_intent).min_by_key(|it| it.0);
+        let hands_over = |graph: &&'c String| questions_before_handoff(flow, graph).is_some();
+        let graph = self.settings().fallback_limit_graph.as_ref().filter(hands_over);
+        if let Some((questions, intent)) = nearest
+            && (questions == 0 || graph.is_none())
+        {
             let hit = IntentMatch { intent, source: "repair", confidence: 1.0, phrase: None, slots: Value::Null, message: None };
             return self.begin_intent(&hit).then_some(Transition::GraphPushed);
         }
-        let graph = self.settings().fallback_limit_graph.as_ref().filter(|it| has_handoff(it))?;
         if let Some(frame) = self.state.stack.last_mut().filter(|_| self.state.awaiting.is_some()) {
             frame.resume = Some(Resume::Reenter);
         }
         self.state.awaiting = None;
-        self.push_graph(graph, FrameKind::Event).then_some(Transition::GraphPushed)
-    }
-
-    /// Whether a graph, or one that it calls, hands over to a person.
-    fn hands_over(&self, graph: &str, seen: &mut Vec<String>) -> bool {
-        if seen.iter().any(|it| it == graph) {
-            return false;
-        }
-        seen.push(graph.to_owned());
-        let nodes = self.flow.graph(graph).map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
-        nodes.iter().filter(|it| !it.disabled).any(|node| {
-            let calls_one = if let NodeKind::Subflow(data) = &node.kind { self.hands_over(&data.graph, seen) } else { false };
-            calls_one || matches!(node.kind, NodeKind::Handoff(_))
-        })
+        self.push_graph(graph?, FrameKind::Event).then_some(Transition::GraphPushed)
     }
 
     /// Asks for the slot that was filled last, but for that at `place`.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use super::Walker;
-use super::node::SlotResult;
+use super::node::{SlotResult, format_value};
 use crate::config::flow::document::EntityData;
 use crate::entity::Entity;
 use crate::turn::{Candidate, Verdict};
@@ -22,7 +22,7 @@ impl Walker<'_> {
     }
 
     /// Notes whether the answer has a value of the entity; the error holds values that fit equally well.
-    pub(super) fn note_extraction(&mut self, data: &EntityData, entity: &Entity, found: &Result<Option<Value>, Vec<String>>) {
+    pub(super) fn note_extraction(&mut self, data: &EntityData, entity: &Entity, found: &Result<Option<Value>, Vec<Value>>) {
         // A button is noted already.
         if self.open_explanation.as_ref().is_none_or(|it| !it.rows.is_empty()) {
             return;
@@ -39,7 +39,7 @@ impl Walker<'_> {
             }
             Ok(None) => candidate = Candidate::for_choice("", "entity", Verdict::NotMatched).with_reason("the answer holds no value of it"),
             Err(_) if self.is_slot_redacted(data) => candidate = ambiguous("several values"),
-            Err(values) => candidate = ambiguous(&values.join(" / ")),
+            Err(values) => candidate = ambiguous(&values.iter().map(format_value).collect::<Vec<_>>().join(" / ")),
         }
         self.note(|| candidate);
     }

@@ -166,12 +166,22 @@ impl<'c> Walker<'c> {
     fn find_wanted_values(&self, types: &[SlotType], taken: &[Range<usize>], text: &str) -> Vec<TypeValues> {
         let correction = read_correction(text, &self.state.locale).and_then(|it| Some((it.replaced?, it.replacement)));
         let is_wanted = |it: &EntityMatch| !self.is_unwanted(text, &it.range);
-        let mut found = find_types(types, taken, text, |entity| self.find_corrected(entity, text, correction.as_ref().map(|it| &it.1)));
-        for kind in &mut found {
-            let withdrawn = correction.as_ref().and_then(|(replaced, replacement)| withdrawn_place(&kind.found, replaced, replacement));
-            let count = kind.found.len();
-            kind.found.retain(|it| is_wanted(it) && withdrawn.as_ref() != Some(&it.range));
-            kind.is_reduced |= kind.found.len() < count;
+        let keep_wanted = |found: &mut Vec<EntityMatch>| {
+            let withdrawn = correction.as_ref().and_then(|(replaced, replacement)| withdrawn_place(found, replaced, replacement));
+            let count = found.len();
+            found.retain(|it| is_wanted(it) && withdrawn.as_ref() != Some(&it.range));
+            found.len() < count
+        };
+        let mut found = find_types(types, taken, text, |entity| {
+            let mut items = self.find_corrected(entity, text, correction.as_ref().map(|it| &it.1));
+            if matches!(entity, Entity::Several(_)) {
+                keep_wanted(&mut items);
+            }
+            entity.join_items(items)
+        });
+        for (kind, values) in types.iter().zip(&mut found) {
+            // A list has been made of wanted values.
+            values.is_reduced |= matches!(kind.entity, Entity::Several(_)) || keep_wanted(&mut values.found);
         }
         // "Thursday at 3" is a moment, of which a day and a time have a part each.
         let has_moments = found.iter().any(|it| it.entity.starts_with("@datetime"));
@@ -183,9 +193,9 @@ impl<'c> Walker<'c> {
 
     /// Finds the values of a type; those behind "no wait" also where the words before them leave none.
     fn find_corrected(&self, entity: &Entity, text: &str, replacement: Option<&Range<usize>>) -> Vec<EntityMatch> {
-        let mut found = entity.find_all(text, self.extraction_context());
+        let mut found = entity.find_items(text, self.extraction_context());
         let Some(replacement) = replacement.filter(|part| !found.iter().any(|it| it.range.start >= part.start)) else { return found };
-        let later = entity.find_all(text.get(replacement.clone()).unwrap_or_default(), self.extraction_context());
+        let later = entity.find_items(text.get(replacement.clone()).unwrap_or_default(), self.extraction_context());
         let placed = |it: EntityMatch| EntityMatch { range: it.range.start + replacement.start..it.range.end + replacement.start, ..it };
         found.extend(later.into_iter().map(placed));
         found
@@ -266,6 +276,14 @@ impl<'c> Walker<'c> {
     /// Reads the part of a message that a mark takes.
     fn read_part(&self, kind: &SlotType, part: &str) -> Option<MarkedPart> {
         let context = self.extraction_context();
+        // "On Friday, no, on Saturday"
+        if !CATCH_ALL_ENTITIES.contains(&kind.name.as_str())
+            && let Some(replacement) = read_correction(part, &self.state.locale).filter(|it| it.replaced.is_some()).map(|it| it.replacement)
+            && let Some(later) = kind.entity.find_all(part.get(replacement.clone())?, context).into_iter().next()
+        {
+            let place = later.range.start + replacement.start..later.range.end + replacement.start;
+            return Some(MarkedPart { value: later.value?, place, fit: MarkFit::Contains });
+        }
         // A text has no punctuation around it; a number may have a sign.
         let plain = trim_punctuation(part);
         let candidates = if CATCH_ALL_ENTITIES.contains(&kind.name.as_str()) { [plain, plain] } else { [part.trim(), plain] };

@@ -44,6 +44,8 @@ pub struct Correction {
 
 /// What is said about the conversation in a language. Alternatives are separated by `|`.
 pub(crate) struct CommandWords {
+    /// Short forms and what they stand for: `u=you`.
+    pub abbreviations: &'static str,
     pub cancel: &'static str,
     pub skip: &'static str,
     pub repeat: &'static str,
@@ -71,11 +73,21 @@ pub(crate) struct CommandWords {
     pub or: &'static str,
     /// Phrases behind what is not meant.
     pub denials_behind: &'static str,
-    /// Short words that may stand between such a phrase and what is not meant: `the`, `to`.
+    /// Short words that may stand between a phrase before it and what is not meant: `the`, `to`.
     pub links: &'static str,
+    /// Such words before a phrase behind it.
+    pub links_behind: &'static str,
+    /// Phrases before what is added to what was said: `also`.
+    pub additions: &'static str,
+    /// Such phrases at the end.
+    pub last_additions: &'static str,
 }
 
 impl CommandWords {
+    fn long_form(&self, word: &str) -> Option<&'static str> {
+        self.abbreviations.split('|').find_map(|it| it.strip_prefix(word)?.strip_prefix('='))
+    }
+
     fn phrases(&self, command: Command) -> &'static str {
         match command {
             Command::Cancel => self.cancel,
@@ -92,7 +104,13 @@ impl CommandWords {
 /// Reads a command; `None` when the message says anything else, too.
 pub fn read_command(text: &str, locale: &str) -> Option<Command> {
     let words = &language_of(locale).language.commands;
-    let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign).collect();
+    let mut spoken: Vec<Token> = Vec::new();
+    for token in split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign) {
+        match words.long_form(&token.text) {
+            Some(long) => spoken.extend(long.split(' ').map(|it| Token { text: it.to_owned(), ..token.clone() })),
+            None => spoken.push(token),
+        }
+    }
     let mut found: Option<Command> = None;
     // Whether a command itself refuses something: "I don't want this any more".
     let mut is_refusal = false;
@@ -138,7 +156,8 @@ pub fn read_correction(text: &str, locale: &str) -> Option<Correction> {
         // "Instead of Madrid" and "no onions" say what is not meant.
         let denies = |end: usize| {
             let denial = read_phrase(&spoken, words.denials_before, at);
-            denial.is_some_and(|it| it > end || it == end && !is_parted(text, &spoken, end))
+            let is_number = spoken.get(end).is_some_and(|it| it.kind == TokenKind::Digits);
+            denial.is_some_and(|it| it > end || it == end && !is_number && !is_parted(text, &spoken, end))
         };
         let Some(end) = retraction.max(read_phrase(&spoken, words.corrections, at)).filter(|it| !denies(*it)) else {
             at += 1;
@@ -181,10 +200,74 @@ pub fn is_part_denied(text: &str, part: &Range<usize>, locale: &str) -> bool {
         }
         before = link.unwrap_or(before);
     }
-    let behind = tokens.iter().position(|it| it.range.start >= part.end).unwrap_or(tokens.len());
+    let mut behind = tokens.iter().position(|it| it.range.start >= part.end).unwrap_or(tokens.len());
     // "Why not Chicago" denies nothing.
-    let is_before = ends_phrase(&tokens, words.denials_before, before) && !ends_phrase(&tokens, language.mock_negations, before);
-    is_before || read_phrase(&tokens, words.denials_behind, behind).is_some()
+    if ends_phrase(&tokens, words.denials_before, before) && !ends_phrase(&tokens, language.mock_negations, before) {
+        return true;
+    }
+    for _ in 0..2 {
+        if read_phrase(&tokens, words.denials_behind, behind).is_some() {
+            return true;
+        }
+        behind = read_phrase(&tokens, words.links_behind, behind).unwrap_or(behind);
+    }
+    false
+}
+
+/// The parts of a message that may be denied by it: behind "not", and before words such as "is impossible". What is denied is the value that
+/// is next to these words.
+pub fn denied_parts(text: &str, locale: &str) -> Vec<Range<usize>> {
+    let words = &language_of(locale).language.commands;
+    let tokens = split_tokens(text);
+    let ends_part = |it: &Token| it.sign().is_some_and(|it| !matches!(it, '\'' | '-' | ':' | '/'));
+    let mut parts = Vec::new();
+    for at in 0..tokens.len() {
+        if let Some(first) = read_phrase(&tokens, words.denials_before, at)
+            && let Some(begin) = tokens.get(first).filter(|it| !ends_part(it))
+        {
+            let end = tokens.iter().skip(first).position(ends_part).map_or(tokens.len(), |it| first + it);
+            parts.extend(tokens.get(end - 1).map(|it| begin.range.start..it.range.end));
+        }
+        if read_phrase(&tokens, words.denials_behind, at).is_some()
+            && let Some(last) = at.checked_sub(1).and_then(|it| tokens.get(it)).filter(|it| !ends_part(it))
+        {
+            let begin = tokens.iter().take(at).rposition(ends_part).map_or(0, |it| it + 1);
+            parts.extend(tokens.get(begin).map(|it| it.range.start..last.range.end));
+        }
+    }
+    parts
+}
+
+/// Whether a message adds something to what was said before: "and olives".
+pub fn is_addition(text: &str, locale: &str) -> bool {
+    let words = &language_of(locale).language.commands;
+    let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign).collect();
+    // "Yes, and olives"
+    let mut first = 0;
+    while let Some(end) = read_phrase(&spoken, words.fillers, first) {
+        first = end;
+    }
+    read_phrase(&spoken, words.additions, first).is_some() || ends_phrase(&spoken, words.last_additions, spoken.len())
+}
+
+/// The clauses of a message that refuse nothing: of "two pizzas, no ham", the pizzas.
+pub fn without_refusals(text: &str, locale: &str) -> String {
+    let words = &language_of(locale).language.commands;
+    let tokens = split_tokens(text);
+    let ends_clause = |it: &Token| it.sign().is_some_and(|it| matches!(it, '.' | ',' | ';' | '!' | '?'));
+    let mut kept = Vec::new();
+    for clause in tokens.split(ends_clause) {
+        let refuses = |at: usize| {
+            let first = if at == 0 { read_phrase(clause, words.first_refusals, at) } else { None };
+            first.or(read_phrase(clause, words.refusals, at)).or(read_phrase(clause, words.last_refusals, at)).is_some()
+        };
+        if let (Some(first), Some(last)) = (clause.first(), clause.last())
+            && !(0..clause.len()).any(refuses)
+        {
+            kept.extend(text.get(first.range.start..last.range.end));
+        }
+    }
+    kept.join(", ")
 }
 
 /// How many words may stand between a refusal and what is refused: "I don't want to (quickly) cancel".
@@ -242,7 +325,10 @@ mod tests {
             ("en", "skip|can I skip this?|pass|I'd rather not say", Some(Command::Skip)),
             ("en", "again please|Sorry, what was the question?|could you repeat that", Some(Command::Repeat)),
             ("en", "What do you mean?|why do you ask|help|Why do you need that?|what?", Some(Command::Help)),
-            ("en", "go back|I want to go back please|previous question", Some(Command::Back)),
+            ("en", "why do u need that?|why u ask|what do u mean", Some(Command::Help)),
+            ("en", "I already told you|i just said that!", Some(Command::Repeat)),
+            ("en", "u|I told you about it|y|are|repeat after me", None),
+            ("en", "go back|I want to go back please|previous question|hang on, go back|wait, go back pls", Some(Command::Back)),
             ("en", "start over|Let's start again|cancel and start over", Some(Command::StartOver)),
             ("en", "person please|Can I talk to a human?|let me speak to someone|agent", Some(Command::Person)),
             ("en", "cancel my order|I want it back|help me with my card|the agent was rude|skip the line|stop sign|repeat order 5", None),
@@ -252,6 +338,13 @@ mod tests {
             ("pt", "não quero cancelar", None),
             ("en", "I don't want this anymore|no, cancel", Some(Command::Cancel)),
             ("en", "I have a dog|Anna Person|back pain|not sure|yes|5|never mind the cost|go back to London", None),
+            ("de", "das habe ich doch schon gesagt", Some(Command::Repeat)),
+            ("de", "Moment mal, zurück bitte", Some(Command::Back)),
+            ("es", "ya se lo dije", Some(Command::Repeat)),
+            ("es", "¿xq preguntas?", Some(Command::Help)),
+            ("fr", "je vous l'ai déjà dit", Some(Command::Repeat)),
+            ("fr", "pk cette question", Some(Command::Help)),
+            ("fr", "attends, annule", Some(Command::Cancel)),
             ("de", "abbrechen|vergiss es|lass gut sein|ich hab's mir anders überlegt", Some(Command::Cancel)),
             ("de", "überspringen|bitte überspringen|keine Angabe", Some(Command::Skip)),
             ("de", "noch einmal bitte|wie bitte?|können Sie das wiederholen?", Some(Command::Repeat)),
@@ -348,6 +441,7 @@ mod tests {
     fn tables_are_folded() {
         for language in crate::language::LANGUAGES {
             let words = &language.commands;
+            let long_forms: Vec<&str> = words.abbreviations.split('|').filter_map(|it| Some(it.split_once('=')?.1)).collect();
             let others = [
                 words.fillers,
                 words.corrections,
@@ -359,8 +453,11 @@ mod tests {
                 words.denials_before,
                 words.denials_behind,
                 words.links,
+                words.links_behind,
+                words.additions,
+                words.last_additions,
             ];
-            for phrase in COMMANDS.iter().map(|it| words.phrases(*it)).chain(others).flat_map(|it| it.split('|')) {
+            for phrase in COMMANDS.iter().map(|it| words.phrases(*it)).chain(others).chain(long_forms).flat_map(|it| it.split('|')) {
                 let spoken: Vec<String> = split_tokens(phrase).into_iter().map(|it| it.text).collect();
                 assert_eq!(spoken.join(" "), phrase, "{}", language.code);
             }
@@ -383,6 +480,8 @@ mod tests {
             ("en", "No, I meant 5", " > 5"),
             ("en", "actually make it 6", " > 6"),
             ("en", "Boston instead", " > Boston instead"),
+            ("en", "I said small", " > small"),
+            ("de", "ich sagte Freitag", " > Freitag"),
             ("en", "Boston", "none"),
             ("en", "sorry", "none"),
             ("en", "Boston, sorry", "none"),

@@ -24,6 +24,14 @@ pub fn is_question(text: &str, locale: &str) -> bool {
     is_asked || read_phrase(&tokens, language_of(locale).language.consent.questions, 0).is_some()
 }
 
+/// Whether a text asks for a fact about a value, and does not propose it: "is delivery free?", but not "is Friday possible?".
+pub fn is_inquiry(text: &str, locale: &str) -> bool {
+    let words = &language_of(locale).language.consent;
+    let spoken: Vec<_> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign).collect();
+    let proposes = || (0..spoken.len()).any(|at| read_phrase(&spoken, words.proposals, at).is_some());
+    is_question(text, locale) && read_phrase(&spoken, words.inquiries, 0).is_some() && !proposes()
+}
+
 /// Reads consent or refusal where nobody has said in which language: what all languages that know the words agree on.
 pub fn read_consent_in_any_language(text: &str) -> Option<Consent> {
     let tokens = split_tokens(text);

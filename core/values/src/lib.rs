@@ -17,6 +17,7 @@ mod money;
 mod number;
 mod number_words;
 mod numbers;
+mod restatement;
 mod token;
 mod value_range;
 
@@ -28,15 +29,17 @@ use serde_json::{Value, json};
 
 pub use self::choice::{ChosenBy, read_choice};
 pub use self::commands::{
-    COMMANDS, Command, Correction, are_alternatives, has_refusal, is_part_denied, is_refused, read_command, read_correction,
+    COMMANDS, Command, Correction, are_alternatives, denied_parts, has_refusal, is_addition, is_part_denied, is_refused, read_command,
+    read_correction, without_refusals,
 };
-pub use self::consent::{Consent, is_question, read_consent, read_consent_in_any_language};
+pub use self::consent::{Consent, is_inquiry, is_question, read_consent, read_consent_in_any_language};
 use self::grammar::{Action, Category, Meaning, Parser};
 use self::language::{Language, language_of};
 use self::meaning::Meanings;
 pub use self::money::is_code as is_currency_code;
 use self::number_words::NumberForm;
 pub use self::number_words::{NumberMarks, number_marks};
+pub use self::restatement::{is_bare_hour, restate_number};
 use self::token::{Token, TokenKind, split_joined, split_tokens};
 
 /// What a value is relative to.

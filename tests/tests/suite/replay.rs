@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::database::Sql;
 use crate::extension::build_guest;
-use crate::harness::{REGEX_ONLY, Server, TestEnv, assert_one_line, orders_pack};
+use crate::harness::{REGEX_ONLY, Server, TestEnv, assert_one_line, orders_pack, wait_until};
 use crate::stream::{self, Listener, pack_with_progress, serve_slow};
 
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
@@ -286,7 +286,8 @@ fn each_turn_names_the_build_that_wrote_it() {
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(stream::ID, "my order"));
         listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
-        assert_eq!(rows(), [format!("open - {version}")]);
+        let open = [format!("open - {version}")];
+        assert!(wait_until(|| rows() == open), "{:?}", rows());
         turn.join().unwrap();
     });
     drop(server);

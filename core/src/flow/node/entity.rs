@@ -1,6 +1,8 @@
 //! `entity` nodes: fill a slot by prompting for its value (docs/spec/flows.md#4.4).
 
-use convengine_values::{Command, Consent, Correction, are_alternatives, is_part_denied, is_question, read_consent, read_correction};
+use convengine_values::{
+    Command, Consent, Correction, are_alternatives, is_inquiry, is_part_denied, is_question, read_consent, read_correction, restate_number,
+};
 use serde_json::{Value, json};
 
 use super::super::corrections::{Corrected, ExpectedChange};
@@ -134,7 +136,9 @@ impl<'c> Walker<'c> {
     /// The valid value that what was said in this request holds for a slot: instead of the one that it has only if the slot is meant.
     fn find_spoken_value(&mut self, id: &str, data: &EntityData, entity: &Entity, kept: Option<&Value>) -> Option<TriggerValue> {
         let is_new = self.take_trigger(&self.slot_key(id), data);
-        if !is_new && kept.is_some() {
+        // What an earlier request has left gives way to what this one was told.
+        let is_kept = kept.is_some() && !(data.keep && self.is_of_other_request(&data.variable));
+        if !is_new && is_kept {
             return None;
         }
         if is_new && !self.is_prefilled(data) {
@@ -153,7 +157,7 @@ impl<'c> Walker<'c> {
         let of_message = of_message.filter(|it| kept.is_none_or(|kept| it.is_named && !is_read && *kept != it.value));
         let found = match of_message {
             Some(found) => found,
-            None if kept.is_some() || !self.is_prefilled(data) => return None,
+            None if is_kept || !self.is_prefilled(data) => return None,
             None => self.take_pending_value(data)?,
         };
         let unused = self.unused_in_trigger();
@@ -232,13 +236,14 @@ impl<'c> Walker<'c> {
             Ok(Some(value)) => self.validate_candidate(node, id, data, value),
             Err(values) => {
                 self.trace("entity.ambiguous", json!({"node": id, "values": values}));
-                let names: Vec<String> = values.iter().map(|it| format_value(&self.name_value(Some(&data.entity), &json!(it)))).collect();
+                let names: Vec<String> = values.iter().map(|it| format_value(&self.name_value(Some(&data.entity), it))).collect();
                 let text = self.engine_text(EngineText::ChooseValue, &[("values", &names.join(" / "))]);
                 let rejected = self.reject_answer(node, id, data, Some(&literal_text(text)));
                 if let SlotResult::Prompted(mut awaiting) = rejected {
                     if awaiting.options.is_empty() {
                         // "The second one"
-                        awaiting.options = values.iter().map(|it| json!({"id": it, "label": it, "value": it})).collect();
+                        let option = |it: (&String, &Value)| json!({"id": it.0, "label": it.0, "value": it.1});
+                        awaiting.options = names.iter().zip(&values).map(option).collect();
                     }
                     SlotResult::Prompted(awaiting)
                 } else {
@@ -307,13 +312,19 @@ impl<'c> Walker<'c> {
     }
 
     /// Reads the value of a typed answer, and keeps the others that it has for slots to come.
-    fn read_typed_answer(&mut self, data: &EntityData, entity: &Entity) -> Result<Option<Value>, Vec<String>> {
-        let text = self.input_text();
+    fn read_typed_answer(&mut self, data: &EntityData, entity: &Entity) -> Result<Option<Value>, Vec<Value>> {
+        let text = if takes_free_text(data, entity) { self.input_text() } else { self.restated_input() };
         let locale = self.state.locale.clone();
+        // "Is delivery free?"
+        if !reads_any_text(&data.entity) && is_inquiry(&text, &locale) {
+            return Ok(None);
+        }
         let mut answer = text.as_str();
+        let is_whole_text = || entity.extract(&text, self.extraction_context()) == Extraction::Value(text.trim().into());
         // "Chicago, no wait, Boston"
         if let Some(Correction { replacement, replaced: Some(_), .. }) = read_correction(&text, &locale)
-            && !takes_free_text(data, entity)
+            && !reads_any_text(&data.entity)
+            && !is_whole_text()
             && let Some(later) = text.get(replacement)
             && entity.extract(later, self.extraction_context()) != Extraction::NotFound
         {
@@ -323,23 +334,22 @@ impl<'c> Walker<'c> {
         let found = match entity.extract(answer, self.extraction_context()) {
             Extraction::NotFound => Ok(values.only_free(data).and_then(|it| it.value.clone()).unwrap_or_default()),
             Extraction::Value(value) => Ok(value),
-            Extraction::Ambiguous(values) => Err(values),
+            Extraction::Ambiguous(values) => Err(values.into_iter().map(Value::from).collect::<Vec<Value>>()),
         };
-        let places = entity.find_all(answer, self.extraction_context());
+        let places = entity.find_items(answer, self.extraction_context());
         let place_of = |value: &Value| places.iter().find(|it| it.value.as_ref() == Some(value));
         let is_denied = |it: &EntityMatch| self.is_unwanted(answer, &it.range);
-        let has_alternatives = values.found_of_type(data).windows(2).any(|pair| {
-            let [one, other] = pair else { return false };
-            one.value != other.value && are_alternatives(answer, &one.range, &other.range, &locale)
-        });
-        if has_alternatives && !places.iter().any(is_denied) {
+        let is_list = matches!(entity, Entity::Several(_));
+        let alternatives = read_alternatives(if is_list { &places } else { values.found_of_type(data) }, answer, &locale);
+        if !alternatives.is_empty() && !places.iter().any(is_denied) {
             // "Giro or Spar": which of them is asked.
-            return found.map(|_| None);
+            found?;
+            return if self.is_slot_redacted(data) { Ok(None) } else { Err(alternatives) };
         }
         let value = if let Some(named) = values.named(data).cloned() {
             named
-        } else if places.iter().any(is_denied) || values.names_others(data) {
-            match values.only_free(data).filter(|it| !is_denied(it)).and_then(|it| it.value.clone()) {
+        } else if places.iter().any(is_denied) || values.names_others(data) || is_list && values.has_any() {
+            match values.only_free(data).filter(|it| is_list || !is_denied(it)).and_then(|it| it.value.clone()) {
                 Some(free) => free,
                 None => return Ok(None),
             }
@@ -352,15 +362,15 @@ impl<'c> Walker<'c> {
         let place = place_of(&value).map(|it| it.range.clone()).or_else(|| values.place_of(data, &value));
         if let Some(place) = place {
             values.take(place);
-            self.offer_answer(answer, values);
+            self.offer_answer(answer, values, Vec::new());
         }
         Ok(Some(value))
     }
 
-    /// Lets the slots to come take what an answer holds beside the value that was asked for.
-    fn offer_answer(&mut self, text: &str, values: SlotValues) {
+    /// Lets the slots to come take what an answer holds beside the value that was asked for; those at `filled` places keep theirs.
+    pub(in crate::flow) fn offer_answer(&mut self, text: &str, values: SlotValues, filled: Vec<String>) {
         let depth = self.state.stack.iter().rposition(|it| it.kind != FrameKind::Subflow).unwrap_or_default();
-        self.trigger = Some(IntentTrigger { text: text.to_owned(), depth, prefilled_slots: Vec::new(), entered_slots: Vec::new(), values });
+        self.trigger = Some(IntentTrigger { text: text.to_owned(), depth, prefilled_slots: filled, entered_slots: Vec::new(), values });
     }
 
     /// Lets an intent, small talk or, with `by_words`, the knowledge base interrupt the question of a slot.
@@ -419,16 +429,16 @@ impl<'c> Walker<'c> {
         if let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting, is_digression).await {
             return interrupted;
         }
-        match self.correct_slots(Some(data), ExpectedChange::OwnEntities) {
+        match self.correct_slots(Some(data), ExpectedChange::Unmistakable) {
             Corrected::Nothing => {}
             Corrected::Refused => return SlotResult::Prompted(self.prompt_for_slot(node, id, data)),
             Corrected::Changed(next) => return SlotResult::Interrupted(next),
         }
         // "Thursday at 3" to another question is kept for those to come.
-        let text = self.input_text();
+        let text = self.restated_input();
         let values = self.find_answer_values(&text);
         if values.has_any() {
-            self.offer_answer(&text, values);
+            self.offer_answer(&text, values, Vec::new());
             return SlotResult::Prompted(self.prompt_for_slot(node, id, data));
         }
         self.reject_answer(node, id, data, None)
@@ -494,7 +504,7 @@ impl<'c> Walker<'c> {
     /// The other value that a message has for a slot: one that words name for it, else the only one that they name for no other.
     fn read_change(&self, data: &EntityData, candidate: &Value) -> Option<Value> {
         self.flow.compile_slot_entity(data).filter(|_| !reads_any_text(&data.entity))?;
-        let values = self.find_answer_values(&self.input_text());
+        let values = self.find_answer_values(&self.restated_input());
         let value = values.named(data).or_else(|| values.only_free(data).and_then(|it| it.value.as_ref()))?;
         Some(value.clone()).filter(|it| it != candidate)
     }
@@ -662,6 +672,12 @@ impl<'c> Walker<'c> {
         }
     }
 
+    /// The text of the event with the number that it corrects: of "7 pm, no, 8", "8 pm".
+    pub(in crate::flow) fn restated_input(&self) -> String {
+        let text = self.input_text();
+        restate_number(&text, &self.state.locale).unwrap_or(text)
+    }
+
     pub(in crate::flow) fn slot_key(&self, id: &str) -> String {
         format!("{}/{id}", self.frame().map_or("", |it| &it.graph))
     }
@@ -695,13 +711,30 @@ impl<'c> Walker<'c> {
     }
 }
 
+/// The values that a text offers as alternatives: of "Monday or Tuesday", both.
+fn read_alternatives(found: &[EntityMatch], text: &str, locale: &str) -> Vec<Value> {
+    let mut alternatives: Vec<Value> = Vec::new();
+    for pair in found.windows(2) {
+        let [one, other] = pair else { continue };
+        if one.value != other.value && are_alternatives(text, &one.range, &other.range, locale) {
+            let new = [one, other].into_iter().filter_map(|it| it.value.clone());
+            new.for_each(|it| {
+                if !alternatives.contains(&it) {
+                    alternatives.push(it)
+                }
+            });
+        }
+    }
+    alternatives
+}
+
 /// Whether a type takes every text, so that no text says that it is meant.
-fn reads_any_text(entity: &str) -> bool {
+pub(in crate::flow) fn reads_any_text(entity: &str) -> bool {
     matches!(entity, "@string" | "@list" | "@boolean")
 }
 
 /// Whether a slot takes texts as they are.
-fn takes_free_text(data: &EntityData, entity: &Entity) -> bool {
+pub(in crate::flow) fn takes_free_text(data: &EntityData, entity: &Entity) -> bool {
     matches!(data.entity.as_str(), "@string" | "@list") || matches!(entity, Entity::Patterns(_))
 }
 

@@ -18,7 +18,7 @@ mod subflow;
 mod tests;
 mod validation;
 
-pub(in crate::flow) use entity::{SlotResult, format_value};
+pub(in crate::flow) use entity::{SlotResult, format_value, reads_any_text, takes_free_text};
 pub use http_request::is_retryable;
 pub use http_retry::{effect_failure_code, parse_body, read_output, status_failure_code};
 

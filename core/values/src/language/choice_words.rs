@@ -16,28 +16,28 @@ const ALL: [ChoiceWords; 8] = [
         code: "en",
         fillers: "a|an|the|my|your|our|me|you|it|i|we|to|of|for|and|or|in|on|at|by|with|is|are|be|do|this|that|please|now|one|ones|option|number|\
                   no|nr|action|choice|thanks|thank|i ll|i d|ll|d|take|want|like|choose|pick|go|have|would|give|let|s|ok|okay|yes|would like",
-        last: "last|the last one|last one|final",
+        last: "last|the last one|last one|final|latter|the latter",
         negations: "not|no|don|dont|never|without|except|neither|none|nor|nothing",
     },
     ChoiceWords {
         code: "de",
         fillers: "ein|eine|einen|der|die|das|den|dem|mein|meine|ich|wir|mir|uns|es|und|oder|in|an|auf|mit|ist|bitte|jetzt|option|nummer|nr|wahl|\
                   danke|nehme|nehm|will|mochte|hatte|gern|gerne|wahle|dann|gib|lieber|ja|ok",
-        last: "letzte|letzter|letztes|letzten|das letzte|die letzte|den letzten|der letzte",
+        last: "letzte|letzter|letztes|letzten|letzteres|letztere|letzterer|letzteren|das letzte|die letzte|den letzten|der letzte",
         negations: "nicht|kein|keine|keinen|keins|nie|ohne|weder|nichts|ausser",
     },
     ChoiceWords {
         code: "es",
         fillers: "un|una|el|la|los|las|lo|mi|me|yo|de|del|a|al|y|o|en|con|es|por|favor|ahora|opcion|numero|num|gracias|quiero|quisiera|prefiero|\
                   elijo|tomo|dame|pues|si|vale|gustaria",
-        last: "ultimo|ultima|el ultimo|la ultima",
+        last: "ultimo|ultima|el ultimo|la ultima|este ultimo|esta ultima",
         negations: "no|nunca|ni|sin|ninguno|ninguna|nada|excepto|salvo|tampoco",
     },
     ChoiceWords {
         code: "fr",
         fillers: "un|une|le|la|les|l|mon|ma|mes|je|j|moi|me|de|du|des|d|a|au|et|ou|en|dans|avec|est|c|s|il|vous|plait|te|maintenant|option|numero|n|\
                   merci|prends|veux|voudrais|prefere|choisis|choix|donnez|alors|oui|ok|ai|vais|prendre",
-        last: "dernier|derniere|le dernier|la derniere",
+        last: "dernier|derniere|le dernier|la derniere|ce dernier|cette derniere",
         negations: "pas|non|jamais|ni|sans|aucun|aucune|rien|sauf|plus",
     },
     ChoiceWords {

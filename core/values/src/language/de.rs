@@ -1132,17 +1132,20 @@ pub(super) static LANGUAGE: Language = Language {
                  keine meinung|ich verstehe nicht|verstehe nicht|verstehe ich nicht|das verstehe ich nicht|nicht verstanden|mit einem menschen|mit einem mitarbeiter|entweder oder|oder|nicht sofort|nicht gleich|gleich|ja und nein|nicht ganz|nicht ganz richtig|\
                  was|sicher dass|nicht ganz sicher|nicht so sicher",
         questions: "passt das|geht das|stimmt das|ist es|ist dies|klappt das|ist alles|was|wer|wann|wo|woher|wohin|wie|welche|welcher|welches|welchen|wieviel|kann ich|kannst du|konnen sie|konnten sie|konnte|ist das|sind sie|bist du|haben sie|hast du|darf ich|soll ich|gibt es|muss ich|wurden sie|ob|geht das|stimmt das|machen sie|wird|werden",
+        inquiries: "ist|sind|war|waren|kostet|kosten|gibt es|habt ihr|haben sie|hast du|was|wie viel|wie viele|wie weit|wie lange|wie teuer|wann|wo|wer|welche|welcher|welches|warum|macht ihr|hat",
+        proposals: "ok|okay|moglich|in ordnung|recht|passt|was ist mit|frei|verfugbar",
         yes_alone: "j|y|1|yes|yep|yeah",
         no_alone: "n|0|no",
     },
     commands: CommandWords {
+        abbreviations: "",
         cancel: "abbrechen|abbruch|brich ab|brechen sie ab|breche ab|ich breche ab|stornieren|stopp|stop|halt|aufhoren|hor auf|\
                  horen sie auf|beenden|schluss|vergiss es|vergiss das|vergessen sie es|vergessen sie das|vergessen wir das|\
                  vergessen wir es|lass gut sein|lassen sie gut sein|lass es|lass das|lassen sie es|lassen sie das|lassen wir das|\
                  lassen wir es|lass mal|lieber nicht|doch nicht|ach egal|egal|schon gut|hat sich erledigt|das hat sich erledigt|\
                  ich hab s mir anders uberlegt|ich habe es mir anders uberlegt|ich hab es mir anders uberlegt|\
                  hab s mir anders uberlegt|ich will das nicht mehr|ich mochte das nicht mehr|ich will nicht mehr|\
-                 ich mochte nicht mehr|ich gebe auf|das war s|raus hier",
+                 ich mochte nicht mehr|ich gebe auf|das war s|raus hier|brich das ab|brechen sie das ab|abrechen",
         skip: "uberspringen|uberspring das|uberspringe das|uberspringen sie das|das uberspringen|diese frage uberspringen|\
                die frage uberspringen|uberspringen wir das|auslassen|das auslassen|nachste frage|zur nachsten frage|weiter|\
                weiter bitte|keine angabe|keine angaben|keine antwort|kein kommentar|mochte ich nicht sagen|\
@@ -1153,7 +1156,12 @@ pub(super) static LANGUAGE: Language = Language {
                  wie bitte|bitte was|was war die frage|was war das|was haben sie gesagt|was hast du gesagt|was haben sie gefragt|\
                  was hast du gefragt|sag das noch mal|sag das nochmal|sagen sie das noch mal|sagen sie das nochmal|\
                  sagen sie das noch einmal|sag das noch einmal|das habe ich nicht mitbekommen|ich habe das nicht mitbekommen|\
-                 das hab ich nicht mitbekommen",
+                 das hab ich nicht mitbekommen|\
+                 das habe ich schon gesagt|das hab ich schon gesagt|das habe ich gerade gesagt|\
+                 das hab ich gerade gesagt|hab ich doch gesagt|habe ich doch gesagt|das sagte ich schon|\
+                 das sagte ich bereits|das habe ich bereits gesagt|hab ich doch gerade gesagt|\
+                 habe ich doch gerade gesagt|das habe ich doch schon gesagt|das hab ich doch schon gesagt|wie gesagt|\
+                 das hast du schon gefragt|das haben sie schon gefragt",
         help: "hilfe|hilf mir|helfen sie mir|ich brauche hilfe|ich brauche unterstutzung|was|ha|was meinst du|was meinen sie|\
                was meinst du damit|was meinen sie damit|was bedeutet das|was heisst das|was soll das heissen|\
                was soll das bedeuten|was ist das|was ist damit gemeint|was willst du|was wollen sie|was willst du wissen|\
@@ -1168,12 +1176,12 @@ pub(super) static LANGUAGE: Language = Language {
                was soll ich hier eingeben|was muss ich tun|was muss ich eingeben|was kann ich sagen|was kann ich tun|\
                was kann ich hier tun|was kann ich fragen|welche moglichkeiten gibt es|welche moglichkeiten habe ich|\
                welche optionen gibt es|welche optionen habe ich|was gibt es fur moglichkeiten|erklar das|erklaren sie das|\
-               erklar mir das|erklaren sie mir das|was nun|was jetzt|wie geht das|wie funktioniert das",
+               erklar mir das|erklaren sie mir das|was nun|was jetzt|wie geht das|wie funktioniert das|wieso das denn|warum das denn|warum das|wozu das|wozu das denn|wofur das",
         back: "zuruck|geh zuruck|gehen sie zuruck|zuruck gehen|zuruckgehen|einen schritt zuruck|ein schritt zuruck|einen zuruck|\
                eins zuruck|vorherige frage|zur vorherigen frage|die vorherige frage|vorige frage|zur vorigen frage|letzte frage|\
                zur letzten frage|zuruck zur letzten frage|zuruck zur vorherigen frage|ruckgangig|ruckgangig machen|\
                mach das ruckgangig|machen sie das ruckgangig|meine letzte antwort andern|die letzte antwort andern|\
-               letzte antwort andern|ich habe mich vertan|ich hab mich vertan|ich habe mich geirrt|das war falsch",
+               letzte antwort andern|ich habe mich vertan|ich hab mich vertan|ich habe mich geirrt|das war falsch|geh einen schritt zuruck",
         start_over: "von vorne|von vorn|noch einmal von vorne|noch einmal von vorn|nochmal von vorne|nochmal von vorn|\
                      noch mal von vorne|noch mal von vorn|neu anfangen|neu starten|neustart|neu beginnen|von neuem|von neuem beginnen|\
                      von vorne anfangen|von vorn anfangen|von vorne beginnen|von vorn beginnen|alles von vorne|alles von vorn|\
@@ -1193,8 +1201,8 @@ pub(super) static LANGUAGE: Language = Language {
                   wir konnen|ich muss|lass uns|lassen sie uns|lass mich|lassen sie mich|sprechen|reden|mit|verbinden|\
                   verbinden sie mich|verbinden sie mich mit|verbinde mich|verbinde mich mit|das|alles|hier|sofort|bitte mit|zu|\
                   geben sie mir|gib mir|und|hallo|hey|aber|es|gibt es|ist da|einmal|die frage|das ganze|kurz|zum|zur|mir|uns|wir|bot|\
-                  endlich|direkt",
-        corrections: "nein warte|nein warten sie|nee warte|ne warte|warte|warten sie|warte nein|halt nein|nein halt|moment|nein moment|\
+                  endlich|direkt|warte|warte mal|warten sie|moment|moment mal|sekunde|halt|stimmt|ach so|ach ja|naja|na ja|leute|ups|hoppla",
+        corrections: "ich sagte|ich habe gesagt|ich hab gesagt|nein warte|nein warten sie|nee warte|ne warte|warte|warten sie|warte nein|halt nein|nein halt|moment|nein moment|\
                       moment nein|nein|nein sorry|sorry|entschuldigung|nein entschuldigung|pardon|besser gesagt|vielmehr|oder vielmehr|\
                       beziehungsweise nein|doch lieber|lieber|doch eher|quatsch|ach nein|ach quatsch|mach daraus|machen sie daraus|\
                       sagen wir|sondern|eigentlich|doch",
@@ -1208,9 +1216,12 @@ pub(super) static LANGUAGE: Language = Language {
                    brauche keinen|brauche nicht|muss nicht|habe nicht vor",
         first_refusals: "nicht|kein|keine|keinen",
         last_refusals: "",
-        denials_before: "nicht|kein|keine|keinen|anstatt|statt|ohne|ausser|alles ausser|aber nicht|und nicht|auf keinen fall",
+        denials_before: "nicht|kein|keine|keinen|anstatt|statt|ohne|ausser|alles ausser|aber nicht|und nicht|auf keinen fall|ist nicht|war nicht|hasse|ich hasse|allergisch gegen|weder|noch nicht",
         or: "oder",
-        denials_behind: "lieber nicht|auf keinen fall",
+        denials_behind: "lieber nicht|auf keinen fall|ist unmoglich|geht nicht|passt nicht|passt mir nicht|ist zu spat|ist zu fruh|ist zu weit|ist zu viel|ist falsch|ist schlecht|war falsch|klappt nicht|ist nicht moglich",
         links: "der|die|das|den|dem|am|an|in|im|nach|von|vom|zu|zum|zur|aus|um|fur|mit|bis|auf|auf das|aufs|ab",
+        links_behind: "",
+        additions: "und|auch|dazu|plus|noch|ausserdem|und noch|und auch|mit",
+        last_additions: "auch|noch dazu|dazu|obendrauf",
     },
 };

@@ -911,16 +911,19 @@ pub(super) static LANGUAGE: Language = Language {
         changes: "but|except|only if|if|unless|instead|however|make it|though|after|when|as long as|provided",
         unsure: "let me think|not certain|don t know|dont know|do not know|not sure|no idea|no clue|maybe|perhaps|not yet|wait|hold on|hang on|one moment|later|possibly|probably not sure|either|depends|are you sure|not right now|i m not sure",
         questions: "what|who|when|where|which|how|are you|is it|is that|can i|could i|can you|could you|do you|does|will|would|am i|should",
+        inquiries: "is|are|was|were|does|do you|did|how much|how many|how far|how long|how late|how expensive|what|what s|whats|which|who|when|where|why",
+        proposals: "ok|okay|possible|fine|alright|all right|available|what about|how about|what if|works|work|suit|suits",
         yes_alone: "1|y|right",
         no_alone: "0|n",
     },
     commands: CommandWords {
+        abbreviations: "u=you|ur=your|r=are|wanna=want to|gotta=have to",
         cancel: "cancel|cancel it|cancel that|cancel this|cancel everything|abort|quit|exit|stop|stop it|stop this|stop that|\
                  never mind|nevermind|forget it|forget about it|forget that|forget this|forget about that|leave it|drop it|\
                  drop that|scrap that|scrap it|i changed my mind|i ve changed my mind|changed my mind|i have changed my mind|\
                  i don t want this anymore|i don t want that anymore|i don t want it anymore|i no longer want this|\
                  i no longer want that|i don t want to do this|i don t want to do that|call it off|i give up|get me out of here|\
-                 out of here|let s stop here|stop here",
+                 out of here|let s stop here|stop here|nvm|nvmd|cancl|cancel pls|never mind that|nah forget it",
         skip: "skip|skip it|skip this|skip that|skip this one|skip that one|skip this question|skip that question|\
                skip the question|next question|next one|pass|no answer|no comment|i d rather not say|i d rather not answer|\
                i prefer not to say|i d prefer not to say|prefer not to say|rather not say|i don t want to say|\
@@ -931,10 +934,14 @@ pub(super) static LANGUAGE: Language = Language {
                  beg your pardon|i beg your pardon|excuse me|what was that|what was that again|what was the question|\
                  what was your question|what did you say|what did you ask|what did you just say|i didn t hear you|\
                  i didn t hear that|i didn t catch that|i did not catch that|i missed that|ask again|ask me again|show me again|\
-                 show that again",
+                 show that again|\
+                 i just told you|i already told you|i told you already|i told you|i just said that|\
+                 i already said that|i said that already|i just said it|i already said it|i just said|as i said|\
+                 i ve already told you|i have already told you|i already answered that|i already answered|\
+                 you already asked that|you already asked me that",
         help: "help|help me|help me out|i need help|i need some help|what|huh|what do you mean|what do you mean by that|\
                what does that mean|what does this mean|what is that|what s that|what is this|what is that supposed to mean|\
-               what do you want|what do you want from me|what do you want to know|what do you need|why|why do you ask|\
+               what do you want|what do you want from me|what do you want to know|what do you need|why|why do you ask|why you ask|\
                why do you ask that|why do you ask me that|why do you ask this|why do you need that|why do you need this|\
                why do you need it|why do you need to know|why do you need to know that|why do you need to know this|\
                why do you want that|why do you want to know|why do you want to know that|why do you want to know this|\
@@ -947,13 +954,13 @@ pub(super) static LANGUAGE: Language = Language {
                what are my options|what are the options|what options are there|what options do i have|which options are there|\
                which options do i have|what are my choices|explain|explain that|explain this|explain it|explain that to me|\
                what do i have to do|what am i supposed to do|what am i supposed to say|what now|how does this work|\
-               how does that work",
+               how does that work|what s it for|whats it for|whats that for|whats this for|wdym|why tho",
         back: "back|go back|go back one|go back a step|go back one step|go one step back|go a step back|step back|one step back|\
                a step back|one back|take me back|previous|previous question|previous step|the previous question|the previous step|\
                to the previous question|go to the previous question|go back to the previous question|go back to the last question|\
                the last question|last question|the question before|undo|undo that|undo it|undo the last step|\
                change my last answer|change my previous answer|correct my last answer|i made a mistake|\
-               i made a mistake in my last answer|my last answer was wrong|that was wrong",
+               i made a mistake in my last answer|my last answer was wrong|that was wrong|back up|back up a step|take a step back",
         start_over: "start over|start all over|start again|start all over again|start anew|start afresh|start from scratch|\
                      start from the beginning|start from the top|start at the beginning|begin again|begin from the beginning|restart|\
                      reset|from the beginning|from the top|from scratch|all over again|over again|do over|new conversation|\
@@ -974,8 +981,8 @@ pub(super) static LANGUAGE: Language = Language {
                   connect me with|connect me|transfer me to|transfer me|put me through to|put me through|get me|give me|\
                   hand me over to|is there|are you there|for me|to me|at all|hey|hello|hi|right now|instead|today|and|or|wait|\
                   hold on|the whole thing|altogether|bot|here|immediately|to|do i have to|is it possible to|do you mind|a second|\
-                  a bit|simply|finally|there|a real|directly|but",
-        corrections: "no wait|wait no|wait|oh wait|no sorry|sorry|no|oh no|make that|make it|rather|or rather|actually|no actually|\
+                  a bit|simply|finally|hang on|hold up|one sec|one second|one moment|a minute|a sec|a moment|er|erm|alright|all right|anyway|btw|by the way|mate|man|guys|there|a real|directly|but|oops|whoops|u|porfa|ugh|argh|lol",
+        corrections: "i said|i ve said|i did say|no wait|wait no|wait|oh wait|no sorry|sorry|no|oh no|make that|make it|rather|or rather|actually|no actually|\
                       actually no|let s say|let s make it|oops|whoops|pardon|better make it|better make that|hold on|hang on|instead",
         retractions: "i mean|i meant|i mean to say|i meant to say|i meant to type|i meant to write|meant|i wanted to say|correction|\
                       scratch that|strike that|change it to|change that to|change this to|should be|it should be|that should be|\
@@ -988,9 +995,12 @@ pub(super) static LANGUAGE: Language = Language {
                    not here to|not trying to|not asking to",
         first_refusals: "don t|dont|do not|not|no",
         last_refusals: "",
-        denials_before: "not|rather than|instead of|no|without|except|except for|excluding|anything but|anything except|everything but|everything except|all but|but not|and not|don t like|do not like",
+        denials_before: "not|rather than|instead of|no|without|except|except for|excluding|anything but|anything except|everything but|everything except|all but|but not|and not|don t like|do not like|any time but|any day but|anywhere but|anyone but|anytime but|any time except|anywhere except|isn t|it isn t|is not|it s not|aren t|wasn t|didn t say|did not say|never said|didn t mean|did not mean|i hate|hate|allergic to|hold the|leave out|leave off|neither|nor",
         or: "or",
-        denials_behind: "",
+        denials_behind: "won t do|won t work|will not work|doesn t work|does not work|doesn t suit me|is impossible|is not possible|isn t possible|is no good|is wrong|is too far|is too late|is too early|is too much|s too far|s too late|s too early|s wrong|is out|is not right|isn t right|is full",
         links: "the|a|an|to|from|on|at|in|for|by|this|that|next|my|of|with|it s|until",
+        links_behind: "",
+        additions: "and|also|plus|add|another|oh and|and also|too|with|as well as|along with|on top",
+        last_additions: "too|as well|also|on top|in addition",
     },
 };

@@ -1247,15 +1247,18 @@ pub(super) static LANGUAGE: Language = Language {
                  a lo mejor|igual|depende|espera|espere|esperame|espereme|un momento|un momentito|un segundo|un segundito|un minuto|dame un|deme un|todavia no|todavia no se|aun no|aun no se|mas tarde|luego|mas adelante|ya vere|ya veremos|ya te digo|lo pienso|lo pensare|dejame pensar|dejame pensarlo|\
                  dejeme pensar|dejeme pensarlo|me lo pienso|me lo pensare|lo tengo que pensar|tengo que pensarlo|no entiendo|no comprendo|supongo|tengo dudas|no me decido|no lo tengo claro|no tengo claro|no se si|da igual|me da igual|lo que sea|ni si ni no|si y no|o no|o si|seguro que no se|posiblemente|probablemente|ya mero|ahorita|no recuerdo|no me acuerdo",
         questions: "quien|cuando|donde|cual|cuales|como puedo|como se|como es|cuanto|cuanta|cuantos|cuantas|por que|puedo|podria|puedes|podrias|hay|tiene|tienen|debo|deberia|que vale|que pasa|que es|que significa|que ocurre|que tal|estas seguro|estas segura|esta seguro|esta segura|seguro que|verdad que|si tengo|si cancelo",
+        inquiries: "es|son|era|esta|estan|cuesta|cuanto|cuantos|cuanta|cual|que|cuando|donde|quien|por que|tienen|tiene|hay|abren|cierran",
+        proposals: "posible|vale|bien|que tal|que te parece|que le parece|de acuerdo|puede ser|disponible",
         yes_alone: "s|1|bueno|bien|va|sale|seguro|listo|obvio|obviamente|ciertamente|definitivamente|absolutamente|sii|siii|sisi|yes|y",
         no_alone: "n|0|noo|nooo|nono",
     },
     commands: CommandWords {
+        abbreviations: "q=que|xq=por que|pq=por que",
         cancel: "cancelar|cancela|cancele|cancelalo|cancelelo|cancela eso|cancelar esto|cancelar todo|anular|anula|anule|abortar|\
                  parar|para|pare|basta|alto|salir|terminar|detener|olvidalo|olvidelo|olvida eso|olvide eso|olvidate|olvidese|dejalo|\
                  dejelo|deja|deje|dejemoslo|dejemos esto|mejor no|da igual|no importa|ya no|ya no quiero|ya no lo quiero|\
                  no quiero seguir|he cambiado de opinion|cambie de opinion|cambie de idea|he cambiado de idea|me rindo|me arrepenti|\
-                 me he arrepentido",
+                 me he arrepentido|cancela esto|cancele eso",
         skip: "saltar|salta|salte|saltar esta|saltar esto|saltar esta pregunta|saltar la pregunta|salta esta pregunta|\
                salte esta pregunta|omitir|omite|omita|omitir esta|omitir esto|omitir esta pregunta|omitir la pregunta|\
                omite esta pregunta|pasar|paso|siguiente|siguiente pregunta|la siguiente pregunta|la siguiente|sin respuesta|\
@@ -1265,7 +1268,10 @@ pub(super) static LANGUAGE: Language = Language {
                  repita la pregunta|repetir la pregunta|repetir eso|otra vez|una vez mas|de nuevo|como dice|como ha dicho|\
                  como has dicho|como dijo|como|perdon|perdone|disculpe|que ha dicho|que has dicho|que dijo|que dijiste|\
                  cual era la pregunta|que ha preguntado|que has preguntado|digalo otra vez|dilo otra vez|digalo de nuevo|\
-                 dilo de nuevo|no le he oido|no te he oido|no lo he oido",
+                 dilo de nuevo|no le he oido|no te he oido|no lo he oido|\
+                 ya lo dije|ya te lo dije|ya se lo dije|ya lo he dicho|ya te lo he dicho|ya se lo he dicho|\
+                 acabo de decirlo|acabo de decirtelo|te lo acabo de decir|se lo acabo de decir|ya te dije|ya le dije|\
+                 ya me lo preguntaste|ya me lo pregunto",
         help: "ayuda|ayudame|ayudeme|necesito ayuda|que|eh|que quiere decir|que quieres decir|que quiere decir con eso|\
                que quieres decir con eso|que significa|que significa eso|que significa esto|que es eso|que es esto|\
                a que se refiere|a que te refieres|que quiere|que quieres|que quiere saber|que quieres saber|por que|\
@@ -1279,7 +1285,7 @@ pub(super) static LANGUAGE: Language = Language {
                estoy confundida|que digo|que debo decir|que tengo que decir|que pongo|que debo poner|que tengo que poner|\
                que puedo decir|que puedo hacer|que puedo preguntar|que opciones hay|que opciones tengo|cuales son las opciones|\
                cuales son mis opciones|explicame|expliqueme|explicamelo|expliquemelo|explique|que hago|y ahora que|como funciona|\
-               como funciona esto",
+               como funciona esto|para que quieres eso",
         back: "volver|vuelve|vuelva|volver atras|vuelve atras|vuelva atras|atras|ir atras|un paso atras|dar un paso atras|\
                regresar|regresa|regrese|retroceder|anterior|pregunta anterior|la pregunta anterior|a la pregunta anterior|\
                volver a la pregunta anterior|la anterior|paso anterior|deshacer|deshaz|deshaga|cambiar mi ultima respuesta|\
@@ -1297,8 +1303,8 @@ pub(super) static LANGUAGE: Language = Language {
                   podria|podrias|podemos|podriamos|puedo|podria yo|quiero|quisiera|me gustaria|deseo|necesito|prefiero|vamos a|\
                   hablar con|hablar|comunicarme con|conectame con|conecteme con|paseme con|pasame con|ponme con|pongame con|me puede|\
                   me puedes|me pasa|me pasas|lo|la|esto|eso|todo|y|hola|aqui|inmediatamente|a|para mi|con|hay|pero|que|tengo que|\
-                  directamente|de una vez|esa|esta|pregunta|me|se",
-        corrections: "no espera|no espere|espera|espere|espera no|no perdon|no perdona|perdon|perdona|perdone|no|ay no|mejor dicho|\
+                  directamente|de una vez|espera|espere|un momento|un segundo|a ver|oye|oiga|perdona|perdone|esa|esta|pregunta|me|se|porfa|porfi|ups",
+        corrections: "he dicho|dije|yo dije|no espera|no espere|espera|espere|espera no|no perdon|no perdona|perdon|perdona|perdone|no|ay no|mejor dicho|\
                       o mejor dicho|mas bien|o mas bien|mejor|en realidad|que sea|que sean|pon mejor|ponga mejor|sino|disculpe|disculpa",
         retractions: "quiero decir|quise decir|queria decir|digo|correccion|me equivoque|me he equivocado|rectifico|cambialo a|\
                       cambielo a|cambialo por|cambielo por|deberia ser|debe ser|error mio",
@@ -1307,9 +1313,12 @@ pub(super) static LANGUAGE: Language = Language {
                    prefiero no|no pensaba|no pretendia",
         first_refusals: "no",
         last_refusals: "",
-        denials_before: "no|en vez de|en lugar de|sin|excepto|menos|salvo|todo menos|cualquiera menos",
+        denials_before: "no|en vez de|en lugar de|sin|excepto|menos|salvo|todo menos|cualquiera menos|no es|no son|no dije|odio|alergico a|alergica a|ni",
         or: "o|u",
-        denials_behind: "no",
+        denials_behind: "no|es imposible|no puede ser|no me va bien|no me viene bien|es demasiado tarde|es demasiado pronto|esta muy lejos|es incorrecto|no es posible|no funciona",
         links: "el|la|los|las|a|al|de|del|en|para|desde|hasta|con|un|una",
+        links_behind: "",
+        additions: "y|tambien|mas|ademas|anade|agrega|y tambien|con",
+        last_additions: "tambien|ademas",
     },
 };

@@ -1243,10 +1243,13 @@ pub(super) static LANGUAGE: Language = Language {
                  patientez|pas convaincu|pas convaincue|sans doute|oui ou non|je ne suis pas sur|je vous redis|je vous dirai|sous peu|bientot|si on veut|ca ira|ca m est egal|peu importe",
         questions: "qu est ce|qu|est ce|quoi|qui|quand|ou|quel|quelle|quels|quelles|combien|comment|pourquoi est|pourquoi faut|pourquoi dois|pourquoi c|pouvez vous|peux tu|puis je|\
                     pourrais je|pourriez vous|avez vous|etes vous|es tu|as tu|dois je|faut il|y a t il|c est quoi|c est combien|vous pouvez|on peut|que",
+        inquiries: "est ce que|est|c est|sont|combien|quel|quelle|quand|ou|qui|pourquoi|avez vous|y a t il|qu est ce|ouvrez|fermez|il y a",
+        proposals: "possible|ok|d accord|ca va|ca irait|convient|disponible|est ce que je peux|est ce qu on peut",
         yes_alone: "o|1|si|bien|bon|voila|y",
         no_alone: "n|0",
     },
     commands: CommandWords {
+        abbreviations: "pk=pourquoi|pq=pourquoi|pourkoi=pourquoi|koi=quoi|c=c est",
         cancel: "annuler|annule|annulez|annule tout|annulez tout|annuler tout|annule ca|annulez ca|tout annuler|abandonner|\
                  abandonne|abandonnez|j abandonne|arreter|arrete|arretez|stop|stoppe|stoppez|quitter|sortir|terminer|laisse tomber|\
                  laissez tomber|oublie|oubliez|oublie ca|oubliez ca|oublie cela|oubliez cela|peu importe|tant pis|laisse|laissez|\
@@ -1261,7 +1264,9 @@ pub(super) static LANGUAGE: Language = Language {
                  repeter cela|le repeter|encore une fois|encore|une fois de plus|a nouveau|pardon|comment|comment ca|vous disiez|\
                  tu disais|qu avez vous dit|qu as tu dit|qu est ce que vous avez dit|qu est ce que tu as dit|\
                  quelle etait la question|c etait quoi la question|c est quoi la question|redites|redis|redites le|redis le|\
-                 je n ai pas entendu|j ai pas entendu|je ne vous ai pas entendu",
+                 je n ai pas entendu|j ai pas entendu|je ne vous ai pas entendu|\
+                 je l ai deja dit|je vous l ai deja dit|je te l ai deja dit|je viens de le dire|\
+                 je viens de vous le dire|je viens de te le dire|deja dit|j ai deja repondu|comme je l ai dit",
         help: "aide|aidez moi|aide moi|a l aide|j ai besoin d aide|quoi|hein|que voulez vous dire|que veux tu dire|\
                qu est ce que vous voulez dire|qu est ce que tu veux dire|que voulez vous dire par la|que veux tu dire par la|\
                qu est ce que ca veut dire|qu est ce que cela veut dire|que veut dire ca|ca veut dire quoi|ca signifie quoi|\
@@ -1278,7 +1283,7 @@ pub(super) static LANGUAGE: Language = Language {
                que dois je repondre|que dois je ecrire|que dois je saisir|que dois je faire|qu est ce que je dois dire|\
                qu est ce que je dois repondre|que puis je dire|que puis je faire|que puis je demander|quelles sont les options|\
                quelles sont mes options|quels sont les choix|quels sont mes choix|expliquez|explique|expliquez moi|explique moi|\
-               expliquez ca|explique ca|et maintenant|comment ca marche",
+               expliquez ca|explique ca|et maintenant|comment ca marche|c est pour quoi|c est pour quoi faire|pourquoi t as besoin de ca",
         back: "retour|retour en arriere|en arriere|revenir|reviens|revenez|revenir en arriere|reviens en arriere|\
                revenez en arriere|retourner en arriere|retourne en arriere|un pas en arriere|une etape en arriere|\
                question precedente|a la question precedente|la question precedente|revenir a la question precedente|\
@@ -1299,8 +1304,8 @@ pub(super) static LANGUAGE: Language = Language {
                   je souhaite|j ai besoin de|j ai besoin d|je prefere|parler a|parler avec|parler|discuter avec|\
                   mettez moi en relation avec|mets moi en relation avec|passez moi|passe moi|transferez moi a|transferez moi vers|\
                   connectez moi a|me|le|la|l|ca|cela|tout|et|bonjour|salut|ici|tout de suite|a|avec|de|y a t il|mais|directement|\
-                  simplement|juste|enfin|finalement|cette|je vais|il faut|un instant|au",
-        corrections: "non attends|non attendez|attends|attendez|attends non|attendez non|non pardon|pardon|non|oh non|non desole|\
+                  simplement|juste|enfin|finalement|cette|je vais|il faut|un instant|au|attends|attendez|une seconde|un moment|une minute|ecoute|ecoutez|en fait|du coup|oups",
+        corrections: "j ai dit|je disais|non attends|non attendez|attends|attendez|attends non|attendez non|non pardon|pardon|non|oh non|non desole|\
                       non desolee|desole|desolee|enfin|enfin non|plutot|ou plutot|en fait|en fait non|oups|mettez plutot|mets plutot|\
                       disons|mais plutot",
         retractions: "je veux dire|je voulais dire|j ai voulu dire|je voulais ecrire|correction|je me suis trompe|je me suis trompee|\
@@ -1311,9 +1316,12 @@ pub(super) static LANGUAGE: Language = Language {
                    veux plus|prefere ne pas|surtout pas",
         first_refusals: "ne|pas",
         last_refusals: "",
-        denials_before: "pas|non pas|au lieu de|plutot que|sans|sauf|excepte|tout sauf|surtout pas",
+        denials_before: "pas|non pas|au lieu de|plutot que|sans|sauf|excepte|tout sauf|surtout pas|mais pas|ce n est pas|n est pas|pas de|je deteste|allergique a|allergique au|allergique aux|ni",
         or: "ou",
-        denials_behind: "",
+        denials_behind: "est impossible|ne va pas|ne me convient pas|ne convient pas|c est trop tard|c est trop tot|est trop tard|est trop loin|est trop tot|n est pas possible|c est impossible|ne marche pas",
         links: "le|la|les|l|a|au|aux|de|du|des|d|en|pour|vers|depuis|jusqu a|un|une|avec|chez",
+        links_behind: "",
+        additions: "et|aussi|plus|ajoutez|ajoute|et aussi|avec",
+        last_additions: "aussi|en plus|egalement",
     },
 };

@@ -1095,10 +1095,13 @@ pub(super) static LANGUAGE: Language = Language {
         questions: "cosa|chi|dove|quanto|quanta|quanti|quante|quale|quali|posso|potrei|si puo|e possibile|sei sicuro|sei sicura|come mai|come si|come posso|come funziona|\
                     come faccio|perche mi|perche non|perche devo|perche si|perche e|perche il|perche la|che cosa|cos e|c e|ci sono|avete|a che|in che|e vero che|mi conferma|mi confermi|\
                     va bene se|e corretto che|puoi dirmi|puo dirmi|mi puo|mi puoi|devo|ma e|ma perche|ma come|quando",
+        inquiries: "sono|era|quanto|quanti|quale|quando|dove|chi|perche|avete|c e|ci sono|costa|aprite|chiudete|che",
+        proposals: "possibile|va bene|ok|che ne dici|che ne dice|andrebbe|disponibile",
         yes_alone: "1|s|bene|gia|assolutamente",
         no_alone: "0|n|niente|nulla",
     },
     commands: CommandWords {
+        abbreviations: "xke=perche|xche=perche|pke=perche|nn=non",
         cancel: "annulla|annullare|annullalo|annulla tutto|annulli|cancella|cancella tutto|interrompi|interrompere|ferma|fermati|\
                  fermo|stop|basta|esci|uscire|termina|lascia perdere|lasci perdere|lasciamo perdere|lascia stare|lasci stare|\
                  lasciamo stare|dimentica|dimenticalo|dimentichi|dimentichiamo|non importa|fa niente|fa lo stesso|meglio di no|\
@@ -1109,7 +1112,9 @@ pub(super) static LANGUAGE: Language = Language {
                lascia vuoto|lascialo vuoto|non applicabile",
         repeat: "ripeti|ripetere|ripeta|ripetilo|ripeti la domanda|ripetere la domanda|ripeta la domanda|ripetere per favore|\
                  di nuovo|ancora una volta|un altra volta|ancora|come|come scusa|come ha detto|come hai detto|scusa|scusi|\
-                 che cosa ha detto|cosa ha detto|cosa hai detto|qual era la domanda|cosa hai chiesto|cosa ha chiesto|non ho sentito",
+                 che cosa ha detto|cosa ha detto|cosa hai detto|qual era la domanda|cosa hai chiesto|cosa ha chiesto|non ho sentito|\
+                 l ho gia detto|te l ho gia detto|gliel ho gia detto|l ho appena detto|te l ho appena detto|gia detto|\
+                 ho gia risposto|come ho detto",
         help: "aiuto|aiutami|mi aiuti|ho bisogno di aiuto|cosa|che cosa|che|eh|cosa intendi|cosa intende|che cosa intendi|\
                che cosa intende|cosa vuoi dire|cosa vuole dire|che vuol dire|cosa vuol dire|che significa|cosa significa|\
                cosa significa questo|che cos e|cos e|cosa vuoi|cosa vuole|cosa vuoi sapere|cosa vuole sapere|perche|\
@@ -1134,8 +1139,8 @@ pub(super) static LANGUAGE: Language = Language {
         fillers: "per favore|per piacere|grazie|ok|va bene|bene|oh|ah|ehm|hm|no|si|allora|adesso|ora|meglio|scusa|scusi|puoi|puo|\
                   potresti|potrebbe|possiamo|potremmo|posso|potrei|voglio|vorrei|mi piacerebbe|ho bisogno di|preferisco|parlare con|\
                   parlare|mi passi|passami|mettimi in contatto con|mi metta in contatto con|mi colleghi con|lo|la|questo|tutto|e|\
-                  ciao|salve|qui|subito|a|con|c e|ma|mi|devo|direttamente|un attimo|semplicemente|finalmente|ti|le",
-        corrections: "no aspetta|no aspetti|aspetta|aspetti|aspetta no|no scusa|no scusi|scusa|scusi|no|oh no|cioe|anzi|o meglio|\
+                  ciao|salve|qui|subito|a|con|c e|ma|mi|devo|direttamente|un attimo|semplicemente|finalmente|ti|le|aspetta|aspetti|un momento|un secondo|senta|senti|guardi|guarda",
+        corrections: "ho detto|dicevo|no aspetta|no aspetti|aspetta|aspetti|aspetta no|no scusa|no scusi|scusa|scusi|no|oh no|cioe|anzi|o meglio|\
                       piuttosto|o piuttosto|in realta|facciamo|diciamo|bensi|ma piuttosto",
         retractions: "voglio dire|volevo dire|intendo|intendevo|correzione|mi sono sbagliato|mi sono sbagliata|ho sbagliato|errore mio|\
                       cambialo in|lo cambi in|dovrebbe essere|deve essere",
@@ -1144,9 +1149,12 @@ pub(super) static LANGUAGE: Language = Language {
                    meglio non",
         first_refusals: "non",
         last_refusals: "",
-        denials_before: "non|invece di|anziche|senza|tranne|eccetto|tutto tranne",
+        denials_before: "non|invece di|anziche|senza|tranne|eccetto|tutto tranne|non e|odio|allergico a|allergica a|ma non|ma niente",
         or: "o|oppure",
-        denials_behind: "",
+        denials_behind: "e impossibile|non va bene|non mi va bene|e troppo tardi|e troppo presto|e troppo lontano|non e possibile",
         links: "il|lo|la|i|gli|le|l|a|al|alla|allo|di|del|della|da|dal|dalla|in|per|con|un|una|fino a",
+        links_behind: "",
+        additions: "e|anche|piu|aggiungi|aggiunga|e anche|con",
+        last_additions: "anche|in piu",
     },
 };

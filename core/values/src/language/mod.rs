@@ -136,6 +136,10 @@ pub(crate) struct Consent {
     pub unsure: &'static str,
     /// Words with which questions begin.
     pub questions: &'static str,
+    /// Words with which questions begin that ask for facts: `is`, `how much`.
+    pub inquiries: &'static str,
+    /// Words of questions that propose an answer: `is Friday possible?`
+    pub proposals: &'static str,
     /// Consent only as the whole text: `right`, `y`.
     pub yes_alone: &'static str,
     /// Refusal only as the whole text.

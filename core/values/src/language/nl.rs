@@ -1149,15 +1149,18 @@ pub(super) static LANGUAGE: Language = Language {
                  maakt niet uit|maakt mij niet uit|maakt me niet uit|maakt niks uit|geen voorkeur|ja en nee|ja nee|zou kunnen|kan zijn|eens kijken|ik denk er nog over na|even overleggen|niet direct|niet meteen",
         questions: "wat|wie|waar|wanneer|welke|welk|hoe|hoeveel|waarom|kan ik|kan je|kan u|kun je|kunt u|kunnen jullie|mag ik|is het|is dat|is er|ben je|bent u|heb je|hebt u|heeft u|hebben jullie|doen jullie|zal ik|moet ik|\
                     moeten we|zijn er|klopt het dat|is dit|krijg ik|wil je|wilt u|zou je|zou u",
+        inquiries: "is|zijn|was|kost|hoeveel|wat|wanneer|waar|wie|welke|waarom|heeft u|heb je|hebben jullie|is er|gaan jullie",
+        proposals: "ok|oke|mogelijk|goed|prima|wat dacht je van|vrij|beschikbaar",
         yes_alone: "1|j|y",
         no_alone: "0|n",
     },
     commands: CommandWords {
+        abbreviations: "ff=even|wrm=waarom",
         cancel: "annuleren|annuleer|annuleer dat|annuleer het|annuleer alles|afbreken|breek af|stop|stoppen|stop maar|ophouden|\
                  hou op|houd op|afsluiten|sluit af|vergeet het|vergeet het maar|vergeet dat|vergeet dat maar|laat maar|\
                  laat maar zitten|laat zitten|laat het maar|laten we het laten|toch niet|toch maar niet|liever niet|maakt niet uit|\
                  ik heb me bedacht|ik ben van gedachten veranderd|ik wil niet meer|ik wil dit niet meer|ik wil dat niet meer|\
-                 ik geef het op|niet meer nodig",
+                 ik geef het op|niet meer nodig|stop ermee",
         skip: "overslaan|sla over|sla maar over|sla dit over|sla deze over|sla deze vraag over|sla de vraag over|\
                deze vraag overslaan|dit overslaan|de vraag overslaan|volgende|volgende vraag|de volgende vraag|pas|geen antwoord|\
                geen opgave|wil ik niet zeggen|dat wil ik niet zeggen|zeg ik liever niet|dat zeg ik liever niet|liever niet zeggen|\
@@ -1165,7 +1168,9 @@ pub(super) static LANGUAGE: Language = Language {
         repeat: "herhaal|herhalen|herhaal dat|herhaal de vraag|de vraag herhalen|dat herhalen|nog een keer|nog eens|opnieuw zeggen|\
                  wat zeg je|wat zegt u|wat zei je|wat zei u|wat was de vraag|wat was dat|wat vroeg je|wat vroeg u|zeg dat nog eens|\
                  zeg dat nog een keer|zegt u dat nog eens|pardon|sorry wat|ik heb het niet gehoord|ik heb u niet gehoord|\
-                 dat heb ik niet gehoord",
+                 dat heb ik niet gehoord|\
+                 dat zei ik al|dat zei ik net|dat heb ik al gezegd|dat heb ik net gezegd|ik zei het net|\
+                 ik heb het al gezegd|zoals ik zei|dat vroeg je al|dat vroeg u al",
         help: "help|help me|hulp|ik heb hulp nodig|wat|he|wat bedoel je|wat bedoelt u|wat bedoel je daarmee|wat bedoelt u daarmee|\
                wat betekent dat|wat betekent dit|wat is dat|wat wil je|wat wilt u|wat wil je weten|wat wilt u weten|waarom|\
                waarom vraag je dat|waarom vraagt u dat|waarom vraag je|waarom vraagt u|waarom vraag je dit|waarom vraagt u dit|\
@@ -1191,9 +1196,9 @@ pub(super) static LANGUAGE: Language = Language {
                   toch|liever|sorry|kun je|kunt u|kan je|zou je|zou u|kunnen we|kan ik|mag ik|zou ik|ik wil|ik wil graag|\
                   ik zou graag|ik zou|ik moet|ik heb|ik heb liever|laten we|laat me|laat mij|spreken|praten|praten met|spreken met|\
                   met|verbind me met|verbind mij met|verbindt u mij met|verbind me door met|verbind me door|doorverbinden|\
-                  doorverbinden met|geef me|geef mij|willen|dat|dit|het|alles|en|hallo|hoi|hier|meteen|direct|naar|is er|een keer|\
+                  doorverbinden met|geef me|geef mij|willen|dat|dit|het|alles|en|hallo|hoi|hier|meteen|direct|naar|is er|een keer|wacht|wacht even|een moment|momentje|sorry hoor|\
                   nodig",
-        corrections: "nee wacht|wacht|wacht nee|nee sorry|sorry|nee|oh nee|of liever|liever|of beter|beter gezegd|eigenlijk|maak er|\
+        corrections: "ik zei|ik heb gezegd|nee wacht|wacht|wacht nee|nee sorry|sorry|nee|oh nee|of liever|liever|of beter|beter gezegd|eigenlijk|maak er|\
                       maak dat|maak daar|doe maar|laten we zeggen|maar|pardon",
         retractions: "ik bedoel|ik bedoelde|bedoel ik|ik wilde zeggen|correctie|foutje|mijn fout|ik heb me vergist|dat was fout|\
                       verander het in|verander dat in|het moet zijn|dat moet zijn|moet zijn",
@@ -1202,9 +1207,12 @@ pub(super) static LANGUAGE: Language = Language {
                    zou niet willen",
         first_refusals: "niet|geen",
         last_refusals: "",
-        denials_before: "niet|geen|in plaats van|zonder|behalve|alles behalve",
+        denials_before: "niet|geen|in plaats van|zonder|behalve|alles behalve|is niet|haat|allergisch voor|maar niet|maar geen",
         or: "of",
-        denials_behind: "liever niet",
+        denials_behind: "liever niet|is onmogelijk|gaat niet|past niet|komt niet uit|is te laat|is te vroeg|is te ver|is niet mogelijk",
         links: "de|het|een|naar|van|op|om|in|aan|voor|met|tot|te",
+        links_behind: "",
+        additions: "en|ook|plus|voeg|en ook|met",
+        last_additions: "ook|erbij",
     },
 };

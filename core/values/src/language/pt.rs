@@ -1156,10 +1156,13 @@ pub(super) static LANGUAGE: Language = Language {
                  preciso pensar|deixa eu pensar|deixa eu ver|deixe me ver|deixa me ver|deixa me pensar|deixe me pensar|tanto faz|nem sei|pode ser que|se calhar|nao entendi|nao percebi|como assim|mais ou menos|\
                  provavelmente|possivelmente|tenho duvida|tenho duvidas|estou em duvida|na duvida|nao decidi|agora nao sei|acho que talvez|sim e nao|logo vejo|logo se ve|qualquer um|acho|sera|nao lembro|nao me lembro",
         questions: "o que|que|quem|quando|onde|qual|quais|como|quanto|quanta|quantos|quantas|sera que|e se|posso|podemos|voce|voces|tem como|da para|da pra|e possivel|quer dizer|pode me|podes me|e isso que",
+        inquiries: "sao|era|quanto|quantos|qual|quando|onde|quem|por que|tem|ha|custa|abrem|fecham|o que",
+        proposals: "possivel|pode ser|ok|esta bem|tudo bem|que tal|disponivel",
         yes_alone: "1|s|ss|y|ta|certeza",
         no_alone: "0|n|para|nn|nah|na|nn|pois nao",
     },
     commands: CommandWords {
+        abbreviations: "pq=por que|vc=voce|q=que|oq=o que",
         cancel: "cancelar|cancela|cancele|cancelar tudo|cancela isso|cancele isso|cancela tudo|anular|anula|abortar|parar|para|pare|\
                  pare com isso|chega|sair|terminar|encerrar|esquece|esqueca|esquece isso|esqueca isso|deixa|deixe|deixa pra la|\
                  deixe pra la|deixa para la|deixe para la|deixa estar|deixe estar|nao importa|tanto faz|melhor nao|mudei de ideia|\
@@ -1171,7 +1174,9 @@ pub(super) static LANGUAGE: Language = Language {
         repeat: "repetir|repete|repita|repete isso|repita isso|repete a pergunta|repita a pergunta|repetir a pergunta|repetir isso|\
                  de novo|outra vez|mais uma vez|novamente|como|como e|como assim|perdao|desculpe|o que disse|o que voce disse|\
                  que disse|qual era a pergunta|qual foi a pergunta|o que perguntou|o que voce perguntou|diga de novo|diz de novo|\
-                 fale de novo|fala de novo|nao ouvi",
+                 fale de novo|fala de novo|nao ouvi|\
+                 ja disse|eu ja disse|ja te disse|ja lhe disse|acabei de dizer|acabei de falar|eu acabei de dizer|\
+                 ja falei|eu ja falei|ja respondi",
         help: "ajuda|ajude me|ajuda me|me ajuda|me ajude|preciso de ajuda|o que|que|hein|o que quer dizer|o que voce quer dizer|\
                o que quer dizer com isso|o que isso significa|o que significa|o que significa isso|o que quer dizer isso|\
                o que e isso|o que quer|o que voce quer|o que quer saber|o que voce quer saber|por que|porque|porque pergunta|\
@@ -1201,8 +1206,8 @@ pub(super) static LANGUAGE: Language = Language {
                   desculpa|pode|podes|poderia|podemos|poderiamos|posso|quero|queria|gostaria de|eu quero|eu queria|eu gostaria de|eu|\
                   preciso|preciso de|prefiro|vamos|falar com|falar|conversar com|me passa para|me passe para|me transfira para|\
                   transfira me para|me liga com|me coloque em contato com|isso|isto|tudo|e|ola|oi|aqui|ja|imediatamente|a|o|com|ha|\
-                  tem|mas|me|diretamente|um momento|simplesmente|finalmente|voce pode|voce poderia|para mim|pra mim|tenho que",
-        corrections: "nao espera|nao espere|espera|espere|espera nao|nao desculpa|nao desculpe|desculpa|desculpe|nao|ah nao|digo|alias|\
+                  tem|mas|me|diretamente|um momento|simplesmente|finalmente|voce pode|voce poderia|para mim|pra mim|tenho que|espera|espere|espera ai|um segundo|um instante|olha|olhe|por acaso",
+        corrections: "eu disse|disse|nao espera|nao espere|espera|espere|espera nao|nao desculpa|nao desculpe|desculpa|desculpe|nao|ah nao|digo|alias|\
                       ou melhor|quer dizer|ou seja nao|melhor|na verdade|que seja|mas sim|e sim|perdao",
         retractions: "quero dizer|quis dizer|queria dizer|eu quis dizer|correcao|corrigindo|me enganei|enganei me|errei|erro meu|\
                       muda para|mude para|troca para|troque para|deveria ser|deve ser",
@@ -1211,9 +1216,12 @@ pub(super) static LANGUAGE: Language = Language {
                    melhor nao",
         first_refusals: "nao",
         last_refusals: "",
-        denials_before: "nao|em vez de|ao inves de|sem|exceto|menos|tudo menos",
+        denials_before: "nao|em vez de|ao inves de|sem|exceto|menos|tudo menos|nao e|odeio|alergico a|alergica a|mas nao|mas sem",
         or: "ou",
-        denials_behind: "",
+        denials_behind: "e impossivel|nao da|nao serve|nao pode ser|e tarde demais|e cedo demais|e longe demais|nao e possivel",
         links: "o|a|os|as|ao|de|do|da|em|no|na|para|pra|desde|ate|com|um|uma",
+        links_behind: "",
+        additions: "e|tambem|mais|adiciona|adicione|e tambem|com",
+        last_additions: "tambem|alem disso",
     },
 };
