@@ -78,12 +78,18 @@ impl<'c> Walker<'c> {
                 self.send_text(&text);
                 continue;
             }
-            let is_changed = match value {
-                Some(value) => self.correct_slot(&slot, &data, value),
-                None => self.empty_slot(&data),
-            };
-            if !is_changed {
-                continue;
+            match value {
+                Some(value) => {
+                    if !self.correct_slot(&slot, &data, value) {
+                        continue;
+                    }
+                }
+                None => {
+                    if self.is_slot_redacted(&data) {
+                        self.redact_input(&data.variable);
+                    }
+                    self.empty_slot(&data.variable);
+                }
             }
             self.trace("repair", json!({"pattern": "correction", "variable": data.variable.to_string()}));
             let at = order.iter().position(|it| *it == slot.place);
@@ -119,14 +125,6 @@ impl<'c> Walker<'c> {
             self.send_text(&text);
         }
         true
-    }
-
-    /// Empties a filled slot, so that it is asked for again; returns whether it is empty.
-    fn empty_slot(&mut self, data: &EntityData) -> bool {
-        if self.is_slot_redacted(data) {
-            self.redact_input(&data.variable);
-        }
-        self.remove_variable(&data.variable).is_ok()
     }
 
     fn read_changes(&self, asked: Option<&EntityData>, expected: ExpectedChange) -> Changes {
@@ -232,7 +230,7 @@ impl<'c> Walker<'c> {
             return false;
         }
         let last = self.state.counters.requests;
-        let slots = self.state.filled_slots.iter().filter(|it| it.request == last && last > 0);
+        let slots = self.state.filled_slots.iter().filter(|it| it.request == last && last > 0 && !it.is_emptied);
         slots.filter_map(|it| self.data_of_slot(it)).any(|data| {
             let denied = self.denied_values(&data, &text);
             let Some(entity) = self.flow.compile_slot_entity(&data) else { return false };

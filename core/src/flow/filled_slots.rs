@@ -20,13 +20,29 @@ impl<'c> Walker<'c> {
         if self.is_local(variable) {
             return;
         }
-        let filled = FilledSlot { variable: variable.to_string(), request, place: place.to_owned(), is_final: false };
+        let filled = FilledSlot { variable: variable.to_string(), request, place: place.to_owned(), is_final: false, is_emptied: false };
         match self.state.filled_slots.iter_mut().find(|it| it.variable == filled.variable) {
-            Some(known) if known.request == request && known.place == filled.place => *known = filled,
+            Some(known) if known.request == request && known.place == filled.place => {
+                // What was asked behind it has been answered.
+                self.is_rewalking |= known.is_emptied;
+                *known = filled;
+            }
             _ => {
                 self.state.filled_slots.retain(|it| it.variable != filled.variable);
                 self.state.filled_slots.push(filled);
             }
+        }
+    }
+
+    /// Removes the value of a slot, which is asked for again while those behind it keep theirs.
+    pub(super) fn empty_slot(&mut self, variable: &VariablePath) {
+        let name = variable.to_string();
+        let known = self.state.filled_slots.iter().position(|it| it.variable == name);
+        let slot = known.and_then(|at| Some((at, self.state.filled_slots.get(at)?.clone())));
+        // A reserved name is no slot.
+        let _ = self.remove_variable(variable);
+        if let Some((at, slot)) = slot {
+            self.state.filled_slots.insert(at.min(self.state.filled_slots.len()), FilledSlot { is_emptied: true, ..slot });
         }
     }
 
@@ -70,7 +86,12 @@ impl<'c> Walker<'c> {
     pub(super) fn filled_in_graph(&self) -> Vec<FilledSlot> {
         let request = self.current_request();
         let graph = self.frame().map(|it| format!("{}/", it.graph)).unwrap_or_default();
-        self.state.filled_slots.iter().filter(|it| it.request == request && it.place.starts_with(&graph)).cloned().collect()
+        self.state
+            .filled_slots
+            .iter()
+            .filter(|it| it.request == request && !it.is_emptied && it.place.starts_with(&graph))
+            .cloned()
+            .collect()
     }
 
     /// Notes that what was filled until now has been used by something that cannot be taken back.

@@ -316,7 +316,7 @@ impl<'c> Walker<'c> {
         }
         // "Two pizzas, no ham" asks for pizzas.
         let rest = without_refusals(&text, locale);
-        !self.accepts_by_words(&rest).is_some_and(|it| it.id == intent.id)
+        self.accepts_by_words(&rest).is_none_or(|it| it.id != intent.id)
     }
 
     /// The intent of "get a quote" in "book a repair, no, get a quote".

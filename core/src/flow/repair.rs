@@ -271,8 +271,7 @@ impl<'c> Walker<'c> {
             return Err(EngineText::CannotChange);
         }
         let (node, data) = self.node_at(&slot.place).zip(self.data_of_slot(slot)).ok_or(EngineText::FirstQuestion)?;
-        // A reserved name is no slot.
-        let _ = self.remove_variable(&data.variable);
+        self.empty_slot(&data.variable);
         self.state.counters.attempts.remove(&slot.place);
         if let Some(frame) = self.state.stack.last_mut() {
             node.id.clone_into(&mut frame.node);

@@ -289,6 +289,9 @@ pub struct FilledSlot {
     /// Whether something has been done with it that cannot be taken back.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_final: bool,
+    /// Whether its value was taken back, so that it is asked for again.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_emptied: bool,
 }
 
 /// How a frame continues when it is the current frame again.

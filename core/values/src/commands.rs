@@ -314,6 +314,14 @@ pub fn are_alternatives(text: &str, one: &Range<usize>, other: &Range<usize>, lo
     split_tokens(between).iter().any(|it| words.or.split('|').any(|word| word == it.text))
 }
 
+/// The two parts of a message that offers alternatives and nothing else: "Monday" and "Tuesday" of "Monday or Tuesday".
+pub fn split_alternatives<'t>(text: &'t str, locale: &str) -> Option<[&'t str; 2]> {
+    let words = &language_of(locale).language.commands;
+    let mut ors = split_tokens(text).into_iter().filter(|it| words.or.split('|').any(|word| word == it.text));
+    let place = ors.next().filter(|_| ors.next().is_none())?.range;
+    Some([text.get(..place.start)?, text.get(place.end..)?])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

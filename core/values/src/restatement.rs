@@ -107,12 +107,14 @@ impl Reader {
 
     /// The last number before a place. One of several groups, such as a date in digits, is none.
     fn last_number(&self, end: usize) -> Option<Place> {
-        let numbers = (0..self.tokens.len()).filter_map(|at| {
+        let (mut last, mut at) = (None, 0);
+        while at < self.tokens.len() {
+            let number = self.number_at(at).filter(|it| it.0.whole.end <= end);
             // The later words of a number are no numbers of their own.
-            let is_begun = (0..at).any(|before| self.number_at(before).is_some_and(|it| it.1 > at));
-            self.number_at(at).filter(|it| !is_begun && it.0.whole.end <= end)
-        });
-        let (last, behind) = numbers.last()?;
+            at = number.as_ref().map_or(at + 1, |it| it.1);
+            last = number.or(last);
+        }
+        let (last, behind) = last?;
         let groups = self.tokens.iter().filter(|it| it.kind == TokenKind::Digits && it.range.end <= last.number.end);
         let count = groups.filter(|it| it.range.start >= last.number.start).count();
         let is_joined = |it: Option<&Token>| it.is_some_and(|it| !it.is_spaced && it.sign().is_some_and(|it| matches!(it, '-' | '/')));

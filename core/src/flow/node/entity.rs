@@ -2,6 +2,7 @@
 
 use convengine_values::{
     Command, Consent, Correction, are_alternatives, is_inquiry, is_part_denied, is_question, read_consent, read_correction, restate_number,
+    split_alternatives,
 };
 use serde_json::{Value, json};
 
@@ -332,39 +333,53 @@ impl<'c> Walker<'c> {
         }
         let mut values = self.find_answer_values(answer);
         let found = match entity.extract(answer, self.extraction_context()) {
-            Extraction::NotFound => Ok(values.only_free(data).and_then(|it| it.value.clone()).unwrap_or_default()),
-            Extraction::Value(value) => Ok(value),
+            Extraction::NotFound => Ok(values.only_free(data).and_then(|it| it.value.clone())),
+            Extraction::Value(value) => Ok(Some(value)),
             Extraction::Ambiguous(values) => Err(values.into_iter().map(Value::from).collect::<Vec<Value>>()),
         };
         let places = entity.find_items(answer, self.extraction_context());
         let place_of = |value: &Value| places.iter().find(|it| it.value.as_ref() == Some(value));
         let is_denied = |it: &EntityMatch| self.is_unwanted(answer, &it.range);
         let is_list = matches!(entity, Entity::Several(_));
-        let alternatives = read_alternatives(if is_list { &places } else { values.found_of_type(data) }, answer, &locale);
+        let mut alternatives = read_alternatives(if is_list { &places } else { values.found_of_type(data) }, answer, &locale);
+        if alternatives.is_empty() && !reads_any_text(&data.entity) && found == Ok(None) {
+            alternatives = self.read_split_alternatives(entity, answer);
+        }
         if !alternatives.is_empty() && !places.iter().any(is_denied) {
             // "Giro or Spar": which of them is asked.
             found?;
             return if self.is_slot_redacted(data) { Ok(None) } else { Err(alternatives) };
         }
         let value = if let Some(named) = values.named(data).cloned() {
-            named
+            Some(named)
         } else if places.iter().any(is_denied) || values.names_others(data) || is_list && values.has_any() {
             match values.only_free(data).filter(|it| is_list || !is_denied(it)).and_then(|it| it.value.clone()) {
-                Some(free) => free,
+                Some(free) => Some(free),
                 None => return Ok(None),
             }
         } else {
             found?
         };
-        if value.is_null() {
-            return Ok(None);
-        }
+        let Some(value) = value.filter(|it| !it.is_null()) else { return Ok(None) };
         let place = place_of(&value).map(|it| it.range.clone()).or_else(|| values.place_of(data, &value));
         if let Some(place) = place {
             values.take(place);
             self.offer_answer(answer, values, Vec::new());
         }
         Ok(Some(value))
+    }
+
+    /// The values of a text that is read as nothing because it offers two of them.
+    fn read_split_alternatives(&self, entity: &Entity, text: &str) -> Vec<Value> {
+        let Some(parts) = split_alternatives(text, &self.state.locale) else { return Vec::new() };
+        let values = parts.map(|it| match entity.find_items(it, self.extraction_context()).as_slice() {
+            [only] if !self.is_unwanted(it, &only.range) => only.value.clone(),
+            _ => None,
+        });
+        match values {
+            [Some(one), Some(other)] if one != other => vec![one, other],
+            _ => Vec::new(),
+        }
     }
 
     /// Lets the slots to come take what an answer holds beside the value that was asked for; those at `filled` places keep theirs.

@@ -195,7 +195,7 @@ fn slots_are_told_apart_in_the_words_of_the_locales() {
     };
     for (one, other, locale) in [
         ("Welcher Tag?", "Und welchen Tag möchten Sie?", "de-DE"),
-        ("Wo?", "Wohin?", "de-AT"),
+        ("Wo?", "Und wo?", "de-AT"),
         ("¿Qué día?", "¿Y qué día desea?", "es-ES"),
         ("Quel jour ?", "Et quel est le jour ?", "fr-FR"),
         ("Quale giorno?", "E quale giorno?", "it-IT"),
@@ -208,6 +208,7 @@ fn slots_are_told_apart_in_the_words_of_the_locales() {
     }
     for (one, other, locale) in [
         ("Von welchem Tag?", "Bis zu welchem Tag?", "de-DE"),
+        ("Wo?", "Wohin?", "de-AT"),
         ("¿De qué día?", "¿A qué día?", "es-ES"),
         ("De quel jour ?", "À quel jour ?", "fr-FR"),
         ("Dal giorno?", "Al giorno?", "it-IT"),
