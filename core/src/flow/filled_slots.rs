@@ -22,11 +22,7 @@ impl<'c> Walker<'c> {
         }
         let filled = FilledSlot { variable: variable.to_string(), request, place: place.to_owned(), is_final: false, is_emptied: false };
         match self.state.filled_slots.iter_mut().find(|it| it.variable == filled.variable) {
-            Some(known) if known.request == request && known.place == filled.place => {
-                // What was asked behind it has been answered.
-                self.is_rewalking |= known.is_emptied;
-                *known = filled;
-            }
+            Some(known) if known.request == request && known.place == filled.place => *known = filled,
             _ => {
                 self.state.filled_slots.retain(|it| it.variable != filled.variable);
                 self.state.filled_slots.push(filled);
@@ -44,6 +40,12 @@ impl<'c> Walker<'c> {
         if let Some((at, slot)) = slot {
             self.state.filled_slots.insert(at.min(self.state.filled_slots.len()), FilledSlot { is_emptied: true, ..slot });
         }
+    }
+
+    /// Whether the value of a slot was taken back.
+    pub(super) fn is_emptied(&self, variable: &VariablePath) -> bool {
+        let name = variable.to_string();
+        self.state.filled_slots.iter().any(|it| it.is_emptied && it.variable == name)
     }
 
     /// Notes where the slot is whose value was said before it was reached.

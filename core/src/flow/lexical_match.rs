@@ -83,6 +83,13 @@ impl<'c> Walker<'c> {
         result
     }
 
+    /// Whether the message has a word of an intent, not only parts of words. Without one it does not leave the question that was asked.
+    pub(super) fn shares_word(&self, intent: &IntentDef) -> bool {
+        let flow = self.flow;
+        let class = flow.matchable_intents().position(|it| it.id == intent.id);
+        flow.classifier().zip(class).is_some_and(|(classifier, class)| classifier.shares_word(&self.input_text(), class))
+    }
+
     /// The intent that a text has by its words alone.
     pub(super) fn accepts_by_words(&self, text: &str) -> Option<&'c IntentDef> {
         let flow = self.flow;

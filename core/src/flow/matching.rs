@@ -168,6 +168,7 @@ impl<'c> Walker<'c> {
             && verified.is_none()
             && let LexicalResult::Accepted(hit) = self.match_lexically(&input, &mut search).await
             && is_eligible(hit.intent)
+            && self.shares_word(hit.intent)
             && !self.refuses_by_words(hit.intent)
         {
             verified = match self.settings().lexical_match.accept_above {

@@ -5,8 +5,9 @@ use super::calibration::{Calibration, Evidence};
 use super::hold_out::{HoldOut, Prediction, cross_validate};
 use super::model::{Labeled, Model};
 use super::solver::BIAS;
-use super::terms::terms_of;
+use super::terms::{Term, TermKind, terms_of};
 use super::training_set::TrainingSet;
+use crate::text::phrase::is_unspaced;
 
 /// A trained classifier.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,6 +133,16 @@ impl LexicalClassifier {
             RankedClass { class, confidence, score: f64::from(score), margin: f64::from(margin), similarity: None }
         };
         Ranking { classes: order.iter().enumerate().map(rank).collect(), known: f64::from(vector.known) }
+    }
+
+    /// Whether a text has a word, or the beginning of one, that speaks for a class: "refundable" has nothing of "table" but letters.
+    pub fn shares_word(&self, text: &str, class: usize) -> bool {
+        let speaks_for = |term: &Term| {
+            let column = self.model.vocabulary.hashes.binary_search(&term.hash());
+            column.is_ok_and(|it| self.model.weights_of(it as u32).get(class).is_some_and(|it| *it > 0))
+        };
+        let is_begun = |it: &Term| it.text.starts_with('_') && it.text.chars().count() == 4 || it.text.starts_with(is_unspaced);
+        terms_of(text, &self.locale).iter().any(|it| !it.is_function && (it.kind == TermKind::Word || is_begun(it)) && speaks_for(it))
     }
 
     /// Returns the terms of a text with most influence on the score of a class: at most `most` for it and as many against it, the

@@ -242,12 +242,15 @@ pub fn denied_parts(text: &str, locale: &str) -> Vec<Range<usize>> {
 pub fn is_addition(text: &str, locale: &str) -> bool {
     let words = &language_of(locale).language.commands;
     let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign).collect();
-    // "Yes, and olives"
     let mut first = 0;
-    while let Some(end) = read_phrase(&spoken, words.fillers, first) {
-        first = end;
+    // "Yes, and olives"
+    while read_phrase(&spoken, words.additions, first).is_none() {
+        match read_phrase(&spoken, words.fillers, first) {
+            Some(end) => first = end,
+            None => return ends_phrase(&spoken, words.last_additions, spoken.len()),
+        }
     }
-    read_phrase(&spoken, words.additions, first).is_some() || ends_phrase(&spoken, words.last_additions, spoken.len())
+    true
 }
 
 /// The clauses of a message that refuse nothing: of "two pizzas, no ham", the pizzas.
@@ -433,6 +436,11 @@ mod tests {
             ("de", "ich möchte keine Reparatur", true),
             ("en", "no", false),
             ("en", "I have not received it", false),
+            ("en", "I will not book a repair", true),
+            ("en", "my card won't work", false),
+            ("de", "ich habe noch keine Antwort", false),
+            ("fr", "je n'ai pas encore reçu mon colis", false),
+            ("es", "todavía no he recibido mi pedido", false),
             ("en", "cancel my booking", false),
         ] {
             assert_eq!(has_refusal(text, locale), expected, "{text}");
@@ -509,6 +517,38 @@ mod tests {
         ] {
             assert_eq!(corrected(locale, text), expected, "{locale}: {text}");
         }
+    }
+
+    #[test]
+    fn additions_are_read() {
+        for (locale, text, expected) in [
+            ("en", "and olives", true),
+            ("en", "oh, add olives please", true),
+            ("en", "yes, with olives too", true),
+            ("en", "olives", false),
+            ("en", "ham and olives", false),
+            ("de", "und Oliven", true),
+            ("es", "aceitunas también", true),
+            ("fr", "et des olives", true),
+            ("hi", "ज़ैतून भी", true),
+        ] {
+            assert_eq!(is_addition(text, locale), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_denied_stands_beside_the_denial() {
+        let parts = |locale: &str, text: &str| {
+            denied_parts(text, locale).into_iter().filter_map(|it| text.get(it).map(str::to_owned)).collect::<Vec<_>>()
+        };
+        assert_eq!(parts("en", "not tomorrow, friday"), ["tomorrow"]);
+        assert_eq!(parts("en", "tomorrow won't do"), ["tomorrow"]);
+        assert_eq!(parts("hi", "कल नहीं, शुक्रवार"), ["कल"]);
+        assert_eq!(parts("en", "tomorrow"), [""; 0]);
+        assert_eq!(without_refusals("two pizzas please, no ham", "en"), "two pizzas please");
+        assert_eq!(without_refusals("I don't want pizza", "en"), "");
+        assert_eq!(split_alternatives("Monday or Tuesday", "en"), Some(["Monday ", " Tuesday"]));
+        assert_eq!(split_alternatives("Monday", "en"), None);
     }
 
     #[test]

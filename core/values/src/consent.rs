@@ -117,3 +117,34 @@ pub fn read_consent(text: &str, locale: &str) -> Option<Consent> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_inquiry;
+
+    #[test]
+    fn an_inquiry_asks_for_facts_and_proposes_nothing() {
+        for (locale, text, expected) in [
+            ("en", "is delivery free?", true),
+            ("en", "what's in my savings?", true),
+            ("en", "how much is delivery?", true),
+            ("en", "is Friday possible?", false),
+            ("en", "what about Friday?", false),
+            ("en", "could we do Friday?", false),
+            ("en", "Friday?", false),
+            ("de", "ist Rom schön?", true),
+            ("de", "ist Freitag möglich?", false),
+            ("es", "¿cuánto cuesta Roma?", true),
+            ("es", "¿qué tal el viernes?", false),
+            ("fr", "est-ce que Rome est loin ?", true),
+            ("fr", "vendredi, ça va ?", false),
+            ("hi", "क्या रोम सुंदर है?", true),
+            ("hi", "क्या शुक्रवार ठीक है?", false),
+            ("it", "quanto costa Roma?", true),
+            ("pt", "quanto custa Roma?", true),
+            ("nl", "is Rome mooi?", true),
+        ] {
+            assert_eq!(is_inquiry(text, locale), expected, "{text}");
+        }
+    }
+}

@@ -590,6 +590,8 @@ impl<'c> Walker<'c> {
 
     /// Writes the value of a slot.
     fn write_slot(&mut self, id: &str, data: &EntityData, value: Value) -> SlotResult {
+        // What was asked behind a value that was taken back has been answered.
+        self.is_rewalking |= self.is_emptied(&data.variable);
         if let Err(reason) = self.write_variable(&data.variable, value) {
             self.note_verdict(|_| String::new());
             return SlotResult::Failed(Failure::new("type_mismatch", reason.0));

@@ -1213,7 +1213,7 @@ pub(super) static LANGUAGE: Language = Language {
         refusals: "will nicht|will kein|will keine|will keinen|mochte nicht|mochte kein|mochte keine|mochte keinen|wollte nicht|\
                    wollte kein|wollte keine|wollte keinen|wollen nicht|wollen kein|wollen keine|wollen keinen|bitte nicht|bitte kein|\
                    bitte keine|bitte keinen|lieber nicht|lieber kein|lieber keine|lieber keinen|brauche kein|brauche keine|\
-                   brauche keinen|brauche nicht|muss nicht|habe nicht vor",
+                   brauche keinen|brauche nicht|muss nicht|habe nicht vor|ich werde nicht|ich werde kein|ich werde keine|ich werde keinen",
         first_refusals: "nicht|kein|keine|keinen",
         last_refusals: "",
         denials_before: "nicht|kein|keine|keinen|anstatt|statt|ohne|ausser|alles ausser|aber nicht|und nicht|auf keinen fall|ist nicht|war nicht|hasse|ich hasse|allergisch gegen|weder|noch nicht",

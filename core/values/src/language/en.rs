@@ -992,7 +992,7 @@ pub(super) static LANGUAGE: Language = Language {
                    didnt want to|didn t want|did not want|didn t mean to|did not mean to|didnt mean to|don t wanna|dont wanna|\
                    wouldn t like to|would not like to|no longer want to|no longer want|never wanted to|please don t|please dont|\
                    please do not|don t need to|do not need to|dont need to|don t need|do not need|dont need|rather not|not going to|\
-                   not here to|not trying to|not asking to",
+                   not here to|not trying to|not asking to|i will not|i won t|i wont|we will not|we won t|am not going to",
         first_refusals: "don t|dont|do not|not|no",
         last_refusals: "",
         denials_before: "not|rather than|instead of|no|without|except|except for|excluding|anything but|anything except|everything but|everything except|all but|but not|and not|don t like|do not like|any time but|any day but|anywhere but|anyone but|anytime but|any time except|anywhere except|isn t|it isn t|is not|it s not|aren t|wasn t|didn t say|did not say|never said|didn t mean|did not mean|i hate|hate|allergic to|hold the|leave out|leave off|neither|nor",

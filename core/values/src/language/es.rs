@@ -1310,7 +1310,7 @@ pub(super) static LANGUAGE: Language = Language {
                       cambielo a|cambialo por|cambielo por|deberia ser|debe ser|error mio",
         endings: "en su lugar|en vez de eso|mejor",
         refusals: "no quiero|no queria|no queremos|no deseo|no quisiera|no me gustaria|ya no quiero|no necesito|por favor no|mejor no|\
-                   prefiero no|no pensaba|no pretendia",
+                   prefiero no|no pensaba|no pretendia|no voy a",
         first_refusals: "no",
         last_refusals: "",
         denials_before: "no|en vez de|en lugar de|sin|excepto|menos|salvo|todo menos|cualquiera menos|no es|no son|no dije|odio|alergico a|alergica a|ni",

@@ -1313,7 +1313,7 @@ pub(super) static LANGUAGE: Language = Language {
         endings: "a la place|plutot",
         refusals: "ne veux pas|veux pas|ne voulais pas|voulais pas|ne voudrais pas|voudrais pas|ne souhaite pas|souhaite pas|\
                    ne souhaitais pas|n ai pas besoin de|n ai pas besoin d|ai pas besoin de|ai pas besoin d|ne desire pas|ne veux plus|\
-                   veux plus|prefere ne pas|surtout pas",
+                   veux plus|prefere ne pas|surtout pas|je ne vais pas|je vais pas",
         first_refusals: "ne|pas",
         last_refusals: "",
         denials_before: "pas|non pas|au lieu de|plutot que|sans|sauf|excepte|tout sauf|surtout pas|mais pas|ce n est pas|n est pas|pas de|je deteste|allergique a|allergique au|allergique aux|ni",
