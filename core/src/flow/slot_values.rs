@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use convengine_values::{is_part_denied, is_refused, read_correction};
+use convengine_values::{denied_parts, is_part_denied, is_refused, read_correction};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -182,6 +182,18 @@ impl<'c> Walker<'c> {
         for (kind, values) in types.iter().zip(&mut found) {
             // A list has been made of wanted values.
             values.is_reduced |= matches!(kind.entity, Entity::Several(_)) || keep_wanted(&mut values.found);
+        }
+        // "Not Friday, Saturday" may be read as nothing, unlike what is left of it.
+        let denied = denied_parts(text, &self.state.locale);
+        if !denied.is_empty() && found.iter().any(|it| it.found.is_empty()) {
+            let rest = blank_out(text, &denied);
+            let others = find_types(types, taken, &rest, |entity| {
+                let items = entity.find_items(&rest, self.extraction_context()).into_iter();
+                entity.join_items(items.filter(is_wanted).collect())
+            });
+            for (kind, other) in found.iter_mut().zip(others).filter(|it| it.0.found.is_empty()) {
+                *kind = TypeValues { is_reduced: true, ..other };
+            }
         }
         // "Thursday at 3" is a moment, of which a day and a time have a part each.
         let has_moments = found.iter().any(|it| it.entity.starts_with("@datetime"));
@@ -581,6 +593,16 @@ fn specificity(entity: &Entity) -> u8 {
 fn withdrawn_place(found: &[EntityMatch], replaced: &Range<usize>, replacement: &Range<usize>) -> Option<Range<usize>> {
     let has_later = found.iter().any(|it| it.range.start >= replacement.start);
     found.iter().rev().find(|it| has_later && it.range.end <= replaced.end).map(|it| it.range.clone())
+}
+
+/// A text with blanks in place of some parts, so that the others stay where they are.
+fn blank_out(text: &str, parts: &[Range<usize>]) -> String {
+    let is_blank = |at: usize| parts.iter().any(|it| it.contains(&at));
+    let blank = |(at, character): (usize, char)| {
+        let count = if is_blank(at) { character.len_utf8() } else { 1 };
+        std::iter::repeat_n(if is_blank(at) { ' ' } else { character }, count)
+    };
+    text.char_indices().flat_map(blank).collect()
 }
 
 fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {

@@ -217,9 +217,11 @@ pub fn is_part_denied(text: &str, part: &Range<usize>, locale: &str) -> bool {
 /// The parts of a message that may be denied by it: behind "not", and before words such as "is impossible". What is denied is the value that
 /// is next to these words.
 pub fn denied_parts(text: &str, locale: &str) -> Vec<Range<usize>> {
-    let words = &language_of(locale).language.commands;
+    let language = language_of(locale).language;
+    let words = &language.commands;
     let tokens = split_tokens(text);
-    let ends_part = |it: &Token| it.sign().is_some_and(|it| !matches!(it, '\'' | '-' | ':' | '/'));
+    let is_change = |it: &Token| language.consent.changes.split('|').any(|word| word == it.text);
+    let ends_part = |it: &Token| is_change(it) || it.sign().is_some_and(|it| !matches!(it, '\'' | '-' | ':' | '/'));
     let mut parts = Vec::new();
     for at in 0..tokens.len() {
         if let Some(first) = read_phrase(&tokens, words.denials_before, at)
@@ -543,6 +545,7 @@ mod tests {
         };
         assert_eq!(parts("en", "not tomorrow, friday"), ["tomorrow"]);
         assert_eq!(parts("en", "tomorrow won't do"), ["tomorrow"]);
+        assert_eq!(parts("en", "not friday but saturday"), ["friday"]);
         assert_eq!(parts("hi", "कल नहीं, शुक्रवार"), ["कल"]);
         assert_eq!(parts("en", "tomorrow"), [""; 0]);
         assert_eq!(without_refusals("two pizzas please, no ham", "en"), "two pizzas please");
