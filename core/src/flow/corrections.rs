@@ -181,7 +181,9 @@ impl<'c> Walker<'c> {
             let is_other_denied = denied.iter().any(|it| it.0 == key) && !has_denied_value && has_rival;
             let is_choice = (!has_rival || is_last) && (!may_be_asked || is_retraction && is_last) && !is_other_denied;
             let is_addressed = has_denied_value || (is_marked && is_plain || is_expected) && is_choice;
-            let by_kind = || if is_addressed { values.only_free(data).and_then(|it| it.value.as_ref()) } else { None };
+            // The number in "at 4" is a time.
+            let is_own = |it: &&EntityMatch| data.entity != "@number" || !values.is_part_of_other(&key, &it.range);
+            let by_kind = || values.only_free(data).filter(|_| is_addressed).filter(is_own).and_then(|it| it.value.as_ref());
             let found = values.named(data).or_else(by_kind).cloned().filter(|it| !is_denied(it));
             let place = found.as_ref().filter(|_| data.entity == "@time").and_then(|it| values.place_of(data, it));
             let is_bare = place.and_then(|it| said.get(it)).is_some_and(is_bare_hour);

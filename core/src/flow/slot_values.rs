@@ -532,6 +532,11 @@ impl SlotValues {
         self.found_of(&data.type_key()).iter().find(|it| it.value.as_ref() == Some(value)).map(|it| it.range.clone())
     }
 
+    /// Whether a place is within a value of another type.
+    pub(super) fn is_part_of_other(&self, key: &str, range: &Range<usize>) -> bool {
+        self.types.iter().filter(|it| it.entity != key).flat_map(|it| &it.found).any(|it| overlap(&it.range, range))
+    }
+
     /// Keeps slots from taking a part of the message.
     pub(super) fn take(&mut self, range: Range<usize>) {
         self.taken.push(range);

@@ -137,6 +137,10 @@ impl<'c> Walker<'c> {
     /// The valid value that what was said in this request holds for a slot: instead of the one that it has only if the slot is meant.
     fn find_spoken_value(&mut self, id: &str, data: &EntityData, entity: &Entity, kept: Option<&Value>) -> Option<TriggerValue> {
         let is_new = self.take_trigger(&self.slot_key(id), data);
+        // What was taken back is asked for.
+        if self.is_emptied(&data.variable) {
+            return None;
+        }
         // What an earlier request has left gives way to what this one was told.
         let is_kept = kept.is_some() && !(data.keep && self.is_of_other_request(&data.variable));
         if !is_new && is_kept {
@@ -452,7 +456,7 @@ impl<'c> Walker<'c> {
         // "Thursday at 3" to another question is kept for those to come.
         let text = self.restated_input();
         let values = self.find_answer_values(&text);
-        if values.has_any() {
+        if values.has_any() && !is_inquiry(&text, &self.state.locale) {
             self.offer_answer(&text, values, Vec::new());
             return SlotResult::Prompted(self.prompt_for_slot(node, id, data));
         }
