@@ -323,6 +323,7 @@ impl<'c> Walker<'c> {
     /// The intent of "get a quote" in "book a repair, no, get a quote".
     fn match_replacement(&self) -> Option<IntentMatch<'c>> {
         let text = self.input_text();
+        text.split_whitespace().nth(2)?;
         let replacement = read_correction(&text, &self.state.locale).filter(|it| it.replaced.is_some())?.replacement;
         let said = text.get(replacement)?;
         let hit = self.match_phrase(said)?;

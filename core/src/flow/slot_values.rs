@@ -148,6 +148,7 @@ impl<'c> Walker<'c> {
         values.types = self.find_wanted_values(&types, &values.taken, text);
         self.take_hinted_values(&hit.slots, &mut values);
         self.take_near_values(Some(hit.intent), &slots, text, &mut values);
+        self.drop_parts_of_times(text, &mut values);
         values
     }
 
@@ -159,7 +160,21 @@ impl<'c> Walker<'c> {
         values.types = self.find_wanted_values(&types, &[], text);
         let intent = self.frame().and_then(|it| it.intent_id.as_ref()).and_then(|it| self.flow.intent(it));
         self.take_near_values(intent, &slots, text, &mut values);
+        self.drop_parts_of_times(text, &mut values);
         values
+    }
+
+    /// Leaves out numbers that no words name and that are in a day, a time or a duration, although no slot takes one: "for 2 nights".
+    fn drop_parts_of_times(&self, text: &str, values: &mut SlotValues) {
+        let taken = values.taken.clone();
+        let is_free = |it: &EntityMatch| !taken.iter().any(|taken| overlap(taken, &it.range));
+        let Some(numbers) = values.types.iter_mut().find(|it| it.entity == "@number" && it.found.iter().any(is_free)) else { return };
+        let kinds = ["@date", "@time", "@duration"].into_iter().filter_map(Entity::from_system_name);
+        let times: Vec<EntityMatch> = kinds.flat_map(|it| it.find_all(text, self.extraction_context())).collect();
+        let is_part = |it: &EntityMatch| times.iter().any(|time| overlap(&time.range, &it.range) && time.range.len() > it.range.len());
+        let count = numbers.found.len();
+        numbers.found.retain(|it| !is_free(it) || !is_part(it));
+        numbers.is_reduced |= numbers.found.len() < count;
     }
 
     /// Finds the values of all types but those that the message denies, refuses or takes back.
@@ -334,8 +349,9 @@ impl<'c> Walker<'c> {
             let found: Vec<&EntityMatch> = kind.found.iter().filter(|it| !values.is_taken(&it.range)).collect();
             let open: Vec<usize> =
                 (0..values.slots.len()).filter(|it| values.slots.get(*it).is_some_and(|it| it.is_open_for(kind))).collect();
-            // A value of a single slot is the first one.
-            if open.is_empty() || found.is_empty() || open.len() == 1 && found.len() == 1 {
+            // A value of a single slot is the first one. For a number, words decide whether it is one at all: "2 nights".
+            let is_sole = open.len() == 1 && found.len() == 1 && kind.entity != "@number";
+            if open.is_empty() || found.is_empty() || is_sole {
                 continue;
             }
             let words: Vec<NearWords> = open

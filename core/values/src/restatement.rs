@@ -20,6 +20,8 @@ const ENDING_SIGNS: [char; 7] = ['.', ',', ';', '!', '?', ')', '।'];
 /// Rewrites a message that corrects nothing but a number: "at 7 pm, no, 8" becomes "at 8 pm". Returns `None` for all others: those without a
 /// correction, and those whose correction says more than a number.
 pub fn restate_number(text: &str, locale: &str) -> Option<String> {
+    // Two numbers and the words between them.
+    text.split_whitespace().nth(2)?;
     let correction = read_correction(text, locale)?;
     let replaced = correction.replaced?;
     let language = language_of(locale);
