@@ -147,10 +147,8 @@ impl<'c> Walker<'c> {
         let denied: Vec<(String, Value)> = filled.iter().flat_map(|it| self.denied_values(&it.1, &text)).collect();
         let is_correction = correction.is_some_and(|it| it.replaced.is_none());
         let is_addition = is_addition(&text, locale);
-        let is_marked = is_correction
-            || is_addition
-            || matches!(read_consent(&text, locale), Some(Consent::YesBut | Consent::NoBut))
-            || !denied.is_empty();
+        let is_marked =
+            is_correction || matches!(read_consent(&text, locale), Some(Consent::YesBut | Consent::NoBut)) || !denied.is_empty();
         let is_asked = |it: &EntityData| asked.is_some_and(|asked| asked.variable == it.variable);
         let is_answered = asked.is_some_and(|it| match it.entity.as_str() {
             "@boolean" => expected == ExpectedChange::Nothing,
@@ -180,7 +178,8 @@ impl<'c> Walker<'c> {
             let has_denied_value = is_denied(&own) || own.as_array().is_some_and(|it| it.iter().any(is_denied));
             let is_other_denied = denied.iter().any(|it| it.0 == key) && !has_denied_value && has_rival;
             let is_choice = (!has_rival || is_last) && (!may_be_asked || is_retraction && is_last) && !is_other_denied;
-            let is_addressed = has_denied_value || (is_marked && is_plain || is_expected) && is_choice;
+            let is_added_to = is_addition && own.is_array();
+            let is_addressed = has_denied_value || (is_marked && is_plain || is_added_to || is_expected) && is_choice;
             // The number in "at 4" is a time.
             let is_own = |it: &&EntityMatch| data.entity != "@number" || !values.is_part_of_other(&key, &it.range);
             let by_kind = || values.only_free(data).filter(|_| is_addressed).filter(is_own).and_then(|it| it.value.as_ref());

@@ -140,7 +140,8 @@ impl Reader {
         let (place, behind) = self.number_at(at)?;
         let is_end = self.tokens.get(behind).is_none_or(|it| match it.sign() {
             Some(sign) => ENDING_SIGNS.contains(&sign),
-            None => it.is_spaced && read_phrase(&self.tokens, words.links, behind).is_some(),
+            // "4 of us" counts something else.
+            None => it.is_spaced && it.text != "of" && read_phrase(&self.tokens, words.links, behind).is_some(),
         });
         is_end.then_some(place)
     }
@@ -181,6 +182,7 @@ mod tests {
             ("hi", "शाम 7 बजे, नहीं, 8", Some("शाम 8 बजे")),
             ("en", "7pm, no, 8pm", None),
             ("en", "june 5, no, 6 people", None),
+            ("en", "7pm, sorry, 4 of us", None),
             ("en", "50 euros, no, $60", None),
             ("en", "Boston, no, 3", None),
             ("en", "2026-01-05, no, 6", None),

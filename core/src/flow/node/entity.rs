@@ -1,5 +1,7 @@
 //! `entity` nodes: fill a slot by prompting for its value (docs/spec/flows.md#4.4).
 
+use std::ops::Range;
+
 use convengine_values::{
     Command, Consent, Correction, are_alternatives, is_inquiry, is_part_denied, is_question, read_consent, read_correction, restate_number,
     split_alternatives,
@@ -345,6 +347,10 @@ impl<'c> Walker<'c> {
         let place_of = |value: &Value| places.iter().find(|it| it.value.as_ref() == Some(value));
         let is_denied = |it: &EntityMatch| self.is_unwanted(answer, &it.range);
         let is_list = matches!(entity, Entity::Several(_));
+        // Numbers in a row are a telephone number or the like.
+        if data.entity == "@number" && are_in_a_row(&places, answer) {
+            return Ok(None);
+        }
         let mut alternatives = read_alternatives(if is_list { &places } else { values.found_of_type(data) }, answer, &locale);
         if alternatives.is_empty() && !reads_any_text(&data.entity) && found == Ok(None) {
             alternatives = self.read_split_alternatives(entity, answer);
@@ -730,6 +736,12 @@ impl<'c> Walker<'c> {
         trigger.entered_slots.push(data.variable.to_string());
         true
     }
+}
+
+/// Whether nothing but white space is between two of several values.
+fn are_in_a_row(found: &[EntityMatch], text: &str) -> bool {
+    let is_blank = |it: &Range<usize>| text.get(it.clone()).is_some_and(|it| it.trim().is_empty());
+    found.windows(2).any(|pair| matches!(pair, [one, other] if is_blank(&(one.range.end..other.range.start))))
 }
 
 /// The values that a text offers as alternatives: of "Monday or Tuesday", both.

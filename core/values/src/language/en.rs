@@ -912,7 +912,7 @@ pub(super) static LANGUAGE: Language = Language {
         unsure: "let me think|not certain|don t know|dont know|do not know|not sure|no idea|no clue|maybe|perhaps|not yet|wait|hold on|hang on|one moment|later|possibly|probably not sure|either|depends|are you sure|not right now|i m not sure",
         questions: "what|who|when|where|which|how|are you|is it|is that|can i|could i|can you|could you|do you|does|will|would|am i|should",
         inquiries: "is|are|was|were|does|do you|did|how much|how many|how far|how long|how late|how expensive|what|what s|whats|which|who|when|where|why",
-        proposals: "ok|okay|possible|fine|alright|all right|available|what about|how about|what if|works|work|suit|suits",
+        proposals: "ok|okay|do you have anything|have you got|anything|possible|fine|alright|all right|available|what about|how about|what if|works|work|suit|suits",
         yes_alone: "1|y|right",
         no_alone: "0|n",
     },
