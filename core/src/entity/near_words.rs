@@ -115,19 +115,21 @@ impl NearWords {
                 let known = words.entry(without_article(word, locales.session).to_owned()).or_default();
                 *known = strength.max(*known);
             }
-            for direction in [ORIGIN, DESTINATION].iter().filter(|it| it.slot.split_whitespace().any(|it| it == word)) {
-                self.add_direction(direction, locales);
-            }
         }
     }
 
-    /// Adds the words before a value that say in which direction it is.
-    fn add_direction(&mut self, direction: &Direction, locales: WordLocales<'_>) {
+    /// Adds the words before a value that say where something begins or ends, if the slot is for that. It tells slots of a type apart.
+    pub fn add_directions(&mut self, locales: WordLocales<'_>) {
         let code = locales.session.split(['-', '_']).next().unwrap_or_default();
-        let words = direction.message.iter().filter(|it| it.0.eq_ignore_ascii_case(code)).flat_map(|it| it.1.split(' '));
-        for word in words {
-            let known = self.before.entry(word.to_owned()).or_default();
-            *known = PROMPT_STRENGTH.max(*known);
+        for direction in [ORIGIN, DESTINATION] {
+            if !direction.slot.split_whitespace().any(|it| self.before.contains_key(it)) {
+                continue;
+            }
+            let words = direction.message.iter().filter(|it| it.0.eq_ignore_ascii_case(code)).flat_map(|it| it.1.split(' '));
+            for word in words {
+                let known = self.before.entry(word.to_owned()).or_default();
+                *known = PROMPT_STRENGTH.max(*known);
+            }
         }
     }
 

@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use convengine_values::{Consent, denied_parts, is_addition, is_bare_hour, is_inquiry, is_question, read_consent, read_correction};
+use convengine_values::{
+    Consent, denied_parts, has_other_words, is_addition, is_bare_hour, is_inquiry, is_question, read_consent, read_correction,
+};
 use serde_json::{Value, json};
 
 use super::Walker;
@@ -154,7 +156,9 @@ impl<'c> Walker<'c> {
             "@boolean" => expected == ExpectedChange::Nothing,
             _ => values.named(it).is_some() || values.only_free(it).is_some(),
         });
-        let may_say_more = is_answered && asked.is_some_and(|it| it.entity != "@boolean") && !is_question(&text, locale);
+        // "4, I'll confirm on Thursday" is about something else, "4, on Thursday" is not.
+        let is_plain_list = !has_other_words(said, &values.places(), locale);
+        let may_say_more = is_answered && is_plain_list && asked.is_some_and(|it| it.entity != "@boolean") && !is_question(&text, locale);
         let last = filled.last().map(|it| it.1.variable.clone());
         let mut changes = Vec::new();
         for (slot, data) in filled.iter().filter(|it| !is_asked(&it.1)) {
@@ -180,8 +184,11 @@ impl<'c> Walker<'c> {
             let is_choice = (!has_rival || is_last) && (!may_be_asked || is_retraction && is_last) && !is_other_denied;
             let is_added_to = is_addition && own.is_array();
             let is_addressed = has_denied_value || (is_marked && is_plain || is_added_to || is_expected) && is_choice;
-            // The number in "at 4" is a time.
-            let is_own = |it: &&EntityMatch| data.entity != "@number" || !values.is_part_of_other(&key, &it.range);
+            // The number in "at 4" is a time, "and 3 kids" are something else, and "at 8" to a question for a number is the answer.
+            let is_own = |it: &&EntityMatch| {
+                let is_answer = is_answered && asked.is_some_and(|asked| values.overlaps_type(asked, &it.range));
+                !is_answer && (data.entity != "@number" || is_plain_list && !values.is_part_of_other(&key, &it.range))
+            };
             let by_kind = || values.only_free(data).filter(|_| is_addressed).filter(is_own).and_then(|it| it.value.as_ref());
             let found = values.named(data).or_else(by_kind).cloned().filter(|it| !is_denied(it));
             let place = found.as_ref().filter(|_| data.entity == "@time").and_then(|it| values.place_of(data, it));
@@ -189,7 +196,7 @@ impl<'c> Walker<'c> {
             let found = found.map(|it| if is_bare { nearest_half(&own, it) } else { it });
             // Of a list, some is taken away and some is added.
             let value = match own.as_array() {
-                Some(items) if is_addition || has_denied_value => {
+                Some(items) if is_addition || has_denied_value || !is_marked && is_answered => {
                     let kept = items.iter().filter(|it| !is_denied(it)).cloned();
                     let new = found.as_ref().and_then(Value::as_array).into_iter().flatten().filter(|it| !items.contains(it)).cloned();
                     let joined: Vec<Value> = kept.chain(new).collect();
@@ -197,8 +204,9 @@ impl<'c> Walker<'c> {
                 }
                 Some(_) | None => found,
             };
-            // "Not tomorrow" leaves the day open, unless it answers the question.
-            let is_withdrawn = has_denied_value && !is_answered && (!may_be_asked || is_last && is_correction);
+            // "Not tomorrow" leaves the day open.
+            let is_consent = is_answered && asked.is_some_and(|it| it.entity == "@boolean");
+            let is_withdrawn = has_denied_value && !is_consent && (!may_be_asked || is_last && is_correction && data.entity != "@number");
             let is_changed = value.as_ref().map_or(is_withdrawn, |it| own != *it);
             if is_changed {
                 changes.push(SlotChange { slot: slot.clone(), data: data.clone(), value });

@@ -87,7 +87,9 @@ impl<'c> Walker<'c> {
     pub(super) fn shares_word(&self, intent: &IntentDef) -> bool {
         let flow = self.flow;
         let class = flow.matchable_intents().position(|it| it.id == intent.id);
-        flow.classifier().zip(class).is_some_and(|(classifier, class)| classifier.shares_word(&self.input_text(), class))
+        flow.classifier()
+            .zip(class)
+            .is_some_and(|(classifier, class)| classifier.shares_word(&self.input_text(), class, &self.state.locale))
     }
 
     /// The intent that a text has by its words alone.

@@ -64,7 +64,7 @@ impl<'c> Walker<'c> {
             Command::Skip => self.ask_again(node, place, data, candidate, Some(Preamble::Engine(EngineText::AnswerNeeded, ""))),
             Command::Repeat => self.ask_again(node, place, data, candidate, None),
             Command::Help => {
-                let name = self.active_intent().map(|it| it.name.clone()).unwrap_or_default();
+                let name = self.active_intent().map(|it| self.name_intent(it)).unwrap_or_default();
                 let reason = if name.is_empty() {
                     Preamble::Engine(EngineText::AnswerNeeded, "")
                 } else {
@@ -285,7 +285,7 @@ impl<'c> Walker<'c> {
         if !self.flow.document.repair.digression {
             return;
         }
-        if let Some(name) = self.active_intent().map(|it| it.name.clone()).filter(|it| !it.is_empty()) {
+        if let Some(name) = self.active_intent().map(|it| self.name_intent(it)) {
             let text = self.engine_text(EngineText::Returned, &[("name", &name)]);
             self.send_text(&text);
         }
@@ -315,8 +315,8 @@ impl<'c> Walker<'c> {
     }
 
     fn named_intents(&self) -> String {
-        let named = self.flow.document.intents.iter().filter(|it| it.enabled && !it.is_fallback && !it.name.is_empty());
-        named.take(MAX_NAMED_INTENTS).map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ")
+        let named = self.flow.document.intents.iter().filter(|it| it.enabled && !it.is_fallback);
+        named.take(MAX_NAMED_INTENTS).map(|it| self.name_intent(it)).collect::<Vec<_>>().join(", ")
     }
 
     fn last_bot_text(&self) -> Option<String> {

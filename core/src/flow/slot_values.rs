@@ -365,6 +365,10 @@ impl<'c> Walker<'c> {
                         .for_each(|it| words.add_prompt(&it.source, locales));
                     let marks = marked.iter().flat_map(|it| it.neighbors()).filter(|it| *it.variable == slot.variable);
                     marks.for_each(|it| words.add_neighbors(it, locales));
+                    // "4 of 5" has no direction.
+                    if open.len() > 1 {
+                        words.add_directions(locales);
+                    }
                     words
                 })
                 .collect();
@@ -546,6 +550,16 @@ impl SlotValues {
     /// The place of a value of a slot's type.
     pub(super) fn place_of(&self, data: &EntityData, value: &Value) -> Option<Range<usize>> {
         self.found_of(&data.type_key()).iter().find(|it| it.value.as_ref() == Some(value)).map(|it| it.range.clone())
+    }
+
+    /// The places of all values.
+    pub(super) fn places(&self) -> Vec<Range<usize>> {
+        self.types.iter().flat_map(|it| &it.found).map(|it| it.range.clone()).collect()
+    }
+
+    /// Whether a place overlaps a value of a slot's type.
+    pub(super) fn overlaps_type(&self, data: &EntityData, range: &Range<usize>) -> bool {
+        self.found_of_type(data).iter().any(|it| overlap(&it.range, range))
     }
 
     /// Whether a place is within a value of another type.

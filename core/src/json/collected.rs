@@ -4,19 +4,48 @@ use serde_json::{Map, Value};
 
 use super::has_content;
 
-/// Puts a collected value into arguments. An argument with its name, in any spelling of it, is that value; while nothing is collected, the
-/// argument is left out. One that is missing is added when the properties of the call's schema name it.
+/// Puts a collected value into arguments. Each argument with its name, in any spelling of it, is that value; while nothing is collected, it is
+/// left out. One that is missing is added when the properties of the call's schema name it. A name that stands once within an object of
+/// the arguments counts as well.
 pub fn insert_collected(args: &mut Map<String, Value>, properties: Option<&Map<String, Value>>, name: &str, collected: Option<&Value>) {
-    let Some(key) = argument_of(args, properties, name) else { return };
-    match collected.filter(|it| has_content(it)) {
-        Some(value) if args.get(&key).is_some_and(|it| says_same(it, value)) => {}
-        Some(value) => {
-            args.insert(key, value.clone());
-        }
-        None => {
-            args.shift_remove(&key);
+    let mut keys: Vec<String> = args.keys().filter(|it| is_same_name(it, name)).cloned().collect();
+    if keys.is_empty() {
+        keys.extend(argument_of(args, properties, name));
+    }
+    if keys.is_empty() {
+        insert_within(args, properties, name, collected);
+    }
+    for key in keys {
+        match collected.filter(|it| has_content(it)) {
+            Some(value) if args.get(&key).is_some_and(|it| says_same(it, value)) => {}
+            Some(value) => {
+                args.insert(key, value.clone());
+            }
+            None => {
+                args.shift_remove(&key);
+            }
         }
     }
+}
+
+/// Puts a collected value into the only object of the arguments that has its name; of several, nobody knows which is meant.
+fn insert_within(args: &mut Map<String, Value>, properties: Option<&Map<String, Value>>, name: &str, collected: Option<&Value>) {
+    let inner_properties = |key: &str| properties?.get(key)?.get("properties")?.as_object();
+    let has_name = |key: &str, value: &Value| {
+        let inner = value.as_object();
+        inner.is_some_and(|it| argument_of(it, inner_properties(key), name).is_some() || it.values().any(|it| mentions(it, name)))
+    };
+    let mut with_name = args.iter().filter(|it| has_name(it.0, it.1)).map(|it| it.0.clone());
+    let (Some(key), None) = (with_name.next(), with_name.next()) else { return };
+    let inner = inner_properties(&key);
+    if let Some(object) = args.get_mut(&key).and_then(Value::as_object_mut) {
+        insert_collected(object, inner, name, collected);
+    }
+}
+
+/// Whether an object has a name, or an object within it has.
+fn mentions(value: &Value, name: &str) -> bool {
+    value.as_object().is_some_and(|it| it.iter().any(|(key, value)| is_same_name(key, name) || mentions(value, name)))
 }
 
 /// The argument with the name of a collected value: a given one, else one that the properties of the call's schema name.
@@ -57,6 +86,16 @@ mod tests {
         assert_eq!(inserted(json!({}), "phoneNumber", json!("0171")), json!({"phone_number": "0171"}));
         assert_eq!(inserted(json!({"phone_number": "555", "x": 1}), "phone_number", json!(null)), json!({"x": 1}));
         assert_eq!(inserted(json!({"x": 1}), "other", json!("y")), json!({"x": 1}));
+        let two_spellings = json!({"phone-number": "5", "PhoneNumber": "6"});
+        assert_eq!(inserted(two_spellings, "phone_number", json!("0171")), json!({"phone-number": "0171", "PhoneNumber": "0171"}));
+    }
+
+    #[test]
+    fn a_name_within_an_object_counts_where_it_stands_once() {
+        assert_eq!(inserted(json!({"order": {"rx": "9"}}), "rx", json!("RX-1")), json!({"order": {"rx": "RX-1"}}));
+        assert_eq!(inserted(json!({"a": {"b": {"rx": "9"}}}), "rx", json!("RX-1")), json!({"a": {"b": {"rx": "RX-1"}}}));
+        let two = json!({"from": {"name": "x"}, "to": {"name": "y"}});
+        assert_eq!(inserted(two.clone(), "name", json!("z")), two);
     }
 
     #[test]

@@ -7,7 +7,9 @@ use super::model::{Labeled, Model};
 use super::solver::BIAS;
 use super::terms::{Term, TermKind, terms_of};
 use super::training_set::TrainingSet;
+use crate::text::language::language_of;
 use crate::text::phrase::is_unspaced;
+use crate::text::stop_words::is_stop_word;
 
 /// A trained classifier.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,13 +138,16 @@ impl LexicalClassifier {
     }
 
     /// Whether a text has a word, or the beginning of one, that speaks for a class: "refundable" has nothing of "table" but letters.
-    pub fn shares_word(&self, text: &str, class: usize) -> bool {
+    /// `locale` is that of the text.
+    pub fn shares_word(&self, text: &str, class: usize, locale: &str) -> bool {
+        let language = language_of(locale);
+        let is_function = |it: &Term| it.is_function || language.is_some_and(|language| is_stop_word(it.text.trim_matches('_'), language));
         let speaks_for = |term: &Term| {
             let column = self.model.vocabulary.hashes.binary_search(&term.hash());
             column.is_ok_and(|it| self.model.weights_of(it as u32).get(class).is_some_and(|it| *it > 0))
         };
         let is_begun = |it: &Term| it.text.starts_with('_') && it.text.chars().count() == 4 || it.text.starts_with(is_unspaced);
-        terms_of(text, &self.locale).iter().any(|it| !it.is_function && (it.kind == TermKind::Word || is_begun(it)) && speaks_for(it))
+        terms_of(text, &self.locale).iter().any(|it| !is_function(it) && (it.kind == TermKind::Word || is_begun(it)) && speaks_for(it))
     }
 
     /// Returns the terms of a text with most influence on the score of a class: at most `most` for it and as many against it, the

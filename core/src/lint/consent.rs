@@ -2,14 +2,29 @@
 
 use super::context::{LintContext, overlaps, scope};
 use crate::config::flow::document::Approval;
-use crate::config::{Issue, TableRow, Tool, is_same_code, to_upper_code};
+use crate::config::{Executor, Issue, TableRow, Tool, is_same_code, to_upper_code};
+use crate::turn::EffectClass;
 
 pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     for row in context.rows("ce_mcp_tool") {
         let code = row.code("tool_code").unwrap_or_default();
         let tool = context.tools.iter().find(|it| it.id == row.id() && is_same_code(&it.code, &code));
         findings.extend(tool.filter(|it| it.changes_something()).and_then(|it| check_tool(context, row, it)));
+        findings.extend(tool.and_then(|it| check_declared_reading(context, row, it)));
     }
+}
+
+/// Reports a call by a writing method that a model may plan because its tool is declared to read only.
+fn check_declared_reading(context: &LintContext<'_>, row: &TableRow<'_>, tool: &Tool) -> Option<Issue> {
+    let Executor::Http(call) = &tool.executor else { return None };
+    let is_planned = context.rows("ce_mcp_planner").iter().any(|it| overlaps(&scope(row).0, &scope(it).0));
+    if tool.changes_something() || EffectClass::from_method(&call.method) == EffectClass::Read || !is_planned {
+        return None;
+    }
+    let reason =
+        format!("'{}' sends {} and is declared to read: a model may call it before anybody has agreed to it", tool.code, call.method);
+    let hint = "remove the effect 'read' from its spec, unless the call changes nothing";
+    Some(Issue::warning(row.path("tool_code"), reason, hint).with_rule("write-without-consent"))
 }
 
 fn check_tool(context: &LintContext<'_>, row: &TableRow<'_>, tool: &Tool) -> Option<Issue> {

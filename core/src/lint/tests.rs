@@ -337,6 +337,7 @@ fn tools_that_change_something() {
     expect(tables("POST", "", false, "CONFIRM"), &[&finding("write-never-planned")], good());
     expect(tables("DELETE", "", true, "COLLECT"), &[&finding("write-never-confirmed")], good());
     expect(tables("PUT", r#"{"approval": "never"}"#, true, "CONFIRM"), &[&finding("write-without-consent")], good());
+    expect(tables("POST", r#"{"effect": "read"}"#, true, ""), &[&finding("write-without-consent")], good());
     for fine in [
         tables("GET", "", false, ""),
         tables("POST", r#"{"effect": "read"}"#, false, ""),

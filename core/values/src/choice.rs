@@ -40,6 +40,14 @@ pub fn read_choice(text: &str, options: &[Vec<&str>], locale: &str) -> Option<(u
     if is_question(text, locale) {
         return None;
     }
+    // "No, 1" is not "no. 1".
+    let is_refusal = |it: &[Token]| {
+        let [first, sign, ..] = it else { return false };
+        words.negations.split('|').any(|word| word == first.text) && matches!(sign.sign(), Some(',' | '!' | ';'))
+    };
+    if is_refusal(&tokens) {
+        return None;
+    }
     if let Some(number) = read_place(text, &tokens, words, options.len(), locale) {
         return Some((number, ChosenBy::Number));
     }

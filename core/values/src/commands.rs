@@ -156,7 +156,7 @@ pub fn read_correction(text: &str, locale: &str) -> Option<Correction> {
         // "Instead of Madrid" and "no onions" say what is not meant.
         let denies = |end: usize| {
             let denial = read_phrase(&spoken, words.denials_before, at);
-            let is_number = spoken.get(end).is_some_and(|it| it.kind == TokenKind::Digits);
+            let is_number = at > 0 && spoken.get(end).is_some_and(|it| it.kind == TokenKind::Digits);
             denial.is_some_and(|it| it > end || it == end && !is_number && !is_parted(text, &spoken, end))
         };
         let Some(end) = retraction.max(read_phrase(&spoken, words.corrections, at)).filter(|it| !denies(*it)) else {
@@ -253,6 +253,39 @@ pub fn is_addition(text: &str, locale: &str) -> bool {
         }
     }
     true
+}
+
+/// Whether a message has words besides some parts of it, those that lead to what is meant, and words of politeness and consent.
+pub fn has_other_words(text: &str, parts: &[Range<usize>], locale: &str) -> bool {
+    let language = language_of(locale).language;
+    let (words, consent) = (&language.commands, &language.consent);
+    let known = [
+        words.links,
+        words.links_behind,
+        words.fillers,
+        words.corrections,
+        words.retractions,
+        words.additions,
+        words.last_additions,
+        words.endings,
+        words.denials_before,
+        consent.fillers,
+        consent.changes,
+        consent.yes,
+        consent.no,
+        consent.yes_alone,
+        consent.no_alone,
+    ];
+    let is_part = |it: &Token| parts.iter().any(|part| part.start <= it.range.start && it.range.end <= part.end);
+    let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign && !is_part(it)).collect();
+    let mut at = 0;
+    while at < spoken.len() {
+        match known.iter().filter_map(|it| read_phrase(&spoken, it, at)).max() {
+            Some(end) => at = end,
+            None => return true,
+        }
+    }
+    false
 }
 
 /// The clauses of a message that refuse nothing: of "two pizzas, no ham", the pizzas.

@@ -28,8 +28,10 @@ pub fn is_question(text: &str, locale: &str) -> bool {
 pub fn is_inquiry(text: &str, locale: &str) -> bool {
     let words = &language_of(locale).language.consent;
     let spoken: Vec<_> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign).collect();
-    let proposes = || (0..spoken.len()).any(|at| read_phrase(&spoken, words.proposals, at).is_some());
-    is_question(text, locale) && read_phrase(&spoken, words.inquiries, 0).is_some() && !proposes()
+    let has = |phrases: &str| (0..spoken.len()).any(|at| read_phrase(&spoken, phrases, at).is_some());
+    // "Rome is nice?" asks, too.
+    let asks = if text.contains('?') { has(words.inquiries) } else { read_phrase(&spoken, words.inquiries, 0).is_some() };
+    is_question(text, locale) && asks && !has(words.proposals)
 }
 
 /// Reads consent or refusal where nobody has said in which language: what all languages that know the words agree on.
@@ -140,6 +142,11 @@ mod tests {
             ("fr", "vendredi, ça va ?", false),
             ("hi", "क्या रोम सुंदर है?", true),
             ("hi", "क्या शुक्रवार ठीक है?", false),
+            ("es", "¿Roma es bonita?", true),
+            ("fr", "vendredi c'est ouvert ?", true),
+            ("en", "could it be Friday?", false),
+            ("en", "would 8pm be ok?", false),
+            ("es", "¿puede ser el viernes?", false),
             ("it", "quanto costa Roma?", true),
             ("pt", "quanto custa Roma?", true),
             ("nl", "is Rome mooi?", true),

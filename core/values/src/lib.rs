@@ -29,8 +29,8 @@ use serde_json::{Value, json};
 
 pub use self::choice::{ChosenBy, read_choice};
 pub use self::commands::{
-    COMMANDS, Command, Correction, are_alternatives, denied_parts, has_refusal, is_addition, is_part_denied, is_refused, read_command,
-    read_correction, split_alternatives, without_refusals,
+    COMMANDS, Command, Correction, are_alternatives, denied_parts, has_other_words, has_refusal, is_addition, is_part_denied, is_refused,
+    read_command, read_correction, split_alternatives, without_refusals,
 };
 pub use self::consent::{Consent, is_inquiry, is_question, read_consent, read_consent_in_any_language};
 use self::grammar::{Action, Category, Meaning, Parser};

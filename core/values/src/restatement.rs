@@ -60,6 +60,9 @@ const HOUR_WORDS: [&str; 21] = [
     "gegen",
 ];
 
+/// Articles that may stand before a number.
+const ARTICLES: &str = "the|der|die|den|dem|am|el|los|le|les|il|lo|o|os|de|het|on";
+
 /// Whether a time does not say in which half of the day it is: "at 3", "3:30".
 pub fn is_bare_hour(time: &str) -> bool {
     let is_neutral = |it: &Token| it.kind != TokenKind::Word || HOUR_WORDS.contains(&it.text.as_str());
@@ -129,8 +132,13 @@ impl Reader {
     fn only_number(&self, start: usize) -> Option<Place> {
         let words = &self.language.language.commands;
         let mut at = self.tokens.iter().position(|it| it.range.start >= start)?;
-        while let Some(end) = read_phrase(&self.tokens, words.links, at) {
-            at = end;
+        // "At 8" may correct a time, and "for 8" says something else.
+        let leads = |it: &Token| {
+            let is_article = read_phrase(std::slice::from_ref(it), ARTICLES, 0).is_some();
+            it.kind == TokenKind::Word && (is_article || HOUR_WORDS.contains(&it.text.as_str()))
+        };
+        while self.tokens.get(at).is_some_and(leads) {
+            at += 1;
         }
         // A sign of money belongs to it.
         let sign = at.checked_sub(1).and_then(|it| self.tokens.get(it)).and_then(Token::sign);

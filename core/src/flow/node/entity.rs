@@ -70,7 +70,7 @@ impl<'c> Walker<'c> {
 
     /// Fills a slot: keeps a valid value, prefills it from the message that triggered the intent, or prompts.
     pub(super) fn fill_slot(&mut self, node: &'c Node, id: &str, data: &EntityData) -> SlotResult {
-        self.try_fill(id, data).unwrap_or_else(|| {
+        self.try_fill(Some(node), id, data).unwrap_or_else(|| {
             let place = self.slot_key(id);
             self.state.counters.attempts.remove(&place);
             SlotResult::Prompted(self.prompt_for_slot(node, id, data))
@@ -79,18 +79,18 @@ impl<'c> Walker<'c> {
 
     /// Fills a slot without prompting; it is unchanged when no value is found.
     pub(super) fn fill_without_prompt(&mut self, id: &str, data: &EntityData) -> SlotResult {
-        self.try_fill(id, data).unwrap_or(SlotResult::Filled)
+        self.try_fill(None, id, data).unwrap_or(SlotResult::Filled)
     }
 
-    /// Fills a slot from its valid value or from the message that triggered the intent.
-    fn try_fill(&mut self, id: &str, data: &EntityData) -> Option<SlotResult> {
+    /// Fills a slot from its valid value or from the message that triggered the intent. `node` is the one that may ask.
+    fn try_fill(&mut self, node: Option<&'c Node>, id: &str, data: &EntityData) -> Option<SlotResult> {
         self.begin_slot(id, data);
-        let filled = self.try_fill_unasked(id, data);
+        let filled = self.try_fill_unasked(node, id, data);
         self.end_unasked_slot(filled.as_ref());
         filled
     }
 
-    fn try_fill_unasked(&mut self, id: &str, data: &EntityData) -> Option<SlotResult> {
+    fn try_fill_unasked(&mut self, node: Option<&'c Node>, id: &str, data: &EntityData) -> Option<SlotResult> {
         let Some(entity) = self.flow.compile_slot_entity(data) else {
             return Some(SlotResult::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity))));
         };
@@ -104,6 +104,10 @@ impl<'c> Walker<'c> {
             self.note_slot_value(data, &found.value, "the value is taken from the message that triggered the intent");
             self.claim_trigger_value(&found);
             self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
+            if let Some(node) = node.filter(|_| data.confirm) {
+                self.state.counters.attempts.remove(&self.slot_key(id));
+                return Some(self.ask_for_confirmation(node, data, found.value));
+            }
             return Some(self.write_slot(id, data, found.value));
         }
         let value = kept?;

@@ -77,6 +77,9 @@ fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location,
             findings.push(location.warning("A008", message).with_fix("set 'approval' to 'write'"));
         } else if has_side_effects(tool) && !needs_approval {
             findings.push(call_without_consent(tool, location));
+        } else if !needs_approval && sends_more_than_it_says(tool) {
+            let message = format!("'{}' sends a request that may change something and is declared to read: nobody is asked", tool.name);
+            findings.push(location.warning("A011", message).with_fix("remove 'effect_class', unless the call changes nothing"));
         }
     }
 }
@@ -85,6 +88,12 @@ fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location,
 pub(super) fn call_without_consent(tool: &FlowTool, location: Location) -> DocumentIssue {
     let message = format!("the model can call '{}', which has side effects, without anybody's consent", tool.name);
     location.warning("A011", message).with_fix("remove 'approval', or set it to 'write', unless this is meant")
+}
+
+/// Whether a tool that is declared to read sends a request by a writing method.
+fn sends_more_than_it_says(tool: &FlowTool) -> bool {
+    let method = tool.request.as_ref().map(|it| EffectClass::from_method(&it.method));
+    tool.effect_class == Some(EffectClass::Read) && method == Some(EffectClass::Write)
 }
 
 pub(super) fn has_side_effects(tool: &FlowTool) -> bool {

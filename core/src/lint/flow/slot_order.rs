@@ -156,6 +156,7 @@ fn near_words(slot: &MessageSlot<'_>, phrases: &IntentPhrases, locales: WordLoca
     slot.prompts.iter().flat_map(|it| it.templates()).for_each(|it| words.add_prompt(&it.source, locales));
     let marks = phrases.marked.iter().flatten().flat_map(|it| it.neighbors());
     marks.filter(|it| it.variable == slot.variable).for_each(|it| words.add_neighbors(it, locales));
+    words.add_directions(locales);
     words
 }
 

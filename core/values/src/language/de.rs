@@ -1133,7 +1133,7 @@ pub(super) static LANGUAGE: Language = Language {
                  was|sicher dass|nicht ganz sicher|nicht so sicher",
         questions: "passt das|geht das|stimmt das|ist es|ist dies|klappt das|ist alles|was|wer|wann|wo|woher|wohin|wie|welche|welcher|welches|welchen|wieviel|kann ich|kannst du|konnen sie|konnten sie|konnte|ist das|sind sie|bist du|haben sie|hast du|darf ich|soll ich|gibt es|muss ich|wurden sie|ob|geht das|stimmt das|machen sie|wird|werden",
         inquiries: "ist|sind|war|waren|kostet|kosten|gibt es|habt ihr|haben sie|hast du|was|wie viel|wie viele|wie weit|wie lange|wie teuer|wann|wo|wer|welche|welcher|welches|warum|macht ihr|hat",
-        proposals: "ok|okay|moglich|in ordnung|recht|passt|was ist mit|frei|verfugbar",
+        proposals: "ok|okay|moglich|in ordnung|recht|passt|was ist mit|frei|verfugbar|ware|konnte|kann ich|konnen wir",
         yes_alone: "j|y|1|yes|yep|yeah",
         no_alone: "n|0|no",
     },
@@ -1205,7 +1205,7 @@ pub(super) static LANGUAGE: Language = Language {
         corrections: "ich sagte|ich habe gesagt|ich hab gesagt|nein warte|nein warten sie|nee warte|ne warte|warte|warten sie|warte nein|halt nein|nein halt|moment|nein moment|\
                       moment nein|nein|nein sorry|sorry|entschuldigung|nein entschuldigung|pardon|besser gesagt|vielmehr|oder vielmehr|\
                       beziehungsweise nein|doch lieber|lieber|doch eher|quatsch|ach nein|ach quatsch|mach daraus|machen sie daraus|\
-                      sagen wir|sondern|eigentlich|doch",
+                      sagen wir|sondern|eigentlich|doch|auf keinen fall|niemals|nee|no way",
         retractions: "ich meine|ich meinte|meine|meinte|ich meine naturlich|ich meinte naturlich|ich wollte sagen|wollte sagen|korrektur|\
                       falsch|das war falsch|mein fehler|es muss heissen|muss heissen|andere das auf|andern sie das auf|andere es auf|\
                       andern sie es auf",

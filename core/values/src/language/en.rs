@@ -912,7 +912,7 @@ pub(super) static LANGUAGE: Language = Language {
         unsure: "let me think|not certain|don t know|dont know|do not know|not sure|no idea|no clue|maybe|perhaps|not yet|wait|hold on|hang on|one moment|later|possibly|probably not sure|either|depends|are you sure|not right now|i m not sure",
         questions: "what|who|when|where|which|how|are you|is it|is that|can i|could i|can you|could you|do you|does|will|would|am i|should",
         inquiries: "is|are|was|were|does|do you|did|how much|how many|how far|how long|how late|how expensive|what|what s|whats|which|who|when|where|why",
-        proposals: "ok|okay|do you have anything|have you got|anything|possible|fine|alright|all right|available|what about|how about|what if|works|work|suit|suits",
+        proposals: "ok|okay|do you have anything|have you got|anything|possible|fine|alright|all right|available|what about|how about|what if|works|work|suit|suits|could|would|can i|can we|may i",
         yes_alone: "1|y|right",
         no_alone: "0|n",
     },
@@ -983,7 +983,7 @@ pub(super) static LANGUAGE: Language = Language {
                   hold on|the whole thing|altogether|bot|here|immediately|to|do i have to|is it possible to|do you mind|a second|\
                   a bit|simply|finally|hang on|hold up|one sec|one second|one moment|a minute|a sec|a moment|er|erm|alright|all right|anyway|btw|by the way|mate|man|guys|there|a real|directly|but|oops|whoops|u|porfa|ugh|argh|lol",
         corrections: "i said|i ve said|i did say|no wait|wait no|wait|oh wait|no sorry|sorry|no|oh no|make that|make it|rather|or rather|actually|no actually|\
-                      actually no|let s say|let s make it|oops|whoops|pardon|better make it|better make that|hold on|hang on|instead",
+                      actually no|let s say|let s make it|oops|whoops|pardon|better make it|better make that|hold on|hang on|instead|no way|hell no|god no|nope|nah",
         retractions: "i mean|i meant|i mean to say|i meant to say|i meant to type|i meant to write|meant|i wanted to say|correction|\
                       scratch that|strike that|change it to|change that to|change this to|should be|it should be|that should be|\
                       should have been|my mistake|my bad|no not that",

@@ -1248,7 +1248,7 @@ pub(super) static LANGUAGE: Language = Language {
                  dejeme pensar|dejeme pensarlo|me lo pienso|me lo pensare|lo tengo que pensar|tengo que pensarlo|no entiendo|no comprendo|supongo|tengo dudas|no me decido|no lo tengo claro|no tengo claro|no se si|da igual|me da igual|lo que sea|ni si ni no|si y no|o no|o si|seguro que no se|posiblemente|probablemente|ya mero|ahorita|no recuerdo|no me acuerdo",
         questions: "quien|cuando|donde|cual|cuales|como puedo|como se|como es|cuanto|cuanta|cuantos|cuantas|por que|puedo|podria|puedes|podrias|hay|tiene|tienen|debo|deberia|que vale|que pasa|que es|que significa|que ocurre|que tal|estas seguro|estas segura|esta seguro|esta segura|seguro que|verdad que|si tengo|si cancelo",
         inquiries: "es|son|era|esta|estan|cuesta|cuanto|cuantos|cuanta|cual|que|cuando|donde|quien|por que|tienen|tiene|hay|abren|cierran",
-        proposals: "posible|vale|bien|que tal|que te parece|que le parece|de acuerdo|puede ser|disponible",
+        proposals: "posible|vale|bien|que tal|que te parece|que le parece|de acuerdo|puede ser|disponible|y si|podria ser|me gustaria",
         yes_alone: "s|1|bueno|bien|va|sale|seguro|listo|obvio|obviamente|ciertamente|definitivamente|absolutamente|sii|siii|sisi|yes|y",
         no_alone: "n|0|noo|nooo|nono",
     },
@@ -1305,7 +1305,7 @@ pub(super) static LANGUAGE: Language = Language {
                   me puedes|me pasa|me pasas|lo|la|esto|eso|todo|y|hola|aqui|inmediatamente|a|para mi|con|hay|pero|que|tengo que|\
                   directamente|de una vez|espera|espere|un momento|un segundo|a ver|oye|oiga|perdona|perdone|esa|esta|pregunta|me|se|porfa|porfi|ups",
         corrections: "he dicho|dije|yo dije|no espera|no espere|espera|espere|espera no|no perdon|no perdona|perdon|perdona|perdone|no|ay no|mejor dicho|\
-                      o mejor dicho|mas bien|o mas bien|mejor|en realidad|que sea|que sean|pon mejor|ponga mejor|sino|disculpe|disculpa",
+                      o mejor dicho|mas bien|o mas bien|mejor|en realidad|que sea|que sean|pon mejor|ponga mejor|sino|disculpe|disculpa|ni hablar|para nada|ni loco",
         retractions: "quiero decir|quise decir|queria decir|digo|correccion|me equivoque|me he equivocado|rectifico|cambialo a|\
                       cambielo a|cambialo por|cambielo por|deberia ser|debe ser|error mio",
         endings: "en su lugar|en vez de eso|mejor",

@@ -1244,7 +1244,7 @@ pub(super) static LANGUAGE: Language = Language {
         questions: "qu est ce|qu|est ce|quoi|qui|quand|ou|quel|quelle|quels|quelles|combien|comment|pourquoi est|pourquoi faut|pourquoi dois|pourquoi c|pouvez vous|peux tu|puis je|\
                     pourrais je|pourriez vous|avez vous|etes vous|es tu|as tu|dois je|faut il|y a t il|c est quoi|c est combien|vous pouvez|on peut|que",
         inquiries: "est ce que|est|c est|sont|combien|quel|quelle|quand|ou|qui|pourquoi|avez vous|y a t il|qu est ce|ouvrez|fermez|il y a",
-        proposals: "possible|ok|d accord|ca va|ca irait|convient|disponible|est ce que je peux|est ce qu on peut",
+        proposals: "possible|ok|d accord|ca va|ca irait|convient|disponible|est ce que je peux|est ce qu on peut|et si|pourrait|serait|peut on",
         yes_alone: "o|1|si|bien|bon|voila|y",
         no_alone: "n|0",
     },
@@ -1307,7 +1307,7 @@ pub(super) static LANGUAGE: Language = Language {
                   simplement|juste|enfin|finalement|cette|je vais|il faut|un instant|au|attends|attendez|une seconde|un moment|une minute|ecoute|ecoutez|en fait|du coup|oups",
         corrections: "j ai dit|je disais|non attends|non attendez|attends|attendez|attends non|attendez non|non pardon|pardon|non|oh non|non desole|\
                       non desolee|desole|desolee|enfin|enfin non|plutot|ou plutot|en fait|en fait non|oups|mettez plutot|mets plutot|\
-                      disons|mais plutot",
+                      disons|mais plutot|pas question|surtout pas|jamais",
         retractions: "je veux dire|je voulais dire|j ai voulu dire|je voulais ecrire|correction|je me suis trompe|je me suis trompee|\
                       je corrige|erreur|changez en|change en|ca devrait etre|cela devrait etre|au temps pour moi|autant pour moi",
         endings: "a la place|plutot",
@@ -1318,7 +1318,7 @@ pub(super) static LANGUAGE: Language = Language {
         last_refusals: "",
         denials_before: "pas|non pas|au lieu de|plutot que|sans|sauf|excepte|tout sauf|surtout pas|mais pas|ce n est pas|n est pas|pas de|je deteste|allergique a|allergique au|allergique aux|ni",
         or: "ou",
-        denials_behind: "est impossible|ne va pas|ne me convient pas|ne convient pas|c est trop tard|c est trop tot|est trop tard|est trop loin|est trop tot|n est pas possible|c est impossible|ne marche pas",
+        denials_behind: "est impossible|ne va pas|ne me convient pas|ne convient pas|c est trop tard|c est trop tot|est trop tard|est trop loin|est trop tot|n est pas possible|c est impossible|ne marche pas|c est trop loin",
         links: "le|la|les|l|a|au|aux|de|du|des|d|en|pour|vers|depuis|jusqu a|un|une|avec|chez",
         links_behind: "",
         additions: "et|aussi|plus|ajoutez|ajoute|et aussi|avec",

@@ -1096,7 +1096,7 @@ pub(super) static LANGUAGE: Language = Language {
                     come faccio|perche mi|perche non|perche devo|perche si|perche e|perche il|perche la|che cosa|cos e|c e|ci sono|avete|a che|in che|e vero che|mi conferma|mi confermi|\
                     va bene se|e corretto che|puoi dirmi|puo dirmi|mi puo|mi puoi|devo|ma e|ma perche|ma come|quando",
         inquiries: "sono|era|quanto|quanti|quale|quando|dove|chi|perche|avete|c e|ci sono|costa|aprite|chiudete|che",
-        proposals: "possibile|va bene|ok|che ne dici|che ne dice|andrebbe|disponibile",
+        proposals: "possibile|va bene|ok|che ne dici|che ne dice|andrebbe|disponibile|e se|potrebbe|puo essere",
         yes_alone: "1|s|bene|gia|assolutamente",
         no_alone: "0|n|niente|nulla",
     },
@@ -1141,7 +1141,7 @@ pub(super) static LANGUAGE: Language = Language {
                   parlare|mi passi|passami|mettimi in contatto con|mi metta in contatto con|mi colleghi con|lo|la|questo|tutto|e|\
                   ciao|salve|qui|subito|a|con|c e|ma|mi|devo|direttamente|un attimo|semplicemente|finalmente|ti|le|aspetta|aspetti|un momento|un secondo|senta|senti|guardi|guarda",
         corrections: "ho detto|dicevo|no aspetta|no aspetti|aspetta|aspetti|aspetta no|no scusa|no scusi|scusa|scusi|no|oh no|cioe|anzi|o meglio|\
-                      piuttosto|o piuttosto|in realta|facciamo|diciamo|bensi|ma piuttosto",
+                      piuttosto|o piuttosto|in realta|facciamo|diciamo|bensi|ma piuttosto|neanche per sogno|macche",
         retractions: "voglio dire|volevo dire|intendo|intendevo|correzione|mi sono sbagliato|mi sono sbagliata|ho sbagliato|errore mio|\
                       cambialo in|lo cambi in|dovrebbe essere|deve essere",
         endings: "invece|piuttosto",

@@ -1150,7 +1150,7 @@ pub(super) static LANGUAGE: Language = Language {
         questions: "wat|wie|waar|wanneer|welke|welk|hoe|hoeveel|waarom|kan ik|kan je|kan u|kun je|kunt u|kunnen jullie|mag ik|is het|is dat|is er|ben je|bent u|heb je|hebt u|heeft u|hebben jullie|doen jullie|zal ik|moet ik|\
                     moeten we|zijn er|klopt het dat|is dit|krijg ik|wil je|wilt u|zou je|zou u",
         inquiries: "is|zijn|was|kost|hoeveel|wat|wanneer|waar|wie|welke|waarom|heeft u|heb je|hebben jullie|is er|gaan jullie",
-        proposals: "ok|oke|mogelijk|goed|prima|wat dacht je van|vrij|beschikbaar",
+        proposals: "ok|oke|mogelijk|goed|prima|wat dacht je van|vrij|beschikbaar|zou|kunnen we",
         yes_alone: "1|j|y",
         no_alone: "0|n",
     },
@@ -1199,7 +1199,7 @@ pub(super) static LANGUAGE: Language = Language {
                   doorverbinden met|geef me|geef mij|willen|dat|dit|het|alles|en|hallo|hoi|hier|meteen|direct|naar|is er|een keer|wacht|wacht even|een moment|momentje|sorry hoor|\
                   nodig",
         corrections: "ik zei|ik heb gezegd|nee wacht|wacht|wacht nee|nee sorry|sorry|nee|oh nee|of liever|liever|of beter|beter gezegd|eigenlijk|maak er|\
-                      maak dat|maak daar|doe maar|laten we zeggen|maar|pardon",
+                      maak dat|maak daar|doe maar|laten we zeggen|maar|pardon|geen sprake van|echt niet",
         retractions: "ik bedoel|ik bedoelde|bedoel ik|ik wilde zeggen|correctie|foutje|mijn fout|ik heb me vergist|dat was fout|\
                       verander het in|verander dat in|het moet zijn|dat moet zijn|moet zijn",
         endings: "in plaats daarvan|liever",

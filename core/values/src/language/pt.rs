@@ -1157,7 +1157,7 @@ pub(super) static LANGUAGE: Language = Language {
                  provavelmente|possivelmente|tenho duvida|tenho duvidas|estou em duvida|na duvida|nao decidi|agora nao sei|acho que talvez|sim e nao|logo vejo|logo se ve|qualquer um|acho|sera|nao lembro|nao me lembro",
         questions: "o que|que|quem|quando|onde|qual|quais|como|quanto|quanta|quantos|quantas|sera que|e se|posso|podemos|voce|voces|tem como|da para|da pra|e possivel|quer dizer|pode me|podes me|e isso que",
         inquiries: "sao|era|quanto|quantos|qual|quando|onde|quem|por que|tem|ha|custa|abrem|fecham|o que",
-        proposals: "possivel|pode ser|ok|esta bem|tudo bem|que tal|disponivel",
+        proposals: "possivel|pode ser|ok|esta bem|tudo bem|que tal|disponivel|e se|poderia|seria",
         yes_alone: "1|s|ss|y|ta|certeza",
         no_alone: "0|n|para|nn|nah|na|nn|pois nao",
     },
