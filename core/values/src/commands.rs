@@ -271,10 +271,6 @@ pub fn has_other_words(text: &str, parts: &[Range<usize>], locale: &str) -> bool
         words.denials_before,
         consent.fillers,
         consent.changes,
-        consent.yes,
-        consent.no,
-        consent.yes_alone,
-        consent.no_alone,
     ];
     let is_part = |it: &Token| parts.iter().any(|part| part.start <= it.range.start && it.range.end <= part.end);
     let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign && !is_part(it)).collect();
@@ -551,6 +547,23 @@ mod tests {
             ("nl", "vrijdag, nee wacht, maandag", "vrijdag > maandag"),
         ] {
             assert_eq!(corrected(locale, text), expected, "{locale}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_else_is_said_is_found() {
+        for (locale, text, value, expected) in [
+            ("en", "but on Friday please", "Friday", false),
+            ("en", "and in Denver", "Denver", false),
+            ("en", "I'll confirm on Friday", "Friday", true),
+            ("en", "call me on Friday", "Friday", true),
+            ("de", "aber am Freitag", "Freitag", false),
+            ("de", "ich rufe am Freitag an", "Freitag", true),
+            ("es", "pero el viernes", "viernes", false),
+            ("fr", "mais vendredi", "vendredi", false),
+        ] {
+            let at = text.find(value).unwrap();
+            assert_eq!(has_other_words(text, &[at..at + value.len()], locale), expected, "{text}");
         }
     }
 

@@ -341,6 +341,9 @@ impl<'c> Walker<'c> {
         {
             answer = later;
         }
+        if let Some(moment) = self.read_corrected_moment(entity, &text) {
+            return Ok(Some(moment));
+        }
         let mut values = self.find_answer_values(answer);
         let found = match entity.extract(answer, self.extraction_context()) {
             Extraction::NotFound => Ok(values.only_free(data).and_then(|it| it.value.clone())),
@@ -381,6 +384,28 @@ impl<'c> Walker<'c> {
             self.offer_answer(answer, values, Vec::new());
         }
         Ok(Some(value))
+    }
+
+    /// The moment of which only the day or only the time is corrected: "tomorrow at 7, no, Friday".
+    fn read_corrected_moment(&self, entity: &Entity, text: &str) -> Option<Value> {
+        let correction = read_correction(text, &self.state.locale).filter(|_| entity.kind() == "@datetime")?;
+        let context = self.extraction_context();
+        let only = |entity: &Entity, part: Range<usize>| {
+            let mut found = entity.find_all(text.get(part)?, context).into_iter();
+            found.next().filter(|_| found.next().is_none())?.value
+        };
+        if entity.extract(text.get(correction.replacement.clone())?, context) != Extraction::NotFound {
+            return None;
+        }
+        let moment = only(entity, correction.replaced?)?;
+        let (day, time) = moment.as_str()?.split_once('T')?;
+        let new_day = only(&Entity::from_system_name("@date")?, correction.replacement.clone());
+        let new_time = only(&Entity::from_system_name("@time")?, correction.replacement);
+        match (new_day.as_ref().and_then(Value::as_str), new_time.as_ref().and_then(Value::as_str)) {
+            (Some(day), None) => Some(json!(format!("{day}T{time}"))),
+            (None, Some(time)) => Some(json!(format!("{day}T{time}"))),
+            (Some(_), Some(_)) | (None, None) => None,
+        }
     }
 
     /// The values of a text that is read as nothing because it offers two of them.
