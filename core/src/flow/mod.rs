@@ -31,6 +31,7 @@ mod redaction;
 mod repair;
 mod request_renderer;
 mod scope;
+mod slot_changes;
 mod slot_explanation;
 mod slot_hints;
 mod slot_values;

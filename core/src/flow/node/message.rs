@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::super::Walker;
 use super::super::button_input::SHOWN_BUTTONS;
-use super::super::corrections::{Corrected, ExpectedChange};
+use super::super::corrections::Corrected;
 use super::super::matching::Interrupt;
+use super::super::slot_changes::ExpectedChange;
 use super::super::walk::Transition;
 use crate::config::flow::document::{Await, MessageData, Node};
 use crate::flow::state::{Awaiting, AwaitingKind};

@@ -16,6 +16,7 @@ mod start_end;
 mod subflow;
 #[cfg(test)]
 mod tests;
+mod typed_answer;
 mod validation;
 
 pub(in crate::flow) use entity::{SlotResult, format_value, reads_any_text, takes_free_text};
