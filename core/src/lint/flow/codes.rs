@@ -120,7 +120,11 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("A008", Warning, "a tool with side effects that the output of another tool can trigger"),
     ("A009", Error, "an invalid output schema"),
     ("A010", Warning, "a memory that exceeds the context window of models"),
-    ("A011", Warning, "a tool with side effects that a model calls without anybody's consent"),
+    (
+        "A011",
+        Warning,
+        "a tool with side effects, or one that is declared to read and sends a writing request, that a model calls without anybody's consent",
+    ),
     ("H001", Warning, "no webhook for handoffs, and nobody at the desk"),
     ("H002", Warning, "nothing follows when nobody accepts the handoff"),
     ("H003", Error, "nothing follows when the conversation returns"),
