@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::config::flow::Flow;
-use crate::config::flow::document::{Await, GraphDef, Node, NodeKind};
+use crate::config::flow::document::{Await, Node, NodeKind, Waiting};
+use crate::config::flow::{Flow, GraphRef};
 
 /// How many questions a graph asks at least before it hands over to a person; `None` when it never does.
 pub(super) fn questions_before_handoff(flow: &Flow, graph: &str) -> Option<usize> {
@@ -12,7 +12,8 @@ pub(super) fn questions_before_handoff(flow: &Flow, graph: &str) -> Option<usize
 
 /// `callers` are the graphs that call this one. One that it calls and that does not hand over counts as a question.
 fn fewest_questions<'f>(flow: &'f Flow, graph: &str, callers: &mut Vec<&'f str>) -> Option<usize> {
-    let definition = &flow.graph(graph)?.definition;
+    let graph = flow.graph(graph)?;
+    let definition = graph.definition;
     if callers.contains(&definition.id.as_str()) {
         return None;
     }
@@ -26,7 +27,7 @@ fn fewest_questions<'f>(flow: &'f Flow, graph: &str, callers: &mut Vec<&'f str>)
         visited.push(id);
         let more = questions_to_handoff(flow, node, callers);
         fewest = more.map(|it| questions + it).into_iter().chain(fewest).min();
-        let is_asking = !node.disabled && asks(flow, definition, node);
+        let is_asking = !node.disabled && may_wait(flow, graph, node);
         for edge in definition.edges.iter().filter(|it| it.source == id) {
             if is_asking {
                 open.push_back((questions + 1, &edge.target));
@@ -51,24 +52,12 @@ fn questions_to_handoff<'f>(flow: &'f Flow, node: &'f Node, callers: &mut Vec<&'
 }
 
 /// Whether a node may wait for an answer.
-fn asks(flow: &Flow, graph: &GraphDef, node: &Node) -> bool {
-    match &node.kind {
-        NodeKind::Intent(data) => flow.intent(&data.intent_id).is_some_and(|it| !it.parameters.is_empty()),
-        NodeKind::Message(data) => {
-            let has_wired_button = graph.edges.iter().any(|it| it.source == node.id && it.source_port.starts_with("btn:"));
-            has_wired_button || data.await_mode.is_some_and(|it| it != Await::None)
-        }
-        NodeKind::Entity(_) | NodeKind::Subflow(_) | NodeKind::InstructionAgent(_) | NodeKind::Program(_) => true,
-        NodeKind::Start(_)
-        | NodeKind::End(_)
-        | NodeKind::Decision
-        | NodeKind::Router
-        | NodeKind::Service(_)
-        | NodeKind::Set(_)
-        | NodeKind::Fallback(_)
-        | NodeKind::Knowledge(_)
-        | NodeKind::Python(_)
-        | NodeKind::Handoff(_)
-        | NodeKind::Draft => false,
+fn may_wait(flow: &Flow, graph: GraphRef<'_>, node: &Node) -> bool {
+    match node.traits().waiting {
+        Waiting::Always => true,
+        Waiting::AnswerToMessage => graph.await_mode(node) != Await::None,
+        Waiting::Parameters(intent) => flow.intent(intent).is_some_and(|it| !it.parameters.is_empty()),
+        // What it calls may.
+        Waiting::Nothing => matches!(node.kind, NodeKind::Subflow(_) | NodeKind::Program(_)),
     }
 }

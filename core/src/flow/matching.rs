@@ -325,9 +325,9 @@ impl<'c> Walker<'c> {
         let text = self.input_text();
         text.split_whitespace().nth(2)?;
         let replacement = read_correction(&text, &self.state.locale).filter(|it| it.replaced.is_some())?.replacement;
-        let said = text.get(replacement)?;
-        let hit = self.match_phrase(said)?;
-        Some(IntentMatch { message: Some(said.to_owned()), ..hit })
+        let message = text.get(replacement)?;
+        let hit = self.match_phrase(message)?;
+        Some(IntentMatch { message: Some(message.to_owned()), ..hit })
     }
 
     /// Whether the message refuses what the innermost intent is for.

@@ -46,13 +46,14 @@ pub(super) enum ExpectedChange {
 /// What a message says about values that were given before it.
 struct Statement {
     /// The part that says it: what stands behind "no wait".
-    said: String,
+    text: String,
     /// What this part holds.
     values: SlotValues,
     /// Values that are denied, each with the key of its type: "not June 5, June 6".
     denied: Vec<(String, Value)>,
-    /// Whether it says that it replaces something, and does so plainly: "I meant".
+    /// Whether it replaces something that an earlier message said.
     is_correction: bool,
+    /// Whether it says so plainly, as "I meant" does.
     is_retraction: bool,
     /// Whether it adds to what was said: "and olives".
     is_addition: bool,
@@ -65,8 +66,10 @@ struct Statement {
 /// The question before a message.
 struct Question<'q> {
     /// The slot that it asks for; `None` for a message with buttons.
-    asked: Option<&'q EntityData>,
+    slot: Option<&'q EntityData>,
     expected: ExpectedChange,
+    /// Whether it asks for yes or no.
+    is_consent: bool,
     /// Whether the message answers it.
     is_answered: bool,
     /// Whether the message may hold more than the answer.
@@ -115,23 +118,23 @@ impl Walker<'_> {
                 slots.push(SlotChange { slot: slot.clone(), data: data.clone(), value });
             }
         }
-        Changes { slots, text: statement.said, values: statement.values }
+        Changes { slots, text: statement.text, values: statement.values }
     }
 
     fn read_statement(&self, text: &str, filled: &[(FilledSlot, EntityData)]) -> Statement {
         let locale = &self.state.locale;
         let correction = read_correction(text, locale);
         let is_retraction = correction.as_ref().is_some_and(|it| it.is_retraction);
-        let said = correction.as_ref().map_or(text, |it| text.get(it.replacement.clone()).unwrap_or_default()).to_owned();
-        let values = self.find_answer_values(&said);
+        let replacement = correction.as_ref().map_or(text, |it| text.get(it.replacement.clone()).unwrap_or_default());
+        let values = self.find_answer_values(replacement);
         let denied: Vec<(String, Value)> = filled.iter().flat_map(|it| self.denied_values(&it.1, text)).collect();
         let is_correction = correction.is_some_and(|it| it.replaced.is_none());
         let changes_answer = matches!(read_consent(text, locale), Some(Consent::YesBut | Consent::NoBut));
         Statement {
-            is_plain_list: !has_other_words(&said, &values.places(), locale),
+            is_plain_list: !has_other_words(replacement, &values.places(), locale),
             is_marked: is_correction || changes_answer || !denied.is_empty(),
             is_addition: is_addition(text, locale),
-            said,
+            text: replacement.to_owned(),
             values,
             denied,
             is_correction,
@@ -161,11 +164,7 @@ impl<'q> Question<'q> {
             false => statement.values.named(it).is_some() || statement.values.only_free(it).is_some(),
         });
         let may_say_more = is_answered && statement.is_plain_list && !is_consent && !is_question;
-        Question { asked, expected, is_answered, may_say_more }
-    }
-
-    fn is_consent(&self) -> bool {
-        self.asked.is_some_and(|it| it.entity == "@boolean")
+        Question { slot: asked, expected, is_consent, is_answered, may_say_more }
     }
 
     /// Whether the message may mean a slot although none of its words say so.
@@ -213,7 +212,7 @@ impl Statement {
         let is_alone = !standing.has_rival || standing.is_last;
         let is_no_answer = !standing.may_be_asked || self.is_retraction && standing.is_last;
         // A number may be anything, so "sorry, 12" is an answer.
-        let is_plain = self.is_retraction || data.entity != "@number" || question.asked.is_some_and(|it| it.entity == "@string");
+        let is_plain = self.is_retraction || data.entity != "@number" || question.slot.is_some_and(|it| it.entity == "@string");
         let is_added_to = self.is_addition && standing.own.is_array();
         let is_meant = self.is_marked && is_plain || is_added_to || question.expects(data);
         has_denied_value || is_meant && is_alone && is_no_answer && !is_other_denied
@@ -223,7 +222,7 @@ impl Statement {
     fn free_value(&self, data: &EntityData, standing: &Standing, question: &Question<'_>) -> Option<Value> {
         let free = self.values.only_free(data)?;
         // "At 8" to a question for a number is the answer.
-        let is_answer = question.is_answered && question.asked.is_some_and(|it| self.values.overlaps_type(it, &free.range));
+        let is_answer = question.is_answered && question.slot.is_some_and(|it| self.values.overlaps_type(it, &free.range));
         // The number in "at 4" is a time, and "and 3 kids" are something else.
         let is_number = data.entity != "@number" || self.is_plain_list && !self.values.is_part_of_other(&standing.key, &free.range);
         free.value.clone().filter(|_| !is_answer && is_number)
@@ -232,22 +231,22 @@ impl Statement {
     /// A time that does not say in which half of the day it is, in the one that is nearer to the time of the slot.
     fn in_nearest_half(&self, data: &EntityData, standing: &Standing, value: Value) -> Value {
         let place = self.values.place_of(data, &value).filter(|_| data.entity == "@time");
-        let is_bare = place.and_then(|it| self.said.get(it)).is_some_and(is_bare_hour);
+        let is_bare = place.and_then(|it| self.text.get(it)).is_some_and(is_bare_hour);
         if is_bare { nearest_half(&standing.own, value) } else { value }
     }
 
     /// The items of a list without those that are denied, and with those that are new; `None` without any change that was meant.
     fn join(&self, items: &[Value], found: Option<&Value>, standing: &Standing) -> Option<Value> {
-        let kept = items.iter().filter(|it| !self.denies(&standing.key, it)).cloned();
+        let remaining = items.iter().filter(|it| !self.denies(&standing.key, it)).cloned();
         let new = found.and_then(Value::as_array).into_iter().flatten().filter(|it| !items.contains(it)).cloned();
-        let joined: Vec<Value> = kept.chain(new).collect();
+        let joined: Vec<Value> = remaining.chain(new).collect();
         let is_meant = found.is_some() || self.denies_own(standing) && !joined.is_empty();
         is_meant.then_some(Value::Array(joined))
     }
 
     /// Whether the message takes the value of a slot back without another: "not tomorrow".
     fn withdraws(&self, data: &EntityData, standing: &Standing, question: &Question<'_>) -> bool {
-        let is_consent = question.is_answered && question.is_consent();
+        let is_consent = question.is_answered && question.is_consent;
         let is_own = !standing.may_be_asked || standing.is_last && self.is_correction && data.entity != "@number";
         self.denies_own(standing) && !is_consent && is_own
     }

@@ -433,12 +433,12 @@ impl<'c> Walker<'c> {
     /// Takes the value that an earlier message of the request holds for a slot.
     pub(super) fn take_pending_value(&mut self, data: &EntityData) -> Option<TriggerValue> {
         let (request, key, variable) = (self.current_request(), data.type_key(), data.variable.to_string());
-        let mut told = self.state.pending_values.iter_mut().rev().filter(|it| it.request == request);
-        let value = told.find_map(|told| {
+        let mut pending = self.state.pending_values.iter_mut().rev().filter(|it| it.request == request);
+        let value = pending.find_map(|message| {
             let of_slot = |it: &PendingValue| it.entity == key && it.variable.as_ref().is_none_or(|it| *it == variable);
-            let own = told.values.iter().position(|it| of_slot(it) && it.variable.is_some());
-            let at = own.or_else(|| told.values.iter().position(of_slot))?;
-            Some(told.values.remove(at).value)
+            let own = message.values.iter().position(|it| of_slot(it) && it.variable.is_some());
+            let at = own.or_else(|| message.values.iter().position(of_slot))?;
+            Some(message.values.remove(at).value)
         })?;
         self.state.pending_values.retain(|it| !it.values.is_empty());
         Some(TriggerValue { value, range: None, source: "earlier_message", is_named: true })

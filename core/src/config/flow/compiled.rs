@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::bound::{BoundFlow, Bundle, read_document};
 use super::document::{
-    Document, EdgeCondition, EdgeDef, EntityData, EntityDef, FlowCondition, FlowTool, GraphDef, IntentDef, Node, NodeKind, ProgramData,
-    ProgramKind,
+    Await, Document, EdgeCondition, EdgeDef, EntityData, EntityDef, FlowCondition, FlowTool, GraphDef, IntentDef, Node, NodeKind,
+    ProgramData, ProgramKind,
 };
 use super::redaction;
 use crate::entity::Entity;
@@ -198,6 +198,17 @@ impl<'f> GraphRef<'f> {
     pub fn ports(&self, node: &str) -> impl Iterator<Item = &'f str> + use<'f> {
         let index = self.index;
         index.edges.get(node).into_iter().flat_map(|it| it.keys().map(String::as_str))
+    }
+
+    /// What a message node waits for: its buttons also if only its edges say so.
+    pub fn await_mode(&self, node: &Node) -> Await {
+        let NodeKind::Message(data) = &node.kind else { return Await::None };
+        let has_buttons = self.ports(&node.id).any(|it| it.starts_with("btn:"));
+        match data.await_mode {
+            Some(Await::None) | None if has_buttons => Await::Button,
+            None => Await::None,
+            Some(waits) => waits,
+        }
     }
 }
 

@@ -16,9 +16,7 @@ impl<'c> Walker<'c> {
         let place = self.node_key(node);
         let options = self.send_message(data, &place);
         self.state.counters.attempts.remove(&place);
-        let wired = self.graph().is_some_and(|it| it.ports(&node.id).any(|it| it.starts_with("btn:")));
-        let waits = data.await_mode.unwrap_or(if wired { Await::Button } else { Await::None });
-        match if wired && waits == Await::None { Await::Button } else { waits } {
+        match self.graph().map_or(Await::None, |it| it.await_mode(node)) {
             Await::None => {
                 // The node does not wait, but its buttons stay valid for the next message.
                 if !options.is_empty() {

@@ -18,10 +18,12 @@ impl Walker<'_> {
         if !reads_any_text(&data.entity) && is_inquiry(&text, &self.state.locale) {
             return Ok(None);
         }
-        if let Some(moment) = self.read_corrected_moment(entity, &text) {
+        let correction = read_correction(&text, &self.state.locale);
+        if let Some(moment) = correction.as_ref().and_then(|it| self.read_corrected_moment(entity, it, &text)) {
             return Ok(Some(moment));
         }
-        let answer = self.corrected_answer(data, entity, &text);
+        let later = correction.and_then(|it| self.find_replacement(data, entity, it, &text));
+        let answer = later.unwrap_or(&text);
         let mut values = self.find_answer_values(answer);
         let found = match entity.extract(answer, self.extraction_context()) {
             Extraction::NotFound => Ok(values.only_free(data).and_then(|it| it.value.clone())),
@@ -60,24 +62,19 @@ impl Walker<'_> {
         Ok(Some(value))
     }
 
-    /// The part of an answer that counts: "Boston" in "Chicago, no wait, Boston".
-    fn corrected_answer<'t>(&self, data: &EntityData, entity: &Entity, text: &'t str) -> &'t str {
+    /// The part of an answer that replaces what stands before it: "Boston" in "Chicago, no wait, Boston".
+    fn find_replacement<'t>(&self, data: &EntityData, entity: &Entity, correction: Correction, text: &'t str) -> Option<&'t str> {
         let context = self.extraction_context();
         let is_whole_text = || entity.extract(text, context) == Extraction::Value(text.trim().into());
-        if let Some(Correction { replacement, replaced: Some(_), .. }) = read_correction(text, &self.state.locale)
-            && !reads_any_text(&data.entity)
-            && !is_whole_text()
-            && let Some(later) = text.get(replacement)
-            && entity.extract(later, context) != Extraction::NotFound
-        {
-            return later;
-        }
-        text
+        let later = text.get(correction.replacement).filter(|_| correction.replaced.is_some() && !reads_any_text(&data.entity))?;
+        (entity.extract(later, context) != Extraction::NotFound && !is_whole_text()).then_some(later)
     }
 
     /// The moment of which only the day or only the time is corrected: "tomorrow at 7, no, Friday".
-    fn read_corrected_moment(&self, entity: &Entity, text: &str) -> Option<Value> {
-        let correction = read_correction(text, &self.state.locale).filter(|_| entity.kind() == "@datetime")?;
+    fn read_corrected_moment(&self, entity: &Entity, correction: &Correction, text: &str) -> Option<Value> {
+        if entity.kind() != "@datetime" {
+            return None;
+        }
         let context = self.extraction_context();
         let only = |entity: &Entity, part: Range<usize>| {
             let mut found = entity.find_all(text.get(part)?, context).into_iter();
@@ -86,10 +83,10 @@ impl Walker<'_> {
         if entity.extract(text.get(correction.replacement.clone())?, context) != Extraction::NotFound {
             return None;
         }
-        let moment = only(entity, correction.replaced?)?;
+        let moment = only(entity, correction.replaced.clone()?)?;
         let (day, time) = moment.as_str()?.split_once('T')?;
         let new_day = only(&Entity::from_system_name("@date")?, correction.replacement.clone());
-        let new_time = only(&Entity::from_system_name("@time")?, correction.replacement);
+        let new_time = only(&Entity::from_system_name("@time")?, correction.replacement.clone());
         match (new_day.as_ref().and_then(Value::as_str), new_time.as_ref().and_then(Value::as_str)) {
             (Some(day), None) => Some(json!(format!("{day}T{time}"))),
             (None, Some(time)) => Some(json!(format!("{day}T{time}"))),

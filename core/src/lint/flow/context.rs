@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::PublishTarget;
 use super::source_text::{self, SourceText};
 use super::variable_writes::Writes;
-use crate::config::flow::document::{Await, GraphDef, GraphKind, Node, NodeKind, ProgramKind};
+use crate::config::flow::document::{GraphDef, GraphKind, Node, NodeKind, ProgramKind};
 use crate::config::flow::{DocumentIssue, Flow, GraphRef};
 
 /// A document with its indexes.
@@ -239,17 +239,6 @@ impl<'g> GraphContext<'g> {
     /// Whether the graph is of a kind.
     pub fn is_kind(&self, kind: GraphKind) -> bool {
         self.definition.kind == kind
-    }
-
-    /// Returns what a message node waits for.
-    pub fn await_mode(&self, node: &Node) -> Await {
-        let NodeKind::Message(data) = &node.kind else { return Await::None };
-        let has_buttons = self.graph.ports(&node.id).any(|it| it.starts_with("btn:"));
-        match data.await_mode {
-            Some(Await::None) | None if has_buttons => Await::Button,
-            None => Await::None,
-            Some(waits) => waits,
-        }
     }
 }
 

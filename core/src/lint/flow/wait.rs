@@ -77,7 +77,7 @@ fn waiting_nodes(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>) -> Vec<
     let waits = |node: &Node| match node.traits().waiting {
         _ if node.disabled => false,
         Waiting::Nothing => false,
-        Waiting::AnswerToMessage => graph_cx.await_mode(node) != Await::None,
+        Waiting::AnswerToMessage => graph_cx.graph.await_mode(node) != Await::None,
         Waiting::Parameters(intent) => !open_parameters(context, graph_cx, intent).is_empty(),
         Waiting::Always => true,
     };
