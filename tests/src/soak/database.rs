@@ -167,6 +167,17 @@ impl Database {
         })
     }
 
+    /// Ends all connections and refuses new ones, as a server that has stopped does; only on PostgreSQL.
+    ///
+    /// # Errors
+    /// If a statement fails, or the database is a file.
+    pub fn refuse_connections(&self) -> Result<()> {
+        let DatabaseKind::Postgres(server) = &self.kind else { bail!("a file has no server that could stop") };
+        self.execute_on_server(server, &format!("alter database \"{}\" with allow_connections false", self.name))?;
+        let end = format!("select cast(pg_terminate_backend(pid) as text) from pg_stat_activity where datname = '{}'", self.name);
+        self.execute_on_server(server, &end)
+    }
+
     fn execute_on_server(&self, server: &str, sql: &str) -> Result<()> {
         self.runtime.block_on(query_postgres(&format!("{server}/postgres"), AssertSqlSafe(sql.to_owned()))).map(|_| ())
     }

@@ -1,5 +1,6 @@
 //! Long tests with real servers: mixed load, crashes, database outages, a cluster whose processes are killed, storage size and open streams.
 
+pub mod background;
 pub mod client;
 pub mod cluster;
 pub mod crash;

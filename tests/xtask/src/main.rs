@@ -57,9 +57,10 @@ usage: cargo xtask COMMAND
   fixtures VERSION  writes what this release stores into tests/fixtures; every later build opens and replays it
   docs              generates the pages of docs/reference that come from the code; a test compares them
   texts             lists every text that users see, with file and line
-  soak [crash | load | runs | size | storm | streams | restate | corpus | clients | fuzz]
+  soak [crash | load | runs | background | size | storm | streams | restate | corpus | clients | fuzz]
                     long tests. crash: a server killed at every point of a turn; load: five packs on both databases, memory, and
-                    a PostgreSQL outage; runs: runs of chains, and 10,000 asleep; size: bytes per turn; storm: one of three servers
+                    a PostgreSQL outage; runs: runs of chains, and 10,000 asleep; background: users' turns beside timers, chains, indexing
+                    and a lost database; size: bytes per turn; storm: one of three servers
                     killed while 900 turns run, and an hour of load with kills; streams: 5,000 open streams; restate: a cluster
                     whose processes are killed for 20 minutes, with a node added and one removed; corpus: all packs on a cluster,
                     compared with the database; clients: the acceptance list of clients in all ways; fuzz: ten minutes per target; without

@@ -8,6 +8,7 @@
 //! - `test-tools soak outage DATABASE CONNECTIONS` prints `steady` when the database may be stopped, and waits for the line `restored`.
 //! - `test-tools soak size DATABASE PACK [KEY=VALUE…]` measures the bytes per turn.
 //! - `test-tools soak runs DATABASE RUNS SLEEPERS CONNECTIONS` measures runs of chains, and runs that sleep.
+//! - `test-tools soak background DATABASE TIMERS CHAINS CHUNKS` measures users' turns beside background work; only on PostgreSQL.
 //! - `test-tools soak streams DATABASE STREAMS ROUNDS` opens many streams on one server.
 //! - `test-tools soak storm DATABASE TURNS DELAY_S` kills one of three servers while TURNS turns run; only on PostgreSQL.
 //! - `test-tools soak cluster-outage DATABASE TURNS DELAY_S` prints `steady` when TURNS turns run on three servers and the database may be stopped, and
@@ -25,6 +26,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use convengine_tests::fuzz::{self, FuzzLimit, Target};
+use convengine_tests::soak::background::{self, BackgroundLoad};
 use convengine_tests::soak::crash;
 use convengine_tests::soak::database::DatabaseKind;
 use convengine_tests::soak::load::{Until, run_load};
@@ -68,6 +70,9 @@ pub fn run(words: &[&str]) -> Result<()> {
             let seed = seed.first().map_or_else(now_ms, |it| it.parse().context("SEED is not a number"))?;
             report_restate(&DatabaseKind::parse(database)?, connections.parse()?, seconds.parse()?, interval.parse()?, seed)?
         }
+        ["background", database, timers, chains, chunks] => {
+            report_background(&DatabaseKind::parse(database)?, timers.parse()?, chains.parse()?, chunks.parse()?)?
+        }
         ["streams", database, count, rounds] => report_streams(&DatabaseKind::parse(database)?, count.parse()?, rounds.parse()?)?,
         ["fuzz", limit, targets @ ..] => return run_fuzz(FuzzLimit::parse(limit)?, targets),
         ["fuzz-one", target, seed, limit, note] => {
@@ -81,7 +86,7 @@ pub fn run(words: &[&str]) -> Result<()> {
             json!(fuzz::with_server_stack(|| target.check(&input).map_err(|it| anyhow!(it)))?)
         }
         _ => bail!(
-            "usage: test-tools soak fuzz LIMIT [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | cluster-outage DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S | restate DATABASE CONNECTIONS SECONDS INTERVAL_S [SEED]"
+            "usage: test-tools soak fuzz LIMIT [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | background DATABASE TIMERS CHAINS CHUNKS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | cluster-outage DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S | restate DATABASE CONNECTIONS SECONDS INTERVAL_S [SEED]"
         ),
     };
     println!("{found}");
@@ -130,6 +135,16 @@ fn report_runs(kind: &DatabaseKind, runs: usize, sleepers: usize, connections: u
         "runs": seen.runs, "per_minute": seen.per_minute, "cpu_us": seen.cpu_us, "p50_ms": p50, "p99_ms": p99, "sleepers": seen.sleepers,
         "memory_before_kb": seen.memory_kb[0], "memory_kb": seen.memory_kb[1], "idle_percent": seen.idle_percent, "lag_p50_ms": lag_p50,
         "lag_p99_ms": lag_p99, "lag_max_ms": lag_max, "failures": seen.failures.len(), "failed": seen.failures,
+    }))
+}
+
+fn report_background(kind: &DatabaseKind, timers: usize, chains: usize, chunks: usize) -> Result<Value> {
+    let load = BackgroundLoad { timers, chains, chunks, calm: Duration::from_secs(12) };
+    let seen = background::run_background(&sibling_program("convengine")?, kind, load)?;
+    Ok(json!({
+        "turns": seen.turns, "p50_ms": seen.p50_ms, "p99_ms": seen.p99_ms, "memory_kb": seen.memory_kb, "refused": seen.refused,
+        "timers_ms": seen.timers.as_millis() as u64, "indexing_ms": seen.indexing.as_millis() as u64, "chains": seen.chains,
+        "failures": seen.failures.len(), "failed": seen.failures,
     }))
 }
 

@@ -1,5 +1,6 @@
 //! The long tests: problems that only many turns show. `cargo xtask test` runs a short version of each.
 
+mod background;
 mod clients;
 mod corpus;
 mod crash;
@@ -28,10 +29,11 @@ use crate::sh;
 type LongTest = fn(&mut Soak<'_>) -> Result<Vec<String>>;
 
 /// The long tests by name.
-const LONG_TESTS: [(&str, LongTest); 10] = [
+const LONG_TESTS: [(&str, LongTest); 11] = [
     ("crash", crash::run),
     ("load", load::run),
     ("runs", runs::run),
+    ("background", background::run),
     ("size", size::run),
     ("storm", storm::run),
     ("streams", streams::run),
