@@ -141,7 +141,7 @@ async fn measure(cluster: Rc<TenantCluster>, load: BackgroundLoad) -> Result<Bac
     }
     report.refused = talk.refused.borrow().len();
     report.failures = talk.refused.take().into_iter().take(5).collect();
-    report.failures.extend(check_runs(&cluster, load.timers).await?);
+    report.failures.extend(check_runs(&cluster, load.timers)?);
     report.failures.extend(cluster.check_readiness().await?);
     Ok(report)
 }
@@ -379,7 +379,7 @@ async fn converse(cluster: Rc<TenantCluster>, talk: Rc<Talk>, number: usize) -> 
 }
 
 /// All runs that slept have succeeded, each once.
-async fn check_runs(cluster: &TenantCluster, expected: usize) -> Result<Vec<String>> {
+fn check_runs(cluster: &TenantCluster, expected: usize) -> Result<Vec<String>> {
     let sql = "select status, cast(count(*) as text), cast(count(distinct run_id) as text) from cs_run where chain = 'nap' group by status";
     let found = apart(|| cluster.databases[0].query(sql))?;
     let number = expected.to_string();
