@@ -178,7 +178,7 @@ pub async fn call(
             return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message));
         }
         Ok(Some(text)) => json!({"ok": true, "result": serde_json::from_str(&text).unwrap_or(Value::String(text))}),
-        Err(error) => json!({"ok": false, "error": {"kind": error.kind, "message": host.secrets.scrub(&error.message)}}),
+        Err(error) => json!({"ok": false, "error": {"kind": error.kind, "message": error.message}}),
     }))
 }
 

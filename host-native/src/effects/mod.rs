@@ -18,6 +18,7 @@ mod task;
 pub mod tls;
 pub mod tool;
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -42,7 +43,9 @@ pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, toke
     // The runtimes of extensions and scripts enforce their own timeouts, which exclude compilation.
     let extra = if matches!(effect.request, Request::Extension(_) | Request::Script(_)) { COMPILE_TIMEOUT } else { Duration::ZERO };
     let (started, started_at) = (Instant::now(), SystemTime::now());
-    let tokens = tokens.filter(|it| it.is_needed() && host.redaction.allows_streaming());
+    // The progress of a tool comes in whole messages, which are redacted one by one.
+    let may_stream = host.redaction.allows_streaming() || matches!(effect.request, Request::Tool(_));
+    let tokens = tokens.filter(|it| may_stream && it.is_needed());
     let limit = limit(&host, &effect);
     let deadline = started + limit.time + extra;
     let execution = catch_panic(dispatch(&host, &configured, tokens.as_ref(), deadline, &effect));
@@ -141,7 +144,10 @@ async fn dispatch(
         Request::Http(request) => match configured.fakes.answer_http(request) {
             Some(answer) => answer,
             None => match notify::complete_request(host, request).await {
-                Ok(request) => http::execute(&host.http, &request, &effect.key, host.traces.is_on()).await,
+                Ok(request) => {
+                    let request = host.redaction.redact_desk_call(&request).map_or(request, Cow::Owned);
+                    http::execute(&host.http, &request, &effect.key, host.traces.is_on()).await
+                }
                 Err(error) => EffectResult::Error(error),
             },
         },

@@ -1,15 +1,17 @@
 //! Redacts sensitive values at the point of input: `convengine.privacy.redact`.
 //!
-//! Messages are redacted before their turn starts, effect outcomes before the core gets them, and feedback before it is stored. So the core
-//! never sees the values, journals contain the redacted form, and a replay is identical.
+//! Messages, events of sessions and inputs of chains are redacted before their turn starts, effect outcomes before the core gets them, and
+//! feedback before it is stored. So the core never sees the values, journals contain the redacted form, and a replay is identical. What a
+//! desk gets is redacted again, because rules by name then also meet the variables into which texts were read.
 
 use std::borrow::Cow;
 
 use convengine_core::text::regex::Regex;
-use convengine_core::turn::{EffectResult, Map, Reply, TaskProgress, UserEvent};
+use convengine_core::turn::{EffectResult, HttpCaller, HttpRequest, Map, Reply, TaskProgress, UserEvent};
 use serde_json::Value;
 
 use crate::ops::feedback::Feedback;
+use crate::runtime::assistant::run::HOST_MEMBERS;
 
 /// The default replacement of a value.
 const DEFAULT_REPLACEMENT: &str = "[redacted]";
@@ -17,13 +19,26 @@ const DEFAULT_REPLACEMENT: &str = "[redacted]";
 /// Maximum nesting of JSON within JSON strings.
 const MAX_JSON_DEPTH: usize = 4;
 
+/// Members of a session event, beside [`HOST_MEMBERS`], that the server compares with ids of its own. Nobody writes a text into them, and a
+/// pattern that matches digits must not turn them into other ids.
+const EVENT_IDS: [&str; 5] = ["type", "timer_id", "call_id", "step", "attempt"];
+
+/// Members of a call of a desk that it needs to answer the call.
+const DESK_IDS: [&str; 4] = ["type", "session_id", "correlation_id", "mode"];
+
+/// Members of a session event or a call of a desk with parameters: variables, arguments of a tool, fields of a form, the body of a webhook.
+const PARAMETER_MEMBERS: [&str; 6] = ["params", "vars", "edited_args", "fields", "body", "context"];
+
+/// Members that stand beside the parameters of a session. A path names them as its first part, as templates do.
+const PROFILE_MEMBERS: [&str; 2] = ["user", "visitor"];
+
 /// The redaction rules.
 #[derive(Debug, Clone, Default)]
 pub struct Redaction {
     patterns: Vec<(Regex, String)>,
     /// Members with this name, at any depth.
     names: Vec<(String, String)>,
-    /// Paths within the parameters.
+    /// Paths within parameters.
     paths: Vec<(Vec<String>, String)>,
 }
 
@@ -97,8 +112,46 @@ impl Redaction {
         self.redact_optional(&mut event.text);
         self.redact_params(&mut event.params);
         if let Some(Value::Object(members)) = event.flow.as_deref_mut() {
-            self.redact_map(members, MAX_JSON_DEPTH);
+            self.redact_envelope(members, |name| EVENT_IDS.contains(&name) || HOST_MEMBERS.contains(&name));
         }
+    }
+
+    /// Redacts the input of a chain: the body of a request or of a webhook.
+    pub fn redact_input(&self, input: &mut Value) {
+        if !self.is_off() {
+            self.redact_parameter(input);
+        }
+    }
+
+    /// Redacts variables that are shown.
+    pub fn redact_variables(&self, variables: &mut Map) {
+        if !self.is_off() {
+            self.redact_params(variables);
+        }
+    }
+
+    /// Redacts members of an object that is shown, such as its texts; the others are ids and times.
+    pub fn redact_members(&self, object: &mut Value, names: &[&str]) {
+        let Some(members) = object.as_object_mut().filter(|_| !self.is_off()) else { return };
+        members.iter_mut().filter(|it| names.contains(&it.0.as_str())).for_each(|it| self.redact_value(it.1, MAX_JSON_DEPTH));
+    }
+
+    /// Returns a call of the webhook of a desk with its body redacted; `None` if nothing is to be redacted.
+    pub fn redact_desk_call(&self, request: &HttpRequest) -> Option<HttpRequest> {
+        if self.is_off() || !matches!(request.caller, HttpCaller::Handoff(_)) {
+            return None;
+        }
+        let mut members: Map = serde_json::from_str(request.body.as_deref()?).ok()?;
+        self.redact_envelope(&mut members, |name| DESK_IDS.contains(&name));
+        Some(HttpRequest { body: Some(Value::Object(members).to_string()), ..request.clone() })
+    }
+
+    /// Redacts the text of a tool that a person has called.
+    pub fn redact_tool_text(&self, mut text: String) -> String {
+        if !self.is_off() {
+            self.redact_text(&mut text, MAX_JSON_DEPTH);
+        }
+        text
     }
 
     /// Redacts the feedback on an answer.
@@ -121,6 +174,7 @@ impl Redaction {
             EffectResult::Ok(Reply::Llm(reply)) => {
                 self.redact_text(&mut reply.text, MAX_JSON_DEPTH);
                 self.redact_text(&mut reply.reasoning, MAX_JSON_DEPTH);
+                reply.tool_calls.iter_mut().for_each(|it| self.redact_value(&mut it.arguments, MAX_JSON_DEPTH));
             }
             EffectResult::Ok(Reply::Tool(reply)) => self.redact_text(&mut reply.text, MAX_JSON_DEPTH),
             EffectResult::Ok(Reply::Http(reply)) => self.redact_text(&mut reply.body, MAX_JSON_DEPTH),
@@ -138,7 +192,9 @@ impl Redaction {
                 self.redact_map(&mut reply.changed, MAX_JSON_DEPTH);
                 self.redact_value(&mut reply.result, MAX_JSON_DEPTH);
                 reply.logs.iter_mut().for_each(|it| self.redact_text(it, MAX_JSON_DEPTH));
-                reply.message.iter_mut().for_each(|it| self.redact_text(it, MAX_JSON_DEPTH));
+                self.redact_optional(&mut reply.message);
+                self.redact_optional(&mut reply.branch);
+                reply.failure.iter_mut().for_each(|it| self.redact_text(&mut it.message, MAX_JSON_DEPTH));
             }
             // Passages are configuration, not what users write.
             EffectResult::Ok(Reply::Embed(_) | Reply::Knowledge(_) | Reply::PhraseSearch(_) | Reply::Slept) => {}
@@ -156,15 +212,52 @@ impl Redaction {
         }
     }
 
+    /// Redacts the members of an event or a call, except those that are ids.
+    fn redact_envelope(&self, members: &mut Map, is_id: impl Fn(&str) -> bool) {
+        self.replace_paths(members, |first| PROFILE_MEMBERS.contains(&first));
+        let mut redacted = Map::with_capacity(members.len());
+        for (name, mut value) in std::mem::take(members) {
+            if is_id(&name) {
+                redacted.insert(name, value);
+                continue;
+            }
+            // A rule by name is about parameters; what holds all of them stays an object.
+            if value.is_object() && PARAMETER_MEMBERS.contains(&name.as_str()) {
+                self.redact_parameter(&mut value);
+            } else {
+                self.redact_member(&name, &mut value, MAX_JSON_DEPTH);
+            }
+            redacted.insert(self.apply_patterns(&name).into_owned(), value);
+        }
+        *members = redacted;
+    }
+
+    fn redact_parameter(&self, value: &mut Value) {
+        if let Value::Object(params) = value {
+            self.redact_params(params);
+        } else {
+            self.redact_value(value, MAX_JSON_DEPTH);
+        }
+    }
+
     fn redact_params(&self, params: &mut Map) {
-        for (path, with) in &self.paths {
+        self.replace_paths(params, |_| true);
+        self.redact_map(params, MAX_JSON_DEPTH);
+    }
+
+    /// Replaces the values at the paths of the rules whose first part is meant.
+    fn replace_paths(&self, params: &mut Map, is_meant: impl Fn(&str) -> bool) {
+        for (path, with) in self.paths.iter().filter(|it| it.0.first().is_some_and(|first| is_meant(first))) {
+            // A desk gets a variable within an object under its whole path.
+            if let Some(value) = params.get_mut(&path.join(".")) {
+                replace_value(value, with);
+            }
             let Some((last, before)) = path.split_last() else { continue };
             let parent = before.iter().try_fold(&mut *params, |map, part| map.get_mut(part)?.as_object_mut());
             if let Some(value) = parent.and_then(|it| it.get_mut(last)) {
                 replace_value(value, with);
             }
         }
-        self.redact_map(params, MAX_JSON_DEPTH);
     }
 
     fn redact_optional(&self, text: &mut Option<String>) {
@@ -217,14 +310,18 @@ impl Redaction {
     }
 
     fn redact_map(&self, map: &mut Map, nested: usize) {
-        for (name, value) in map.iter_mut() {
-            match self.names.iter().find(|it| it.0.eq_ignore_ascii_case(name)) {
-                Some((_, with)) => replace_value(value, with),
-                None => self.redact_value(value, nested),
-            }
-        }
+        map.iter_mut().for_each(|(name, value)| self.redact_member(name, value, nested));
         if map.keys().any(|it| matches!(self.apply_patterns(it), Cow::Owned(_))) {
             *map = std::mem::take(map).into_iter().map(|(name, value)| (self.apply_patterns(&name).into_owned(), value)).collect();
+        }
+    }
+
+    /// Redacts a member by its name, which may be the path of a variable that ends with the name.
+    fn redact_member(&self, name: &str, value: &mut Value, nested: usize) {
+        let last = name.rsplit_once('.').map_or(name, |it| it.1);
+        match self.names.iter().find(|it| it.0.eq_ignore_ascii_case(name) || it.0.eq_ignore_ascii_case(last)) {
+            Some((_, with)) => replace_value(value, with),
+            None => self.redact_value(value, nested),
         }
     }
 }
@@ -237,7 +334,7 @@ fn replace_value(value: &mut Value, with: &str) {
 
 #[cfg(test)]
 mod tests {
-    use convengine_core::turn::{EffectError, EffectErrorKind, HttpReply};
+    use convengine_core::turn::{EffectClass, EffectError, EffectErrorKind, HttpReply};
     use serde_json::json;
 
     use super::*;
@@ -285,6 +382,96 @@ mod tests {
         let EffectResult::Error(error) = redaction.redact_answer(error) else { panic!("no error") };
         assert_eq!(error.message, "[card] is unknown");
         assert!(!redaction.allows_streaming() && Redaction::default().allows_streaming());
+    }
+
+    /// Rules by pattern, by name and by path.
+    fn rules() -> Redaction {
+        let rules =
+            json!([{"pattern": r"\d{4,}", "with": "[digits]"}, {"param": "iban"}, {"param": "customer.name"}, {"param": "user.email"}]);
+        read(rules).0
+    }
+
+    fn redact_flow_event(event: Value) -> Value {
+        let mut event = UserEvent::from_flow_event(event);
+        rules().redact_event(&mut event);
+        let once = event.clone();
+        rules().redact_event(&mut event);
+        assert_eq!(event, once, "redaction is idempotent");
+        event.flow.map(|it| *it).unwrap_or_default()
+    }
+
+    #[test]
+    fn parameters_of_sessions_are_redacted_like_those_of_conversations() {
+        let params = || json!({"customer": {"name": "Ada", "city": "Ulm"}, "iban": "DE1", "n": 12345});
+        let redacted = json!({"customer": {"name": "[redacted]", "city": "Ulm"}, "iban": "[redacted]", "n": "[digits]"});
+        for name in PARAMETER_MEMBERS {
+            let found = redact_flow_event(json!({"type": "session.start", name: params()}));
+            assert_eq!(found[name], redacted, "{name}");
+        }
+        let found = redact_flow_event(json!({"type": "session.start", "user": {"email": "a@b.c", "id": "u1"}, "params": {"user": "u1"}}));
+        assert_eq!(found["user"], json!({"email": "[redacted]", "id": "u1"}));
+        let found = redact_flow_event(json!({"type": "user.button", "button_id": "b", "value": 12345, "label": "It is 12345."}));
+        assert_eq!((&found["value"], &found["label"]), (&json!("[digits]"), &json!("It is [digits].")));
+        let found = redact_flow_event(json!({"type": "run.ingress", "body": ["12345", {"iban": "DE1"}]}));
+        assert_eq!(found["body"], json!(["[digits]", {"iban": "[redacted]"}]));
+        let mut input = params();
+        rules().redact_input(&mut input);
+        assert_eq!(input, redacted);
+    }
+
+    #[test]
+    fn ids_of_the_server_stay_as_they_are() {
+        let event = json!({"type": "approval.decision", "call_id": "call_12345", "step": "s1/2024", "attempt": 10000, "timer_id": "t12345",
+            "version": 12345, "deployment": "4d7fe557-0300", "of_seq": 12345, "approved": true});
+        assert_eq!(redact_flow_event(event.clone()), event);
+    }
+
+    #[test]
+    fn arguments_of_tool_calls_are_redacted() {
+        let call =
+            json!({"id": "call_12345", "name": "pay", "arguments": {"iban": "DE1", "to": ["it is 12345"], "json": "{\"iban\":\"DE1\"}"}});
+        let reply = json!({"text": "12345", "tool_calls": [call, {"id": "c", "name": "pay", "arguments": "not JSON 12345"}]});
+        let reply = serde_json::from_value(reply).expect("a reply");
+        let EffectResult::Ok(Reply::Llm(reply)) = rules().redact_answer(EffectResult::Ok(Reply::Llm(reply))) else {
+            panic!("another reply")
+        };
+        let calls = serde_json::to_value(&reply.tool_calls).expect("calls");
+        let arguments = json!({"iban": "[redacted]", "to": ["it is [digits]"], "json": "{\"iban\":\"[redacted]\"}"});
+        assert_eq!((&calls[0]["arguments"], &calls[0]["id"]), (&arguments, &json!("call_12345")));
+        assert_eq!((&calls[1]["arguments"], reply.text.as_str()), (&json!("not JSON [digits]"), "[digits]"));
+    }
+
+    #[test]
+    fn a_call_of_the_desk_is_redacted_but_for_its_ids() {
+        let body = json!({"type": "handoff.request", "session_id": "12345", "correlation_id": "s12345", "mode": "return", "reason": "card 12345",
+            "context": {"customer.name": "Ada", "holder.iban": "DE1", "iban": "DE1", "count": 7}, "user": {"email": "a@b.c"},
+            "transcript": [{"role": "user", "text": "it is 12345", "turn": 1}]});
+        let mut request = HttpRequest {
+            caller: HttpCaller::Handoff("request".to_owned()),
+            method: "POST".to_owned(),
+            url: "https://desk.example/12345".to_owned(),
+            headers: Vec::new(),
+            body: Some(body.to_string()),
+            auth: None,
+            connect_timeout_ms: 1,
+            timeout_ms: 1,
+            max_bytes: 1,
+            class: EffectClass::Write,
+            idempotent: true,
+            key: None,
+            breaker: None,
+            sign: None,
+            secrets: Vec::new(),
+        };
+        let redacted = rules().redact_desk_call(&request).expect("a redacted call");
+        let expected = json!({"type": "handoff.request", "session_id": "12345", "correlation_id": "s12345", "mode": "return",
+            "reason": "card [digits]", "context": {"customer.name": "[redacted]", "holder.iban": "[redacted]", "iban": "[redacted]", "count": 7},
+            "user": {"email": "[redacted]"}, "transcript": [{"role": "user", "text": "it is [digits]", "turn": 1}]});
+        assert_eq!(serde_json::from_str::<Value>(redacted.body.as_deref().unwrap_or_default()).ok(), Some(expected));
+        assert_eq!(redacted.url, request.url);
+        assert!(Redaction::default().redact_desk_call(&request).is_none(), "without rules nothing is read");
+        request.caller = HttpCaller::Tool("pay".to_owned());
+        assert!(rules().redact_desk_call(&request).is_none(), "a service gets what its author sends");
     }
 
     #[test]

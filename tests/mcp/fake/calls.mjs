@@ -18,7 +18,7 @@ export async function resultOf(name, args, call) {
   const injected = (where) => server.injections().filter((it) => it.tool === name && it.where === where).map((it) => it.text);
   const errors = injected('error');
   if (errors.length > 0) return failure(errors.join('\n'));
-  const result = await plainResult(name, args, { authorization, progress });
+  const result = await plainResult(name, args, { authorization, progress, steps: injected('progress') });
   const structured = injected('structured');
   if (structured.length > 0 && result.structuredContent !== undefined) {
     result.structuredContent.carrier = structured.join('\n');
@@ -32,7 +32,7 @@ export async function resultOf(name, args, call) {
   return result;
 }
 
-async function plainResult(name, args, { authorization, progress }) {
+async function plainResult(name, args, { authorization, progress, steps }) {
   const order = ORDERS[args.orderId];
   if (typeof args.orderId === 'string' && order === undefined) return failure(`there is no order '${args.orderId}'`);
   switch (name) {
@@ -47,9 +47,11 @@ async function plainResult(name, args, { authorization, progress }) {
       return { content: [text(`The note is at ${order.orderId}.`)] };
     case 'reserve_stock':
       return { content: [text(`${args.quantity} of ${args.sku} are reserved.`)] };
-    case 'track':
-      for (const [index, message] of ['packed', 'handed over', 'on its way'].entries()) await progress(index + 1, 3, message);
+    case 'track': {
+      const messages = steps.length > 0 ? steps : ['packed', 'handed over', 'on its way'];
+      for (const [index, message] of messages.entries()) await progress(index + 1, messages.length, message);
       return { content: [text(`The order ${args.orderId} is on its way.`)] };
+    }
     case 'picture':
       return {
         content: [

@@ -68,6 +68,7 @@ mod preconditions;
 mod privacy;
 mod readme;
 mod recovery;
+mod redaction;
 mod reference;
 mod reference_pages;
 mod replay;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use axum::Router;
-use convengine_host::storage::turn::decompress;
+use convengine_host::storage::turn::decompress_json;
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -31,25 +31,25 @@ fn say(server: &Server, id: &str, text: &str, params: Value) -> Value {
 }
 
 /// The raw files of a SQLite database, and the content of all tables.
-fn bytes(env: &TestEnv) -> Vec<Vec<u8>> {
+pub fn bytes(env: &TestEnv) -> Vec<Vec<u8>> {
     let file = PathBuf::from(env.database_url().trim_start_matches("sqlite:"));
     let files = ["", "-wal"].map(|it| fs::read(format!("{}{it}", file.display())).unwrap_or_default());
     let rows = env.sql().dump().into_iter().map(String::into_bytes);
     if env.is_postgres() { rows.collect() } else { files.into_iter().chain(rows).collect() }
 }
 
-fn contains_mark(all: &[Vec<u8>], mark: &str) -> bool {
+pub fn contains_mark(all: &[Vec<u8>], mark: &str) -> bool {
     all.iter().any(|it| it.windows(mark.len()).any(|part| part == mark.as_bytes()))
 }
 
-/// All journals as text.
-fn journals(env: &TestEnv) -> String {
+/// A compressed column of all turns as text: `journal` or `answer`.
+pub fn decompressed(env: &TestEnv, column: &str) -> String {
     let mut sql = env.sql();
-    let hex = sql.hex_expression("journal");
-    let found = sql.texts(&format!("select {hex} from ce_turn"));
+    let hex = sql.hex_expression(column);
+    let found = sql.texts(&format!("select {hex} from ce_turn where {column} is not null"));
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-    let read = |hex: &String| decompress(&hex.as_bytes().chunks(2).map(byte).collect::<Vec<u8>>()).unwrap();
-    found.iter().map(|it| serde_json::to_string(&read(it)).unwrap()).collect()
+    let read = |hex: &String| decompress_json::<Value>(&hex.as_bytes().chunks(2).map(byte).collect::<Vec<u8>>()).unwrap();
+    found.iter().map(|it| read(it).to_string()).collect()
 }
 
 /// A pack that calls its model, tool and service in every turn.
@@ -315,7 +315,7 @@ fn redacted_text_is_in_no_byte_and_replays_are_equal() {
     feedback(&server, ID, CARD);
     let audit = server.audit(ID);
     let mut shown = bytes(&env);
-    shown.extend([answer.to_string(), journals(&env), server.log(), json!(audit).to_string()].map(String::into_bytes));
+    shown.extend([answer.to_string(), decompressed(&env, "journal"), server.log(), json!(audit).to_string()].map(String::into_bytes));
     shown.extend(events.iter().map(|it| it.data.to_string().into_bytes()));
     for mark in [CARD, "29123456781111", "DE00BANK7"] {
         assert!(!contains_mark(&shown, mark), "{mark}");

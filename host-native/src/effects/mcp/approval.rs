@@ -171,9 +171,16 @@ pub async fn call_by_hand(host: &Host, server: &McpServer, tool: &str, args: &Ma
         }
         let key = Uuid::new_v4().to_string();
         let text = connection.call(&McpCall { tool, args, key: &key, progress: None }).await?;
-        Ok(Some(host.secrets.scrub(&text).into_owned()))
+        Ok(Some(text))
     })
     .await
+    .map(|it| it.map(|text| hide(host, &text)))
+    .map_err(|it| EffectError { message: hide(host, &it.message), ..it })
+}
+
+/// Hides secrets and what the redaction rules remove in a text of a server.
+fn hide(host: &Host, text: &str) -> String {
+    host.redaction.redact_tool_text(host.secrets.scrub(text).into_owned())
 }
 
 #[cfg(test)]

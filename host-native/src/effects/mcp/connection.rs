@@ -22,12 +22,12 @@ use tokio::time::Instant;
 use super::catalog::{McpServer, McpTransport, ProtocolMode};
 use super::client_handler::NotificationReceiver;
 use super::failure::{call_error, connection_error, excerpt};
+use super::progress::MAX_PROGRESS_MESSAGES;
 use super::tool_list::{self, ToolPages};
 use super::transport::{self, ChildProcess};
 use super::{McpCall, McpClients, result};
 use crate::config::secrets::Secrets;
 use crate::effects::http::HttpClient;
-use crate::runtime::stream::TokenPublisher;
 
 /// Supported revisions of the protocol.
 const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
@@ -263,10 +263,16 @@ impl Connection {
         self.receiver.watch(&token, sender);
         let mut guard = CancelOnDrop { peer: peer.clone(), id: Some(handle.id.clone()) };
         let mut answer = std::pin::pin!(handle.await_response());
+        let mut published = 0;
         let outcome = loop {
             tokio::select! {
                 outcome = &mut answer => break outcome,
-                Some(step) = progress.recv() => publish_progress(call.progress, &step),
+                Some(step) = progress.recv() => {
+                    if let Some(subscribers) = call.progress.filter(|_| published < MAX_PROGRESS_MESSAGES) {
+                        published += 1;
+                        subscribers.publish(&step);
+                    }
+                }
             }
         };
         guard.id = None;
@@ -312,12 +318,6 @@ impl Drop for CancelOnDrop {
             let cancelled = rmcp::model::CancelledNotificationParam::new(Some(id), reason);
             let _ = peer.notify_cancelled(cancelled).await;
         });
-    }
-}
-
-fn publish_progress(publisher: Option<&TokenPublisher>, step: &rmcp::model::ProgressNotificationParam) {
-    if let Some(publisher) = publisher {
-        publisher.send_progress(&json!({"progress": step.progress, "total": step.total, "message": step.message}));
     }
 }
 

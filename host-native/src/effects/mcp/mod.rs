@@ -8,6 +8,7 @@ mod connection;
 mod definition;
 mod failure;
 mod listing;
+mod progress;
 mod result;
 mod tool_list;
 mod transport;
@@ -29,11 +30,11 @@ use tokio::time::{Instant, timeout_at};
 use crate::config::secrets::Secrets;
 use crate::config::settings::McpCommands;
 use crate::effects::http::HttpClient;
-use crate::runtime::stream::TokenPublisher;
 pub use approval::{Approval, ApprovalError, approve, call_by_hand, list_tools, withdraw};
 use catalog::{McpCatalog, McpServer};
 use connection::Connection;
 pub use definition::{changed_members, digest, pick_definition};
+pub use progress::McpProgress;
 
 /// How much earlier than its effect a call times out, so that the error can name the server.
 const TIMEOUT_MARGIN: Duration = Duration::from_millis(20);
@@ -65,7 +66,7 @@ pub struct McpCall<'a> {
     /// The idempotency key.
     pub key: &'a str,
     /// Receives its progress.
-    pub progress: Option<&'a TokenPublisher>,
+    pub progress: Option<McpProgress<'a>>,
 }
 
 impl McpClients {
@@ -140,7 +141,7 @@ pub async fn execute(
     catalog: &McpCatalog,
     request: &ToolRequest,
     key: &str,
-    progress: Option<&TokenPublisher>,
+    progress: Option<McpProgress<'_>>,
     deadline: Instant,
 ) -> EffectResult {
     let call = call_approved(clients, http, catalog, request, key, progress);
@@ -162,7 +163,7 @@ async fn call_approved(
     catalog: &McpCatalog,
     request: &ToolRequest,
     key: &str,
-    progress: Option<&TokenPublisher>,
+    progress: Option<McpProgress<'_>>,
 ) -> Result<String, EffectError> {
     let code = request.tool_code.as_deref().unwrap_or_default();
     let Some((server, tool)) = split_mcp_code(code) else {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use tokio::time::Instant;
 
+use super::mcp::McpProgress;
 use super::{documents, files, mcp};
 use crate::config::active::ActiveConfig;
 use crate::config::settings::Roots;
@@ -27,6 +28,7 @@ pub async fn execute(
         return configured.fakes.answer_tool(request);
     }
     if request.tool_group == MCP_GROUP {
+        let progress = progress.map(|it| McpProgress::new(it, &host.secrets, &host.redaction));
         return mcp::execute(&host.mcp, &host.http, &configured.mcp, request, key, progress, deadline).await;
     }
     match execute_by_group(&host.readers, &host.file_roots, request).await {

@@ -109,7 +109,11 @@ pub struct StartedRun {
 ///
 /// # Errors
 /// Returns [`TriggerError`]; no run was started then.
-pub async fn start_run(host: &Arc<Host>, chain: &LiveChain, trigger: Trigger) -> Result<StartedRun, TriggerError> {
+pub async fn start_run(host: &Arc<Host>, chain: &LiveChain, mut trigger: Trigger) -> Result<StartedRun, TriggerError> {
+    // Before anything of it is stored, its fingerprint included.
+    if let Some(body) = trigger.data.get_mut("body") {
+        host.redaction.redact_input(body);
+    }
     let now = clock::now();
     let slug = chain.key.id();
     let body = json!(trigger.data.get("body")).to_string();

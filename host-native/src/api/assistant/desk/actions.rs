@@ -190,7 +190,9 @@ impl<'r> DeskAction<'r> {
         event.extend(names.iter().filter_map(|it| self.members.shift_remove_entry(*it)));
         event.insert("author".to_owned(), Value::String(self.author));
         let answered = run_desk_event(self.host, self.uri, &self.running, kind, event).await?;
-        let answer = answered.outcome.flow.map(|it| *it).unwrap_or_default();
+        let mut answer = answered.outcome.flow.map(|it| *it).unwrap_or_default();
+        let messages = answer.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten();
+        messages.for_each(|it| self.host.redaction.redact_members(it, &["text", "blocks"]));
         let member = |name: &str| answer.get(name).cloned().unwrap_or_default();
         Ok(Json(json!({
             "session_id": self.running.session, "status": member("status"), "handoff": member("handoff"), "messages": member("messages"),

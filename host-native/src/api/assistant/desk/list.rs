@@ -18,6 +18,7 @@ use super::load_conversation;
 use crate::api::error::{ApiError, not_found};
 use crate::api::query::QueryParams;
 use crate::clock;
+use crate::ops::redaction::Redaction;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::handoff::{self, DeskConversation};
 use crate::storage::assistant::{DocumentKind, ProgramKey};
@@ -72,7 +73,8 @@ pub async fn conversations(
     let found = handoff::list(&host.readers, state, (at, &id), limit + 1).await.map_err(|it| ApiError::from_database(&it, &uri))?;
     let page = found.get(..usize::try_from(limit).unwrap_or_default()).unwrap_or(&found);
     let next = page.last().filter(|_| page.len() < found.len()).map(|it| format!("{}.{}", it.requested_at, it.session));
-    Ok(Json(json!({"conversations": page.iter().map(render_row).collect::<Vec<_>>(), "next_cursor": next})))
+    let rows: Vec<Value> = page.iter().map(|it| render_row(it, &host.redaction)).collect();
+    Ok(Json(json!({"conversations": rows, "next_cursor": next})))
 }
 
 fn parse_cursor(cursor: &str) -> Option<(Millis, String)> {
@@ -80,12 +82,13 @@ fn parse_cursor(cursor: &str) -> Option<(Millis, String)> {
     Some((at.parse().ok()?, Uuid::try_parse(id).ok()?.to_string()))
 }
 
-fn render_row(row: &DeskConversation) -> Value {
+fn render_row(row: &DeskConversation, redaction: &Redaction) -> Value {
     let mut shown = json!({
         "session_id": row.session, "assistant": row.program.id(), "state": row.state, "queue": row.queue, "reason": row.reason,
         "ticket": row.ticket, "author": row.author, "since": clock::format_iso(row.requested_at),
         "updated_at": clock::format_iso(row.updated_at), "preview": row.preview, "unread": row.unread,
     });
+    redaction.redact_members(&mut shown, &["reason", "preview"]);
     add_program(&mut shown, &row.program);
     shown
 }
@@ -125,12 +128,17 @@ pub async fn conversation(
     convengine_core::flow::redact_session(flow, &mut state);
     // A person talks with, and returns variables to, the document that handed off.
     let active = active_state(&state);
-    let declared = declared_variables(active_document(flow, &state), active.get("vars").and_then(Value::as_object).unwrap_or(&Map::new()));
-    let history = active.get("history").cloned();
+    let mut vars = active.get("vars").and_then(Value::as_object).cloned().unwrap_or_default();
+    host.redaction.redact_variables(&mut vars);
+    let declared = declared_variables(active_document(flow, &state), &vars);
+    let mut history = active.get("history").and_then(Value::as_array).cloned().unwrap_or_default();
+    history.iter_mut().for_each(|it| host.redaction.redact_members(it, &["text"]));
     let mut member = |name: &str| state.get_mut(name).map(Value::take).unwrap_or_default();
+    let mut handoff = member("handoff");
+    host.redaction.redact_members(&mut handoff, &["reason"]);
     let mut shown = json!({
         "session_id": running.session, "assistant": stored.program.id(), "seq": member("seq"), "locale": member("locale"),
-        "channel": member("channel"), "handoff": member("handoff"), "history": history, "variables": declared,
+        "channel": member("channel"), "handoff": handoff, "history": history, "variables": declared,
     });
     add_program(&mut shown, &stored.program);
     Ok(Json(shown))
