@@ -194,8 +194,9 @@ macro_rules! select_idle {
             concat!(
                 "select c.conversation_id from ce_conversation c where (c.updated_at < $1 or c.updated_at >= '' and c.updated_at < $2)
                    and not exists (select 1 from cs_session s where s.session_id = c.conversation_id and s.updated_at >= $1)
-                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id
-                     and (t.status = 'open' or t.fault is not null and t.closed_at >= $1))
+                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
+                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.fault is not null
+                     and t.closed_at >= $1)
                    and not exists (select 1 from cs_timer d where d.session_id = c.conversation_id and d.purpose not in ('session', 'no_input'))
                    and not exists (select 1 from cs_handoff h where h.session_id = c.conversation_id)
                    and not exists (select 1 from cs_run r where r.run_id = c.conversation_id
@@ -205,8 +206,9 @@ macro_rules! select_idle {
             concat!(
                 "select c.conversation_id::text from ce_conversation c where c.updated_at < to_timestamp($1 / 1000.0) and $2 <> ''
                    and not exists (select 1 from cs_session s where s.session_id = c.conversation_id and s.updated_at >= $1)
-                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id
-                     and (t.status = 'open' or t.fault is not null and t.closed_at >= to_timestamp($1 / 1000.0)))
+                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
+                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.fault is not null
+                     and t.closed_at >= to_timestamp($1 / 1000.0))
                    and not exists (select 1 from cs_timer d where d.session_id = c.conversation_id and d.purpose not in ('session', 'no_input'))
                    and not exists (select 1 from cs_handoff h where h.session_id = c.conversation_id)
                    and not exists (select 1 from cs_run r where r.run_id = c.conversation_id
