@@ -12,7 +12,7 @@ use crate::storage::turn::decompress_json_text;
 use crate::storage::{Connection, forget};
 
 /// Conversations and journals that are read at once.
-const PAGE_SIZE: i64 = 200;
+const PAGE_SIZE: i64 = 100;
 /// The largest number of conversations that a message names.
 const MAX_NAMED: usize = 20;
 
@@ -197,7 +197,15 @@ impl<'p> Criterion<'p> {
         let locals = items("stack").filter_map(|it| it.get("locals"));
         let steps = items("primary_trace").chain(items("branch_trace")).flat_map(|it| [it.get("input"), it.get("output")]).flatten();
         let nested = state.pointer(&format!("/vars/{NESTED_SESSIONS}")).and_then(Value::as_object).into_iter().flat_map(|it| it.values());
-        is_direct || locals.chain(steps).any(|it| self.is_in(it)) || nested.chain(member("child")).any(|it| self.is_in_state(it))
+        let pending = items("pending_values").filter_map(|it| it.get("values")?.as_array()).flatten();
+        let is_pending = pending.into_iter().any(|it| {
+            let of_variable = it.get("variable").and_then(Value::as_str) == Some(self.path);
+            of_variable && it.get("value").is_some_and(|it| self.is_value(it))
+        });
+        is_direct
+            || is_pending
+            || locals.chain(steps).any(|it| self.is_in(it))
+            || nested.chain(member("child")).any(|it| self.is_in_state(it))
     }
 
     /// Whether an event has it.
@@ -306,7 +314,8 @@ mod tests {
     #[test]
     fn states_and_events_are_searched_where_they_hold_values_of_users() {
         let session = json!({"status": "active", "locale": "de", "user": {"id": "u-1"}, "visitor": {"email": "ada@example.com"},
-            "vars": {"customerId": "C-17", "_child": {"sub": {"vars": {"order": "O-9"}}}}, "stack": [{"locals": {"note": "n"}}]});
+            "vars": {"customerId": "C-17", "_child": {"sub": {"vars": {"order": "O-9"}}}}, "stack": [{"locals": {"note": "n"}}],
+            "pending_values": [{"request": 1, "values": [{"variable": "iban", "entity": "iban", "value": "DE00"}]}]});
         let run = json!({"status": "sleeping", "trigger": {"kind": "webhook", "body": {"customer": {"id": "C-18"}}}, "context": {"paid": true},
             "primary_trace": [{"step_id": "a", "output": {"ticket": "T-1"}}], "child": {"vars": {"email": "eve@example.com"}}});
         for (state, path, value, expected) in [
@@ -318,6 +327,8 @@ mod tests {
             (&session, "visitor.email", "ada@example.com", true),
             (&session, "order", "O-9", true),
             (&session, "note", "n", true),
+            (&session, "iban", "DE00", true),
+            (&session, "entity", "iban", false),
             (&session, "status", "active", false),
             (&session, "locale", "de", false),
             (&run, "customer.id", "C-18", true),
