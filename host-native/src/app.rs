@@ -348,7 +348,7 @@ pub(crate) fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> V
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
     tasks.extend(settings.assistants.timers.then(|| schedule::spawn(Arc::clone(host))));
     tasks.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(host))));
-    tasks.extend((!settings.retention.is_off()).then(|| retention::spawn(Arc::clone(host), settings.retention)));
+    tasks.push(retention::spawn(Arc::clone(host), settings.retention));
     tasks
 }
 

@@ -139,7 +139,7 @@ pub enum Command {
         /// Conversation to delete
         #[arg(long, value_name = "ID", required_unless_present = "person", conflicts_with = "person")]
         conversation: Option<String>,
-        /// Delete all conversations with this stored input parameter; if repeated, all must match
+        /// Delete all conversations that hold this value, by name or by path such as customer.id; if repeated, all must match
         #[arg(long, value_name = "NAME=VALUE", value_parser = crate::ops::forget::parse_member)]
         person: Vec<(String, String)>,
     },

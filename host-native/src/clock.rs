@@ -15,6 +15,11 @@ pub fn now() -> Millis {
     system_now().saturating_add(OFFSET_MS.load(Ordering::Relaxed))
 }
 
+/// Returns the start of the day of a time, in UTC.
+pub fn start_of_day(at: Millis) -> Millis {
+    at - at.rem_euclid(DAY_MS)
+}
+
 /// Sets the time of the process, which continues from there.
 fn set(at: Millis) {
     OFFSET_MS.store(at.saturating_sub(system_now()), Ordering::Relaxed);

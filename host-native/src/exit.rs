@@ -6,7 +6,7 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", lines.join("\n"))]
 pub struct Failure {
-    /// 1: the checked subject has problems. 2: invalid usage or settings. 3: a required service is unavailable.
+    /// 1: the checked subject has problems. 2: invalid usage or settings. 3: a required service is unavailable. 4: nothing was found.
     pub code: u8,
     /// One problem per line.
     pub lines: Vec<String>,
@@ -26,6 +26,11 @@ impl Failure {
     /// Creates a failure with code 3: a required service is unavailable.
     pub fn service_unavailable(line: impl Into<String>) -> Self {
         Failure { code: 3, lines: vec![line.into()] }
+    }
+
+    /// Creates a failure with code 4: what is to be changed was not found.
+    pub fn nothing_found(line: impl Into<String>) -> Self {
+        Failure { code: 4, lines: vec![line.into()] }
     }
 
     /// Prints the lines and returns the code.

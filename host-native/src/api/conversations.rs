@@ -27,7 +27,7 @@ const _: () = assert!(MAX_LIMIT == 200, "change the OpenAPI attribute of the par
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ConversationQuery {
-    /// The status, such as `RUNNING` or `BLOCKED`.
+    /// The status, such as `RUNNING` or `BLOCKED`, or `active` of a session.
     status: Option<String>,
     /// The intent.
     intent: Option<String>,

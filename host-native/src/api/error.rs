@@ -52,7 +52,7 @@ impl ApiError {
         ApiError { issues: issues.iter().map(|it| json!(it)).collect(), ..self }
     }
 
-    /// Sets the error code shown on assistant routes; the default is derived from the status.
+    /// Sets the error code. Assistant routes show one derived from the status by default, others none.
     #[must_use]
     pub fn with_code(self, code: impl Into<Cow<'static, str>>) -> Self {
         ApiError { code: Some(code.into()), ..self }
@@ -112,13 +112,17 @@ impl ApiError {
             }
             return json!({"error": error});
         }
-        json!({
+        let mut body = json!({
             "timestamp": clock::format_iso(clock::now()),
             "status": self.status.as_u16(),
             "error": self.status.canonical_reason(),
             "path": self.path,
             "message": self.message,
-        })
+        });
+        if let (Value::Object(members), Some(code)) = (&mut body, &self.code) {
+            members.insert("code".to_owned(), json!(code));
+        }
+        body
     }
 
     /// Additional headers of the response.

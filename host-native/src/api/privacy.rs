@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::request::{conversation_from_path, parse_object, read_json_body};
-use crate::ops::forget::{self, ForgetResult};
+use crate::ops::forget::{self, ForgetResult, SearchError};
 use crate::runtime::turn_runner::Host;
 use crate::storage;
 
@@ -39,7 +39,10 @@ pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Str
     Ok(Json(json!({"forgotten": done})))
 }
 
-/// Deletes all conversations of a person.
+/// Deletes all conversations, sessions and runs of a person.
+///
+/// What is searched are input parameters, extracted values, variables, `user`, `visitor` and what turns were given. Nothing is deleted when no
+/// conversation matches (404, `nothing_found`), or when some cannot be searched (409, `not_searchable`).
 #[utoipa::path(
     post,
     path = "/api/v1/privacy/forget",
@@ -48,9 +51,10 @@ pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Str
     responses(
         (status = 200, description = "The conversations are deleted", body = ref("#/components/schemas/Forgotten")),
         (status = 400, description = "The body is invalid"),
+        (status = 404, description = "No conversation holds these values; nothing is deleted"),
         (status = 406, description = "The client does not accept JSON"),
         (status = 408, description = "The request body timed out"),
-        (status = 409, description = "Some conversations have a running turn; the others are deleted"),
+        (status = 409, description = "Some conversations have a running turn and the others are deleted, or some cannot be searched and none is"),
         (status = 413, description = "The request body is too large"),
         (status = 415, description = "The Content-Type is not JSON"),
         (status = 503, description = "The database is unavailable"),
@@ -61,9 +65,21 @@ pub async fn forget(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap,
     let person = parse_person(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
     let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     let mut connection = storage::open(host.config_manager.database(), false).await.map_err(database)?;
-    let ids = forget::list_by_person(&mut connection, &person).await.map_err(database)?;
+    let found = forget::list_conversations(&mut connection, &person, forget::has_all_rows(host.ingress.as_ref())).await;
     connection.close().await.map_err(database)?;
-    Ok(Json(json!({"forgotten": forget_conversations(host, &uri, ids).await?})))
+    let ids = found.map_err(|it| search_failed(it, &uri))?;
+    let done = if ids.is_empty() { 0 } else { forget_conversations(host, &uri, ids).await? };
+    if done == 0 {
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, forget::NOTHING_FOUND).with_code("nothing_found"));
+    }
+    Ok(Json(json!({"forgotten": done})))
+}
+
+fn search_failed(error: SearchError, uri: &Uri) -> ApiError {
+    match error {
+        SearchError::Incomplete(reason) => ApiError::new(StatusCode::CONFLICT, uri, reason).with_code("not_searchable"),
+        SearchError::Database(error) => ApiError::from_database(&error, uri),
+    }
 }
 
 fn parse_person(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {

@@ -142,7 +142,10 @@ fn feedback_response() -> Value {
 fn conversations() -> Value {
     let found = object(json!({
         "conversationId": conversation(),
-        "status": text("The status, such as RUNNING or BLOCKED"),
+        "program": {"enum": ["tables", "assistant", "workflow", "chain", "agent"], "description": "What runs it"},
+        "document": nullable_text("The id of its document; null for tables"),
+        "owner": nullable_text("SHA-256 of the caller that it belongs to; null if it belongs to nobody"),
+        "status": text("The status, such as RUNNING or BLOCKED; of a session or run its own, such as active or sleeping"),
         "intent": text("The intent"),
         "state": text("The state"),
         "lastUserText": nullable_text("The latest message"),
@@ -201,7 +204,7 @@ fn person() -> Value {
         "properties": {
             "person": {
                 "type": "object",
-                "description": "Input parameters by name; conversations that match all of them are deleted",
+                "description": "Values by name, or by path such as customer.id; conversations that hold all of them are deleted",
                 "minProperties": 1,
                 "additionalProperties": {"type": "string", "minLength": 1},
             },
@@ -264,6 +267,7 @@ fn refusal() -> Value {
             "error": text("The status text"),
             "path": text("The requested path"),
             "message": text("The problem and how to fix it"),
+            "code": text("A stable code, where the status does not say enough"),
             "issues": list(&json!({"$ref": "#/components/schemas/Issue"})),
         },
         "additionalProperties": false,

@@ -105,5 +105,5 @@ async fn read(connection: &mut Connection, config: &Arc<Config>) -> sqlx::Result
 
 /// The start of this day (UTC).
 fn today() -> Millis {
-    clock::now() / DAY_MILLIS * DAY_MILLIS
+    clock::start_of_day(clock::now())
 }

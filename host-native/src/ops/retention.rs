@@ -1,4 +1,4 @@
-//! Deletes data older than its retention period.
+//! Deletes data older than its retention period, and what nothing needs any more.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,12 @@ use crate::config::classifiers;
 use crate::config::settings::{RetentionSettings, Settings};
 use crate::exit::Failure;
 use crate::ops::forget as forgetting;
+use crate::runtime::assistant::plan::month_start;
 use crate::runtime::restate::Ingress;
 use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::session;
 use crate::storage::forget::{self, RowKind};
-use crate::storage::{self, Connection};
+use crate::storage::{self, Connection, counter, module, snapshot};
 
 /// Conversations deleted per transaction, few enough not to block turns for long.
 const CONVERSATIONS_PER_TRANSACTION: i64 = 20;
@@ -25,6 +27,12 @@ const ROWS_PER_TRANSACTION: i64 = 500;
 const TRANSACTION_PAUSE: Duration = Duration::from_millis(20);
 /// The pause between two sweeps of a server.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
+/// Snapshots deleted per transaction; they are large.
+const SNAPSHOTS_PER_TRANSACTION: i64 = 50;
+/// How many days a snapshot is kept after turns were last begun on it.
+const SNAPSHOT_DAYS: u32 = 30;
+/// How many activations can be rolled back to.
+const KEPT_ACTIVATIONS: i64 = 100;
 const DAY_MILLIS: Millis = 86_400_000;
 
 /// The number of deleted rows of a sweep.
@@ -40,6 +48,10 @@ pub struct SweepCounts {
     pub calls: u64,
     /// Trained classifiers that nothing has used for a long time.
     pub classifiers: u64,
+    /// Configuration snapshots that nothing names.
+    pub snapshots: u64,
+    /// Usage rows and counters of months before the last one.
+    pub usage: u64,
 }
 
 /// Runs `convengine retention`.
@@ -56,17 +68,20 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     let mut connection = storage::connect_existing(&settings.database).await?;
     let ingress = Ingress::from_settings(settings)?;
     let swept = sweep(&mut connection, &settings.retention, ingress.as_ref(), &mut |_| {}).await.map_err(unusable)?;
-    let SweepCounts { conversations, audit, feedback, calls, classifiers } = swept;
+    let SweepCounts { conversations, audit, feedback, calls, classifiers, snapshots, usage } = swept;
     println!(
         "deleted conversations: {conversations}, audit rows: {audit}, feedback rows: {feedback}, model calls: {calls}, unused classifiers: \
-         {classifiers}"
+         {classifiers}, unused snapshots: {snapshots}, old usage rows: {usage}"
     );
     Ok(())
 }
 
-/// Spawns the task that sweeps periodically.
+/// Spawns the task that sweeps periodically. Without a retention period it deletes only what nothing needs, which is not urgent.
 pub fn spawn(host: Arc<Host>, retention: RetentionSettings) -> JoinHandle<()> {
     tokio::spawn(async move {
+        if retention.is_off() {
+            sleep(SWEEP_INTERVAL).await;
+        }
         loop {
             if let Err(error) = sweep_host(&host, &retention).await {
                 tracing::warn!(%error, "cannot delete old data yet");
@@ -78,9 +93,19 @@ pub fn spawn(host: Arc<Host>, retention: RetentionSettings) -> JoinHandle<()> {
 
 async fn sweep_host(host: &Host, retention: &RetentionSettings) -> sqlx::Result<()> {
     let mut connection = storage::open(host.config_manager.database(), false).await?;
+    record_snapshots(&mut connection, host).await?;
     let swept = sweep(&mut connection, retention, host.ingress.as_ref(), &mut |id| host.streams.close_conversation(id)).await;
     connection.close().await?;
     swept.map(|_| ())
+}
+
+/// Keeps the snapshots that this process may begin turns on without looking at the database.
+async fn record_snapshots(connection: &mut Connection, host: &Host) -> sqlx::Result<()> {
+    let active = Arc::clone(&host.config_manager.active().config);
+    for config in [active].into_iter().chain(host.flows.list()).chain(host.versions.list_configs()) {
+        storage::config::store_snapshot_text(connection, config.hash_source(), || config.source_text(), clock::now()).await?;
+    }
+    Ok(())
 }
 
 /// Deletes old data, also in the cluster that runs the turns, if one does, and calls `gone` for each deleted conversation. Stops if another
@@ -121,23 +146,54 @@ pub async fn sweep(
         }
     }
     swept.classifiers = with_sweep_lock(connection, classifiers::delete_unused).await?.unwrap_or(0);
+    swept.snapshots = delete_unused_snapshots(connection, before(SNAPSHOT_DAYS)).await?;
+    swept.usage = delete_old_usage(connection).await?;
     if swept != SweepCounts::default() {
         forgetting::truncate_wal(connection).await?;
-        let SweepCounts { conversations, audit, feedback, calls, classifiers } = swept;
-        tracing::info!(conversations, audit, feedback, calls, classifiers, "deleted old data");
+        let SweepCounts { conversations, audit, feedback, calls, classifiers, snapshots, usage } = swept;
+        tracing::info!(conversations, audit, feedback, calls, classifiers, snapshots, usage, "deleted old data");
     }
     Ok(swept)
 }
 
+/// Deletes the snapshots that nothing names, then the modules that none of the others names. Returns the number of snapshots.
+async fn delete_unused_snapshots(connection: &mut Connection, before: Millis) -> sqlx::Result<u64> {
+    let mut deleted = 0;
+    while let Some(count @ 1..) =
+        with_sweep_lock(connection, async |it| snapshot::delete_unused(it, before, KEPT_ACTIVATIONS, SNAPSHOTS_PER_TRANSACTION).await)
+            .await?
+    {
+        deleted += count;
+        sleep(TRANSACTION_PAUSE).await;
+    }
+    if deleted > 0 && module::has_tables(connection).await? {
+        with_sweep_lock(connection, module::delete_unused).await?;
+    }
+    Ok(deleted)
+}
+
+/// Deletes usage rows and counters from before the last month: quotas and budgets count this one. Returns their number.
+async fn delete_old_usage(connection: &mut Connection) -> sqlx::Result<u64> {
+    let before = month_start(month_start(clock::now()) - 1);
+    let mut deleted = with_sweep_lock(connection, async |it| counter::delete_before(it, before).await).await?.unwrap_or(0);
+    while let Some(count @ 1..) =
+        with_sweep_lock(connection, async |it| session::delete_usage_before(it, before, ROWS_PER_TRANSACTION).await).await?
+    {
+        deleted += count;
+        sleep(TRANSACTION_PAUSE).await;
+    }
+    Ok(deleted)
+}
+
 async fn delete_old_conversations(connection: &mut Connection, before: Millis, ingress: Option<&Ingress>) -> sqlx::Result<Vec<String>> {
     let ids = forget::list_idle_since(connection, before, CONVERSATIONS_PER_TRANSACTION).await?;
-    if !ids.is_empty() {
-        if let Some(ingress) = ingress {
-            ingress.forget(&ids).await.map_err(|it| sqlx::Error::Io(std::io::Error::other(it)))?;
-        }
-        forget::delete_conversations(connection, &ids).await?;
+    if ids.is_empty() {
+        return Ok(ids);
     }
-    Ok(ids)
+    if let Some(ingress) = ingress {
+        ingress.forget(&ids).await.map_err(|it| sqlx::Error::Io(std::io::Error::other(it)))?;
+    }
+    forget::delete_idle(connection, &ids, before).await
 }
 
 /// Runs work in a transaction, unless another process holds the sweep lock.

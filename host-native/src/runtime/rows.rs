@@ -77,6 +77,10 @@ pub fn render_turn(
             Write::Reset => reset = true,
         }
     }
+    if journal.input.session.turns == 0 && !outcome.writes.iter().any(|it| matches!(it, Write::Conversation(_))) {
+        // Whatever has a turn has a conversation row, so that retention and deletion apply to it.
+        rows.add_created_conversation(conversation, journal.input.at);
+    }
     let text = if reserved > 0 && !journal.entries.is_empty() { compress(&journal.without_requests())? } else { compress(journal)? };
     let hash = state_hash(outcome, notices);
     let fault = outcome.fault.as_ref().map(|it| it.code.as_str());
@@ -117,10 +121,6 @@ fn render_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &s
     let at = turn.now();
     let program = event.and_then(ProgramKey::from_event);
     let assistant = program.as_ref().map_or("", ProgramKey::as_str);
-    if input.session.turns == 0 {
-        // A session has a conversation row, so that retention and deletion apply to it.
-        rows.add_created_conversation(&input.conversation, input.at);
-    }
     let row = SessionRow {
         session: &input.conversation,
         assistant,

@@ -10,7 +10,8 @@ use sqlx::{Column, Row as _, TypeInfo, ValueRef};
 use tokio::task::spawn_blocking;
 
 use super::database::{Connection, DatabaseRow, Pool, SqlValue as Sql, Statement, writes_turns_only};
-use super::schema;
+use super::{schema, snapshot};
+use crate::clock;
 
 /// One statement per table, with its key column. Rows are ordered by key, the final tie-break when the engine picks between rows.
 const SNAPSHOT_TABLES: [(&str, &str, Statement); 22] = [
@@ -299,7 +300,7 @@ pub async fn store_snapshot(connection: &mut Connection, hash: &str, body: &Valu
     store_snapshot_text(connection, hash, || body.to_string(), at).await
 }
 
-/// Stores a snapshot unless it exists; only then is its text rendered.
+/// Stores a snapshot unless it exists; only then is its text rendered. Records that it is in use on the day of `at`.
 ///
 /// # Errors
 /// Returns any database error.
@@ -309,15 +310,17 @@ pub async fn store_snapshot_text(
     body: impl FnOnce() -> String + Send,
     at: Millis,
 ) -> sqlx::Result<()> {
-    if connection.fetch_optional(&HASH, &[Sql::Text(hash)]).await?.is_some() {
+    if snapshot::record_use(connection, hash, at).await? {
         return Ok(());
     }
     let sql = Statement::per_dialect(
-        "insert into ce_config_snapshot (hash, body, created_at) values ($1, $2, $3) on conflict (hash) do nothing",
-        "insert into ce_config_snapshot (hash, body, created_at) values ($1, $2, to_timestamp($3 / 1000.0)) on conflict (hash) do nothing",
+        "insert into ce_config_snapshot (hash, body, created_at, used_at) values ($1, $2, $3, $4) on conflict (hash) do nothing",
+        "insert into ce_config_snapshot (hash, body, created_at, used_at) values ($1, $2, to_timestamp($3 / 1000.0), $4)
+         on conflict (hash) do nothing",
     );
     let body = body();
-    connection.execute(&sql, &[Sql::Text(hash), Sql::Text(&body), Sql::Integer(at)]).await.map(|_| ())
+    let values = [Sql::Text(hash), Sql::Text(&body), Sql::Integer(at), Sql::Integer(clock::start_of_day(at))];
+    connection.execute(&sql, &values).await.map(|_| ())
 }
 
 const HASH: Statement = Statement::portable("select hash from ce_config_snapshot where hash = $1");

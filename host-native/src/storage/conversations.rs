@@ -1,15 +1,16 @@
-//! Searches conversations for the operator API.
+//! What a conversation is, whatever runs it: its program, owner, status and newest turn. Searches them for the operator API.
 
 use convengine_core::turn::Millis;
 use serde::Serialize;
 
+use super::assistant::ProgramKey;
 use super::database::{DatabaseRow, Pool, SqlValue, Statement};
 use crate::clock;
 
 /// A conversation filter. Absent members match everything; text comparisons ignore case.
 #[derive(Debug, Clone, Default)]
 pub struct ConversationFilter {
-    /// The status: `RUNNING`, `BLOCKED`, ….
+    /// The status: `RUNNING`, `BLOCKED`, …, or that of a session or run, such as `active`.
     pub status: Option<String>,
     /// The intent code.
     pub intent: Option<String>,
@@ -35,7 +36,13 @@ pub struct ConversationFilter {
 pub struct ConversationSummary {
     /// The conversation.
     pub conversation_id: String,
-    /// `RUNNING`, `BLOCKED`, ….
+    /// What runs it: `tables`, `assistant`, `workflow`, `chain` or `agent`.
+    pub program: &'static str,
+    /// The id of its document; absent for tables.
+    pub document: Option<String>,
+    /// SHA-256 of the caller that it belongs to, if any.
+    pub owner: Option<String>,
+    /// `RUNNING`, `BLOCKED`, …; that of the session or run if it is one.
     pub status: String,
     /// The intent.
     pub intent: String,
@@ -63,24 +70,35 @@ pub struct ConversationSummary {
 pub async fn find(pool: &Pool, filter: &ConversationFilter) -> sqlx::Result<Vec<ConversationSummary>> {
     // The original engine stored timestamps as numbers or text. Faults are looked up in `ce_turn` only, which the original does not have.
     let sql = Statement::per_dialect(
-        "select conversation_id, status, intent_code, state_code, last_user_text, cast(created_at as text) as created_at, at,
+        "select conversation_id, program, owner, status, intent_code, state_code, last_user_text, cast(created_at as text) as created_at, at,
            (select count(*) from ce_turn t where t.conversation_id = c.conversation_id) as turns,
            (select count(*) from ce_turn t where t.conversation_id = c.conversation_id and (t.fault is not null or t.status = 'lost'))
              as faults
-         from (select *, cast(case typeof(updated_at) when 'text' then round((julianday(updated_at) - 2440587.5) * 86400000.0)
-             else updated_at end as integer) as at from ce_conversation) c
+         from (select c.conversation_id, s.assistant_id as program, o.owner, coalesce(s.status, c.status) as status, c.intent_code,
+             c.state_code, c.last_user_text, c.created_at,
+             max(cast(case typeof(c.updated_at) when 'text' then round((julianday(c.updated_at) - 2440587.5) * 86400000.0)
+               else c.updated_at end as integer), coalesce(s.updated_at, 0), coalesce((select max(t.closed_at) from ce_turn t
+                 where t.conversation_id = c.conversation_id and t.fault is not null), 0)) as at
+           from ce_conversation c left join cs_session s on s.session_id = c.conversation_id
+             left join cv_conversation_owner o on o.conversation_id = c.conversation_id) c
          where ($1 is null or upper(status) = upper($1)) and ($2 is null or upper(intent_code) = upper($2))
            and ($3 is null or upper(state_code) = upper($3)) and ($4 is null or instr(lower(last_user_text), lower($4)) > 0)
            and at >= $5 and at < $6 and ($7 = 0 or ($7 = 1) = exists (select 1 from ce_turn t
              where t.conversation_id = c.conversation_id and (t.fault is not null or t.status = 'lost')))
            and (at < $8 or at = $8 and conversation_id > $9)
          order by at desc, conversation_id limit $10",
-        "select conversation_id::text, status, intent_code, state_code, last_user_text,
+        "select conversation_id::text, program, owner, status, intent_code, state_code, last_user_text,
            (extract(epoch from created_at) * 1000)::bigint::text as created_at, at,
            (select count(*) from ce_turn t where t.conversation_id = c.conversation_id) as turns,
            (select count(*) from ce_turn t where t.conversation_id = c.conversation_id and (t.fault is not null or t.status = 'lost'))
              as faults
-         from (select *, floor(extract(epoch from updated_at) * 1000)::bigint as at from ce_conversation) c
+         from (select c.conversation_id, s.assistant_id as program, o.owner, coalesce(s.status, c.status) as status, c.intent_code,
+             c.state_code, c.last_user_text, c.created_at,
+             greatest(floor(extract(epoch from c.updated_at) * 1000)::bigint, s.updated_at,
+               (select floor(extract(epoch from max(t.closed_at)) * 1000)::bigint from ce_turn t
+                 where t.conversation_id = c.conversation_id and t.fault is not null)) as at
+           from ce_conversation c left join cs_session s on s.session_id = c.conversation_id
+             left join cv_conversation_owner o on o.conversation_id = c.conversation_id) c
          where ($1::text is null or upper(status) = upper($1)) and ($2::text is null or upper(intent_code) = upper($2))
            and ($3::text is null or upper(state_code) = upper($3)) and ($4::text is null or strpos(lower(last_user_text), lower($4)) > 0)
            and at >= $5 and at < $6 and ($7::bigint = 0 or ($7::bigint = 1) = exists (select 1 from ce_turn t
@@ -112,8 +130,12 @@ pub async fn find(pool: &Pool, filter: &ConversationFilter) -> sqlx::Result<Vec<
 fn summary_from_row(row: &DatabaseRow) -> sqlx::Result<ConversationSummary> {
     let created = row.text("created_at")?;
     let at = row.integer("at")?;
+    let document = row.optional_text("program")?.as_deref().map(ProgramKey::parse);
     Ok(ConversationSummary {
         conversation_id: row.text("conversation_id")?,
+        program: document.as_ref().map_or("tables", |it| it.kind().name()),
+        document: document.map(|it| it.id().to_owned()),
+        owner: row.optional_text("owner")?,
         status: row.text("status")?,
         intent: row.text("intent_code")?,
         state: row.text("state_code")?,

@@ -3,7 +3,7 @@
 
 use convengine_core::turn::Millis;
 
-use super::database::{Pool, SqlValue, Statement};
+use super::database::{Connection, Pool, SqlValue, Statement};
 
 /// A counter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +86,14 @@ pub async fn adjust(pool: &Pool, key: &CounterKey, difference: i64) -> sqlx::Res
     pool.execute(&sql, &[&key.values()[..], &[SqlValue::Integer(difference)]].concat()).await.map(|_| ())
 }
 
+/// Deletes the counters of days and months that began before a time. Returns their number.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn delete_before(connection: &mut Connection, before: Millis) -> sqlx::Result<u64> {
+    connection.execute(&Statement::portable("delete from cs_counter where period < $1"), &[SqlValue::Integer(before)]).await
+}
+
 /// Returns what is used; `None` when nothing was counted yet.
 ///
 /// # Errors
@@ -108,7 +116,7 @@ mod tests {
 
     #[tokio::test]
     async fn processes_that_reserve_at_once_do_not_exceed_the_limit() {
-        for database in each_database().await {
+        for mut database in each_database().await {
             let (pool, key) = (&database.pool, &key(1));
             let increment = Increment { amount: 10, fitting: 10, limit: 105 };
             let new = &CounterKey { period: 2, ..key.clone() };
@@ -124,6 +132,8 @@ mod tests {
             assert!(!reserve(pool, key, last, async { Ok(0) }).await.expect("an answer"));
             adjust(pool, key, -500).await.expect("corrected");
             assert_eq!(find(pool, key).await.expect("an answer"), Some(0));
+            assert_eq!(delete_before(&mut database.connection, 2).await.expect("an answer"), 1);
+            assert_eq!((find(pool, key).await.expect("none"), find(pool, new).await.expect("some")), (None, Some(100)));
         }
     }
 }

@@ -74,13 +74,59 @@ pub async fn find_content(connection: &mut Connection, hash: &str) -> sqlx::Resu
     Ok(body.and_then(|it| serde_json::from_str(&it).ok()))
 }
 
+/// Records that turns may begin on a snapshot on the day of `at`. Returns whether it is stored.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn record_use(connection: &mut Connection, hash: &str, at: Millis) -> sqlx::Result<bool> {
+    let sql = Statement::portable("select used_at from ce_config_snapshot where hash = $1");
+    let Some(row) = connection.fetch_optional(&sql, &[SqlValue::Text(hash)]).await? else { return Ok(false) };
+    let day = clock::start_of_day(at);
+    if row.optional_integer("used_at")?.is_some_and(|it| it >= day) {
+        return Ok(true);
+    }
+    let sql = Statement::portable("update ce_config_snapshot set used_at = $2 where hash = $1");
+    // It may have been deleted in the meantime.
+    Ok(connection.execute(&sql, &[SqlValue::Text(hash), SqlValue::Integer(day)]).await? > 0)
+}
+
+/// Deletes at most `most` snapshots that were last used before a time and that nothing names: no turn, no session, no published version and
+/// none of the newest `activations` activations. Returns their number.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn delete_unused(connection: &mut Connection, before: Millis, activations: i64, most: i64) -> sqlx::Result<u64> {
+    let sql = Statement::per_dialect(
+        "delete from ce_config_snapshot where hash in (select s.hash from ce_config_snapshot s where s.used_at < $1
+           and s.hash not in (select hash from cv_activation order by number desc limit $2)
+           and not exists (select 1 from ce_turn t where t.config_hash = s.hash)
+           and 'sha256:' || s.hash not in (select snapshot from cs_session)
+           and 'sha256:' || s.hash not in (select snapshot from cs_version) limit $3)",
+        "delete from ce_config_snapshot where hash in (select s.hash from ce_config_snapshot s where s.used_at < $1
+           and s.hash not in (select hash from cv_activation order by number desc limit $2)
+           and not exists (select 1 from ce_turn t where t.config_hash = s.hash)
+           and not exists (select 1 from cs_session o where o.snapshot = 'sha256:' || s.hash)
+           and not exists (select 1 from cs_version v where v.snapshot = 'sha256:' || s.hash) limit $3)",
+    );
+    connection.execute(&sql, &[SqlValue::Integer(before), SqlValue::Integer(activations), SqlValue::Integer(most)]).await
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::storage::activation::{self, Activation};
+    use crate::storage::assistant::draft;
+    use crate::storage::assistant::version::{NewVersion, publish};
+    use crate::storage::call_log::CallLogColumns;
+    use crate::storage::commit::write;
     use crate::storage::config::store_snapshot;
     use crate::storage::testing::each_database;
+    use crate::storage::turn_rows::{SessionRow, TurnRow, TurnRows};
+
+    const ID: &str = "4d7fe557-03ba-56be-b8c3-a9a5d12f0d69";
+    const DAY: Millis = 86_400_000;
 
     #[tokio::test]
     async fn snapshots_are_found_by_prefix() {
@@ -98,6 +144,58 @@ mod tests {
             assert_eq!(find_content(connection, "c3").await.expect("a body"), Some(json!({"settings": {"at": 1500}})));
             assert_eq!(find_content(connection, "c").await.expect("none"), None);
             assert_eq!(list_usage(connection).await.expect("nothing ran"), []);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_snapshot_is_kept_as_long_as_something_names_it() {
+        let all = ["new", "session", "turn", "unused", "used", "version", "activated", "replaced"];
+        for mut database in each_database().await {
+            let connection = &mut database.connection;
+            for hash in all {
+                store_snapshot(connection, hash, &json!({"hash": hash}), if hash == "new" { 40 * DAY } else { DAY + 5 })
+                    .await
+                    .expect("kept");
+            }
+            assert!(record_use(connection, "used", 39 * DAY + 7).await.expect("an answer"));
+            assert!(!record_use(connection, "none", 39 * DAY).await.expect("an answer"));
+            let mut rows = TurnRows::default();
+            let state = json!({"status": "completed", "seq": 1});
+            rows.add_session(&SessionRow {
+                session: ID,
+                assistant: "desk",
+                deployment: None,
+                version: None,
+                snapshot: "sha256:session",
+                state: &state,
+                at: 5,
+            });
+            rows.add_turn(&TurnRow {
+                turn_id: ID,
+                conversation_id: ID,
+                number: 1,
+                status: "closed",
+                config_hash: "turn",
+                ..TurnRow::default()
+            });
+            write(connection, &rows, CallLogColumns::Plain).await.expect("written");
+            let version = NewVersion { assistant: "desk", revision: 1, snapshot: "sha256:version", document: "{}" };
+            draft::save(&database.pool, "desk", "Desk", "{}", draft::Expected::Anything, 5).await.expect("saved");
+            publish(connection, &version, 6).await.expect("published");
+            for hash in ["replaced", "activated"] {
+                let (hash, rows_hash, cause) = (hash.to_owned(), hash.to_owned(), "import".to_owned());
+                activation::insert(connection, &Activation { number: 0, hash, rows_hash, cause, restores: None }, 7).await.expect("stored");
+            }
+            assert_eq!(delete_unused(connection, 39 * DAY, 1, 1).await.expect("deleted"), 1, "one at a time");
+            assert_eq!(delete_unused(connection, 39 * DAY, 1, 9).await.expect("deleted"), 1);
+            assert_eq!(delete_unused(connection, 39 * DAY, 1, 9).await.expect("deleted"), 0);
+            let mut left: Vec<String> = list(connection).await.expect("snapshots").into_iter().map(|it| it.hash).collect();
+            left.sort_unstable();
+            assert_eq!(left, ["activated", "new", "session", "turn", "used", "version"]);
+            // Of an earlier release, which does not record its use.
+            let unknown = Statement::portable("update ce_config_snapshot set used_at = null");
+            connection.execute(&unknown, &[]).await.expect("updated");
+            assert_eq!(delete_unused(connection, 99 * DAY, 0, 9).await.expect("deleted"), 0);
         }
     }
 }

@@ -121,6 +121,8 @@ pub async fn revert_to_unversioned(connection: &mut Connection) {
         "alter table ce_turn drop column answer",
         "alter table cs_knowledge_source drop column unreadable_characters",
         "alter table cs_knowledge_source drop column unreadable_pages",
+        "drop index idx_ce_config_snapshot_used",
+        "alter table ce_config_snapshot drop column used_at",
         "drop table cv_migration",
     ] {
         connection.execute(&Statement::portable(sql), &[]).await.expect(sql);

@@ -313,11 +313,25 @@ pub fn decompress(bytes: &[u8]) -> std::io::Result<Journal> {
 /// # Errors
 /// Returns an error when the bytes are not compressed, or not such a value.
 pub fn decompress_json<T: DeserializeOwned>(bytes: &[u8]) -> std::io::Result<T> {
-    let invalid = |reason: String| std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
-    let (length, block) = lz4_flex::block::uncompressed_size(bytes).map_err(|it| invalid(it.to_string()))?;
+    Ok(serde_json::from_slice(&decompress_bytes(bytes)?)?)
+}
+
+/// Returns the text of compressed JSON.
+///
+/// # Errors
+/// Returns an error when the bytes are not compressed text.
+pub fn decompress_json_text(bytes: &[u8]) -> std::io::Result<String> {
+    String::from_utf8(decompress_bytes(bytes)?).map_err(|it| invalid_data(it.to_string()))
+}
+
+fn decompress_bytes(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let (length, block) = lz4_flex::block::uncompressed_size(bytes).map_err(|it| invalid_data(it.to_string()))?;
     if length > MAX_JOURNAL_BYTES {
-        return Err(invalid(format!("length of {length} bytes exceeds the limit")));
+        return Err(invalid_data(format!("length of {length} bytes exceeds the limit")));
     }
-    let text = lz4_flex::decompress(block, length).map_err(|it| invalid(it.to_string()))?;
-    Ok(serde_json::from_slice(&text)?)
+    lz4_flex::decompress(block, length).map_err(|it| invalid_data(it.to_string()))
+}
+
+fn invalid_data(reason: String) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, reason)
 }

@@ -59,12 +59,12 @@ pub struct Document {
 /// The prefix of the paths whose errors have the schema `AssistantRefusal`.
 const ASSISTANT_PATHS: &str = "/v1/";
 
-/// Returns whether an error status may result from earlier calls or a generated id: a deleted resource, an unknown hash.
+/// Returns whether an error status may result from earlier calls or a generated value: a deleted resource, an unknown hash, nobody's values.
 fn depends_on_state(operation: &Operation, status: u16) -> bool {
     let of_assistant = operation.path.starts_with(ASSISTANT_PATHS) && matches!(status, 404 | 422);
     of_assistant
         || status == 409
-        || status == 404 && (operation.method == "DELETE" || ["{hash}", "{server}"].iter().any(|it| operation.path.contains(it)))
+        || status == 404 && (operation.method == "DELETE" || ["{hash}", "{server}", "/forget"].iter().any(|it| operation.path.contains(it)))
 }
 
 impl Document {

@@ -96,6 +96,8 @@ fn outdated_tables_are_reported_before_serving() {
         "alter table ce_turn drop column total_ms",
         "alter table cs_knowledge_source drop column unreadable_characters",
         "alter table cs_knowledge_source drop column unreadable_pages",
+        "drop index idx_ce_config_snapshot_used",
+        "alter table ce_config_snapshot drop column used_at",
         "drop table cv_migration",
     ] {
         env.sql().run(sql);

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
+use crate::chains::{Run, chain, human, publish_chain, step};
+use crate::flows::{Session, desk as flow_desk, reply_texts, serve_desk};
 use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack, wait_until};
 use crate::stream::{ID, Listener};
 
@@ -214,7 +216,8 @@ fn a_person_is_deleted_by_parameters() {
     say(&server, THIRD, "my order", json!({"customerId": 17}));
     let ids = || env.sql().texts("select cast(conversation_id as text) from ce_conversation order by 1");
     let forget = |person: Value| server.request("POST", FORGET, &JSON, json!({"person": person}).to_string());
-    assert_eq!(forget(json!({"customerId": "C-1"})).json(), json!({"forgotten": 0}));
+    let nothing = forget(json!({"customerId": "C-1"}));
+    assert_eq!((nothing.status, &nothing.json()["code"]), (404, &json!("nothing_found")), "nobody takes it for an erasure: {nothing:?}");
     assert_eq!(forget(json!({"customerId": "C-17", "country": "FR"})).json(), json!({"forgotten": 1}));
     assert_eq!(ids(), [ID, THIRD]);
     assert_eq!(forget(json!({"customerId": 17})).json(), json!({"forgotten": 1}));
@@ -223,8 +226,72 @@ fn a_person_is_deleted_by_parameters() {
     }
     let output = env.run(&["forget", "--person", "customerId=C-17"]);
     assert_eq!((output.code, output.stdout.as_str(), ids().len()), (0, "deleted conversations: 1\n", 0), "{output:?}");
+    assert_one_line(&env.run(&["forget", "--person", "customerId=C-17"]), 4, &["nothing was deleted"]);
     assert_eq!(env.run(&["forget", "--person", "customerId"]).code, 2);
     assert_eq!(env.run(&["forget"]).code, 2);
+}
+
+#[test]
+fn sessions_and_runs_of_a_person_are_deleted() {
+    let (env, server) = serve_desk(&flow_desk("Desk"), &[]);
+    publish_chain(&server, &chain("ask", json!([human("wait")]), &[]));
+    let (by_user, _) = Session::start_simulated(&server, &json!({"user": {"id": "u-17"}}));
+    let (by_param, _) = Session::start_simulated(&server, &json!({"params": {"count": 4711}}));
+    assert_eq!(reply_texts(&by_param.say(&server, "more please")), ["Desk 4712"], "the value is in the journals alone");
+    let run = Run::start(&server, "ask", &json!({"input": {"customer": {"id": "C-17"}}}));
+    run.wait_for(&server, "awaiting_human");
+    let forget = |person: Value| server.request("POST", FORGET, &JSON, json!({"person": person}).to_string());
+    for person in [json!({"id": "U-17"}), json!({"status": "active"}), json!({"id": "u-17", "count": 4711}), json!({"customer.id": "C-1"})]
+    {
+        let nothing = forget(person);
+        assert_eq!((nothing.status, &nothing.json()["code"]), (404, &json!("nothing_found")), "{nothing:?}");
+    }
+    for (person, id) in
+        [(json!({"id": "u-17"}), &by_user.id), (json!({"count": 4711}), &by_param.id), (json!({"customer.id": "C-17"}), &run.id)]
+    {
+        assert!(contains_mark(&bytes(&env), id));
+        let done = forget(person);
+        assert_eq!((done.status, done.json()), (200, json!({"forgotten": 1})), "{done:?}");
+        assert!(!contains_mark(&bytes(&env), id));
+    }
+    assert_eq!(server.get(&run.path).status, 404);
+}
+
+#[test]
+fn a_session_in_use_and_a_sleeping_chain_outlive_the_retention_of_their_first_turn() {
+    let (env, server) = serve_desk(&flow_desk("Desk"), &[]);
+    let nap = step("nap", "schedule", json!({"after_ms": 45 * 86_400_000_u64}));
+    publish_chain(&server, &chain("nap", json!([nap]), &[("max_run_ms", json!(60 * 86_400_000_u64))]));
+    let run = Run::start(&server, "nap", &json!({}));
+    run.wait_for(&server, "sleeping");
+    let [used, left, ended] = [(), (), ()].map(|()| Session::start_simulated(&server, &json!({})).0);
+    ended.say(&server, "good bye");
+    let (time, millis) = if env.is_postgres() {
+        ("now() - interval '40 days'", "(extract(epoch from now() - interval '40 days') * 1000)::bigint")
+    } else {
+        ("(unixepoch() - 40 * 86400) * 1000", "(unixepoch() - 40 * 86400) * 1000")
+    };
+    env.sql().run(&format!("update ce_conversation set created_at = {time}, updated_at = {time}"));
+    env.sql().run(&format!("update cs_session set updated_at = {millis}"));
+    assert_eq!(reply_texts(&used.say(&server, "more please")), ["Desk 1"]);
+    let listed = server.get("/api/v1/conversation?limit=1").json()["conversations"][0].clone();
+    let about = ["conversationId", "program", "document", "status"].map(|it| &listed[it]);
+    assert_eq!(about, [&json!(used.id), &json!("assistant"), &json!("desk"), &json!("active")], "the one with the newest turn: {listed}");
+    let sleeping = server.get("/api/v1/conversation?status=sleeping").json()["conversations"].clone();
+    assert_eq!((&sleeping[0]["conversationId"], &sleeping[0]["program"], &sleeping[1]), (&json!(run.id), &json!("chain"), &Value::Null));
+    let sweep = || env.run(&["retention", "--set", "convengine.retention.conversations=30"]);
+    let swept = sweep();
+    assert!(swept.code == 0 && swept.stdout.starts_with("deleted conversations: 2,"), "{swept:?}");
+    let rows = env.sql().dump().join("\n");
+    assert_eq!([&used.id, &run.id, &left.id, &ended.id].map(|it| rows.contains(it)), [true, true, false, false]);
+    assert_eq!(reply_texts(&used.say(&server, "more please")), ["Desk 2"]);
+    assert_eq!(used.assert_replays(&env, &server), 3);
+    assert_eq!(run.read(&server)["status"], "sleeping");
+    env.sql().run(&format!("update cs_session set updated_at = {millis}"));
+    let swept = sweep();
+    assert!(swept.code == 0 && swept.stdout.starts_with("deleted conversations: 1,"), "{swept:?}");
+    let rows = env.sql().dump().join("\n");
+    assert_eq!([&used.id, &run.id].map(|it| rows.contains(it)), [false, true]);
 }
 
 #[test]

@@ -85,6 +85,11 @@ impl FlowCache {
         Ok(Some(self.insert(config)))
     }
 
+    /// Returns the cached documents, on which sessions may start without looking at the database.
+    pub fn list(&self) -> Vec<Arc<Config>> {
+        self.lock().values().cloned().collect()
+    }
+
     fn insert(&self, config: Arc<Config>) -> Arc<Config> {
         let mut held = self.lock();
         if held.len() >= MAX_CACHED {

@@ -76,6 +76,11 @@ impl VersionCache {
         self.lock().get(id)?.config.clone()
     }
 
+    /// Returns the compiled documents, on which sessions may start without looking at the database.
+    pub fn list_configs(&self) -> Vec<Arc<Config>> {
+        self.lock().values().filter_map(|it| it.config.clone()).collect()
+    }
+
     /// Keeps the compiled document of a version, unless it depends on other documents and tools as they are live now.
     pub fn keep_config(&self, id: &VersionId, config: &Arc<Config>) {
         let is_independent = match id.key.kind() {

@@ -43,13 +43,15 @@ pub struct Ingress {
     /// The address that answered last.
     preferred: AtomicUsize,
     tenant: Option<String>,
+    /// Whether turns of conversations of tables leave rows in the database.
+    leaves_rows: bool,
 }
 
 impl Ingress {
-    fn new(addresses: Vec<String>, tenant: Option<String>) -> reqwest::Result<Ingress> {
+    fn new(addresses: Vec<String>, tenant: Option<String>, leaves_rows: bool) -> reqwest::Result<Ingress> {
         tls::install_crypto_provider();
         let client = Client::builder().no_proxy().tcp_nodelay(true).build()?;
-        Ok(Ingress { client, addresses, preferred: AtomicUsize::new(0), tenant })
+        Ok(Ingress { client, addresses, preferred: AtomicUsize::new(0), tenant, leaves_rows })
     }
 
     /// Returns the cluster of a tenant's settings, if they name one.
@@ -61,8 +63,13 @@ impl Ingress {
         if addresses.is_empty() {
             return Ok(None);
         }
-        let ingress = Ingress::new(addresses, settings.tenant.clone());
+        let ingress = Ingress::new(addresses, settings.tenant.clone(), settings.restate.conversation_rows);
         ingress.map(Some).map_err(|it| Failure::service_unavailable(format!("cannot create a client: {it}")))
+    }
+
+    /// Whether turns of conversations of tables leave rows in the database, by the settings of this process.
+    pub fn leaves_rows(&self) -> bool {
+        self.leaves_rows
     }
 
     /// Runs the turn of a message. A message that is sent again under its key gets the answer of its first turn.

@@ -205,6 +205,19 @@ pub async fn count_imports(connection: &mut Connection, workspace: &str, since: 
     connection.fetch_optional(&SUM_USAGE, &values).await?.ok_or(sqlx::Error::RowNotFound)?.integer("amount")
 }
 
+/// Deletes usage rows from before a time, which no quota and no budget counts any more. Examines at most `most` rows, the oldest. Returns the
+/// number of deleted rows.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn delete_usage_before(connection: &mut Connection, before: Millis, most: i64) -> sqlx::Result<u64> {
+    let sql = Statement::portable(
+        "delete from cs_usage_events where id in
+           (select id from (select id, at from cs_usage_events order by id limit $2) u where at < $1)",
+    );
+    connection.execute(&sql, &[SqlValue::Integer(before), SqlValue::Integer(most)]).await
+}
+
 const SUM_USAGE: Statement = Statement::per_dialect(
     "select coalesce(sum(amount), 0) as amount from cs_usage_events
      where workspace_id = $1 and kind = $2 and at >= $3 and ($4 is null or ref = $4)",
@@ -351,6 +364,22 @@ mod tests {
             let other = add_session_usage(pool, "default", "bank", 8).await.expect("a row");
             assert!(delete_session_usage(pool, other, None).await.expect("an answer"));
             assert_eq!(used().await, 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn usage_that_nothing_counts_is_deleted_in_batches() {
+        for mut database in each_database().await {
+            for at in [1, 2, 3, 9] {
+                add_session_usage(&database.pool, "default", "bank", at).await.expect("a row");
+            }
+            let connection = &mut database.connection;
+            let mut deleted = Vec::new();
+            for _ in 0..3 {
+                deleted.push(delete_usage_before(connection, 9, 2).await.expect("an answer"));
+            }
+            assert_eq!(deleted, [2, 1, 0]);
+            assert_eq!(sum_usage(&database.pool, "default", "session", 0, None).await.expect("a sum"), 1);
         }
     }
 }

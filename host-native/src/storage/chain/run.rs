@@ -106,7 +106,7 @@ pub async fn count_unfinished(pool: &Pool, chain: &str) -> sqlx::Result<i64> {
 }
 
 /// Inserts runs that have not begun, each with its key unless that key has started another run.
-pub(in crate::storage) const CREATE: [RowStatement; 5] = [
+pub(in crate::storage) const CREATE: [RowStatement; 6] = [
     RowStatement {
         sqlite: "delete from cs_run_key where chain = $2 and scope = $8 and key = $9 and created_at < $11",
         postgres: "delete from cs_run_key k
@@ -159,6 +159,17 @@ pub(in crate::storage) const CREATE: [RowStatement; 5] = [
              from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
                $10::text[], $11::bigint[]) r (run, chain, assistant, version, snapshot, state, at, scope, key, fingerprint, valid_since)
              join cs_session s on s.session_id = r.run::uuid on conflict do nothing",
+        columns: RUN_COLUMNS,
+    },
+    // What finds and deletes conversations looks at this table.
+    RowStatement {
+        sqlite: "insert into ce_conversation (conversation_id, status, created_at, updated_at)
+             select session_id, 'RUNNING', $7, $7 from cs_session where session_id = $1 on conflict (conversation_id) do nothing",
+        postgres: "insert into ce_conversation (conversation_id, status, created_at, updated_at)
+             select s.session_id, 'RUNNING', to_timestamp(r.at::float8 / 1000), to_timestamp(r.at::float8 / 1000)
+             from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
+               $10::text[], $11::bigint[]) r (run, chain, assistant, version, snapshot, state, at, scope, key, fingerprint, valid_since)
+             join cs_session s on s.session_id = r.run::uuid on conflict (conversation_id) do nothing",
         columns: RUN_COLUMNS,
     },
 ];

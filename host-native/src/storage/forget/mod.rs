@@ -1,7 +1,11 @@
 //! Deletes conversations. This is the only list of tables that reference conversations.
 
+mod search;
+
 use convengine_core::turn::Millis;
 use serde_json::json;
+
+pub use search::{StoredJournal, StoredValues, find_without_rows, list_journals, list_values};
 
 use super::database::{Connection, DatabaseRow, SqlValue, Statement};
 use super::schema;
@@ -179,50 +183,70 @@ pub async fn list_running(connection: &mut Connection, conversations: &[String])
     connection.fetch_all(&sql, &[SqlValue::Text(&ids)]).await?.iter().map(|it| it.text("conversation_id")).collect()
 }
 
-/// Returns the conversations whose stored input parameters have a member with this value. Numbers and Booleans are compared as text.
+/// Builds a statement that selects conversations whose newest turn is older than `$1`, which `$2` is as text, and that await nothing.
 ///
-/// # Errors
-/// Returns any database error.
-pub async fn list_by_param(connection: &mut Connection, member: &str, value: &str) -> sqlx::Result<Vec<String>> {
-    let sql = Statement::per_dialect(
-        "select conversation_id from ce_conversation c where exists (
-           select 1 from json_each(case when json_valid(c.input_params_json) then c.input_params_json else '{}' end) p
-           where p.key = $1 and case p.type when 'true' then 'true' when 'false' then 'false' else cast(p.value as text) end = $2)
-         order by conversation_id",
-        "select conversation_id::text from ce_conversation c where exists (
-           select 1 from json_each_text(case json_typeof(c.input_params_json::text::json)
-             when 'object' then c.input_params_json::text::json else '{}'::json end) p
-           where p.key = $1 and p.value = $2) order by conversation_id",
-    );
-    // As stored; see `commit::without_nul`.
-    let as_stored =
-        |text: &str| if matches!(connection, Connection::Postgres(_)) { text.replace('\0', "\u{fffd}") } else { text.to_owned() };
-    let (member, value) = (as_stored(member), as_stored(value));
-    connection
-        .fetch_all(&sql, &[SqlValue::Text(&member), SqlValue::Text(&value)])
-        .await?
-        .iter()
-        .map(|it| it.text("conversation_id"))
-        .collect()
+/// A conversation of tables is updated by each turn but a failed one; a session or run has the time of its newest turn in `cs_session`. Timers
+/// that end the wait for a user who is silent are nothing that is awaited. The original engine stored timestamps as numbers or text; each form
+/// is a range of the index.
+macro_rules! select_idle {
+    ($sqlite:literal, $postgres:literal) => {
+        Statement::per_dialect(
+            concat!(
+                "select c.conversation_id from ce_conversation c where (c.updated_at < $1 or c.updated_at >= '' and c.updated_at < $2)
+                   and not exists (select 1 from cs_session s where s.session_id = c.conversation_id and s.updated_at >= $1)
+                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
+                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.fault is not null
+                     and t.closed_at >= $1)
+                   and not exists (select 1 from cs_timer d where d.session_id = c.conversation_id and d.purpose not in ('session', 'no_input'))
+                   and not exists (select 1 from cs_handoff h where h.session_id = c.conversation_id)
+                   and not exists (select 1 from cs_run r where r.run_id = c.conversation_id
+                     and r.status not in ('succeeded', 'failed', 'cancelled'))",
+                $sqlite
+            ),
+            concat!(
+                "select c.conversation_id::text from ce_conversation c where c.updated_at < to_timestamp($1 / 1000.0) and $2 <> ''
+                   and not exists (select 1 from cs_session s where s.session_id = c.conversation_id and s.updated_at >= $1)
+                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
+                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.fault is not null
+                     and t.closed_at >= to_timestamp($1 / 1000.0))
+                   and not exists (select 1 from cs_timer d where d.session_id = c.conversation_id and d.purpose not in ('session', 'no_input'))
+                   and not exists (select 1 from cs_handoff h where h.session_id = c.conversation_id)
+                   and not exists (select 1 from cs_run r where r.run_id = c.conversation_id
+                     and r.status not in ('succeeded', 'failed', 'cancelled'))",
+                $postgres
+            ),
+        )
+    };
 }
 
-/// Returns at most `most` conversations last updated before a time and without an open turn, oldest first. Locks them on PostgreSQL.
+/// Returns at most `most` conversations whose newest turn is older than a time and that await nothing: no open turn, no timer, no desk and
+/// no step of a chain. Oldest first. Locks them on PostgreSQL.
 ///
 /// # Errors
 /// Returns any database error.
 pub async fn list_idle_since(connection: &mut Connection, before: Millis, most: i64) -> sqlx::Result<Vec<String>> {
-    // The original engine stored timestamps as numbers or text; each form is a range of the index.
-    let sql = Statement::per_dialect(
-        "select conversation_id from ce_conversation c where (updated_at < $1 or updated_at >= '' and updated_at < $2)
-           and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
-         order by updated_at limit $3",
-        "select conversation_id::text from ce_conversation c where updated_at < to_timestamp($1 / 1000.0) and $2 <> ''
-           and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
-         order by updated_at limit $3 for update skip locked",
-    );
+    let sql = select_idle!(" order by c.updated_at limit $3", " order by c.updated_at limit $3 for update of c skip locked");
     let text = crate::clock::format_audit(before);
     let rows = connection.fetch_all(&sql, &[SqlValue::Integer(before), SqlValue::Text(&text), SqlValue::Integer(most)]).await?;
     rows.iter().map(|it| it.text("conversation_id")).collect()
+}
+
+/// Deletes all rows of the conversations that have had no turn since they were listed, inside the caller's transaction. Returns these.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn delete_idle(connection: &mut Connection, conversations: &[String], before: Millis) -> sqlx::Result<Vec<String>> {
+    let sql = select_idle!(
+        " and c.conversation_id in (select value from json_each($3))",
+        " and c.conversation_id in (select i::uuid from json_array_elements_text($3::json) i)"
+    );
+    let (ids, text) = (json!(conversations).to_string(), crate::clock::format_audit(before));
+    // A turn that is being committed may be the newest.
+    lock_turns(connection, &ids).await?;
+    let rows = connection.fetch_all(&sql, &[SqlValue::Integer(before), SqlValue::Text(&text), SqlValue::Text(&ids)]).await?;
+    let idle = rows.iter().map(|it| it.text("conversation_id")).collect::<sqlx::Result<Vec<String>>>()?;
+    delete_conversations(connection, &idle).await?;
+    Ok(idle)
 }
 
 /// Tries to take the sweep lock until the transaction ends. Returns whether it was acquired.

@@ -7,10 +7,12 @@ use super::*;
 use crate::storage::call_log::CallLogColumns;
 use crate::storage::commit;
 use crate::storage::testing::{Database, each_database};
-use crate::storage::turn_rows::{TurnRow, TurnRows};
+use crate::storage::turn_rows::{SessionRow, TurnRow, TurnRows};
 
 const OLD: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0001";
 const NEW: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0002";
+const FAILED: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0003";
+const QUEUED: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0004";
 
 fn turn(id: &'static str, conversation: &'static str, number: u32, status: &'static str) -> TurnRow<'static> {
     TurnRow {
@@ -62,20 +64,21 @@ async fn store_two_conversations(database: &mut Database) {
 }
 
 #[tokio::test]
-async fn conversations_of_a_person_are_found_and_deleted_ones_do_not_return() {
+async fn values_are_found_and_deleted_conversations_do_not_return() {
     for mut database in each_database().await {
         store_two_conversations(&mut database).await;
         let connection = &mut database.connection;
-        for (member, value, expected) in [
-            ("customerId", "C-17", vec![OLD]),
-            ("customerId", "17", vec![NEW]),
-            ("vip", "true", vec![OLD]),
-            ("vip", "C-17", vec![]),
-            ("other", "C-17", vec![]),
-            ("no\0", "C-17\0", vec![]),
-        ] {
-            assert_eq!(list_by_param(connection, member, value).await.expect("an answer"), expected, "{member}={value}");
+        for (text, expected) in [("C-17", vec![OLD]), ("c-17", vec![]), ("17", vec![OLD, NEW]), ("", vec![OLD, NEW]), ("%", vec![])] {
+            let mut found = Vec::new();
+            while let Some(next) = list_values(connection, text, found.last().map(String::as_str), 1).await.expect("an answer").pop() {
+                assert!(next.params.contains("customerId") && next.context == "{}" && next.state.is_none(), "{next:?}");
+                found.push(next.conversation);
+            }
+            assert_eq!(found, expected, "{text}");
         }
+        let journals = list_journals(connection, None, 10).await.expect("an answer");
+        assert_eq!(journals.iter().map(|it| it.conversation.as_str()).collect::<Vec<_>>(), [OLD, NEW]);
+        assert_eq!(list_journals(connection, Some(&journals[0].turn), 10).await.expect("an answer"), journals[1..]);
         let ids = [OLD.to_owned()];
         connection.begin().await.expect("a transaction");
         assert_eq!(delete_conversations(connection, &ids).await.expect("deleted"), 3);
@@ -113,5 +116,85 @@ async fn old_rows_are_deleted_and_running_turns_stay() {
         }
         connection.commit().await.expect("committed");
         assert_eq!(delete_aged(connection, RowKind::Audit, 2_000, 10).await.expect("nothing"), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_is_idle_when_its_newest_turn_is_old_and_it_awaits_nothing() {
+    let id = |number: u32| format!("5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a01{number:02}");
+    let timer = |purpose: &str| json!([{"id": purpose, "due": "2030-01-01T00:00:00Z", "purpose": purpose}]);
+    // The state, the time of the newest turn, and whether it is idle since the time 3,000.
+    let all = [
+        (json!({"status": "active", "seq": 1}), 2_000, true),
+        (json!({"status": "active", "seq": 1}), 5_000, false),
+        (json!({"status": "active", "seq": 1, "timers": timer("session")}), 2_000, true),
+        (json!({"status": "active", "seq": 1, "timers": timer("delay")}), 2_000, false),
+        (json!({"status": "handed_off", "seq": 1, "handoff": {"state": "queued"}}), 2_000, false),
+        (json!({"status": "sleeping", "seq": 1, "chain": "daily"}), 2_000, false),
+        (json!({"status": "succeeded", "seq": 1, "chain": "daily"}), 2_000, true),
+    ];
+    for mut database in each_database().await {
+        let mut rows = TurnRows::default();
+        let ids: Vec<String> = (0..7).map(id).collect();
+        for (session, (state, at, _)) in ids.iter().zip(&all) {
+            let row = SessionRow { session, assistant: "desk", deployment: None, version: None, snapshot: "sha256:a", state, at: *at };
+            rows.add_created_conversation(session, 1_000);
+            rows.add_session(&row);
+            rows.add_handoff(&row, false);
+            if state.get("chain").is_some() {
+                rows.add_run(&row);
+            }
+        }
+        // A conversation of tables whose newest turn has failed, and a run that has not begun.
+        let failed =
+            TurnRow { closed_at: 5_000, fault: Some("LLM_FAILED"), ..turn("11111111-0000-4000-8000-000000000006", FAILED, 1, "closed") };
+        rows.add_created_conversation(FAILED, 1_000);
+        rows.add_turn(&failed);
+        let state = json!({"status": "queued", "seq": 0});
+        let queued = SessionRow {
+            session: QUEUED,
+            assistant: "chain:daily",
+            deployment: None,
+            version: None,
+            snapshot: "sha256:a",
+            state: &state,
+            at: 1_000,
+        };
+        rows.add_new_run(&queued, "daily", None, 0);
+        store_rows(&mut database, &rows).await.expect("conversations");
+        let idle: Vec<&String> = ids.iter().zip(&all).filter(|it| it.1.2).map(|it| it.0).collect();
+        let connection = &mut database.connection;
+        let mut found = list_idle_since(connection, 3_000, 20).await.expect("an answer");
+        found.sort_unstable();
+        assert_eq!(found.iter().collect::<Vec<_>>(), idle);
+        // Whoever was listed before a turn is not deleted after it.
+        let listed: Vec<String> = ids.iter().map(String::as_str).chain([FAILED, QUEUED]).map(str::to_owned).collect();
+        connection.begin().await.expect("a transaction");
+        let mut deleted = delete_idle(connection, &listed, 3_000).await.expect("deleted");
+        connection.commit().await.expect("committed");
+        deleted.sort_unstable();
+        assert_eq!(deleted, found);
+        assert_eq!(list_idle_since(connection, 9_000, 20).await.expect("an answer").len(), 2, "the one in use, and the failed one");
+        let left = Statement::portable("select (select count(*) from cs_session) as sessions, (select count(*) from cs_run) as runs");
+        let left = connection.fetch_optional(&left, &[]).await.expect("an answer").expect("a row");
+        assert_eq!((left.integer("sessions").expect("a count"), left.integer("runs").expect("a count")), (5, 2));
+    }
+}
+
+#[tokio::test]
+async fn every_table_that_names_conversations_is_in_the_list() {
+    let sql = Statement::per_dialect(
+        "select distinct t.name from pragma_table_list t, pragma_table_info(t.name) c
+         where t.schema = 'main' and t.type = 'table' and c.name in ('conversation_id', 'session_id', 'run_id')",
+        "select distinct table_name::text as name from information_schema.columns
+         where table_schema = current_schema() and column_name in ('conversation_id', 'session_id', 'run_id')",
+    );
+    for mut database in each_database().await {
+        let found = database.connection.fetch_all(&sql, &[]).await.expect("tables");
+        assert!(found.len() > 10, "{}", found.len());
+        for table in found {
+            let name = table.text("name").expect("a name");
+            assert!(CONVERSATION_TABLES.iter().any(|it| it.0 == name), "rows of {name} stay when a conversation is deleted");
+        }
     }
 }

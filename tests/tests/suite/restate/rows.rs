@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::access::key;
 use crate::flows::{SIMULATED, Session, assert_refused, desk, save_draft, send};
-use crate::harness::{Answer, MESSAGE, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, client, orders_pack, wait_until};
+use crate::harness::{Answer, MESSAGE, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack, wait_until};
 use crate::stream::{ID, Listener, command_for_slow, pack_with_progress};
 use crate::stream_replay::assert_turn_is_resumed;
 use crate::turn_cluster::{SharedNode, TurnCluster};
@@ -119,11 +119,15 @@ fn a_conversation_without_rows_has_an_owner_and_one_answer_a_key() {
     assert_eq!((audit.status, audit.json()), (200, json!([])), "as of an unknown conversation");
     assert_eq!(env.sql().texts("select conversation_id::text from cv_conversation_owner"), [ID]);
     let ingress = cluster.nodes.ingress_setting();
+    let of_person = ["forget", "--person", "customerId=C-17", "--set", &ingress];
+    assert_one_line(&env.run(&[&of_person[..], &["--set", OMITTED]].concat()), 1, &["conversation-rows=false", "nothing was deleted"]);
+    assert_one_line(&env.run(&of_person), 1, &[ID, "no rows to search in", "nothing was deleted"]);
     let forgotten = env.run(&["forget", "--conversation", ID, "--set", &ingress]);
     assert_eq!((forgotten.code, forgotten.stdout.as_str()), (0, "deleted conversations: 1\n"), "{forgotten:?}");
     assert_eq!(env.sql().texts("select conversation_id::text from cv_conversation_owner"), [""; 0]);
     assert!(wait_until(|| list_expiries(&cluster).is_empty()), "{:?}", list_expiries(&cluster));
     assert_eq!(env.run(&["forget", "--conversation", ID, "--set", &ingress]).code, 1);
+    assert_one_line(&env.run(&of_person), 4, &["nothing was deleted"]);
     assert_eq!(say("u2", "e", "my order").status, 200, "it is a new conversation");
 }
 

@@ -1,8 +1,11 @@
 //! Deletes conversations by id or person, from the command line or in a running server.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod person;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+pub use person::{SearchError, list_conversations, parse_member, parse_person};
 
 use crate::api::request::parse_uuid;
 use crate::config::settings::Settings;
@@ -17,35 +20,43 @@ const TRUNCATE_ATTEMPTS: u32 = 50;
 /// The pause between two attempts.
 const TRUNCATE_INTERVAL: Duration = Duration::from_millis(100);
 
+/// What a search without a result answers, so that nobody takes it for an erasure.
+pub const NOTHING_FOUND: &str = "nothing was deleted: no conversation holds these values; check names, paths and spelling";
+
 /// Which conversations to delete.
 #[derive(Debug, Clone, Default)]
 pub struct ForgetTarget {
     /// A conversation id.
     pub conversation: Option<String>,
-    /// Members of the stored input parameters with their values; all must match.
+    /// Values by name or path that the conversations of a person hold; all must match.
     pub person: Vec<(String, String)>,
 }
 
 /// Runs `convengine forget`.
 ///
 /// # Errors
-/// Returns exit code 1 when the conversation does not exist or has a running turn, 2 for an invalid id, 3 when the database cannot be
-/// used.
+/// Returns exit code 1 when the conversation does not exist or has a running turn, or when some conversations cannot be searched; 2 for an
+/// invalid id; 3 when the database cannot be used; 4 when a person has no conversation.
 pub async fn command(settings: &Settings, target: ForgetTarget) -> Result<(), Failure> {
     let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
     let mut connection = storage::connect_existing(&settings.database).await?;
+    let ingress = Ingress::from_settings(settings)?;
     let ids = match &target.conversation {
         Some(text) => {
             vec![parse_uuid(text).ok_or_else(|| Failure::invalid_usage(format!("'{text}' is not a conversation id; use a UUID")))?]
         }
-        None => list_by_person(&mut connection, &target.person).await.map_err(unusable)?,
+        None => match list_conversations(&mut connection, &target.person, has_all_rows(ingress.as_ref())).await {
+            Ok(ids) if ids.is_empty() => return Err(Failure::nothing_found(NOTHING_FOUND)),
+            Ok(ids) => ids,
+            Err(SearchError::Incomplete(reason)) => return Err(Failure::check_failed(vec![reason])),
+            Err(SearchError::Database(error)) => return Err(unusable(error)),
+        },
     };
     connection.begin().await.map_err(unusable)?;
     let running = forget::list_running(&mut connection, &ids).await.map_err(unusable)?;
     if let Some(first) = running.first() {
         return Err(Failure::check_failed(vec![format!("conversation {first} has a running turn; nothing was deleted, try again later")]));
     }
-    let ingress = Ingress::from_settings(settings)?;
     let unreachable = |it: Refusal, what: &str| Failure::service_unavailable(format!("{it}; {what}"));
     let with_state = clear_state(ingress.as_ref(), &ids).await.map_err(|it| unreachable(it, "no rows were deleted"))?;
     let deleted = forget::delete_conversations(&mut connection, &ids).await.map_err(unusable)?;
@@ -59,19 +70,6 @@ pub async fn command(settings: &Settings, target: ForgetTarget) -> Result<(), Fa
     log_deletion(ids.len());
     println!("deleted conversations: {}", ids.len());
     Ok(())
-}
-
-/// Returns the conversations whose stored input parameters have all these members.
-///
-/// # Errors
-/// Returns any database error.
-pub async fn list_by_person(connection: &mut Connection, person: &[(String, String)]) -> sqlx::Result<Vec<String>> {
-    let mut all: Option<BTreeSet<String>> = None;
-    for (member, value) in person {
-        let found = forget::list_by_param(connection, member, value).await?.into_iter().collect();
-        all = Some(all.map_or_else(|| BTreeSet::clone(&found), |it| it.intersection(&found).cloned().collect()));
-    }
-    Ok(all.unwrap_or_default().into_iter().collect())
 }
 
 /// The result of a deletion.
@@ -116,6 +114,11 @@ async fn forget_conversation(host: &Arc<Host>, connection: &mut Connection, id: 
     host.streams.close_conversation(id);
     // A conversation may have state only, or rows only.
     Ok(deleted.max(with_state))
+}
+
+/// Whether every conversation leaves rows, in which a person can be searched for.
+pub fn has_all_rows(ingress: Option<&Ingress>) -> bool {
+    ingress.is_none_or(Ingress::leaves_rows)
 }
 
 /// Deletes the state of conversations in the cluster that runs the turns, if one does; returns how many had any.
@@ -174,28 +177,4 @@ pub async fn truncate_wal(connection: &mut Connection) -> sqlx::Result<()> {
 /// Logs a deletion without identifying the conversations.
 fn log_deletion(count: usize) {
     tracing::info!(count, "deleted conversations");
-}
-
-/// Parses `NAME=VALUE`.
-///
-/// # Errors
-/// Returns the expected form.
-pub fn parse_member(text: &str) -> Result<(String, String), String> {
-    let found = text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-    found.filter(|it| !it.0.is_empty() && !it.1.is_empty()).ok_or_else(|| "use NAME=VALUE, such as customerId=C-17".to_owned())
-}
-
-/// Parses the `person` member of a request: an object of strings, numbers or Booleans.
-///
-/// # Errors
-/// Returns the expected form.
-pub fn parse_person(members: BTreeMap<String, serde_json::Value>) -> Result<Vec<(String, String)>, String> {
-    let wrong = || "invalid person; send {\"person\": {\"customerId\": \"C-17\"}} with members of the input parameters".to_owned();
-    let plain = |(name, value): (String, serde_json::Value)| match value {
-        serde_json::Value::String(text) if !text.is_empty() => Ok((name, text)),
-        serde_json::Value::Number(_) | serde_json::Value::Bool(_) => Ok((name, value.to_string())),
-        _ => Err(wrong()),
-    };
-    let person: Vec<(String, String)> = members.into_iter().map(plain).collect::<Result<_, _>>()?;
-    if person.is_empty() { Err(wrong()) } else { Ok(person) }
 }
