@@ -65,7 +65,8 @@ mod tests {
     #[tokio::test]
     async fn spawned_work_is_for_users_unless_it_keeps_the_class() {
         let found = spawn_in_background(async {
-            let (kept, other) = (tokio::spawn(in_current_class(async { WorkClass::current() })), tokio::spawn(async { WorkClass::current() }));
+            let (kept, other) =
+                (tokio::spawn(in_current_class(async { WorkClass::current() })), tokio::spawn(async { WorkClass::current() }));
             [WorkClass::current(), kept.await.expect("no panic"), other.await.expect("no panic")]
         });
         assert_eq!(found.await.expect("no panic"), [WorkClass::Background, WorkClass::Background, WorkClass::User]);

@@ -168,14 +168,6 @@ impl TurnQueue {
         }
     }
 
-    /// Waits for a permit to run a turn in the background whose order another process has.
-    ///
-    /// # Errors
-    /// Returns [`Busy`] when no turn may run any more.
-    pub async fn acquire_background_permit(&self) -> Result<OwnedSemaphorePermit, Busy> {
-        Arc::clone(&self.background_turns).acquire_owned().await.map_err(|_| Busy)
-    }
-
     /// Waits until no turn runs or waits, rejecting new ones.
     pub async fn drain(&self) {
         self.is_draining.store(true, Ordering::Relaxed);

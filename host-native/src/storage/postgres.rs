@@ -9,9 +9,9 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::{ACQUIRE_TIMEOUT, acquire_timeout};
 use super::class_pool::{ByClass, PoolSizes};
 use super::database::{STATEMENT_TIMEOUT, SqlValue, Statement, postgres_query};
+use super::{ACQUIRE_TIMEOUT, acquire_timeout};
 use crate::ops::observe::Meter;
 use crate::work_class::WorkClass;
 

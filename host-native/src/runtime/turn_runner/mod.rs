@@ -37,7 +37,7 @@ use crate::runtime::stream::TurnPublisher;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_queue::Busy;
 use crate::runtime::writer::CommitError;
-use crate::work_class::in_current_class;
+use crate::work_class::{WorkClass, in_current_class};
 
 /// Submits a message and returns the outcome of its turn. The turn runs to its end even if the caller is dropped.
 ///
@@ -159,7 +159,12 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
         subscriber,
         owner: ownership.owner,
     };
-    match run_to_end(host, open, message.received).await {
+    // Nobody waits for a turn in the background, so its duration is that of its work.
+    let received = match WorkClass::current() {
+        WorkClass::User => message.received,
+        WorkClass::Background => Instant::now(),
+    };
+    match run_to_end(host, open, received).await {
         // Its effects may be dispatched and must not be repeated by another turn.
         Err(Refusal::Commit(CommitError::TakenOver)) => Box::pin(idempotency::wait_for_new_owner(host, message, &id)).await.map(Some),
         other => other.map(Some),

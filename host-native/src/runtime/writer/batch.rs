@@ -459,7 +459,7 @@ mod tests {
     }
     #[tokio::test]
     async fn a_turn_that_takes_long_to_write_delays_its_conversation_alone() {
-        let mut database = postgres().await;
+        let database = postgres().await;
         let ids: Vec<String> = (1..=9).map(|it| format!("11111111-0000-4000-8000-{it:012}")).collect();
         // A trigger that takes 3 s for one conversation, as an index or a disk may.
         for sql in [

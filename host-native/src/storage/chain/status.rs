@@ -156,13 +156,8 @@ pub async fn postpone(pool: &Pool, slug: &str, planned: Millis, reason: Postpone
         Postponement::Failure => (1, 0),
         Postponement::Wait => (0, 1),
     };
-    let values = [
-        SqlValue::Text(slug),
-        SqlValue::Integer(planned),
-        SqlValue::Integer(pause),
-        SqlValue::Integer(failures),
-        SqlValue::Integer(waits),
-    ];
+    let values =
+        [SqlValue::Text(slug), SqlValue::Integer(planned), SqlValue::Integer(pause), SqlValue::Integer(failures), SqlValue::Integer(waits)];
     pool.execute(&sql, &values).await.map(|_| ())
 }
 
