@@ -109,9 +109,14 @@ impl TurnQueue {
         self.wait
     }
 
-    /// How many turns run in the background at most. Tasks should not claim more work than that.
+    /// How many turns run in the background at most.
     pub fn max_background(&self) -> usize {
         self.max_background
+    }
+
+    /// How many turns in the background could begin at once.
+    pub fn free_background(&self) -> usize {
+        self.background_turns.available_permits()
     }
 
     /// Waits until the conversation is free for a turn of the current class.

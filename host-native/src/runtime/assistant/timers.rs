@@ -94,8 +94,8 @@ async fn measure_lag(host: &Host) {
 /// is due.
 async fn fire_due_timers(host: &Arc<Host>, permits: &Arc<Semaphore>) -> sqlx::Result<Duration> {
     let now = clock::now() - if host.ingress.is_some() { FALLBACK_DELAY } else { 0 };
-    // No other task acquires permits.
-    let most = permits.available_permits().min(BATCH_SIZE);
+    // No other task acquires permits. When steps of chains have all turns in the background, one timer at a time queues with them.
+    let most = host.turn_queue.free_background().max(1).min(permits.available_permits()).min(BATCH_SIZE);
     if most == 0 {
         // A session whose timers have been fired wakes this task.
         return Ok(MAX_POLL_INTERVAL);

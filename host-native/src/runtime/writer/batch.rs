@@ -1,5 +1,5 @@
-//! A writer task: writes batches, and the rows of a batch that fails one by one. Rows that take long are written aside, on PostgreSQL, where
-//! several transactions run at once.
+//! A writer task: writes batches, and the rows of a batch that fails one by one. Rows that take long are written separately, on PostgreSQL,
+//! where several transactions run at once.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -26,8 +26,8 @@ const RECONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const GIVEN_UP_FOR: Duration = Duration::from_secs(1);
 /// The pause between two attempts to reach it.
 const RECONNECT_DELAY: Duration = Duration::from_millis(200);
-/// How many rows of different conversations a writer has written aside at once, each on a connection of its own.
-const MAX_ASIDE: usize = 2;
+/// How many turns that take long a writer has written separately at once, each on a connection of its own.
+const MAX_SLOW_WRITES: usize = 2;
 
 /// Writes what is queued until the queue is closed and empty.
 pub(super) async fn run_writer(
@@ -41,13 +41,13 @@ pub(super) async fn run_writer(
     writer.attach(connection).await;
     let mut batch = Vec::new();
     let mut is_open = true;
-    while is_open || writer.parked.next_attempt().is_some() || !writer.aside.is_empty() {
+    while is_open || writer.parked.next_attempt().is_some() || !writer.slow_writes.is_empty() {
         let next_attempt = writer.parked.next_attempt();
         tokio::select! {
             received = waiting.receive(&mut batch), if is_open => is_open = received,
-            Some(written) = writer.aside.join_next(), if !writer.aside.is_empty() => {
+            Some(written) = writer.slow_writes.join_next(), if !writer.slow_writes.is_empty() => {
                 if let Ok((queued, written)) = written {
-                    writer.finish_aside(queued, written);
+                    writer.finish_slow_write(queued, written);
                 }
             }
             () = sleep_until(next_attempt.unwrap_or_else(tokio::time::Instant::now)), if next_attempt.is_some() => {
@@ -79,7 +79,7 @@ struct BatchWriter {
     meter: Meter,
     parked: Parked,
     /// Writes rows that take long.
-    aside: JoinSet<(QueuedRows, Written)>,
+    slow_writes: JoinSet<(QueuedRows, Written)>,
 }
 
 /// What became of the rows of one turn.
@@ -127,7 +127,7 @@ impl BatchWriter {
             given_up: None,
             meter,
             parked,
-            aside: JoinSet::new(),
+            slow_writes: JoinSet::new(),
         }
     }
 
@@ -156,7 +156,7 @@ impl BatchWriter {
                 batch.drain(..).for_each(|it| _ = it.answer.send(Err(error.clone())));
             }
             Err(BatchError::Locked) if batch.len() == 1 => batch.drain(..).for_each(|it| self.park(it)),
-            Err(BatchError::Slow) if batch.len() == 1 => batch.drain(..).for_each(|it| self.write_aside(it)),
+            Err(BatchError::Slow) if batch.len() == 1 => batch.drain(..).for_each(|it| self.write_separately(it)),
             // Retry individually, so that one conflict or lock does not fail the whole batch, and one that takes long does not delay it.
             Err(error @ (BatchError::Commit(_) | BatchError::ConnectionLost(_) | BatchError::Locked | BatchError::Slow)) => {
                 let mut limit = if matches!(error, BatchError::Slow) { Limit::Brief } else { Limit::Normal };
@@ -174,7 +174,7 @@ impl BatchWriter {
                         }
                         Written::Slow => {
                             limit = Limit::Brief;
-                            self.write_aside(queued);
+                            self.write_separately(queued);
                         }
                     }
                 }
@@ -188,22 +188,22 @@ impl BatchWriter {
     }
 
     /// Has another task write rows that take long, while those of other conversations go on. At most a few do so at once.
-    fn write_aside(&mut self, queued: QueuedRows) {
-        if self.aside.len() >= MAX_ASIDE {
+    fn write_separately(&mut self, queued: QueuedRows) {
+        if self.slow_writes.len() >= MAX_SLOW_WRITES {
             self.parked.push(queued);
             return;
         }
         tracing::warn!(conversation = queued.conversation, "writing a turn takes long; its conversation waits");
         self.parked.hold(&queued.conversation);
         let mut writer = BatchWriter::new(self.database.clone(), self.meter.clone());
-        self.aside.spawn(async move {
+        self.slow_writes.spawn(async move {
             let written = writer.write_long(&queued.rows).await;
             (queued, written)
         });
     }
 
-    /// Answers rows that were written aside, or parks them.
-    fn finish_aside(&mut self, queued: QueuedRows, written: Written) {
+    /// Answers rows that were written separately, or parks them.
+    fn finish_slow_write(&mut self, queued: QueuedRows, written: Written) {
         let unfinished = match written {
             Written::Done(result) => Some((queued, result)),
             Written::Locked | Written::Slow => self.parked.put_back(queued).map(|it| (it, Err(still_blocked()))),
@@ -216,8 +216,8 @@ impl BatchWriter {
         let Some(queued) = self.parked.take_due() else { return };
         let ended = match self.write_single(&queued.rows, Limit::Brief).await {
             Written::Done(result) => Some((queued, result)),
-            Written::Slow if self.aside.len() < MAX_ASIDE => {
-                self.write_aside(queued);
+            Written::Slow if self.slow_writes.len() < MAX_SLOW_WRITES => {
+                self.write_separately(queued);
                 None
             }
             Written::Locked | Written::Slow => self.parked.put_back(queued).map(|it| (it, Err(still_blocked()))),
