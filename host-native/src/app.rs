@@ -199,7 +199,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     database.report_loose_files();
     let current = ConfigManager::load(&mut connection, database, &settings.tree).await?;
     let knowledge = KnowledgeBases::new(&mut connection, &models).await.map_err(|it| storage::database_failure(database, &it))?;
-    let readers = storage::open_reader_pool(database).await?;
+    let readers = storage::open_sized_pool(database, settings.pool_sizes, meter.clone()).await?;
     let secret_store = SecretStore::open(settings, &readers).await?;
     secret_store.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
     let (writer, writer_task) = Writer::start(connection, database, &meter);
@@ -212,7 +212,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         writer,
         clock: TurnClock::new(settings.tenant.is_some()),
         ingress: build_ingress(settings)?,
-        turn_queue: Arc::new(TurnQueue::new(settings.turns.max_duration, meter.clone())),
+        turn_queue: Arc::new(TurnQueue::new(settings.turns.max_duration, settings.turns.max_background, meter.clone())),
         models,
         streams: Arc::new(Streams::new(meter.clone())),
         xhr_sessions: XhrSessions::default(),

@@ -17,6 +17,7 @@ use crate::clock;
 use crate::runtime::turn_runner::Host;
 use crate::storage::Pool;
 use crate::storage::api_key::{self, ApiKey};
+use crate::work_class::spawn_in_background;
 
 /// The prefix of every key.
 pub const PREFIX: &str = "ce_";
@@ -81,7 +82,7 @@ async fn verify(key: &str, stored_hash: &str) -> bool {
 
 /// Spawns the task that closes the streams of keys that were revoked or have expired, until it is aborted.
 pub fn spawn_stream_check(host: Arc<Host>, recheck: Duration) -> JoinHandle<()> {
-    tokio::spawn(async move {
+    spawn_in_background(async move {
         let interval = recheck.max(MIN_STREAM_CHECK_INTERVAL);
         loop {
             sleep(interval).await;

@@ -9,13 +9,14 @@ use tokio::time::sleep;
 use crate::config::active::ReloadError;
 use crate::runtime::turn_runner::Host;
 use crate::storage::activation;
+use crate::work_class::spawn_in_background;
 
 /// The polling interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Spawns the polling task.
 pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
-    tokio::spawn(async move {
+    spawn_in_background(async move {
         loop {
             sleep(POLL_INTERVAL).await;
             follow(&host).await;

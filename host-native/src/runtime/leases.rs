@@ -85,6 +85,7 @@ pub fn spawn(host: Arc<Host>) -> Option<JoinHandle<()>> {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot renew the leases of open turns; retrying");
+                    host.meter.record_lease_failure();
                     host.claim_gate.mark_lost();
                     connection = None;
                     sleep(RECONNECT_DELAY).await;

@@ -20,6 +20,7 @@ use crate::runtime::writer::CommitError;
 use crate::storage::lease::{self, ClaimedTurn};
 use crate::storage::turn::{self, StoredEffect, StoredTurn};
 use crate::storage::{audit, config, owner};
+use crate::work_class::spawn_in_background;
 
 /// The polling interval while waiting for an open turn; it doubles up to the maximum.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(25);
@@ -33,9 +34,6 @@ const MAX_SEARCH_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The number of orphaned turns that are claimed at once.
 const CLAIM_BATCH: u32 = 32;
-
-/// The number of orphaned turns that this process recovers at once. Others are left to the other processes.
-const MAX_RECOVERIES: usize = 64;
 
 /// Waits until a conversation has no open turn, and finishes an orphaned one. The caller must hold the conversation's gate permit.
 ///
@@ -63,9 +61,10 @@ pub async fn settle_conversation(host: &Arc<Host>, conversation: &str, deadline:
 /// Spawns the recovery task: recovers orphaned turns at start and, if several processes serve the database, periodically; and deletes the
 /// effects of ended turns, so that commits need not.
 pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
-    tokio::spawn(async move {
+    spawn_in_background(async move {
         let pause = (host.turn_settings.lease.min(host.chain_settings.lease) / 2).min(MAX_SEARCH_INTERVAL);
-        let recoveries = Arc::new(Semaphore::new(MAX_RECOVERIES));
+        // As many at once as turns in the background. Others are left to the other processes.
+        let recoveries = Arc::new(Semaphore::new(host.turn_queue.max_background()));
         let mut next_sweep = Instant::now();
         let mut has_more = true;
         loop {
@@ -104,7 +103,7 @@ async fn recover_orphans(host: &Arc<Host>, recoveries: &Arc<Semaphore>) -> sqlx:
         for orphan in claimed {
             // Its lease is renewed while it waits for the conversation.
             host.open_turns.add(&orphan.turn_id, lease);
-            tokio::spawn(recover(Arc::clone(host), orphan, permits.split(1)));
+            spawn_in_background(recover(Arc::clone(host), orphan, permits.split(1)));
         }
         if is_last {
             return Ok(false);

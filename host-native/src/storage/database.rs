@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgArguments, PgConnection, PgPool, Postgres};
+use sqlx::postgres::{PgArguments, PgConnection, Postgres};
 use sqlx::query::Query;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool};
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection};
 use sqlx::{Arguments as _, Connection as _};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+use super::class_pool::ClassPool;
 use super::commit::Step;
 pub use super::database_row::DatabaseRow;
 use super::postgres::PostgresReaders;
@@ -59,13 +60,13 @@ pub enum SqlValue<'v> {
     Vector(&'v [f32]),
 }
 
-/// A connection pool. The futures of `sqlx` are large and have boxes of their own, because callers' futures would contain them.
+/// Connection pools, of which work uses the one of its class. The futures of `sqlx` are large and have boxes of their own, because callers' futures would contain them.
 #[derive(Debug, Clone)]
 pub enum Pool {
     /// An SQLite file, with the connections for what a turn reads.
-    Sqlite(SqlitePool, Arc<SqliteReaders>),
+    Sqlite(ClassPool<Sqlite>, Arc<SqliteReaders>),
     /// A PostgreSQL server, with the connections for what a turn reads.
-    Postgres(PgPool, Arc<PostgresReaders>),
+    Postgres(ClassPool<Postgres>, Arc<PostgresReaders>),
 }
 
 /// A dedicated connection.
@@ -84,10 +85,12 @@ impl Pool {
     pub(super) async fn fetch_all(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Vec<DatabaseRow>> {
         match self {
             Pool::Sqlite(pool, _) => {
-                Ok(Box::pin(sqlite_query(statement, values).fetch_all(pool)).await?.into_iter().map(DatabaseRow::Sqlite).collect())
+                let mut connection = pool.acquire().await?;
+                let found = Box::pin(sqlite_query(statement, values).fetch_all(&mut *connection)).await?;
+                Ok(found.into_iter().map(DatabaseRow::Sqlite).collect())
             }
             Pool::Postgres(pool, _) => {
-                let mut connection = Box::pin(pool.acquire()).await?;
+                let mut connection = pool.acquire().await?;
                 let result = timeout(STATEMENT_TIMEOUT, Box::pin(postgres_query(statement, values).fetch_all(&mut *connection))).await;
                 Ok(check_timeout(connection, result)?.into_iter().map(DatabaseRow::Postgres).collect())
             }
@@ -97,9 +100,12 @@ impl Pool {
     /// Fetches the first row, if any.
     pub(super) async fn fetch_optional(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Option<DatabaseRow>> {
         match self {
-            Pool::Sqlite(pool, _) => Ok(Box::pin(sqlite_query(statement, values).fetch_optional(pool)).await?.map(DatabaseRow::Sqlite)),
+            Pool::Sqlite(pool, _) => {
+                let mut connection = pool.acquire().await?;
+                Ok(Box::pin(sqlite_query(statement, values).fetch_optional(&mut *connection)).await?.map(DatabaseRow::Sqlite))
+            }
             Pool::Postgres(pool, _) => {
-                let mut connection = Box::pin(pool.acquire()).await?;
+                let mut connection = pool.acquire().await?;
                 let result = timeout(STATEMENT_TIMEOUT, Box::pin(postgres_query(statement, values).fetch_optional(&mut *connection))).await;
                 Ok(check_timeout(connection, result)?.map(DatabaseRow::Postgres))
             }
@@ -117,9 +123,12 @@ impl Pool {
     /// Executes a statement. Returns the number of affected rows.
     pub(super) async fn execute(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<u64> {
         match self {
-            Pool::Sqlite(pool, _) => Ok(Box::pin(sqlite_query(statement, values).execute(pool)).await?.rows_affected()),
+            Pool::Sqlite(pool, _) => {
+                let mut connection = pool.acquire().await?;
+                Ok(Box::pin(sqlite_query(statement, values).execute(&mut *connection)).await?.rows_affected())
+            }
             Pool::Postgres(pool, _) => {
-                let mut connection = Box::pin(pool.acquire()).await?;
+                let mut connection = pool.acquire().await?;
                 let result = timeout(STATEMENT_TIMEOUT, Box::pin(postgres_query(statement, values).execute(&mut *connection))).await;
                 Ok(check_timeout(connection, result)?.rows_affected())
             }

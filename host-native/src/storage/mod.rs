@@ -1,6 +1,6 @@
 //! Database access: one literal statement per function.
 //!
-//! Reads use a small pool. All turn writes go through the writers of [`crate::runtime::writer`].
+//! Reads use small pools, one for each class of work. All turn writes go through the writers of [`crate::runtime::writer`].
 
 pub mod activation;
 pub mod api_key;
@@ -10,6 +10,7 @@ pub mod backup;
 pub mod call_log;
 pub mod chain;
 pub mod checkpoint;
+pub mod class_pool;
 pub mod classifier;
 pub mod commit;
 pub mod config;
@@ -56,15 +57,20 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Arguments, ConnectOptions, Connection as _};
 
+use class_pool::{ByClass, ClassPool, PoolSizes};
 use database::Statement;
 pub use database::{Connection, Pool};
 use postgres::PostgresReaders;
 use sqlite::{LocalSqlite, SqliteOptions, SqliteReaders};
 
 use crate::exit::Failure;
+use crate::ops::observe::Meter;
+use crate::work_class::WorkClass;
 
-const MAX_READER_CONNECTIONS: u32 = 4;
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long work in the background waits for a connection: nobody waits for it.
+const BACKGROUND_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The idle time after which a pooled connection is pinged before use.
 const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
@@ -207,13 +213,38 @@ pub async fn set_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Lets the transaction on PostgreSQL hardly wait for locks.
+/// Sets the timeouts of a writer on PostgreSQL: like [`set_timeouts`], and so that a statement that takes long does not block what is queued
+/// behind it.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn set_brief_lock_timeout(connection: &mut Connection) -> sqlx::Result<()> {
+pub async fn set_writer_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
+    set_timeouts(connection).await?;
     if matches!(connection, Connection::Postgres(_)) {
-        connection.fetch_all(&Statement::portable("select set_config('lock_timeout', '20ms', true)"), &[]).await?;
+        connection.fetch_all(&Statement::portable("select set_config('statement_timeout', '1s', false)"), &[]).await?;
+    }
+    Ok(())
+}
+
+/// Lets the transaction on PostgreSQL hardly wait for locks, and statements not take long.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn set_brief_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
+    if matches!(connection, Connection::Postgres(_)) {
+        let sql = "select set_config('lock_timeout', '20ms', true), set_config('statement_timeout', '250ms', true)";
+        connection.fetch_all(&Statement::portable(sql), &[]).await?;
+    }
+    Ok(())
+}
+
+/// Lets statements of the transaction on PostgreSQL take long.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn set_long_timeout(connection: &mut Connection) -> sqlx::Result<()> {
+    if matches!(connection, Connection::Postgres(_)) {
+        connection.fetch_all(&Statement::portable("select set_config('statement_timeout', '9s', true)"), &[]).await?;
     }
     Ok(())
 }
@@ -264,35 +295,62 @@ pub async fn in_memory() -> Result<Connection, sqlx::Error> {
     Ok(connection)
 }
 
-/// Opens the reader pool.
+/// Opens the reader pools of a command.
 ///
 /// # Errors
 /// Returns exit code 2 for an invalid URL, 3 when the database cannot be used.
 pub async fn open_reader_pool(config: &DatabaseConfig) -> Result<Pool, Failure> {
-    connect_pool(config).await.map_err(|it| database_failure(config, &it))
+    open_sized_pool(config, PoolSizes::default(), Meter::default()).await
 }
 
-async fn connect_pool(config: &DatabaseConfig) -> sqlx::Result<Pool> {
+/// Opens the reader pools of a host, of at most `sizes` connections. `meter` measures the waits for one.
+///
+/// # Errors
+/// Returns exit code 2 for an invalid URL, 3 when the database cannot be used.
+pub async fn open_sized_pool(config: &DatabaseConfig, sizes: PoolSizes, meter: Meter) -> Result<Pool, Failure> {
+    connect_pool(config, sizes, meter).await.map_err(|it| database_failure(config, &it))
+}
+
+async fn connect_pool(config: &DatabaseConfig, sizes: PoolSizes, meter: Meter) -> sqlx::Result<Pool> {
     if config.is_postgres() {
-        let pool = PgPoolOptions::new().max_connections(MAX_READER_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
-        // The server may have restarted; recently used connections are not pinged.
-        let pool = pool.before_acquire(|connection, about| {
-            Box::pin(async move {
-                if about.idle_for > PING_AFTER_IDLE {
-                    connection.ping().await?;
-                }
-                Ok(true)
-            })
-        });
         let options = postgres_options(config)?;
-        let readers = PostgresReaders::new(options.clone(), MAX_READER_CONNECTIONS as usize);
-        return Ok(Pool::Postgres(pool.connect_with(options).await?, Arc::new(readers)));
+        let pools = ByClass::new(|class| postgres_pool(class, sizes).connect_lazy_with(options.clone()));
+        let pool = ClassPool::new(pools, meter.clone());
+        drop(pool.acquire().await?);
+        return Ok(Pool::Postgres(pool, Arc::new(PostgresReaders::new(options, sizes, meter))));
     }
     let readers = SqliteReaders::new(local_options(config, "pragma cache_size = -1024;")?);
     let options = sqlite_options(config)?.pragma("cache_size", "-1024");
-    // A file needs no ping before use; the statement itself reports errors.
-    let pool = SqlitePoolOptions::new().max_connections(MAX_READER_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
-    Ok(Pool::Sqlite(pool.connect_with(options).await?, Arc::new(readers)))
+    let pools = ByClass::new(|class| {
+        // A file needs no ping before use; the statement itself reports errors.
+        let pool = SqlitePoolOptions::new().max_connections(sizes.of(class)).acquire_timeout(acquire_timeout(class));
+        pool.test_before_acquire(false).connect_lazy_with(options.clone())
+    });
+    let pool = ClassPool::new(pools, meter);
+    drop(pool.acquire().await?);
+    Ok(Pool::Sqlite(pool, Arc::new(readers)))
+}
+
+/// Returns the pool of a class of work on PostgreSQL.
+fn postgres_pool(class: WorkClass, sizes: PoolSizes) -> PgPoolOptions {
+    let pool = PgPoolOptions::new().max_connections(sizes.of(class)).acquire_timeout(acquire_timeout(class)).test_before_acquire(false);
+    // The server may have restarted; recently used connections are not pinged.
+    pool.before_acquire(|connection, about| {
+        Box::pin(async move {
+            if about.idle_for > PING_AFTER_IDLE {
+                connection.ping().await?;
+            }
+            Ok(true)
+        })
+    })
+}
+
+/// How long work waits for a connection.
+fn acquire_timeout(class: WorkClass) -> Duration {
+    match class {
+        WorkClass::User => ACQUIRE_TIMEOUT,
+        WorkClass::Background => BACKGROUND_ACQUIRE_TIMEOUT,
+    }
 }
 
 /// Converts a database error into a one-line command failure.

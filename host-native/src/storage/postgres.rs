@@ -2,33 +2,44 @@
 //! each turn; here only an error replaces a connection.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
 use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::ACQUIRE_TIMEOUT;
+use super::class_pool::{ByClass, PoolSizes};
 use super::database::{STATEMENT_TIMEOUT, SqlValue, Statement, postgres_query};
+use super::{ACQUIRE_TIMEOUT, acquire_timeout};
+use crate::ops::observe::Meter;
+use crate::work_class::WorkClass;
 
 /// Connections that are opened as they are needed.
 #[derive(Debug)]
 pub struct PostgresReaders {
     options: PgConnectOptions,
-    permits: Semaphore,
+    /// The permits to use a connection, of each class of work.
+    permits: ByClass<Semaphore>,
+    /// Connections of both classes: they do not differ.
     idle: Mutex<Vec<PgConnection>>,
+    meter: Meter,
 }
 
 impl PostgresReaders {
-    /// Creates a pool of at most `most` connections.
-    pub(super) fn new(options: PgConnectOptions, most: usize) -> PostgresReaders {
-        PostgresReaders { options, permits: Semaphore::new(most), idle: Mutex::default() }
+    /// Creates a pool of at most as many connections as `sizes` has together. `meter` measures the waits for one.
+    pub(super) fn new(options: PgConnectOptions, sizes: PoolSizes, meter: Meter) -> PostgresReaders {
+        let permits = ByClass::new(|class| Semaphore::new(usize::try_from(sizes.of(class)).unwrap_or(1)));
+        PostgresReaders { options, permits, idle: Mutex::default(), meter }
     }
 
     /// Fetches the first row, if any. A connection that was idle may be lost: the statement, which only reads, is then sent again.
     pub(super) async fn fetch_optional(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Option<PgRow>> {
-        let permit = timeout(ACQUIRE_TIMEOUT, self.permits.acquire()).await.map_err(|_| sqlx::Error::PoolTimedOut)?;
+        let (class, since) = (WorkClass::current(), Instant::now());
+        let permits = self.permits.of(class);
+        let permit = timeout(acquire_timeout(class), permits.acquire()).await.map_err(|_| sqlx::Error::PoolTimedOut)?;
         let _permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
+        self.meter.record_connection_wait(class, since.elapsed());
         loop {
             let idle = self.idle().pop();
             let was_idle = idle.is_some();
@@ -38,7 +49,7 @@ impl PostgresReaders {
             };
             match timeout(STATEMENT_TIMEOUT, Box::pin(postgres_query(statement, values).fetch_optional(&mut connection))).await {
                 Ok(Ok(row)) => {
-                    if !self.permits.is_closed() {
+                    if !permits.is_closed() {
                         self.idle().push(connection);
                     }
                     return Ok(row);
@@ -55,7 +66,7 @@ impl PostgresReaders {
 
     /// Closes the connections.
     pub(super) async fn close(&self) {
-        self.permits.close();
+        WorkClass::ALL.into_iter().for_each(|it| self.permits.of(it).close());
         let idle = std::mem::take(&mut *self.idle());
         for connection in idle {
             // The server ends a connection that is dropped, too.

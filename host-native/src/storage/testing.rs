@@ -5,8 +5,10 @@ use tempfile::TempDir;
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
+use super::class_pool::PoolSizes;
 use super::database::{SqlValue, Statement};
 use super::{Connection, DatabaseConfig, Pool, connect_or_create, open_reader_pool};
+use crate::work_class::WorkClass;
 
 /// A test database with our tables.
 pub struct Database {
@@ -102,6 +104,18 @@ async fn open_database(config: DatabaseConfig, folder: TempDir) -> Database {
 }
 
 impl Pool {
+    /// Takes all connections of the current class until what is returned is dropped.
+    pub async fn hold_all_for_test(&self) -> Vec<Box<dyn std::any::Any>> {
+        let mut held: Vec<Box<dyn std::any::Any>> = Vec::new();
+        for _ in 0..PoolSizes::default().of(WorkClass::current()) {
+            match self {
+                Pool::Sqlite(pool, _) => held.push(Box::new(pool.acquire().await.expect("a connection"))),
+                Pool::Postgres(pool, _) => held.push(Box::new(pool.acquire().await.expect("a connection"))),
+            }
+        }
+        held
+    }
+
     /// Executes a statement of a test.
     pub async fn execute_for_test(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<u64> {
         self.execute(statement, values).await
@@ -118,6 +132,8 @@ pub async fn revert_to_unversioned(connection: &mut Connection) {
         "alter table cv_api_key drop column owner_claim",
         "alter table cs_timer drop column claimed_until",
         "alter table cs_chain drop column claimed_until",
+        "alter table cs_chain drop column failures",
+        "alter table cs_chain drop column waits",
         "alter table ce_turn drop column answer",
         "alter table cs_knowledge_source drop column unreadable_characters",
         "alter table cs_knowledge_source drop column unreadable_pages",

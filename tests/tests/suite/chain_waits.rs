@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use convengine_host::clock;
 use convengine_test_macros::test;
@@ -68,6 +69,27 @@ fn cancelling_stops_an_attempt() {
     assert_eq!((cancelled.status, cancelled.json()), (200, json!({"run_id": run.id, "status": "cancelled"})));
     assert_eq!(attempts(&run.read(&server)), [("call".to_owned(), "cancelled".to_owned(), 1)]);
     assert_eq!(env.run(&["replay", "--conversation", &run.id]).code, 0);
+}
+
+#[test]
+#[on(postgres)]
+fn cancelling_stops_an_attempt_of_another_server() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/never", silent.local_addr().unwrap());
+    let env = TestEnv::with_pack(&orders_pack());
+    let allowed = format!("convengine.outbound.allow={}", silent.local_addr().unwrap());
+    let settings = [&REGEX_ONLY[..], &["--set", &allowed, "--set", "convengine.stream=false"]].concat();
+    let (one, two) = (env.serve(&settings), env.serve(&settings));
+    let call = step("call", "webhook", json!({"direction": "outbound", "url": url, "timeout_ms": 60_000}));
+    publish_chain(&one, &chain("desk", json!([call]), &[]));
+    let run = Run::start(&one, "desk", &json!({}));
+    let _call = silent.accept().unwrap();
+    let sent = Instant::now();
+    let cancelled = post(&two, &format!("{}/cancel", run.path), &json!({}));
+    assert_eq!((cancelled.status, cancelled.json()), (200, json!({"run_id": run.id, "status": "cancelled"})));
+    assert!(sent.elapsed() < Duration::from_secs(30), "it did not wait for the call: {:?}", sent.elapsed());
+    assert_eq!(attempts(&run.read(&two)), [("call".to_owned(), "cancelled".to_owned(), 1)]);
+    assert_refused(&post(&two, &format!("{}/cancel", run.path), &json!({})), 409, "run_finished");
 }
 
 #[test]
@@ -138,6 +160,8 @@ fn a_time_that_passes_during_a_run_waits_for_its_end_only_if_it_is_queued() {
     }
     assert_eq!(["skipped", "full"].map(is_moved_on), [true, true]);
     assert_eq!(due_times("queued"), [passed.to_string()], "it stays due");
+    let waits = || env.sql().texts("select cast(waits as text) from cs_chain where slug = 'queued'")[0].parse::<u32>().unwrap();
+    assert!(waits() > 0, "and rests before it is tried again");
     assert!(triggers(&server, "allowed").len() > 1);
 
     for run in &runs {
@@ -151,5 +175,6 @@ fn a_time_that_passes_during_a_run_waits_for_its_end_only_if_it_is_queued() {
     let at = started[0]["at"].as_str().unwrap();
     assert!([earliest.as_str(), &last_hour()].contains(&at), "the last one: {at}");
     assert!(is_moved_on("queued"));
+    assert_eq!(waits(), 0, "the next time begins anew");
     assert_eq!(["skipped", "full"].map(|it| triggers(&server, it).len()), [1, 1], "what was skipped is not made up for");
 }

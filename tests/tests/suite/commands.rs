@@ -92,6 +92,8 @@ fn outdated_tables_are_reported_before_serving() {
         "alter table cv_api_key drop column owner_claim",
         "alter table cs_timer drop column claimed_until",
         "alter table cs_chain drop column claimed_until",
+        "alter table cs_chain drop column failures",
+        "alter table cs_chain drop column waits",
         "alter table ce_turn drop column answer",
         "alter table ce_turn drop column total_ms",
         "alter table cs_knowledge_source drop column unreadable_characters",

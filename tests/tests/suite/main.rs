@@ -6,6 +6,7 @@ mod agent_stream;
 mod ai_agents;
 mod assistants;
 mod attacks;
+mod background;
 mod browser;
 mod budget;
 mod chain_crash;

@@ -59,6 +59,7 @@ use crate::config::secrets::key_source::KeySource;
 use crate::exit::Failure;
 use crate::ops::redaction::Redaction;
 use crate::storage::DatabaseConfig;
+use crate::storage::class_pool::PoolSizes;
 use sources::SettingSources;
 use tree::Synchronous;
 
@@ -67,6 +68,8 @@ use tree::Synchronous;
 pub struct Settings {
     /// The database connection.
     pub database: DatabaseConfig,
+    /// How many connections read from the database.
+    pub pool_sizes: PoolSizes,
     /// `HOST:PORT`.
     pub listen: String,
     /// Language models.
@@ -177,9 +180,11 @@ impl Settings {
         let otlp_endpoint = observe::read_otlp_endpoint(host.telemetry, variable("OTEL_EXPORTER_OTLP_ENDPOINT"), problems);
         check_core(&tree, problems);
         let database = DatabaseConfig { url: base.database.clone(), full_sync: host.database.synchronous == Synchronous::Full };
+        let pool_sizes = PoolSizes { user: host.database.connections, background: host.database.background_connections };
         let secrets_key = KeySource::from_tree(&tree, problems).or_else(|| database.key_path().map(KeySource::BesideDatabase));
         Settings {
             database,
+            pool_sizes,
             listen: base.listen.clone(),
             llm,
             security: SecuritySettings::new(host.security, problems),

@@ -23,7 +23,8 @@ use super::security::SecurityTree;
 use super::sources::SettingSources;
 use super::stream::TransportTree;
 use super::turn::{AuditTree, ToolTimeouts, TurnTree};
-use super::value::{FromText, HttpUrl, Text, choose, optional_list, problem, scalar};
+use super::value::{FromText, HttpUrl, Text, choose, optional_list, problem, scalar, whole};
+use crate::storage::class_pool::PoolSizes;
 
 /// All settings that the server reads itself.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -81,11 +82,22 @@ pub(super) struct ContainerTree {
 }
 
 /// `database.*`
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct DatabaseTree {
     #[serde(deserialize_with = "scalar")]
     pub(super) synchronous: Synchronous,
+    #[serde(deserialize_with = "whole::<_, _, 1, 1_000>")]
+    pub(super) connections: u32,
+    #[serde(deserialize_with = "whole::<_, _, 1, 1_000>")]
+    pub(super) background_connections: u32,
+}
+
+impl Default for DatabaseTree {
+    fn default() -> DatabaseTree {
+        let PoolSizes { user, background } = PoolSizes::default();
+        DatabaseTree { synchronous: Synchronous::default(), connections: user, background_connections: background }
+    }
 }
 
 /// `files.*`

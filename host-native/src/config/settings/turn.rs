@@ -5,7 +5,8 @@ use std::time::Duration;
 use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
 use serde::Deserialize;
 
-use super::value::{FromText, choose, scalar};
+use super::value::{FromText, choose, scalar, whole};
+use crate::runtime::turn_queue::DEFAULT_BACKGROUND_TURNS;
 
 /// The environment variable for the time limit of scripts.
 const SCRIPT_TIMEOUT_VARIABLE: &str = "PYTHON_NODE_TIMEOUT_SECONDS";
@@ -39,6 +40,8 @@ pub struct TurnSettings {
     pub max_duration: Duration,
     /// How long the lease of a process on an open turn lasts unless renewed.
     pub lease: Duration,
+    /// How many turns run in the background at once.
+    pub max_background: usize,
     /// What is stored before the turn ends.
     pub journaling: Journaling,
     /// When audit rows are stored.
@@ -57,6 +60,7 @@ impl Default for TurnSettings {
             max_duration: Duration::from_secs(120),
             // Outlasts the time for which turns wait for the database.
             lease: Duration::from_secs(45),
+            max_background: DEFAULT_BACKGROUND_TURNS,
             journaling: Journaling::Normal,
             audit: AuditMode::DeferredBulk,
             audit_meta: false,
@@ -92,14 +96,16 @@ pub(super) struct TurnTree {
     max_duration: Duration,
     #[serde(deserialize_with = "scalar")]
     lease: Duration,
+    #[serde(deserialize_with = "whole::<_, _, 1, 1_000>")]
+    max_background: usize,
     #[serde(deserialize_with = "scalar")]
     journal: Journaling,
 }
 
 impl Default for TurnTree {
     fn default() -> TurnTree {
-        let TurnSettings { max_duration, lease, journaling, .. } = TurnSettings::default();
-        TurnTree { max_duration, lease, journal: journaling }
+        let TurnSettings { max_duration, lease, max_background, journaling, .. } = TurnSettings::default();
+        TurnTree { max_duration, lease, max_background, journal: journaling }
     }
 }
 
@@ -143,6 +149,7 @@ impl TurnSettings {
         TurnSettings {
             max_duration: turn.max_duration,
             lease: turn.lease,
+            max_background: turn.max_background,
             journaling: turn.journal,
             audit: audit.persistence.mode.unwrap_or(TurnSettings::default().audit),
             audit_meta: audit.persist_meta,
@@ -184,11 +191,12 @@ mod tests {
             let (tree, mut problems) = read_test_tree(&tree);
             (TurnSettings::new(&tree.turn, &tree.audit, tree.tools, None, &mut problems), problems)
         };
-        let tree = json!({"turn": {"max-duration": "2m", "lease": 1500, "journal": "strict"}, "audit": {"persistence": {"mode": "derived"}, "persist-meta": "yes"}, "tools": {"timeout": "5s"}});
+        let tree = json!({"turn": {"max-duration": "2m", "lease": 1500, "max-background": "5", "journal": "strict"}, "audit": {"persistence": {"mode": "derived"}, "persist-meta": "yes"}, "tools": {"timeout": "5s"}});
         let (turns, problems) = read(tree);
         let expected = TurnSettings {
             max_duration: Duration::from_secs(120),
             lease: Duration::from_millis(1_500),
+            max_background: 5,
             journaling: Journaling::Strict,
             audit: AuditMode::Derived,
             audit_meta: true,
@@ -196,9 +204,9 @@ mod tests {
             script_timeout: None,
         };
         assert_eq!((turns, problems.len()), (expected, 0));
-        let tree = json!({"turn": {"max-duration": "soon", "lease": 0, "journal": "some"}, "audit": {"persistence": {"mode": 5}, "persist-meta": "some"}});
+        let tree = json!({"turn": {"max-duration": "soon", "lease": 0, "max-background": 0, "journal": "some"}, "audit": {"persistence": {"mode": 5}, "persist-meta": "some"}});
         let (turns, problems) = read(tree);
-        assert_eq!((turns, problems.len()), (TurnSettings::default(), 5));
+        assert_eq!((turns, problems.len()), (TurnSettings::default(), 6));
         assert!(problems.iter().any(|it| it.starts_with("convengine.turn.max-duration: 'soon' is not a duration")), "{problems:?}");
     }
 }

@@ -7,6 +7,7 @@ use convengine_core::turn::{EffectErrorKind, EffectResult, LlmReply, Reply, Requ
 use metrics::{Gauge, Label, counter, gauge, histogram};
 
 use super::names;
+use crate::work_class::WorkClass;
 
 /// Records the metrics of one tenant, or of a server without tenants. Nearly free without a recorder, as in commands and tests.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +41,44 @@ impl Meter {
         let gauge = gauge!(name, self.labels([]));
         gauge.increment(1.0);
         GaugeGuard(gauge)
+    }
+
+    /// Increments a gauge of a class of work until the returned guard is dropped.
+    pub fn track_class(&self, name: &'static str, class: WorkClass) -> GaugeGuard {
+        let gauge = gauge!(name, self.labels([("class", class.label())]));
+        gauge.increment(1.0);
+        GaugeGuard(gauge)
+    }
+
+    /// Records how long a turn waited before it ran.
+    pub fn record_turn_wait(&self, class: WorkClass, wait: Duration) {
+        histogram!(names::TURN_WAIT, self.labels([("class", class.label())])).record(wait);
+    }
+
+    /// Records how long work waited for a connection to read from the database.
+    pub fn record_connection_wait(&self, class: WorkClass, wait: Duration) {
+        histogram!(names::CONNECTION_WAIT, self.labels([("class", class.label())])).record(wait);
+    }
+
+    /// Records how long rows waited before they were written.
+    pub fn record_writer_wait(&self, class: WorkClass, wait: Duration) {
+        histogram!(names::WRITER_WAIT, self.labels([("class", class.label())])).record(wait);
+    }
+
+    /// Records how long the oldest due timer has been due.
+    pub fn record_timer_lag(&self, lag: Duration) {
+        gauge!(names::TIMER_LAG, self.labels([])).set(lag.as_secs_f64());
+    }
+
+    /// Records the numbers of schedules that are due and that fail.
+    pub fn record_schedules(&self, due: i64, failing: i64) {
+        gauge!(names::SCHEDULES_DUE, self.labels([])).set(due as f64);
+        gauge!(names::SCHEDULES_FAILING, self.labels([])).set(failing as f64);
+    }
+
+    /// Records that the leases of open turns could not be renewed.
+    pub fn record_lease_failure(&self) {
+        counter!(names::LEASE_FAILURES, self.labels([])).increment(1);
     }
 
     /// Records a stored turn.

@@ -18,6 +18,7 @@ use crate::runtime::spend_cap;
 use crate::runtime::turn_runner::Host;
 use crate::storage;
 use crate::storage::phrase_vector::{self, VectorBatch};
+use crate::work_class::spawn_in_background;
 
 /// The number of texts in one call.
 const BATCH_SIZE: usize = 64;
@@ -165,7 +166,7 @@ async fn embed_classifier(
 
 fn spawn_embedding(host: &Arc<Host>, config: &Arc<Config>) {
     let (host, config) = (Arc::clone(host), Arc::clone(config));
-    tokio::spawn(async move {
+    spawn_in_background(async move {
         if let Err(error) = embed_phrases(&host, &config).await {
             tracing::warn!(%error, "cannot store the embeddings of phrases");
         }

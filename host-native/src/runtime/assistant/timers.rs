@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use convengine_core::turn::{Map, Millis};
 use serde_json::json;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -14,6 +15,7 @@ use crate::clock;
 use crate::runtime::turn_runner::{Host, Message, Refusal};
 use crate::storage::assistant::DocumentKind;
 use crate::storage::assistant::session::{self, DueTimer};
+use crate::work_class::spawn_in_background;
 
 /// The maximum polling interval, which bounds the delay of timers armed by other processes.
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -21,8 +23,11 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// The minimum polling interval.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The number of timers claimed at a time. One that cannot be fired is due again when its claim ends.
-const BATCH_SIZE: i64 = 64;
+/// The maximum number of timers claimed at a time. One that cannot be fired is due again when its claim ends.
+const BATCH_SIZE: usize = 64;
+
+/// How often the delay of timers is measured.
+const MEASURE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How much later than due, in milliseconds, a timer is fired here that the cluster that runs the turns has not fired: one of a session from
 /// before the cluster, or of a chain that was paused.
@@ -50,9 +55,16 @@ impl FiringSessions {
 
 /// Spawns the task that fires timers while the server runs.
 pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
-    tokio::spawn(async move {
+    spawn_in_background(async move {
+        // As many sessions at once as turns in the background, so that what this process cannot run yet is left to the others.
+        let permits = Arc::new(Semaphore::new(host.turn_queue.max_background()));
+        let mut next_measurement = Instant::now();
         loop {
-            let wait = match fire_due_timers(&host).await {
+            if Instant::now() >= next_measurement {
+                next_measurement = Instant::now() + MEASURE_INTERVAL;
+                measure_lag(&host).await;
+            }
+            let wait = match fire_due_timers(&host, &permits).await {
                 Ok(wait) => wait,
                 Err(error) => {
                     tracing::warn!(%error, "cannot read session timers");
@@ -66,23 +78,44 @@ pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
     })
 }
 
-/// Claims due timers and fires them, those of each session in a task of its own. Returns the time until the next one is due.
-async fn fire_due_timers(host: &Arc<Host>) -> sqlx::Result<Duration> {
+/// Records how late the oldest due timer is.
+async fn measure_lag(host: &Host) {
+    let now = clock::now();
+    match session::find_oldest_due(&host.readers, now).await {
+        Ok(oldest) => {
+            let lag = oldest.map_or(0, |it| now.saturating_sub(it));
+            host.meter.record_timer_lag(Duration::from_millis(u64::try_from(lag).unwrap_or(0)));
+        }
+        Err(error) => tracing::debug!(%error, "cannot measure the delay of timers"),
+    }
+}
+
+/// Claims due timers and fires them, those of each session in a task of its own, with one of `permits`. Returns the time until the next one
+/// is due.
+async fn fire_due_timers(host: &Arc<Host>, permits: &Arc<Semaphore>) -> sqlx::Result<Duration> {
     let now = clock::now() - if host.ingress.is_some() { FALLBACK_DELAY } else { 0 };
+    // No other task acquires permits. When steps of chains have all turns in the background, one timer at a time queues with them.
+    let most = host.turn_queue.free_background().max(1).min(permits.available_permits()).min(BATCH_SIZE);
+    if most == 0 {
+        // A session whose timers have been fired wakes this task.
+        return Ok(MAX_POLL_INTERVAL);
+    }
     let (is_due, next) = session::find_next_due(&host.readers, now).await?;
-    let claimed = if is_due { session::claim_due_timers(&host.readers, now, BATCH_SIZE).await? } else { Vec::new() };
-    let has_more = i64::try_from(claimed.len()).is_ok_and(|it| it >= BATCH_SIZE);
+    let claimed = if is_due { session::claim_due_timers(&host.readers, now, i64::try_from(most).unwrap_or(1)).await? } else { Vec::new() };
+    let has_more = claimed.len() >= most;
     // A session may have several.
     for session in BTreeSet::from_iter(claimed) {
+        let Ok(permit) = Arc::clone(permits).try_acquire_owned() else { break };
         if !host.firing.insert(&session) {
             continue;
         }
         let host = Arc::clone(host);
-        tokio::spawn(async move {
+        spawn_in_background(async move {
             if let Err(error) = fire_timers_of(&host, &session).await {
                 tracing::warn!(%error, session, "cannot fire a session timer");
             }
             host.firing.remove(&session);
+            drop(permit);
             host.timer_armed.notify_one();
         });
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::runtime::assistant::timers::fire_timers_of;
 use crate::runtime::turn_runner::Host;
+use crate::work_class::spawn_in_background;
 
 /// Fires the due timers of a run in the background, until it waits or ends. A run that is not reached here, because the process stops, goes
 /// on with the timers of the next one.
@@ -13,7 +14,7 @@ pub fn spawn(host: &Arc<Host>, run: &str) {
         // Whoever fires a timer of it looks for others afterwards.
         return;
     }
-    tokio::spawn(async move {
+    spawn_in_background(async move {
         if let Err(error) = fire_timers_of(&host, &run).await {
             tracing::warn!(%error, run, "cannot continue a run; it is tried again");
         }

@@ -1,5 +1,6 @@
 //! Starts the runs of schedules: each time once, whatever the number of processes. (docs/spec/chains.md#6)
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +14,9 @@ use tokio::time::sleep;
 use super::trigger::{LiveChain, Trigger, TriggerError, start_run};
 use crate::clock;
 use crate::runtime::turn_runner::Host;
-use crate::storage::chain::status::ChainStatus;
+use crate::storage::chain::status::{ChainStatus, DueSchedule, Postponement};
 use crate::storage::chain::{run, run_key, status};
+use crate::work_class::spawn_in_background;
 
 /// The maximum polling interval: what is due happens within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -22,18 +24,30 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How often keys that are no longer valid are deleted, in polls.
 const SWEEP_POLLS: u64 = 1200;
 
+/// How often schedules are counted, in polls.
+const COUNT_POLLS: u64 = 10;
+
 /// Later than this, a time counts as missed, in milliseconds.
 const MISSED_AFTER_MS: Millis = 60_000;
+
+/// The pause after the first attempt that failed or had to wait, and the longest one, in milliseconds.
+const PAUSES_MS: (Millis, Millis) = (1_000, 300_000);
 
 /// The scope of the keys of schedules.
 const SCOPE: &str = "schedule";
 
 /// Spawns the task that starts scheduled runs while the server runs.
 pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
-    tokio::spawn(async move {
+    spawn_in_background(async move {
         for poll in 0_u64.. {
             if let Err(error) = start_due(&host).await {
                 tracing::warn!(%error, "cannot read the schedules of chains");
+            }
+            if poll % COUNT_POLLS == 0 {
+                match status::count_late(&host.readers, clock::now()).await {
+                    Ok(counts) => host.meter.record_schedules(counts.due, counts.failing),
+                    Err(error) => tracing::debug!(%error, "cannot count the schedules of chains"),
+                }
             }
             if poll % SWEEP_POLLS == 0
                 && let Err(error) = run_key::delete_expired(&host.readers, clock::now()).await
@@ -45,37 +59,59 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
     })
 }
 
+/// Starts the runs of the schedules that are due. One that cannot be started, or has to wait, is tried again after a pause.
 async fn start_due(host: &Arc<Host>) -> sqlx::Result<()> {
     for due in status::list_due(&host.readers, clock::now()).await? {
-        if let Err(error) = start_scheduled(host, &due).await {
-            tracing::warn!(%error, chain = due.slug, "cannot start a scheduled run");
+        if !status::claim(&host.readers, &due.slug, due.planned).await? {
+            continue;
+        }
+        let postponement = match start_scheduled(host, &due).await {
+            Ok(postponement) => postponement,
+            Err(error) => {
+                tracing::warn!(%error, chain = due.slug, "cannot start a scheduled run; it is tried again");
+                Some(Postponement::Failure)
+            }
+        };
+        if let Some(reason) = postponement {
+            let pause = pause_after(&due.slug, due.failures.saturating_add(due.waits));
+            status::postpone(&host.readers, &due.slug, due.planned, reason, pause).await?;
         }
     }
     Ok(())
 }
 
-/// Starts the run of a schedule that is due, and moves the schedule on.
-async fn start_scheduled(host: &Arc<Host>, due: &ChainStatus) -> Result<(), TriggerError> {
-    let Some(planned) = due.next_run_at else { return Ok(()) };
-    if !status::claim(&host.readers, &due.slug, planned).await? {
-        return Ok(());
-    }
+/// Returns how long a schedule rests after attempts without a start, in milliseconds: twice as long each time, and up to a quarter more that
+/// depends on the chain, so that schedules that fail together do not try again together.
+fn pause_after(slug: &str, attempts: u32) -> Millis {
+    let (first, longest) = PAUSES_MS;
+    let pause = 1_i64.checked_shl(attempts.min(32)).map_or(longest, |it| first.saturating_mul(it)).min(longest);
+    let mut hasher = DefaultHasher::new();
+    slug.hash(&mut hasher);
+    let jitter = i64::try_from(hasher.finish() % 256).unwrap_or(0);
+    pause + pause * jitter / 1024
+}
+
+/// Starts the run of a claimed schedule and moves the schedule on; returns the reason when it has to wait.
+async fn start_scheduled(host: &Arc<Host>, due: &DueSchedule) -> Result<Option<Postponement>, TriggerError> {
+    let planned = due.planned;
     let chain = LiveChain::find(host, &due.slug).await?;
     let document = ChainDocument::read(&chain.document);
     let Some(schedule) = read_schedule(&document) else {
-        return Ok(status::advance(&host.readers, &due.slug, planned, None).await?);
+        status::advance(&host.readers, &due.slug, planned, None).await?;
+        return Ok(None);
     };
     let now = clock::now();
     // Of several missed times, only the last one counts.
     let at = schedule.last_until(planned - 1, now).unwrap_or(planned);
     let is_missed = now - at > MISSED_AFTER_MS;
     if is_missed && document.trigger.schedule.skips_missed {
-        return Ok(status::advance(&host.readers, &due.slug, planned, schedule.next_after(now)).await?);
+        status::advance(&host.readers, &due.slug, planned, schedule.next_after(now)).await?;
+        return Ok(None);
     }
     let open = run::count_unfinished(&host.readers, &due.slug).await?;
     let is_full = document.concurrency.is_some_and(|it| open >= i64::from(it));
     match document.trigger.overlap {
-        Overlap::Queue if open > 0 || is_full => return Ok(status::release(&host.readers, &due.slug).await?),
+        Overlap::Queue if open > 0 || is_full => return Ok(Some(Postponement::Wait)),
         Overlap::Skip if open > 0 => {}
         Overlap::Allow if is_full => {}
         Overlap::Skip | Overlap::Queue | Overlap::Allow => {
@@ -85,7 +121,7 @@ async fn start_scheduled(host: &Arc<Host>, due: &ChainStatus) -> Result<(), Trig
         }
     }
     status::advance(&host.readers, &due.slug, planned, schedule.next_after(at.max(planned))).await?;
-    Ok(())
+    Ok(None)
 }
 
 /// The schedule of a chain; `None` for other triggers.
@@ -104,4 +140,18 @@ pub async fn publish_status(host: &Host, document: &Value) -> sqlx::Result<()> {
     let now = clock::now();
     let next_run_at = read_schedule(&document).and_then(|it| it.next_after(now));
     status::save(&host.readers, &ChainStatus { slug: document.slug, is_paused: document.is_paused, next_run_at }, now).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_some_minutes_and_differ_between_chains() {
+        let pauses: Vec<Millis> = (0..12).map(|it| pause_after("daily", it)).collect();
+        assert!(pauses.windows(2).all(|it| it[0] <= it[1]) && (1_000..=1_250).contains(&pauses[0]), "{pauses:?}");
+        assert!(pauses.iter().zip([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]).all(|(it, s)| (s * 1_000..=s * 1_250).contains(it)));
+        assert_eq!(pause_after("daily", u32::MAX), pauses[11], "the same each time");
+        assert_ne!(pause_after("daily", 9), pause_after("weekly", 9));
+    }
 }

@@ -31,6 +31,7 @@ use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_runner::{self, Clock, Host, Ownership, Refusal, TurnRuntime};
 use crate::storage::assistant::session;
 use crate::storage::load;
+use crate::work_class::in_background;
 
 /// A conversation, a session of an assistant or a run of a chain.
 #[derive(Debug, Clone)]
@@ -101,7 +102,7 @@ impl Conversation {
             ctx.step("prepare the timer", async move { timers::prepare(&host, &request).await.map(Json) }).await?
         };
         let Some(turn) = prepared.into_inner() else { return Ok(()) };
-        match run_turn(&ctx, &worker, turn).await? {
+        match in_background(run_turn(&ctx, &worker, turn)).await? {
             Ok(_) | Err(Refused { refusal: Refusal::StaleTimer | Refusal::SessionEnded, .. }) => {}
             Err(Refused { refusal, .. }) => tracing::warn!(%refusal, session = request.session, "cannot fire a timer; it is tried again"),
         }

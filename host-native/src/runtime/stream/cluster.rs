@@ -20,16 +20,18 @@ use super::coalescing::TokenBuffer;
 use super::{Room, Streams};
 use crate::runtime::turn_runner::Host;
 use crate::storage::{DatabaseConfig, Pool, stream};
+use crate::work_class::spawn_in_background;
 
 /// Notification channels for requests and for events.
 const REQUEST_CHANNEL: &str = "convengine_asked";
 const EVENT_CHANNEL: &str = "convengine_told";
 
-/// Kinds of requests: new events of conversations, also the events so far of running turns, and (without conversations) the
-/// subscriptions of all other processes.
+/// Kinds of requests: new events of conversations, also the events so far of running turns, (without conversations) the subscriptions of all
+/// other processes, and the end of the running turns of runs that are cancelled.
 const REQUEST_LIVE: &str = "-";
 const REQUEST_REPLAY: &str = "again";
 const REQUEST_SUBSCRIPTIONS: &str = "who";
+const REQUEST_STOP: &str = "stop";
 
 /// How often to check whether new subscribers have missed anything, and after how many checks to check all of them and announce all
 /// subscriptions again.
@@ -108,10 +110,11 @@ impl ClusterTasks {
     }
 }
 
-/// Connects the streams of a host with those of other processes, if the database is shared and streams are enabled or turns run in other
-/// processes than those of their callers. Waits for the connection, but not longer than the startup timeout.
+/// Connects the streams of a host with those of other processes, if the database is shared and streams are enabled, or turns run in other
+/// processes than those of their callers, as steps of chains do where timers are fired. Waits for the connection, but not longer than the
+/// startup timeout.
 pub async fn start_cluster(host: &Arc<Host>, database: &DatabaseConfig, turns_run_elsewhere: bool) -> Option<ClusterTasks> {
-    if !host.readers.is_shared() || !(turns_run_elsewhere || host.stream_settings.is_any_enabled()) {
+    if !host.readers.is_shared() || !(turns_run_elsewhere || host.fires_timers || host.stream_settings.is_any_enabled()) {
         return None;
     }
     let ((sender, queue), waiting) = (mpsc::unbounded_channel(), Arc::new(AtomicUsize::new(0)));
@@ -122,7 +125,7 @@ pub async fn start_cluster(host: &Arc<Host>, database: &DatabaseConfig, turns_ru
     let sharing = ClusterTasks {
         streams: Arc::clone(&host.streams),
         receiver: tokio::spawn(receive_publications(Arc::downgrade(host), database.clone(), ready)),
-        announcer: tokio::spawn(announce_subscriptions(Arc::downgrade(host))),
+        announcer: spawn_in_background(announce_subscriptions(Arc::downgrade(host))),
         sender: tokio::spawn(send_publications(host.readers.clone(), host.owner.clone(), queue, waiting)),
     };
     // Without a connection the server serves its own events.
@@ -133,6 +136,11 @@ pub async fn start_cluster(host: &Arc<Host>, database: &DatabaseConfig, turns_ru
 /// Requests the events of conversations from the other processes; with `replay` also the events so far of running turns.
 pub(super) async fn request_events(host: &Host, conversations: &[&str], replay: bool) {
     send_request(host, if replay { REQUEST_REPLAY } else { REQUEST_LIVE }, conversations).await;
+}
+
+/// Asks the other processes to stop the running turn of a run.
+pub async fn request_stop(host: &Host, run: &str) {
+    send_request(host, REQUEST_STOP, &[run]).await;
 }
 
 async fn send_request(host: &Host, kind: &str, conversations: &[&str]) {
@@ -311,6 +319,12 @@ impl Streams {
         }
         if kind == REQUEST_SUBSCRIPTIONS {
             self.announcement_requested.notify_one();
+        }
+        if kind == REQUEST_STOP {
+            if let Some(host) = self.host() {
+                words.for_each(|it| _ = host.stop_signals.stop(it));
+            }
+            return;
         }
         for conversation in words {
             match &mut self.rooms().cluster {

@@ -22,7 +22,7 @@ mod subscription;
 mod tokens;
 
 pub use chunk::{Chunk, StreamEvent, parse_events};
-pub use cluster::{ClusterTasks, start_cluster};
+pub use cluster::{ClusterTasks, request_stop, start_cluster};
 pub use event::render_connected;
 pub use publication::{TurnPublisher, is_blocked};
 pub use relay::RelayedEvents;

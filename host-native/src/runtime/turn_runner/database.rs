@@ -16,6 +16,7 @@ use crate::runtime::recovery;
 use crate::runtime::stop_signals::StopSignal;
 use crate::runtime::stream::{TokenPublisher, TurnPublisher};
 use crate::storage::turn_rows::Table;
+use crate::work_class::in_current_class;
 
 /// Stores a turn in the database of a host.
 #[derive(Debug)]
@@ -118,7 +119,7 @@ impl Effects for HostEffects<'_> {
             self.running.spawn(std::future::ready(Completion { id: effect.id, at: self.host.clock.now(), outcome }));
         } else {
             let completion = execute_effect(Arc::clone(self.host), Arc::clone(&self.configured), tokens, effect);
-            self.running.spawn(completion.in_current_span());
+            self.running.spawn(in_current_class(completion.in_current_span()));
         }
     }
 

@@ -32,10 +32,12 @@ use crate::runtime::assistant::run::earliest_event_at;
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::idempotency;
 use crate::runtime::journal_writer::JournalWriter;
+use crate::runtime::restate::Ingress;
 use crate::runtime::stream::TurnPublisher;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_queue::Busy;
 use crate::runtime::writer::CommitError;
+use crate::work_class::{WorkClass, in_current_class};
 
 /// Submits a message and returns the outcome of its turn. The turn runs to its end even if the caller is dropped.
 ///
@@ -61,7 +63,7 @@ pub struct SubmitResult {
 pub async fn submit(host: Arc<Host>, mut message: Message) -> Result<SubmitResult, Refusal> {
     host.redaction.redact_event(&mut message.event);
     let meter = host.meter.clone();
-    let running = tokio::spawn(admit(host, message).in_current_span());
+    let running = tokio::spawn(in_current_class(admit(host, message).in_current_span()));
     let answer = running.await.unwrap_or_else(|error| Err(Refusal::Internal(error.to_string())));
     answer.inspect_err(|it| meter.record_refusal(refusal_reason(it)))
 }
@@ -78,7 +80,7 @@ async fn admit(host: Arc<Host>, message: Message) -> Result<SubmitResult, Refusa
     };
     let result = match &host.ingress {
         // A future is as large as the largest of its parts.
-        Some(ingress) => Box::pin(ingress.run_turn(&host, &message)).await,
+        Some(ingress) => Box::pin(run_elsewhere(&host, ingress, &message)).await,
         None => run_in_order(&host, &message).await,
     };
     let has_started = matches!(&result, Ok(it) if !it.is_repeat);
@@ -87,6 +89,12 @@ async fn admit(host: Arc<Host>, message: Message) -> Result<SubmitResult, Refusa
         reservation.release(&host, (!is_of_another).then_some(message.conversation.as_str())).await;
     }
     result
+}
+
+/// Has the cluster run the message's turn, which queues there; no more of them than would queue here.
+async fn run_elsewhere(host: &Arc<Host>, ingress: &Ingress, message: &Message) -> Result<SubmitResult, Refusal> {
+    let _pass = host.turn_queue.admit(&message.conversation).await?;
+    ingress.run_turn(host, message).await
 }
 
 /// Runs the message's turn after those before it, on the session as it is then; again when another process was faster.
@@ -151,7 +159,12 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
         subscriber,
         owner: ownership.owner,
     };
-    match run_to_end(host, open, message.received).await {
+    // Nobody waits for a turn in the background, so its duration is that of its work.
+    let received = match WorkClass::current() {
+        WorkClass::User => message.received,
+        WorkClass::Background => Instant::now(),
+    };
+    match run_to_end(host, open, received).await {
         // Its effects may be dispatched and must not be repeated by another turn.
         Err(Refusal::Commit(CommitError::TakenOver)) => Box::pin(idempotency::wait_for_new_owner(host, message, &id)).await.map(Some),
         other => other.map(Some),

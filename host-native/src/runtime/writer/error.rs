@@ -15,12 +15,21 @@ pub(super) fn is_connection_error(error: &sqlx::Error) -> bool {
 }
 
 /// Prefixes of PostgreSQL error codes after which the write is retried: shutdown or startup, connection failure, read-only replica after
-/// a failover, idle transaction timeout, statement timeout, serialization failure or deadlock.
-const RETRYABLE_CODES: [&str; 6] = ["57P0", "08", "25006", "25P03", "57014", "40"];
+/// a failover, idle transaction timeout, serialization failure or deadlock.
+const RETRYABLE_CODES: [&str; 5] = ["57P0", "08", "25006", "25P03", "40"];
 
 /// Returns whether PostgreSQL gave up waiting for a lock.
 pub(super) fn is_lock_timeout(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|it| !is_sqlite_error(it) && it.code().is_some_and(|it| it == "55P03"))
+    has_postgres_code(error, "55P03")
+}
+
+/// Returns whether PostgreSQL has ended a statement that took too long.
+pub(super) fn is_statement_timeout(error: &sqlx::Error) -> bool {
+    has_postgres_code(error, "57014")
+}
+
+fn has_postgres_code(error: &sqlx::Error, code: &str) -> bool {
+    error.as_database_error().is_some_and(|it| !is_sqlite_error(it) && it.code().is_some_and(|it| it == code))
 }
 
 /// Returns whether the rows themselves are invalid (an unsupported value or a violated constraint), so that a retry would fail too.

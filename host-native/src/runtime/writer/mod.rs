@@ -1,16 +1,17 @@
-//! The writers: each commits queued turns in batches, one transaction per batch. SQLite has one writer, a thread; on PostgreSQL the
+//! The writers: each commits queued turns in batches, one transaction per batch, those of users first. SQLite has one writer, a thread; on PostgreSQL the
 //! conversations are spread over several, which are tasks.
 
 mod batch;
 mod error;
 mod parked;
+mod queue;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::ops::observe::Meter;
@@ -19,8 +20,7 @@ use crate::storage::turn_rows::TurnRows;
 use crate::storage::{Connection, DatabaseConfig};
 
 use batch::run_writer;
-
-const QUEUE_CAPACITY: usize = 256;
+use queue::{QueuedRows, RowReceiver, RowSender, row_queue};
 
 /// The number of writers on PostgreSQL. Those after the first connect with their first turn.
 const POSTGRES_WRITERS: usize = 4;
@@ -60,19 +60,11 @@ impl CommitError {
 
 type CommitResult = Result<(), CommitError>;
 
-/// The rows of a turn that wait to be written.
-#[derive(Debug)]
-struct QueuedRows {
-    /// The conversation of the turn. Its rows are written in the order in which they are queued.
-    conversation: String,
-    rows: TurnRows,
-    answer: oneshot::Sender<CommitResult>,
-}
-
 /// A handle to the writer tasks.
 #[derive(Debug, Clone)]
 pub struct Writer {
-    queues: Arc<[mpsc::Sender<QueuedRows>]>,
+    queues: Arc<[RowSender]>,
+    meter: Meter,
 }
 
 impl Writer {
@@ -80,23 +72,23 @@ impl Writer {
     /// ends the returned task.
     pub fn start(connection: Connection, database: &DatabaseConfig, meter: &Meter) -> (Self, JoinHandle<()>) {
         if !database.is_postgres() {
-            let (queue, waiting) = mpsc::channel(QUEUE_CAPACITY);
+            let (queue, waiting) = row_queue(meter);
             let ended = start_thread(database.clone(), meter.clone(), waiting);
             let task = tokio::spawn(async {
                 // The thread opens its own.
                 let _ = connection.close().await;
                 let _ = ended.await;
             });
-            return (Writer { queues: Arc::new([queue]) }, task);
+            return (Writer { queues: Arc::new([queue]), meter: meter.clone() }, task);
         }
         let mut connection = Some(connection);
         let mut tasks = Vec::with_capacity(POSTGRES_WRITERS);
         let queues = (0..POSTGRES_WRITERS).map(|_| {
-            let (queue, waiting) = mpsc::channel(QUEUE_CAPACITY);
+            let (queue, waiting) = row_queue(meter);
             tasks.push(tokio::spawn(run_writer(connection.take(), database.clone(), meter.clone(), waiting, None)));
             queue
         });
-        let writer = Writer { queues: queues.collect() };
+        let writer = Writer { queues: queues.collect(), meter: meter.clone() };
         (writer, tokio::spawn(async { drop(join_all(tasks).await) }))
     }
 
@@ -108,14 +100,13 @@ impl Writer {
         self.enqueue(conversation, rows).await?.await.map_err(|_| writer_stopped())?
     }
 
-    /// Enqueues rows of a conversation, to be written before later ones of it. The receiver completes when they are committed.
+    /// Enqueues rows of a conversation, to be written before later ones of it of the same class of work. The receiver completes when they are committed.
     ///
     /// # Errors
     /// Returns [`CommitError::Unavailable`] when the writer has stopped.
     pub async fn enqueue(&self, conversation: &str, rows: TurnRows) -> Result<oneshot::Receiver<CommitResult>, CommitError> {
-        let (answer, answered) = oneshot::channel();
-        let queued = QueuedRows { conversation: conversation.to_owned(), rows, answer };
-        self.queue_of(conversation).send(queued).await.map_err(|_| writer_stopped())?;
+        let (queued, answered) = QueuedRows::new(conversation, rows, &self.meter);
+        self.queue_of(conversation).send(queued).await?;
         Ok(answered)
     }
 
@@ -124,7 +115,7 @@ impl Writer {
         self.queues.iter().all(|it| !it.is_closed())
     }
 
-    fn queue_of(&self, conversation: &str) -> &mpsc::Sender<QueuedRows> {
+    fn queue_of(&self, conversation: &str) -> &RowSender {
         let mut hasher = DefaultHasher::new();
         conversation.hash(&mut hasher);
         let shard = hasher.finish() % self.queues.len().max(1) as u64;
@@ -134,7 +125,7 @@ impl Writer {
 
 /// Starts the writer of SQLite on a thread of its own, so that a batch is written from begin to commit without a hand-off. The receiver
 /// completes when it ends.
-fn start_thread(database: DatabaseConfig, meter: Meter, waiting: mpsc::Receiver<QueuedRows>) -> oneshot::Receiver<()> {
+fn start_thread(database: DatabaseConfig, meter: Meter, waiting: RowReceiver) -> oneshot::Receiver<()> {
     let (end, ended) = oneshot::channel::<()>();
     let checkpointer = Checkpointer::new(Handle::current(), database.clone());
     let work = move || {

@@ -138,17 +138,47 @@ pub async fn claim_due_timers(pool: &Pool, now: Millis, most: i64) -> sqlx::Resu
     rows.iter().map(|it| it.text("session_id")).collect()
 }
 
-/// Returns whether a timer is due, and when the next one after `now` is.
+/// Returns whether a timer is due, and when the next one after `now` is. Timers of a paused chain are not due, except for the one of the next
+/// step.
 ///
 /// # Errors
 /// Returns any database error.
 pub async fn find_next_due(pool: &Pool, now: Millis) -> sqlx::Result<(bool, Option<Millis>)> {
     let sql = Statement::portable(
-        "select (select count(*) from (select 1 from cs_timer where due <= $1 limit 1) it) as due,
+        "select (select count(*) from (select 1 from cs_timer t where t.due <= $1 and (t.purpose = 'step' or not exists (
+               select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id)) limit 1) it)
+             as due,
            (select min(due) from cs_timer where due > $1) as next",
     );
     let row = pool.fetch_optional(&sql, &[SqlValue::Integer(now)]).await?.ok_or(sqlx::Error::RowNotFound)?;
     Ok((row.integer("due")? > 0, row.optional_integer("next")?))
+}
+
+/// Returns when the oldest due timer became due, without those of sessions with an open turn and of paused chains.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_oldest_due(pool: &Pool, now: Millis) -> sqlx::Result<Option<Millis>> {
+    let sql = Statement::portable(
+        "select t.due from cs_timer t where t.due <= $1
+           and not exists (select 1 from ce_turn o where o.conversation_id = t.session_id and o.status = 'open')
+           and (t.purpose = 'step' or not exists (
+             select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
+         order by t.due limit 1",
+    );
+    pool.fetch_optional(&sql, &[SqlValue::Integer(now)]).await?.map(|it| it.integer("due")).transpose()
+}
+
+/// Returns the number of turns of a session, from 1 on; `None` when it does not exist.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_seq(pool: &Pool, id: &str) -> sqlx::Result<Option<i64>> {
+    let sql = Statement::per_dialect(
+        "select seq from cs_session where session_id = $1",
+        "select seq from cs_session where session_id = $1::uuid",
+    );
+    pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.map(|it| it.integer("seq")).transpose()
 }
 
 /// Deletes a timer that is no longer needed.
@@ -334,6 +364,9 @@ mod tests {
                 let of_timer = [(false, Some(9_000)), (true, None)];
                 let expected = if seq == 1 { of_timer } else { [(false, None); 2] };
                 assert_eq!([next(8_999).await, next(9_000).await], expected);
+                let oldest = async |now| find_oldest_due(&database.pool, now).await.expect("an answer");
+                assert_eq!([oldest(8_999).await, oldest(9_000).await], [None, (seq == 1).then_some(9_000)]);
+                assert_eq!(find_seq(&database.pool, ID).await.expect("an answer"), state["seq"].as_i64());
                 let due = find_due_timer(&database.pool, ID, 9_000).await.expect("an answer");
                 assert_eq!(due.and_then(|it| it.seq), (seq == 1).then_some(1));
                 // One process claims it, and no other.

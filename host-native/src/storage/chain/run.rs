@@ -176,13 +176,26 @@ pub(in crate::storage) const CREATE: [RowStatement; 6] = [
 
 const RUN_COLUMNS: &[Column] = &[Text, Text, Text, Integer, Text, JsonText, Integer, Text, Text, Text, Integer];
 
-/// Updates runs after a turn.
-pub(in crate::storage) const SAVE: [RowStatement; 1] = [RowStatement {
-    sqlite: "insert into cs_run (run_id, chain, status, branch, created_at, updated_at) values ($1, $2, $3, $4, $5, $5)
-         on conflict (run_id) do update set status = excluded.status, branch = excluded.branch, updated_at = excluded.updated_at",
-    postgres: "insert into cs_run (run_id, chain, status, branch, created_at, updated_at)
-         select r.run::uuid, r.chain, r.status, r.branch, r.at, r.at
-         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) r (run, chain, status, branch, at)
-         on conflict (run_id) do update set status = excluded.status, branch = excluded.branch, updated_at = excluded.updated_at",
-    columns: &[Text, Text, Text, Text, Integer],
-}];
+/// Updates runs after a turn. The end of a run ends the pause of a schedule that waits for it.
+pub(in crate::storage) const SAVE: [RowStatement; 2] = [
+    RowStatement {
+        sqlite: "insert into cs_run (run_id, chain, status, branch, created_at, updated_at) values ($1, $2, $3, $4, $5, $5)
+             on conflict (run_id) do update set status = excluded.status, branch = excluded.branch, updated_at = excluded.updated_at",
+        postgres: "insert into cs_run (run_id, chain, status, branch, created_at, updated_at)
+             select r.run::uuid, r.chain, r.status, r.branch, r.at, r.at
+             from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) r (run, chain, status, branch, at)
+             on conflict (run_id) do update set status = excluded.status, branch = excluded.branch, updated_at = excluded.updated_at",
+        columns: RUN_STATUS_COLUMNS,
+    },
+    RowStatement {
+        sqlite: "update cs_chain set claimed_until = null where slug = $2 and $3 in ('succeeded', 'failed', 'cancelled')
+               and claimed_until is not null and next_run_at <= $5",
+        postgres: "update cs_chain c set claimed_until = null
+             from (select distinct u.chain from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+               u (run, chain, status, branch, at) where u.status in ('succeeded', 'failed', 'cancelled')) r
+             where c.slug = r.chain and c.claimed_until is not null",
+        columns: RUN_STATUS_COLUMNS,
+    },
+];
+
+const RUN_STATUS_COLUMNS: &[Column] = &[Text, Text, Text, Text, Integer];

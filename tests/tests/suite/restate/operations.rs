@@ -93,6 +93,37 @@ fn a_turn_keeps_the_settings_that_it_began_with() {
 
 #[test]
 #[on(postgres)]
+fn a_conversation_queues_no_more_messages_than_without_a_cluster() {
+    let (go, gone) = mpsc::channel::<()>();
+    let slowly: ProviderReply = Box::new(move |stream| {
+        gone.recv().unwrap();
+        text_reply(&["On its way."])(stream);
+    });
+    let replies = std::iter::once(slowly).chain((0..8).map(|_| text_reply(&["On its way."]))).collect();
+    let (model, _requests) = start_provider(replies);
+    let env = TestEnv::with_pack(&pack_with_model());
+    let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &["--set", PRICES, "--llm", "openai:test-model"]].concat());
+    let server = env.start_on_restate(command.env("OPENAI_BASE_URL", &model).env("OPENAI_API_KEY", KEY), &[]);
+    let body = json!({"conversationId": ID, "message": "my order"}).to_string();
+    thread::scope(|scope| {
+        let (sender, answers) = mpsc::channel();
+        for _ in 0..12 {
+            let (sender, server, body) = (sender.clone(), &server, &body);
+            scope.spawn(move || sender.send(server.post(body.clone())).unwrap());
+        }
+        for _ in 0..3 {
+            let refused = answers.recv().unwrap();
+            assert_eq!((refused.status, refused.header("retry-after").is_empty()), (503, false), "{refused:?}");
+        }
+        go.send(()).unwrap();
+        for _ in 0..9 {
+            assert_eq!(answers.recv().unwrap().status, 200);
+        }
+    });
+}
+
+#[test]
+#[on(postgres)]
 fn commands_say_what_a_cluster_lacks() {
     let env = TestEnv::with_tables();
     for (words, code, reason) in [

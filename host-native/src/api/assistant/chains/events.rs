@@ -19,19 +19,23 @@ use tokio::sync::broadcast;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{find_run, render_run};
-use crate::api::assistant::runtime::inspect::{TurnWithConfig, load_turns_of};
+use crate::api::assistant::runtime::inspect::{TurnWithConfig, load_turns_after, load_turns_of};
 use crate::api::assistant::runtime::trace_events;
 use crate::api::error::{ApiError, not_found};
 use crate::ops::audit::derive::{replay_turn, run_blocking};
-use crate::runtime::assistant::session_changes::SessionChange;
+use crate::runtime::assistant::session_changes::{SessionChange, wait_for_session};
 use crate::runtime::chain::event;
 use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::session;
 
 /// Idle time after which a comment is sent, because proxies drop idle connections.
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
-/// How often a run is read where other processes may execute it.
+/// How often the number of turns of a run is read where other processes may execute it.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The maximum number of turns that are read at once.
+const MAX_TURNS: i64 = 100;
 
 const HEADERS: [(HeaderName, &str); 3] = [
     (header::CONTENT_TYPE, "text/event-stream"),
@@ -109,6 +113,7 @@ pub async fn events(
         run,
         changes,
         seen_turns: 0,
+        seen_seq: None,
         next_id: 1,
         skipped_until: last.unwrap_or(0),
         before: Value::Null,
@@ -129,7 +134,9 @@ struct RunWatcher {
     run: String,
     changes: broadcast::Receiver<SessionChange>,
     /// The number of turns whose events were sent.
-    seen_turns: i64,
+    seen_turns: u32,
+    /// The number of turns that the run had when all of them were seen.
+    seen_seq: Option<i64>,
     next_id: u64,
     /// The last event that the client has received before.
     skipped_until: u64,
@@ -153,9 +160,10 @@ impl RunWatcher {
                 break;
             }
             let host = Arc::clone(&self.host);
+            let may_run_elsewhere = host.readers.is_shared();
             tokio::select! {
-                _ = self.changes.recv() => {}
-                () = sleep(POLL_INTERVAL) => {}
+                () = wait_for_session(&mut self.changes, &self.run) => {}
+                () = sleep(POLL_INTERVAL), if may_run_elsewhere => {}
                 () = sleep_until(self.heartbeat) => {
                     self.heartbeat = Instant::now() + HEARTBEAT;
                     return Some(Bytes::from_static(b":\n\n"));
@@ -166,34 +174,36 @@ impl RunWatcher {
         None
     }
 
-    /// Returns the events of turns that have ended since.
+    /// Returns the events of turns that have ended since. A run without new turns costs one small query.
     async fn read_new(&mut self) -> sqlx::Result<String> {
+        let seq = session::find_seq(&self.host.readers, &self.run).await?;
+        if seq.is_some() && seq == self.seen_seq {
+            return Ok(String::new());
+        }
         let Some(stored) = event::find_run(&self.host, &self.slug, &self.run).await? else {
             self.is_done = true;
             return Ok(String::new());
         };
+        let turns = load_turns_after(&self.host, &self.run, self.seen_turns, MAX_TURNS).await?;
+        let has_more = i64::try_from(turns.len()).is_ok_and(|it| it >= MAX_TURNS);
+        let replayed = run_blocking(move || {
+            let state = |turn: &TurnWithConfig| replay_turn(&turn.0, turn.1.as_ref()).ok().and_then(|it| state_after(it.end?.writes));
+            turns.iter().map(|it| (it.0.number, trace_of(it), state(it))).collect::<Vec<_>>()
+        })
+        .await?;
         let mut text = String::new();
         if self.before.is_null() {
             text.push_str(&self.render("run", &json!({"status": "queued"})));
+            self.before = json!({});
         }
-        let count = stored.state.get("seq").and_then(Value::as_i64).unwrap_or(0);
-        if count > self.seen_turns || self.before.is_null() {
-            let seen = self.seen_turns;
-            let turns: Vec<TurnWithConfig> =
-                load_turns_of(&self.host, &self.run).await?.into_iter().filter(|it| i64::from(it.0.number) > seen).collect();
-            let replayed = run_blocking(move || {
-                let state = |turn: &TurnWithConfig| replay_turn(&turn.0, turn.1.as_ref()).ok().and_then(|it| state_after(it.end?.writes));
-                turns.iter().map(|it| (i64::from(it.0.number), trace_of(it), state(it))).collect::<Vec<_>>()
-            })
-            .await?;
-            if self.before.is_null() {
-                self.before = json!({});
-            }
-            for (number, trace, state) in replayed {
-                text.push_str(&self.render_turn(trace, state));
-                self.seen_turns = number;
-            }
+        for (number, trace, state) in replayed {
+            text.push_str(&self.render_turn(trace, state));
+            self.seen_turns = number;
         }
+        if has_more {
+            return Ok(text);
+        }
+        self.seen_seq = seq;
         let shown = render_run(&stored.state);
         let is_final = ["succeeded", "failed", "cancelled"].iter().any(|it| shown.get("status") == Some(&json!(it)));
         if is_final && self.before.get("status") == stored.state.get("status") {

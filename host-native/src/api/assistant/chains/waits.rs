@@ -15,9 +15,10 @@ use super::{find_run, render_status};
 use crate::api::assistant::body;
 use crate::api::error::{ApiError, not_found};
 use crate::runtime::assistant::deployment::bearer_token_with_prefix;
+use crate::runtime::chain::cancel::cancel_run;
 use crate::runtime::chain::event::submit_event;
 use crate::runtime::chain::token::{self, TOKEN_PREFIX};
-use crate::runtime::turn_runner::{Host, Refusal};
+use crate::runtime::turn_runner::Host;
 use crate::storage::chain::token::TokenWait;
 
 /// The members of a resume that the run reads.
@@ -162,23 +163,9 @@ pub async fn cancel(
     let members = body::read_optional_object(&uri, &headers, body).await?;
     let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
     let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
-    let is_stopped = match &host.ingress {
-        Some(ingress) => ingress.cancel(&run).await.map_err(|it| ApiError::from_refusal(&it, &uri))?,
-        None => host.stop_signals.stop(&run),
-    };
     let event: Map = members.into_iter().filter(|it| it.0 == "reason").collect();
-    match submit_event(&host, &run, &stored, "run.cancel", event).await {
-        Ok(answer) => Ok(Json(render_status(&answer))),
-        // The attempt that was stopped has ended the run.
-        Err(Refusal::Run(refusal)) if is_stopped && refusal.code == "run_finished" => {
-            let (_, stored) = find_run(&host, &uri, &slug, &run).await?;
-            if stored.status != "cancelled" {
-                return Err(ApiError::from_refusal(&Refusal::Run(refusal), &uri));
-            }
-            Ok(Json(json!({"run_id": run, "status": stored.status})))
-        }
-        Err(refusal) => Err(ApiError::from_refusal(&refusal, &uri)),
-    }
+    let answer = cancel_run(&host, &run, &stored, event).await.map_err(|it| ApiError::from_refusal(&it, &uri))?;
+    Ok(Json(render_status(&answer)))
 }
 
 /// Opens a failed run again at the step that failed.

@@ -20,6 +20,7 @@ use super::{load_session, simulator};
 use crate::api::error::{ApiError, not_found};
 use crate::api::query::QueryParams;
 use crate::ops::audit::derive::{replay_turn, run_blocking};
+use crate::runtime::assistant::session_changes::wait_for_session;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
 use crate::storage::assistant::session;
@@ -118,9 +119,8 @@ pub async fn wait_for_messages(host: &Host, uri: &Uri, id: &str, query: &Message
             return render_messages(host, uri, id, turns, query.after).await;
         }
         let pause = deadline.min(Instant::now() + POLL_INTERVAL);
-        let is_of_session = async { while changes.recv().await.is_ok_and(|it| *it.session != *id) {} };
         tokio::select! {
-            _ = timeout_at(pause, is_of_session) => {}
+            _ = timeout_at(pause, wait_for_session(&mut changes, id)) => {}
             // A stopping server does not wait for its clients.
             () = host.streams.wait_closed() => return render_messages(host, uri, id, Vec::new(), query.after).await,
         }

@@ -14,6 +14,7 @@ use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::knowledge::source::{self, SourceVersion};
 use crate::storage::assistant::knowledge::vector::{self, ChunkVector, EmbeddingJob};
 use crate::storage::{self, DatabaseConfig};
+use crate::work_class::spawn_in_background;
 
 /// The number of texts in one call.
 const BATCH_SIZE: usize = 64;
@@ -60,7 +61,7 @@ fn are_comparable(vectors: &[Vec<f32>]) -> bool {
 /// Spawns the task that embeds searchable sources while the server runs; `None` without a model for embeddings.
 pub fn spawn_embedding(host: Arc<Host>) -> Option<JoinHandle<()>> {
     let model = host.models.embedding_model()?;
-    Some(tokio::spawn(async move {
+    Some(spawn_in_background(async move {
         loop {
             match embed_next(&host, &model).await {
                 Ok(true) => {}

@@ -15,6 +15,7 @@ use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::knowledge::chunk;
 use crate::storage::assistant::knowledge::source::{self, Base, IndexingJob, SourceVersion};
 use crate::storage::{self, Connection, DatabaseConfig, Pool};
+use crate::work_class::spawn_in_background;
 
 /// Texts up to this size are indexed while their sender waits.
 pub const MAX_IMMEDIATE_BYTES: usize = 256 * 1024;
@@ -129,7 +130,7 @@ pub fn default_locale(document: &str) -> String {
 
 /// Spawns the task that indexes stored sources while the server runs, also those of a process that died.
 pub fn spawn_indexing(host: Arc<Host>) -> JoinHandle<()> {
-    tokio::spawn(async move {
+    spawn_in_background(async move {
         loop {
             match index_next(host.config_manager.database(), &host.readers, clock::now()).await {
                 Ok(true) => host.knowledge.notify_indexed(),

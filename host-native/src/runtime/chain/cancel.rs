@@ -1,0 +1,57 @@
+//! Cancels runs: stops the attempt that is being executed, in whichever process, and then ends the run.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use convengine_core::turn::Map;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::event::submit_event;
+use crate::runtime::stream::request_stop;
+use crate::runtime::turn_runner::{Host, Refusal};
+use crate::storage::assistant::session::{self, Session};
+
+/// How often the other processes are asked to stop an attempt, because a request may be lost and an attempt may have just begun.
+const REQUEST_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The statuses of runs that have ended.
+const FINAL_STATUSES: [&str; 3] = ["succeeded", "failed", "cancelled"];
+
+/// Cancels a run that has the stored state. Returns the answer of the turn, or the id and status of a run that ended with the attempt that was
+/// stopped.
+///
+/// # Errors
+/// Returns [`Refusal`]; the run is not cancelled then.
+pub async fn cancel_run(host: &Arc<Host>, run: &str, stored: &Session, members: Map) -> Result<Value, Refusal> {
+    match &host.ingress {
+        Some(ingress) => _ = ingress.cancel(run).await?,
+        None => _ = host.stop_signals.stop(run),
+    }
+    let cancelled = tokio::select! {
+        // It waits for the attempt.
+        cancelled = submit_event(host, run, stored, "run.cancel", members) => cancelled,
+        never = keep_requesting(host, run) => match never {},
+    };
+    match cancelled {
+        // The attempt that was stopped has ended the run.
+        Err(Refusal::Run(refusal)) if refusal.code == "run_finished" && !FINAL_STATUSES.contains(&stored.status.as_str()) => {
+            match session::find(&host.readers, run).await?.filter(|it| it.status == "cancelled") {
+                Some(ended) => Ok(json!({"run_id": run, "status": ended.status})),
+                None => Err(Refusal::Run(refusal)),
+            }
+        }
+        other => other,
+    }
+}
+
+/// Asks the other processes to stop the attempt of a run until it is dropped.
+async fn keep_requesting(host: &Host, run: &str) -> Infallible {
+    loop {
+        if host.ingress.is_none() && host.readers.is_shared() {
+            request_stop(host, run).await;
+        }
+        sleep(REQUEST_INTERVAL).await;
+    }
+}
