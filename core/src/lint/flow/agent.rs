@@ -52,8 +52,11 @@ fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location,
     for (number, listed) in data.tools.iter().enumerate() {
         let location = location.join(&format!("/tools/{number}/tool"));
         let Some(tool) = find(listed) else {
-            findings
-                .push(location.error("A002", format!("unknown tool '{}'", listed.tool)).with_fix("use the id of a tool of the document"));
+            findings.push(
+                location
+                    .error("A002", format!("unknown tool '{}'", listed.tool))
+                    .with_fix("use the id of a tool of the document or of the workspace"),
+            );
             continue;
         };
         let name = tool.name_for_models();

@@ -102,6 +102,7 @@ fn is_unguarded(tool: &FlowTool) -> bool {
 }
 
 fn check_tasks(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &mut Vec<DocumentIssue>) {
+    check_tool_names(context, &policy.tool_names, &member("tool_names"), findings);
     for (at, task) in policy.tasks.iter().enumerate() {
         let location = context.item_location("tasks", at);
         check_tool_names(context, &task.tool_names, &location.join("/tool_names"), findings);
@@ -115,7 +116,7 @@ fn check_tasks(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &mut V
 fn check_tool_names(context: &FlowContext<'_>, names: &[String], location: &Location, findings: &mut Vec<DocumentIssue>) {
     for (number, name) in names.iter().enumerate().filter(|it| context.flow.tool(it.1).is_none()) {
         let issue = location.join(&format!("/{number}")).error("A002", format!("unknown tool '{name}'"));
-        findings.push(issue.with_fix("use the id of a tool of the AI agent"));
+        findings.push(issue.with_fix("use the id of a tool of the AI agent or of the workspace"));
     }
 }
 

@@ -135,6 +135,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("B006", Error, "no fallback"),
     ("B007", Warning, "no minimum score for the knowledge fallback"),
     ("B008", Warning, "a locale without texts for what the engine says"),
+    ("B009", Warning, "a minimum score for a knowledge fallback that is off"),
     ("M001", Error, "an invalid migration of sessions"),
     ("W001", Error, "no entry leads to a node that runs"),
     ("W002", Error, "a type that only drafts may hold"),
