@@ -229,8 +229,16 @@ fn a_tool_of_the_workspace_is_bound_when_a_session_starts() {
     assert_eq!(server.request("DELETE", "/v1/tools/find", &[], "").status, 404);
     assert_eq!(reply_texts(&say(&server, &session, "go")), ["Good-bye from Front."], "the session has the tool");
     assert_eq!(service.calls().len(), 1);
+    let executed = |session: &str| {
+        let audit = server.audit(session);
+        let stage = audit.iter().find(|it| it["stage"] == "workflow.tool.executed").unwrap();
+        let payload: Value = serde_json::from_str(stage["payloadJson"].as_str().unwrap()).unwrap();
+        (payload["node"].clone(), payload["tool"].clone(), payload["ok"].clone(), payload["code"].clone())
+    };
+    assert_eq!(executed(&session), (json!("find"), json!("find"), json!(true), Value::Null));
     let (session, _) = started(&server, &json!({}));
     assert_eq!(reply_texts(&say(&server, &session, "go")), ["Failed."]);
+    assert_eq!(executed(&session), (json!("find"), json!("find"), json!(false), json!("tool_unknown")));
 }
 
 #[test]
