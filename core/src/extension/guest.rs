@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::message::{CallEnd, ExtensionMessage, GuestHttp, GuestLlm, GuestRequest, GuestSleep, NumberedRequest};
 use super::TaskCall;
+use super::message::{CallEnd, ExtensionMessage, GuestHttp, GuestLlm, GuestRequest, GuestSleep, NumberedRequest};
 use super::publish::Publisher;
 use crate::config::Extension;
 use crate::json;

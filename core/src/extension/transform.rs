@@ -17,7 +17,14 @@ pub async fn run_hooks(cx: &mut StepContext<'_>, step: &str, moment: HookStage) 
     let (intent, state) = (cx.session.intent.clone(), cx.session.state.clone());
     for task in config.hooks.at_step(step, moment, &intent, &state) {
         let input = Some(json!({"step": step, "phase": moment.name()}));
-        let call = TaskCall { task: task.name.clone(), called_for: TaskUse::Hook, rule_id: None, placement: Some(moment.name()), container: None, input };
+        let call = TaskCall {
+            task: task.name.clone(),
+            called_for: TaskUse::Hook,
+            rule_id: None,
+            placement: Some(moment.name()),
+            container: None,
+            input,
+        };
         if let Err(error) = run_method(cx, call).await {
             cx.audit(Stage::StepHookError, |_| {
                 payload!({
@@ -32,11 +39,7 @@ pub async fn run_hooks(cx: &mut StepContext<'_>, step: &str, moment: HookStage) 
 ///
 /// # Errors
 /// The first failed task.
-pub async fn transform_container_request(
-    cx: &mut StepContext<'_>,
-    container: &TaskContainer,
-    params: Value,
-) -> Result<Value, EffectError> {
+pub async fn transform_container_request(cx: &mut StepContext<'_>, container: &TaskContainer, params: Value) -> Result<Value, EffectError> {
     apply_transformers(cx, HookPoint::ContainerRequest, container, params).await
 }
 

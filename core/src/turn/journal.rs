@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Map, Millis};
 use super::cancel::CancelledTurn;
 use super::effect::{Completion, Effect, EffectId, EffectResult};
 use super::error::{Divergence, TurnError};
 use super::input::TurnInput;
+use super::{Map, Millis};
 use crate::json::{canonical, diff};
 
 /// The member of a request with its circuit breaker.

@@ -93,9 +93,7 @@ fn without_a_service_the_pack_answers() {
 fn tasks_are_told_which_container_they_serve() {
     let (url, requests) = start_service(vec![(200, r#"{"result": {"city": "Bonn"}}"#), (200, r#"{"result": {"limit": 7}}"#)]);
     let mut pack = cards();
-    let task = |id: u32, kind: &str, task: &str| {
-        json!({"task_id": id, "kind": kind, "task": task, "intent_code": "CARD", "state_code": "UNKNOWN", "binding": {"http": {"url": url}}})
-    };
+    let task = |id: u32, kind: &str, task: &str| json!({"task_id": id, "kind": kind, "task": task, "intent_code": "CARD", "state_code": "UNKNOWN", "binding": {"http": {"url": url}}});
     pack["tables"]["ce_task"] = json!([task(1, "CONTAINER_REQUEST", "cards:before"), task(2, "CONTAINER_TRANSFORMER", "cards:after")]);
     let env = TestEnv::with_pack(&pack);
     let address = url.trim_start_matches("http://").trim_end_matches("/containers");
@@ -112,9 +110,7 @@ fn tasks_are_told_which_container_they_serve() {
 #[test]
 fn the_audited_answer_is_what_the_user_gets() {
     let mut pack = cards();
-    let task = |id: u32, stage: &str, task: &str| {
-        json!({"task_id": id, "kind": "RESPONSE_TRANSFORMER", "stage": stage, "task": task, "intent_code": "CARD", "state_code": "UNKNOWN"})
-    };
+    let task = |id: u32, stage: &str, task: &str| json!({"task_id": id, "kind": "RESPONSE_TRANSFORMER", "stage": stage, "task": task, "intent_code": "CARD", "state_code": "UNKNOWN"});
     pack["tables"]["ce_task"] = json!([task(1, "LLM", "dress:up"), task(2, "FINAL", "dress:last")]);
     pack["tasks"] = json!({"dress:up": {"result": "Dressed."}, "dress:last": {"result": {"card": "gold"}}});
     let env = TestEnv::with_pack(&pack);

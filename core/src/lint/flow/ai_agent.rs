@@ -1,4 +1,4 @@
-//! AI agents. (A001–A003, A005, A007, A008, A011, K001, K002, N004, V002)
+//! AI agents. (A001–A003, A005, A007, A008, A011, A012, K001, K002, N004, V002)
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::agent::{call_without_consent, has_side_effects};
 use super::context::{FlowContext, Location};
 use super::knowledge::check_sources;
+use super::model;
 use super::variable_writes::variable_of_path;
 use super::{PublishTarget, expression, request_target, secret, sort_issues, template, tool};
 use crate::config::flow::document::{AgentPolicy, FlowTool, GuardrailKind, REMEMBER, SEARCH_KNOWLEDGE, TaskFlag, agent_graph, is_built_in};
@@ -62,6 +63,8 @@ fn check_texts(context: &FlowContext<'_>, _policy: &AgentPolicy, findings: &mut 
     if is_blank("model") {
         findings.push(member("model").error("A005", "the name of the model is blank").with_fix("name a model, or omit 'model'"));
     }
+    let model = data.and_then(|it| it.get("model")).and_then(Value::as_str);
+    findings.extend(model.and_then(|it| model::check_name(context.target, it, &member("model"))));
 }
 
 fn check_tools(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &mut Vec<DocumentIssue>) {

@@ -125,6 +125,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
         Warning,
         "a tool with side effects, or one that is declared to read and sends a writing request, that a model calls without anybody's consent",
     ),
+    ("A012", Warning, "an unknown provider of a model"),
     ("H001", Warning, "no webhook for handoffs, and nobody at the desk"),
     ("H002", Warning, "nothing follows when nobody accepts the handoff"),
     ("H003", Error, "nothing follows when the conversation returns"),
