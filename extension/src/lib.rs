@@ -37,7 +37,7 @@ pub use ext::{Ext, Operation, Ticket};
 pub use extension::{Extension, Run};
 pub use http::{HttpCall, HttpReply};
 pub use llm::LlmCall;
-pub use message::{Call, EffectError};
+pub use message::{Call, Container, EffectError};
 pub use patch::{Fault, Patch, Payload};
 pub use view::View;
 

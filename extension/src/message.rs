@@ -21,6 +21,22 @@ pub struct Call {
     pub step: Option<String>,
     /// `final`, `llm`, `container_request`, `container_response` or `container`, for a transformer.
     pub transform: Option<String>,
+    /// The container whose request or data is transformed.
+    pub container: Option<Container>,
+}
+
+/// A container: the columns of its row.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Container {
+    /// The page.
+    pub page_id: i64,
+    /// The section of the page.
+    pub section_id: i64,
+    /// The container of the section.
+    pub container_id: i64,
+    /// The parameter of the request, and the name of the data.
+    pub input_param_name: String,
 }
 
 /// Why the host could not execute an effect.

@@ -33,8 +33,8 @@ pub struct Options {
     /// Settings file: TOML with `database`, `listen`, `llm` and the `convengine` tree, or an application.yml with that tree
     #[arg(long, global = true, env = "CONVENGINE_SETTINGS", value_name = "FILE")]
     pub settings: Option<PathBuf>,
-    /// Model provider: `scripted:FILE`, `openai[:MODEL]`, `anthropic[:MODEL]`, `ollama:MODEL` or `off`; prefix with `PURPOSE=` to use it
-    /// for one kind of call only. May be repeated: providers for the same calls are tried in order. Keys and addresses are read from
+    /// Model provider: `scripted:FILE`, `openai[:MODEL]`, `anthropic[:MODEL]`, `ollama:MODEL`, `NAME[:MODEL]` of
+    /// convengine.llm.providers or `off`; prefix with `PURPOSE=` to use it for one kind of call only. May be repeated: providers for the same calls are tried in order. Keys and addresses are read from
     /// OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL and OLLAMA_HOST
     /// [env: CONVENGINE_LLM, separated by commas or newlines] [default: off]
     #[arg(long, global = true, value_name = "[PURPOSE=]MODEL")]

@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 
+use super::TaskCall;
 use super::message::{CallEnd, ExtensionMessage, GuestHttp, GuestLlm, GuestRequest, GuestSleep, NumberedRequest};
-use super::{TaskCall, publish};
+use super::publish::Publisher;
 use crate::config::Extension;
 use crate::json;
 use crate::llm::{self, Prompts};
@@ -45,7 +46,8 @@ pub(super) async fn call_extension(cx: &mut StepContext<'_>, name: &str, call: &
         };
         let output = cx.effects.perform(request).await?.message;
         let output: ExtensionMessage = json::decode(&output).map_err(|it| protocol_error(name, &it.to_string()))?;
-        output.notices.iter().for_each(|it| publish::publish_task_progress(cx, it));
+        let publisher = Publisher::of_templates(&call.task);
+        output.notices.iter().for_each(|it| publisher.publish(cx, it));
         match output.end {
             Some(CallEnd::Patch(changes)) => return Ok(changes.into_reply()),
             Some(CallEnd::Fault { code, message }) => {
@@ -67,7 +69,10 @@ fn start_message(cx: &StepContext<'_>, call: &TaskCall) -> Value {
         (_, Some(members)) => vec![("transform", json!(members))],
         (_, None) => Vec::new(),
     };
-    target.as_object_mut().into_iter().for_each(|it| it.extend(members.iter().map(|(key, value)| ((*key).to_owned(), value.clone()))));
+    let container = call.container.as_ref().map(|it| ("container", json!(it)));
+    if let Some(target) = target.as_object_mut() {
+        target.extend(members.into_iter().chain(container).map(|(key, value)| (key.to_owned(), value)));
+    }
     // Below 2^53, so that every language can represent the number exactly.
     let seed = cx.effects.random() >> 11;
     json!({"abi": ABI_VERSION, "call": target, "input": call.input, "view": cx.session.task_view(), "at": cx.effects.now(), "seed": seed})

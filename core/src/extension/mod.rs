@@ -16,7 +16,8 @@ use crate::json::into_members;
 use crate::session::Session;
 use crate::step_context::StepContext;
 use crate::text::task::TaskName;
-use crate::turn::{EffectError, Map, Patch, TaskReply, TaskRequest, TaskUse};
+use crate::turn::{EffectError, Map, Patch, TaskContainer, TaskReply, TaskRequest, TaskUse};
+use publish::Publisher;
 
 /// A call of one method of a task.
 struct TaskCall {
@@ -26,6 +27,8 @@ struct TaskCall {
     rule_id: Option<i64>,
     /// The placement of a hook or a transformer, such as `beforeStep` or `final`.
     placement: Option<&'static str>,
+    /// The container that a transformer serves.
+    container: Option<TaskContainer>,
     input: Option<Value>,
 }
 
@@ -43,7 +46,7 @@ pub async fn call_task(
     let mut result = Value::Null;
     for method in &task.methods {
         let task = format!("{}:{method}", task.bean);
-        let outcome = run_method(cx, TaskCall { task, called_for, rule_id, placement: None, input: input.clone() }).await;
+        let outcome = run_method(cx, TaskCall { task, called_for, rule_id, placement: None, container: None, input: input.clone() }).await;
         result = outcome.inspect_err(|error| cx.session.record_failed_write(error))?;
     }
     Ok(result)
@@ -57,27 +60,32 @@ pub async fn call_function(cx: &mut StepContext<'_>, name: &str, input: Option<V
     if let Some(task) = TaskName::parse(name).filter(|_| name.contains(':')) {
         return call_task(cx, &task, TaskUse::Tool, None, input).await;
     }
-    let call = TaskCall { task: name.to_owned(), called_for: TaskUse::Tool, rule_id: None, placement: None, input };
+    let call = TaskCall { task: name.to_owned(), called_for: TaskUse::Tool, rule_id: None, placement: None, container: None, input };
     let reply = guest::call_extension(cx, name, &call).await?;
-    Ok(apply_reply(cx, reply))
+    Ok(apply_reply(cx, reply, Publisher::of_templates(name)))
 }
 
 async fn run_method(cx: &mut StepContext<'_>, call: TaskCall) -> Result<Value, EffectError> {
     let config = cx.config;
-    let reply = match config.bindings.find(&call.task) {
+    let binding = config.bindings.find(&call.task);
+    let reply = match binding {
         None => cx.effects.perform(call.to_request(&cx.session)).await?,
         Some(Binding::Http(remote)) => binding::call_bound_service(cx, remote, &call).await?,
         Some(Binding::Script(script)) => binding::run_script(cx, script, &call)?,
         Some(Binding::Extension(name)) => guest::call_extension(cx, name, &call).await?,
     };
-    Ok(apply_reply(cx, reply))
+    let publisher = match binding {
+        Some(Binding::Script(_)) => Publisher::of_rendered_texts(&call.task),
+        None | Some(Binding::Http(_) | Binding::Extension(_)) => Publisher::of_templates(&call.task),
+    };
+    Ok(apply_reply(cx, reply, publisher))
 }
 
 /// Applies a reply's patch and publishes its messages; returns its result.
-fn apply_reply(cx: &mut StepContext<'_>, reply: TaskReply) -> Value {
+fn apply_reply(cx: &mut StepContext<'_>, reply: TaskReply, publisher: Publisher<'_>) -> Value {
     apply_patch(&mut cx.session, reply.patch);
     for publication in &reply.publish {
-        publish::publish_task_progress(cx, publication);
+        publisher.publish(cx, publication);
     }
     reply.result
 }
@@ -88,6 +96,7 @@ impl TaskCall {
             task: self.task.clone(),
             called_for: self.called_for,
             rule_id: self.rule_id,
+            container: self.container.clone(),
             input: self.input.clone(),
             view: session.task_view(),
         }

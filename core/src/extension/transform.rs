@@ -6,7 +6,7 @@ use super::{TaskCall, run_method};
 use crate::audit::Stage;
 use crate::config::{HookPoint, HookStage, HookTask};
 use crate::step_context::StepContext;
-use crate::turn::{EffectError, Payload, PayloadKind, TaskUse, payload};
+use crate::turn::{EffectError, Payload, PayloadKind, TaskContainer, TaskUse, payload};
 
 /// Runs the hooks of a step; a failed hook is audited and otherwise ignored.
 pub async fn run_hooks(cx: &mut StepContext<'_>, step: &str, moment: HookStage) {
@@ -17,7 +17,14 @@ pub async fn run_hooks(cx: &mut StepContext<'_>, step: &str, moment: HookStage) 
     let (intent, state) = (cx.session.intent.clone(), cx.session.state.clone());
     for task in config.hooks.at_step(step, moment, &intent, &state) {
         let input = Some(json!({"step": step, "phase": moment.name()}));
-        let call = TaskCall { task: task.name.clone(), called_for: TaskUse::Hook, rule_id: None, placement: Some(moment.name()), input };
+        let call = TaskCall {
+            task: task.name.clone(),
+            called_for: TaskUse::Hook,
+            rule_id: None,
+            placement: Some(moment.name()),
+            container: None,
+            input,
+        };
         if let Err(error) = run_method(cx, call).await {
             cx.audit(Stage::StepHookError, |_| {
                 payload!({
@@ -28,21 +35,21 @@ pub async fn run_hooks(cx: &mut StepContext<'_>, step: &str, moment: HookStage) 
     }
 }
 
-/// Returns the parameters of a container request after its interceptors.
+/// Returns the parameters of a container's request after its interceptors.
 ///
 /// # Errors
 /// The first failed task.
-pub async fn transform_container_request(cx: &mut StepContext<'_>, params: Value) -> Result<Value, EffectError> {
-    apply_transformers(cx, HookPoint::ContainerRequest, params).await
+pub async fn transform_container_request(cx: &mut StepContext<'_>, container: &TaskContainer, params: Value) -> Result<Value, EffectError> {
+    apply_transformers(cx, HookPoint::ContainerRequest, container, params).await
 }
 
 /// Returns a container's data after interceptors and transformer.
 ///
 /// # Errors
 /// The first failed task.
-pub async fn transform_container_data(cx: &mut StepContext<'_>, data: Value) -> Result<Value, EffectError> {
-    let data = apply_transformers(cx, HookPoint::ContainerResponse, data).await?;
-    apply_transformers(cx, HookPoint::ContainerTransformer, data).await
+pub async fn transform_container_data(cx: &mut StepContext<'_>, container: &TaskContainer, data: Value) -> Result<Value, EffectError> {
+    let data = apply_transformers(cx, HookPoint::ContainerResponse, container, data).await?;
+    apply_transformers(cx, HookPoint::ContainerTransformer, container, data).await
 }
 
 /// Runs the response transformers on the payload; the stored answer is not changed.
@@ -69,7 +76,7 @@ async fn apply_payload_transformers(cx: &mut StepContext<'_>, place: HookPoint) 
     let (intent, state) = (cx.session.intent.clone(), cx.session.state.clone());
     for task in config.hooks.at_point(place, &intent, &state) {
         let Some(payload) = cx.session.payload.clone() else { return Ok(()) };
-        let result = run_method(cx, transformer_call(task, place, json!(payload))).await?;
+        let result = run_method(cx, transformer_call(task, place, None, json!(payload))).await?;
         if let Some(payload) = parse_transformed(&payload, result) {
             cx.session.payload = Some(payload);
         }
@@ -77,8 +84,15 @@ async fn apply_payload_transformers(cx: &mut StepContext<'_>, place: HookPoint) 
     Ok(())
 }
 
-fn transformer_call(task: &HookTask, place: HookPoint, input: Value) -> TaskCall {
-    TaskCall { task: task.name.clone(), called_for: TaskUse::Transform, rule_id: None, placement: Some(place.name()), input: Some(input) }
+fn transformer_call(task: &HookTask, place: HookPoint, container: Option<&TaskContainer>, input: Value) -> TaskCall {
+    TaskCall {
+        task: task.name.clone(),
+        called_for: TaskUse::Transform,
+        rule_id: None,
+        placement: Some(place.name()),
+        container: container.cloned(),
+        input: Some(input),
+    }
 }
 
 /// A string keeps the payload's kind, any other value makes it JSON; null or a blank string keeps the payload.
@@ -93,14 +107,19 @@ fn parse_transformed(payload: &Payload, result: Value) -> Option<Payload> {
     }
 }
 
-async fn apply_transformers(cx: &mut StepContext<'_>, place: HookPoint, mut value: Value) -> Result<Value, EffectError> {
+async fn apply_transformers(
+    cx: &mut StepContext<'_>,
+    place: HookPoint,
+    container: &TaskContainer,
+    mut value: Value,
+) -> Result<Value, EffectError> {
     let config = cx.config;
     if config.hooks.is_empty() {
         return Ok(value);
     }
     let (intent, state) = (cx.session.intent.clone(), cx.session.state.clone());
     for task in config.hooks.at_point(place, &intent, &state) {
-        let result = run_method(cx, transformer_call(task, place, value.clone())).await?;
+        let result = run_method(cx, transformer_call(task, place, Some(container), value.clone())).await?;
         if !result.is_null() {
             value = result;
         }

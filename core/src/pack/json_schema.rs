@@ -28,7 +28,7 @@ pub fn json_schema() -> Value {
                 "description": "Flow documents (schema conversation-flow-1.0), workflow graphs and AI agents. A pack without tables plays the first one.",
                 "items": {"type": "object"},
             },
-            "workspace_tools": {"type": "array", "description": "Tools that workflow graphs call.", "items": {"type": "object"}},
+            "workspace_tools": {"type": "array", "description": "Tools of the workspace, which documents may name.", "items": {"type": "object"}},
             "extensions": map("WebAssembly extensions by name.", &reference("Extension")),
             "llm": list("The rules of the scripted model. The first that matches a call answers it.", &reference("ModelRule")),
             "tasks": map("Scripted tasks by `bean:method`.", &reference("TaskScript")),

@@ -46,7 +46,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::config::flow::document::ProgramKind;
-use crate::config::flow::{document_kind, is_chain};
+use crate::config::flow::{add_workspace_tools, document_kind, is_chain};
 use crate::config::{Config, Issue, Tables};
 use crate::json;
 use crate::turn::{Map, Millis};
@@ -93,7 +93,7 @@ pub struct Pack {
     /// Flow documents, workflow graphs and AI agents. A pack with one and no tables plays the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<Value>,
-    /// The tools of the workspace, which workflow graphs call.
+    /// The tools of the workspace, which documents may name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspace_tools: Vec<Value>,
     /// Sources of the knowledge bases of the documents.
@@ -199,16 +199,24 @@ impl Pack {
         self.bundle(at)
     }
 
-    /// Returns a document with what it is bound to: the other documents and the tools of the workspace; an assistant alone.
+    /// Returns a document with what it is bound to: the other documents and the tools of the workspace; an assistant alone, with those
+    /// tools that it names.
     pub fn bundle(&self, at: usize) -> Option<Value> {
-        let root = self.documents.get(at)?;
+        let root = self.with_tools(self.documents.get(at)?);
         // Only workflow graphs and chains run other documents.
-        if matches!(document_kind(root), Some(ProgramKind::Assistant | ProgramKind::Agent)) {
-            return Some(root.clone());
+        if matches!(document_kind(&root), Some(ProgramKind::Assistant | ProgramKind::Agent)) {
+            return Some(root);
         }
         let others = self.documents.iter().enumerate().filter(|it| it.0 != at && document_kind(it.1).is_some());
-        let bound: Vec<Value> = others.map(|it| json!({"document": it.1})).collect();
+        let bound: Vec<Value> = others.map(|it| json!({"document": self.with_tools(it.1)})).collect();
         Some(json!({"root": root, "bound": bound, "tools": self.workspace_tools}))
+    }
+
+    /// Returns a document with the tools of the workspace that it names, as publishing completes it.
+    pub fn with_tools(&self, document: &Value) -> Value {
+        let mut document = document.clone();
+        add_workspace_tools(&mut document, &self.workspace_tools);
+        document
     }
 
     /// Returns the message of a turn with its time and seed; `None` if the turn is not a plain message.

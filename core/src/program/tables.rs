@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::extension;
 use crate::fault::Fault;
 use crate::pipeline;
+use crate::respond;
 use crate::session::Session;
 use crate::step_context::StepContext;
 use crate::turn::{CancelReason, EffectContext, Outcome, Program, TurnInput, Write, payload};
@@ -27,7 +28,9 @@ pub(super) fn build_program(input: TurnInput, effects: EffectContext, config: Ar
 
 async fn run(cx: &mut StepContext<'_>) -> Result<(), Fault> {
     pipeline::run(cx).await?;
-    extension::transform_final_payload(cx).await.map_err(|_| Fault::from_task_failure())
+    extension::transform_final_payload(cx).await.map_err(|_| Fault::from_task_failure())?;
+    respond::audit_final_answer(cx);
+    Ok(())
 }
 
 fn success_outcome(session: Session) -> Outcome {

@@ -101,6 +101,7 @@ mod tests {
             task: name.to_owned(),
             called_for: TaskUse::Tool,
             rule_id: None,
+            container: None,
             input: Some(json!({"amount": 7})),
             view: Map::new(),
         };

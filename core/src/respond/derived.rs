@@ -28,7 +28,7 @@ struct AnswerRequest<'o> {
 ///
 /// # Errors
 /// No template of the row's format matches, or the model call failed.
-pub async fn derive_answer(cx: &mut StepContext<'_>, response: &Response, hint: &str, schema: Option<Value>) -> Result<String, Fault> {
+pub async fn derive_answer(cx: &mut StepContext<'_>, response: &Response, hint: &str, schema: Option<Value>) -> Result<(), Fault> {
     let config = cx.config;
     let template = config.prompts.find_response(response.format.name(), &cx.session.intent, &cx.session.state);
     llm::explain_template(cx, response.format.name(), template.map(|it| it.id));
@@ -50,7 +50,7 @@ pub async fn derive_answer(cx: &mut StepContext<'_>, response: &Response, hint: 
     if response.format == OutputFormat::Json {
         apply_reply_scope(cx, &text);
     }
-    Ok(text)
+    Ok(())
 }
 
 /// Asks the user which of the colliding intents to choose. (docs/spec/pipeline.md#2.24 step 1)

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::audit::Stage;
 use crate::config::{OutputFormat, Response, ResponseSource, is_same_code};
-use crate::session::UNCONFIRMED;
+use crate::session::{AnswerSource, UNCONFIRMED};
 use crate::step_context::StepContext;
 use crate::text::template::Template;
 use crate::turn::{Map, Payload, PayloadKind, payload};
@@ -18,7 +18,7 @@ use crate::value::TEMPLATE;
 const MAX_PREVIEW_CHARS: usize = 500;
 
 /// Renders the answer from the row's text. (docs/spec/data-and-api.md#5.2)
-pub fn render_exact(cx: &mut StepContext<'_>, response: &Response, template: &Template) -> String {
+pub fn render_exact(cx: &mut StepContext<'_>, response: &Response, template: &Template) {
     let rendered = cx.session.render(template, || response_variables(response, template));
     let final_answer = cx.session.context.get("mcp").and_then(|it| it.get("finalAnswer")).map(|it| TEMPLATE.print(it).into_owned());
     let final_answer = final_answer.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty() && it != "null");
@@ -32,8 +32,7 @@ pub fn render_exact(cx: &mut StepContext<'_>, response: &Response, template: &Te
         cx.audit(Stage::ExactResponseRendering, |_| fallback_payload(template, &reason));
     }
     cx.audit(Stage::ResponseExact, |_| payload!({"text": text}));
-    set_answer(cx, response.format, "RESPONSE_EXACT", text.clone());
-    text
+    set_answer(cx, response.format, "RESPONSE_EXACT", text);
 }
 
 fn fallback_payload(template: &Template, reason: &str) -> Value {
@@ -107,10 +106,35 @@ fn is_call_variable(name: &str) -> bool {
 fn answer_text(cx: &mut StepContext<'_>, text: &str, kind: &str) {
     cx.session.last_assistant = Some(json!({"type": "TEXT", "value": text}).to_string());
     cx.session.payload = Some(Payload { kind: PayloadKind::Text, value: text.to_owned() });
+    audit_answer(cx, "TEXT", kind, None);
+}
+
+/// Audits the answer: at once, or with hooks and transformers, which may still change it, at the end of the turn.
+pub fn audit_answer(cx: &mut StepContext<'_>, format: &str, kind: &str, response_id: Option<i64>) {
+    if cx.config.hooks.is_empty() {
+        return audit_output(cx, format, kind, response_id);
+    }
+    cx.session.unaudited_answer = Some(AnswerSource { format: format.to_owned(), kind: kind.to_owned(), response_id });
+}
+
+/// Audits the answer that has waited for the end of the turn, if any.
+pub fn audit_final_answer(cx: &mut StepContext<'_>) {
+    if let Some(source) = cx.session.unaudited_answer.take() {
+        audit_output(cx, &source.format, &source.kind, source.response_id);
+    }
+}
+
+fn audit_output(cx: &StepContext<'_>, format: &str, kind: &str, response_id: Option<i64>) {
     cx.audit(Stage::AssistantOutput, |session| {
-        json!({
-            "output": text, "outputFormat": "TEXT", "responseType": kind, "responseId": null,
-            "intent": session.intent, "state": session.state, "context": session.context, "schemaJson": session.schema_json(),
+        payload!({
+            "output": session.payload.as_ref().map(|it| &it.value),
+            "outputFormat": format,
+            "responseType": kind,
+            "responseId": response_id,
+            "intent": session.intent,
+            "state": session.state,
+            "context": session.context,
+            "schemaJson": session.schema_json(),
         })
     });
 }

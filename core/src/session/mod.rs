@@ -49,6 +49,17 @@ pub struct ClarificationOption {
     pub description: Option<String>,
 }
 
+/// How the answer of a turn came about: from a row, or as a text of the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerSource {
+    /// `output_format` of the row.
+    pub format: String,
+    /// `response_type` of the row, or the kind of the text.
+    pub kind: String,
+    /// The id of the row.
+    pub response_id: Option<i64>,
+}
+
 /// The current rule pass, as rules and templates see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleRun {
@@ -95,6 +106,8 @@ pub struct Session {
     pub last_assistant: Option<String>,
     /// The latest model output or response text, with its source.
     pub last_output: Option<(&'static str, String)>,
+    /// How the answer came about, until it is audited.
+    pub unaudited_answer: Option<AnswerSource>,
     /// The current rule pass.
     pub rule_run: Option<RuleRun>,
     /// The steps in the order in which they were entered.
@@ -158,6 +171,7 @@ impl Session {
             payload: None,
             last_assistant: stored.last_assistant.clone(),
             last_output: None,
+            unaudited_answer: None,
             rule_run: None,
             step_infos: Vec::new(),
             was_reset: false,

@@ -43,6 +43,7 @@ impl Session {
         self.payload = None;
         self.last_assistant = None;
         self.last_output = None;
+        self.unaudited_answer = None;
         self.rule_run = None;
         // The resetting step continues; the timings of the steps before it are still needed.
         self.step_infos_start = self.step_infos.len().saturating_sub(1);

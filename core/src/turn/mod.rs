@@ -34,7 +34,8 @@ pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, stat
 pub use request::{
     BreakerPolicy, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,
     HttpRequest, LLM_PURPOSES, LlmMode, LlmReply, LlmRequest, MCP_GROUP, Patch, Reply, Request, RetryConditions, STUB_ADDRESS,
-    SecretHeader, SleepRequest, SqlReply, SqlRequest, TaskProgress, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
+    SecretHeader, SleepRequest, SqlReply, SqlRequest, TaskContainer, TaskProgress, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest,
+    Usage,
 };
 pub use request::{
     IntentSimilarity, KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, LlmDialogue, LlmMessage, LlmRole, LlmTool, LlmToolCall,

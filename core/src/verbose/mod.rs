@@ -15,7 +15,7 @@ use crate::value::PROGRESS;
 /// An event that a row may have a message for.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'e> {
-    /// The step or resolver.
+    /// The step or resolver, or the task.
     pub step: &'e str,
     /// What happened.
     pub determinant: &'e str,
@@ -129,6 +129,8 @@ fn select_row<'r>(rows: &[&'r VerboseRow], progress: Progress<'_>, facts: &Value
 fn score_row(row: &VerboseRow, progress: Progress<'_>, document: &Value) -> Option<i64> {
     let step = match &row.step {
         StepMatcher::Exact(step) if is_same_code(step, progress.step) => 225,
+        // ConvEngine: the name of the class whose method publishes.
+        StepMatcher::Exact(step) if progress.step.split_once(':').is_some_and(|it| is_same_code(step, it.0)) => 225,
         StepMatcher::Exact(step) if is_same_code(step, ANY) => 0,
         StepMatcher::Exact(_) => return None,
         StepMatcher::Regex(regex) => (regex.is_match(progress.step) == Ok(true)).then_some(150)?,

@@ -151,7 +151,7 @@ impl ApiError {
             Refusal::ForeignConversation => ApiError::new(StatusCode::NOT_FOUND, uri, refusal.to_string()),
             Refusal::SessionEnded => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_completed"),
             Refusal::SessionExists => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_exists"),
-            Refusal::QuotaExceeded(limit) => plan::quota_exceeded_error(refusal, *limit, uri),
+            Refusal::QuotaExceeded(limit) => plan::quota_exceeded_error(refusal.to_string(), "sessions", *limit, uri),
             Refusal::EventIdReused => {
                 ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()).with_code("event_id_reused")
             }

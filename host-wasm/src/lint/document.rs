@@ -36,6 +36,7 @@ fn check(document: &Value, pack: &Pack, programs: &BoundPrograms) -> Vec<Documen
         let target = PublishTarget { programs: Some(programs), ..PublishTarget::empty() };
         return check_workflow(&document, &pack.workspace_tools, &target);
     }
+    let document = pack.with_tools(&document);
     let id = document.get("id").and_then(Value::as_str).unwrap_or_default();
     let knowledge: BTreeMap<String, bool> = pack.sources(id).into_iter().map(|it| (it.id, true)).collect();
     let target = PublishTarget { knowledge: Some(&knowledge), ..PublishTarget::empty() };

@@ -8,6 +8,7 @@ use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::harness::{REGEX_ONLY, TestEnv, assert_one_line};
+use crate::stream::ID;
 
 /// A service that answers one request with each of the replies; its thread returns the requests.
 fn start_service(answers: Vec<(u16, &'static str)>) -> (String, JoinHandle<Vec<Value>>) {
@@ -86,6 +87,44 @@ fn without_a_service_the_pack_answers() {
     let env = TestEnv::with_pack(&cards());
     let server = env.serve(&REGEX_ONLY);
     assert_eq!(ask(&server), r#"data {"from":"the pack"}"#);
+}
+
+#[test]
+fn tasks_are_told_which_container_they_serve() {
+    let (url, requests) = start_service(vec![(200, r#"{"result": {"city": "Bonn"}}"#), (200, r#"{"result": {"limit": 7}}"#)]);
+    let mut pack = cards();
+    let task = |id: u32, kind: &str, task: &str| json!({"task_id": id, "kind": kind, "task": task, "intent_code": "CARD", "state_code": "UNKNOWN", "binding": {"http": {"url": url}}});
+    pack["tables"]["ce_task"] = json!([task(1, "CONTAINER_REQUEST", "cards:before"), task(2, "CONTAINER_TRANSFORMER", "cards:after")]);
+    let env = TestEnv::with_pack(&pack);
+    let address = url.trim_start_matches("http://").trim_end_matches("/containers");
+    let network = format!("convengine.network.allow-private={address}");
+    let server = env.serve(&[&REGEX_ONLY[..], &["--set", &network]].concat());
+    assert_eq!(ask(&server), r#"data {"limit":7}"#);
+    let container = json!({"page_id": 7, "section_id": 8, "container_id": 9, "input_param_name": "question"});
+    let requests = requests.join().unwrap();
+    let told: Vec<_> = requests.iter().map(|it| (&it["task"], &it["called_for"], &it["container"])).collect();
+    let transform = json!("transform");
+    assert_eq!(told, [(&json!("cards:before"), &transform, &container), (&json!("cards:after"), &transform, &container)]);
+}
+
+#[test]
+fn the_audited_answer_is_what_the_user_gets() {
+    let mut pack = cards();
+    let task = |id: u32, stage: &str, task: &str| json!({"task_id": id, "kind": "RESPONSE_TRANSFORMER", "stage": stage, "task": task, "intent_code": "CARD", "state_code": "UNKNOWN"});
+    pack["tables"]["ce_task"] = json!([task(1, "LLM", "dress:up"), task(2, "FINAL", "dress:last")]);
+    pack["tasks"] = json!({"dress:up": {"result": "Dressed."}, "dress:last": {"result": {"card": "gold"}}});
+    let env = TestEnv::with_pack(&pack);
+    let server = env.serve(&REGEX_ONLY);
+    let answer = server.say(ID, "my card");
+    assert_eq!(answer["payload"], json!({"type": "JSON", "value": r#"{"card":"gold"}"#}));
+    let audit = server.audit(ID);
+    let outputs: Vec<Value> = audit
+        .iter()
+        .filter(|it| it["stage"] == "ASSISTANT_OUTPUT")
+        .map(|it| serde_json::from_str(it["payloadJson"].as_str().unwrap()).unwrap())
+        .collect();
+    let [output] = outputs.as_slice() else { panic!("{outputs:?}") };
+    assert_eq!((&output["output"], &output["responseId"]), (&answer["payload"]["value"], &json!(1)));
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::thread;
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 
-use crate::flows::{Session, deploy, desk, publish, reply_texts, save_draft, with_changes};
+use crate::ai_agents::helper;
+use crate::flows::{Session, assert_refused, deploy, desk, publish, reply_texts, save_draft, send, with_changes};
 use crate::harness::{OPEN, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
 use crate::models::{KEY, PRICES, ProviderReply, start_provider};
 
@@ -187,6 +188,29 @@ fn a_plan_limits_imports_per_month() {
     env.sql().run("update cs_usage_events set at = 1");
     env.sql().run("update cs_counter set period = 1");
     assert_eq!(import().code, 0, "in another month");
+}
+
+#[test]
+fn a_draft_that_is_saved_over_http_counts_as_an_import() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let limit = ["--set", "convengine.assistants.imports-per-month=2"];
+    let server = env.serve(&[&REGEX_ONLY[..], &limit].concat());
+    let save = |path: &str, document: &Value| send(&server, "PUT", path, document);
+    assert_eq!(save("/v1/agents/desk/flow", &json!({"id": "desk"})).status, 422, "what is refused does not count");
+    save_draft(&server, &desk("Desk"));
+    assert_eq!(save("/v1/ai-agents/helper/draft", &helper("A shop")).status, 200);
+    let refused = save("/v1/agents/desk/flow", &desk("Second"));
+    assert_refused(&refused, 429, "rate_limited");
+    assert_eq!((refused.header("x-ratelimit-limit"), refused.header("x-ratelimit-remaining")), ("2", "0"));
+    let error = refused.json()["error"].clone();
+    assert_eq!((&error["scope"], &error["limit"], error["reset"].is_u64()), (&json!("imports"), &json!(2), true), "{error}");
+    assert_eq!(refused.header("x-ratelimit-reset"), error["reset"].to_string());
+    assert!(refused.header("retry-after").parse::<u64>().unwrap() > 0);
+    assert_eq!(server.get("/v1/agents/desk/flow").json(), desk("Desk"));
+    let file = env.write_pack("shop.flow.json", &with_changes(desk("Shop"), &[("/id", json!("shop"))]));
+    assert_one_line(&env.run(&[&["import", &file][..], &limit].concat()), 1, &["imports", "month"]);
+    env.sql().run("update cs_usage_events set at = 1");
+    assert_eq!(save("/v1/agents/desk/flow", &desk("Second")).status, 200, "in another month");
 }
 
 /// A decision of a model; it costs 162 millionths.

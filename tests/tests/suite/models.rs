@@ -9,7 +9,10 @@ use std::thread::{self, JoinHandle};
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 
-use crate::harness::{SERVE, Server, TestEnv, assert_one_line, orders_pack};
+use crate::agent_stream::whole_reply;
+use crate::ai_agents::helper;
+use crate::flows::{reply_texts, send, with_changes};
+use crate::harness::{OPEN, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
 use crate::stream::{Event, ID, Listener};
 
 pub const KEY: &str = "sk-suite-0123456789abcdef";
@@ -179,6 +182,40 @@ fn a_failing_model_fails_the_turn_and_its_error_stays_internal() {
     assert_eq!(log, ["UNKNOWN|0|openai:test-model: status 401: Incorrect API key provided: [secret:OPENAI_API_KEY]"]);
     let everything = env.sql().dump().join("\n") + &server.log();
     assert!(!everything.contains(KEY));
+}
+
+#[test]
+fn named_providers_answer_beside_each_other() {
+    let of_openai = start_provider(vec![whole_reply(json!({"content": "From OpenAI."}))]);
+    let of_groq = start_provider(vec![whole_reply(json!({"content": "From Groq."})), whole_reply(json!({"content": "Again."}))]);
+    let env = TestEnv::with_pack(&orders_pack());
+    let groq = |member: &str, value: &str| format!("convengine.llm.providers.groq.{member}={value}");
+    let settings =
+        [groq("base-url", &of_groq.0), groq("api-key", &format!("file:{}", env.write("groq.key", KEY))), groq("models", r#"["llama-3"]"#)];
+    let words: Vec<&str> = settings.iter().flat_map(|it| ["--set", it.as_str()]).chain(["--llm", "openai:test-model"]).collect();
+    let command = &mut env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN, &words].concat());
+    let server = env.start(command.env("OPENAI_BASE_URL", &of_openai.0).env("OPENAI_API_KEY", KEY));
+    let save = |model: &str| {
+        let document = with_changes(helper("A shop"), &[("/model", json!(model))]);
+        send(&server, "PUT", "/v1/ai-agents/helper/draft", &document).json()["issues"].to_string()
+    };
+    let say = || send(&server, "POST", "/v1/runtime/ai-agents/helper/turn", &json!({"text": "hello"})).json();
+    for (model, code) in [("grok:x", "A012"), ("groq:other", "A005")] {
+        assert!(save(model).contains(code), "{model}");
+    }
+    for (model, provider, text) in
+        [("default", "openai", "From OpenAI."), ("groq:llama-3", "groq", "From Groq."), ("groq/llama-3", "groq", "Again.")]
+    {
+        assert_eq!(save(model), "[]", "{model}");
+        let said = say();
+        assert_eq!((reply_texts(&said), &said["debug"]["effective_agent_provider"]), (vec![text], &json!(provider)), "{said}");
+    }
+    let asked = of_groq.1.join().unwrap();
+    assert_eq!((&asked[0]["model"], &asked[1]["model"]), (&json!("llama-3"), &json!("llama-3")));
+    assert_eq!(of_openai.1.join().unwrap().len(), 1);
+    let log = server.log() + &env.sql().dump().join("\n");
+    assert!(!log.contains(KEY));
+    assert_one_line(&env.run(&[&SERVE[..], &words[..6], &["--llm", "grok:x"]].concat()), 2, &["'grok:x'", "groq[:MODEL]"]);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 
-use crate::flows::{DEPLOYED, JSON, ORIGIN, assert_refused, desk, edges, publish, reply_texts, save_draft, send, with_changes};
+use crate::agent_stream::with_agent;
+use crate::ai_agents::{helper, publish_helper};
+use crate::flows::{DEPLOYED, JSON, ORIGIN, Session, assert_refused, desk, edges, publish, reply_texts, save_draft, send, with_changes};
 use crate::handoff::with_handoff;
 use crate::harness::{Answer, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, orders_pack};
 use crate::tools::Service;
@@ -227,8 +229,67 @@ fn a_tool_of_the_workspace_is_bound_when_a_session_starts() {
     assert_eq!(server.request("DELETE", "/v1/tools/find", &[], "").status, 404);
     assert_eq!(reply_texts(&say(&server, &session, "go")), ["Good-bye from Front."], "the session has the tool");
     assert_eq!(service.calls().len(), 1);
+    let executed = |session: &str| {
+        let audit = server.audit(session);
+        let stage = audit.iter().find(|it| it["stage"] == "workflow.tool.executed").unwrap();
+        let payload: Value = serde_json::from_str(stage["payloadJson"].as_str().unwrap()).unwrap();
+        (payload["node"].clone(), payload["tool"].clone(), payload["ok"].clone(), payload["code"].clone())
+    };
+    assert_eq!(executed(&session), (json!("find"), json!("find"), json!(true), Value::Null));
     let (session, _) = started(&server, &json!({}));
     assert_eq!(reply_texts(&say(&server, &session, "go")), ["Failed."]);
+    assert_eq!(executed(&session), (json!("find"), json!("find"), json!(false), json!("tool_unknown")));
+}
+
+#[test]
+fn agents_of_assistants_and_ai_agents_call_tools_of_the_workspace() {
+    let service = Service::start(&[]);
+    let find = tool("find", &format!("http://{}/find", service.address));
+    let call = json!({"tool_calls": [{"id": "c", "name": "find", "arguments": {}}]});
+    let rules = json!([
+        {"purpose": "agent", "user_text": "help me", "times": 1, "reply": call}, {"purpose": "agent", "user_text": "help me", "reply": "Found it."},
+        {"purpose": "agent", "user_text": "find it", "times": 1, "reply": call}, {"purpose": "agent", "user_text": "find it", "reply": "Here it is."},
+    ]);
+    let env = TestEnv::with_pack(&orders_pack());
+    let script = format!("scripted:{}", env.write("script.json", &rules.to_string()));
+    let allowed = format!("convengine.outbound.allow={}", service.address);
+    let server = env.serve(&[&REGEX_ONLY[..], &OPEN, &["--llm", &script, "--set", &allowed]].concat());
+    let mut assistant = with_changes(with_agent(service.address), &[("/graphs/4/nodes/1/data/tools", json!([{"tool": "find"}]))]);
+    assistant["graphs"][1]["nodes"][1] = json!({"id": "add", "type": "service", "name": "Find", "data": {"tool_id": "find"}});
+    assistant["graphs"][1]["edges"][1]["source_port"] = json!("success");
+    let agent = with_changes(helper("A shop"), &[("/tool_names", json!(["find"]))]);
+    let unknown = |codes: Vec<String>| codes.into_iter().filter(|it| ["A002", "V001"].contains(&it.as_str())).collect::<Vec<_>>();
+    assert_eq!(unknown(save_draft(&server, &assistant)), ["V001", "A002"]);
+    let put_agent = || send(&server, "PUT", "/v1/ai-agents/helper/draft", &agent);
+    assert_eq!(unknown(codes(&put_agent())), ["A002"]);
+
+    assert_eq!(send(&server, "PUT", "/v1/tools/find", &find).status, 200);
+    assert_eq!((unknown(save_draft(&server, &assistant)), unknown(codes(&put_agent()))), (Vec::new(), Vec::new()));
+    assert_eq!(server.get("/v1/agents/desk/flow").json(), assistant, "a draft stays as it is written");
+    publish(&server, &assistant);
+    publish_helper(&server, &agent);
+    let exported = env.run(&["export"]).stdout;
+    let exported = env.write("export.json", &exported);
+    assert_eq!(server.request("DELETE", "/v1/tools/find", &[], "").status, 204);
+
+    // The published versions have the tool.
+    let (session, _) = Session::start_simulated(&server, &json!({"version": 1}));
+    assert_eq!((reply_texts(&session.say(&server, "help me")), service.calls().len()), (vec!["Found it."], 1));
+    session.assert_replays(&env, &server);
+    let (session, _) = Session::start_simulated(&server, &json!({"version": 1}));
+    session.say(&server, "more please");
+    assert_eq!(service.calls().len(), 2, "a service calls it, too");
+    let said = send(&server, "POST", "/v1/runtime/ai-agents/helper/turn", &json!({"text": "find it", "version": 1}));
+    assert_eq!((reply_texts(&said.json()), service.calls().len()), (vec!["Here it is."], 3), "{said:?}");
+    let blocked = send(&server, "POST", "/v1/agents/desk/publish", &json!({}));
+    assert_refused(&blocked, 422, "publish_blocked");
+
+    // A pack brings the tool along.
+    let elsewhere = TestEnv::new();
+    assert_eq!(elsewhere.run(&["import", &exported]).code, 0);
+    for output in [elsewhere.run(&["lint"]), env.run(&["lint", &exported])] {
+        assert!(!output.stdout.contains("A002") && !output.stdout.contains("V001"), "{output:?}");
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod redaction;
 mod shape;
 mod snapshot;
 mod structure;
+mod workspace_tools;
 
 pub use crate::entity::system_entity_names;
 pub use bound::{BoundFlow, document_kind};
@@ -22,3 +23,4 @@ pub use issue::{DocumentIssue, DocumentSeverity};
 pub use json_schema::{agent_json_schema, json_schema};
 pub use snapshot::snapshot_hash;
 pub use structure::{check_agent_structure, check_chain_structure, check_structure, check_workflow_structure};
+pub use workspace_tools::{add_workspace_tools, find_missing_tools};

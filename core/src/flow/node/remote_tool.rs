@@ -64,6 +64,7 @@ fn prepare<'c>(
             task: tool.called_name().to_owned(),
             called_for: TaskUse::Tool,
             rule_id: None,
+            container: None,
             input: Some(Value::Object(args)),
             view: walker.task_view(),
         }),

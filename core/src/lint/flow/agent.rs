@@ -1,8 +1,9 @@
-//! Instruction agent nodes. (A001–A003, A005, A007–A011)
+//! Instruction agent nodes. (A001–A003, A005, A007–A012)
 
 use std::collections::BTreeMap;
 
 use super::context::{FlowContext, Location};
+use super::model;
 use super::service::effect_class;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{AgentData, AgentTool, FlowTool, NodeKind, is_built_in};
@@ -16,6 +17,10 @@ const DEFAULT_MODEL: &str = "default";
 const MAX_MEMORY_CHARS: usize = 800_000;
 
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
+    for (alias, name) in &context.flow.document.settings.models {
+        let location = Location { path: format!("/settings/models/{alias}"), ..Location::default() };
+        findings.extend(model::check_name(context.target, name, &location));
+    }
     for (graph_cx, at, node) in context.nodes() {
         let NodeKind::InstructionAgent(data) = &node.kind else { continue };
         let location = graph_cx.node_location(at).join("/data");
@@ -25,9 +30,17 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         }
         check_tools(context, data, &location, findings);
         let models = &context.flow.document.settings.models;
-        if let Some(alias) = data.model.as_ref().filter(|it| *it != DEFAULT_MODEL && !models.contains_key(*it)) {
-            let message = format!("unknown model '{alias}'");
-            findings.push(location.join("/model").error("A005", message).with_fix("add it to 'models' in the settings, or omit 'model'"));
+        let is_known = |it: &str| it == DEFAULT_MODEL || models.contains_key(it) || model::names_provider(context.target, it);
+        match data.model.as_ref() {
+            Some(alias) if !is_known(alias) => {
+                let message = format!("unknown model '{alias}'");
+                let fix = "add it to 'models' in the settings, write PROVIDER:MODEL, or omit 'model'";
+                findings.push(location.join("/model").error("A005", message).with_fix(fix));
+            }
+            Some(alias) if !models.contains_key(alias) => {
+                findings.extend(model::check_name(context.target, alias, &location.join("/model")))
+            }
+            Some(_) | None => {}
         }
         let schema = data.output.as_ref().and_then(|it| it.schema.as_ref());
         if let Some(reason) = schema.and_then(|it| JsonSchema::compile(it).err()) {
@@ -52,8 +65,11 @@ fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location,
     for (number, listed) in data.tools.iter().enumerate() {
         let location = location.join(&format!("/tools/{number}/tool"));
         let Some(tool) = find(listed) else {
-            findings
-                .push(location.error("A002", format!("unknown tool '{}'", listed.tool)).with_fix("use the id of a tool of the document"));
+            findings.push(
+                location
+                    .error("A002", format!("unknown tool '{}'", listed.tool))
+                    .with_fix("use the id of a tool of the document or of the workspace"),
+            );
             continue;
         };
         let name = tool.name_for_models();

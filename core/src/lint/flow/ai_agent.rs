@@ -1,4 +1,4 @@
-//! AI agents. (A001–A003, A005, A007, A008, A011, K001, K002, N004, V002)
+//! AI agents. (A001–A003, A005, A007, A008, A011, A012, K001, K002, N004, V002)
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::agent::{call_without_consent, has_side_effects};
 use super::context::{FlowContext, Location};
 use super::knowledge::check_sources;
+use super::model;
 use super::variable_writes::variable_of_path;
 use super::{PublishTarget, expression, request_target, secret, sort_issues, template, tool};
 use crate::config::flow::document::{AgentPolicy, FlowTool, GuardrailKind, REMEMBER, SEARCH_KNOWLEDGE, TaskFlag, agent_graph, is_built_in};
@@ -62,6 +63,8 @@ fn check_texts(context: &FlowContext<'_>, _policy: &AgentPolicy, findings: &mut 
     if is_blank("model") {
         findings.push(member("model").error("A005", "the name of the model is blank").with_fix("name a model, or omit 'model'"));
     }
+    let model = data.and_then(|it| it.get("model")).and_then(Value::as_str);
+    findings.extend(model.and_then(|it| model::check_name(context.target, it, &member("model"))));
 }
 
 fn check_tools(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &mut Vec<DocumentIssue>) {
@@ -102,6 +105,7 @@ fn is_unguarded(tool: &FlowTool) -> bool {
 }
 
 fn check_tasks(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &mut Vec<DocumentIssue>) {
+    check_tool_names(context, &policy.tool_names, &member("tool_names"), findings);
     for (at, task) in policy.tasks.iter().enumerate() {
         let location = context.item_location("tasks", at);
         check_tool_names(context, &task.tool_names, &location.join("/tool_names"), findings);
@@ -115,7 +119,7 @@ fn check_tasks(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &mut V
 fn check_tool_names(context: &FlowContext<'_>, names: &[String], location: &Location, findings: &mut Vec<DocumentIssue>) {
     for (number, name) in names.iter().enumerate().filter(|it| context.flow.tool(it.1).is_none()) {
         let issue = location.join(&format!("/{number}")).error("A002", format!("unknown tool '{name}'"));
-        findings.push(issue.with_fix("use the id of a tool of the AI agent"));
+        findings.push(issue.with_fix("use the id of a tool of the AI agent or of the workspace"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Event replies and settings. (B001–B004, B006, B007)
+//! Event replies and settings. (B001–B004, B006, B007, B009)
 
 use super::context::{FlowContext, Location};
 use super::reachability::has_fallback;
@@ -47,6 +47,12 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     if settings.knowledge_fallback && settings.knowledge_fallback_min_score.is_none() {
         let message = "the knowledge fallback has no minimum score";
         findings.push(location("/settings/knowledge_fallback").warning("B007", message).with_fix("set 'knowledge_fallback_min_score'"));
+    }
+    let is_set = |name: &str| context.source.pointer(&format!("/settings/{name}")).is_some();
+    if is_set("knowledge_fallback_min_score") && !is_set("knowledge_fallback") {
+        let message = "the minimum score has no effect: the knowledge fallback is off";
+        let issue = location("/settings/knowledge_fallback_min_score").warning("B009", message);
+        findings.push(issue.with_fix("set 'knowledge_fallback' to true, or to false to keep it off"));
     }
 }
 

@@ -22,6 +22,7 @@ mod learned;
 mod live_edges;
 mod locale;
 mod migration;
+mod model;
 mod negative_phrase;
 mod path_length;
 mod phrase;
@@ -80,6 +81,17 @@ pub struct PublishTarget<'a> {
     pub functions: Option<&'a BTreeSet<String>>,
     /// Whether somebody can sign in at the desk of the server; `None` if unknown.
     pub has_desk: Option<bool>,
+    /// The providers of models by name; `None` if unknown.
+    pub providers: Option<&'a BTreeMap<String, ModelProvider>>,
+}
+
+/// What publishing needs to know of a provider of models.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelProvider {
+    /// Its models; any without one.
+    pub models: Vec<String>,
+    /// Whether the names of its models have tags after a colon.
+    pub has_tags: bool,
 }
 
 /// What publishing needs to know of an approved tool of an MCP server.
@@ -112,6 +124,7 @@ impl PublishTarget<'_> {
             mcp_tools: None,
             functions: None,
             has_desk: None,
+            providers: None,
         }
     }
 }

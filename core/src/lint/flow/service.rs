@@ -43,7 +43,10 @@ fn check_target(data: &ServiceData, tool: Option<&FlowTool>, location: &Location
             Some(location.join("/data").error("V002", "the node has both a tool and a request").with_fix("remove one of them"))
         }
         (Some(id), None, None) => Some(
-            location.join("/data/tool_id").error("V001", format!("unknown tool '{id}'")).with_fix("use the id of a tool of the document"),
+            location
+                .join("/data/tool_id")
+                .error("V001", format!("unknown tool '{id}'"))
+                .with_fix("use the id of a tool of the document or of the workspace"),
         ),
         (Some(_), None, Some(tool)) if tool.request.is_none() && ["http", "webhook", "noop"].contains(&tool.kind.as_str()) => {
             let message = format!("the tool '{}' has no request", tool.name);

@@ -9,7 +9,7 @@ use crate::audit::Stage;
 use crate::config::Container;
 use crate::extension;
 use crate::step_context::StepContext;
-use crate::turn::{ContainerRequest, EffectError, EffectErrorKind, Map, payload};
+use crate::turn::{ContainerRequest, EffectError, EffectErrorKind, Map, TaskContainer, payload};
 
 /// The user on whose behalf data is fetched.
 const USER_ID: &str = "convengine";
@@ -43,7 +43,13 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> StepOutcome {
 }
 
 async fn fetch(cx: &mut StepContext<'_>, container: &Container) -> Result<Value, EffectError> {
-    let params = extension::transform_container_request(cx, Value::Object(request_params(cx, container))).await?;
+    let served = TaskContainer {
+        page_id: container.page_id,
+        section_id: container.section_id,
+        container_id: container.container_id,
+        input_param_name: container.param.clone(),
+    };
+    let params = extension::transform_container_request(cx, &served, Value::Object(request_params(cx, container))).await?;
     let Value::Object(input_params) = params else {
         return Err(EffectError::new(
             EffectErrorKind::Invalid,
@@ -59,7 +65,7 @@ async fn fetch(cx: &mut StepContext<'_>, container: &Container) -> Result<Value,
         input_params: input_params.clone(),
     };
     let reply = cx.effects.perform(request).await?;
-    let data = extension::transform_container_data(cx, reply.data).await?;
+    let data = extension::transform_container_data(cx, &served, reply.data).await?;
     cx.audit(Stage::ContainerDataExecuted, |_| {
         payload!({
             "containerId": container.container_id, "pageId": container.page_id, "sectionId": container.section_id,

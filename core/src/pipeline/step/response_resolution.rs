@@ -41,23 +41,12 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
     }
     explain(cx, "the row of the intent, else of ANY, with the lowest score answers");
     publish_selection(cx, response);
-    let text = match &response.source {
+    match &response.source {
         ResponseSource::Exact(template) => respond::render_exact(cx, response, template),
         ResponseSource::Derived { hint, schema } => respond::derive_answer(cx, response, hint, schema.clone()).await?,
-    };
+    }
     extension::transform_payload(cx).await.map_err(|_| Fault::from_task_failure())?;
-    cx.audit(Stage::AssistantOutput, |session| {
-        payload!({
-            "output": text,
-            "outputFormat": response.format_name,
-            "responseType": response.type_name,
-            "responseId": response.id,
-            "intent": session.intent,
-            "state": session.state,
-            "context": session.context,
-            "schemaJson": session.schema_json(),
-        })
-    });
+    respond::audit_answer(cx, &response.format_name, &response.type_name, Some(response.id));
     Ok(StepOutcome::Continue)
 }
 

@@ -25,7 +25,7 @@ pub use phrase_search::{IntentSimilarity, PHRASE_SEARCH_DEPTH, PhraseSearchReply
 pub use script::{MAX_SCRIPT_TIMEOUT_MS, ScriptFailure, ScriptLimits, ScriptReply, ScriptRequest};
 pub use sleep::SleepRequest;
 pub use sql::{SqlReply, SqlRequest};
-pub use task::{Patch, TaskProgress, TaskReply, TaskRequest, TaskUse};
+pub use task::{Patch, TaskContainer, TaskProgress, TaskReply, TaskRequest, TaskUse};
 pub use tool::{MCP_GROUP, ToolReply, ToolRequest};
 
 use serde::{Deserialize, Serialize};

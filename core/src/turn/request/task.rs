@@ -36,11 +36,27 @@ pub struct TaskRequest {
     /// The rule, for a rule's task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_id: Option<i64>,
+    /// The container whose request or data it transforms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<TaskContainer>,
     /// The value to transform, for a transformer; the arguments, for a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     /// The session as rules see it, with the parameters.
     pub view: Map,
+}
+
+/// The container that a task serves; the columns of its row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskContainer {
+    /// The page.
+    pub page_id: i64,
+    /// The section of the page.
+    pub section_id: i64,
+    /// The container of the section.
+    pub container_id: i64,
+    /// The parameter of the request, and the name of the data.
+    pub input_param_name: String,
 }
 
 /// A task's changes to the session; absent members change nothing.

@@ -1,4 +1,4 @@
-//! `/v1/tools/{tool}`: the tools of the workspace, which workflows call by name (docs/spec/workflows-http.md#2).
+//! `/v1/tools/{tool}`: the tools of the workspace, which documents name (docs/spec/workflows-http.md#2).
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ use crate::runtime::assistant::references::is_tool_id;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::tool;
 
-/// Stores a tool and replaces an existing one with the same id. Sessions that run keep the tool that they started with.
+/// Stores a tool and replaces an existing one with the same id. Sessions that run keep the tool that they started with, and published
+/// versions of assistants and AI agents the one that they were published with.
 #[utoipa::path(
     put,
     path = "/v1/tools/{tool}",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use convengine_core::config::flow::{DocumentIssue, import_canvas};
+use convengine_core::config::flow::{DocumentIssue, add_workspace_tools, import_canvas};
 use convengine_core::lint::flow::{self, BoundPrograms, PublishTarget};
 use convengine_core::pack::Pack;
 use serde_json::Value;
@@ -42,11 +42,13 @@ pub fn check_documents(documents: Vec<Value>, tools: &[Value], settings: &Value)
         PublishTarget { revoked_secrets: &revoked, allowed_targets: &allowed, programs: Some(&programs), ..PublishTarget::empty() };
     let check = |document: Value| {
         let key = ProgramKey::of_document(&document);
+        let mut completed = document.clone();
+        add_workspace_tools(&mut completed, tools);
         let issues = match key.kind() {
-            DocumentKind::Assistant => flow::check_document(&document, &target),
+            DocumentKind::Assistant => flow::check_document(&completed, &target),
             DocumentKind::Workflow => flow::check_workflow(&document, tools, &target),
             DocumentKind::Chain => flow::check_chain(&document, &target),
-            DocumentKind::Agent => flow::check_agent(&document, &target),
+            DocumentKind::Agent => flow::check_agent(&completed, &target),
         };
         CheckedDocument { key, document, issues }
     };
@@ -99,9 +101,10 @@ pub async fn compare_drafts(connection: &mut Connection, documents: &[CheckedDoc
 pub async fn store(connection: &mut Connection, documents: &[CheckedDocument], workspace: &str) -> sqlx::Result<()> {
     for CheckedDocument { key, document, .. } in documents {
         let name = draft::display_name(document);
-        draft::save_in_transaction(connection, key.as_str(), &name, &document.to_string(), clock::now()).await?;
+        let (id, text, expected) = (key.as_str(), document.to_string(), draft::Expected::Anything);
+        draft::save_in_transaction(connection, id, &name, &text, expected, clock::now()).await?;
         let mut rows = TurnRows::default();
-        rows.add_usage(workspace, "import", clock::now(), 1, key.as_str());
+        rows.add_usage(workspace, "import", clock::now(), 1, id);
         commit::write(connection, &rows, CallLogColumns::Plain).await?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Imports the tools of a pack's workspace, which workflows call.
+//! Imports the tools of a pack's workspace, which documents name.
 
 use std::collections::BTreeSet;
 

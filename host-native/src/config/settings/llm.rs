@@ -7,12 +7,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
+use super::llm_providers::{self, NamedProviders, ProviderTree};
 use super::spend_cap::SpendCap;
 use super::value::{millionths, scalar, whole};
 use crate::config::secrets::Secrets;
 
 /// Shorter keys are placeholders for local servers; redacting them would corrupt ordinary text.
-const MIN_SECRET_LENGTH: usize = 8;
+pub(super) const MIN_SECRET_LENGTH: usize = 8;
 
 /// Settings from `--llm`, the environment and `convengine.llm`.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +26,8 @@ pub struct LlmSettings {
     pub anthropic: ProviderAccess,
     /// Ollama.
     pub ollama: ProviderAccess,
+    /// Providers with names of their own.
+    pub providers: NamedProviders,
     /// Maximum attempts per model.
     pub max_attempts: u32,
     /// How long a call may take.
@@ -33,7 +36,7 @@ pub struct LlmSettings {
     pub max_tokens: u64,
     /// Sampling temperature, sent to models that accept it; absent for the model's default.
     pub temperature: Option<f64>,
-    /// Prices by model.
+    /// Prices by model, or by `PROVIDER:MODEL`.
     pub prices: BTreeMap<String, Price>,
     /// The spend cap.
     pub cap: Option<SpendCap>,
@@ -97,6 +100,7 @@ impl Default for LlmSettings {
             openai,
             anthropic,
             ollama,
+            providers: NamedProviders::new(),
             max_attempts: 3,
             timeouts: LlmTimeouts::default(),
             max_tokens: 4096,
@@ -124,6 +128,7 @@ pub(super) struct LlmTree {
     #[serde(deserialize_with = "temperature")]
     temperature: Option<f64>,
     prices: BTreeMap<String, Price>,
+    pub(super) providers: BTreeMap<String, ProviderTree>,
     pub(super) spend_cap: Option<SpendCap>,
 }
 
@@ -139,6 +144,7 @@ impl Default for LlmTree {
             max_tokens,
             temperature,
             prices: BTreeMap::new(),
+            providers: BTreeMap::new(),
             spend_cap: None,
         }
     }
@@ -162,7 +168,9 @@ impl LlmSettings {
         model_specs: Vec<String>,
         variable: &dyn Fn(&str) -> Option<String>,
         secrets: &mut Secrets,
+        problems: &mut Vec<String>,
     ) -> LlmSettings {
+        let providers = llm_providers::read(tree.providers, secrets, problems);
         let variable = |name: &str| variable(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         let mut key = |name: &str| {
             let key = variable(name)?;
@@ -180,6 +188,7 @@ impl LlmSettings {
                 model: variable("ANTHROPIC_MODEL"),
             },
             ollama: ProviderAccess { key: None, address: variable("OLLAMA_HOST"), model: None },
+            providers,
             max_attempts: tree.max_attempts,
             timeouts: LlmTimeouts { call: tree.timeout, response: tree.response_timeout, idle: tree.idle_timeout },
             max_tokens: tree.max_tokens,
@@ -187,6 +196,13 @@ impl LlmSettings {
             prices: tree.prices,
             cap: tree.spend_cap,
         }
+    }
+}
+
+impl LlmSettings {
+    /// Returns the price of a provider's model: that of `PROVIDER:MODEL`, else that of the model.
+    pub fn price(&self, provider: &str, model: &str) -> Option<Price> {
+        self.prices.get(&format!("{provider}:{model}")).or_else(|| self.prices.get(model)).copied()
     }
 }
 
@@ -207,10 +223,10 @@ mod tests {
     use super::*;
 
     fn read(tree: &Value, variables: &[(&str, &str)]) -> (LlmSettings, Secrets, Vec<String>) {
-        let (tree, problems) = read_test_tree(tree);
+        let (tree, mut problems) = read_test_tree(tree);
         let mut secrets = Secrets::default();
         let variable = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| it.1.to_owned());
-        let llm = LlmSettings::new(tree.llm, Vec::new(), &variable, &mut secrets);
+        let llm = LlmSettings::new(tree.llm, Vec::new(), &variable, &mut secrets, &mut problems);
         (llm, secrets, problems)
     }
 

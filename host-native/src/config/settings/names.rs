@@ -14,7 +14,7 @@ use super::tree::HostTree;
 use super::value::problem;
 
 /// Settings that are maps, whose keys are data.
-pub(super) const MAPS: [&str; 9] = [
+pub(super) const MAPS: [&str; 10] = [
     "flow.interaction-policy.matrix",
     "flow.state-graph.allowed-transitions",
     "mcp.guardrail.allowed-next-by-current-tool",
@@ -22,6 +22,7 @@ pub(super) const MAPS: [&str; 9] = [
     "mcp.servers",
     "files.roots",
     "llm.prices",
+    "llm.providers",
     "secrets",
     "tables",
 ];

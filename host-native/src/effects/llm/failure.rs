@@ -88,6 +88,15 @@ impl ModelFailure {
         ModelFailure::new(EffectErrorKind::Refused, NextAction::Stop, format!("the model refuses to answer: {reason}")).billed()
     }
 
+    /// The settings do not list the model among those of its provider.
+    pub fn unknown_model(provider: &str, model: &str, models: &[String]) -> Self {
+        let known = models.join(", ");
+        let reason = format!(
+            "the provider '{provider}' has no model '{model}'; use one of {known}, or add it to convengine.llm.providers.{provider}.models"
+        );
+        ModelFailure::new(EffectErrorKind::Denied, NextAction::TryNextModel, reason)
+    }
+
     /// The model's price is unknown, and there is a spend cap.
     pub fn unpriced(model: &str) -> Self {
         let reason =

@@ -18,9 +18,11 @@ mod tests;
 mod tool_calls;
 mod transport;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use convengine_core::lint::flow::ModelProvider;
 use convengine_core::turn::{
     EffectError, EffectErrorKind, EffectResult, EmbedRequest, LlmReply, LlmRequest, Millis, Reply, Request, TurnInput,
 };
@@ -34,6 +36,7 @@ use crate::ops::observe::Meter;
 use crate::runtime::stream::TokenPublisher;
 use deltas::DeltaPublisher;
 use failure::{ModelFailure, NextAction};
+use remote::Protocol;
 use retry_policy::{INITIAL_BACKOFF, RetryPolicy};
 pub use routes::SCRIPTED;
 use routes::{Model, ModelRoute};
@@ -49,6 +52,8 @@ const MAX_MESSAGE_CHARS: usize = 500;
 #[derive(Debug)]
 pub struct Models {
     routes: Vec<ModelRoute>,
+    /// The models of named providers.
+    named: Vec<Model>,
     llm: LlmSettings,
     secrets: Arc<Secrets>,
     first_wait: Duration,
@@ -92,9 +97,22 @@ impl Models {
     /// Creates the models of the settings.
     ///
     /// # Errors
-    /// A usage failure for invalid values of `--llm`.
+    /// A usage failure for invalid values of `--llm`, and for named providers that cannot be used.
     pub fn new(llm: &LlmSettings, secrets: Arc<Secrets>) -> Result<Models, Failure> {
-        Ok(Models { routes: routes::parse_routes(llm)?, llm: llm.clone(), secrets, first_wait: INITIAL_BACKOFF, meter: Meter::default() })
+        let (routes, named) = (routes::parse_routes(llm)?, routes::build_named(llm)?);
+        Ok(Models { routes, named, llm: llm.clone(), secrets, first_wait: INITIAL_BACKOFF, meter: Meter::default() })
+    }
+
+    /// Returns the providers that documents may name, each with the models that the settings list.
+    pub fn providers(&self) -> BTreeMap<String, ModelProvider> {
+        let remote = |it: &Model| match it {
+            Model::Remote(remote) => {
+                let provider = ModelProvider { models: remote.models.clone(), has_tags: remote.protocol == Protocol::Ollama };
+                Some((remote.provider.clone(), provider))
+            }
+            Model::Off | Model::Scripted(_) => None,
+        };
+        self.routes.iter().map(|it| &it.model).chain(&self.named).filter_map(remote).collect()
     }
 
     /// Returns how long a call may take, with all attempts and models.
@@ -111,7 +129,7 @@ impl Models {
     /// Returns provider and model of a call for its trace: those that answered, else those that are called first.
     pub fn model_for_trace(&self, request: &Request, answer: &EffectResult) -> Option<(&str, &str)> {
         let order = match request {
-            Request::Llm(request) => self.models_for_purpose(&request.purpose, |_| true),
+            Request::Llm(request) => self.models_for_request(request).into_iter().map(|it| it.0).collect(),
             Request::Embed(_) | Request::PhraseSearch(_) => self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_))),
             _ => return None,
         };
@@ -146,7 +164,7 @@ impl Models {
     pub fn estimate_cost(&self, request: &LlmRequest) -> u64 {
         let cost = |(model, named): (&Model, Option<&str>)| {
             let Model::Remote(remote) = model else { return None };
-            let price = self.llm.prices.get(named.unwrap_or(&remote.model))?;
+            let price = self.llm.price(&remote.provider, named.unwrap_or(&remote.model))?;
             Some(price.cost(remote::estimate_prompt_tokens(request), self.llm.max_tokens))
         };
         self.models_for_request(request).into_iter().filter_map(cost).max().unwrap_or(0)
@@ -158,7 +176,7 @@ impl Models {
         let order = self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_)));
         match order.first()? {
             Model::Off | Model::Scripted(_) => None,
-            Model::Remote(remote) => Some(format!("{}:{}", remote.protocol.name(), remote.model)),
+            Model::Remote(remote) => Some(remote.name(None)),
         }
     }
 
@@ -204,18 +222,22 @@ impl Models {
         let Some(requested) = requested.filter(|_| !order.iter().any(|it| matches!(it, Model::Off))) else {
             return order.into_iter().map(|it| (it, None)).collect();
         };
-        let (provider, name) = match requested.split_once(':') {
-            Some((provider, name)) if remote::PROVIDERS.contains(&provider) && !name.is_empty() => (Some(provider), name),
-            // A colon may be part of a model's name.
-            Some(_) | None => (None, requested),
-        };
-        let all = order.iter().copied().chain(self.routes.iter().map(|it| &it.model));
+        let (provider, name) = self.split_provider(requested);
+        let all = order.iter().copied().chain(self.routes.iter().map(|it| &it.model)).chain(&self.named);
         if let Some(model) = provider.and_then(|provider| all.into_iter().find(|it| it.names().0 == provider)) {
             return vec![(model, Some(name))];
         }
         // The name replaces only that of the first remote model: the others need not have the same models.
         let first = order.iter().position(|it| matches!(it, Model::Remote(_)));
         order.into_iter().enumerate().map(|(at, it)| (it, Some(name).filter(|_| first == Some(at)))).collect()
+    }
+
+    /// Splits `PROVIDER:MODEL`, or `PROVIDER/MODEL` of a named provider. Both signs may also be part of a model's name.
+    fn split_provider<'r>(&self, requested: &'r str) -> (Option<&'r str>, &'r str) {
+        let is_named = |it: &str| self.llm.providers.contains_key(it);
+        let by_colon = requested.split_once(':').filter(|it| remote::PROVIDERS.contains(&it.0) || is_named(it.0));
+        let split = by_colon.or_else(|| requested.split_once('/').filter(|it| is_named(it.0)));
+        split.filter(|it| !it.1.is_empty()).map_or((None, requested), |(provider, name)| (Some(provider), name))
     }
 
     /// Returns the first answer. The remaining time is split evenly, so that a slow model leaves time for the others.
@@ -241,7 +263,7 @@ impl Models {
                 Err(None) => break,
             };
             let then = failed.next_action;
-            error = self.label_error(model, failed.error);
+            error = self.label_error((model, *named), failed.error);
             if then == NextAction::Stop {
                 break;
             }
@@ -312,10 +334,10 @@ impl Models {
     }
 
     /// Prefixes the error of a remote model with its name and limits its length.
-    fn label_error(&self, model: &Model, mut error: EffectError) -> EffectError {
+    fn label_error(&self, (model, named): (&Model, Option<&str>), mut error: EffectError) -> EffectError {
         if let Model::Remote(remote) = model {
             let message: String = error.message.chars().take(MAX_MESSAGE_CHARS).collect();
-            error.message = format!("{}: {message}", remote.name());
+            error.message = format!("{}: {message}", remote.name(named));
         }
         error
     }

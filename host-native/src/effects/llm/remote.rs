@@ -27,16 +27,20 @@ pub enum Protocol {
     Ollama,
 }
 
-/// Provider names in documents and `--llm`.
+/// Names of the built-in providers in documents and `--llm`.
 pub const PROVIDERS: [&str; 3] = ["openai", "anthropic", "ollama"];
 
 /// A remote model, and what was learned about its API.
 #[derive(Debug)]
 pub struct RemoteModel {
+    /// The name of its provider.
+    pub provider: String,
     /// Its API.
     pub protocol: Protocol,
     /// The provider's name for it.
     pub model: String,
+    /// The models that the provider may be asked for; any without one.
+    pub models: Vec<String>,
     /// The base URL, without a trailing slash.
     pub address: String,
     /// The API key.
@@ -61,9 +65,9 @@ impl Protocol {
 }
 
 impl RemoteModel {
-    /// Provider and model, as in `--llm`.
-    pub fn name(&self) -> String {
-        format!("{}:{}", self.protocol.name(), self.model)
+    /// Provider and model, as in `--llm`; `named` is the model that replaces its own.
+    pub fn name(&self, named: Option<&str>) -> String {
+        format!("{}:{}", self.provider, named.unwrap_or(&self.model))
     }
 
     /// Makes one call of the `named` model, or its own; streams the answer if there are `deltas`.
@@ -78,8 +82,11 @@ impl RemoteModel {
         mut deltas: Option<&mut DeltaPublisher<'_>>,
     ) -> Result<LlmReply, ModelFailure> {
         let model = named.unwrap_or(&self.model);
+        if !self.models.is_empty() && !self.models.iter().any(|it| it == model) {
+            return Err(ModelFailure::unknown_model(&self.provider, model, &self.models));
+        }
         // The prices of the server's own models were checked at startup.
-        if named.is_some() && llm.cap.is_some() && !llm.prices.contains_key(model) {
+        if named.is_some() && llm.cap.is_some() && llm.price(&self.provider, model).is_none() {
             return Err(ModelFailure::unpriced(model));
         }
         let temperature = request.dialogue.as_ref().and_then(|it| it.temperature).or(llm.temperature);
@@ -220,7 +227,7 @@ impl RemoteModel {
 
     /// Builds the reply. Where a provider reports no usage of a priced model, it is estimated from the lengths of prompt and answer.
     fn build_reply(&self, request: &LlmRequest, answer: ModelResponse, requested: &str, llm: &LlmSettings) -> LlmReply {
-        let price = [Some(requested), answer.model.as_deref()].into_iter().flatten().find_map(|it| llm.prices.get(it));
+        let price = [Some(requested), answer.model.as_deref()].into_iter().flatten().find_map(|it| llm.price(&self.provider, it));
         let (mut input_tokens, mut output_tokens) = (answer.input_tokens, answer.output_tokens);
         if price.is_some() {
             input_tokens = input_tokens.or_else(|| Some(estimate_prompt_tokens(request)));
@@ -233,7 +240,7 @@ impl RemoteModel {
         });
         let model = answer.model.unwrap_or_else(|| requested.to_owned());
         let (text, reasoning) = answer.text.into_parts();
-        LlmReply { text, reasoning, provider: self.protocol.name().to_owned(), model, usage, tool_calls: answer.tool_calls }
+        LlmReply { text, reasoning, provider: self.provider.clone(), model, usage, tool_calls: answer.tool_calls }
     }
 
     /// Records an unsupported parameter that the model has reported; returns whether a call without it may succeed. The set of such models

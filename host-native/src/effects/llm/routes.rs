@@ -7,11 +7,15 @@ use reqwest::Client;
 use super::purpose::{EMBED, all_names, is_known};
 use super::remote::{Protocol, RemoteModel};
 use super::scripted::ScriptedModel;
-use crate::config::settings::{LlmSettings, ProviderAccess};
+use crate::config::settings::{LlmSettings, NamedProvider, ProviderAccess, ProviderKind};
 use crate::effects::tls;
 use crate::exit::Failure;
 
 const MODEL_FORMS: &str = "scripted:FILE, openai[:MODEL], anthropic[:MODEL], ollama:MODEL or off";
+
+/// Stands for the model of a provider that lists none.
+pub const ANY_MODEL: &str = "*";
+
 const OPENAI: &str = "https://api.openai.com/v1";
 const ANTHROPIC: &str = "https://api.anthropic.com";
 const OLLAMA: &str = "http://127.0.0.1:11434";
@@ -33,7 +37,7 @@ impl Model {
         match self {
             Model::Off => ("off", "off"),
             Model::Scripted(_) => (SCRIPTED, SCRIPTED),
-            Model::Remote(remote) => (remote.protocol.name(), &remote.model),
+            Model::Remote(remote) => (&remote.provider, &remote.model),
         }
     }
 }
@@ -66,11 +70,10 @@ pub fn parse_routes(llm: &LlmSettings) -> Result<Vec<ModelRoute>, Failure> {
     }
     for model in seats.iter().filter(|_| llm.cap.is_some()).filter_map(|it| if let Model::Remote(it) = &it.model { Some(it) } else { None })
     {
-        if !llm.prices.contains_key(&model.model) {
+        if llm.price(&model.provider, &model.model).is_none() {
             problems.push(format!(
-                "--llm {}:{}: the model has no price, which convengine.llm.spend-cap requires; add it to convengine.llm.prices",
-                model.protocol.name(),
-                model.model
+                "--llm {}: the model has no price, which convengine.llm.spend-cap requires; add it to convengine.llm.prices",
+                model.name(None)
             ));
         }
     }
@@ -92,66 +95,159 @@ fn parse_route(word: &str, llm: &LlmSettings) -> Result<ModelRoute, String> {
     let model = match (kind, name) {
         ("off", None) => Model::Off,
         ("scripted", Some(file)) => Model::Scripted(ScriptedModel::read(file)?),
-        ("openai", name) => build_remote(Protocol::OpenAi, name, &llm.openai)?,
-        ("anthropic", _) if duty == Some(EMBED) => {
-            return Err(format!("--llm {word}: anthropic has no embeddings; use openai or ollama"));
+        (kind, name) => {
+            let provider = find_provider(kind, llm).ok_or_else(|| unknown_model(word, model, llm))?;
+            if provider.protocol == Protocol::Anthropic && duty == Some(EMBED) {
+                return Err(format!("--llm {word}: {kind} has no embeddings; use a provider that speaks the API of openai or ollama"));
+            }
+            provider.build_model(name)?
         }
-        ("anthropic", name) => build_remote(Protocol::Anthropic, name, &llm.anthropic)?,
-        ("ollama", name) => build_remote(Protocol::Ollama, name, &llm.ollama)?,
-        _ => return Err(format!("--llm {word}: unknown model '{model}'; use {MODEL_FORMS}")),
     };
     Ok(ModelRoute { purpose: duty.map(str::to_owned), model })
 }
 
-fn build_remote(protocol: Protocol, name: Option<&str>, access: &ProviderAccess) -> Result<Model, String> {
-    let kind = protocol.name();
-    let Some(model) = name.map(str::to_owned).or_else(|| access.model.clone()) else {
-        let variable = if protocol == Protocol::Ollama { String::new() } else { format!(" or set {}_MODEL", kind.to_uppercase()) };
-        return Err(format!("--llm {kind}: missing model; write {kind}:MODEL{variable}"));
-    };
-    let address = resolve_address(protocol, access.address.as_deref())?;
-    if access.key.is_none() && [OPENAI, ANTHROPIC].contains(&address.as_str()) {
-        let kind = kind.to_uppercase();
-        return Err(format!("{kind}_API_KEY is not set; set it, or set {kind}_BASE_URL to a server that needs no key"));
+fn find_provider<'s>(name: &'s str, llm: &'s LlmSettings) -> Option<Provider<'s>> {
+    match name {
+        "openai" => Some(Provider::built_in(Protocol::OpenAi, &llm.openai)),
+        "anthropic" => Some(Provider::built_in(Protocol::Anthropic, &llm.anthropic)),
+        "ollama" => Some(Provider::built_in(Protocol::Ollama, &llm.ollama)),
+        name => llm.providers.get(name).map(|it| Provider::named(name, it)),
     }
-    let client = build_client(&address)?;
-    let key = access.key.clone();
-    Ok(Model::Remote(Box::new(RemoteModel {
-        protocol,
-        model,
-        address,
-        key,
-        client,
-        rejects_temperature: AtomicBool::new(false),
-        uses_completion_tokens: AtomicBool::new(false),
-    })))
 }
 
-fn resolve_address(protocol: Protocol, configured: Option<&str>) -> Result<String, String> {
-    let (variable, public) = match protocol {
-        Protocol::OpenAi => ("OPENAI_BASE_URL", OPENAI),
-        Protocol::Anthropic => ("ANTHROPIC_BASE_URL", ANTHROPIC),
-        Protocol::Ollama => ("OLLAMA_HOST", OLLAMA),
+fn unknown_model(word: &str, model: &str, llm: &LlmSettings) -> String {
+    let named: Vec<String> = llm.providers.keys().map(|it| format!("{it}[:MODEL]")).collect();
+    let named = if named.is_empty() { "a provider of convengine.llm.providers".to_owned() } else { named.join(", ") };
+    format!("--llm {word}: unknown model '{model}'; use {MODEL_FORMS}, or {named}")
+}
+
+/// Creates the models of the named providers, which documents may name without a value of `--llm`. A provider that lists no model has no
+/// model of its own.
+///
+/// # Errors
+/// A usage failure with a line for each provider that cannot be used.
+pub fn build_named(llm: &LlmSettings) -> Result<Vec<Model>, Failure> {
+    let build = |(name, named): (&String, &NamedProvider)| {
+        let model = named.access.model.clone().unwrap_or_else(|| ANY_MODEL.to_owned());
+        Provider::named(name, named).build_remote(model)
     };
-    let given = configured.unwrap_or(public).trim_end_matches('/');
-    let address = match protocol {
-        Protocol::OpenAi => given.to_owned(),
-        Protocol::Anthropic => given.trim_end_matches("/v1").to_owned(),
-        // The forms that Ollama accepts for this variable.
-        Protocol::Ollama if !given.contains("://") => {
-            let port = if given.rsplit_once(':').is_some_and(|it| it.1.parse::<u16>().is_ok()) { "" } else { ":11434" };
-            format!("http://{given}{port}")
+    let (built, problems): (Vec<_>, Vec<_>) = llm.providers.iter().map(build).partition(Result::is_ok);
+    let problems: Vec<String> = problems.into_iter().filter_map(Result::err).collect();
+    if problems.is_empty() { Ok(built.into_iter().filter_map(Result::ok).collect()) } else { Err(Failure { code: 2, lines: problems }) }
+}
+
+/// How a provider is named and reached.
+struct Provider<'s> {
+    name: &'s str,
+    protocol: Protocol,
+    access: &'s ProviderAccess,
+    /// The settings of a named provider.
+    named: Option<&'s NamedProvider>,
+}
+
+impl<'s> Provider<'s> {
+    fn built_in(protocol: Protocol, access: &'s ProviderAccess) -> Provider<'s> {
+        Provider { name: protocol.name(), protocol, access, named: None }
+    }
+
+    fn named(name: &'s str, named: &'s NamedProvider) -> Provider<'s> {
+        let protocol = match named.kind {
+            ProviderKind::OpenAi => Protocol::OpenAi,
+            ProviderKind::Anthropic => Protocol::Anthropic,
+            ProviderKind::Ollama => Protocol::Ollama,
+        };
+        Provider { name, protocol, access: &named.access, named: Some(named) }
+    }
+
+    /// The setting or variable of the base URL.
+    fn address_setting(&self) -> String {
+        match (self.named, self.protocol) {
+            (Some(_), _) => format!("convengine.llm.providers.{}.base-url", self.name),
+            (None, Protocol::OpenAi) => "OPENAI_BASE_URL".to_owned(),
+            (None, Protocol::Anthropic) => "ANTHROPIC_BASE_URL".to_owned(),
+            (None, Protocol::Ollama) => "OLLAMA_HOST".to_owned(),
         }
-        Protocol::Ollama => given.to_owned(),
-    };
-    // The value is not shown: it may contain a password.
-    let wrong = |reason: &str| Err(format!("{variable}: {reason}; use http://HOST:PORT or https://HOST"));
-    match reqwest::Url::parse(&address) {
-        Ok(it) if !["http", "https"].contains(&it.scheme()) || !it.has_host() => wrong("invalid URL"),
-        // Credentials in the URL would replace the key, and would not be scrubbed from responses.
-        Ok(it) if !it.username().is_empty() || it.password().is_some() => wrong("URL contains a user or a password"),
-        Ok(_) => Ok(address),
-        Err(_) => wrong("invalid URL"),
+    }
+
+    /// The model of a value of `--llm`.
+    fn build_model(&self, name: Option<&str>) -> Result<Model, String> {
+        let model = name.map(str::to_owned).or_else(|| self.access.model.clone());
+        self.build_remote(model.ok_or_else(|| self.missing_model())?)
+    }
+
+    fn missing_model(&self) -> String {
+        let name = self.name;
+        let setting = match (self.named, self.protocol) {
+            (Some(_), _) => format!(" or set convengine.llm.providers.{name}.models"),
+            (None, Protocol::Ollama) => String::new(),
+            (None, Protocol::OpenAi | Protocol::Anthropic) => format!(" or set {}_MODEL", name.to_uppercase()),
+        };
+        format!("--llm {name}: missing model; write {name}:MODEL{setting}")
+    }
+
+    fn build_remote(&self, model: String) -> Result<Model, String> {
+        let name = self.name;
+        let models = self.named.map(|it| it.models.clone()).unwrap_or_default();
+        if !models.is_empty() && !models.contains(&model) {
+            let known = models.join(", ");
+            return Err(format!(
+                "--llm {name}:{model}: the provider has no such model; use one of {known}, or add it to convengine.llm.providers.{name}.models"
+            ));
+        }
+        let address = self.resolve_address()?;
+        if self.access.key.is_none() && [OPENAI, ANTHROPIC].contains(&address.as_str()) {
+            return Err(self.missing_key());
+        }
+        Ok(Model::Remote(Box::new(RemoteModel {
+            provider: name.to_owned(),
+            protocol: self.protocol,
+            model,
+            models,
+            client: build_client(&address)?,
+            address,
+            key: self.access.key.clone(),
+            rejects_temperature: AtomicBool::new(false),
+            uses_completion_tokens: AtomicBool::new(false),
+        })))
+    }
+
+    fn missing_key(&self) -> String {
+        let name = self.name;
+        if self.named.is_some() {
+            return format!(
+                "convengine.llm.providers.{name}.api-key is not set; set it to env:VARIABLE or file:PATH, or set base-url to a server that needs no key"
+            );
+        }
+        let kind = name.to_uppercase();
+        format!("{kind}_API_KEY is not set; set it, or set {kind}_BASE_URL to a server that needs no key")
+    }
+
+    fn resolve_address(&self) -> Result<String, String> {
+        let public = match self.protocol {
+            Protocol::OpenAi => OPENAI,
+            Protocol::Anthropic => ANTHROPIC,
+            Protocol::Ollama => OLLAMA,
+        };
+        let given = self.access.address.as_deref().unwrap_or(public).trim_end_matches('/');
+        let address = match self.protocol {
+            Protocol::OpenAi => given.to_owned(),
+            Protocol::Anthropic => given.trim_end_matches("/v1").to_owned(),
+            // The forms that Ollama accepts for this variable.
+            Protocol::Ollama if !given.contains("://") => {
+                let port = if given.rsplit_once(':').is_some_and(|it| it.1.parse::<u16>().is_ok()) { "" } else { ":11434" };
+                format!("http://{given}{port}")
+            }
+            Protocol::Ollama => given.to_owned(),
+        };
+        // The value is not shown: it may contain a password.
+        let wrong = |reason: &str| Err(format!("{}: {reason}; use http://HOST:PORT or https://HOST", self.address_setting()));
+        match reqwest::Url::parse(&address) {
+            Ok(it) if !["http", "https"].contains(&it.scheme()) || !it.has_host() => wrong("invalid URL"),
+            // Credentials in the URL would replace the key, and would not be scrubbed from responses.
+            Ok(it) if !it.username().is_empty() || it.password().is_some() => wrong("URL contains a user or a password"),
+            Ok(_) => Ok(address),
+            Err(_) => wrong("invalid URL"),
+        }
     }
 }
 
@@ -207,10 +303,12 @@ mod tests {
             (Protocol::Ollama, Some("elsewhere:1"), "http://elsewhere:1"),
             (Protocol::Ollama, Some("https://elsewhere/"), "https://elsewhere"),
         ] {
-            assert_eq!(resolve_address(protocol, given).as_deref(), Ok(address_of));
+            let access = ProviderAccess { address: given.map(str::to_owned), ..ProviderAccess::default() };
+            assert_eq!(Provider::built_in(protocol, &access).resolve_address().as_deref(), Ok(address_of));
         }
         for given in ["ftp://user:hidden@x", "https://user:hidden@x", "https://hidden@x", "nowhere", "http://", "/v1"] {
-            let line = resolve_address(Protocol::OpenAi, Some(given)).expect_err("no address");
+            let access = ProviderAccess { address: Some(given.to_owned()), ..ProviderAccess::default() };
+            let line = Provider::built_in(Protocol::OpenAi, &access).resolve_address().expect_err("no address");
             assert!(line.starts_with("OPENAI_BASE_URL: ") && !line.contains("hidden"), "{line}");
         }
     }
@@ -222,5 +320,29 @@ mod tests {
         assert_eq!(problems(&llm, &["openai", "extraction=openai:y", "ollama:z"]), [""; 0]);
         llm.openai.address = Some("nowhere".to_owned());
         assert_eq!(problems(&llm, &["openai", "extraction=openai:y"]).len(), 1, "one cause, one line");
+    }
+
+    #[test]
+    fn a_named_provider_is_used_as_a_built_in_one() {
+        let mut llm = LlmSettings::default();
+        let groq = ProviderAccess { address: Some("http://127.0.0.1:1/v1".to_owned()), key: None, model: Some("llama-3".to_owned()) };
+        llm.providers.insert(
+            "groq".to_owned(),
+            NamedProvider { kind: ProviderKind::OpenAi, access: groq, models: vec!["llama-3".to_owned(), "qwen".to_owned()] },
+        );
+        llm.providers.insert("claude".to_owned(), NamedProvider { kind: ProviderKind::Anthropic, ..NamedProvider::default() });
+        assert_eq!(problems(&llm, &["groq", "extraction=groq:qwen", "embed=groq:llama-3"]), [""; 0]);
+        for (word, words) in [
+            ("groq:gpt", vec!["groq:gpt", "llama-3, qwen", "convengine.llm.providers.groq.models"]),
+            ("grok:x", vec!["'grok:x'", "groq[:MODEL]"]),
+            ("claude", vec!["claude:MODEL", "convengine.llm.providers.claude.models"]),
+            ("claude:x", vec!["convengine.llm.providers.claude.api-key", "env:VARIABLE"]),
+            ("embed=claude:x", vec!["no embeddings"]),
+        ] {
+            let found = problems(&llm, &[word]);
+            assert!(found.len() == 1 && words.iter().all(|it| found[0].contains(it)), "{word}: {found:?}");
+        }
+        let lines = build_named(&llm).expect_err("a provider without a key").lines;
+        assert!(lines.len() == 1 && lines[0].starts_with("convengine.llm.providers.claude.api-key"), "{lines:?}");
     }
 }

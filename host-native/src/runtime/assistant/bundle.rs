@@ -7,7 +7,8 @@ use convengine_core::config::flow::{chain_references, is_same_name};
 use convengine_core::lint::flow::BoundPrograms;
 use serde_json::{Value, json};
 
-use super::references::{LATEST, Reference, find_references, find_tool_names};
+use super::references::{LATEST, Reference, find_references, find_tool_names, is_tool_id};
+use super::workspace_tools;
 use crate::storage::Pool;
 use crate::storage::assistant::{DocumentKind, ProgramKey, draft, tool, version};
 
@@ -30,7 +31,9 @@ pub enum BundleError {
 ///
 /// # Errors
 /// Returns [`BundleError`].
-pub async fn resolve_bundle(pool: &Pool, key: &ProgramKey, document: Value) -> Result<Value, BundleError> {
+pub async fn resolve_bundle(pool: &Pool, key: &ProgramKey, mut document: Value) -> Result<Value, BundleError> {
+    // A draft is not completed yet; a published version has its tools.
+    workspace_tools::complete(pool, &mut document).await?;
     if key.kind() == DocumentKind::Assistant {
         return Ok(document);
     }
@@ -172,11 +175,17 @@ fn tool_names(kind: DocumentKind, document: &Value) -> BTreeSet<String> {
     find_tool_names(kind, document).into_iter().map(str::to_owned).collect()
 }
 
-async fn load_tools(pool: &Pool, names: &BTreeSet<String>) -> sqlx::Result<Vec<Value>> {
-    if names.is_empty() {
+/// Returns the tools of the workspace that have one of these names.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn load_tools(pool: &Pool, names: &BTreeSet<String>) -> sqlx::Result<Vec<Value>> {
+    // PostgreSQL refuses a name with a zero character.
+    let ids: Vec<&str> = names.iter().map(String::as_str).filter(|it| is_tool_id(it)).collect();
+    if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let found = tool::find_all(pool, names.iter().map(String::as_str)).await?;
+    let found = tool::find_all(pool, ids).await?;
     Ok(found.iter().filter_map(|it| serde_json::from_str(it).ok()).collect())
 }
 

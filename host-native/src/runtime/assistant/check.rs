@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use convengine_core::config::flow::{DocumentIssue, UNREADABLE_CODES, snapshot_hash as document_hash};
-use convengine_core::lint::flow::{self, ApprovedTool, PublishTarget};
+use convengine_core::lint::flow::{self, ApprovedTool, ModelProvider, PublishTarget};
 use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
 use serde_json::Value;
 
@@ -85,6 +85,7 @@ struct Environment {
     mcp_tools: BTreeMap<String, ApprovedTool>,
     functions: BTreeSet<String>,
     has_desk: Option<bool>,
+    providers: BTreeMap<String, ModelProvider>,
 }
 
 impl Environment {
@@ -102,7 +103,8 @@ impl Environment {
         let functions = tasks.chain(active.fakes.tasks.keys().cloned()).collect();
         let script_timeout_ms = u64::try_from(script_timeout).unwrap_or(u64::MAX);
         let has_desk = find_desk(host).await?;
-        Ok(Environment { secrets, revoked, allowed, script_timeout_ms, mcp_tools, functions, has_desk })
+        let providers = host.models.providers();
+        Ok(Environment { secrets, revoked, allowed, script_timeout_ms, mcp_tools, functions, has_desk, providers })
     }
 
     fn target(&self) -> PublishTarget<'_> {
@@ -114,6 +116,7 @@ impl Environment {
             mcp_tools: Some(&self.mcp_tools),
             functions: Some(&self.functions),
             has_desk: self.has_desk,
+            providers: Some(&self.providers),
             ..PublishTarget::empty()
         }
     }

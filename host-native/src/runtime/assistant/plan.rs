@@ -74,11 +74,11 @@ async fn release(host: &Host, counter: &CounterKey) {
     }
 }
 
-/// Returns the HTTP error for an exceeded session quota.
-pub fn quota_exceeded_error(refusal: &Refusal, most: u32, uri: &Uri) -> ApiError {
+/// Returns the HTTP error for an exceeded monthly quota, with its scope.
+pub fn quota_exceeded_error(message: String, scope: &str, most: u32, uri: &Uri) -> ApiError {
     let now = clock::now();
     let wait = u64::try_from(next_month_start(now) - now).unwrap_or(0) / 1000;
-    ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, refusal.to_string()).with_code("rate_limited").with_limit("sessions", most, wait)
+    ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message).with_code("rate_limited").with_limit(scope, most, wait)
 }
 
 /// Returns what models may cost a document in microcents, and since when: this month, or this day for an AI agent, in UTC.

@@ -24,7 +24,8 @@ pub fn find_references(kind: DocumentKind, document: &Value) -> Vec<Reference> {
     }
 }
 
-/// Returns the tools of the workspace that a document names, in document order.
+/// Returns the tools of the workspace that a document is bound to when a session starts, in document order. Assistants and AI agents have
+/// theirs since they were published.
 pub fn find_tool_names(kind: DocumentKind, document: &Value) -> Vec<&str> {
     match kind {
         DocumentKind::Workflow => nodes(document).flat_map(node_tools).collect(),

@@ -78,14 +78,20 @@ pub async fn save(pool: &Pool, id: &str, name: &str, document: &str, expected: E
     pool.fetch_optional(&SAVE, &values).await?.map(|it| it.integer("revision")).transpose()
 }
 
-/// Like [`save`], inside the caller's transaction, and whatever the draft is.
+/// Like [`save`], inside the caller's transaction.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn save_in_transaction(connection: &mut Connection, id: &str, name: &str, document: &str, at: Millis) -> sqlx::Result<()> {
-    let expected = Expected::Anything.to_sql();
-    let values = [SqlValue::Text(id), SqlValue::Text(name), SqlValue::Text(document), SqlValue::Integer(at), expected];
-    connection.fetch_optional(&SAVE, &values).await.map(|_| ())
+pub async fn save_in_transaction(
+    connection: &mut Connection,
+    id: &str,
+    name: &str,
+    document: &str,
+    expected: Expected,
+    at: Millis,
+) -> sqlx::Result<Option<i64>> {
+    let values = [SqlValue::Text(id), SqlValue::Text(name), SqlValue::Text(document), SqlValue::Integer(at), expected.to_sql()];
+    connection.fetch_optional(&SAVE, &values).await?.map(|it| it.integer("revision")).transpose()
 }
 
 /// Returns the draft document as JSON text, inside the caller's transaction.

@@ -1,4 +1,4 @@
-//! `cs_tool`: the tools of the workspace, which workflows call by name.
+//! `cs_tool`: the tools of the workspace, which documents name.
 
 use convengine_core::turn::Millis;
 use serde_json::json;

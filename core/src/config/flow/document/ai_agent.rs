@@ -21,6 +21,8 @@ pub struct AgentPolicy {
     pub memory_guidance: String,
     /// The values that it may remember.
     pub memory_slots: Vec<MemorySlot>,
+    /// The tools of the workspace that it has beside its own.
+    pub tool_names: Vec<String>,
     /// Its tasks.
     pub tasks: Vec<AgentTask>,
     /// Its enabled guardrails.
@@ -86,6 +88,7 @@ impl AgentPolicy {
             persona: read_persona(fields.object_or_empty("persona")),
             memory_guidance: if is_remembering { memory.string("guidance") } else { String::new() },
             memory_slots: if is_remembering { memory.list("slots", slot) } else { Vec::new() },
+            tool_names: fields.strings("tool_names"),
             tasks: fields.list("tasks", AgentTask::read),
             guardrails: fields.list("guardrails", Guardrail::read).into_iter().flatten().collect(),
             knowledge: (!sources.is_empty()).then(|| KnowledgeData { sources: Some(sources), ..KnowledgeData::for_fallback(None) }),

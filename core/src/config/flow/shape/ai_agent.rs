@@ -27,6 +27,7 @@ pub(in crate::config::flow) static AI_AGENT: Definition = Definition::part(
         optional("model", NON_EMPTY),
         optional("temperature", Number(0, 2)),
         optional("tools", Items(&List::unique_by_id(Ref(&TOOL)))),
+        optional("tool_names", Items(&List::new(ID))),
         optional("tasks", Items(&List::unique_by_id(Ref(&TASK)))),
         optional("guardrails", Items(&List::unique_by_id(Ref(&GUARDRAIL)))),
         optional("memory", MEMORY),

@@ -33,6 +33,7 @@ fn cases() -> Vec<Case> {
         (vec![("/tools/1/id", json!("refund"))], "D004", "/tools/3/id"),
         (vec![("/schema_version", json!("2.0"))], "D006", "/schema_version"),
         (vec![("/mission", json!(" "))], "A001", "/mission"),
+        (vec![("/tool_names", json!(["none"]))], "A002", "/tool_names/0"),
         (vec![("/tasks/0/tool_names/1", json!("none"))], "A002", "/tasks/0/tool_names/1"),
         (vec![("/guardrails/1/config/tools/0", json!("none"))], "A002", "/guardrails/1/config/tools/0"),
         (vec![("/tools/1/id", json!("close.account"))], "A003", "/tools/4/id"),

@@ -57,6 +57,7 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/settings/monthly_llm_spend_cap_cents", json!(0))], "B004", "/settings/monthly_llm_spend_cap_cents"),
         (vec![("/events/fallback/enabled", json!(false))], "B006", "/events"),
         (vec![("/settings/knowledge_fallback", json!(true))], "B007", "/settings/knowledge_fallback"),
+        (vec![("/settings/knowledge_fallback_min_score", json!(0.4))], "B009", "/settings/knowledge_fallback_min_score"),
         (vec![("/default_locale", json!("pt-BR"))], "B008", "/default_locale"),
         (vec![("/locales", json!(["de", "sv"]))], "B008", "/locales/1"),
         (vec![("/settings/knowledge_fallback", json!(true))], "K006", "/settings/knowledge_fallback"),

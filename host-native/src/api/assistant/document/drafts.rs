@@ -14,8 +14,9 @@ use super::precondition::{entity_tag, precondition_failed, read_expected};
 use crate::api::assistant::body;
 use crate::api::assistant::chains::describe_status;
 use crate::api::error::{ApiError, not_found};
-use crate::clock;
-use crate::runtime::assistant::check;
+use crate::runtime::assistant::plan::quota_exceeded_error;
+use crate::runtime::assistant::saving::{SaveResult, save_draft};
+use crate::runtime::assistant::{check, workspace_tools};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::draft::{self, Assistant, Draft};
 use crate::storage::assistant::{DocumentKind, ProgramKey};
@@ -72,7 +73,7 @@ pub async fn find_draft(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Draf
 /// Saves a draft. Creates the document if it does not exist.
 ///
 /// # Errors
-/// 412 `draft_conflict` if the draft is not as `If-Match` or `If-None-Match` expects, 422 if the body is not such a document or has another id, 503 if the database is unavailable.
+/// 412 `draft_conflict` if the draft is not as `If-Match` or `If-None-Match` expects, 429 if the plan allows no more imports, 422 if the body is not such a document or has another id, 503 if the database is unavailable.
 pub async fn save(
     host: &Host,
     uri: &Uri,
@@ -88,13 +89,18 @@ pub async fn save(
     let document = import_canvas(read.ok_or_else(|| refuse(uri, &[check::too_large_issue()]))?);
     check_id(uri, &document, kind.id_member(), &id)?;
     let key = ProgramKey::new(kind, &id);
-    let (document, issues) = check::check_document(host, &key, document).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let mut completed = document.clone();
+    workspace_tools::complete(&host.readers, &mut completed).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let (_, issues) = check::check_document(host, &key, completed).await.map_err(|it| ApiError::from_database(&it, uri))?;
     if issues.iter().any(check::prevents_saving) {
         return Err(refuse(uri, &issues));
     }
-    let name = draft::display_name(&document);
-    let saved = draft::save(&host.readers, key.as_str(), &name, &document.to_string(), expected, clock::now()).await;
-    let revision = saved.map_err(|it| ApiError::from_database(&it, uri))?.ok_or_else(|| precondition_failed(uri))?;
+    let saved = save_draft(host, &key, &document, expected).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let revision = match saved {
+        SaveResult::Saved(revision) => revision,
+        SaveResult::NotAsExpected => return Err(precondition_failed(uri)),
+        SaveResult::QuotaExceeded(quota) => return Err(import_quota_exceeded(quota, uri)),
+    };
     Ok((entity_tag(revision), Json(json!({"id": id, "revision": revision, "issues": issues}))).into_response())
 }
 
@@ -114,6 +120,11 @@ pub fn check_id(uri: &Uri, body: &Value, member: &str, id: &str) -> Result<(), A
 pub fn refuse(uri: &Uri, issues: &[DocumentIssue]) -> ApiError {
     let message = "document cannot be saved; correct the errors among its issues";
     ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_document").with_issues(issues)
+}
+
+fn import_quota_exceeded(quota: u32, uri: &Uri) -> ApiError {
+    let message = format!("the plan allows {quota} imports of documents per month, and they are used; save the draft next month");
+    quota_exceeded_error(message, "imports", quota, uri)
 }
 
 fn unreadable_issue() -> DocumentIssue {

@@ -17,7 +17,7 @@ use crate::api::error::{ApiError, not_found};
 use crate::clock;
 use crate::runtime::assistant::upgrade::DryRun;
 use crate::runtime::assistant::version_cache::SessionDocument;
-use crate::runtime::assistant::{check, evals, mcp_tools};
+use crate::runtime::assistant::{check, evals, mcp_tools, workspace_tools};
 use crate::runtime::chain::schedule::publish_status;
 use crate::runtime::turn_runner::Host;
 use crate::storage;
@@ -139,6 +139,7 @@ async fn check_draft(host: &Arc<Host>, uri: &Uri, key: &ProgramKey) -> Result<Ch
     let draft = find_draft(host, uri, key).await?;
     let stored = parse_document(&draft.document, uri)?;
     let mut completed = stored.clone();
+    workspace_tools::complete(&host.readers, &mut completed).await.map_err(|it| ApiError::from_database(&it, uri))?;
     mcp_tools::complete(&mut completed, &host.config_manager.active().mcp);
     let (document, mut issues) = check::check_document(host, key, completed).await.map_err(|it| ApiError::from_database(&it, uri))?;
     let migration = DryRun::run(host, key, &document).await.map_err(|it| ApiError::from_database(&it, uri))?;

@@ -1,0 +1,81 @@
+//! Names of models with their provider. (A005, A012)
+
+use super::PublishTarget;
+use super::context::Location;
+use crate::config::flow::DocumentIssue;
+
+/// What begins a name with colons that names no provider: that of a model which OpenAI has fine-tuned.
+const FINE_TUNED: &str = "ft";
+
+/// Whether a name has the form `PROVIDER:MODEL` or `PROVIDER/MODEL`, with a provider that exists where these are known.
+pub(super) fn names_provider(target: &PublishTarget<'_>, name: &str) -> bool {
+    match target.providers {
+        Some(providers) => split(name).any(|it| providers.contains_key(it.0)),
+        None => split(name).next().is_some(),
+    }
+}
+
+/// Reports a name of a provider that does not exist, or of a model that its provider does not have.
+pub(super) fn check_name(target: &PublishTarget<'_>, name: &str, location: &Location) -> Option<DocumentIssue> {
+    let providers = target.providers?;
+    if let Some((found, model)) = split(name).find(|it| providers.contains_key(it.0)) {
+        let models = &providers.get(found)?.models;
+        let message = format!("the provider '{found}' has no model '{model}'");
+        let fix = format!("use one of {}, or add it to convengine.llm.providers.{found}.models", models.join(", "));
+        let is_missing = !models.is_empty() && !models.iter().any(|it| it == model);
+        return is_missing.then(|| location.clone().error("A005", message).with_fix(fix));
+    }
+    // Names of models may have a colon, too: tags of Ollama, for example.
+    let (prefix, _) = name.split_once(':').filter(|it| is_provider_name(it.0) && !it.1.is_empty())?;
+    if providers.values().any(|it| it.has_tags) || prefix == FINE_TUNED {
+        return None;
+    }
+    let message = format!("no provider '{prefix}' is configured, so that '{name}' as a whole is taken for the name of a model");
+    Some(location.clone().warning("A012", message).with_fix(format!("set convengine.llm.providers.{prefix}, or correct the name")))
+}
+
+fn split(name: &str) -> impl Iterator<Item = (&str, &str)> {
+    [':', '/'].into_iter().filter_map(|it| name.split_once(it)).filter(|it| is_provider_name(it.0) && !it.1.is_empty())
+}
+
+fn is_provider_name(text: &str) -> bool {
+    let is_letter = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || ['-', '_'].contains(&it);
+    text.starts_with(|it: char| it.is_ascii_lowercase()) && text.chars().all(is_letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::lint::flow::ModelProvider;
+
+    fn code(providers: &BTreeMap<String, ModelProvider>, name: &str) -> Option<&'static str> {
+        let target = PublishTarget { providers: Some(providers), ..PublishTarget::empty() };
+        check_name(&target, name, &Location::default()).map(|it| it.code)
+    }
+
+    #[test]
+    fn an_unknown_provider_and_a_model_that_it_does_not_have_are_reported() {
+        let groq = ModelProvider { models: vec!["llama-3".to_owned()], has_tags: false };
+        let mut providers = BTreeMap::from([("openai".to_owned(), ModelProvider::default()), ("groq".to_owned(), groq)]);
+        for (name, expected) in [
+            ("groq:llama-3", None),
+            ("groq/llama-3", None),
+            ("groq:llama-4", Some("A005")),
+            ("openai:gpt-5", None),
+            ("grok:x", Some("A012")),
+            ("ft:gpt-4o:org::id", None),
+            ("gpt-5", None),
+            ("meta-llama/llama-3", None),
+            ("Qwen:7b", None),
+        ] {
+            assert_eq!(code(&providers, name), expected, "{name}");
+        }
+        providers.insert("ollama".to_owned(), ModelProvider { models: Vec::new(), has_tags: true });
+        assert_eq!(code(&providers, "llama3:8b"), None, "a tag");
+        let target = PublishTarget { providers: Some(&providers), ..PublishTarget::empty() };
+        assert!(names_provider(&target, "groq:x") && !names_provider(&target, "grok:x") && !names_provider(&target, "slow"));
+        assert!(names_provider(&PublishTarget::empty(), "grok:x"), "unknown providers may exist");
+    }
+}

@@ -1,0 +1,39 @@
+//! Tools of the workspace in assistants and AI agents: those that a document names and does not have. (docs/spec/flows.md#4.13)
+
+use convengine_core::config::flow::{add_workspace_tools, find_missing_tools};
+use serde_json::Value;
+
+use super::bundle::load_tools;
+use crate::storage::Pool;
+
+/// Adds to an assistant or AI agent the tools of the workspace that it names and does not have. Drafts stay as they are written, so that a
+/// published version has the definitions of its publication.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn complete(pool: &Pool, document: &mut Value) -> sqlx::Result<()> {
+    let names = find_missing_tools(document).into_iter().map(str::to_owned).collect();
+    add_workspace_tools(document, &load_tools(pool, &names).await?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::storage::assistant::tool;
+    use crate::storage::testing::each_database;
+
+    #[tokio::test]
+    async fn a_document_gets_the_stored_tools_that_it_names() {
+        for database in each_database().await {
+            for id in ["find", "other"] {
+                tool::save(&database.pool, id, &json!({"id": id}).to_string(), 1).await.expect("saved");
+            }
+            let mut document = json!({"doc": "ai_agent", "tool_names": ["find", "none", "\u{0}"]});
+            complete(&database.pool, &mut document).await.expect("completed");
+            assert_eq!(document["tools"], json!([{"id": "find"}]));
+        }
+    }
+}
