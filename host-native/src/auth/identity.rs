@@ -24,6 +24,14 @@ pub struct Identity {
     pub visitor: Option<Value>,
 }
 
+impl Identity {
+    /// The members of an event that say who the user is.
+    pub fn into_members(self) -> Map {
+        let members = [("user", self.user), ("visitor", self.visitor)];
+        members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+}
+
 /// Verifies the tokens of users of a tenant.
 #[derive(Debug, Clone, Default)]
 pub struct UserVerifier {

@@ -56,7 +56,7 @@ pub fn read_start(uri: &Uri, members: &Map, channel: Option<&str>, identity: Ide
     for key in ["locale", "time_zone", "channel", "params", "event_id"] {
         event.extend(members.get(key).filter(|it| !it.is_null()).map(|it| (key.to_owned(), it.clone())));
     }
-    event.extend([("user", identity.user), ("visitor", identity.visitor)].into_iter().filter_map(|it| Some((it.0.to_owned(), it.1?))));
+    event.extend(identity.into_members());
     if let Some(channel) = channel {
         event.entry("channel".to_owned()).or_insert_with(|| json!(channel));
     }

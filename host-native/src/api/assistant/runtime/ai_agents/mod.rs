@@ -65,8 +65,7 @@ impl AgentMessage {
 
     /// Says who the user of a new conversation is: it has no start event of its own.
     fn introduce(&mut self, identity: Identity) {
-        let members = [("user", identity.user), ("visitor", identity.visitor)];
-        let members: Map = members.into_iter().filter_map(|it| Some((it.0.to_owned(), it.1?))).collect();
+        let members = identity.into_members();
         if !members.is_empty() {
             self.event.insert(IDENTITY.to_owned(), Value::Object(members));
         }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::{Path, Request, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use axum::{Extension, Json};
 use serde_json::Value;
@@ -56,10 +56,9 @@ pub async fn turn(
     Extension(users): Extension<UserVerifier>,
     Extension(deployment): Extension<Arc<Deployment>>,
     Extension(client): Extension<ClientAddress>,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Result<Response, ApiError> {
+    let (Parts { uri, headers, .. }, body) = request.into_parts();
     let members = body::read_object(&uri, &headers, body).await?;
     let mut message = AgentMessage::read(&host, &uri, &members, Some(&deployment.channel))?;
     let program = &deployment.program;
