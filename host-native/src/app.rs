@@ -32,6 +32,7 @@ use crate::api::{
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
 use crate::auth::exposure::{self, Exposure};
 use crate::auth::host_names::{self, OwnHosts};
+use crate::auth::identity::UserVerifier;
 use crate::auth::keys::{self, ApiKeyCache};
 use crate::auth::rate::RateLimits;
 use crate::auth::routes::Routes;
@@ -147,7 +148,7 @@ fn compression_predicate() -> impl Predicate {
 /// Builds the auth gateway with its tenants.
 async fn build_gateway(settings: &Settings, exposure: Exposure, hosts: Vec<(Settings, Arc<Host>)>) -> Result<AuthGateway, Failure> {
     let tokens = match &settings.security.jwt {
-        Some(jwt) => Some(TokenVerifier::new(jwt).await?),
+        Some(jwt) => Some(Arc::new(TokenVerifier::new(jwt).await?)),
         None => None,
     };
     let Exposure { access, origins, .. } = exposure;
@@ -160,7 +161,8 @@ async fn build_gateway(settings: &Settings, exposure: Exposure, hosts: Vec<(Sett
         let router = router.method_not_allowed_fallback(error::method_not_allowed).fallback(error::no_route);
         let router = router.with_state(Arc::clone(&host));
         let keys = ApiKeyCache::new(settings.security.keys_recheck);
-        gateway.tenants.insert(settings.tenant, TenantRoutes { host, router, keys });
+        let users = UserVerifier::new(gateway.tokens.clone(), settings.tenant.clone());
+        gateway.tenants.insert(settings.tenant, TenantRoutes { host, router, keys, users });
     }
     Ok(gateway)
 }

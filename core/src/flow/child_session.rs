@@ -58,7 +58,7 @@ pub async fn start_child_session(
     text: &str,
     effects: &EffectContext,
 ) -> ChildTurn {
-    let start = FlowEvent::Start { params: Map::new(), locale: None, time_zone, channel: None, user: None, trigger: None };
+    let start = FlowEvent::Start { params: Map::new(), locale: None, time_zone, channel: None, user: None, visitor: None, trigger: None };
     let at = Date::from_millis(effects.now()).to_rfc3339_millis();
     let state = new_session(flow, snapshot, session, &start, &at);
     let mut walker = Walker::for_child(flow, state, start, effects);

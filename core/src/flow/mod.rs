@@ -161,6 +161,7 @@ impl<'c> Walker<'c> {
         let version = envelope.get("version").and_then(Value::as_u64);
         let migrated = envelope.get("migrated").cloned();
         let phrase_vectors = envelope.get("phrase_vectors").and_then(Value::as_str).map(str::to_owned);
+        let identity = envelope.get("identity").cloned();
         let budget = spend_budget::SpendBudget::from_event(&envelope, &flow.document.settings);
         let event = FlowEvent::parse(&envelope).unwrap_or_else(|_| message_event(input.event.text));
         let at = Date::from_millis(input.at).to_rfc3339_millis();
@@ -173,6 +174,7 @@ impl<'c> Walker<'c> {
         if let Some(channel) = envelope.get("channel").and_then(Value::as_str).filter(|_| is_new && flow.kind == ProgramKind::Agent) {
             channel.clone_into(&mut state.channel);
         }
+        identity.iter().for_each(|it| state.adopt_identity(it));
         state.seq += 1;
         state.last_event_at = at;
         let event_number = state.seq;
@@ -256,9 +258,9 @@ fn entry_of(graph: GraphRef<'_>, event: &FlowEvent) -> String {
 
 /// Creates a session with the document's defaults and the parameters of the event.
 fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str) -> SessionState {
-    let (params, locale, time_zone, channel, user) = match event {
-        FlowEvent::Start { params, locale, time_zone, channel, user, .. } => {
-            (params.clone(), locale.clone(), time_zone.as_deref(), channel.clone(), user.clone())
+    let (params, locale, time_zone, channel, user, visitor) = match event {
+        FlowEvent::Start { params, locale, time_zone, channel, user, visitor, .. } => {
+            (params.clone(), locale.clone(), time_zone.as_deref(), channel.clone(), user.clone(), visitor.clone())
         }
         FlowEvent::Message { .. }
         | FlowEvent::Button { .. }
@@ -266,7 +268,7 @@ fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at
         | FlowEvent::Approval { .. }
         | FlowEvent::HandoffStatus { .. }
         | FlowEvent::HandoffMessage { .. }
-        | FlowEvent::End { .. } => (Map::new(), None, None, None, None),
+        | FlowEvent::End { .. } => (Map::new(), None, None, None, None, None),
     };
     let mut vars = Map::new();
     for variable in &flow.document.variables {
@@ -304,6 +306,7 @@ fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at
         channel,
         locale: locale.unwrap_or_else(|| flow.document.default_locale.clone()),
         user,
+        visitor,
         status: SessionStatus::Active,
         turn: 0,
         seq: 0,

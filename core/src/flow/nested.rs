@@ -96,6 +96,7 @@ impl<'c> Walker<'c> {
             time_zone: Some(self.state.time_zone.clone()),
             channel: Some(self.state.channel.clone()),
             user: self.state.user.clone(),
+            visitor: self.state.visitor.clone(),
             trigger: None,
         };
         // Each visit has keys of its own.
@@ -164,6 +165,9 @@ impl<'c> Walker<'c> {
             Some((flow, mut state)) => {
                 state.seq += 1;
                 state.last_event_at.clone_from(&self.state.last_event_at);
+                // The user may have signed in meanwhile.
+                state.user.clone_from(&self.state.user);
+                state.visitor.clone_from(&self.state.visitor);
                 self.enter_program(node, data, flow, state, self.event.clone(), false);
                 Box::pin(self.dispatch_event()).await;
                 let next = self.leave_program();

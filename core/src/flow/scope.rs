@@ -106,6 +106,10 @@ impl NameResolver for Scope<'_, '_> {
                 .map(Cow::Borrowed)
                 .or_else(|| walker.variable(path).map(Cow::Borrowed)),
             "user" => path.parts().get(1..).and_then(|it| get_at(walker.state.user.as_ref()?, it)).map(Cow::Borrowed),
+            // A variable of this name is the document's own.
+            "visitor" => {
+                walker.variable(path).or_else(|| get_at(walker.state.visitor.as_ref()?, path.parts().get(1..)?)).map(Cow::Borrowed)
+            }
             "intent" => read_inside(walker.intent_value()?),
             _ => walker.variable(path).map(Cow::Borrowed),
         }

@@ -29,9 +29,12 @@ pub enum FlowEvent {
         /// The channel; `web` when absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
-        /// The user's profile from the host.
+        /// Who the user is, as the host has verified.
         #[serde(skip_serializing_if = "Option::is_none")]
         user: Option<Value>,
+        /// What a page says of its user, which nobody has verified.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        visitor: Option<Value>,
         /// The trigger of a workflow graph, by the id of its node.
         #[serde(skip_serializing_if = "Option::is_none")]
         trigger: Option<String>,
@@ -169,9 +172,12 @@ pub struct SessionState {
     /// The user's time zone, by its IANA name; absent in stored states for UTC.
     #[serde(default = "utc", skip_serializing_if = "is_utc")]
     pub time_zone: String,
-    /// The user's profile from the host.
+    /// Who the user is, as the host has verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<Value>,
+    /// What a page says of its user, which nobody has verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visitor: Option<Value>,
     /// The status.
     pub status: SessionStatus,
     /// Number of user turns.
@@ -215,6 +221,21 @@ pub struct SessionState {
     /// When the last event happened, in ISO 8601.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_event_at: String,
+}
+
+impl SessionState {
+    /// Takes over who the host says that the user is: the members `user` and `visitor`, each an object or absent. A session stays with the
+    /// user that it has.
+    pub fn adopt_identity(&mut self, identity: &Value) {
+        let member = |name: &str| identity.get(name).filter(|it| it.is_object());
+        let known = self.user.as_ref().and_then(|it| it.get("id"));
+        if let Some(user) = member("user").filter(|it| known.is_none() || it.get("id") == known) {
+            self.user = Some(user.clone());
+        }
+        if let Some(visitor) = member("visitor") {
+            self.visitor = Some(visitor.clone());
+        }
+    }
 }
 
 fn is_zero(number: &u32) -> bool {

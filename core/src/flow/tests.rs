@@ -169,3 +169,56 @@ fn a_session_that_grows_too_large_is_left_unchanged() {
     assert_eq!((&after["vars"], &after["stack"], &after["awaiting"]), (&full["vars"], &full["stack"], &full["awaiting"]));
     assert_eq!((after["turn"].as_u64(), &after["turn"]), (full["turn"].as_u64().map(|it| it + 1), &output["turn"]));
 }
+
+/// A document that says who its user is.
+fn greeting() -> Arc<Config> {
+    let say = "{{ user.id | default('nobody') }} {{ user.name | default('-') }} {{ visitor.id | default('nobody') }}";
+    let document = json!({
+        "schema_version": "1.0", "doc": "conversation_flow", "id": "who", "name": "Who", "root": "root", "default_locale": "en",
+        "settings": {"llm_match": false, "llm_verify": false},
+        "intents": [{"id": "who", "name": "Who", "phrases": ["who am i"], "graph": "who"}],
+        "graphs": [
+            {"id": "root", "kind": "root", "name": "Root", "entry": "start", "nodes": [
+                {"id": "start", "type": "start", "name": "Start", "data": {}},
+                {"id": "idle", "type": "end", "name": "Idle", "data": {"end_session": false}},
+            ], "edges": [{"id": "e", "source": "start", "target": "idle"}]},
+            {"id": "who", "kind": "intent", "name": "Who", "entry": "in", "nodes": [
+                {"id": "in", "type": "intent", "name": "In", "data": {"intent_id": "who"}},
+                {"id": "say", "type": "message", "name": "Say", "data": {"blocks": [{"kind": "text", "text": say}]}},
+                {"id": "end", "type": "end", "name": "End", "data": {}},
+            ], "edges": [{"id": "a", "source": "in", "target": "say"}, {"id": "b", "source": "say", "target": "end"}]},
+        ],
+    });
+    config(&json!({"name": "who", "documents": [document]}).to_string())
+}
+
+/// What the document says to an event of a session, and the session then.
+fn who(config: &Arc<Config>, session: &Value, identity: &Value) -> (String, Value) {
+    let event = json!({"type": "user.message", "text": "who am i", "identity": identity});
+    let outcome = start(config, Some(session.clone()), event).1.end.unwrap();
+    (answer(&outcome)["messages"][0]["text"].as_str().unwrap().to_owned(), stored(&outcome).unwrap())
+}
+
+#[test]
+fn what_a_page_says_of_its_user_is_beside_who_the_user_is() {
+    let config = greeting();
+    let begin = |event: Value| stored(&start(&config, None, event).1.end.unwrap()).unwrap();
+    let of_page = begin(json!({"type": "session.start", "visitor": {"id": "u-2", "verified": false}}));
+    assert_eq!(who(&config, &of_page, &Value::Null).0, "nobody - u-2");
+    assert_eq!((of_page.get("user"), &of_page["visitor"]["id"]), (None, &json!("u-2")));
+    let of_host = begin(json!({"type": "session.start", "user": {"id": "u-1", "name": "Ada"}}));
+    assert_eq!(who(&config, &of_host, &Value::Null).0, "u-1 Ada nobody");
+    assert_eq!(of_host.get("visitor"), None, "sessions of before have the same state as before");
+}
+
+#[test]
+fn a_user_may_sign_in_during_a_session() {
+    let config = greeting();
+    let session = stored(&start(&config, None, json!({"type": "session.start", "visitor": {"id": "u-2"}})).1.end.unwrap()).unwrap();
+    let (said, session) = who(&config, &session, &json!({"user": {"id": "u-1", "name": "Ada"}}));
+    assert_eq!(said, "u-1 Ada u-2");
+    let other = json!({"user": {"id": "u-3"}});
+    for identity in [Value::Null, json!({}), json!({"user": null}), json!({"user": "u-3"}), json!(5), other] {
+        assert_eq!(who(&config, &session, &identity).0, "u-1 Ada u-2", "{identity}");
+    }
+}

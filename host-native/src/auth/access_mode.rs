@@ -40,6 +40,14 @@ pub struct CurrentAccess<'d> {
 static NO_ORIGINS: AllowedOrigins = AllowedOrigins::List(Vec::new());
 
 impl AccessMode {
+    /// Whether tokens are credentials here, once the server asks for any.
+    pub fn accepts_tokens(&self) -> bool {
+        match self {
+            AccessMode::Explicit(mode) => mode.jwt,
+            AccessMode::Default { when_closed, .. } => when_closed.jwt,
+        }
+    }
+
     /// How callers authenticate now, with the origins of the settings.
     ///
     /// # Errors

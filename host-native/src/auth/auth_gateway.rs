@@ -11,6 +11,7 @@ use axum::http::{Extensions, HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use ipnet::IpNet;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use tower::ServiceExt;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
@@ -19,6 +20,7 @@ use super::admin_token::{AdminToken, is_local};
 use super::caller::{Caller, read_owner};
 use super::client_address::ClientAddress;
 use super::cors::{self, AllowedOrigins};
+use super::identity::UserVerifier;
 use super::keys::{self, ApiKeyCache};
 use super::rate::RateStatus;
 use super::refusal::{self, set_challenge, unauthorized};
@@ -51,8 +53,8 @@ pub struct AuthGateway {
     pub routes: Vec<Route>,
     /// The tenants by name; a single tenant has no name.
     pub tenants: BTreeMap<Option<String>, TenantRoutes>,
-    /// Verifies JWTs, if the mode accepts them.
-    pub tokens: Option<TokenVerifier>,
+    /// Verifies JWTs, if the settings have an issuer.
+    pub tokens: Option<Arc<TokenVerifier>>,
     /// The token of the assistants administrator, if one is set.
     pub admin_token: Option<AdminToken>,
     /// The origins that may call.
@@ -70,6 +72,8 @@ pub struct TenantRoutes {
     pub router: Router,
     /// The tenant's API keys.
     pub keys: ApiKeyCache,
+    /// Verifies who the tenant's users are.
+    pub users: UserVerifier,
 }
 
 /// An authorized request: its tenant, caller and scopes.
@@ -128,6 +132,7 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
         Err(refusal) => return refuse(refusal),
     };
     request.extensions_mut().insert(client);
+    request.extensions_mut().insert(call.tenant.users.clone());
     request.extensions_mut().insert(call.caller.with_scopes(call.scopes));
     request.extensions_mut().extend(call.deployment.map(deployment_extension).unwrap_or_default());
     let Ok(mut response) = call.tenant.router.clone().oneshot(request).await;
@@ -270,7 +275,7 @@ impl AuthGateway {
     ) -> Result<Option<AuthenticatedCall<'_>>, ApiError> {
         let caller = match &self.admin_token {
             Some(administrator) => match read_credential(headers) {
-                Some(text) if administrator.matches(&text) => Caller::new("administrator"),
+                Some(text) if administrator.matches(&text) => Caller::new("administrator").with_name("administrator"),
                 _ if !access.mode.is_none() => return Ok(None),
                 Some(_) => return Err(unauthorized(uri, Some("does not match convengine.admin-token"))),
                 None => return Err(unauthorized(uri, None)),
@@ -296,7 +301,7 @@ impl AuthGateway {
         let scopes = Scopes::from_names(key.scopes.split(' '));
         let mut caller = Caller::new(&format!("key {}", key.key_id)).with_name(&key.name).with_key(&key.key_id);
         if let Some(owner) = read_owner(headers, key.owner_claim, uri)? {
-            caller = caller.with_owner(&format!("key {}:{owner}", key.key_id));
+            caller = caller.with_owner(&format!("key {}:{owner}", key.key_id)).with_user(json!({"id": owner}));
         }
         Ok(AuthenticatedCall { tenant, caller, scopes, deployment: None })
     }
@@ -316,7 +321,9 @@ impl AuthGateway {
             ApiError::new(StatusCode::FORBIDDEN, uri, message)
         })?;
         let identity = format!("token {}", claims.subject);
-        let caller = Caller::new(&identity).with_name(&claims.subject).with_owner(&identity);
+        let name = |claim: &str| claims.user.get(claim).and_then(Value::as_str).filter(|it| !it.trim().is_empty());
+        let name = name("name").or_else(|| name("id")).unwrap_or(&claims.subject);
+        let caller = Caller::new(&identity).with_name(name).with_owner(&identity).with_user(Value::Object(claims.user.clone()));
         Ok(AuthenticatedCall { tenant, caller, scopes: claims.scopes, deployment: None })
     }
 

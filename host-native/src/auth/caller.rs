@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::scope::Scopes;
@@ -20,7 +21,8 @@ const MAX_OWNER_CHARS: usize = 255;
 pub struct Caller {
     id: Option<Arc<str>>,
     name: Option<Arc<str>>,
-    user: Option<Arc<str>>,
+    owner_identity: Option<Arc<str>>,
+    user: Option<Arc<Value>>,
     scopes: Scopes,
     access: ConversationAccess,
 }
@@ -42,7 +44,13 @@ impl Caller {
     pub fn with_owner(self, identity: &str) -> Caller {
         let owner = Sha256::digest(identity.as_bytes()).iter().map(|it| format!("{it:02x}")).collect::<String>();
         let access = ConversationAccess { owner: Some(owner.into()), ..self.access };
-        Caller { user: Some(identity.into()), access, ..self }
+        Caller { owner_identity: Some(identity.into()), access, ..self }
+    }
+
+    /// Adds who the user is that the caller speaks for, as its token or its key with an owner claim says: an object.
+    #[must_use]
+    pub fn with_user(self, user: Value) -> Caller {
+        Caller { user: Some(user.into()), ..self }
     }
 
     /// Adds the API key of the caller.
@@ -64,7 +72,12 @@ impl Caller {
         self.scopes
     }
 
-    /// The display name; absent for the administrator and if authentication is off.
+    /// The user that the caller speaks for; absent for other keys and for pages.
+    pub fn user(&self) -> Option<&Value> {
+        self.user.as_deref()
+    }
+
+    /// The display name; absent if authentication is off.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
@@ -81,7 +94,7 @@ impl Caller {
 
     /// Prefixes an idempotency key with a digest of the caller's id, so that other callers cannot use it.
     pub fn scope_key(&self, key: String) -> String {
-        let Some(id) = self.user.as_deref().or(self.id()) else { return key };
+        let Some(id) = self.owner_identity.as_deref().or(self.id()) else { return key };
         let digest = Sha256::digest(id.as_bytes());
         let short: String = digest.iter().take(8).map(|it| format!("{it:02x}")).collect();
         format!("{short}:{key}")
@@ -108,6 +121,11 @@ impl ConversationAccess {
     /// Whether every conversation may be read, so that its owner need not be known.
     pub fn sees_all(&self) -> bool {
         self.sees_all
+    }
+
+    /// Whether every conversation may be continued: the caller is one of the team.
+    pub fn may_change_all(&self) -> bool {
+        self.may_change_all
     }
 
     /// Whether the caller may see how a conversation is carried on: what models, tools and rows have said.

@@ -10,6 +10,7 @@ pub mod command;
 pub mod cors;
 pub mod exposure;
 pub mod host_names;
+pub mod identity;
 pub mod keys;
 pub mod openness;
 mod public_access;

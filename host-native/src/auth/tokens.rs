@@ -43,7 +43,12 @@ pub struct Claims {
     pub scopes: Scopes,
     /// The tenant, if the token names one.
     pub tenant: Option<String>,
+    /// What the token says of its user: `id` is its subject, and other claims keep their names.
+    pub user: Map<String, Value>,
 }
+
+/// The claims that are about the token and not about its user, beside those of scopes and tenant.
+const PROTOCOL_CLAIMS: [&str; 7] = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"];
 
 /// Verifies tokens with the keys of the issuer.
 #[derive(Debug)]
@@ -74,9 +79,9 @@ impl std::fmt::Debug for VerificationKey {
 }
 
 impl TokenVerifier {
-    /// The required issuer, if any.
-    pub fn issuer(&self) -> Option<&str> {
-        self.jwt.issuer.as_deref()
+    /// The required issuer.
+    pub fn issuer(&self) -> &str {
+        &self.jwt.issuer
     }
 
     /// Fetches the keys. An unreachable URL is retried later; an unusable file is an error.
@@ -127,7 +132,15 @@ impl TokenVerifier {
             subject: format!("{issuer} {subject}"),
             scopes: parse_scopes(found.claims.get(&self.jwt.scope_claim)),
             tenant: text(&self.jwt.tenant_claim),
+            user: self.user_of(&subject, found.claims),
         })
+    }
+
+    /// What claims say of the user with this id.
+    fn user_of(&self, id: &str, claims: Map<String, Value>) -> Map<String, Value> {
+        let is_of_token = |name: &str| PROTOCOL_CLAIMS.contains(&name) || name == self.jwt.scope_claim || name == self.jwt.tenant_claim;
+        let others = claims.into_iter().filter(|(name, _)| name != "id" && !is_of_token(name));
+        [("id".to_owned(), Value::from(id))].into_iter().chain(others).collect()
     }
 
     fn validation(&self, algorithm: Algorithm) -> Validation {
@@ -135,12 +148,8 @@ impl TokenVerifier {
         validation.leeway = self.jwt.leeway.as_secs();
         validation.validate_nbf = true;
         validation.set_audience(&[&self.jwt.audience]);
-        let mut required = vec!["exp", "aud", "sub"];
-        if let Some(issuer) = &self.jwt.issuer {
-            validation.set_issuer(&[issuer]);
-            required.push("iss");
-        }
-        validation.set_required_spec_claims(&required);
+        validation.set_issuer(&[&self.jwt.issuer]);
+        validation.set_required_spec_claims(&["exp", "aud", "sub", "iss"]);
         validation
     }
 

@@ -21,7 +21,7 @@ const GROUPS: [(&str, &str); 16] = [
     ("E", "Expressions"),
     ("T", "Templates"),
     ("V", "Services and tools"),
-    ("S", "Secrets"),
+    ("S", "Secrets and unverified values"),
     ("C", "Subflows"),
     ("A", "Agents"),
     ("B", "Events and limits"),

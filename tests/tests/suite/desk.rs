@@ -142,6 +142,62 @@ fn a_key_for_the_desk_opens_nothing_else() {
     assert_eq!(taken["handoff"]["author"], "test", "the name of the key");
 }
 
+#[test]
+fn the_author_is_the_name_of_the_key_whatever_the_request_says() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let named = |name: &str| {
+        let created = env.run(&["key", "create", "--name", name, "--scope", "desk"]);
+        assert_eq!(created.code, 0, "{created:?}");
+        created.stdout.trim().to_owned()
+    };
+    let (mia, tom, admin) = (named("Mia"), named("Tom"), key(&env, &["--scope", "admin"]));
+    let token = "the-administrator-of-the-desk";
+    let set = format!("convengine.admin-token={token}");
+    let server = env.serve(&[&REGEX_ONLY[..], &WITH_KEYS, &["--set", &set]].concat());
+    let call = |key: &str, method: &str, path: &str, body: Value| {
+        let bearer = format!("Bearer {key}");
+        server.request(method, path, &[("Authorization", bearer.as_str()), JSON], body.to_string())
+    };
+    assert_eq!(call(&admin, "PUT", "/v1/agents/desk/flow", with_handoff(None, &json!({}))).status, 200);
+    let wait = || {
+        let id = call(&admin, "POST", SIMULATED, json!({})).json()["session_id"].as_str().unwrap().to_owned();
+        let turn = json!({"type": "user.message", "text": "a person please"});
+        assert_eq!(call(&admin, "POST", &format!("{SIMULATED}/{id}/turns"), turn).json()["status"], "handed_off");
+        format!("{CONVERSATIONS}/{id}")
+    };
+    let (first, second) = (wait(), wait());
+    let taken = call(&mia, "POST", &format!("{first}/take"), json!({"author": "The Director"}));
+    assert_eq!((taken.status, &taken.json()["handoff"]["author"]), (200, &json!("Mia")));
+    let forged = json!({"author": "Mia", "text": "Your refund is on its way."});
+    assert_refused(&call(&tom, "POST", &format!("{first}/messages"), forged.clone()), 409, "handoff_taken");
+    for action in ["return", "close", "take"] {
+        assert_refused(&call(&tom, "POST", &format!("{first}/{action}"), json!({"author": "Mia"})), 409, "handoff_taken");
+    }
+    let written = call(&mia, "POST", &format!("{first}/messages"), json!({"author": "Tom", "text": "Hello."}));
+    assert_eq!((written.status, &written.json()["messages"][0]["author"]), (200, &json!("Mia")));
+    let listed = |key: &str| call(key, "GET", CONVERSATIONS, json!({})).json();
+    assert_eq!(
+        (&listed(&mia)["author"], &listed(&tom)["author"], &listed(token)["author"]),
+        (&json!("Mia"), &json!("Tom"), &json!("administrator"))
+    );
+    let taken = call(token, "POST", &format!("{second}/take"), json!({"author": "Mia"}));
+    assert_eq!((taken.status, &taken.json()["handoff"]["author"]), (200, &json!("administrator")));
+}
+
+#[test]
+fn a_person_sees_what_of_the_user_is_verified() {
+    let (_env, server) = serve(&with_handoff(None, &json!({})), None);
+    let view = |body: &Value| {
+        let (session, _) = Session::start_simulated(&server, body);
+        assert_eq!(session.say(&server, "a person please")["status"], "handed_off");
+        let shown = server.get(&format!("{CONVERSATIONS}/{}", session.id)).json();
+        (shown["user"].clone(), shown["visitor"].clone())
+    };
+    let both = view(&json!({"user": {"id": "u-1"}, "visitor": {"name": "Eve", "verified": true}}));
+    assert_eq!(both, (json!({"id": "u-1"}), json!({"name": "Eve", "verified": false})));
+    assert_eq!(view(&json!({})), (Value::Null, Value::Null));
+}
+
 /// The event stream of the desk.
 struct DeskEvents(BufReader<Response>);
 

@@ -166,7 +166,7 @@ fn a_person_takes_answers_and_returns_a_conversation() {
     let (env, server) = serve(&with_handoff(Some(&webhook), &json!({})), Some(&webhook));
     let secret = send(&server, "POST", "/v1/secrets", &json!({"name": "HANDOFF_SIGNING", "value": "between-us"}));
     assert_eq!(secret.status, 201, "{secret:?}");
-    let (session, _) = Session::start_simulated(&server, &json!({"user": {"id": "u1"}, "locale": "de-DE"}));
+    let (session, _) = Session::start_simulated(&server, &json!({"user": {"id": "u1"}, "visitor": {"name": "Eve"}, "locale": "de-DE"}));
     let (answer, call) = thread::scope(|scope| {
         let running = scope.spawn(|| session.say(&server, "a person please"));
         let call = webhook.next();
@@ -181,6 +181,7 @@ fn a_person_takes_answers_and_returns_a_conversation() {
     assert_eq!((&request["type"], &request["session_id"]), (&json!("handoff.request"), &json!(session.id)));
     assert_eq!((&request["queue"], &request["reason"], &request["locale"]), (&json!("billing"), &json!("cards"), &json!("de-DE")));
     assert_eq!((&request["context"], &request["user"]["id"]), (&json!({"topic": "cards"}), &json!("u1")));
+    assert_eq!(request["visitor"], json!({"name": "Eve", "verified": false}));
     assert_eq!((reply_texts(&answer), &answer["status"]), (vec!["One moment."], &json!("handed_off")));
     assert_eq!(answer["handoff"], json!({"state": "queued", "ticket": "T-7", "position": 3, "eta_ms": 90_000, "author": null}));
     assert_eq!(answer["awaiting"]["kind"], "handoff");

@@ -39,6 +39,7 @@ mod handoff;
 mod harness;
 mod host_packs;
 mod http;
+mod identity;
 mod invariants;
 mod json_schema;
 mod knowledge;

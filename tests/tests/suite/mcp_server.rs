@@ -6,7 +6,7 @@ use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::access::{WITH_KEYS, key, refusal_message};
-use crate::flows::{desk, publish, save_draft};
+use crate::flows::{deploy, desk, publish, save_draft};
 use crate::harness::{Answer, OPEN, REGEX_ONLY, Server, TestEnv, orders_pack};
 use crate::tenants::{KEYS, TwoTenants};
 use crate::tokens::Signer;
@@ -57,11 +57,12 @@ pub fn names(response: &Value, list: &str) -> Vec<String> {
         .collect()
 }
 
-/// A closed server with a published assistant, and keys of the scopes `converse`, `read` and `admin`.
+/// A closed server with a deployed assistant, and keys of the scopes `converse`, `read` and `admin`.
 pub fn serve_with_keys(more: &[&str]) -> (TestEnv, Server, [String; 3]) {
     let env = TestEnv::with_pack(&orders_pack());
     let open = env.serve(&[&REGEX_ONLY[..], &OPEN].concat());
     publish(&open, &desk("Desk"));
+    deploy(&open, false);
     drop(open);
     let keys = ["converse", "read", "admin"].map(|it| key(&env, &["--scope", it]));
     let server = env.serve(&[&REGEX_ONLY[..], &WITH_KEYS, more].concat());

@@ -79,6 +79,84 @@ fn sessions_belong_to_their_owners() {
 }
 
 #[test]
+fn others_than_the_team_reach_what_is_deployed() {
+    let (_env, server, [converse, _, admin]) = serve_with_keys(&[]);
+    let call_as_admin = |method: &str, path: &str, body: &Value| {
+        let answer = server.request(method, path, &[("X-API-Key", admin.as_str()), crate::flows::JSON], body.to_string());
+        assert!(answer.status < 300, "{method} {path}: {answer:?}");
+        answer
+    };
+    let asked = |key: &str| {
+        let all = names(&request(&server, key, "tools/list", json!({})), "tools");
+        all.into_iter().filter(|it| it.starts_with("ask_") && it != "ask_tables" && it != "ask_desk").collect::<Vec<_>>()
+    };
+    let other = crate::flows::with_changes(desk("Other"), &[("/id", json!("other"))]);
+    let documents = [("agents/other", "flow", other), ("workflows/front", "draft", crate::workflows::front("Front"))];
+    for (path, draft, document) in &documents {
+        call_as_admin("PUT", &format!("/v1/{path}/{draft}"), document);
+        call_as_admin("POST", &format!("/v1/{path}/publish"), &json!({}));
+    }
+    let all = asked(&admin);
+    assert!(all.len() == 2 && all[0] == "ask_other" && all[1].starts_with("ask_workflow_front_"), "{all:?}");
+    assert_eq!(asked(&converse), Vec::<String>::new(), "nobody else reaches what is only published");
+    let refused = request(&server, &converse, "tools/call", json!({"name": "ask_other", "arguments": {"text": "more please"}}));
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let deployment = json!({"name": "shop", "channel": "web", "origins": [crate::flows::ORIGIN.1]});
+    for (path, ..) in &documents {
+        call_as_admin("POST", &format!("/v1/{path}/deployments"), &deployment);
+    }
+    assert_eq!(asked(&converse), all);
+    let first = call(&server, &converse, &all[1], json!({"text": "more please"}));
+    assert_eq!(first["messages"].as_array().unwrap().last().unwrap()["text"], "Desk 1", "{first}");
+    let again = call(&server, &converse, &all[1], json!({"text": "more please", "session_id": first["session_id"]}));
+    assert_eq!(again["messages"][0]["text"], "Desk 2", "{again}");
+    let message = call_in_vain(&server, &converse, "ask_other", json!({"text": "more please", "session_id": first["session_id"]}));
+    assert!(message.contains("session not found"), "a session of another document: {message}");
+    let listed = call_as_admin("GET", "/v1/deployments", &json!({})).json();
+    let of_other = listed["deployments"].as_array().unwrap().iter().find(|it| it["document"] == "other").unwrap().clone();
+    let (id, token) = (of_other["id"].as_str().unwrap(), of_other["tokens"][0]["id"].as_str().unwrap());
+    call_as_admin("DELETE", &format!("/v1/deployments/{id}/tokens/{token}"), &json!({}));
+    assert_eq!(asked(&converse), all[1..], "a deployment whose tokens are revoked is closed");
+}
+
+#[test]
+fn sessions_of_users_count_as_over_http() {
+    let (_env, server, [converse, _, admin]) = serve_with_keys(&["--set", "convengine.assistants.sessions-per-month=2"]);
+    let ask = |key: &str, session: Option<&Value>| {
+        let mut arguments = json!({"text": "more please"});
+        arguments.as_object_mut().unwrap().extend(session.map(|it| ("session_id".to_owned(), it.clone())));
+        let params = json!({"name": "ask_desk", "arguments": arguments});
+        request(&server, key, "tools/call", params)["result"].clone()
+    };
+    let text = |it: &Value| it["content"][0]["text"].as_str().unwrap().to_owned();
+    let first = ask(&converse, None);
+    assert!(first["isError"] != true && ask(&converse, None)["isError"] != true, "{first}");
+    let refused = ask(&converse, None);
+    assert!(refused["isError"] == true && text(&refused).contains("quota"), "{refused}");
+    assert_ne!(ask(&converse, Some(&first["structuredContent"]["session_id"]))["isError"], true, "a session that has begun goes on");
+    assert_ne!(ask(&admin, None)["isError"], true, "the team tries its assistants");
+}
+
+#[test]
+fn calls_of_users_are_limited_as_over_http() {
+    let (_env, server, [converse, _, admin]) =
+        serve_with_keys(&["--set", "convengine.assistants.rpm=2", "--set", "convengine.assistants.simulator-rpm=3"]);
+    let begin = |key: &str| call(&server, key, "ask_desk", json!({"text": "more please"}))["session_id"].clone();
+    let (first, _) = (begin(&converse), begin(&converse));
+    let message = call_in_vain(&server, &converse, "ask_desk", json!({"text": "more please"}));
+    assert!(message.contains("visitor rate limit exceeded"), "{message}");
+    let invented = json!({"text": "more please", "session_id": "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a71"});
+    assert!(call_in_vain(&server, &converse, "ask_desk", invented).contains("visitor rate limit"), "an id that is made up is no visitor");
+    let go_on = || json!({"text": "more please", "session_id": first});
+    call(&server, &converse, "ask_desk", go_on());
+    call(&server, &converse, "ask_desk", go_on());
+    assert!(call_in_vain(&server, &converse, "ask_desk", go_on()).contains("visitor rate limit"), "each session has its own");
+    (0..3).for_each(|_| drop(begin(&admin)));
+    let message = call_in_vain(&server, &admin, "ask_desk", json!({"text": "more please"}));
+    assert!(message.contains("assistant rate limit exceeded"), "{message}");
+}
+
+#[test]
 fn the_tables_are_asked_and_explained() {
     let (_env, server) = serve();
     let first = call(&server, "", "ask_tables", json!({"text": "where is my order?"}));

@@ -32,6 +32,7 @@ impl Users {
             "convengine.security.keys.recheck=1ms".to_owned(),
             format!("convengine.security.jwt.jwks-file={file}"),
             "convengine.security.jwt.audience=bot".to_owned(),
+            "convengine.security.jwt.issuer=https://id.example".to_owned(),
             "convengine.transport.stomp.enabled=true".to_owned(),
         ];
         Users { env, signer, arguments: sets.into_iter().flat_map(|it| ["--set".to_owned(), it]).collect() }

@@ -7,6 +7,7 @@ use std::thread;
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 
+use crate::flows::{DEPLOYED, JSON, ORIGIN, assert_refused};
 use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack};
 use crate::stream::ID;
 use crate::tenants::{KEYS, TwoTenants};
@@ -45,7 +46,8 @@ fn a_token_belongs_to_the_tenant_of_its_claim() {
     let issuer = Issuer::start(vec![signer.public_jwk()]);
     let at = format!("convengine.security.jwt.jwks-url={}", issuer.address);
     let set = ["--set", "convengine.security.mode=jwt", "--set", &at, "--set", "convengine.security.jwt.audience=bot"];
-    let server = two.serve(&[&set[..], &["--set", "convengine.security.jwt.tenant-claim=org"]].concat());
+    let more = ["--set", "convengine.security.jwt.issuer=https://id.example", "--set", "convengine.security.jwt.tenant-claim=org"];
+    let server = two.serve(&[&set[..], &more].concat());
     let post = |changes: Value, more: &[(&str, &str)]| {
         let token = format!("Bearer {}", signer.sign(&claims(changes)));
         let headers = [&[("Content-Type", "application/json"), ("Authorization", token.as_str())], more].concat();
@@ -59,6 +61,35 @@ fn a_token_belongs_to_the_tenant_of_its_claim() {
     }
     assert_eq!(post(json!({"scope": "admin", "org": null, "tenant": "a"}), &[]), 403, "another claim selects no tenant");
     assert_eq!((count(&two.a), count(&two.b)), (0, 1));
+}
+
+#[test]
+fn the_token_of_a_user_counts_in_its_tenant_alone() {
+    let two = TwoTenants::with_pack(&orders_pack());
+    let admin = two.key("a", "admin");
+    let signer = Signer::from_ed25519_seed("1", 1);
+    let issuer = Issuer::start(vec![signer.public_jwk()]);
+    let at = format!("convengine.security.jwt.jwks-url={}", issuer.address);
+    let set = ["--set", "convengine.security.mode=keys", "--set", &at, "--set", "convengine.security.jwt.audience=bot"];
+    let server = two.serve(&[&set[..], &["--set", "convengine.security.jwt.issuer=https://id.example"]].concat());
+    let call = |method: &str, path: &str, body: &Value| {
+        let answer = server.request(method, path, &[("X-API-Key", admin.as_str()), JSON], body.to_string());
+        assert!(answer.status < 300, "{method} {path}: {answer:?}");
+        answer.json()
+    };
+    call("PUT", "/v1/agents/desk/flow", &crate::flows::desk("Desk"));
+    call("POST", "/v1/agents/desk/publish", &json!({}));
+    let request = json!({"name": "shop", "channel": "web", "origins": [ORIGIN.1]});
+    let deployed = call("POST", "/v1/agents/desk/deployments", &request);
+    let bearer = format!("Bearer {}", deployed["token"].as_str().unwrap());
+    let start = |tenant: Value| {
+        let body = json!({"user_token": signer.sign(&claims(json!({"tenant": tenant})))});
+        server.request("POST", DEPLOYED, &[("Authorization", bearer.as_str()), ORIGIN, JSON], body.to_string())
+    };
+    assert_eq!(start(json!("a")).status, 201);
+    for foreign in [json!("b"), json!("c"), json!(null), json!(["a"])] {
+        assert_refused(&start(foreign), 401, "invalid_user_token");
+    }
 }
 
 #[test]

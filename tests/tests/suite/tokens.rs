@@ -243,13 +243,18 @@ fn keys_may_be_in_a_file_which_must_be_valid() {
     let file = env.write("keys.json", &json!({"keys": [signer.public_jwk()]}).to_string());
     let with = |file: &str| {
         let file = format!("convengine.security.jwt.jwks-file={file}");
-        let set = ["--set", "convengine.security.mode=jwt", "--set", &file, "--set", "convengine.security.jwt.audience=bot"];
-        set.map(str::to_owned)
+        let required = ["--set", "convengine.security.jwt.audience=bot", "--set", "convengine.security.jwt.issuer=https://id.example"];
+        [&["--set", "convengine.security.mode=jwt", "--set", &file][..], &required]
+            .concat()
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
     let arguments = with(&file);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let server = env.serve(&arguments);
-    assert_eq!(call_with_token(&server, &signer.sign(&claims(json!({"iss": "anybody"})))).0, 200);
+    assert_eq!(call_with_token(&server, &signer.sign(&claims(json!({})))).0, 200);
+    assert!(call_with_token(&server, &signer.sign(&claims(json!({"iss": "anybody"})))).1.contains("wrong issuer"));
     let key = crate::access::key(&env, &["--scope", "admin"]);
     assert!(call_with_token(&server, &key).1.contains("kind of credential is not accepted"), "keys are rejected with mode=jwt");
     drop(server);
@@ -261,9 +266,22 @@ fn keys_may_be_in_a_file_which_must_be_valid() {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         assert_one_line(&env.run(&[&SERVE[..], &arguments].concat()), 2, &["jwks-file", words]);
     }
-    assert_one_line(
-        &env.run(&[&SERVE[..], &["--set", "convengine.security.mode=jwt", "--set", "convengine.security.jwt.jwks-file=x"]].concat()),
-        2,
-        &["audience"],
-    );
+}
+
+#[test]
+fn keys_of_an_issuer_need_its_name_and_the_audience_in_every_mode() {
+    let env = TestEnv::with_tables();
+    for mode in ["jwt", "keys,jwt", "keys", "none"] {
+        let mode = format!("convengine.security.mode={mode}");
+        for (set, words) in [
+            (&[][..], &["convengine.security.jwt.issuer", "convengine.security.jwt.audience", "missing"][..]),
+            (&["convengine.security.jwt.audience=bot"], &["convengine.security.jwt.issuer: missing"]),
+            (&["convengine.security.jwt.issuer=https://id.example"], &["convengine.security.jwt.audience: missing"]),
+            (&["convengine.security.jwt.audience=bot", "convengine.security.jwt.issuer="], &["convengine.security.jwt.issuer: missing"]),
+        ] {
+            let all = [&[mode.as_str(), "convengine.security.jwt.jwks-url=https://id.example/keys"][..], set].concat();
+            let arguments: Vec<&str> = all.into_iter().flat_map(|it| ["--set", it]).collect();
+            assert_one_line(&env.run(&[&SERVE[..], &arguments].concat()), 2, words);
+        }
+    }
 }

@@ -25,6 +25,9 @@ export class Refusal extends Error {
 
 /** The routes of the desk with a caller's credential. */
 export class DeskApi {
+  /** The name that users see, as the server says with the list. */
+  author: string | null = null;
+
   /** A key or token; empty where the server asks for none. */
   constructor(private readonly credential: string) {}
 
@@ -34,6 +37,7 @@ export class DeskApi {
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const found = await this.request<Page>('GET', `/conversations?limit=200${cursor}`);
       rows.push(...found.conversations);
+      this.author = found.author;
       if (found.next_cursor === null) break;
       cursor = `&cursor=${encodeURIComponent(found.next_cursor)}`;
     }

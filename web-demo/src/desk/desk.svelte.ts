@@ -53,8 +53,8 @@ export class DeskState {
       this.signInError = error instanceof Refusal ? error.message : 'The server cannot be reached.';
       return;
     }
-    this.identity = identity;
-    storeIdentity(identity);
+    this.identity = { ...identity, name: this.api.author ?? identity.name };
+    storeIdentity(this.identity);
     this.watching = new AbortController();
     void this.watch(this.watching.signal);
   }

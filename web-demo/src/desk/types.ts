@@ -19,6 +19,8 @@ export interface Row {
 export interface Page {
   conversations: Row[];
   next_cursor: string | null;
+  /** The name of the caller's key or token, which users see; null where the server asks for none. */
+  author: string | null;
 }
 
 /** An entry of a transcript. */
@@ -46,6 +48,10 @@ export interface Conversation {
   seq: number;
   locale: string;
   channel: string;
+  /** Who the user is, as the server has verified. */
+  user: Record<string, unknown> | null;
+  /** What a page has said of its user. */
+  visitor: Record<string, unknown> | null;
   handoff: { state: 'queued' | 'accepted'; queue?: string; reason?: string; author?: string; requested_at: string } | null;
   history: Entry[];
   variables: Variable[];

@@ -48,3 +48,9 @@ export function showValue(value: unknown): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
+
+/** What is known of a user, as one line. Whether it is verified is shown beside it. */
+export function showPerson(person: Record<string, unknown>): string {
+  const members = Object.entries(person).filter(([name]) => name !== 'verified');
+  return members.map(([name, value]) => `${name}: ${showValue(value)}`).join(', ');
+}

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../types';
 /** An event sent to a flow session or to a run. */
 export type FlowEvent =
   | RunEvent
-  | { type: 'session.start'; trigger?: string; params?: JsonObject; locale?: string; time_zone?: string; channel?: string; user?: JsonObject }
+  | { type: 'session.start'; trigger?: string; params?: JsonObject; locale?: string; time_zone?: string; channel?: string; user?: JsonObject; visitor?: JsonObject }
   | { type: 'user.message'; text: string }
   | { type: 'user.button'; button_id: string; value?: Json; label?: string }
   | { type: 'timer.fired'; timer_id: string }

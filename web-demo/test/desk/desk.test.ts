@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { addedByUser, keyed } from '../../src/desk/transcript';
 import type { Entry, Variable, VariableType } from '../../src/desk/types';
-import { readVariables, showValue } from '../../src/desk/variables';
+import { readVariables, showPerson, showValue } from '../../src/desk/variables';
 import { waitingTime } from '../../src/desk/waiting-time';
 
 const variable = (type: VariableType): Variable => ({ name: type, type, value: null, redacted: false });
@@ -26,6 +26,11 @@ test.each([
 
 test('values are shown as text', () => {
   expect([null, 'a', 1, [1], { a: true }].map(showValue)).toEqual(['', 'a', '1', '[1]', '{"a":true}']);
+});
+
+test('what is known of a user is one line', () => {
+  expect(showPerson({ id: 'u-2', name: 'Eve', address: { city: 'Bern' }, verified: false })).toBe('id: u-2, name: Eve, address: {"city":"Bern"}');
+  expect(showPerson({ verified: false })).toBe('');
 });
 
 test('entries keep their keys while old ones are dropped', () => {

@@ -34,7 +34,7 @@ impl<'c> Walker<'c> {
         let reason = data.reason.as_ref().map(|it| self.render_for_desk(it)).unwrap_or_default();
         let correlation_id = self.visit_key(node);
         let mode = if data.mode == HandoffMode::Return { "return" } else { "transfer" };
-        let body = json!({
+        let mut body = json!({
             "type": "handoff.request",
             "session_id": self.state.session_id,
             "correlation_id": correlation_id,
@@ -47,6 +47,9 @@ impl<'c> Walker<'c> {
             "locale": self.state.locale,
             "channel": self.state.channel,
         });
+        if let (Some(visitor), Some(members)) = (&self.state.visitor, body.as_object_mut()) {
+            members.insert("visitor".to_owned(), visitor.clone());
+        }
         let answer = match self.call_desk("request", &correlation_id, body).await {
             Ok(answer) => answer,
             Err(failure) => return Transition::Fail(failure),

@@ -9,7 +9,7 @@ use super::context::{FlowContext, Location};
 use super::knowledge::check_sources;
 use super::model;
 use super::variable_writes::variable_of_path;
-use super::{PublishTarget, expression, request_target, secret, sort_issues, template, tool};
+use super::{PublishTarget, expression, request_target, secret, sort_issues, template, tool, unverified};
 use crate::config::flow::document::{AgentPolicy, FlowTool, GuardrailKind, REMEMBER, SEARCH_KNOWLEDGE, TaskFlag, agent_graph, is_built_in};
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_agent_structure};
 
@@ -31,7 +31,7 @@ pub fn check_agent(source: &Value, target: &PublishTarget<'_>) -> Vec<DocumentIs
         members.insert("graphs".to_owned(), json!([agent_graph(source)]));
     }
     let context = FlowContext::new(&form, &flow, target);
-    for check in [expression::check, template::check, tool::check, request_target::check, secret::check] {
+    for check in [expression::check, template::check, tool::check, request_target::check, secret::check, unverified::check] {
         check(&context, &mut findings);
     }
     for check in [check_texts, check_tools, check_tasks, check_guardrails] {

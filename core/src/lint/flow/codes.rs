@@ -92,6 +92,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("S001", Error, "a literal credential"),
     ("S002", Error, "a revoked secret"),
     ("S003", Error, "a secret that the tool may not use"),
+    ("S004", Warning, "a value that a page sets, and that nobody has verified, chooses whose data a call reads"),
     ("P001", Error, "an invalid script"),
     ("P002", Error, "a module that scripts may not import"),
     ("P003", Error, "a name that scripts may not use"),

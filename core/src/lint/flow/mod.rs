@@ -38,6 +38,7 @@ mod slot_order;
 mod source_text;
 mod template;
 mod tool;
+mod unverified;
 mod variable_use;
 mod variable_writes;
 mod wait;
@@ -164,6 +165,7 @@ pub fn check_document(source: &Value, target: &PublishTarget<'_>) -> Vec<Documen
         tool::check,
         request_target::check,
         secret::check,
+        unverified::check,
         python::check,
         call::check,
         knowledge::check,

@@ -51,7 +51,9 @@ fn check_written(context: &FlowContext<'_>, text: &SourceText<'_>, path: &Variab
     }
     let name = variable_of_path(path, text.extra_roots).filter(|it| it.first_name() != "secret")?;
     let is_string = path.first_name() == "strings" && path.rest().is_some_and(|it| has_string(context, &it));
-    if is_string || context.writes.for_variable(&name).next().is_some() {
+    // What a page says of its user, unless the document has a variable of this name.
+    let is_visitor = path.first_name() == "visitor";
+    if is_string || is_visitor || context.writes.for_variable(&name).next().is_some() {
         return None;
     }
     if LOCAL_ROOTS.contains(&path.first_name()) && path.parts().len() > 1 && matches!(text.kind, TextKind::Condition | TextKind::Formula) {

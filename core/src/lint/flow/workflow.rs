@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::context::{FlowContext, GraphContext, Location};
-use super::{PublishTarget, agent, expression, knowledge, request_target, secret, sort_issues, template, tool};
+use super::{PublishTarget, agent, expression, knowledge, request_target, secret, sort_issues, template, tool, unverified};
 use crate::config::flow::document::{Branching, DRAFT_TYPES, EdgeDef, Node, NodeKind, ProgramData, ProgramKind};
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_workflow_structure, document_kind, is_same_name};
 
@@ -110,7 +110,16 @@ fn check_compiled(source: &Value, flow: &Flow, target: &PublishTarget<'_>) -> Ve
     }
     let context = FlowContext::new(&form, flow, target);
     let mut findings = Vec::new();
-    for check in [expression::check, template::check, tool::check, request_target::check, secret::check, knowledge::check, agent::check] {
+    for check in [
+        expression::check,
+        template::check,
+        tool::check,
+        request_target::check,
+        secret::check,
+        unverified::check,
+        knowledge::check,
+        agent::check,
+    ] {
         check(&context, &mut findings);
     }
     if let Some(graph_cx) = context.graphs.first() {

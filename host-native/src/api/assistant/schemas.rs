@@ -187,7 +187,9 @@ fn new_session() -> Value {
             "locale": nullable_text("The locale of the user; default is that of the document"),
             "time_zone": nullable_text("The IANA name of the time zone of the user; default is that of the channel, else that of the document"),
             "channel": {"type": ["string", "null"], "minLength": 1, "description": "The kind of channel"},
-            "user": {"type": ["object", "null"], "description": "Attributes of the user"},
+            "user": user(),
+            "visitor": visitor(),
+            "user_token": user_token(),
             "params": {"type": ["object", "null"], "description": "Initial variables of the session"},
             "trigger": nullable_text("Workflows in the simulator only: the id of the trigger to start at"),
             "version": {"type": ["integer", "null"], "description": "Simulator only: the version; default is the draft"},
@@ -219,6 +221,7 @@ fn turn_event() -> Value {
             "vars": {"type": "object"},
             "message": text("A message to the user"),
             "author": text("The person at the desk"),
+            "user_token": user_token(),
         },
     })
 }
@@ -235,8 +238,22 @@ fn user_event() -> Value {
             "value": {"description": "The value of the button"},
             "label": text("The label of the button"),
             "reason": text("The reason"),
+            "user_token": user_token(),
         },
     })
+}
+
+fn user() -> Value {
+    let description = "Who the user is, said by an administrator; of a page it is taken as `visitor`";
+    json!({"type": ["object", "null"], "description": description})
+}
+
+fn visitor() -> Value {
+    json!({"type": ["object", "null"], "description": "What the page says of its user, unverified"})
+}
+
+fn user_token() -> Value {
+    nullable_text("A JSON Web Token of the user, which proves who it is; its claims become `user`")
 }
 
 fn input_text() -> Value {
@@ -253,6 +270,9 @@ fn agent_message() -> Value {
             "conversation_id": {"type": ["string", "null"], "format": "uuid", "description": "The conversation; default a new one"},
             "channel": {"type": ["string", "null"], "description": "The channel; one that the document lists"},
             "version": {"type": ["integer", "null"], "description": "The version of a new conversation in the simulator; default the draft"},
+            "user": user(),
+            "visitor": visitor(),
+            "user_token": user_token(),
             "event_id": event_id("message"),
         },
     })

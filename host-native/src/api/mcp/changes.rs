@@ -1,22 +1,24 @@
-//! Notices when the list of tools changes: an assistant is published, or the configuration changes.
+//! Notices when the list of tools changes: a document is published or deployed, or the configuration changes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
 
+use super::tools::ASKED_KINDS;
 use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::DocumentKind;
-use crate::storage::assistant::draft;
+use crate::storage::assistant::deployment::{self, Deployment};
+use crate::storage::assistant::{ProgramKey, draft};
 
 /// How often the list is compared; other processes change it too.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What the list of tools follows from: the published versions and the configuration.
+/// What the list of tools follows from: the published versions, their deployments and the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
     config: String,
-    versions: Vec<(String, Option<i64>)>,
+    versions: Vec<(ProgramKey, Option<i64>)>,
+    deployments: Vec<Deployment>,
 }
 
 impl Published {
@@ -25,9 +27,12 @@ impl Published {
     /// # Errors
     /// Returns any database error.
     pub async fn read(host: &Host) -> sqlx::Result<Published> {
-        let versions = draft::list(&host.readers, DocumentKind::Assistant).await?;
-        let versions = versions.into_iter().map(|it| (it.key.id().to_owned(), it.live_version)).collect();
-        Ok(Published { config: host.config_manager.active().config.hash_source().to_owned(), versions })
+        let mut versions = Vec::new();
+        for kind in ASKED_KINDS {
+            versions.extend(draft::list(&host.readers, kind).await?.into_iter().map(|it| (it.key, it.live_version)));
+        }
+        let deployments = deployment::list_open(&host.readers).await?;
+        Ok(Published { config: host.config_manager.active().config.hash_source().to_owned(), versions, deployments })
     }
 
     /// Waits until something else is published than before.

@@ -43,8 +43,8 @@ fn describe(gateway: &AuthGateway, resource: &str) -> Value {
         "scopes_supported": ["converse", "read", "admin"],
         "bearer_methods_supported": ["header"],
     });
-    if let Some(issuer) = gateway.tokens.as_ref().and_then(|it| it.issuer()) {
-        described["authorization_servers"] = json!([issuer]);
+    if let Some(tokens) = gateway.tokens.as_ref().filter(|_| gateway.access.accepts_tokens()) {
+        described["authorization_servers"] = json!([tokens.issuer()]);
     }
     described
 }

@@ -44,8 +44,8 @@ pub struct SecuritySettings {
 pub struct JwtSettings {
     /// The source of the signing keys.
     pub keys: KeySet,
-    /// The required issuer, if any.
-    pub issuer: Option<String>,
+    /// The required issuer.
+    pub issuer: String,
     /// The required audience.
     pub audience: String,
     /// The claim with the scopes.
@@ -161,11 +161,12 @@ impl Default for JwtTree {
 
 impl SecuritySettings {
     pub(super) fn new(tree: SecurityTree, problems: &mut Vec<String>) -> SecuritySettings {
-        let accepts_jwt = tree.mode.map_or(tree.jwt.jwks_url.is_some() || tree.jwt.jwks_file.is_some(), |it| it.jwt);
+        // Also where tokens are no credentials: those of a page's users are verified in every mode.
+        let has_jwt = tree.jwt.jwks_url.is_some() || tree.jwt.jwks_file.is_some() || tree.mode.is_some_and(|it| it.jwt);
         SecuritySettings {
             mode: tree.mode,
             keys_recheck: tree.keys.recheck,
-            jwt: if accepts_jwt { JwtSettings::new(tree.jwt, problems) } else { None },
+            jwt: if has_jwt { JwtSettings::new(tree.jwt, problems) } else { None },
             origins: tree.cors.allowed_origins.map(|it| check_origins(&it, problems)),
             rates: tree.rate,
         }
@@ -189,14 +190,18 @@ impl JwtSettings {
                 None
             }
         };
-        if tree.audience.is_none() {
-            // Required because issuers also issue tokens for other services.
-            problems.push("convengine.security.jwt.audience: missing; set the audience that tokens must have".to_owned());
+        // Required because issuers share keys and issue tokens for other services, too.
+        let (issuer, audience) = (tree.issuer.filter(|it| !it.is_empty()), tree.audience.filter(|it| !it.is_empty()));
+        let missing = [("issuer", &issuer), ("audience", &audience)].into_iter().filter(|it| it.1.is_none()).map(|it| it.0);
+        let missing: Vec<&str> = missing.collect();
+        if !missing.is_empty() {
+            let names = missing.join(" and convengine.security.jwt.");
+            problems.push(format!("convengine.security.jwt.{names}: missing; set what tokens must have"));
         }
         Some(JwtSettings {
             keys: keys?,
-            issuer: tree.issuer,
-            audience: tree.audience?,
+            issuer: issuer?,
+            audience: audience?,
             scope_claim: tree.scope_claim.unwrap_or_else(|| "scope".to_owned()),
             tenant_claim: tree.tenant_claim.unwrap_or_else(|| "tenant".to_owned()),
             leeway: tree.leeway.min(MAX_LEEWAY),
@@ -269,7 +274,7 @@ mod tests {
 
     #[test]
     fn auth_modes_are_read_or_rejected() {
-        let jwt = json!({"jwks-url": "https://id.example/keys", "audience": "bot"});
+        let jwt = json!({"jwks-url": "https://id.example/keys", "audience": "bot", "issuer": "https://id.example"});
         for (mode, expected) in [
             (json!("none"), Some(AuthMode::default())),
             (json!("keys"), Some(AuthMode { keys: true, jwt: false })),
@@ -279,22 +284,27 @@ mod tests {
         ] {
             let (security, problems) = read(json!({"mode": mode, "jwt": jwt}));
             assert_eq!((security.mode, problems.len()), (expected, 0), "{problems:?}");
-            assert_eq!(security.jwt.is_some(), expected.is_none_or(|it| it.jwt), "without a mode, tokens are accepted where they are set");
+            assert!(security.jwt.is_some(), "tokens of users are verified in every mode");
         }
         for mode in [json!("oauth"), json!("none,keys"), json!("keys,"), json!(5)] {
             assert_eq!(read(json!({"mode": mode})).1.len(), 1, "{mode}");
         }
         for (jwt, lines) in [
-            (json!({"audience": "bot"}), 1),
-            (json!({"jwks-url": "ftp://x", "audience": "bot"}), 1),
+            (json!({"audience": "bot", "issuer": "i"}), 1),
+            (json!({"jwks-url": "ftp://x", "audience": "bot", "issuer": "i"}), 1),
             (json!({"jwks-url": "https://x", "jwks-file": "y"}), 2),
-            (json!({"jwks-file": "keys.json", "audience": "bot", "leeway": "often"}), 1),
+            (json!({"jwks-file": "keys.json", "audience": "bot", "issuer": "i", "leeway": "often"}), 1),
+            (json!({"jwks-file": "keys.json"}), 1),
+            (json!({"jwks-file": "keys.json", "audience": "bot"}), 1),
+            (json!({"jwks-file": "keys.json", "audience": "", "issuer": "i"}), 1),
         ] {
             assert_eq!(read(json!({"mode": "jwt", "jwt": jwt})).1.len(), lines, "{jwt}");
         }
         let (security, _) =
-            read(json!({"mode": "jwt", "jwt": {"jwks-file": "k", "audience": "bot", "leeway": "1h", "scope-claim": "scp"}}));
+            read(json!({"mode": "jwt", "jwt": {"jwks-file": "k", "audience": "bot", "issuer": "i", "leeway": "1h", "scope-claim": "scp"}}));
         let jwt = security.jwt.expect("tokens");
+        assert!(read(json!({"mode": "keys", "jwt": {"jwks-file": "k"}})).1[0].contains("issuer and convengine.security.jwt.audience"));
+        assert!(read(json!({"mode": "keys"})).0.jwt.is_none());
         assert_eq!((jwt.leeway, jwt.scope_claim.as_str(), jwt.tenant_claim.as_str()), (MAX_LEEWAY, "scp", "tenant"));
     }
 

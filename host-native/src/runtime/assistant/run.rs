@@ -19,9 +19,23 @@ use crate::storage::assistant::{DocumentKind, ProgramKey};
 /// The member of a `timer.fired` event with the sequence number of the session that armed the timer.
 pub const ARMED_SEQ: &str = "of_seq";
 
+/// The member of an event with who the user is, when that is known after the start of the session: `{"user"?, "visitor"?}`.
+pub const IDENTITY: &str = "identity";
+
 /// The members of an event that the host sets. They may differ when an event is sent again.
-pub const HOST_MEMBERS: [&str; 10] =
-    ["assistant", "program", "version", "deployment", "budget_left", "phrase_vectors", "migrated", "stepwise", "paused", ARMED_SEQ];
+pub const HOST_MEMBERS: [&str; 11] = [
+    "assistant",
+    "program",
+    "version",
+    "deployment",
+    "budget_left",
+    "phrase_vectors",
+    "migrated",
+    "stepwise",
+    "paused",
+    IDENTITY,
+    ARMED_SEQ,
+];
 
 /// An assistant session with its compiled document.
 #[derive(Debug, Clone)]
@@ -121,14 +135,14 @@ impl RunningSession {
             None => None,
         };
         let message = Message::for_session(&self.session, UserEvent::from_flow_event(Value::Object(event)), Arc::clone(&self.config));
-        // Simulator sessions are not metered.
         let metered = self.metered_program();
         Ok(Message { metered_program: metered, upgrade, ..message.with_key(key).with_access(self.access.clone()) })
     }
 
-    /// Returns the assistant or workflow to meter when this starts a session of a deployment.
+    /// Returns the document to meter when this starts a session of a user. Those of the team, such as in the simulator, are not metered.
     fn metered_program(&self) -> Option<ProgramKey> {
-        (self.is_new && self.deployment.is_some()).then(|| self.program.clone())
+        let is_of_user = self.deployment.is_some() || !self.access.may_change_all();
+        (self.is_new && is_of_user).then(|| self.program.clone())
     }
 }
 

@@ -97,6 +97,25 @@ pub async fn list(pool: &Pool) -> sqlx::Result<Vec<Deployment>> {
     pool.fetch_all(&sql, &[]).await?.iter().map(deployment_from_row).collect()
 }
 
+/// Returns the deployments that can be used, oldest first: those whose tokens are not all revoked.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn list_open(pool: &Pool) -> sqlx::Result<Vec<Deployment>> {
+    // A server of an earlier version that shares the database makes deployments without rows of tokens.
+    let sql = Statement::per_dialect(
+        "select d.id, d.assistant_id, d.name, d.channel, d.origins, d.debug, d.created_at from cs_deployment d
+         where exists (select 1 from cs_deployment_token t where t.deployment_id = d.id and t.revoked_at is null)
+            or not exists (select 1 from cs_deployment_token t where t.deployment_id = d.id)
+         order by d.created_at, d.id",
+        "select d.id::text as id, d.assistant_id, d.name, d.channel, d.origins, d.debug, d.created_at from cs_deployment d
+         where exists (select 1 from cs_deployment_token t where t.deployment_id = d.id and t.revoked_at is null)
+            or not exists (select 1 from cs_deployment_token t where t.deployment_id = d.id)
+         order by d.created_at, d.id",
+    );
+    pool.fetch_all(&sql, &[]).await?.iter().map(deployment_from_row).collect()
+}
+
 /// Returns whether any deployment allows an origin.
 ///
 /// # Errors
@@ -152,7 +171,12 @@ mod tests {
             let forget = Statement::portable("delete from cs_deployment_token where token_hash = 'bb'");
             pool.execute(&forget, &[]).await.expect("as an earlier version has made it");
             assert_eq!(of("bb").await, Some(second.clone()).filter(|_| pool.is_shared()), "only a shared database has such servers");
-            assert_eq!(list(pool).await.expect("deployments")[..2], [first.clone(), second]);
+            assert_eq!(list(pool).await.expect("deployments")[..2], [first.clone(), second.clone()]);
+            assert_eq!(list_open(pool).await.expect("deployments")[..2], [first.clone(), second.clone()]);
+            let revoke = Statement::portable("update cs_deployment_token set revoked_at = 9 where token_hash = 'aa'");
+            pool.execute(&revoke, &[]).await.expect("a revocation");
+            let open = list_open(pool).await.expect("deployments");
+            assert!(open.contains(&second) && !open.contains(&first), "its only token is revoked: {open:?}");
             assert_eq!(find_program(pool, &first.id).await.expect("an answer"), Some(first.program));
             assert_eq!(find_program(pool, "4d7fe557-03ba-56be-b8c3-a9a5d12f0d79").await.expect("an answer"), None);
             assert!(is_origin_allowed(pool, "https://shop.example").await.expect("an answer"));

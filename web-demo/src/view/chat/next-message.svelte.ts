@@ -19,7 +19,7 @@ class NextMessage {
   delayIndex = $state(0);
   /** Whether it resets the conversation. */
   reset = $state(false);
-  /** The start parameters of the next flow session, as JSON: `params`, `locale`, `time_zone`, `channel`, `user`. */
+  /** The start parameters of the next flow session, as JSON: `params`, `locale`, `time_zone`, `channel`, `user`, `visitor`. */
   startJson = $state('');
   /** The trigger of the next session of a workflow graph, by the id of its node; empty for any. */
   trigger = $state('');

@@ -49,6 +49,9 @@ pub(super) fn cases() -> Vec<Case> {
         (header("Authorization", "Bearer short-token"), "S001", "/graphs/3/nodes/1/data/request/headers/Authorization"),
         (vec![("/tools/0/secrets/-", json!("OLD_KEY"))], "S002", "/tools/0/secrets/1"),
         (vec![("/tools/0/secrets", json!(["OTHER_KEY"]))], "S003", "/tools/0/request/headers/Authorization"),
+        (vec![("/tools/0/request/url", json!("https://a.example.org/{{ args.size }}/{{ visitor.id }}"))], "S004", "/tools/0/request/url"),
+        (vec![("/graphs/1/nodes/2/data/args/size", json!("{{ visitor.size }}"))], "S004", "/graphs/1/nodes/2/data/args/size"),
+        (header("X-Customer", "{{ visitor.id }}"), "S004", "/graphs/3/nodes/1/data/request/headers/X-Customer"),
     ]
 }
 
@@ -78,4 +81,42 @@ fn condition_forms_of_assistants_pass() {
 #[test]
 fn expressions_and_templates_are_checked() {
     assert_cases(cases());
+}
+
+/// The texts that choose whose data is read by a value that nobody has verified.
+fn unverified_texts(changes: &[Change]) -> Vec<String> {
+    codes(&apply_changes(shop(), changes)).into_iter().filter(|it| it.0 == "S004").map(|it| it.1).collect()
+}
+
+#[test]
+fn what_a_page_says_may_not_choose_whose_data_is_read() {
+    const ARGUMENT: &str = "/graphs/1/nodes/2/data/args/size";
+    let read = |value: &str| (ARGUMENT, json!(value));
+    let found = [ARGUMENT.to_owned()];
+    for changes in [
+        vec![read("{{ visitor.id }}")],
+        vec![read("{{ session.colour }}"), ("/inputs", json!(["colour"]))],
+        vec![read("{{ session.copy.id }}"), ("/graphs/1/nodes/5/data/assign/0", json!({"variable": "copy", "value": "{{ visitor.id }}"}))],
+        vec![read("{{ session.copy }}"), ("/graphs/1/nodes/5/data/assign/0", json!({"variable": "copy", "expr": "visitor.id"}))],
+    ] {
+        assert_eq!(unverified_texts(&changes), found, "{changes:?}");
+    }
+    let query = with_request(json!({"method": "GET", "url": "https://a.example.org", "query": {"customer": "{{ visitor.id }}"}}));
+    assert_eq!(unverified_texts(&query), ["/graphs/3/nodes/1/data/request/query/customer"]);
+}
+
+#[test]
+fn what_a_page_says_may_be_shown_and_written_down() {
+    let write = json!({"method": "POST", "url": "https://a.example.org", "body": {"email": "{{ visitor.email }}"}});
+    for changes in [
+        with_text("Hello {{ visitor.name }}."),
+        with_request(write.clone()),
+        vec![("/graphs/1/nodes/2/data/args/size", json!("{{ user.id }}"))],
+        vec![("/graphs/1/nodes/2/data/args/size", json!("{{ session.order.size }}")), ("/inputs", json!(["colour"]))],
+    ] {
+        assert_eq!(unverified_texts(&changes), [""; 0], "{changes:?}");
+        assert!(!codes(&apply_changes(shop(), &changes)).iter().any(|it| it.0 == "T003"), "{changes:?}");
+    }
+    let reads = [with_request(write), vec![("/graphs/3/nodes/1/data/effect_class", json!("read"))]].concat();
+    assert_eq!(unverified_texts(&reads), ["/graphs/3/nodes/1/data/request/body/email"], "a search that is sent by POST reads");
 }

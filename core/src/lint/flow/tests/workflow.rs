@@ -36,6 +36,7 @@ pub(super) fn cases() -> Vec<Case> {
             "T004",
             "/nodes/5/data/inputs/a",
         ),
+        (vec![("/nodes/4/data/args/id", json!("{{ visitor.id }}"))], "S004", "/nodes/4/data/args/id"),
         (vec![("/nodes/4/data/outputs/0/default", json!("{{ secret.KEY }}"))], "T004", "/nodes/4/data/outputs/0/default"),
     ];
     let drafts = ["script", "datastore", "set", "human", "parallel", "wait"].map(|it| (vec![("/nodes/5", typed(it))], "W002", "/nodes/5"));

@@ -11,6 +11,7 @@ use convengine_core::flow::active_document;
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
+use super::author_of;
 use crate::api::assistant::body;
 use crate::api::assistant::runtime::handoff::{run_desk_event, taken};
 use crate::api::assistant::runtime::load_session;
@@ -168,12 +169,9 @@ impl<'r> DeskAction<'r> {
         let Ok(Path(id)) = id else { return Err(not_found(uri)) };
         let (stored, running) = load_session(host, uri, &id).await?;
         let members = members?;
-        let author = match members.get("author").filter(|it| !it.is_null()) {
-            Some(given) => given.as_str().map(str::to_owned),
-            None => caller.name().map(str::to_owned),
-        };
-        let author = author.filter(|it| !it.trim().is_empty()).ok_or_else(|| {
-            let message = "author is missing or not a name; send the name that the user sees";
+        let stated = || members.get("author").and_then(Value::as_str).map(str::to_owned);
+        let author = author_of(caller).or_else(stated).filter(|it| !it.trim().is_empty()).ok_or_else(|| {
+            let message = "author is missing or not a name; send the name that the user sees, or use a key, whose name it is";
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_author")
         })?;
         // Messages do not change who has the conversation, so that the turn itself does not compare.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
+use axum::{Extension, Json};
 use convengine_core::config::flow::Flow;
 use convengine_core::config::flow::document::ValueType;
 use convengine_core::flow::{active_document, active_state};
@@ -14,9 +14,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::load_conversation;
+use super::{author_of, load_conversation};
 use crate::api::error::{ApiError, not_found};
 use crate::api::query::QueryParams;
+use crate::auth::caller::Caller;
 use crate::clock;
 use crate::ops::redaction::Redaction;
 use crate::runtime::turn_runner::Host;
@@ -57,6 +58,7 @@ pub struct DeskQuery {
 )]
 pub async fn conversations(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     uri: Uri,
     QueryParams(query): QueryParams<DeskQuery>,
 ) -> Result<Json<Value>, ApiError> {
@@ -74,7 +76,7 @@ pub async fn conversations(
     let page = found.get(..usize::try_from(limit).unwrap_or_default()).unwrap_or(&found);
     let next = page.last().filter(|_| page.len() < found.len()).map(|it| format!("{}.{}", it.requested_at, it.session));
     let rows: Vec<Value> = page.iter().map(|it| render_row(it, &host.redaction)).collect();
-    Ok(Json(json!({"conversations": rows, "next_cursor": next})))
+    Ok(Json(json!({"conversations": rows, "next_cursor": next, "author": author_of(&caller)})))
 }
 
 fn parse_cursor(cursor: &str) -> Option<(Millis, String)> {
@@ -136,9 +138,14 @@ pub async fn conversation(
     let mut member = |name: &str| state.get_mut(name).map(Value::take).unwrap_or_default();
     let mut handoff = member("handoff");
     host.redaction.redact_members(&mut handoff, &["reason"]);
+    let [user, visitor] = ["user", "visitor"].map(|name| {
+        let mut of_person = member(name);
+        of_person.as_object_mut().into_iter().for_each(|it| host.redaction.redact_variables(it));
+        of_person
+    });
     let mut shown = json!({
         "session_id": running.session, "assistant": stored.program.id(), "seq": member("seq"), "locale": member("locale"),
-        "channel": member("channel"), "handoff": handoff, "history": history, "variables": declared,
+        "channel": member("channel"), "user": user, "visitor": visitor, "handoff": handoff, "history": history, "variables": declared,
     });
     add_program(&mut shown, &stored.program);
     Ok(Json(shown))

@@ -11,11 +11,18 @@ pub mod schemas;
 use axum::http::{StatusCode, Uri};
 
 use crate::api::error::ApiError;
+use crate::auth::caller::Caller;
 use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session::Session;
 
+use super::runtime::handoff::MAX_AUTHOR_CHARS;
 use super::runtime::load_session;
+
+/// The name of the person at the desk: that of its key or token, whatever a request says. `None` where authentication is off.
+fn author_of(caller: &Caller) -> Option<String> {
+    caller.name().map(|it| it.chars().take(MAX_AUTHOR_CHARS).collect())
+}
 
 /// Loads a conversation that a person has, or should have. The desk sees no others.
 ///

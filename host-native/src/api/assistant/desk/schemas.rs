@@ -62,7 +62,11 @@ pub fn conversations() -> Value {
         "unread": {"type": "integer", "minimum": 0, "description": "Messages of the user since the last answer"},
     }));
     row["properties"]["program"] = program();
-    object(json!({"conversations": list(&row), "next_cursor": nullable_text("The cursor of the next page")}))
+    object(json!({
+        "conversations": list(&row),
+        "next_cursor": nullable_text("The cursor of the next page"),
+        "author": nullable_text("The name of the caller at the desk; null where authentication is off, and requests name it"),
+    }))
 }
 
 /// A conversation with transcript and variables.
@@ -87,6 +91,8 @@ pub fn conversation() -> Value {
         "seq": {"type": "integer", "description": "Changes with every turn"},
         "locale": text("The locale of the user"),
         "channel": text("The channel"),
+        "user": {"type": ["object", "null"], "description": "Who the user is, as a signed token or a key with an owner claim says"},
+        "visitor": {"type": ["object", "null"], "description": "What a page says of its user; `verified` is false"},
         "handoff": {"type": "object", "description": "Queue, reason, state, author and times"},
         "history": list(&entry),
         "variables": list(&variable),
@@ -137,7 +143,7 @@ fn program() -> Value {
 }
 
 fn author() -> Value {
-    let description = "The name that the user sees; default is the name of the API key";
+    let description = "The name that the user sees; that of the key or token of the caller takes its place, where there is one";
     json!({"type": "string", "maxLength": MAX_AUTHOR_CHARS, "description": description})
 }
 

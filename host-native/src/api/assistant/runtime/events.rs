@@ -7,6 +7,7 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use crate::api::error::ApiError;
+use crate::auth::identity::{Identity, USER_TOKEN};
 use crate::runtime::assistant::run::HOST_MEMBERS;
 use crate::runtime::turn_runner::Host;
 
@@ -37,23 +38,25 @@ fn check_event(uri: &Uri, mut members: Map, from_users: bool, max_chars: usize) 
     }
     check_event_id(&members).map_err(|it| refuse(&it))?;
     members.retain(|_, it| !it.is_null());
-    HOST_MEMBERS.into_iter().for_each(|it| drop(members.shift_remove(it)));
+    // A journal holds who the user is, and no credentials.
+    HOST_MEMBERS.into_iter().chain([USER_TOKEN]).for_each(|it| drop(members.shift_remove(it)));
     flow::check_event(&Value::Object(members.clone())).map_err(|it| refuse(&format!("invalid event: {it}")))?;
     Ok(members)
 }
 
-/// Reads the start event of a session.
+/// Reads the start event of a session of this user.
 ///
 /// # Errors
 /// 422 if a member is invalid.
-pub fn read_start(uri: &Uri, members: &Map, channel: Option<&str>) -> Result<Map, ApiError> {
+pub fn read_start(uri: &Uri, members: &Map, channel: Option<&str>, identity: Identity) -> Result<Map, ApiError> {
     let refuse = |reason: String| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).with_code("invalid_session");
     let mut event = Map::from_iter([("type".to_owned(), json!("session.start"))]);
     check_event_id(members).map_err(refuse)?;
     check_start(members).map_err(refuse)?;
-    for key in ["locale", "time_zone", "channel", "user", "params", "event_id"] {
+    for key in ["locale", "time_zone", "channel", "params", "event_id"] {
         event.extend(members.get(key).filter(|it| !it.is_null()).map(|it| (key.to_owned(), it.clone())));
     }
+    event.extend(identity.into_members());
     if let Some(channel) = channel {
         event.entry("channel".to_owned()).or_insert_with(|| json!(channel));
     }
@@ -61,11 +64,11 @@ pub fn read_start(uri: &Uri, members: &Map, channel: Option<&str>) -> Result<Map
     Ok(event)
 }
 
-/// Checks that user, channel, locale and time zone fit `SessionState`.
+/// Checks that user, visitor, channel, locale and time zone fit `SessionState`.
 fn check_start(members: &Map) -> Result<(), String> {
     let member = |key: &str| members.get(key).filter(|it| !it.is_null());
-    if member("user").is_some_and(|it| !it.is_object()) {
-        return Err("user is not an object; send an object or omit it".to_owned());
+    if let Some(name) = ["user", "visitor"].into_iter().find(|it| member(it).is_some_and(|it| !it.is_object())) {
+        return Err(format!("{name} is not an object; send an object or omit it"));
     }
     if member("channel").is_some_and(|it| it.as_str().is_none_or(str::is_empty)) {
         return Err("channel is not a non-empty string; send one or omit it".to_owned());
@@ -98,7 +101,7 @@ mod tests {
             [(json!("a"), true), (json!(null), true), (json!("a\0"), false), (json!(""), false), (json!("a".repeat(201)), false)]
         {
             let given = Map::from_iter([("event_id".to_owned(), id.clone())]);
-            assert_eq!(read_start(&uri, &given, None).is_ok(), fine, "{id}");
+            assert_eq!(read_start(&uri, &given, None, Identity::default()).is_ok(), fine, "{id}");
             let event = Map::from_iter([
                 ("type".to_owned(), json!("user.message")),
                 ("text".to_owned(), json!("hi")),
@@ -117,6 +120,8 @@ mod tests {
             (json!({"user": "u"}), false),
             (json!({"user": ["u"]}), false),
             (json!({"user": false}), false),
+            (json!({"visitor": {"id": "u"}}), true),
+            (json!({"visitor": "u"}), false),
             (json!({"channel": ""}), false),
             (json!({"channel": 5}), false),
             (json!({"locale": 5}), false),
@@ -126,7 +131,7 @@ mod tests {
             (json!({"time_zone": 2}), false),
             (json!({"params": []}), false),
         ] {
-            let read = read_start(&uri, given.as_object().unwrap_or(&Map::new()), Some("web"));
+            let read = read_start(&uri, given.as_object().unwrap_or(&Map::new()), Some("web"), Identity::default());
             assert_eq!(read.as_ref().is_ok(), fine, "{given}");
             assert!(read.is_ok() || read.is_err_and(|it| it.has_code("invalid_session")), "{given}");
         }
@@ -148,7 +153,8 @@ mod tests {
         code(json!({"type": "user.message", "text": "\u{e4}bcd"}), true, "text_too_long");
         code(json!({}), true, "invalid_event");
         code(json!({"type": "user.message", "text": "hi", "event_id": ""}), true, "invalid_event");
-        let event = json!({"type": "user.message", "text": "hi", "version": 9, "budget_left": 9, "event_id": null});
-        assert_eq!(read(event, true).ok().map(|it| it.len()), Some(2), "host members are removed");
+        let forged = json!({"user": {"id": "u"}});
+        let event = json!({"type": "user.message", "text": "hi", "version": 9, "budget_left": 9, "event_id": null, "identity": forged, "user_token": "t"});
+        assert_eq!(read(event, true).ok().map(|it| it.len()), Some(2), "host members and tokens are removed");
     }
 }

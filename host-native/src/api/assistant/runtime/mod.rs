@@ -22,7 +22,7 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use crate::api::error::ApiError;
-use crate::runtime::assistant::run::{RunningSession, event_key};
+use crate::runtime::assistant::run::{IDENTITY, RunningSession, event_key};
 use crate::runtime::turn_runner::{Host, Refusal, SubmitResult};
 use crate::storage::assistant::session::{self, Session};
 
@@ -68,6 +68,22 @@ pub async fn run_event(
     }
     let answered = running.submit_event(host, event).await.map_err(|it| refuse(&it, uri, &running.session))?;
     to_response(answered, uri, sees, status)
+}
+
+/// Adds to an event of a session the user that its request has proven, if any.
+///
+/// # Errors
+/// 409 `user_mismatch` if the session is another user's, 503 if the database is unavailable.
+pub async fn sign_in(host: &Host, uri: &Uri, session: &str, user: Option<Value>, event: &mut Map) -> Result<(), ApiError> {
+    let Some(user) = user else { return Ok(()) };
+    let stored = session::find(&host.readers, session).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let known = stored.as_ref().and_then(|it| it.state.pointer("/user/id"));
+    if known.is_some_and(|it| Some(it) != user.get("id")) {
+        let message = "session is another user's; start a new one for this user";
+        return Err(ApiError::new(StatusCode::CONFLICT, uri, message).with_code("user_mismatch"));
+    }
+    event.insert(IDENTITY.to_owned(), json!({"user": user}));
+    Ok(())
 }
 
 /// Converts the refusal of an event into an API error.

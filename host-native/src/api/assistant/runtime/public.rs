@@ -13,10 +13,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::simulator::{SessionStart, begin_session};
-use super::{Visibility, events, load_session, run_event};
+use super::{Visibility, events, load_session, run_event, sign_in};
 use crate::api::assistant::{body, document};
 use crate::api::error::{ApiError, not_found};
 use crate::auth::caller::Caller;
+use crate::auth::identity::UserVerifier;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
 use crate::storage::assistant::session::Session;
@@ -34,6 +35,7 @@ use crate::storage::assistant::session::Session;
     responses(
         (status = 201, description = "The session has started", body = ref("#/components/schemas/TurnResponse")),
         (status = 400, description = "The body is not valid JSON"),
+        (status = 401, description = "The token of the deployment or of the user is not accepted"),
         (status = 404, description = "The assistant no longer exists"),
         (status = 408, description = "The request body timed out"),
         (status = 409, description = "The assistant has no published version"),
@@ -46,13 +48,15 @@ use crate::storage::assistant::session::Session;
 pub async fn start(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
+    Extension(users): Extension<UserVerifier>,
     Extension(deployment): Extension<Arc<Deployment>>,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await?;
-    let event = events::read_start(&uri, &members, Some(&deployment.channel))?;
+    let identity = users.identify(&uri, &caller, &members).await?;
+    let event = events::read_start(&uri, &members, Some(&deployment.channel), identity)?;
     let program = deployment.program.clone();
     let (live, document) = document::live_document(&host, &uri, &program).await?;
     check_params(&uri, &document.document, &event)?;
@@ -82,10 +86,11 @@ pub async fn start(
     responses(
         (status = 200, description = "The response of the assistant", body = ref("#/components/schemas/TurnResponse")),
         (status = 400, description = "The body is not valid JSON"),
+        (status = 401, description = "The token of the deployment or of the user is not accepted"),
         (status = 403, description = "The event or the origin is not allowed"),
         (status = 404, description = "Session not found in the deployment"),
         (status = 408, description = "The request body timed out"),
-        (status = 409, description = "The session has ended"),
+        (status = 409, description = "The session has ended, or is another user's"),
         (status = 413, description = "The request body is too large"),
         (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The event is invalid"),
@@ -94,6 +99,7 @@ pub async fn start(
 )]
 pub async fn turn(
     State(host): State<Arc<Host>>,
+    Extension(users): Extension<UserVerifier>,
     Extension(deployment): Extension<Arc<Deployment>>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
@@ -104,7 +110,10 @@ pub async fn turn(
     let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
     let (stored, running) = load_session(&host, &uri, &id).await?;
     check_deployment(&stored, &deployment, &uri)?;
-    let event = events::read_event(&host, &uri, members?, true)?;
+    let members = members?;
+    let user = users.verify_member(&uri, &members).await?;
+    let mut event = events::read_event(&host, &uri, members, true)?;
+    sign_in(&host, &uri, &running.session, user, &mut event).await?;
     run_event(&host, &uri, &running, event, visibility(&deployment, &headers), StatusCode::OK).await
 }
 

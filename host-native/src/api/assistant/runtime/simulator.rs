@@ -12,10 +12,11 @@ use convengine_core::turn::Map;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Visibility, events, load_session, run_event};
+use super::{Visibility, events, load_session, run_event, sign_in};
 use crate::api::assistant::{body, document, parse_version_number};
 use crate::api::error::{ApiError, not_found};
 use crate::auth::caller::{Caller, ConversationAccess};
+use crate::auth::identity::UserVerifier;
 use crate::runtime::assistant::bundle::resolve_bundle;
 use crate::runtime::assistant::mcp_tools;
 use crate::runtime::assistant::run::{RunningSession, event_key};
@@ -52,6 +53,7 @@ pub const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };
 pub async fn start(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
+    Extension(users): Extension<UserVerifier>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
@@ -59,7 +61,7 @@ pub async fn start(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let (key, members) = (document::parse_key(DocumentKind::Assistant, id, &uri)?, members?);
-    start_session(&host, &uri, key, &members, caller.access()).await
+    start_session(&host, &uri, key, &members, (&caller, &users)).await
 }
 
 /// Sends an event to a session.
@@ -87,6 +89,7 @@ pub async fn start(
 )]
 pub async fn turn(
     State(host): State<Arc<Host>>,
+    Extension(users): Extension<UserVerifier>,
     uri: Uri,
     path: Result<Path<(String, String)>, PathRejection>,
     headers: HeaderMap,
@@ -94,28 +97,30 @@ pub async fn turn(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let running = load_running(&host, &uri, path).await?;
-    run_turn(&host, &uri, &running, members?).await
+    run_turn(&host, &uri, &running, members?, &users).await
 }
 
-/// Starts a session with the draft or a version of a document.
+/// Starts a session of a caller with the draft or a version of a document.
 ///
 /// # Errors
-/// 404 if there is no such document or version, 409 if the session id exists, 422 if a member is invalid or the document cannot run, 503
+/// 401 if the token of the user is not accepted, 404 if there is no such document or version, 409 if the session id exists, 422 if a member is invalid or the document cannot run, 503
 /// if the database is unavailable.
 pub async fn start_session(
     host: &Arc<Host>,
     uri: &Uri,
     program: ProgramKey,
     members: &Map,
-    access: ConversationAccess,
+    (caller, users): (&Caller, &UserVerifier),
 ) -> Result<Response, ApiError> {
-    let mut event = events::read_start(uri, members, None)?;
+    let identity = users.identify(uri, caller, members).await?;
+    let mut event = events::read_start(uri, members, None, identity)?;
     let (document, version) = load_requested_document(host, uri, &program, members.get("version")).await?;
     if let Some(trigger) = members.get("trigger").filter(|it| !it.is_null() && program.kind() == DocumentKind::Workflow) {
         check_trigger(uri, &document.document, trigger)?;
         event.insert("trigger".to_owned(), trigger.clone());
     }
     let session = choose_session_id(host, uri, members).await?;
+    let access = caller.access();
     let running = begin_session(host, uri, SessionStart { session, program, deployment: None, version, document, access }).await?;
     run_event(host, uri, &running, event, DEBUG_VISIBILITY, StatusCode::CREATED).await
 }
@@ -133,9 +138,17 @@ fn check_trigger(uri: &Uri, document: &Value, id: &Value) -> Result<(), ApiError
 /// Runs the turn of an event of any type.
 ///
 /// # Errors
-/// 422 if the event is invalid, and the refusals of any turn.
-pub async fn run_turn(host: &Arc<Host>, uri: &Uri, running: &RunningSession, members: Map) -> Result<Response, ApiError> {
-    let event = events::read_event(host, uri, members, false)?;
+/// 401 if the token of the user is not accepted, 422 if the event is invalid, and the refusals of any turn.
+pub async fn run_turn(
+    host: &Arc<Host>,
+    uri: &Uri,
+    running: &RunningSession,
+    members: Map,
+    users: &UserVerifier,
+) -> Result<Response, ApiError> {
+    let user = users.verify_member(uri, &members).await?;
+    let mut event = events::read_event(host, uri, members, false)?;
+    sign_in(host, uri, &running.session, user, &mut event).await?;
     run_event(host, uri, running, event, DEBUG_VISIBILITY, StatusCode::OK).await
 }
 

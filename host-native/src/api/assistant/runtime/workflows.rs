@@ -16,6 +16,7 @@ use crate::api::assistant::{body, document};
 use crate::api::error::{ApiError, not_found};
 use crate::api::query::QueryParams;
 use crate::auth::caller::Caller;
+use crate::auth::identity::UserVerifier;
 use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::DocumentKind;
@@ -46,6 +47,7 @@ use crate::storage::assistant::session::Session;
 pub async fn start(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
+    Extension(users): Extension<UserVerifier>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
@@ -53,7 +55,7 @@ pub async fn start(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let (key, members) = (document::parse_key(DocumentKind::Workflow, id, &uri)?, members?);
-    simulator::start_session(&host, &uri, key, &members, caller.access()).await
+    simulator::start_session(&host, &uri, key, &members, (&caller, &users)).await
 }
 
 /// Sends an event to a session.
@@ -80,6 +82,7 @@ pub async fn start(
 )]
 pub async fn turn(
     State(host): State<Arc<Host>>,
+    Extension(users): Extension<UserVerifier>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
@@ -87,7 +90,7 @@ pub async fn turn(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let (_, running) = load_workflow_session(&host, &uri, id).await?;
-    simulator::run_turn(&host, &uri, &running, members?).await
+    simulator::run_turn(&host, &uri, &running, members?, &users).await
 }
 
 /// Returns the state of a session with private values masked.

@@ -1,4 +1,7 @@
-//! `ask_…`: a tool for each published assistant, and one for the table configuration. A call runs one turn of the user.
+//! `ask_…`: a tool for each assistant, workflow and AI agent that the caller reaches, and one for the table configuration. A call runs one
+//! turn of the user.
+//!
+//! The team reaches what is published, others what is deployed, as over HTTP, and within the limits of a deployment's visitors.
 
 use std::sync::Arc;
 
@@ -11,6 +14,7 @@ use uuid::Uuid;
 use super::names::{TABLES, ask_name};
 use super::{Answer, ToolResult, arguments_schema, object_schema, refusal_text};
 use crate::api::assistant::document;
+use crate::api::assistant::runtime::ai_agents::is_channel_allowed;
 use crate::api::assistant::runtime::simulator::{SessionStart, begin_session};
 use crate::api::assistant::runtime::{Visibility, events, filter_answer, load_session};
 use crate::api::error::ApiError;
@@ -18,11 +22,12 @@ use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
 use crate::api::mcp::resources::uri;
 use crate::api::mcp::server::McpServer;
+use crate::auth::identity::Identity;
 use crate::auth::scope::Scopes;
 use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::turn_runner::{self, Host, Message, Refusal};
 use crate::storage::assistant::session::{self, Session};
-use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
+use crate::storage::assistant::{DocumentKind, ProgramKey, deployment, draft};
 
 /// The channel of sessions that begin here.
 const CHANNEL: &str = "mcp";
@@ -30,13 +35,18 @@ const CHANNEL: &str = "mcp";
 /// Users see no debug information.
 const VISIBILITY: Visibility = Visibility { debug: false };
 
+/// The kinds of documents that have tools. Runs of chains are no conversations.
+pub const ASKED_KINDS: [DocumentKind; 3] = [DocumentKind::Assistant, DocumentKind::Workflow, DocumentKind::Agent];
+
 /// A tool that talks.
 #[derive(Debug)]
 pub enum AskTool {
-    /// To a published assistant.
-    Assistant {
-        /// The assistant.
+    /// To a published assistant, workflow or AI agent.
+    Document {
+        /// The document.
         program: ProgramKey,
+        /// Its deployment, whose limits apply; absent for the team.
+        deployment: Option<String>,
         /// Its display name.
         title: String,
         /// Its description, if the document has one.
@@ -69,12 +79,23 @@ async fn select(server: &McpServer, is_wanted: impl Fn(&str) -> bool) -> sqlx::R
     }
     let host = server.host();
     let mut tools = Vec::new();
-    for assistant in draft::list(&host.readers, DocumentKind::Assistant).await? {
-        let Some(live) = assistant.live_version.filter(|_| is_wanted(&ask_name(assistant.key.id()))) else { continue };
-        let Some(version) = host.versions.load(&host.readers, &assistant.key, live).await? else { continue };
-        let text = |name: &str| version.document.get(name).and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned);
-        let title = text("name").unwrap_or_else(|| assistant.key.id().to_owned());
-        tools.push(AskTool::Assistant { about: text("description"), program: assistant.key, title });
+    let is_team = server.permits(Scopes::ADMIN);
+    let open = deployment::list_open(&host.readers).await?;
+    for kind in ASKED_KINDS {
+        for document in draft::list(&host.readers, kind).await? {
+            let Some(live) = document.live_version.filter(|_| is_wanted(&ask_name(&document.key))) else { continue };
+            let deployment = open.iter().find(|it| it.program == document.key).filter(|_| !is_team).map(|it| it.id.clone());
+            if !is_team && deployment.is_none() {
+                continue;
+            }
+            let Some(version) = host.versions.load(&host.readers, &document.key, live).await? else { continue };
+            if kind == DocumentKind::Agent && !is_channel_allowed(&version.document, &json!(CHANNEL)) {
+                continue;
+            }
+            let text = |name: &str| version.document.get(name).and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned);
+            let title = text("name").unwrap_or_else(|| document.key.id().to_owned());
+            tools.push(AskTool::Document { about: text("description"), program: document.key, deployment, title });
+        }
     }
     let active = host.config_manager.active();
     let has_intents = active.config.row_counts().any(|(table, rows)| table == "ce_intent" && rows > 0);
@@ -86,7 +107,7 @@ impl AskTool {
     /// The name of the tool.
     fn name(&self) -> String {
         match self {
-            AskTool::Assistant { program, .. } => ask_name(program.id()),
+            AskTool::Document { program, .. } => ask_name(program),
             AskTool::Tables => TABLES.to_owned(),
         }
     }
@@ -94,7 +115,7 @@ impl AskTool {
     /// The argument and the member with the id to continue with.
     fn id_name(&self) -> &'static str {
         match self {
-            AskTool::Assistant { .. } => "session_id",
+            AskTool::Document { .. } => "session_id",
             AskTool::Tables => "conversation_id",
         }
     }
@@ -120,11 +141,12 @@ impl AskTool {
             &[id, "messages", "status"],
         );
         let (title, about) = match self {
-            AskTool::Assistant { title, about, .. } => {
+            AskTool::Document { program, title, about, .. } => {
                 let about = about.as_ref().map(|it| format!(" {it}")).unwrap_or_default();
+                let kind = program.kind().title();
                 (
                     title.clone(),
-                    format!("Talks to the assistant '{title}'.{about} Begins a session, or continues one, and returns its answer."),
+                    format!("Talks to the {kind} '{title}'.{about} Begins a session, or continues one, and returns its answer."),
                 )
             }
             AskTool::Tables => {
@@ -146,13 +168,16 @@ impl AskTool {
         let arguments = Arguments::read(arguments, &["text", self.id_name()])?;
         let (text, id) = (arguments.required_text("text")?, arguments.id(self.id_name())?);
         match self {
-            AskTool::Assistant { program, .. } => ask_assistant(server, program, text, id).await,
+            AskTool::Document { program, deployment, .. } => {
+                check_program_rate(server, program, deployment.as_deref(), id.as_deref()).await?;
+                ask_document(server, program, text, id).await
+            }
             AskTool::Tables => ask_tables(server, text, id).await,
         }
     }
 }
 
-async fn ask_assistant(server: &McpServer, program: &ProgramKey, text: &str, id: Option<String>) -> ToolResult {
+async fn ask_document(server: &McpServer, program: &ProgramKey, text: &str, id: Option<String>) -> ToolResult {
     let host = server.host();
     let message = Map::from_iter([("type".to_owned(), json!("user.message")), ("text".to_owned(), json!(text))]);
     let message = events::read_event(host, &uri(), message, true).map_err(|it| refusal_text(&it))?;
@@ -164,7 +189,10 @@ async fn ask_assistant(server: &McpServer, program: &ProgramKey, text: &str, id:
         }
         None => {
             let running = start_session(server, program).await.map_err(|it| refusal_text(&it))?;
-            let start = events::read_start(&uri(), &Map::new(), Some(CHANNEL)).map_err(|it| refusal_text(&it))?;
+            // The team tries the document and is not its user.
+            let user = server.caller().user().filter(|_| !server.permits(Scopes::ADMIN)).cloned();
+            let identity = Identity { user, visitor: None };
+            let start = events::read_start(&uri(), &Map::new(), Some(CHANNEL), identity).map_err(|it| refusal_text(&it))?;
             let mut answer = submit(host, &running, start).await?;
             messages.append(&mut take_messages(&mut answer));
             if answer["status"] != "awaiting_input" {
@@ -267,6 +295,27 @@ fn render(id: &str, answer: Value, messages: Vec<Value>) -> ToolResult {
     }
     let has_failed = shown["status"] == "failed";
     Ok(Answer::with_texts(shown, texts).failed_if(has_failed))
+}
+
+/// Counts a call as over HTTP: of the team by the document, else by the visitor of the deployment, which is the session or the caller.
+async fn check_program_rate(
+    server: &McpServer,
+    program: &ProgramKey,
+    deployment: Option<&str>,
+    session: Option<&str>,
+) -> Result<(), String> {
+    let (host, limits) = (server.host(), &server.host().rate_limits);
+    let Some(deployment) = deployment else {
+        return limits.check_program(program, &uri()).map(|_| ()).map_err(|it| refusal_text(&it));
+    };
+    let mut visitor = server.caller().id().unwrap_or(CHANNEL);
+    if let Some(session) = session {
+        let found =
+            session::find_program(&host.readers, session).await.map_err(|it| refusal_text(&ApiError::from_database(&it, &uri())))?;
+        // An id that the client has made up is no visitor.
+        visitor = found.filter(|it| it == program).map_or(visitor, |_| session);
+    }
+    limits.check_visitor(deployment, visitor, &uri()).map(|_| ()).map_err(|it| refusal_text(&it))
 }
 
 fn check_rate(host: &Host, id: &str) -> Result<(), String> {

@@ -18,6 +18,8 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
+pub use self::ask::ASKED_KINDS;
+
 use self::ask::AskTool;
 use self::developer::DeveloperTool;
 use super::pages::invalid_cursor;

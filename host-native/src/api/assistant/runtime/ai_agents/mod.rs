@@ -14,7 +14,8 @@ use super::events;
 use super::simulator::{SessionStart, begin_session};
 use crate::api::error::ApiError;
 use crate::auth::caller::ConversationAccess;
-use crate::runtime::assistant::run::{RunningSession, event_key};
+use crate::auth::identity::Identity;
+use crate::runtime::assistant::run::{IDENTITY, RunningSession, event_key};
 use crate::runtime::assistant::version_cache::SessionDocument;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::ProgramKey;
@@ -37,6 +38,9 @@ impl AgentMessage {
     fn read(host: &Host, uri: &Uri, members: &Map, default_channel: Option<&str>) -> Result<AgentMessage, ApiError> {
         let member = |key: &str| members.get(key).filter(|it| !it.is_null());
         let refuse = |message: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message);
+        if ["user", "visitor"].iter().any(|it| member(it).is_some_and(|it| !it.is_object())) {
+            return Err(refuse("user or visitor is not an object; send an object or omit it").with_code("invalid_session"));
+        }
         let text = member("text").and_then(Value::as_str).filter(|it| !it.trim().is_empty());
         let text = text.ok_or_else(|| refuse("text is missing; send the message of the user").with_code("text_required"))?;
         let channel = match member("channel") {
@@ -57,6 +61,14 @@ impl AgentMessage {
         let mut event = events::read_event(host, uri, event, true)?;
         event.extend(channel.map(|it| ("channel".to_owned(), json!(it))));
         Ok(AgentMessage { conversation, event })
+    }
+
+    /// Says who the user of a new conversation is: it has no start event of its own.
+    fn introduce(&mut self, identity: Identity) {
+        let members = identity.into_members();
+        if !members.is_empty() {
+            self.event.insert(IDENTITY.to_owned(), Value::Object(members));
+        }
     }
 
     /// Checks that the AI agent of a conversation answers on the channel of the message.

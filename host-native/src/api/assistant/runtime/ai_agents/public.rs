@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::{Path, Request, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use axum::{Extension, Json};
 use serde_json::Value;
@@ -13,12 +13,13 @@ use serde_json::Value;
 use super::{AgentMessage, begin_conversation, find_conversation};
 use crate::api::assistant::runtime::messages::{MessagesQuery, wait_for_messages};
 use crate::api::assistant::runtime::public::check_deployment;
-use crate::api::assistant::runtime::{Visibility, load_session, run_event, transcript};
+use crate::api::assistant::runtime::{Visibility, load_session, run_event, sign_in, transcript};
 use crate::api::assistant::{body, document};
 use crate::api::error::{ApiError, not_found};
 use crate::api::query::QueryParams;
 use crate::auth::caller::Caller;
 use crate::auth::client_address::ClientAddress;
+use crate::auth::identity::UserVerifier;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
 
@@ -38,7 +39,7 @@ const PUBLIC_VISIBILITY: Visibility = Visibility { debug: false };
     responses(
         (status = 200, description = "The response of the AI agent", body = ref("#/components/schemas/TurnResponse")),
         (status = 400, description = "The body is not valid JSON"),
-        (status = 401, description = "The token is unknown"),
+        (status = 401, description = "The token is unknown, or that of the user is not accepted"),
         (status = 403, description = "The AI agent does not answer on the channel, or the origin is not allowed"),
         (status = 404, description = "Conversation not found in the deployment"),
         (status = 408, description = "The request body timed out"),
@@ -52,22 +53,26 @@ const PUBLIC_VISIBILITY: Visibility = Visibility { debug: false };
 pub async fn turn(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
+    Extension(users): Extension<UserVerifier>,
     Extension(deployment): Extension<Arc<Deployment>>,
     Extension(client): Extension<ClientAddress>,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Result<Response, ApiError> {
+    let (Parts { uri, headers, .. }, body) = request.into_parts();
     let members = body::read_object(&uri, &headers, body).await?;
-    let message = AgentMessage::read(&host, &uri, &members, Some(&deployment.channel))?;
+    let mut message = AgentMessage::read(&host, &uri, &members, Some(&deployment.channel))?;
     let program = &deployment.program;
     let found = find_conversation(&host, &uri, &message, program, Some(&deployment.id)).await?;
     // An id that the client has made up is no visitor.
     let visitor = message.conversation.clone().filter(|_| found.is_some()).unwrap_or_else(|| client.to_text());
     let status = host.rate_limits.check_visitor(&deployment.id, &visitor, &uri)?;
     let running = match found {
-        Some(running) => running,
+        Some(running) => {
+            sign_in(&host, &uri, &running.session, users.verify_member(&uri, &members).await?, &mut message.event).await?;
+            running
+        }
         None => {
+            message.introduce(users.identify(&uri, &caller, &members).await?);
             let (live, document) = document::live_document(&host, &uri, program).await?;
             let started = (Some(live), document);
             begin_conversation(&host, &uri, &message, program.clone(), (Some(deployment.id.clone()), caller.access()), started).await?

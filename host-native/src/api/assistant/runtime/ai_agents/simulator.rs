@@ -12,10 +12,11 @@ use serde_json::Value;
 
 use super::{AgentMessage, begin_conversation, find_conversation};
 use crate::api::assistant::runtime::simulator::{DEBUG_VISIBILITY, load_requested_document, run_turn, start_session};
-use crate::api::assistant::runtime::{inspect, load_session, run_event};
+use crate::api::assistant::runtime::{inspect, load_session, run_event, sign_in};
 use crate::api::assistant::{body, document};
 use crate::api::error::{ApiError, not_found};
 use crate::auth::caller::Caller;
+use crate::auth::identity::UserVerifier;
 use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::DocumentKind;
@@ -47,6 +48,7 @@ use crate::storage::assistant::session::Session;
 pub async fn turn(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
+    Extension(users): Extension<UserVerifier>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
@@ -54,10 +56,14 @@ pub async fn turn(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let (key, members) = (document::parse_key(DocumentKind::Agent, id, &uri)?, members?);
-    let message = AgentMessage::read(&host, &uri, &members, None)?;
+    let mut message = AgentMessage::read(&host, &uri, &members, None)?;
     let running = match find_conversation(&host, &uri, &message, &key, None).await? {
-        Some(running) => running,
+        Some(running) => {
+            sign_in(&host, &uri, &running.session, users.verify_member(&uri, &members).await?, &mut message.event).await?;
+            running
+        }
         None => {
+            message.introduce(users.identify(&uri, &caller, &members).await?);
             let (document, version) = load_requested_document(&host, &uri, &key, members.get("version")).await?;
             begin_conversation(&host, &uri, &message, key, (None, caller.access()), (version, document)).await?
         }
@@ -91,6 +97,7 @@ pub async fn turn(
 pub async fn start(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
+    Extension(users): Extension<UserVerifier>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
@@ -98,7 +105,7 @@ pub async fn start(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let (key, members) = (document::parse_key(DocumentKind::Agent, id, &uri)?, members?);
-    start_session(&host, &uri, key, &members, caller.access()).await
+    start_session(&host, &uri, key, &members, (&caller, &users)).await
 }
 
 /// Sends an event of any type to a session, such as the decision about a pending call.
@@ -125,6 +132,7 @@ pub async fn start(
 )]
 pub async fn event(
     State(host): State<Arc<Host>>,
+    Extension(users): Extension<UserVerifier>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
@@ -132,7 +140,7 @@ pub async fn event(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let (_, running) = load_agent_session(&host, &uri, id).await?;
-    run_turn(&host, &uri, &running, members?).await
+    run_turn(&host, &uri, &running, members?, &users).await
 }
 
 /// Returns the state of a session with private values masked.
