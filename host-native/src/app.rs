@@ -31,8 +31,10 @@ use crate::api::{
 };
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
 use crate::auth::exposure::{self, Exposure};
+use crate::auth::guessing::GuessThrottle;
 use crate::auth::host_names::{self, OwnHosts};
 use crate::auth::keys::{self, ApiKeyCache};
+use crate::auth::known_credentials::KnownCredentials;
 use crate::auth::rate::RateLimits;
 use crate::auth::routes::Routes;
 use crate::auth::scope::Scopes;
@@ -40,6 +42,7 @@ use crate::auth::tokens::TokenVerifier;
 use crate::clock::TurnClock;
 use crate::config::active::ConfigManager;
 use crate::config::settings::{HttpSettings, Runtime, Settings, StompSettings};
+use crate::config::stored_snapshot::StoredSnapshot;
 use crate::config::watch;
 use crate::effects::container::Containers;
 use crate::effects::http::HttpClient;
@@ -58,6 +61,7 @@ use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::timers::{self, FiringSessions};
 use crate::runtime::assistant::version_cache::VersionCache;
 use crate::runtime::chain::schedule;
+use crate::runtime::chain::webhook_secrets::WebhookSecrets;
 use crate::runtime::leases::{self, ClaimGate};
 use crate::runtime::recovery;
 use crate::runtime::restate::Ingress;
@@ -152,7 +156,9 @@ async fn build_gateway(settings: &Settings, exposure: Exposure, hosts: Vec<(Sett
     };
     let Exposure { access, origins, .. } = exposure;
     let (admin_token, trusted_proxies) = (settings.admin_token.clone(), settings.http.trusted_proxies.clone());
-    let mut gateway = AuthGateway { access, routes: Vec::new(), tenants: BTreeMap::new(), tokens, admin_token, origins, trusted_proxies };
+    let guesses = GuessThrottle::new(settings.security.guessing);
+    let (routes, tenants) = (Vec::new(), BTreeMap::new());
+    let mut gateway = AuthGateway { access, routes, tenants, tokens, admin_token, origins, trusted_proxies, guesses };
     for (settings, host) in hosts {
         let (router, routes) = tenant_routes(host.stream_settings.is_sse_enabled(), host.stream_settings.stomp()).into_parts();
         gateway.routes.extend(routes.into_iter().filter(|it| !gateway.routes.contains(it)).collect::<Vec<_>>());
@@ -202,11 +208,14 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let readers = storage::open_reader_pool(database).await?;
     let secret_store = SecretStore::open(settings, &readers).await?;
     secret_store.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
+    let credentials = KnownCredentials::read(&readers, settings.security.keys_recheck).await;
+    let credentials = credentials.map_err(|it| storage::database_failure(database, &it))?;
     let (writer, writer_task) = Writer::start(connection, database, &meter);
     let shortest_lease = settings.turns.lease.min(settings.chains.lease);
     let claim_gate = ClaimGate::new(readers.is_shared(), shortest_lease);
     let host = Host {
         config_manager: current,
+        stored_snapshot: StoredSnapshot::default(),
         server_lock,
         readers,
         writer,
@@ -232,6 +241,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         eval_pass_threshold: settings.assistants.eval_pass_threshold,
         workspace: settings.workspace().to_owned(),
         chain_settings: settings.chains.clone(),
+        webhook_secrets: WebhookSecrets::default(),
         firing: FiringSessions::default(),
         stop_signals: StopSignals::default(),
         fires_timers: settings.assistants.timers,
@@ -239,6 +249,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         session_changes: broadcast::Sender::new(SESSION_CHANGES),
         redaction: Arc::clone(&settings.redaction),
         turn_settings: settings.turns,
+        credentials,
         rate_limits: RateLimits::new(settings.security.rates).with_assistants(&settings.assistants),
         spend_cap: settings.llm.cap,
         owner: Uuid::new_v4().to_string(),

@@ -13,7 +13,9 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use uuid::Uuid;
 
+use super::known_credentials::KnownCredentials;
 use crate::clock;
+use crate::runtime::assistant::check::to_hex;
 use crate::runtime::turn_runner::Host;
 use crate::storage::Pool;
 use crate::storage::api_key::{self, ApiKey};
@@ -119,15 +121,29 @@ impl ApiKeyCache {
         ApiKeyCache { recheck, cache: Mutex::default() }
     }
 
-    /// Returns the stored key that a text matches, or `None` if it is unknown, revoked or expired.
+    /// Returns the stored key that a text matches, or `None` if it is unknown, revoked or expired. One that is not among the known
+    /// credentials is looked up with `may_look_up`, and only so often.
     ///
     /// # Errors
     /// Any database error.
-    pub async fn find_active(&self, readers: &Pool, text: &str, id: &str) -> sqlx::Result<Option<ApiKey>> {
+    pub async fn find_active(
+        &self,
+        readers: &Pool,
+        credentials: &KnownCredentials,
+        text: &str,
+        id: &str,
+        may_look_up: bool,
+    ) -> sqlx::Result<Option<ApiKey>> {
         let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         let cached = self.lock_cache().get(&digest).cloned();
         if let Some(cached) = cached.as_ref().filter(|it| it.expires_at > Instant::now()) {
             return Ok(Some(cached.key.clone()).filter(|it| it.is_valid_at(clock::now())));
+        }
+        let hash_text = to_hex(&digest);
+        // The keys that are known by their id have an older hash, whose verification is costly.
+        let has_older_hash = may_look_up && credentials.contains(id);
+        if cached.is_none() && !has_older_hash && !credentials.may_exist(readers, &hash_text, may_look_up).await? {
+            return Ok(None);
         }
         let found = api_key::find(readers, id).await?;
         let same = found.as_ref().zip(cached.as_ref()).is_some_and(|(found, cached)| found.hash == cached.key.hash);
@@ -136,7 +152,9 @@ impl ApiKeyCache {
             None => false,
         };
         let now = clock::now();
-        let Some(mut key) = found.filter(|it| fits && it.is_valid_at(now)) else {
+        let found = found.filter(|it| fits && it.is_valid_at(now));
+        credentials.record_lookup(&hash_text, found.is_some());
+        let Some(mut key) = found else {
             self.lock_cache().remove(&digest);
             return Ok(None);
         };
@@ -204,14 +222,18 @@ mod tests {
         api_key::insert(&database.pool, &stored).await.expect("a key");
         assert!(!stored.hash.contains(&key) && stored.hash.starts_with("sha256:"), "{}", stored.hash);
         let (lasting, brief) = (ApiKeyCache::new(Duration::from_secs(60)), ApiKeyCache::new(Duration::ZERO));
-        let counts = async |keys: &ApiKeyCache, text: &str| keys.find_active(&database.pool, text, &id).await.expect("an answer").is_some();
+        let pool = &database.pool;
+        let known = KnownCredentials::read(pool, Duration::ZERO).await.expect("hashes");
+        let counts =
+            async |keys: &ApiKeyCache, text: &str| keys.find_active(pool, &known, text, &id, true).await.expect("an answer").is_some();
         assert!(counts(&lasting, &key).await && counts(&brief, &key).await);
         // Neither another secret nor the same secret under another tenant is valid.
         let mut other = key.clone();
         other.replace_range(key.len() - 1.., if key.ends_with('0') { "1" } else { "0" });
         assert!(!counts(&lasting, &other).await && !counts(&lasting, &key.replace("ce_a_", "ce_b_")).await);
-        assert!(lasting.find_active(&database.pool, &key, "0123456789ab").await.expect("an answer").is_some(), "cached by the full key");
-        assert!(ApiKeyCache::new(Duration::ZERO).find_active(&database.pool, &key, "0123456789ab").await.expect("an answer").is_none());
+        let with_other_id = async |keys: &ApiKeyCache| keys.find_active(pool, &known, &key, "0123456789ab", true).await.expect("an answer");
+        assert!(with_other_id(&lasting).await.is_some(), "cached by the full key");
+        assert!(with_other_id(&ApiKeyCache::new(Duration::ZERO)).await.is_none());
         assert!(api_key::find(&database.pool, &id).await.expect("an answer").expect("a key").last_used_at.is_some());
         assert!(api_key::revoke(&database.pool, &id, 5).await.expect("an answer"));
         assert!(counts(&lasting, &key).await && !counts(&brief, &key).await);
@@ -239,7 +261,9 @@ mod tests {
         };
         api_key::insert(&database.pool, &stored).await.expect("a key");
         let keys = ApiKeyCache::new(Duration::ZERO);
-        let counts = async |text: &str, id: &str| keys.find_active(&database.pool, text, id).await.expect("an answer").is_some();
+        let known = KnownCredentials::read(&database.pool, Duration::from_secs(3600)).await.expect("hashes");
+        let counts =
+            async |text: &str, id: &str| keys.find_active(&database.pool, &known, text, id, true).await.expect("an answer").is_some();
         let hash_of = async || api_key::find(&database.pool, &id).await.expect("an answer").expect("a key").hash;
         assert!(!counts(&key.replace(&id, "0123456789ab"), &id).await && hash_of().await == older, "another text changes nothing");
         assert!(counts(&key, &id).await);

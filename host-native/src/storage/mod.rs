@@ -15,6 +15,7 @@ pub mod commit;
 pub mod config;
 pub mod conversations;
 pub mod counter;
+pub mod credential;
 pub mod database;
 mod database_row;
 pub mod document;

@@ -70,7 +70,9 @@ pub async fn rotate(
     let program = deployment::find_program(&host.readers, &deployment).await.map_err(database)?.ok_or_else(unknown)?;
     let prefix = if program.kind() == DocumentKind::Agent { AGENT_TOKEN_PREFIX } else { TOKEN_PREFIX };
     let (id, token) = (Uuid::new_v4().to_string(), generate_token(prefix));
-    deployment_token::insert(&host.readers, &id, &deployment, &hash_token(&token), clock::now()).await.map_err(database)?;
+    let hash = hash_token(&token);
+    deployment_token::insert(&host.readers, &id, &deployment, &hash, clock::now()).await.map_err(database)?;
+    host.credentials.add(&hash);
     Ok((StatusCode::CREATED, Json(json!({"id": id, "token": token}))))
 }
 

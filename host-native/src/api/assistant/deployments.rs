@@ -138,7 +138,10 @@ async fn deploy(host: &Host, uri: &Uri, program: ProgramKey, members: &Map) -> R
     let prefix = if program.kind() == DocumentKind::Agent { AGENT_TOKEN_PREFIX } else { TOKEN_PREFIX };
     let (id, token) = (Uuid::new_v4().to_string(), generate_token(prefix));
     let created = Deployment { id, program, name, channel, origins, debug, created_at: clock::now() };
-    deployment::insert(&host.readers, &created, &hash_token(&token)).await.map_err(database)?;
+    let hash = hash_token(&token);
+    deployment::insert(&host.readers, &created, &hash).await.map_err(database)?;
+    host.credentials.add(&hash);
+    host.credentials.add_origins(&created.origins);
     Ok((StatusCode::CREATED, Json(json!({"id": created.id, "token": token}))))
 }
 

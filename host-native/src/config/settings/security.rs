@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::Url;
 use serde::Deserialize;
 
-use super::value::{FromText, optional_list, parse_duration, scalar};
+use super::value::{FromText, optional_list, parse_duration, scalar, whole};
 
 /// How callers authenticate; neither way means no authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +37,26 @@ pub struct SecuritySettings {
     pub origins: Option<Vec<String>>,
     /// Rate limits.
     pub rates: Rates,
+    /// How often an address may send wrong credentials.
+    pub guessing: GuessingSettings,
+}
+
+/// How often an address may send wrong credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct GuessingSettings {
+    /// The number of wrong credentials in a window after which the rest of it is refused.
+    #[serde(deserialize_with = "whole::<_, _, 1, 1_000_000>")]
+    pub failures: u32,
+    /// How long an address is counted, from its first wrong credential.
+    #[serde(deserialize_with = "scalar")]
+    pub window: Duration,
+}
+
+impl Default for GuessingSettings {
+    fn default() -> GuessingSettings {
+        GuessingSettings { failures: 100, window: Duration::from_mins(1) }
+    }
 }
 
 /// How JWTs are verified.
@@ -104,6 +124,7 @@ pub(super) struct SecurityTree {
     jwt: JwtTree,
     cors: CorsTree,
     rate: Rates,
+    guessing: GuessingSettings,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -168,6 +189,7 @@ impl SecuritySettings {
             jwt: if accepts_jwt { JwtSettings::new(tree.jwt, problems) } else { None },
             origins: tree.cors.allowed_origins.map(|it| check_origins(&it, problems)),
             rates: tree.rate,
+            guessing: tree.guessing,
         }
     }
 }
@@ -309,6 +331,16 @@ mod tests {
         let (security, problems) = read(json!({"rate": {"per-key": "often", "per-conversation": "2/s"}}));
         assert!(security.rates.per_key.is_none() && security.rates.per_conversation.is_some());
         assert!(problems[0].starts_with("convengine.security.rate.per-key: invalid rate 'often'"), "{problems:?}");
+    }
+
+    #[test]
+    fn guesses_are_counted_in_a_window() {
+        let (security, problems) = read(json!({"guessing": {"failures": "5", "window": "10s"}}));
+        assert_eq!((security.guessing.failures, security.guessing.window, problems.len()), (5, Duration::from_secs(10), 0));
+        for guessing in [json!({"failures": 0}), json!({"window": "soon"}), json!({"failure": 1})] {
+            let (security, problems) = read(json!({"guessing": guessing}));
+            assert_eq!((security.guessing, problems.len()), (GuessingSettings::default(), 1), "{problems:?}");
+        }
     }
 
     #[test]

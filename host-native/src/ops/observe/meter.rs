@@ -102,6 +102,11 @@ impl Meter {
         histogram!(names::HTTP_DURATION, self.labels([("route", route), ("method", method)])).record(duration);
     }
 
+    /// Records a credential that was refused, or throttled.
+    pub fn record_rejected_credential(&self, outcome: &'static str) {
+        counter!(names::REJECTED_CREDENTIALS, self.labels([("outcome", outcome)])).increment(1);
+    }
+
     /// Records the delivery of events to a number of subscribers.
     pub fn record_stream_events(&self, events: usize, subscribers: usize) {
         counter!(names::STREAM_EVENTS, self.labels([])).increment(u64::try_from(events.saturating_mul(subscribers)).unwrap_or(u64::MAX));
