@@ -30,10 +30,11 @@ use crate::api::{
     metrics, privacy, request_metrics, response_headers, snapshots, stomp, stream,
 };
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
+use crate::auth::credential_watch::{self, OpenCredentials};
 use crate::auth::exposure::{self, Exposure};
 use crate::auth::guessing::GuessThrottle;
 use crate::auth::host_names::{self, OwnHosts};
-use crate::auth::keys::{self, ApiKeyCache};
+use crate::auth::keys::ApiKeyCache;
 use crate::auth::known_credentials::KnownCredentials;
 use crate::auth::rate::RateLimits;
 use crate::auth::routes::Routes;
@@ -250,6 +251,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         redaction: Arc::clone(&settings.redaction),
         turn_settings: settings.turns,
         credentials,
+        open_credentials: OpenCredentials::default(),
         rate_limits: RateLimits::new(settings.security.rates).with_assistants(&settings.assistants),
         spend_cap: settings.llm.cap,
         owner: Uuid::new_v4().to_string(),
@@ -354,7 +356,7 @@ pub(crate) fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> V
     let mut tasks =
         vec![spawn_interpreter(Arc::clone(host)), recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
     tasks.extend(leases::spawn(Arc::clone(host)));
-    tasks.push(keys::spawn_stream_check(Arc::clone(host), settings.security.keys_recheck));
+    tasks.push(credential_watch::spawn_check(Arc::clone(host), settings.security.keys_recheck));
     tasks.extend(embedding::spawn_embedding(Arc::clone(host)));
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
     tasks.extend(settings.assistants.timers.then(|| schedule::spawn(Arc::clone(host))));

@@ -19,6 +19,7 @@ use super::admin_token::{AdminToken, is_local};
 use super::caller::{Caller, read_owner};
 use super::client_address::ClientAddress;
 use super::cors::{self, AllowedOrigins};
+use super::credential_watch;
 use super::guessing::GuessThrottle;
 use super::keys::{self, ApiKeyCache};
 use super::rate::RateStatus;
@@ -135,9 +136,11 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
         Err(refusal) => return refuse(refusal),
     };
     request.extensions_mut().insert(client);
-    request.extensions_mut().insert(call.caller.with_scopes(call.scopes));
+    let caller = call.caller.with_scopes(call.scopes);
+    request.extensions_mut().insert(caller.clone());
     request.extensions_mut().extend(call.deployment.map(deployment_extension).unwrap_or_default());
-    let Ok(mut response) = call.tenant.router.clone().oneshot(request).await;
+    let Ok(response) = call.tenant.router.clone().oneshot(request).await;
+    let mut response = credential_watch::end_stream_with(&call.tenant.host.open_credentials, &caller, response);
     if let AccessMode::Default { openness, .. } = &gateway.access
         && method == Method::POST
         && route.access.is_administrator()
@@ -335,7 +338,7 @@ impl AuthGateway {
             ApiError::new(StatusCode::FORBIDDEN, uri, message)
         })?;
         let identity = format!("token {}", claims.subject);
-        let caller = Caller::new(&identity).with_name(&claims.subject).with_owner(&identity);
+        let caller = Caller::new(&identity).with_name(&claims.subject).with_owner(&identity).with_expiry(claims.expires_at);
         Ok(AuthenticatedCall { tenant, caller, scopes: claims.scopes, deployment: None })
     }
 

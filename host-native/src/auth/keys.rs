@@ -1,7 +1,7 @@
 //! API keys: format, hashing and verification with a cache of verified keys.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use argon2::Argon2;
@@ -9,14 +9,11 @@ use argon2::password_hash::PasswordVerifier;
 use argon2::password_hash::phc::PasswordHash;
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
-use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::known_credentials::KnownCredentials;
 use crate::clock;
 use crate::runtime::assistant::check::to_hex;
-use crate::runtime::turn_runner::Host;
 use crate::storage::Pool;
 use crate::storage::api_key::{self, ApiKey};
 
@@ -29,9 +26,6 @@ const SECRET_LENGTH: usize = 64;
 
 /// Maximum number of cached verified keys.
 const MAX_CACHED_KEYS: usize = 10_000;
-
-/// The minimum time between two checks of the keys of open streams.
-const MIN_STREAM_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Limits concurrent verifications of Argon2 hashes: each takes memory.
 static HASH_PERMITS: Semaphore = Semaphore::const_new(4);
@@ -79,27 +73,6 @@ async fn verify(key: &str, stored_hash: &str) -> bool {
         PasswordHash::new(&stored_hash).is_ok_and(|hash| Argon2::default().verify_password(key.as_bytes(), &hash).is_ok())
     });
     verified.await.unwrap_or(false)
-}
-
-/// Spawns the task that closes the streams of keys that were revoked or have expired, until it is aborted.
-pub fn spawn_stream_check(host: Arc<Host>, recheck: Duration) -> JoinHandle<()> {
-    tokio::spawn(async move {
-        let interval = recheck.max(MIN_STREAM_CHECK_INTERVAL);
-        loop {
-            sleep(interval).await;
-            let mut ended = BTreeSet::new();
-            for key in host.streams.list_keys() {
-                match api_key::find(&host.readers, &key).await {
-                    Ok(found) if found.as_ref().is_some_and(|it| it.is_valid_at(clock::now())) => {}
-                    Ok(_) => _ = ended.insert(key),
-                    Err(error) => tracing::warn!(%error, "cannot check the API key of a stream"),
-                }
-            }
-            if !ended.is_empty() {
-                host.streams.close_keys(&ended);
-            }
-        }
-    })
 }
 
 /// The API keys of a tenant. Verified keys are cached: a revoked key stays valid until its entry expires.

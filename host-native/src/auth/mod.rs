@@ -8,6 +8,7 @@ pub mod caller;
 pub mod client_address;
 pub mod command;
 pub mod cors;
+pub mod credential_watch;
 pub mod exposure;
 pub mod guessing;
 pub mod host_names;

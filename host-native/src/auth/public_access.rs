@@ -30,9 +30,9 @@ impl AuthGateway {
     ) -> Result<AuthenticatedCall<'_>, ApiError> {
         let invalid = || unauthorized(uri, Some("not a deployment token"));
         let token = deployment::bearer_token(headers).ok_or_else(invalid)?;
-        let (tenant, found) = self.find_deployment(uri, token, may_look_up).await?.ok_or_else(invalid)?;
+        let (tenant, found, token_id) = self.find_deployment(uri, token, may_look_up).await?.ok_or_else(invalid)?;
         deployment::authorize(Some(&found), headers).map_err(|it| origin_not_allowed(it, uri))?;
-        Ok(deployment_call(tenant, found))
+        Ok(deployment_call(tenant, found, &token_id))
     }
 
     /// Authenticates a deployment of an AI agent by the token in the path, and by the origin if the deployment lists origins.
@@ -45,15 +45,20 @@ impl AuthGateway {
         let invalid = || unauthorized(uri, Some("not a deployment token")).with_code("invalid_token");
         let token = uri.path().strip_prefix(LINK_PREFIX).and_then(|it| it.split('/').next()).unwrap_or_default();
         let token = Some(token).filter(|it| it.starts_with(deployment::AGENT_TOKEN_PREFIX)).ok_or_else(invalid)?;
-        let (tenant, found) = self.find_deployment(uri, token, may_look_up).await?.ok_or_else(invalid)?;
+        let (tenant, found, token_id) = self.find_deployment(uri, token, may_look_up).await?.ok_or_else(invalid)?;
         if !found.origins.is_empty() {
             deployment::authorize(Some(&found), headers).map_err(|it| origin_not_allowed(it, uri))?;
         }
-        Ok(deployment_call(tenant, found))
+        Ok(deployment_call(tenant, found, &token_id))
     }
 
-    /// Finds the deployment of a token, with its tenant.
-    async fn find_deployment(&self, uri: &Uri, token: &str, may_look_up: bool) -> Result<Option<(&TenantRoutes, Deployment)>, ApiError> {
+    /// Finds the deployment of a token, with its tenant and the id of the token.
+    async fn find_deployment(
+        &self,
+        uri: &Uri,
+        token: &str,
+        may_look_up: bool,
+    ) -> Result<Option<(&TenantRoutes, Deployment, String)>, ApiError> {
         let hash = hash_token(token);
         let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
         for tenant in self.tenants_of(&hash) {
@@ -65,7 +70,7 @@ impl AuthGateway {
             credentials.record_lookup(&hash, found.is_some());
             if let Some((found, token)) = found {
                 record_use(tenant, &token);
-                return Ok(Some((tenant, found)));
+                return Ok(Some((tenant, found, token.id)));
             }
         }
         Ok(None)
@@ -116,9 +121,9 @@ fn record_use(tenant: &TenantRoutes, token: &DeploymentToken) {
     });
 }
 
-fn deployment_call(tenant: &TenantRoutes, deployment: Deployment) -> AuthenticatedCall<'_> {
+fn deployment_call<'d>(tenant: &'d TenantRoutes, deployment: Deployment, token_id: &str) -> AuthenticatedCall<'d> {
     let identity = format!("deployment {}", deployment.id);
-    let caller = Caller::new(&identity).with_owner(&identity);
+    let caller = Caller::new(&identity).with_owner(&identity).with_deployment_token(token_id);
     AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: Some(Arc::new(deployment)) }
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use convengine_core::turn::Millis;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
@@ -41,6 +42,8 @@ pub struct Claims {
     pub subject: String,
     /// The granted scopes.
     pub scopes: Scopes,
+    /// When the token expires, the tolerated clock skew included.
+    pub expires_at: Millis,
     /// The tenant, if the token names one.
     pub tenant: Option<String>,
 }
@@ -126,8 +129,17 @@ impl TokenVerifier {
         Ok(Claims {
             subject: format!("{issuer} {subject}"),
             scopes: parse_scopes(found.claims.get(&self.jwt.scope_claim)),
+            expires_at: self.expiry(found.claims.get("exp")),
             tenant: text(&self.jwt.tenant_claim),
         })
+    }
+
+    /// The time from which a token is rejected.
+    fn expiry(&self, claim: Option<&Value>) -> Millis {
+        let seconds = claim.and_then(Value::as_f64).unwrap_or_default();
+        let leeway = Millis::try_from(self.jwt.leeway.as_millis()).unwrap_or_default();
+        // Saturates at the ends of the range.
+        ((seconds * 1000.0) as Millis).saturating_add(leeway)
     }
 
     fn validation(&self, algorithm: Algorithm) -> Validation {

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::api::error::ApiError;
 use crate::api::schemas::{list as list_of, nullable_text, object, text};
+use crate::auth::credential_watch::Credential;
 use crate::clock;
 use crate::runtime::assistant::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token};
 use crate::runtime::turn_runner::Host;
@@ -100,7 +101,11 @@ pub async fn revoke(
     let ids = path.ok().and_then(|it| Some((Uuid::try_parse(&it.0.0).ok()?.to_string(), Uuid::try_parse(&it.0.1).ok()?.to_string())));
     let (deployment, id) = ids.ok_or_else(unknown)?;
     let revoked = deployment_token::revoke(&host.readers, &deployment, &id, clock::now()).await;
-    if revoked.map_err(|it| ApiError::from_database(&it, &uri))? { Ok(StatusCode::NO_CONTENT) } else { Err(unknown()) }
+    if !revoked.map_err(|it| ApiError::from_database(&it, &uri))? {
+        return Err(unknown());
+    }
+    host.open_credentials.end(&Credential::DeploymentToken(id.into()));
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// The OpenAPI schema of the list.

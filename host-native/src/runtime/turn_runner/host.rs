@@ -6,6 +6,7 @@ use tokio::sync::{Notify, broadcast};
 
 use crate::api::mcp::PackPlayer;
 use crate::api::stomp::outbox::XhrSessions;
+use crate::auth::credential_watch::OpenCredentials;
 use crate::auth::known_credentials::KnownCredentials;
 use crate::auth::rate::RateLimits;
 use crate::clock::TurnClock;
@@ -112,6 +113,8 @@ pub struct Host {
     pub turn_settings: TurnSettings,
     /// The credentials that callers may have.
     pub credentials: KnownCredentials,
+    /// The credentials of open streams, sockets and waiting calls.
+    pub open_credentials: OpenCredentials,
     /// Rate limits.
     pub rate_limits: RateLimits,
     /// The cap on model cost.
