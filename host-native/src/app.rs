@@ -152,7 +152,7 @@ fn compression_predicate() -> impl Predicate {
 /// Builds the auth gateway with its tenants.
 async fn build_gateway(settings: &Settings, exposure: Exposure, hosts: Vec<(Settings, Arc<Host>)>) -> Result<AuthGateway, Failure> {
     let tokens = match &settings.security.jwt {
-        Some(jwt) => Some(TokenVerifier::new(jwt).await?),
+        Some(jwt) => Some(Arc::new(TokenVerifier::new(jwt).await?)),
         None => None,
     };
     let Exposure { access, origins, .. } = exposure;
@@ -309,7 +309,9 @@ pub async fn serve(
     let tenant_hosts = tenants.clone();
     let hosts: Vec<Arc<Host>> = tenants.iter().map(|it| Arc::clone(&it.1)).collect();
     let own_hosts = exposure.hosts.clone();
-    let router = build_router(Arc::new(build_gateway(settings, exposure, tenants).await?), own_hosts, &settings.http);
+    let gateway = Arc::new(build_gateway(settings, exposure, tenants).await?);
+    let key_refresh = gateway.tokens.clone().map(TokenVerifier::spawn_refresh);
+    let router = build_router(gateway, own_hosts, &settings.http);
     let address =
         listener.local_addr().map_err(|it| Failure::service_unavailable(format!("cannot listen on {}: {it}", settings.listen)))?;
     let (stop_server, stopped) = oneshot::channel::<()>();
@@ -319,8 +321,8 @@ pub async fn serve(
     });
     let server = tokio::spawn(server.into_future());
     listening(address);
-    let background_tasks: Vec<JoinHandle<()>> =
-        tenant_hosts.into_iter().flat_map(|(settings, host)| spawn_background_tasks(&settings, &host)).collect();
+    let of_tenants = tenant_hosts.into_iter().flat_map(|(settings, host)| spawn_background_tasks(&settings, &host));
+    let background_tasks: Vec<JoinHandle<()>> = of_tenants.chain(key_refresh).collect();
     stop.await;
     drop(stop_server);
     // Drain turns first, which may outlive their clients, then streams, then connections waiting for a response.

@@ -54,7 +54,7 @@ pub struct AuthGateway {
     /// The tenants by name; a single tenant has no name.
     pub tenants: BTreeMap<Option<String>, TenantRoutes>,
     /// Verifies JWTs, if the mode accepts them.
-    pub tokens: Option<TokenVerifier>,
+    pub tokens: Option<Arc<TokenVerifier>>,
     /// The token of the assistants administrator, if one is set.
     pub admin_token: Option<AdminToken>,
     /// The origins that may call.

@@ -62,6 +62,7 @@ pub use database::{Connection, Pool};
 use postgres::PostgresReaders;
 use sqlite::{LocalSqlite, SqliteOptions, SqliteReaders};
 
+use crate::config::secrets::redact_url::redact_url;
 use crate::exit::Failure;
 
 const MAX_READER_CONNECTIONS: u32 = 4;
@@ -128,13 +129,9 @@ impl DatabaseConfig {
         Some(PathBuf::from(name))
     }
 
-    /// Returns the URL without its password.
+    /// Returns the URL without its passwords.
     pub fn redacted_url(&self) -> String {
-        let Some((scheme, rest)) = self.url.split_once("://") else { return self.url.clone() };
-        match rest.rsplit_once('@') {
-            Some((user, host)) => format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default()),
-            None => self.url.clone(),
-        }
+        redact_url(&self.url)
     }
 }
 

@@ -117,6 +117,7 @@ fn an_unready_tenant_is_reported_without_its_name() {
     let mut server = two.serve(&[]);
     assert_eq!(server.get("/readyz").status, 200);
     two.b.sql().run("delete from ce_config_snapshot");
+    assert!(wait_until(|| server.get("/readyz").status == 503), "an answer may be a second old");
     let answer = server.get("/readyz");
     assert_eq!(answer.status, 503, "{answer:?}");
     assert!(!answer.text.contains("tenant"), "{answer:?}");

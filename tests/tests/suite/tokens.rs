@@ -237,6 +237,28 @@ fn keys_are_refetched_for_an_unknown_key_but_not_too_often() {
 }
 
 #[test]
+fn keys_are_fetched_again_by_age_and_refused_when_too_old() {
+    let (first, second) = (Signer::from_ed25519_seed("1", 1), Signer::from_ed25519_seed("2", 2));
+    let issuer = Issuer::start(vec![first.public_jwk()]);
+    let env = TestEnv::with_pack(&orders_pack());
+    let often = ["--set", "convengine.security.jwt.refresh=100ms", "--set", "convengine.security.jwt.max-age=2s"];
+    let server = serve(&env, &issuer, &often);
+    let status = |signer: &Signer| call_with_token(&server, &signer.sign(&claims(json!({})))).0;
+    assert_eq!(status(&first), 200);
+    issuer.set_keys(Some(vec![second.public_jwk()]));
+    assert!(wait_until(|| status(&first) == 401), "a withdrawn key is noticed though no token names another one");
+    assert_eq!(status(&second), 200);
+    issuer.set_keys(None);
+    assert!(wait_until(|| status(&second) == 503), "keys that are too old are not used");
+    issuer.set_keys(Some(vec![second.public_jwk()]));
+    assert!(wait_until(|| status(&second) == 200));
+    drop(server);
+    let wrong = ["--set", "convengine.security.jwt.refresh=1h", "--set", "convengine.security.jwt.max-age=1m"];
+    let set = ["--set", "convengine.security.jwt.jwks-url=https://id.example/keys", "--set", "convengine.security.jwt.audience=bot"];
+    assert_one_line(&env.run(&[&SERVE[..], &set, &wrong].concat()), 2, &["security.jwt.max-age", "longer"]);
+}
+
+#[test]
 fn keys_may_be_in_a_file_which_must_be_valid() {
     let env = TestEnv::with_pack(&orders_pack());
     let signer = Signer::generate_ecdsa("a");

@@ -7,6 +7,7 @@ use reqwest::Url;
 use serde::Deserialize;
 
 use super::value::{FromText, optional_list, parse_duration, scalar, whole};
+use crate::config::secrets::redact_url::redact_url;
 
 /// How callers authenticate; neither way means no authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,6 +75,10 @@ pub struct JwtSettings {
     pub tenant_claim: String,
     /// Tolerated clock skew.
     pub leeway: Duration,
+    /// How often the signing keys are fetched again.
+    pub refresh: Duration,
+    /// How old the signing keys may become while they cannot be fetched.
+    pub max_age: Duration,
 }
 
 /// The source of a JSON Web Key Set.
@@ -151,6 +156,10 @@ struct JwtTree {
     tenant_claim: Option<String>,
     #[serde(deserialize_with = "scalar")]
     leeway: Duration,
+    #[serde(deserialize_with = "scalar")]
+    refresh: Duration,
+    #[serde(deserialize_with = "scalar")]
+    max_age: Duration,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -176,6 +185,8 @@ impl Default for JwtTree {
             scope_claim: None,
             tenant_claim: None,
             leeway: Duration::from_secs(60),
+            refresh: Duration::from_mins(5),
+            max_age: Duration::from_hours(1),
         }
     }
 }
@@ -200,6 +211,7 @@ impl JwtSettings {
             (Some(url), None) => match Url::parse(&url) {
                 Ok(it) if ["http", "https"].contains(&it.scheme()) && it.has_host() => Some(KeySet::Url(url)),
                 _ => {
+                    let url = redact_url(&url);
                     problems.push(format!("convengine.security.jwt.jwks-url: invalid URL '{url}'; use https://HOST/PATH"));
                     None
                 }
@@ -215,6 +227,9 @@ impl JwtSettings {
             // Required because issuers also issue tokens for other services.
             problems.push("convengine.security.jwt.audience: missing; set the audience that tokens must have".to_owned());
         }
+        if tree.max_age <= tree.refresh {
+            problems.push("convengine.security.jwt.max-age: not longer than security.jwt.refresh; set a longer one".to_owned());
+        }
         Some(JwtSettings {
             keys: keys?,
             issuer: tree.issuer,
@@ -222,6 +237,8 @@ impl JwtSettings {
             scope_claim: tree.scope_claim.unwrap_or_else(|| "scope".to_owned()),
             tenant_claim: tree.tenant_claim.unwrap_or_else(|| "tenant".to_owned()),
             leeway: tree.leeway.min(MAX_LEEWAY),
+            refresh: tree.refresh,
+            max_age: tree.max_age,
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use convengine_core::turn::{EffectErrorKind, EffectResult, LlmReply, Reply, Request};
+use convengine_core::turn::{EffectErrorKind, EffectResult, LlmReply, Millis, Reply, Request};
 use metrics::{Gauge, Label, counter, gauge, histogram};
 
 use super::names;
@@ -100,6 +100,11 @@ impl Meter {
         let labels = self.labels([("route", route), ("method", method), ("status", &status.to_string())]);
         counter!(names::HTTP_REQUESTS, labels).increment(1);
         histogram!(names::HTTP_DURATION, self.labels([("route", route), ("method", method)])).record(duration);
+    }
+
+    /// Records the time at which the signing keys of tokens were fetched.
+    pub fn record_signing_keys(&self, at: Millis) {
+        gauge!(names::SIGNING_KEYS_FETCHED, self.labels([])).set(at as f64 / 1000.0);
     }
 
     /// Records a credential that was refused, or throttled.
