@@ -7,7 +7,7 @@ use std::thread;
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 
-use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack};
+use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack, wait_until};
 use crate::stream::ID;
 use crate::tenants::{KEYS, TwoTenants};
 use crate::tokens::{Issuer, Signer, claims};

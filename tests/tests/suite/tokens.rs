@@ -14,7 +14,8 @@ use rsa::pkcs1::EncodeRsaPrivateKey;
 use rsa::rand_core::OsRng;
 use serde_json::{Value, json};
 
-use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
+use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
+use crate::stream::{ID, Listener};
 
 const LIST: &str = "/api/v1/conversation";
 
@@ -237,6 +238,19 @@ fn keys_are_refetched_for_an_unknown_key_but_not_too_often() {
 }
 
 #[test]
+fn a_stream_ends_when_its_token_expires() {
+    let signer = Signer::from_ed25519_seed("1", 1);
+    let issuer = Issuer::start(vec![signer.public_jwk()]);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = serve(&env, &issuer, &[]);
+    let token = signer.sign(&claims(json!({"exp": now() + 2})));
+    let path = format!("/api/v1/conversation/stream/{ID}?access_token={token}");
+    let (mut listener, _) = Listener::open_path(&server, &path, None);
+    assert!(listener.next().is_none(), "the stream ends");
+    assert!(wait_until(|| call_with_token(&server, &token).0 == 401), "as the token does");
+}
+
+#[test]
 fn keys_are_fetched_again_by_age_and_refused_when_too_old() {
     let (first, second) = (Signer::from_ed25519_seed("1", 1), Signer::from_ed25519_seed("2", 2));
     let issuer = Issuer::start(vec![first.public_jwk()]);
@@ -255,7 +269,8 @@ fn keys_are_fetched_again_by_age_and_refused_when_too_old() {
     drop(server);
     let wrong = ["--set", "convengine.security.jwt.refresh=1h", "--set", "convengine.security.jwt.max-age=1m"];
     let set = ["--set", "convengine.security.jwt.jwks-url=https://id.example/keys", "--set", "convengine.security.jwt.audience=bot"];
-    assert_one_line(&env.run(&[&SERVE[..], &set, &wrong].concat()), 2, &["security.jwt.max-age", "longer"]);
+    let from = ["--set", "convengine.security.jwt.issuer=https://id.example"];
+    assert_one_line(&env.run(&[&SERVE[..], &set, &from, &wrong].concat()), 2, &["security.jwt.max-age", "longer"]);
 }
 
 #[test]
