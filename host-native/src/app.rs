@@ -27,7 +27,7 @@ use crate::api::openapi::{self, ApiDocument};
 use crate::api::stomp::outbox::XhrSessions;
 use crate::api::{
     assistant, audit, cache, conversation, conversations, db_schema, error, feedback, health, journal, json_schemas, mcp, mcp_servers,
-    metrics, privacy, request_metrics, response_headers, snapshots, stomp, stream,
+    metrics, privacy, request_metrics, response_headers, security_log, snapshots, stomp, stream,
 };
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
 use crate::auth::credential_watch::{self, OpenCredentials};
@@ -115,7 +115,8 @@ pub fn tenant_routes(sse: bool, stomp: Option<&StompSettings>) -> Routes {
         .add(Scopes::ADMIN, routes!(snapshots::activate))
         .add(Scopes::ADMIN, routes!(snapshots::rollback))
         .add(Scopes::ADMIN, routes!(privacy::delete))
-        .add(Scopes::ADMIN, routes!(privacy::forget));
+        .add(Scopes::ADMIN, routes!(privacy::forget))
+        .add_admin(routes!(security_log::list));
     let routes = assistant::routes::add_all(routes);
     let routes = if sse { routes.add_stream(routes!(stream::events)) } else { routes };
     stomp.into_iter().fold(routes, stomp::socket::add_routes)

@@ -26,6 +26,7 @@ use super::rate::RateStatus;
 use super::refusal::{self, set_challenge, unauthorized};
 use super::routes::{Access, LINK_PREFIX, Route, find_route};
 use super::scope::Scopes;
+use super::security_log::{LoggedRequest, LoggedSubject};
 use super::tokens::{TokenRejection, TokenVerifier};
 use crate::api::assistant::body;
 use crate::api::connection::Peer;
@@ -139,8 +140,19 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
     let caller = call.caller.with_scopes(call.scopes);
     request.extensions_mut().insert(caller.clone());
     request.extensions_mut().extend(call.deployment.map(deployment_extension).unwrap_or_default());
+    let host = &call.tenant.host;
+    let logged = LoggedRequest::new(&method, &route.path, &uri, &caller, client);
+    if let Some(logged) = &logged
+        && let Err(error) = logged.record_start(&host.readers, &host.meter).await
+    {
+        return refuse(ApiError::from_database(&error, &uri));
+    }
     let Ok(response) = call.tenant.router.clone().oneshot(request).await;
-    let mut response = credential_watch::end_stream_with(&call.tenant.host.open_credentials, &caller, response);
+    if let Some(logged) = logged {
+        let subject = response.extensions().get::<LoggedSubject>();
+        logged.record_end(&host.readers, &host.meter, response.status(), subject).await;
+    }
+    let mut response = credential_watch::end_stream_with(&host.open_credentials, &caller, response);
     if let AccessMode::Default { openness, .. } = &gateway.access
         && method == Method::POST
         && route.access.is_administrator()

@@ -15,7 +15,10 @@ use crate::storage::assistant::deployment;
 use crate::storage::credential;
 
 /// How many unknown credentials in a row are looked up; from then on one a second.
-const LOOKUP_BURST: NonZeroU32 = NonZeroU32::new(20).unwrap_or(NonZeroU32::MIN);
+const LOOKUP_BURST: NonZeroU32 = match NonZeroU32::new(20) {
+    Some(it) => it,
+    None => NonZeroU32::MIN,
+};
 
 /// A limiter of lookups of what may be made up.
 #[derive(Debug)]

@@ -20,4 +20,5 @@ pub mod rate;
 pub mod refusal;
 pub mod routes;
 pub mod scope;
+pub mod security_log;
 pub mod tokens;

@@ -15,7 +15,7 @@ use crate::ops::forget as forgetting;
 use crate::runtime::restate::Ingress;
 use crate::runtime::turn_runner::Host;
 use crate::storage::forget::{self, RowKind};
-use crate::storage::{self, Connection};
+use crate::storage::{self, Connection, security_log};
 
 /// Conversations deleted per transaction, few enough not to block turns for long.
 const CONVERSATIONS_PER_TRANSACTION: i64 = 20;
@@ -49,7 +49,7 @@ pub struct SweepCounts {
 pub async fn run(settings: &Settings) -> Result<(), Failure> {
     if settings.retention.is_off() {
         return Err(Failure::invalid_usage(
-            "no retention period is set; set convengine.retention.conversations, audit, feedback or calls to a number of days",
+            "no retention period is set; set convengine.retention.conversations, audit, feedback, calls or security-log to a number of days",
         ));
     }
     let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
@@ -120,6 +120,9 @@ pub async fn sweep(
             sleep(TRANSACTION_PAUSE).await;
         }
     }
+    if let Some(days) = retention.security_log {
+        sweep_security_log(connection, before(days)).await?;
+    }
     swept.classifiers = with_sweep_lock(connection, classifiers::delete_unused).await?.unwrap_or(0);
     if swept != SweepCounts::default() {
         forgetting::truncate_wal(connection).await?;
@@ -127,6 +130,20 @@ pub async fn sweep(
         tracing::info!(conversations, audit, feedback, calls, classifiers, "deleted old data");
     }
     Ok(swept)
+}
+
+async fn sweep_security_log(connection: &mut Connection, before: Millis) -> sqlx::Result<()> {
+    let mut entries = 0;
+    while let Some(deleted @ 1..) =
+        with_sweep_lock(connection, async |it| security_log::delete_older(it, before, ROWS_PER_TRANSACTION).await).await?
+    {
+        entries += deleted;
+        sleep(TRANSACTION_PAUSE).await;
+    }
+    if entries > 0 {
+        tracing::info!(entries, "deleted old entries of the security log");
+    }
+    Ok(())
 }
 
 async fn delete_old_conversations(connection: &mut Connection, before: Millis, ingress: Option<&Ingress>) -> sqlx::Result<Vec<String>> {

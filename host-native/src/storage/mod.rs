@@ -33,6 +33,7 @@ mod postgres;
 pub mod rows;
 pub mod schema;
 pub mod script;
+pub mod security_log;
 pub mod server_lock;
 pub mod snapshot;
 pub mod spend;

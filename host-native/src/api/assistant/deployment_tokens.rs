@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
+use axum::{Extension, Json};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::api::error::ApiError;
 use crate::api::schemas::{list as list_of, nullable_text, object, text};
 use crate::auth::credential_watch::Credential;
+use crate::auth::security_log::{Logged, LoggedSubject};
 use crate::clock;
 use crate::runtime::assistant::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token};
 use crate::runtime::turn_runner::Host;
@@ -60,11 +61,7 @@ fn render_deployment<'t>(it: &Deployment, tokens: impl Iterator<Item = &'t Deplo
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn rotate(
-    State(host): State<Arc<Host>>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+pub async fn rotate(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Logged, ApiError> {
     let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "deployment not found; see GET /v1/deployments");
     let deployment = id.ok().and_then(|it| Uuid::try_parse(&it.0).ok()).ok_or_else(unknown)?.to_string();
@@ -74,7 +71,7 @@ pub async fn rotate(
     let hash = hash_token(&token);
     deployment_token::insert(&host.readers, &id, &deployment, &hash, clock::now()).await.map_err(database)?;
     host.credentials.add(&hash);
-    Ok((StatusCode::CREATED, Json(json!({"id": id, "token": token}))))
+    Ok((StatusCode::CREATED, Extension(LoggedSubject(id.clone())), Json(json!({"id": id, "token": token}))))
 }
 
 /// Revokes a token of a deployment, which stops working at once.

@@ -27,7 +27,8 @@ pub(super) fn with_headers(bytes: &[u8]) -> Option<Vec<u8>> {
     if !lines.all(is_own) {
         return None;
     }
-    let more = response_headers::HEADERS.iter().flat_map(|(name, value)| ["\r\n", name.as_str(), ": ", value.to_str().unwrap_or_default()]);
+    let headers = response_headers::HEADERS;
+    let more = headers.iter().flat_map(|(name, value)| ["\r\n", name.as_str(), ": ", value.to_str().unwrap_or_default()]);
     let text: String = std::iter::once(head).chain(more).chain([END]).collect();
     Some(text.into_bytes())
 }

@@ -102,6 +102,11 @@ impl Meter {
         histogram!(names::HTTP_DURATION, self.labels([("route", route), ("method", method)])).record(duration);
     }
 
+    /// Records an entry of the security log.
+    pub fn record_security_event(&self, action: &'static str, outcome: &'static str) {
+        counter!(names::SECURITY_EVENTS, self.labels([("action", action), ("outcome", outcome)])).increment(1);
+    }
+
     /// Records the time at which the signing keys of tokens were fetched.
     pub fn record_signing_keys(&self, at: Millis) {
         gauge!(names::SIGNING_KEYS_FETCHED, self.labels([])).set(at as f64 / 1000.0);

@@ -63,6 +63,8 @@ metrics! {
     COMMIT_PARTS = Items "convengine_commit_parts", "Turns or parts of turns per writer transaction.";
     REJECTED_CREDENTIALS = Counter "convengine_rejected_credentials_total",
         "Wrong credentials by outcome: refused, or throttled because their address has sent too many.";
+    SECURITY_EVENTS = Counter "convengine_security_events_total",
+        "Entries of the security log by action and outcome: started, succeeded, refused or failed.";
     SIGNING_KEYS_FETCHED = Gauge "convengine_signing_keys_fetched_timestamp",
         "Time at which the signing keys of tokens were last fetched, in seconds since the Unix epoch.";
     STREAMS_OPEN = Gauge "convengine_streams_open", "Connected stream subscribers.";
