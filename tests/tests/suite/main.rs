@@ -80,6 +80,7 @@ mod running;
 mod schemas;
 mod scripts;
 mod secrets;
+mod security_log;
 mod seed;
 mod server;
 mod sessions;
