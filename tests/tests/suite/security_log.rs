@@ -36,8 +36,8 @@ fn changes_of_administrators_are_logged_with_their_outcome_and_without_values() 
     };
     assert_eq!(send("POST", "/v1/secrets", &json!({"name": "CRM_KEY", "value": SECRET})).status, 201);
     assert_eq!(send("POST", "/v1/secrets", &json!({"name": "CRM_KEY", "value": "short"})).status, 422);
-    assert_eq!(send("PUT", "/v1/agents/desk/flow", &desk("Desk")).status, 200);
-    assert_eq!(send("POST", "/v1/agents/desk/publish", &json!({})).status, 200);
+    assert!(send("PUT", "/v1/agents/desk/flow", &desk("Desk")).status < 300);
+    assert!(send("POST", "/v1/agents/desk/publish", &json!({})).status < 300);
     let deployed = send("POST", "/v1/agents/desk/deployments", &json!({"name": "shop", "origins": ["https://shop.example"]}));
     assert_eq!(deployed.status, 201, "{deployed:?}");
     let bearer = ("Authorization", "Bearer the-token-of-the-administrator");
