@@ -27,13 +27,16 @@ use crate::api::openapi::{self, ApiDocument};
 use crate::api::stomp::outbox::XhrSessions;
 use crate::api::{
     assistant, audit, cache, conversation, conversations, db_schema, error, feedback, health, journal, json_schemas, mcp, mcp_servers,
-    metrics, privacy, request_metrics, response_headers, snapshots, stomp, stream,
+    metrics, privacy, request_metrics, response_headers, security_log, snapshots, stomp, stream,
 };
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
+use crate::auth::credential_watch::{self, OpenCredentials};
 use crate::auth::exposure::{self, Exposure};
+use crate::auth::guessing::GuessThrottle;
 use crate::auth::host_names::{self, OwnHosts};
 use crate::auth::identity::UserVerifier;
-use crate::auth::keys::{self, ApiKeyCache};
+use crate::auth::keys::ApiKeyCache;
+use crate::auth::known_credentials::KnownCredentials;
 use crate::auth::rate::RateLimits;
 use crate::auth::routes::Routes;
 use crate::auth::scope::Scopes;
@@ -41,6 +44,7 @@ use crate::auth::tokens::TokenVerifier;
 use crate::clock::TurnClock;
 use crate::config::active::ConfigManager;
 use crate::config::settings::{HttpSettings, Runtime, Settings, StompSettings};
+use crate::config::stored_snapshot::StoredSnapshot;
 use crate::config::watch;
 use crate::effects::container::Containers;
 use crate::effects::http::HttpClient;
@@ -59,6 +63,7 @@ use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::timers::{self, FiringSessions};
 use crate::runtime::assistant::version_cache::VersionCache;
 use crate::runtime::chain::schedule;
+use crate::runtime::chain::webhook_secrets::WebhookSecrets;
 use crate::runtime::leases::{self, ClaimGate};
 use crate::runtime::recovery;
 use crate::runtime::restate::Ingress;
@@ -111,7 +116,8 @@ pub fn tenant_routes(sse: bool, stomp: Option<&StompSettings>) -> Routes {
         .add(Scopes::ADMIN, routes!(snapshots::activate))
         .add(Scopes::ADMIN, routes!(snapshots::rollback))
         .add(Scopes::ADMIN, routes!(privacy::delete))
-        .add(Scopes::ADMIN, routes!(privacy::forget));
+        .add(Scopes::ADMIN, routes!(privacy::forget))
+        .add_admin(routes!(security_log::list));
     let routes = assistant::routes::add_all(routes);
     let routes = if sse { routes.add_stream(routes!(stream::events)) } else { routes };
     stomp.into_iter().fold(routes, stomp::socket::add_routes)
@@ -153,7 +159,9 @@ async fn build_gateway(settings: &Settings, exposure: Exposure, hosts: Vec<(Sett
     };
     let Exposure { access, origins, .. } = exposure;
     let (admin_token, trusted_proxies) = (settings.admin_token.clone(), settings.http.trusted_proxies.clone());
-    let mut gateway = AuthGateway { access, routes: Vec::new(), tenants: BTreeMap::new(), tokens, admin_token, origins, trusted_proxies };
+    let guesses = GuessThrottle::new(settings.security.guessing);
+    let (routes, tenants) = (Vec::new(), BTreeMap::new());
+    let mut gateway = AuthGateway { access, routes, tenants, tokens, admin_token, origins, trusted_proxies, guesses };
     for (settings, host) in hosts {
         let (router, routes) = tenant_routes(host.stream_settings.is_sse_enabled(), host.stream_settings.stomp()).into_parts();
         gateway.routes.extend(routes.into_iter().filter(|it| !gateway.routes.contains(it)).collect::<Vec<_>>());
@@ -204,11 +212,14 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let readers = storage::open_sized_pool(database, settings.pool_sizes, meter.clone()).await?;
     let secret_store = SecretStore::open(settings, &readers).await?;
     secret_store.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
+    let credentials = KnownCredentials::read(&readers, settings.security.keys_recheck).await;
+    let credentials = credentials.map_err(|it| storage::database_failure(database, &it))?;
     let (writer, writer_task) = Writer::start(connection, database, &meter);
     let shortest_lease = settings.turns.lease.min(settings.chains.lease);
     let claim_gate = ClaimGate::new(readers.is_shared(), shortest_lease);
     let host = Host {
         config_manager: current,
+        stored_snapshot: StoredSnapshot::default(),
         server_lock,
         readers,
         writer,
@@ -234,6 +245,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         eval_pass_threshold: settings.assistants.eval_pass_threshold,
         workspace: settings.workspace().to_owned(),
         chain_settings: settings.chains.clone(),
+        webhook_secrets: WebhookSecrets::default(),
         firing: FiringSessions::default(),
         stop_signals: StopSignals::default(),
         fires_timers: settings.assistants.timers,
@@ -241,6 +253,8 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         session_changes: broadcast::Sender::new(SESSION_CHANGES),
         redaction: Arc::clone(&settings.redaction),
         turn_settings: settings.turns,
+        credentials,
+        open_credentials: OpenCredentials::default(),
         rate_limits: RateLimits::new(settings.security.rates).with_assistants(&settings.assistants),
         spend_cap: settings.llm.cap,
         owner: Uuid::new_v4().to_string(),
@@ -298,7 +312,9 @@ pub async fn serve(
     let tenant_hosts = tenants.clone();
     let hosts: Vec<Arc<Host>> = tenants.iter().map(|it| Arc::clone(&it.1)).collect();
     let own_hosts = exposure.hosts.clone();
-    let router = build_router(Arc::new(build_gateway(settings, exposure, tenants).await?), own_hosts, &settings.http);
+    let gateway = Arc::new(build_gateway(settings, exposure, tenants).await?);
+    let key_refresh = gateway.tokens.clone().map(TokenVerifier::spawn_refresh);
+    let router = build_router(gateway, own_hosts, &settings.http);
     let address =
         listener.local_addr().map_err(|it| Failure::service_unavailable(format!("cannot listen on {}: {it}", settings.listen)))?;
     let (stop_server, stopped) = oneshot::channel::<()>();
@@ -308,8 +324,8 @@ pub async fn serve(
     });
     let server = tokio::spawn(server.into_future());
     listening(address);
-    let background_tasks: Vec<JoinHandle<()>> =
-        tenant_hosts.into_iter().flat_map(|(settings, host)| spawn_background_tasks(&settings, &host)).collect();
+    let of_tenants = tenant_hosts.into_iter().flat_map(|(settings, host)| spawn_background_tasks(&settings, &host));
+    let background_tasks: Vec<JoinHandle<()>> = of_tenants.chain(key_refresh).collect();
     stop.await;
     drop(stop_server);
     // Drain turns first, which may outlive their clients, then streams, then connections waiting for a response.
@@ -345,7 +361,7 @@ pub(crate) fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> V
     let mut tasks =
         vec![spawn_interpreter(Arc::clone(host)), recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
     tasks.extend(leases::spawn(Arc::clone(host)));
-    tasks.push(keys::spawn_stream_check(Arc::clone(host), settings.security.keys_recheck));
+    tasks.push(credential_watch::spawn_check(Arc::clone(host), settings.security.keys_recheck));
     tasks.extend(embedding::spawn_embedding(Arc::clone(host)));
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
     tasks.extend(settings.assistants.timers.then(|| schedule::spawn(Arc::clone(host))));

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use tokio::runtime;
 
 use convengine_host::api::mcp;
-use convengine_host::arguments::{Arguments, AuditCommand, ClusterCommand, Command, Options, SecretCommand};
-use convengine_host::auth;
+use convengine_host::arguments::{Arguments, AuditCommand, ClusterCommand, Command, Options, SecretCommand, SnapshotCommand};
+use convengine_host::auth::{self, security_log};
 use convengine_host::config::export;
 use convengine_host::config::import;
 use convengine_host::config::json_schema;
@@ -43,18 +43,30 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Cluster { command } => run_cluster(&options, command),
         Command::Migrate => run_with_settings(&options, migrate),
         Command::Import { pack, strict, dry_run, json } => {
-            run_with_settings(&options, async |it| import::run(it, &pack, import::ImportOptions { strict, dry_run, json }).await)
+            let command = async |it: &Settings| import::run(it, &pack, import::ImportOptions { strict, dry_run, json }).await;
+            if dry_run {
+                run_with_settings(&options, command)
+            } else {
+                run_logged(&options, "config.import", &pack.display().to_string(), command)
+            }
         }
-        Command::Snapshot { command } => run_with_settings(&options, async |it| snapshot::run(it, command).await),
-        Command::Export => run_with_settings(&options, export::run),
+        Command::Snapshot { command } => run_snapshot(&options, command),
+        Command::Export => run_logged(&options, "config.export", "", export::run),
         Command::Lint { pack, json } => run_with_settings(&options, async |it| lint::run(it, pack.as_deref(), json).await),
         Command::Nlu { file, data, json } => nlu::run(&file, data.as_deref(), json),
         Command::Replay { conversation, config } => {
             run_with_settings(&options, async |it| replay::run(it, &conversation, config.as_deref()).await)
         }
-        Command::Journal { conversation } => run_with_settings(&options, async |it| journal_export::command(it, &conversation).await),
+        Command::Journal { conversation } => {
+            run_logged(&options, "journal.export", &conversation, async |it| journal_export::command(it, &conversation).await)
+        }
         Command::Forget { conversation, person } => {
-            run_with_settings(&options, async |it| forget::command(it, forget::ForgetTarget { conversation, person }).await)
+            // Values that name a person are not logged.
+            let (action, subject) = match &conversation {
+                Some(id) => ("conversation.delete", id.clone()),
+                None => ("person.forget", String::new()),
+            };
+            run_logged(&options, action, &subject, async |it| forget::command(it, forget::ForgetTarget { conversation, person }).await)
         }
         Command::Knowledge { command } => run_with_settings(&options, async |it| knowledge::run(it, command).await),
         Command::Retention => run_with_settings(&options, retention::run),
@@ -62,8 +74,10 @@ pub fn run(arguments: Arguments) -> ExitCode {
             run_with_settings(&options, async |it| materialise::command(it, from.as_deref(), to.as_deref()).await)
         }
         Command::Key { command } => run_with_settings(&options, async |it| auth::command::run(it, &command).await),
-        Command::Secret { command: SecretCommand::Rotate } => run_with_settings(&options, secret::rotate),
-        Command::Backup { file } => run_with_settings(&options, async |it| backup::run(it, &file).await),
+        Command::Secret { command: SecretCommand::Rotate } => run_logged(&options, "secret.rotate", "", secret::rotate),
+        Command::Backup { file } => {
+            run_logged(&options, "database.backup", &file.display().to_string(), async |it| backup::run(it, &file).await)
+        }
         Command::Schema { name } => json_schema::run(&name),
         Command::Mcp => run_with_settings(&options, serve_mcp),
         Command::ReadPdf => return pdf_process::run(),
@@ -78,6 +92,29 @@ pub fn run(arguments: Arguments) -> ExitCode {
 
 fn run_with_settings(options: &Options, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
     run_on_runtime(&Settings::load(options)?.for_tenant(options.tenant.as_deref())?, command)
+}
+
+/// Runs a command that belongs into the security log.
+fn run_logged(
+    options: &Options,
+    action: &'static str,
+    subject: &str,
+    command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    run_with_settings(options, async |it| security_log::run_command(it, action, subject, command).await)
+}
+
+fn run_snapshot(options: &Options, command: SnapshotCommand) -> Result<(), Failure> {
+    let (action, subject) = match &command {
+        SnapshotCommand::Activate { hash, dry_run: false, .. } => ("config.activate", hash.clone()),
+        SnapshotCommand::Rollback { dry_run: false, .. } => ("config.rollback", String::new()),
+        SnapshotCommand::List { .. }
+        | SnapshotCommand::Show { .. }
+        | SnapshotCommand::Diff { .. }
+        | SnapshotCommand::Activate { .. }
+        | SnapshotCommand::Rollback { .. } => return run_with_settings(options, async |it| snapshot::run(it, command).await),
+    };
+    run_logged(options, action, &subject, async |it| snapshot::run(it, command).await)
 }
 
 fn run_server(options: &Options, runtime: Runtime) -> Result<(), Failure> {

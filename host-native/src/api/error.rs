@@ -125,7 +125,17 @@ impl ApiError {
         body
     }
 
+    /// The status of the response.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
     /// Additional headers of the response.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// Additional headers of the response, to change.
     pub fn headers_mut(&mut self) -> &mut HeaderMap {
         &mut self.headers
     }

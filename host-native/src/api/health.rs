@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::error::ApiError;
 use crate::auth::auth_gateway::AuthGateway;
 use crate::runtime::turn_runner::Host;
-use crate::storage;
 
 /// Reports that the process is alive.
 #[utoipa::path(get, path = "/healthz", tag = "operations", responses((status = 200, description = "The process is alive", body = ref("#/components/schemas/Health"))))]
@@ -55,7 +54,7 @@ async fn check_tenant(host: &Host, uri: &Uri) -> Result<String, ApiError> {
     if !host.writer.is_running() {
         return Err(unavailable("cannot store turns; restart the server".to_owned()));
     }
-    match storage::config::has_snapshot(&host.readers, config.hash_source()).await {
+    match host.stored_snapshot.exists(&host.readers, config.hash_source()).await {
         Ok(true) => Ok(config.hash_source().to_owned()),
         Ok(false) => Err(unavailable("configuration snapshot is missing from the database; restart the server".to_owned())),
         Err(error) => Err(ApiError::from_database(&error, uri)),

@@ -27,6 +27,7 @@ pub mod request;
 pub mod request_metrics;
 pub mod response_headers;
 pub mod schemas;
+pub mod security_log;
 pub mod snapshots;
 pub mod stomp;
 pub mod stream;

@@ -4,7 +4,7 @@ use convengine_core::config::settings::DEFAULT_INPUT_MAX_CHARS;
 use serde_json::{Value, json};
 
 use super::request::MAX_PARAM_DEPTH;
-use super::{assistant, mcp_servers};
+use super::{assistant, mcp_servers, security_log};
 use crate::config::settings::merge;
 
 /// All schemas by name.
@@ -24,6 +24,7 @@ pub fn all() -> Value {
         "Forgotten": object(json!({"forgotten": {"type": "integer", "minimum": 0, "description": "The number of deleted conversations"}})),
         "Health": object(json!({"status": {"const": "UP"}})),
         "Readiness": readiness(),
+        "SecurityLog": security_log::schema(),
         "Refusal": refusal(),
         "Issue": issue(),
         "JsonSchemas": json_schemas(),

@@ -36,6 +36,9 @@ const PROXY_HEADERS: [&str; 22] = [
     "true-client-ip",
 ];
 
+/// Minimum length of a token in bytes, so that it cannot be guessed.
+const MIN_TOKEN_BYTES: usize = 16;
+
 const FORWARDED_PREFIX: &str = "x-forwarded";
 
 /// The hash of the administrator's token. Debug output does not show it.
@@ -62,11 +65,15 @@ impl AdminToken {
             }
         };
         let value = value.trim();
-        if !value.starts_with("env:") && !value.starts_with("file:") {
-            return (!value.is_empty()).then(|| AdminToken::from_token(value));
+        if value.is_empty() {
+            return None;
         }
-        let resolved = resolve(value).map_err(|it| problems.push(format!("convengine.admin-token: {it}")));
-        resolved.ok().map(|it| AdminToken::from_token(&it))
+        let token = match value.starts_with("env:") || value.starts_with("file:") {
+            true => resolve(value),
+            false => Ok(value.to_owned()),
+        };
+        let token = token.and_then(|it| if it.len() < MIN_TOKEN_BYTES { Err(too_short()) } else { Ok(AdminToken::from_token(&it)) });
+        token.map_err(|it| problems.push(format!("convengine.admin-token: {it}"))).ok()
     }
 
     fn from_token(token: &str) -> AdminToken {
@@ -78,6 +85,10 @@ impl AdminToken {
         let other = AdminToken::from_token(text);
         self.0.iter().zip(other.0).fold(0, |differ, (one, other)| differ | (one ^ other)) == 0
     }
+}
+
+fn too_short() -> String {
+    format!("token is too short; set one of at least {MIN_TOKEN_BYTES} characters, such as that of `openssl rand -base64 32`")
 }
 
 /// Whether a request comes from this machine: from a loopback address and with no sign of a proxy.
@@ -101,15 +112,16 @@ mod tests {
             assert_eq!(tree, json!({"input": {}}));
             (found, problems)
         };
-        let (found, problems) = take(json!(" let-me-in "));
+        let (found, problems) = take(json!(" let-me-in-please "));
         let found = found.expect("a token");
-        assert!(found.matches("let-me-in") && !found.matches("let-me-i") && !found.matches("") && problems.is_empty());
+        assert!(found.matches("let-me-in-please") && !found.matches("let-me-in-pleas") && !found.matches("") && problems.is_empty());
         assert_eq!(format!("{found:?}"), "[token]");
-        assert!(take(json!(1234)).0.is_some_and(|it| it.matches("1234")));
+        assert!(take(json!(1234567890123456_u64)).0.is_some_and(|it| it.matches("1234567890123456")));
         for nothing in [json!(""), json!(" "), Value::Null] {
             assert_eq!(take(nothing), (None, Vec::new()));
         }
-        for wrong in [json!(["hunter2"]), json!("env:CONVENGINE_NO_SUCH_TOKEN"), json!("file:/nowhere/at-all")] {
+        for wrong in [json!(["hunter2"]), json!("hunter2"), json!(7), json!("env:CONVENGINE_NO_SUCH_TOKEN"), json!("file:/nowhere/at-all")]
+        {
             let (found, problems) = take(wrong);
             assert!(found.is_none() && problems.len() == 1 && !problems[0].contains("hunter2"), "{problems:?}");
         }

@@ -20,12 +20,15 @@ use super::admin_token::{AdminToken, is_local};
 use super::caller::{Caller, read_owner};
 use super::client_address::ClientAddress;
 use super::cors::{self, AllowedOrigins};
+use super::credential_watch;
+use super::guessing::GuessThrottle;
 use super::identity::UserVerifier;
 use super::keys::{self, ApiKeyCache};
 use super::rate::RateStatus;
 use super::refusal::{self, set_challenge, unauthorized};
 use super::routes::{Access, LINK_PREFIX, Route, find_route};
 use super::scope::Scopes;
+use super::security_log::{LoggedRequest, LoggedSubject};
 use super::tokens::{TokenRejection, TokenVerifier};
 use crate::api::assistant::body;
 use crate::api::connection::Peer;
@@ -36,7 +39,7 @@ use crate::api::request_metrics::MatchedRoute;
 use crate::runtime::assistant::deployment;
 use crate::runtime::chain::token;
 use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::deployment::{Deployment, is_origin_allowed};
+use crate::storage::assistant::deployment::Deployment;
 
 const X_API_KEY: &str = "x-api-key";
 const X_TENANT: &str = "x-tenant";
@@ -61,6 +64,8 @@ pub struct AuthGateway {
     pub origins: AllowedOrigins,
     /// The proxies that report the addresses of clients.
     pub trusted_proxies: Vec<IpNet>,
+    /// Counts the wrong credentials of each address.
+    pub guesses: GuessThrottle,
 }
 
 /// A tenant with its routes and API keys.
@@ -117,12 +122,16 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let refuse = |it: ApiError| it.into_response();
     let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|it| it.0.address.ip());
-    let call = match gateway.authenticate(route, &method, &uri, request.headers(), peer).await {
-        Ok(call) => call,
-        Err(refusal) if route.path == mcp::PATH => return refuse(metadata::add_to_challenge(refusal, request.headers())),
-        Err(refusal) => return refuse(refusal),
-    };
     let client = ClientAddress::find(peer, request.headers(), &gateway.trusted_proxies);
+    let may_look_up = !gateway.guesses.is_throttled(client);
+    let call = match gateway.authenticate(route, &method, &uri, request.headers(), peer, may_look_up).await {
+        Ok(call) => call,
+        Err(refusal) => {
+            let refusal = gateway.guesses.count(client, refusal, &uri);
+            let is_mcp = route.path == mcp::PATH && refusal.status() == StatusCode::UNAUTHORIZED;
+            return refuse(if is_mcp { metadata::add_to_challenge(refusal, request.headers()) } else { refusal });
+        }
+    };
     let program_status = match call.check_program_limits(&uri, client).await {
         Ok(statuses) => statuses,
         Err(refusal) => return refuse(refusal),
@@ -133,9 +142,22 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
     };
     request.extensions_mut().insert(client);
     request.extensions_mut().insert(call.tenant.users.clone());
-    request.extensions_mut().insert(call.caller.with_scopes(call.scopes));
+    let caller = call.caller.with_scopes(call.scopes);
+    request.extensions_mut().insert(caller.clone());
     request.extensions_mut().extend(call.deployment.map(deployment_extension).unwrap_or_default());
-    let Ok(mut response) = call.tenant.router.clone().oneshot(request).await;
+    let host = &call.tenant.host;
+    let logged = LoggedRequest::new(&method, &route.path, &uri, &caller, client);
+    if let Some(logged) = &logged
+        && let Err(error) = logged.record_start(&host.readers, &host.meter).await
+    {
+        return refuse(ApiError::from_database(&error, &uri));
+    }
+    let Ok(response) = call.tenant.router.clone().oneshot(request).await;
+    if let Some(logged) = logged {
+        let subject = response.extensions().get::<LoggedSubject>();
+        logged.record_end(&host.readers, &host.meter, response.status(), subject).await;
+    }
+    let mut response = credential_watch::end_stream_with(&host.open_credentials, &caller, response);
     if let AccessMode::Default { openness, .. } = &gateway.access
         && method == Method::POST
         && route.access.is_administrator()
@@ -155,7 +177,7 @@ fn deployment_extension(deployment: Arc<Deployment>) -> Extensions {
 }
 
 impl AuthGateway {
-    /// Authenticates and authorizes a request.
+    /// Authenticates and authorizes a request. Unknown credentials are looked up in the database with `may_look_up`.
     async fn authenticate(
         &self,
         route: &Route,
@@ -163,6 +185,7 @@ impl AuthGateway {
         uri: &Uri,
         headers: &HeaderMap,
         peer: Option<IpAddr>,
+        may_look_up: bool,
     ) -> Result<AuthenticatedCall<'_>, ApiError> {
         let tenants: Vec<_> = self.tenants.values().map(|it| &it.host.readers).collect();
         let access = self.access.current(&self.origins, &tenants).await.map_err(|it| ApiError::from_database(&it, uri))?;
@@ -176,8 +199,8 @@ impl AuthGateway {
             return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message));
         }
         match route.access {
-            Access::Deployment => return self.authenticate_deployment(uri, headers).await,
-            Access::DeploymentLink => return self.authenticate_deployment_link(uri, headers).await,
+            Access::Deployment => return self.authenticate_deployment(uri, headers, may_look_up).await,
+            Access::DeploymentLink => return self.authenticate_deployment_link(uri, headers, may_look_up).await,
             Access::Signature => {
                 let query = Query::<QueryCredentials>::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
                 let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(query.tenant);
@@ -185,7 +208,7 @@ impl AuthGateway {
                 return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes: Scopes::CONVERSE, deployment: None });
             }
             Access::ResumeToken if let Some(token) = deployment::bearer_token_with_prefix(headers, token::TOKEN_PREFIX) => {
-                return self.authenticate_resume_token(uri, token).await;
+                return self.authenticate_resume_token(uri, token, may_look_up).await;
             }
             Access::Scoped | Access::Administrator | Access::ResumeToken => {}
         }
@@ -216,7 +239,7 @@ impl AuthGateway {
         }
         let text = read_credential(headers).or(query.access_token).ok_or_else(|| access.missing_credentials(uri))?;
         let call = match text.starts_with(keys::PREFIX) {
-            true if access.mode.keys => self.authenticate_key(&text, headers, uri).await,
+            true if access.mode.keys => self.authenticate_key(&text, headers, uri, may_look_up).await,
             false if access.mode.jwt => self.authenticate_token(&text, uri).await,
             _ => Err(unauthorized(uri, Some("this kind of credential is not accepted"))),
         }?;
@@ -241,8 +264,11 @@ impl AuthGateway {
         if ![DEPLOYMENT_PREFIX, LINK_PREFIX].iter().any(|it| path.starts_with(it)) {
             return false;
         }
+        if self.tenants.values().any(|it| it.host.credentials.contains_origin(origin)) {
+            return true;
+        }
         for tenant in self.tenants.values() {
-            match is_origin_allowed(&tenant.host.readers, origin).await {
+            match tenant.host.credentials.look_up_origin(&tenant.host.readers, origin).await {
                 Ok(true) => return true,
                 Ok(false) => {}
                 Err(error) => tracing::warn!(%error, "cannot read the origins of deployments"),
@@ -292,11 +318,19 @@ impl AuthGateway {
         Ok(Some(AuthenticatedCall { tenant, caller, scopes: Scopes::ADMIN, deployment: None }))
     }
 
-    async fn authenticate_key(&self, text: &str, headers: &HeaderMap, uri: &Uri) -> Result<AuthenticatedCall<'_>, ApiError> {
+    async fn authenticate_key(
+        &self,
+        text: &str,
+        headers: &HeaderMap,
+        uri: &Uri,
+        may_look_up: bool,
+    ) -> Result<AuthenticatedCall<'_>, ApiError> {
         let invalid = || unauthorized(uri, Some("unknown or inactive API key"));
         let (name, id) = keys::parse_key(text).ok_or_else(invalid)?;
         let tenant = self.tenants.get(&name.map(str::to_owned)).ok_or_else(invalid)?;
-        let found = tenant.keys.find_active(&tenant.host.readers, text, id).await.map_err(|it| ApiError::from_database(&it, uri))?;
+        let host = &tenant.host;
+        let found = tenant.keys.find_active(&host.readers, &host.credentials, text, id, may_look_up).await;
+        let found = found.map_err(|it| ApiError::from_database(&it, uri))?;
         let key = found.ok_or_else(invalid)?;
         let scopes = Scopes::from_names(key.scopes.split(' '));
         let mut caller = Caller::new(&format!("key {}", key.key_id)).with_name(&key.name).with_key(&key.key_id);
@@ -323,7 +357,8 @@ impl AuthGateway {
         let identity = format!("token {}", claims.subject);
         let name = |claim: &str| claims.user.get(claim).and_then(Value::as_str).filter(|it| !it.trim().is_empty());
         let name = name("name").or_else(|| name("id")).unwrap_or(&claims.subject);
-        let caller = Caller::new(&identity).with_name(name).with_owner(&identity).with_user(Value::Object(claims.user.clone()));
+        let caller = Caller::new(&identity).with_name(name).with_owner(&identity).with_expiry(claims.expires_at);
+        let caller = caller.with_user(Value::Object(claims.user.clone()));
         Ok(AuthenticatedCall { tenant, caller, scopes: claims.scopes, deployment: None })
     }
 

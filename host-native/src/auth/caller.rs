@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
+use convengine_core::turn::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::credential_watch::Credential;
 use super::scope::Scopes;
 use crate::api::error::ApiError;
 
@@ -25,6 +27,8 @@ pub struct Caller {
     user: Option<Arc<Value>>,
     scopes: Scopes,
     access: ConversationAccess,
+    deployment_token: Option<Arc<str>>,
+    expires_at: Option<Millis>,
 }
 
 impl Caller {
@@ -59,6 +63,18 @@ impl Caller {
         Caller { access: ConversationAccess { key: Some(id.into()), ..self.access }, ..self }
     }
 
+    /// Adds the token of the calling deployment, by its id.
+    #[must_use]
+    pub fn with_deployment_token(self, id: &str) -> Caller {
+        Caller { deployment_token: Some(id.into()), ..self }
+    }
+
+    /// Adds the time at which the caller's token of an issuer expires.
+    #[must_use]
+    pub fn with_expiry(self, at: Millis) -> Caller {
+        Caller { expires_at: Some(at), ..self }
+    }
+
     /// Adds what the scopes of the caller permit.
     #[must_use]
     pub fn with_scopes(self, scopes: Scopes) -> Caller {
@@ -80,6 +96,17 @@ impl Caller {
     /// The display name; absent if authentication is off.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
+    }
+
+    /// The credential, if it is stored and can be revoked.
+    pub fn credential(&self) -> Option<Credential> {
+        let key = self.access.key.clone().map(Credential::Key);
+        key.or_else(|| self.deployment_token.clone().map(Credential::DeploymentToken))
+    }
+
+    /// The time at which the credential expires by itself.
+    pub fn expires_at(&self) -> Option<Millis> {
+        self.expires_at
     }
 
     /// The id; absent if authentication is off.

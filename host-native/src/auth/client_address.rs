@@ -1,6 +1,6 @@
 //! The address of a client: that of its connection, or what a trusted proxy reports.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use axum::http::HeaderMap;
 use ipnet::IpNet;
@@ -25,6 +25,14 @@ impl ClientAddress {
             client = reported.to_canonical();
         }
         ClientAddress(Some(client))
+    }
+
+    /// The address, or that of the /64 network of an IPv6 address, which is usually one client's.
+    pub fn network(self) -> Option<IpAddr> {
+        self.0.map(|it| match it {
+            IpAddr::V4(_) => it,
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+        })
     }
 
     /// The address as text; empty if it is not known.

@@ -3,6 +3,7 @@
 use crate::arguments::KeyCommand;
 use crate::auth::keys;
 use crate::auth::scope::Scopes;
+use crate::auth::security_log;
 use crate::clock;
 use crate::config::settings::{Settings, parse_duration};
 use crate::exit::Failure;
@@ -28,11 +29,7 @@ pub async fn run(settings: &Settings, command: &KeyCommand) -> Result<(), Failur
     let pool = storage::open_reader_pool(database).await?;
     let result = match (command, created) {
         (KeyCommand::Revoke { id }, _) => revoke(&pool, id).await,
-        (_, Some((key, text))) => api_key::insert(&pool, &key).await.map(|()| {
-            eprintln!("key {} is shown only once, because only its hash is stored", key.key_id);
-            println!("{text}");
-            Ok(())
-        }),
+        (_, Some((key, text))) => insert(&pool, &key, &text).await,
         (_, None) => list(&pool).await,
     };
     pool.close().await;
@@ -60,6 +57,14 @@ fn create_key(settings: &Settings, name: &str, scope: &str, expires: Option<&str
     let expires_at = lifetime.map(|it| created_at.saturating_add(it));
     let (name, scopes) = (name.to_owned(), scopes.to_text());
     Ok((ApiKey { key_id, name, hash, scopes, owner_claim, created_at, expires_at, revoked_at: None, last_used_at: None }, text))
+}
+
+async fn insert(pool: &Pool, key: &ApiKey, text: &str) -> sqlx::Result<Result<(), Failure>> {
+    security_log::record_command(pool, "key.create", &format!("{} {}", key.key_id, key.name)).await?;
+    api_key::insert(pool, key).await?;
+    eprintln!("key {} is shown only once, because only its hash is stored", key.key_id);
+    println!("{text}");
+    Ok(Ok(()))
 }
 
 async fn list(pool: &Pool) -> sqlx::Result<Result<(), Failure>> {
@@ -92,6 +97,7 @@ async fn revoke(pool: &Pool, id: &str) -> sqlx::Result<Result<(), Failure>> {
     if !api_key::revoke(pool, id, clock::now()).await? {
         return Ok(Err(Failure::check_failed(vec!["key not found or already revoked; see `convengine key list`".to_owned()])));
     }
+    security_log::record_command(pool, "key.revoke", id).await?;
     println!("key {id} is revoked; servers that cached it stop accepting it within convengine.security.keys.recheck");
     Ok(Ok(()))
 }

@@ -1,7 +1,7 @@
 //! API keys: format, hashing and verification with a cache of verified keys.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use argon2::Argon2;
@@ -9,12 +9,11 @@ use argon2::password_hash::PasswordVerifier;
 use argon2::password_hash::phc::PasswordHash;
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
-use tokio::time::sleep;
 use uuid::Uuid;
 
+use super::known_credentials::KnownCredentials;
 use crate::clock;
-use crate::runtime::turn_runner::Host;
+use crate::runtime::assistant::check::to_hex;
 use crate::storage::Pool;
 use crate::storage::api_key::{self, ApiKey};
 use crate::work_class::spawn_in_background;
@@ -28,9 +27,6 @@ const SECRET_LENGTH: usize = 64;
 
 /// Maximum number of cached verified keys.
 const MAX_CACHED_KEYS: usize = 10_000;
-
-/// The minimum time between two checks of the keys of open streams.
-const MIN_STREAM_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Limits concurrent verifications of Argon2 hashes: each takes memory.
 static HASH_PERMITS: Semaphore = Semaphore::const_new(4);
@@ -80,27 +76,6 @@ async fn verify(key: &str, stored_hash: &str) -> bool {
     verified.await.unwrap_or(false)
 }
 
-/// Spawns the task that closes the streams of keys that were revoked or have expired, until it is aborted.
-pub fn spawn_stream_check(host: Arc<Host>, recheck: Duration) -> JoinHandle<()> {
-    spawn_in_background(async move {
-        let interval = recheck.max(MIN_STREAM_CHECK_INTERVAL);
-        loop {
-            sleep(interval).await;
-            let mut ended = BTreeSet::new();
-            for key in host.streams.list_keys() {
-                match api_key::find(&host.readers, &key).await {
-                    Ok(found) if found.as_ref().is_some_and(|it| it.is_valid_at(clock::now())) => {}
-                    Ok(_) => _ = ended.insert(key),
-                    Err(error) => tracing::warn!(%error, "cannot check the API key of a stream"),
-                }
-            }
-            if !ended.is_empty() {
-                host.streams.close_keys(&ended);
-            }
-        }
-    })
-}
-
 /// The API keys of a tenant. Verified keys are cached: a revoked key stays valid until its entry expires.
 #[derive(Debug)]
 pub struct ApiKeyCache {
@@ -120,15 +95,29 @@ impl ApiKeyCache {
         ApiKeyCache { recheck, cache: Mutex::default() }
     }
 
-    /// Returns the stored key that a text matches, or `None` if it is unknown, revoked or expired.
+    /// Returns the stored key that a text matches, or `None` if it is unknown, revoked or expired. One that is not among the known
+    /// credentials is looked up with `may_look_up`, and only so often.
     ///
     /// # Errors
     /// Any database error.
-    pub async fn find_active(&self, readers: &Pool, text: &str, id: &str) -> sqlx::Result<Option<ApiKey>> {
+    pub async fn find_active(
+        &self,
+        readers: &Pool,
+        credentials: &KnownCredentials,
+        text: &str,
+        id: &str,
+        may_look_up: bool,
+    ) -> sqlx::Result<Option<ApiKey>> {
         let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         let cached = self.lock_cache().get(&digest).cloned();
         if let Some(cached) = cached.as_ref().filter(|it| it.expires_at > Instant::now()) {
             return Ok(Some(cached.key.clone()).filter(|it| it.is_valid_at(clock::now())));
+        }
+        let hash_text = to_hex(&digest);
+        // The keys that are known by their id have an older hash, whose verification is costly.
+        let has_older_hash = may_look_up && credentials.contains(id);
+        if cached.is_none() && !has_older_hash && !credentials.may_exist(readers, &hash_text, may_look_up).await? {
+            return Ok(None);
         }
         let found = api_key::find(readers, id).await?;
         let same = found.as_ref().zip(cached.as_ref()).is_some_and(|(found, cached)| found.hash == cached.key.hash);
@@ -137,7 +126,9 @@ impl ApiKeyCache {
             None => false,
         };
         let now = clock::now();
-        let Some(mut key) = found.filter(|it| fits && it.is_valid_at(now)) else {
+        let found = found.filter(|it| fits && it.is_valid_at(now));
+        credentials.record_lookup(&hash_text, found.is_some());
+        let Some(mut key) = found else {
             self.lock_cache().remove(&digest);
             return Ok(None);
         };
@@ -205,14 +196,18 @@ mod tests {
         api_key::insert(&database.pool, &stored).await.expect("a key");
         assert!(!stored.hash.contains(&key) && stored.hash.starts_with("sha256:"), "{}", stored.hash);
         let (lasting, brief) = (ApiKeyCache::new(Duration::from_secs(60)), ApiKeyCache::new(Duration::ZERO));
-        let counts = async |keys: &ApiKeyCache, text: &str| keys.find_active(&database.pool, text, &id).await.expect("an answer").is_some();
+        let pool = &database.pool;
+        let known = KnownCredentials::read(pool, Duration::ZERO).await.expect("hashes");
+        let counts =
+            async |keys: &ApiKeyCache, text: &str| keys.find_active(pool, &known, text, &id, true).await.expect("an answer").is_some();
         assert!(counts(&lasting, &key).await && counts(&brief, &key).await);
         // Neither another secret nor the same secret under another tenant is valid.
         let mut other = key.clone();
         other.replace_range(key.len() - 1.., if key.ends_with('0') { "1" } else { "0" });
         assert!(!counts(&lasting, &other).await && !counts(&lasting, &key.replace("ce_a_", "ce_b_")).await);
-        assert!(lasting.find_active(&database.pool, &key, "0123456789ab").await.expect("an answer").is_some(), "cached by the full key");
-        assert!(ApiKeyCache::new(Duration::ZERO).find_active(&database.pool, &key, "0123456789ab").await.expect("an answer").is_none());
+        let with_other_id = async |keys: &ApiKeyCache| keys.find_active(pool, &known, &key, "0123456789ab", true).await.expect("an answer");
+        assert!(with_other_id(&lasting).await.is_some(), "cached by the full key");
+        assert!(with_other_id(&ApiKeyCache::new(Duration::ZERO)).await.is_none());
         assert!(api_key::find(&database.pool, &id).await.expect("an answer").expect("a key").last_used_at.is_some());
         assert!(api_key::revoke(&database.pool, &id, 5).await.expect("an answer"));
         assert!(counts(&lasting, &key).await && !counts(&brief, &key).await);
@@ -240,7 +235,9 @@ mod tests {
         };
         api_key::insert(&database.pool, &stored).await.expect("a key");
         let keys = ApiKeyCache::new(Duration::ZERO);
-        let counts = async |text: &str, id: &str| keys.find_active(&database.pool, text, id).await.expect("an answer").is_some();
+        let known = KnownCredentials::read(&database.pool, Duration::from_secs(3600)).await.expect("hashes");
+        let counts =
+            async |text: &str, id: &str| keys.find_active(&database.pool, &known, text, id, true).await.expect("an answer").is_some();
         let hash_of = async || api_key::find(&database.pool, &id).await.expect("an answer").expect("a key").hash;
         assert!(!counts(&key.replace(&id, "0123456789ab"), &id).await && hash_of().await == older, "another text changes nothing");
         assert!(counts(&key, &id).await);

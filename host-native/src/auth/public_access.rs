@@ -13,6 +13,7 @@ use crate::api::error::ApiError;
 use crate::clock;
 use crate::runtime::assistant::deployment::{self, AccessDenied, hash_token};
 use crate::runtime::chain::token;
+use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::{Deployment, find_by_token_hash};
 use crate::storage::assistant::deployment_token::{self, DeploymentToken};
 
@@ -21,49 +22,88 @@ const USE_INTERVAL_MS: i64 = 60_000;
 
 impl AuthGateway {
     /// Authenticates a deployment by its token and its origin.
-    pub(super) async fn authenticate_deployment(&self, uri: &Uri, headers: &HeaderMap) -> Result<AuthenticatedCall<'_>, ApiError> {
+    pub(super) async fn authenticate_deployment(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        may_look_up: bool,
+    ) -> Result<AuthenticatedCall<'_>, ApiError> {
         let invalid = || unauthorized(uri, Some("not a deployment token"));
         let token = deployment::bearer_token(headers).ok_or_else(invalid)?;
-        let (tenant, found) = self.find_deployment(uri, token).await?.ok_or_else(invalid)?;
+        let (tenant, found, token_id) = self.find_deployment(uri, token, may_look_up).await?.ok_or_else(invalid)?;
         deployment::authorize(Some(&found), headers).map_err(|it| origin_not_allowed(it, uri))?;
-        Ok(deployment_call(tenant, found))
+        Ok(deployment_call(tenant, found, &token_id))
     }
 
     /// Authenticates a deployment of an AI agent by the token in the path, and by the origin if the deployment lists origins.
-    pub(super) async fn authenticate_deployment_link(&self, uri: &Uri, headers: &HeaderMap) -> Result<AuthenticatedCall<'_>, ApiError> {
+    pub(super) async fn authenticate_deployment_link(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        may_look_up: bool,
+    ) -> Result<AuthenticatedCall<'_>, ApiError> {
         let invalid = || unauthorized(uri, Some("not a deployment token")).with_code("invalid_token");
         let token = uri.path().strip_prefix(LINK_PREFIX).and_then(|it| it.split('/').next()).unwrap_or_default();
         let token = Some(token).filter(|it| it.starts_with(deployment::AGENT_TOKEN_PREFIX)).ok_or_else(invalid)?;
-        let (tenant, found) = self.find_deployment(uri, token).await?.ok_or_else(invalid)?;
+        let (tenant, found, token_id) = self.find_deployment(uri, token, may_look_up).await?.ok_or_else(invalid)?;
         if !found.origins.is_empty() {
             deployment::authorize(Some(&found), headers).map_err(|it| origin_not_allowed(it, uri))?;
         }
-        Ok(deployment_call(tenant, found))
+        Ok(deployment_call(tenant, found, &token_id))
     }
 
-    /// Finds the deployment of a token, with its tenant.
-    async fn find_deployment(&self, uri: &Uri, token: &str) -> Result<Option<(&TenantRoutes, Deployment)>, ApiError> {
+    /// Finds the deployment of a token, with its tenant and the id of the token.
+    async fn find_deployment(
+        &self,
+        uri: &Uri,
+        token: &str,
+        may_look_up: bool,
+    ) -> Result<Option<(&TenantRoutes, Deployment, String)>, ApiError> {
         let hash = hash_token(token);
-        for tenant in self.tenants.values() {
-            let found = find_by_token_hash(&tenant.host.readers, &hash).await.map_err(|it| ApiError::from_database(&it, uri))?;
+        let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+        for tenant in self.tenants_of(&hash) {
+            let Host { readers, credentials, .. } = &*tenant.host;
+            if !credentials.may_exist(readers, &hash, may_look_up).await.map_err(database)? {
+                continue;
+            }
+            let found = find_by_token_hash(readers, &hash).await.map_err(database)?;
+            credentials.record_lookup(&hash, found.is_some());
             if let Some((found, token)) = found {
                 record_use(tenant, &token);
-                return Ok(Some((tenant, found)));
+                return Ok(Some((tenant, found, token.id)));
             }
         }
         Ok(None)
     }
 
     /// Authenticates the holder of a resume token of a run; the handler checks which one.
-    pub(super) async fn authenticate_resume_token(&self, uri: &Uri, token: &str) -> Result<AuthenticatedCall<'_>, ApiError> {
-        for tenant in self.tenants.values() {
-            let found = token::find_wait(&tenant.host, token).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    pub(super) async fn authenticate_resume_token(
+        &self,
+        uri: &Uri,
+        token: &str,
+        may_look_up: bool,
+    ) -> Result<AuthenticatedCall<'_>, ApiError> {
+        let hash = hash_token(token);
+        let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+        for tenant in self.tenants_of(&hash) {
+            let Host { readers, credentials, .. } = &*tenant.host;
+            if !credentials.may_exist(readers, &hash, may_look_up).await.map_err(database)? {
+                continue;
+            }
+            let found = token::find_wait(&tenant.host, token).await.map_err(database)?;
+            credentials.record_lookup(&hash, found.is_some());
             if let Some(wait) = found {
                 let caller = Caller::new(&format!("run {}", wait.run));
                 return Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: None });
             }
         }
         Err(unauthorized(uri, Some("unknown resume token")).with_code("invalid_token"))
+    }
+
+    /// The tenants, those first that know a credential, so that it uses up no lookups of others.
+    fn tenants_of(&self, hash: &str) -> impl Iterator<Item = &TenantRoutes> {
+        let (known, others): (Vec<_>, Vec<_>) = self.tenants.values().partition(|it| it.host.credentials.contains(hash));
+        known.into_iter().chain(others)
     }
 }
 
@@ -81,9 +121,9 @@ fn record_use(tenant: &TenantRoutes, token: &DeploymentToken) {
     });
 }
 
-fn deployment_call(tenant: &TenantRoutes, deployment: Deployment) -> AuthenticatedCall<'_> {
+fn deployment_call<'d>(tenant: &'d TenantRoutes, deployment: Deployment, token_id: &str) -> AuthenticatedCall<'d> {
     let identity = format!("deployment {}", deployment.id);
-    let caller = Caller::new(&identity).with_owner(&identity);
+    let caller = Caller::new(&identity).with_owner(&identity).with_deployment_token(token_id);
     AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: Some(Arc::new(deployment)) }
 }
 

@@ -6,6 +6,9 @@ use crate::api::error::ApiError;
 
 const MISSING_CREDENTIALS: &str = "missing credentials; send Authorization: Bearer KEY or X-API-Key: KEY";
 
+/// The part of a challenge that says that the credentials are wrong (RFC 6750, section 3.1).
+const INVALID_TOKEN: &str = "error=\"invalid_token\"";
+
 /// What the operator of a server without `convengine.security.mode` can do.
 const HOW_TO_OPEN: &str = "create a key with `convengine key create --name NAME --scope SCOPE`, or set convengine.security.mode=none to \
                            serve everyone who reaches the server";
@@ -14,7 +17,7 @@ const HOW_TO_OPEN: &str = "create a key with `convengine key create --name NAME 
 pub fn unauthorized(uri: &Uri, reason: Option<&str>) -> ApiError {
     let Some(reason) = reason else { return unauthorized_with(uri, MISSING_CREDENTIALS) };
     let mut refused = unauthorized_with(uri, format!("invalid credentials: {reason}"));
-    set_challenge(&mut refused, "Bearer realm=\"convengine\", error=\"invalid_token\"");
+    set_challenge(&mut refused, &format!("Bearer realm=\"convengine\", {INVALID_TOKEN}"));
     refused
 }
 
@@ -33,6 +36,12 @@ pub fn unauthorized_with(uri: &Uri, message: impl Into<String>) -> ApiError {
     let mut refused = ApiError::new(StatusCode::UNAUTHORIZED, uri, message);
     set_challenge(&mut refused, "Bearer realm=\"convengine\"");
     refused
+}
+
+/// Whether a refusal is about credentials that were sent and are wrong.
+pub fn is_about_wrong_credentials(refused: &ApiError) -> bool {
+    refused.status() == StatusCode::UNAUTHORIZED
+        && refused.headers().get(header::WWW_AUTHENTICATE).is_some_and(|it| it.to_str().is_ok_and(|it| it.contains(INVALID_TOKEN)))
 }
 
 /// Sets the `WWW-Authenticate` header.

@@ -5,16 +5,22 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use convengine_core::turn::Millis;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use super::scope::Scopes;
+use crate::clock;
+use crate::config::secrets::redact_url::redact_url;
 use crate::config::settings::{JwtSettings, KeySet};
 use crate::effects::tls;
 use crate::exit::Failure;
+use crate::ops::observe::Meter;
 
 /// Timeout for fetching the keys.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -41,6 +47,8 @@ pub struct Claims {
     pub subject: String,
     /// The granted scopes.
     pub scopes: Scopes,
+    /// When the token expires, the tolerated clock skew included.
+    pub expires_at: Millis,
     /// The tenant, if the token names one.
     pub tenant: Option<String>,
     /// What the token says of its user: `id` is its subject, and other claims keep their names.
@@ -62,6 +70,8 @@ pub struct TokenVerifier {
 #[derive(Debug, Default)]
 struct VerificationKeys {
     all: Vec<VerificationKey>,
+    /// When they were fetched; absent if they never were.
+    fetched_at: Option<Instant>,
     /// Whether the last fetch failed and the keys are those of an earlier one.
     stale: bool,
 }
@@ -97,11 +107,26 @@ impl TokenVerifier {
                 return Err(Failure::invalid_usage(format!("convengine.security.jwt.jwks-file: cannot use '{file}': {error}")));
             }
             (Err(error), KeySet::Url(url)) => {
-                tracing::warn!(error, url, "cannot fetch the token signing keys; all tokens are rejected until a retry succeeds");
+                tracing::warn!(
+                    error,
+                    url = redact_url(url),
+                    "cannot fetch the token signing keys; all tokens are rejected until a retry succeeds"
+                );
                 tokens.mark_stale();
             }
         }
         Ok(tokens)
+    }
+
+    /// Spawns the task that fetches the keys again every `convengine.security.jwt.refresh`, and sooner after a failure, until it is aborted.
+    pub fn spawn_refresh(self: Arc<Self>) -> JoinHandle<()> {
+        tokio::spawn(async move {
+            loop {
+                let is_stale = self.current_keys().stale;
+                sleep(if is_stale { self.jwt.refresh.min(MIN_REFRESH_INTERVAL) } else { self.jwt.refresh }).await;
+                self.fetch_again().await;
+            }
+        })
     }
 
     /// Verifies a token and returns its claims.
@@ -115,6 +140,9 @@ impl TokenVerifier {
             return Err(TokenRejection::Invalid("token has an unknown critical header"));
         }
         let mut keys = self.current_keys();
+        if !keys.is_valid(self.jwt.max_age) {
+            return Err(TokenRejection::KeysUnavailable);
+        }
         if !keys.contains(header.kid.as_deref()) {
             keys = self.refresh(header.kid.as_deref()).await;
         }
@@ -131,6 +159,7 @@ impl TokenVerifier {
         Ok(Claims {
             subject: format!("{issuer} {subject}"),
             scopes: parse_scopes(found.claims.get(&self.jwt.scope_claim)),
+            expires_at: self.expiry(found.claims.get("exp")),
             tenant: text(&self.jwt.tenant_claim),
             user: self.user_of(&subject, found.claims),
         })
@@ -141,6 +170,14 @@ impl TokenVerifier {
         let is_of_token = |name: &str| PROTOCOL_CLAIMS.contains(&name) || name == self.jwt.scope_claim || name == self.jwt.tenant_claim;
         let others = claims.into_iter().filter(|(name, _)| name != "id" && !is_of_token(name));
         [("id".to_owned(), Value::from(id))].into_iter().chain(others).collect()
+    }
+
+    /// The time from which a token is rejected.
+    fn expiry(&self, claim: Option<&Value>) -> Millis {
+        let seconds = claim.and_then(Value::as_f64).unwrap_or_default();
+        let leeway = Millis::try_from(self.jwt.leeway.as_millis()).unwrap_or_default();
+        // Saturates at the ends of the range.
+        ((seconds * 1000.0) as Millis).saturating_add(leeway)
     }
 
     fn validation(&self, algorithm: Algorithm) -> Validation {
@@ -161,14 +198,19 @@ impl TokenVerifier {
             return keys;
         }
         *last_refresh = Some(Instant::now());
+        self.fetch_again().await;
+        self.current_keys()
+    }
+
+    async fn fetch_again(&self) {
         match fetch(&self.jwt.keys).await {
             Ok(keys) => self.store_keys(keys),
             Err(error) => {
-                tracing::warn!(error, "cannot fetch the token signing keys; using the previous ones");
+                let max_age_s = self.jwt.max_age.as_secs();
+                tracing::warn!(error, max_age_s, "cannot fetch the token signing keys; using the previous ones until they are too old");
                 self.mark_stale();
             }
         }
-        self.current_keys()
     }
 
     fn current_keys(&self) -> Arc<VerificationKeys> {
@@ -176,18 +218,26 @@ impl TokenVerifier {
     }
 
     fn store_keys(&self, all: Vec<VerificationKey>) {
-        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(VerificationKeys { all, stale: false });
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) =
+            Arc::new(VerificationKeys { all, fetched_at: Some(Instant::now()), stale: false });
+        Meter::default().record_signing_keys(clock::now());
     }
 
     fn mark_stale(&self) {
         let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         let all = Arc::get_mut(&mut keys).map(|it| std::mem::take(&mut it.all));
         let all = all.unwrap_or_else(|| keys.all.iter().map(VerificationKey::duplicate).collect());
-        *keys = Arc::new(VerificationKeys { all, stale: true });
+        let fetched_at = keys.fetched_at;
+        *keys = Arc::new(VerificationKeys { all, fetched_at, stale: true });
     }
 }
 
 impl VerificationKeys {
+    /// Whether they may be used: those that were never fetched are as good as any that know no key.
+    fn is_valid(&self, max_age: Duration) -> bool {
+        self.fetched_at.is_none_or(|it| it.elapsed() <= max_age)
+    }
+
     fn candidates(&self, id: Option<&str>) -> impl Iterator<Item = &VerificationKey> {
         let only = self.all.len() == 1;
         // A token may omit the key id if there is only one key.

@@ -11,4 +11,5 @@ pub mod nlu;
 pub mod pack_file;
 pub mod secrets;
 pub mod settings;
+pub mod stored_snapshot;
 pub mod watch;

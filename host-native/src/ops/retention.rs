@@ -17,7 +17,7 @@ use crate::runtime::restate::Ingress;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session;
 use crate::storage::forget::{self, RowKind};
-use crate::storage::{self, Connection, counter, module, snapshot};
+use crate::storage::{self, Connection, counter, module, security_log, snapshot};
 
 /// Conversations deleted per transaction, few enough not to block turns for long.
 const CONVERSATIONS_PER_TRANSACTION: i64 = 20;
@@ -61,7 +61,7 @@ pub struct SweepCounts {
 pub async fn run(settings: &Settings) -> Result<(), Failure> {
     if settings.retention.is_off() {
         return Err(Failure::invalid_usage(
-            "no retention period is set; set convengine.retention.conversations, audit, feedback or calls to a number of days",
+            "no retention period is set; set convengine.retention.conversations, audit, feedback, calls or security-log to a number of days",
         ));
     }
     let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
@@ -145,6 +145,9 @@ pub async fn sweep(
             sleep(TRANSACTION_PAUSE).await;
         }
     }
+    if let Some(days) = retention.security_log {
+        sweep_security_log(connection, before(days)).await?;
+    }
     swept.classifiers = with_sweep_lock(connection, classifiers::delete_unused).await?.unwrap_or(0);
     swept.snapshots = delete_unused_snapshots(connection, before(SNAPSHOT_DAYS)).await?;
     swept.usage = delete_old_usage(connection).await?;
@@ -183,6 +186,20 @@ async fn delete_old_usage(connection: &mut Connection) -> sqlx::Result<u64> {
         sleep(TRANSACTION_PAUSE).await;
     }
     Ok(deleted)
+}
+
+async fn sweep_security_log(connection: &mut Connection, before: Millis) -> sqlx::Result<()> {
+    let mut entries = 0;
+    while let Some(deleted @ 1..) =
+        with_sweep_lock(connection, async |it| security_log::delete_older(it, before, ROWS_PER_TRANSACTION).await).await?
+    {
+        entries += deleted;
+        sleep(TRANSACTION_PAUSE).await;
+    }
+    if entries > 0 {
+        tracing::info!(entries, "deleted old entries of the security log");
+    }
+    Ok(())
 }
 
 async fn delete_old_conversations(connection: &mut Connection, before: Millis, ingress: Option<&Ingress>) -> sqlx::Result<Vec<String>> {

@@ -16,6 +16,7 @@ pub mod commit;
 pub mod config;
 pub mod conversations;
 pub mod counter;
+pub mod credential;
 pub mod database;
 mod database_row;
 pub mod document;
@@ -33,6 +34,7 @@ mod postgres;
 pub mod rows;
 pub mod schema;
 pub mod script;
+pub mod security_log;
 pub mod server_lock;
 pub mod snapshot;
 pub mod spend;
@@ -63,6 +65,7 @@ pub use database::{Connection, Pool};
 use postgres::PostgresReaders;
 use sqlite::{LocalSqlite, SqliteOptions, SqliteReaders};
 
+use crate::config::secrets::redact_url::redact_url;
 use crate::exit::Failure;
 use crate::ops::observe::Meter;
 use crate::work_class::WorkClass;
@@ -133,13 +136,9 @@ impl DatabaseConfig {
         Some(PathBuf::from(name))
     }
 
-    /// Returns the URL without its password.
+    /// Returns the URL without its passwords.
     pub fn redacted_url(&self) -> String {
-        let Some((scheme, rest)) = self.url.split_once("://") else { return self.url.clone() };
-        match rest.rsplit_once('@') {
-            Some((user, host)) => format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default()),
-            None => self.url.clone(),
-        }
+        redact_url(&self.url)
     }
 }
 

@@ -125,6 +125,7 @@ impl Pool {
 /// Takes away what the migrations after the last unversioned release add, and the table of versions.
 pub async fn revert_to_unversioned(connection: &mut Connection) {
     for sql in [
+        "drop table cv_security_log",
         "drop table cv_conversation_owner",
         "drop table cs_deployment_token",
         "drop table cs_counter",

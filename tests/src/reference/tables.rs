@@ -64,7 +64,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ("Conversations", &["ce_conversation", "ce_audit", "ce_conversation_history", "ce_llm_call_log", "ce_memory"]),
     ("Feedback", &["ce_mcp_user_feedback", "ce_user_query_knowledge", "ce_semantic_query_failures"]),
     ("Journal and snapshots", &["ce_turn", "ce_turn_effect", "ce_config_snapshot", "cv_activation", "cv_classifier", "cv_phrase_vector"]),
-    ("Access and cost", &["cv_api_key", "cv_conversation_owner", "cv_spend"]),
+    ("Access and cost", &["cv_api_key", "cv_security_log", "cv_conversation_owner", "cv_spend"]),
     (
         "Assistants",
         &[

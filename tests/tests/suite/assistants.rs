@@ -311,7 +311,8 @@ fn the_admin_token_opens_only_the_admin_routes() {
     let literal = format!("convengine.admin-token={TOKEN}");
     let (variable, from_file) = ("convengine.admin-token=env:DESK_ADMIN", format!("convengine.adminToken=file:{file}"));
     for setting in [literal.as_str(), variable, &from_file] {
-        let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN, &["--set", setting]].concat());
+        let guesses = ["--set", "convengine.security.guessing.failures=100000"];
+        let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN, &guesses, &["--set", setting]].concat());
         let server = env.start(command.env("DESK_ADMIN", TOKEN).env("RUST_LOG", "trace"));
         for (method, path, body) in admin_routes() {
             for headers in [vec![], vec![("Authorization", "Bearer an-administrators-toke")], vec![("Authorization", "Basic x")]] {
@@ -331,6 +332,12 @@ fn the_admin_token_opens_only_the_admin_routes() {
         2,
         &["convengine.admin-token"],
     );
+    for short in ["a", "fifteen-letters"] {
+        let setting = format!("convengine.admin-token={short}");
+        let output = env.run(&[&SERVE[..], &["--set", &setting]].concat());
+        assert_one_line(&output, 2, &["convengine.admin-token", "too short", "at least 16"]);
+        assert!(!output.stderr.contains("fifteen-letters"), "{output:?}");
+    }
 }
 
 #[test]

@@ -173,6 +173,15 @@ fn every_answer_has_the_headers_of_browsers() {
         assert_has_headers(&call(&server, method, path, &[("Host", "evil.example")], "{}"), path);
     }
     assert_has_headers(&server.request("GET", "/v1/agents", &[("Via", "1.1 proxy")], ""), "401");
+    for malformed in ["GET /<script> HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n", "<script>\r\n\r\n"] {
+        let answer = exchange(&server, malformed).to_lowercase();
+        assert!(answer.starts_with("http/1.1 400 bad request\r\n") && answer.ends_with("\r\n\r\n"), "{malformed}: {answer}");
+        for header in
+            ["x-content-type-options: nosniff", "referrer-policy: same-origin", "x-frame-options: deny", "content-security-policy: "]
+        {
+            assert_eq!(answer.matches(&format!("\r\n{header}")).count(), 1, "{header} in the answer to {malformed}: {answer}");
+        }
+    }
     let page = server.get("/");
     if page.status == 200 {
         assert!(page.header("content-security-policy").contains("script-src 'self' 'wasm-unsafe-eval'"), "{page:?}");

@@ -255,7 +255,10 @@ impl Sql {
 
     fn dump_sqlite(&mut self) -> Vec<String> {
         let mut all = self.texts("select coalesce(sql, name) from sqlite_master order by name");
-        for table in self.texts("select name from sqlite_master where type = 'table' order by name") {
+        // Without the security log, which grows with each change, and its sequence.
+        let tables =
+            "select name from sqlite_master where type = 'table' and name not in ('cv_security_log', 'sqlite_sequence') order by name";
+        for table in self.texts(tables) {
             let columns =
                 self.texts(&format!("select group_concat('quote(' || name || ')', ' || '','' || ') from pragma_table_info('{table}')"));
             all.push(table.clone());
@@ -275,7 +278,8 @@ impl Sql {
             "select conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) from pg_constraint
              where connamespace = 'public'::regnamespace order by 1",
         ));
-        for table in self.texts("select tablename from pg_tables where schemaname = 'public' order by 1") {
+        let tables = "select tablename from pg_tables where schemaname = 'public' and tablename <> 'cv_security_log' order by 1";
+        for table in self.texts(tables) {
             all.push(table.clone());
             all.extend(self.texts(&format!("select row_to_json(it)::text from \"{table}\" it order by 1")));
         }

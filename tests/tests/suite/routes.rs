@@ -10,7 +10,7 @@ use crate::stream::ID;
 use crate::workflows::front;
 
 /// Every route: method, path, the scopes of which one is required, and a body. A new route needs a row here; `tenants.rs` plays them too.
-pub const ROUTES: [(&str, &str, &[&str], &str); 118] = [
+pub const ROUTES: [(&str, &str, &[&str], &str); 119] = [
     ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
     ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
     ("GET", "/api/v1/conversation", &["read"], ""),
@@ -28,6 +28,7 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 118] = [
     ("GET", "/api/v1/cache/analyze", &["admin"], ""),
     ("GET", "/api/v1/db/inspect-schema", &["admin"], ""),
     ("GET", "/metrics", &["read"], ""),
+    ("GET", "/api/v1/security-log", &["admin"], ""),
     ("GET", "/api/v1/mcp/servers", &["admin"], ""),
     ("GET", "/api/v1/mcp/servers/{server}/tools", &["admin"], ""),
     ("PUT", "/api/v1/mcp/servers/{server}/tools/{tool}/approval", &["admin"], r#"{"digest":"sha256:0"}"#),

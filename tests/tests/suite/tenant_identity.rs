@@ -8,7 +8,7 @@ use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::flows::{DEPLOYED, JSON, ORIGIN, assert_refused};
-use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack};
+use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack, wait_until};
 use crate::stream::ID;
 use crate::tenants::{KEYS, TwoTenants};
 use crate::tokens::{Issuer, Signer, claims};
@@ -148,6 +148,7 @@ fn an_unready_tenant_is_reported_without_its_name() {
     let mut server = two.serve(&[]);
     assert_eq!(server.get("/readyz").status, 200);
     two.b.sql().run("delete from ce_config_snapshot");
+    assert!(wait_until(|| server.get("/readyz").status == 503), "an answer may be a second old");
     let answer = server.get("/readyz");
     assert_eq!(answer.status, 503, "{answer:?}");
     assert!(!answer.text.contains("tenant"), "{answer:?}");

@@ -151,6 +151,7 @@ fn no_route_leads_from_one_tenant_to_another() {
             ("POST", "/api/v1/mcp/servers/{server}/tools/{tool}/call") => assert_eq!((answer.status, own.status), (404, 200), "{own:?}"),
             ("DELETE", path) if path.starts_with("/api/v1/mcp/") => assert_eq!((answer.status, own.status), (404, 404), "{own:?}"),
             (_, path) if path.starts_with("/api/v1/mcp/") => assert_eq!((answer.status, own.status), (404, 502), "{own:?}"),
+            ("GET", "/api/v1/security-log") => assert_eq!((answer.status, own.status), (200, 200), "each has its own"),
             ("GET", "/api/v1/config/snapshots") => assert_ne!(answer.json()["active"], own.json()["active"]),
             ("POST", "/api/v1/config/snapshots/{hash}/activate") => assert_eq!((answer.status, own.status), (404, 404)),
             ("POST", "/api/v1/config/rollback") => {

@@ -14,7 +14,8 @@ use rsa::pkcs1::EncodeRsaPrivateKey;
 use rsa::rand_core::OsRng;
 use serde_json::{Value, json};
 
-use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
+use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
+use crate::stream::{ID, Listener};
 
 const LIST: &str = "/api/v1/conversation";
 
@@ -234,6 +235,42 @@ fn keys_are_refetched_for_an_unknown_key_but_not_too_often() {
     let server = serve(&env, &issuer, &[]);
     assert_eq!(call_with_token(&server, &second.sign(&claims(json!({})))).0, 503, "no keys were fetched yet");
     assert!(server.log().contains("cannot fetch the token signing keys"), "{}", server.log());
+}
+
+#[test]
+fn a_stream_ends_when_its_token_expires() {
+    let signer = Signer::from_ed25519_seed("1", 1);
+    let issuer = Issuer::start(vec![signer.public_jwk()]);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = serve(&env, &issuer, &[]);
+    let token = signer.sign(&claims(json!({"exp": now() + 2})));
+    let path = format!("/api/v1/conversation/stream/{ID}?access_token={token}");
+    let (mut listener, _) = Listener::open_path(&server, &path, None);
+    assert!(listener.next().is_none(), "the stream ends");
+    assert!(wait_until(|| call_with_token(&server, &token).0 == 401), "as the token does");
+}
+
+#[test]
+fn keys_are_fetched_again_by_age_and_refused_when_too_old() {
+    let (first, second) = (Signer::from_ed25519_seed("1", 1), Signer::from_ed25519_seed("2", 2));
+    let issuer = Issuer::start(vec![first.public_jwk()]);
+    let env = TestEnv::with_pack(&orders_pack());
+    let often = ["--set", "convengine.security.jwt.refresh=100ms", "--set", "convengine.security.jwt.max-age=2s"];
+    let server = serve(&env, &issuer, &often);
+    let status = |signer: &Signer| call_with_token(&server, &signer.sign(&claims(json!({})))).0;
+    assert_eq!(status(&first), 200);
+    issuer.set_keys(Some(vec![second.public_jwk()]));
+    assert!(wait_until(|| status(&first) == 401), "a withdrawn key is noticed though no token names another one");
+    assert_eq!(status(&second), 200);
+    issuer.set_keys(None);
+    assert!(wait_until(|| status(&second) == 503), "keys that are too old are not used");
+    issuer.set_keys(Some(vec![second.public_jwk()]));
+    assert!(wait_until(|| status(&second) == 200));
+    drop(server);
+    let wrong = ["--set", "convengine.security.jwt.refresh=1h", "--set", "convengine.security.jwt.max-age=1m"];
+    let set = ["--set", "convengine.security.jwt.jwks-url=https://id.example/keys", "--set", "convengine.security.jwt.audience=bot"];
+    let from = ["--set", "convengine.security.jwt.issuer=https://id.example"];
+    assert_one_line(&env.run(&[&SERVE[..], &set, &from, &wrong].concat()), 2, &["security.jwt.max-age", "longer"]);
 }
 
 #[test]

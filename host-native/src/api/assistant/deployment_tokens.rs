@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
+use axum::{Extension, Json};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::api::error::ApiError;
 use crate::api::schemas::{list as list_of, nullable_text, object, text};
+use crate::auth::credential_watch::Credential;
+use crate::auth::security_log::{Logged, LoggedSubject};
 use crate::clock;
 use crate::runtime::assistant::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token};
 use crate::runtime::turn_runner::Host;
@@ -59,19 +61,17 @@ fn render_deployment<'t>(it: &Deployment, tokens: impl Iterator<Item = &'t Deplo
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn rotate(
-    State(host): State<Arc<Host>>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+pub async fn rotate(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Logged, ApiError> {
     let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "deployment not found; see GET /v1/deployments");
     let deployment = id.ok().and_then(|it| Uuid::try_parse(&it.0).ok()).ok_or_else(unknown)?.to_string();
     let program = deployment::find_program(&host.readers, &deployment).await.map_err(database)?.ok_or_else(unknown)?;
     let prefix = if program.kind() == DocumentKind::Agent { AGENT_TOKEN_PREFIX } else { TOKEN_PREFIX };
     let (id, token) = (Uuid::new_v4().to_string(), generate_token(prefix));
-    deployment_token::insert(&host.readers, &id, &deployment, &hash_token(&token), clock::now()).await.map_err(database)?;
-    Ok((StatusCode::CREATED, Json(json!({"id": id, "token": token}))))
+    let hash = hash_token(&token);
+    deployment_token::insert(&host.readers, &id, &deployment, &hash, clock::now()).await.map_err(database)?;
+    host.credentials.add(&hash);
+    Ok((StatusCode::CREATED, Extension(LoggedSubject(id.clone())), Json(json!({"id": id, "token": token}))))
 }
 
 /// Revokes a token of a deployment, which stops working at once.
@@ -98,7 +98,11 @@ pub async fn revoke(
     let ids = path.ok().and_then(|it| Some((Uuid::try_parse(&it.0.0).ok()?.to_string(), Uuid::try_parse(&it.0.1).ok()?.to_string())));
     let (deployment, id) = ids.ok_or_else(unknown)?;
     let revoked = deployment_token::revoke(&host.readers, &deployment, &id, clock::now()).await;
-    if revoked.map_err(|it| ApiError::from_database(&it, &uri))? { Ok(StatusCode::NO_CONTENT) } else { Err(unknown()) }
+    if !revoked.map_err(|it| ApiError::from_database(&it, &uri))? {
+        return Err(unknown());
+    }
+    host.open_credentials.end(&Credential::DeploymentToken(id.into()));
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// The OpenAPI schema of the list.

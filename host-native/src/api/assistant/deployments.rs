@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::{Extension, Json};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::runtime::ai_agents::is_channel_allowed;
 use super::{body, document};
 use crate::api::error::ApiError;
+use crate::auth::security_log::{Logged, LoggedSubject};
 use crate::clock;
 use crate::runtime::assistant::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token, is_origin};
 use crate::runtime::turn_runner::Host;
@@ -45,7 +46,7 @@ pub async fn create(
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+) -> Result<Logged, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let program = document::parse_key(DocumentKind::Assistant, id, &uri)?;
     deploy(&host, &uri, program, &members?).await
@@ -76,7 +77,7 @@ pub async fn create_of_workflow(
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+) -> Result<Logged, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let program = document::parse_key(DocumentKind::Workflow, id, &uri)?;
     deploy(&host, &uri, program, &members?).await
@@ -107,7 +108,7 @@ pub async fn create_of_ai_agent(
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
-) -> Result<(StatusCode, Json<Value>), ApiError> {
+) -> Result<Logged, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let program = document::parse_key(DocumentKind::Agent, id, &uri)?;
     let mut members = members?;
@@ -118,7 +119,7 @@ pub async fn create_of_ai_agent(
     deploy(&host, &uri, program, &members).await
 }
 
-async fn deploy(host: &Host, uri: &Uri, program: ProgramKey, members: &Map) -> Result<(StatusCode, Json<Value>), ApiError> {
+async fn deploy(host: &Host, uri: &Uri, program: ProgramKey, members: &Map) -> Result<Logged, ApiError> {
     let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
     let about = draft::find_assistant(&host.readers, program.as_str()).await.map_err(database)?;
     let about = about.ok_or_else(|| document::document_not_found(program.kind(), uri))?;
@@ -138,8 +139,12 @@ async fn deploy(host: &Host, uri: &Uri, program: ProgramKey, members: &Map) -> R
     let prefix = if program.kind() == DocumentKind::Agent { AGENT_TOKEN_PREFIX } else { TOKEN_PREFIX };
     let (id, token) = (Uuid::new_v4().to_string(), generate_token(prefix));
     let created = Deployment { id, program, name, channel, origins, debug, created_at: clock::now() };
-    deployment::insert(&host.readers, &created, &hash_token(&token)).await.map_err(database)?;
-    Ok((StatusCode::CREATED, Json(json!({"id": created.id, "token": token}))))
+    let hash = hash_token(&token);
+    deployment::insert(&host.readers, &created, &hash).await.map_err(database)?;
+    host.credentials.add(&hash);
+    host.credentials.add_origins(&created.origins);
+    let subject = LoggedSubject(created.id.clone());
+    Ok((StatusCode::CREATED, Extension(subject), Json(json!({"id": created.id, "token": token}))))
 }
 
 /// A validated request for a deployment.

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::{Extension, Json};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use super::body;
 use crate::api::error::ApiError;
+use crate::auth::security_log::{Logged, LoggedSubject};
 use crate::clock;
 use crate::config::secrets::MIN_SECRET_CHARS;
 use crate::runtime::assistant::secret_store::{StoreError, is_secret_name};
@@ -39,7 +40,7 @@ const MAX_VALUE_BYTES: usize = 8 * 1024;
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn put(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<(StatusCode, Json<Value>), ApiError> {
+pub async fn put(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Logged, ApiError> {
     let members = body::read_object(&uri, &headers, body).await?;
     let (name, value) =
         parse_secret(&members).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).with_code("invalid_secret"))?;
@@ -50,7 +51,7 @@ pub async fn put(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, bo
     })?;
     host.secret_store.refresh(&host.readers, &host.secrets).await.map_err(database)?;
     let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
-    Ok((status, Json(json!({"name": name, "prefix": ""}))))
+    Ok((status, Extension(LoggedSubject(name.to_owned())), Json(json!({"name": name, "prefix": ""}))))
 }
 
 /// Lists the secrets by name, without their values.

@@ -7,6 +7,7 @@
 pub mod body_timeout;
 pub mod exchange;
 mod file_limit;
+mod own_response;
 mod phase;
 mod timed;
 

@@ -69,6 +69,11 @@ impl ConnectionPhase {
         }
     }
 
+    /// Whether a request has begun to arrive and none is being answered.
+    pub(super) fn is_reading_headers(&self) -> bool {
+        matches!(self.lock().phase, Phase::Headers(_))
+    }
+
     /// The time until which bytes must arrive, if there is one. The reader is woken when that changes.
     pub(super) fn deadline(&self, reader: &Waker) -> Option<Instant> {
         let mut state = self.lock();

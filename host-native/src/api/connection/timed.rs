@@ -1,17 +1,18 @@
-//! A connection with time limits: clients that stop reading or stay silent are disconnected.
+//! A connection with time limits: clients that stop reading or stay silent are disconnected. Responses that the HTTP library writes itself
+//! get the headers of all others here.
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Sleep, sleep, sleep_until};
 
-use super::ConnectionPhase;
+use super::{ConnectionPhase, own_response};
 
 /// How long a write may stall.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -22,6 +23,8 @@ pub struct TimedConnection<S> {
     stream: S,
     stalled: Option<Pin<Box<Sleep>>>,
     silent: Option<Pin<Box<Sleep>>>,
+    /// What is left of a response of the HTTP library with its added headers, and how much of it was written.
+    own_response: Option<(Vec<u8>, usize)>,
     pub(super) phase: Arc<ConnectionPhase>,
     /// Counts the connection while it is open.
     _permit: Option<OwnedSemaphorePermit>,
@@ -30,7 +33,7 @@ pub struct TimedConnection<S> {
 impl<S> TimedConnection<S> {
     /// Limits the time of a connection.
     pub fn new(stream: S, phase: Arc<ConnectionPhase>, permit: Option<OwnedSemaphorePermit>) -> TimedConnection<S> {
-        TimedConnection { stream, stalled: None, silent: None, phase, _permit: permit }
+        TimedConnection { stream, stalled: None, silent: None, own_response: None, phase, _permit: permit }
     }
 }
 
@@ -50,12 +53,55 @@ impl<S: AsyncWrite + Unpin> TimedConnection<S> {
     }
 }
 
+impl<S: AsyncWrite + Unpin> TimedConnection<S> {
+    /// Takes a response of the HTTP library, to write it with more headers. Returns whether the bytes are one.
+    fn take_own_response(&mut self, bytes: &[u8]) -> bool {
+        // Otherwise the bytes may be those of a body.
+        if !self.phase.is_reading_headers() {
+            return false;
+        }
+        self.own_response = own_response::with_headers(bytes).map(|it| (it, 0));
+        self.own_response.is_some()
+    }
+
+    /// Writes what is left of a response of the HTTP library.
+    fn poll_own_response(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some((bytes, from)) = self.own_response.take() {
+            let rest = bytes.get(from..).unwrap_or_default();
+            if rest.is_empty() {
+                break;
+            }
+            let written = self.poll_with_timeout(context, |stream, context| stream.poll_write(context, rest));
+            match written {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(Ok(count)) => self.own_response = Some((bytes, from + count)),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => {
+                    self.own_response = Some((bytes, from));
+                    return Poll::Pending;
+                }
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
 impl<S: AsyncWrite + Unpin> AsyncWrite for TimedConnection<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.poll_own_response(context))?;
+        if self.take_own_response(bytes) {
+            return Poll::Ready(Ok(bytes.len()));
+        }
         self.poll_with_timeout(context, |stream, context| stream.poll_write(context, bytes))
     }
 
     fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, parts: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        ready!(self.poll_own_response(context))?;
+        if let [bytes] = parts
+            && self.take_own_response(bytes)
+        {
+            return Poll::Ready(Ok(bytes.len()));
+        }
         self.poll_with_timeout(context, |stream, context| stream.poll_write_vectored(context, parts))
     }
 
@@ -64,10 +110,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimedConnection<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_own_response(context))?;
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_own_response(context))?;
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
@@ -114,6 +162,32 @@ mod tests {
         let start = Instant::now();
         let error = connection.write_all(&[0; 8]).await.expect_err("a stall");
         assert_eq!((error.kind(), start.elapsed()), (io::ErrorKind::TimedOut, WRITE_TIMEOUT));
+    }
+
+    #[tokio::test]
+    async fn a_response_of_the_http_library_gets_headers_however_slowly_it_is_read() {
+        let (near, mut far) = tokio::io::duplex(7);
+        let mut connection = TimedConnection::new(near, phase(), None);
+        let reading = tokio::spawn(async move {
+            let mut all = String::new();
+            far.read_to_string(&mut all).await.map(|_| all)
+        });
+        connection.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").await.expect("written");
+        connection.shutdown().await.expect("closed");
+        drop(connection);
+        let all = reading.await.expect("no panic").expect("text");
+        assert!(all.starts_with("HTTP/1.1 400 Bad Request\r\n") && all.ends_with("\r\n\r\n"), "{all}");
+        assert_eq!(all.matches("content-security-policy: ").count(), 1, "{all}");
+        let (near, mut far) = tokio::io::duplex(64);
+        let phase = phase();
+        phase.begin_response();
+        let mut connection = TimedConnection::new(near, phase, None);
+        let body = b"HTTP/1.1 400 Bad Request\r\n\r\n";
+        connection.write_all(body).await.expect("written");
+        drop(connection);
+        let mut all = Vec::new();
+        far.read_to_end(&mut all).await.expect("bytes");
+        assert_eq!(all, body, "it may be a body");
     }
 
     fn phase() -> Arc<ConnectionPhase> {

@@ -26,6 +26,7 @@ use crate::api::stomp::outbox::{Outbox, XhrSession};
 use crate::api::stomp::session::{SessionAction, StompSession};
 use crate::api::stomp::{sockjs, xhr};
 use crate::auth::caller::{Caller, ConversationAccess};
+use crate::auth::credential_watch::CredentialEnd;
 use crate::auth::routes::Routes;
 use crate::config::settings::StompSettings;
 use crate::runtime::stream::{Streams, Subscription, parse_events};
@@ -126,7 +127,7 @@ fn upgrade_connection(
     let upgrade = upgrade.map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, uri, "not a WebSocket request; connect with a WebSocket"))?;
     let base = host.stream_settings.stomp().map(|it| it.destination_base.clone()).unwrap_or_default();
     // Holds the streams instead of the host, which could not stop while connections hold it.
-    let (streams, access) = (Arc::clone(&host.streams), caller.access());
+    let (streams, access, credential) = (Arc::clone(&host.streams), caller.access(), host.open_credentials.watch(caller));
     let upgrade = upgrade
         .max_message_size(MAX_MESSAGE_BYTES)
         .max_frame_size(MAX_MESSAGE_BYTES)
@@ -137,30 +138,31 @@ fn upgrade_connection(
         let _guard = streams.register_connection();
         let link = ClientLink::Socket(Box::new(socket));
         let connection = StompConnection { link, sock_js, session: StompSession::new(&base), subscriptions: Vec::new(), streams, access };
-        connection.run().await;
+        connection.run(credential).await;
     }))
 }
 
 /// Serves a session without WebSockets until it ends.
 pub(super) fn serve_session(
     host: &Arc<Host>,
-    (caller, id): (String, String),
-    access: ConversationAccess,
+    (name, id): (String, String),
+    caller: &Caller,
     session: &XhrSession,
     incoming: mpsc::Receiver<String>,
 ) {
     let base = host.stream_settings.stomp().map(|it| it.destination_base.clone()).unwrap_or_default();
     let (streams, sessions, outbox) = (Arc::clone(&host.streams), host.xhr_sessions.clone(), Arc::clone(&session.outbox));
+    let (access, credential) = (caller.access(), host.open_credentials.watch(caller));
     tokio::spawn(async move {
         let guard = streams.register_connection();
         let link = ClientLink::Session { outbox: Arc::clone(&outbox), incoming };
         let connection =
             StompConnection { link, sock_js: true, session: StompSession::new(&base), subscriptions: Vec::new(), streams, access };
-        connection.run().await;
+        connection.run(credential).await;
         outbox.close();
         drop(guard);
         sleep(SESSION_LINGER).await;
-        sessions.remove(&caller, &id);
+        sessions.remove(&name, &id);
     });
 }
 
@@ -228,7 +230,8 @@ struct Deadlines {
 }
 
 impl StompConnection {
-    async fn run(mut self) {
+    /// Serves the connection until it is closed, at the latest when the credential of the caller ends.
+    async fn run(mut self, credential: CredentialEnd) {
         let streams = Arc::clone(&self.streams);
         let stopped = async {
             streams.wait_closed().await;
@@ -236,6 +239,7 @@ impl StompConnection {
         };
         tokio::select! {
             ended = self.serve() => if ended.is_err() { return },
+            () = credential.wait() => {}
             // The client accepts no more data.
             () = stopped => return,
         }

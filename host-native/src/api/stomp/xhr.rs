@@ -121,7 +121,7 @@ fn attach(
     })?;
     let receiver = session.outbox.attach();
     if let Some(frames) = frames {
-        serve_session(host, (name, id), caller.access(), &session, frames);
+        serve_session(host, (name, id), caller, &session, frames);
     }
     Ok(receiver)
 }

@@ -2,6 +2,7 @@
 
 mod encoding;
 pub mod key_source;
+pub mod redact_url;
 pub mod sealing;
 mod unescaped;
 

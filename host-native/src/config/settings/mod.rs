@@ -44,7 +44,7 @@ pub use network::NetworkSettings;
 pub use observe::LoggingSettings;
 pub use restate::{RestateSettings, Runtime};
 pub use retention::RetentionSettings;
-pub use security::{AuthMode, JwtSettings, KeySet, Rate, Rates, SecuritySettings};
+pub use security::{AuthMode, GuessingSettings, JwtSettings, KeySet, Rate, Rates, SecuritySettings};
 pub use spend_cap::SpendCap;
 pub use stomp::StompSettings;
 pub use stream::StreamSettings;

@@ -21,6 +21,9 @@ pub struct RetentionSettings {
     /// The log of model calls.
     #[serde(deserialize_with = "days")]
     pub calls: Option<u32>,
+    /// The security log.
+    #[serde(deserialize_with = "days")]
+    pub security_log: Option<u32>,
 }
 
 impl RetentionSettings {
@@ -56,6 +59,7 @@ mod tests {
             (tree.retention, problems.len())
         };
         assert!(read(Value::Null).0.is_off());
+        assert_eq!(read(json!({"security-log": 400})).0.security_log, Some(400));
         let (retention, problems) = read(json!({"conversations": 30, "calls": " 7 "}));
         assert_eq!((retention.conversations, retention.audit, retention.calls, problems), (Some(30), None, Some(7), 0));
         for value in [json!({"audit": 0}), json!({"audit": "soon"}), json!({"audits": 7}), json!(30)] {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use reqwest::Url;
 use serde::Deserialize;
 
-use super::value::{FromText, optional_list, parse_duration, scalar};
+use super::value::{FromText, optional_list, parse_duration, scalar, whole};
+use crate::config::secrets::redact_url::redact_url;
 
 /// How callers authenticate; neither way means no authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +38,26 @@ pub struct SecuritySettings {
     pub origins: Option<Vec<String>>,
     /// Rate limits.
     pub rates: Rates,
+    /// How often an address may send wrong credentials.
+    pub guessing: GuessingSettings,
+}
+
+/// How often an address may send wrong credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct GuessingSettings {
+    /// The number of wrong credentials in a window after which the rest of it is refused.
+    #[serde(deserialize_with = "whole::<_, _, 1, 1_000_000>")]
+    pub failures: u32,
+    /// How long an address is counted, from its first wrong credential.
+    #[serde(deserialize_with = "scalar")]
+    pub window: Duration,
+}
+
+impl Default for GuessingSettings {
+    fn default() -> GuessingSettings {
+        GuessingSettings { failures: 100, window: Duration::from_mins(1) }
+    }
 }
 
 /// How JWTs are verified.
@@ -54,6 +75,10 @@ pub struct JwtSettings {
     pub tenant_claim: String,
     /// Tolerated clock skew.
     pub leeway: Duration,
+    /// How often the signing keys are fetched again.
+    pub refresh: Duration,
+    /// How old the signing keys may become while they cannot be fetched.
+    pub max_age: Duration,
 }
 
 /// The source of a JSON Web Key Set.
@@ -104,6 +129,7 @@ pub(super) struct SecurityTree {
     jwt: JwtTree,
     cors: CorsTree,
     rate: Rates,
+    guessing: GuessingSettings,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -130,6 +156,10 @@ struct JwtTree {
     tenant_claim: Option<String>,
     #[serde(deserialize_with = "scalar")]
     leeway: Duration,
+    #[serde(deserialize_with = "scalar")]
+    refresh: Duration,
+    #[serde(deserialize_with = "scalar")]
+    max_age: Duration,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -155,6 +185,8 @@ impl Default for JwtTree {
             scope_claim: None,
             tenant_claim: None,
             leeway: Duration::from_secs(60),
+            refresh: Duration::from_mins(5),
+            max_age: Duration::from_hours(1),
         }
     }
 }
@@ -169,6 +201,7 @@ impl SecuritySettings {
             jwt: if has_jwt { JwtSettings::new(tree.jwt, problems) } else { None },
             origins: tree.cors.allowed_origins.map(|it| check_origins(&it, problems)),
             rates: tree.rate,
+            guessing: tree.guessing,
         }
     }
 }
@@ -179,6 +212,7 @@ impl JwtSettings {
             (Some(url), None) => match Url::parse(&url) {
                 Ok(it) if ["http", "https"].contains(&it.scheme()) && it.has_host() => Some(KeySet::Url(url)),
                 _ => {
+                    let url = redact_url(&url);
                     problems.push(format!("convengine.security.jwt.jwks-url: invalid URL '{url}'; use https://HOST/PATH"));
                     None
                 }
@@ -198,6 +232,9 @@ impl JwtSettings {
             let names = missing.join(" and convengine.security.jwt.");
             problems.push(format!("convengine.security.jwt.{names}: missing; set what tokens must have"));
         }
+        if tree.max_age <= tree.refresh {
+            problems.push("convengine.security.jwt.max-age: not longer than security.jwt.refresh; set a longer one".to_owned());
+        }
         Some(JwtSettings {
             keys: keys?,
             issuer: issuer?,
@@ -205,6 +242,8 @@ impl JwtSettings {
             scope_claim: tree.scope_claim.unwrap_or_else(|| "scope".to_owned()),
             tenant_claim: tree.tenant_claim.unwrap_or_else(|| "tenant".to_owned()),
             leeway: tree.leeway.min(MAX_LEEWAY),
+            refresh: tree.refresh,
+            max_age: tree.max_age,
         })
     }
 }
@@ -319,6 +358,16 @@ mod tests {
         let (security, problems) = read(json!({"rate": {"per-key": "often", "per-conversation": "2/s"}}));
         assert!(security.rates.per_key.is_none() && security.rates.per_conversation.is_some());
         assert!(problems[0].starts_with("convengine.security.rate.per-key: invalid rate 'often'"), "{problems:?}");
+    }
+
+    #[test]
+    fn guesses_are_counted_in_a_window() {
+        let (security, problems) = read(json!({"guessing": {"failures": "5", "window": "10s"}}));
+        assert_eq!((security.guessing.failures, security.guessing.window, problems.len()), (5, Duration::from_secs(10), 0));
+        for guessing in [json!({"failures": 0}), json!({"window": "soon"}), json!({"failure": 1})] {
+            let (security, problems) = read(json!({"guessing": guessing}));
+            assert_eq!((security.guessing, problems.len()), (GuessingSettings::default(), 1), "{problems:?}");
+        }
     }
 
     #[test]

@@ -10,6 +10,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use serde_json::Value;
 
+use crate::config::secrets::redact_url::redact_url;
+
 /// A value that is read from its text.
 pub(super) trait FromText: Sized {
     /// Reads the trimmed text.
@@ -128,7 +130,7 @@ pub(super) struct HttpUrl(pub(super) String);
 impl FromText for HttpUrl {
     fn from_text(text: &str) -> Result<HttpUrl, String> {
         let is_http = Url::parse(text).is_ok_and(|it| ["http", "https"].contains(&it.scheme()) && it.has_host());
-        let message = || format!("'{text}' is not an HTTP URL; set one that starts with http:// or https://");
+        let message = || format!("'{}' is not an HTTP URL; set one that starts with http:// or https://", redact_url(text));
         if is_http { Ok(HttpUrl(text.to_owned())) } else { Err(message()) }
     }
 }

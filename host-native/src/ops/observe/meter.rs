@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use convengine_core::turn::{EffectErrorKind, EffectResult, LlmReply, Reply, Request};
+use convengine_core::turn::{EffectErrorKind, EffectResult, LlmReply, Millis, Reply, Request};
 use metrics::{Gauge, Label, counter, gauge, histogram};
 
 use super::names;
@@ -139,6 +139,21 @@ impl Meter {
         let labels = self.labels([("route", route), ("method", method), ("status", &status.to_string())]);
         counter!(names::HTTP_REQUESTS, labels).increment(1);
         histogram!(names::HTTP_DURATION, self.labels([("route", route), ("method", method)])).record(duration);
+    }
+
+    /// Records an entry of the security log.
+    pub fn record_security_event(&self, action: &'static str, outcome: &'static str) {
+        counter!(names::SECURITY_EVENTS, self.labels([("action", action), ("outcome", outcome)])).increment(1);
+    }
+
+    /// Records the time at which the signing keys of tokens were fetched.
+    pub fn record_signing_keys(&self, at: Millis) {
+        gauge!(names::SIGNING_KEYS_FETCHED, self.labels([])).set(at as f64 / 1000.0);
+    }
+
+    /// Records a credential that was refused, or throttled.
+    pub fn record_rejected_credential(&self, outcome: &'static str) {
+        counter!(names::REJECTED_CREDENTIALS, self.labels([("outcome", outcome)])).increment(1);
     }
 
     /// Records the delivery of events to a number of subscribers.

@@ -72,6 +72,12 @@ metrics! {
     COMMITS = Counter "convengine_commits_total", "Writer transactions by outcome.";
     COMMIT_DURATION = Seconds "convengine_commit_duration_seconds", "Writer transaction duration.";
     COMMIT_PARTS = Items "convengine_commit_parts", "Turns or parts of turns per writer transaction.";
+    REJECTED_CREDENTIALS = Counter "convengine_rejected_credentials_total",
+        "Wrong credentials by outcome: refused, or throttled because their address has sent too many.";
+    SECURITY_EVENTS = Counter "convengine_security_events_total",
+        "Entries of the security log by action and outcome: started, succeeded, refused or failed.";
+    SIGNING_KEYS_FETCHED = Gauge "convengine_signing_keys_fetched_timestamp",
+        "Time at which the signing keys of tokens were last fetched, in seconds since the Unix epoch.";
     STREAMS_OPEN = Gauge "convengine_streams_open", "Connected stream subscribers.";
     STREAMS_DROPPED = Counter "convengine_stream_listeners_dropped_total", "Stream subscribers disconnected because they fell behind.";
     STREAM_EVENTS = Counter "convengine_stream_events_total", "Events delivered to stream subscribers, counted once per subscriber.";

@@ -8,3 +8,4 @@ pub mod event;
 pub mod schedule;
 pub mod token;
 pub mod trigger;
+pub mod webhook_secrets;

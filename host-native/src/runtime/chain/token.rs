@@ -24,7 +24,9 @@ pub async fn replace_token(host: &Host, wait: &TokenWait) -> sqlx::Result<String
 
 async fn add_token(host: &Host, wait: &TokenWait) -> sqlx::Result<String> {
     let new = generate_token(TOKEN_PREFIX);
-    token::insert(&host.readers, &hash_token(&new), wait, clock::now()).await?;
+    let hash = hash_token(&new);
+    token::insert(&host.readers, &hash, wait, clock::now()).await?;
+    host.credentials.add(&hash);
     Ok(new)
 }
 

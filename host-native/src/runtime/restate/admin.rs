@@ -6,6 +6,7 @@ use reqwest::{Client, Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::config::secrets::redact_url::redact_url;
 use crate::effects::tls;
 
 /// How long an answer is waited for. The first registration reads what the worker serves.
@@ -135,7 +136,7 @@ impl Admin {
             let answer = match request.send().await {
                 Ok(answer) => answer,
                 Err(error) => {
-                    unreachable = format!("no answer from {address}: {}", error.without_url());
+                    unreachable = format!("no answer from {}: {}", redact_url(address), error.without_url());
                     continue;
                 }
             };

@@ -179,7 +179,7 @@ impl Ingress {
                         return serde_json::from_slice(text)
                             .map_err(|it| Refusal::Internal(format!("unreadable answer of the runtime: {it}")));
                     }
-                    Err(error) => error.to_string(),
+                    Err(error) => error.without_url().to_string(),
                 },
                 Ok(answer) => {
                     let (status, is_ingress) =
@@ -195,7 +195,7 @@ impl Ingress {
                     }
                     reason
                 }
-                Err(error) => error.to_string(),
+                Err(error) => error.without_url().to_string(),
             };
             if Instant::now() + RETRY_PAUSE >= deadline {
                 return Err(Refusal::Unreachable(format!("{error}; check convengine.restate.ingress")));

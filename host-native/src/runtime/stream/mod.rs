@@ -29,7 +29,7 @@ pub use relay::RelayedEvents;
 pub use subscription::Subscription;
 pub use tokens::{TokenPublisher, TokenTarget};
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use convengine_core::turn::{Millis, Notice};
@@ -205,20 +205,6 @@ impl Streams {
     /// Closes the streams of a conversation; new ones may be opened.
     pub fn close_conversation(&self, conversation: &str) {
         self.rooms().by_conversation.remove(conversation);
-    }
-
-    /// The API keys of subscribers.
-    pub fn list_keys(&self) -> BTreeSet<Arc<str>> {
-        self.rooms().by_conversation.values().flat_map(|it| &it.subscribers).filter_map(|it| it.key().cloned()).collect()
-    }
-
-    /// Closes the streams that were opened with one of these API keys.
-    pub fn close_keys(&self, keys: &BTreeSet<Arc<str>>) {
-        let mut rooms = self.rooms();
-        for room in rooms.by_conversation.values_mut() {
-            room.subscribers.retain(|it| it.key().is_none_or(|it| !keys.contains(it)));
-        }
-        rooms.by_conversation.retain(|_, it| !it.subscribers.is_empty());
     }
 
     /// Closes all current and future streams.

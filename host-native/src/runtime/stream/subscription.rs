@@ -61,11 +61,6 @@ impl SubscriberQueue {
         self.access.may_read(chunk.owner.as_deref())
     }
 
-    /// The API key of the subscriber, if it has one.
-    pub(super) fn key(&self) -> Option<&Arc<str>> {
-        self.access.key.as_ref()
-    }
-
     pub(super) fn enqueue(&self, chunk: &Arc<Chunk>) -> bool {
         if self.backlog_bytes.load(Ordering::Relaxed) > MAX_BACKLOG_BYTES {
             return false;

@@ -6,11 +6,14 @@ use tokio::sync::{Notify, broadcast};
 
 use crate::api::mcp::PackPlayer;
 use crate::api::stomp::outbox::XhrSessions;
+use crate::auth::credential_watch::OpenCredentials;
+use crate::auth::known_credentials::KnownCredentials;
 use crate::auth::rate::RateLimits;
 use crate::clock::TurnClock;
 use crate::config::active::ConfigManager;
 use crate::config::secrets::Secrets;
 use crate::config::settings::{ChainSettings, Roots, SpendCap, StreamSettings, TurnSettings};
+use crate::config::stored_snapshot::StoredSnapshot;
 use crate::effects::container::Containers;
 use crate::effects::http::HttpClient;
 use crate::effects::{llm::Models, mcp::McpClients, sql::ToolDatabase};
@@ -24,6 +27,7 @@ use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::assistant::timers::FiringSessions;
 use crate::runtime::assistant::version_cache::VersionCache;
+use crate::runtime::chain::webhook_secrets::WebhookSecrets;
 use crate::runtime::journal_writer::OpenTurns;
 use crate::runtime::leases::ClaimGate;
 use crate::runtime::restate::Ingress;
@@ -39,6 +43,8 @@ use crate::storage::server_lock::ServerLock;
 pub struct Host {
     /// The active configuration.
     pub config_manager: ConfigManager,
+    /// Whether the database still has that configuration.
+    pub stored_snapshot: StoredSnapshot,
     /// Keeps other servers off the database while the host lives.
     pub server_lock: Option<ServerLock>,
     /// The reader pool.
@@ -83,6 +89,8 @@ pub struct Host {
     pub workspace: String,
     /// Leases and channels of chains.
     pub chain_settings: ChainSettings,
+    /// The secrets of webhooks.
+    pub webhook_secrets: WebhookSecrets,
     /// The sessions whose timers this process fires now.
     pub firing: FiringSessions,
     /// Stops the turns of runs that are cancelled.
@@ -103,6 +111,10 @@ pub struct Host {
     pub stream_settings: StreamSettings,
     /// Turn settings: journaling, audit, leases and timeouts.
     pub turn_settings: TurnSettings,
+    /// The credentials that callers may have.
+    pub credentials: KnownCredentials,
+    /// The credentials of open streams, sockets and waiting calls.
+    pub open_credentials: OpenCredentials,
     /// Rate limits.
     pub rate_limits: RateLimits,
     /// The cap on model cost.

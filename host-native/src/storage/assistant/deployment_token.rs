@@ -69,6 +69,18 @@ pub async fn list_active(pool: &Pool) -> sqlx::Result<Vec<DeploymentToken>> {
     pool.fetch_all(&sql, &[]).await?.iter().map(DeploymentToken::from_row).collect()
 }
 
+/// Returns whether a token exists and is not revoked.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn is_active(pool: &Pool, id: &str) -> sqlx::Result<bool> {
+    let sql = Statement::per_dialect(
+        "select id from cs_deployment_token where id = $1 and revoked_at is null",
+        "select id::text as id from cs_deployment_token where id = $1::uuid and revoked_at is null",
+    );
+    Ok(pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.is_some())
+}
+
 /// Revokes a token of a deployment. Returns whether it was active.
 ///
 /// # Errors
@@ -131,7 +143,10 @@ mod tests {
             let ids = async || list_active(pool).await.expect("tokens").into_iter().map(|it| it.id).collect::<Vec<_>>();
             assert_eq!(ids().await, [shop.id.as_str(), SECOND]);
             assert!(!revoke(pool, SECOND, &shop.id, 3).await.expect("an answer"), "of another deployment");
+            let active = async |id| is_active(pool, id).await.expect("an answer");
+            assert!(active(&shop.id).await && active(SECOND).await);
             assert!(revoke(pool, &shop.id, &shop.id, 3).await.expect("an answer"));
+            assert!(!active(&shop.id).await && active(SECOND).await);
             assert!(!revoke(pool, &shop.id, &shop.id, 4).await.expect("an answer"), "already revoked");
             assert!(find_by_token_hash(pool, "aa").await.expect("an answer").is_none());
             assert!(find_by_token_hash(pool, "bb").await.expect("an answer").is_some(), "the other one still works");

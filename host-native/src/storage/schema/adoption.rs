@@ -102,7 +102,7 @@ mod tests {
         // PostgreSQL uses an index instead of these virtual tables.
         found[0].remove("cv_document_index");
         found[0].remove("cs_knowledge_posting");
-        assert_eq!(found[0].len(), 77);
+        assert_eq!(found[0].len(), 78);
         assert_eq!(found[0], found[1]);
     }
 
@@ -118,7 +118,7 @@ mod tests {
             assert!(!is_ready(connection, &tables).await.expect("an answer"));
             assert_eq!(
                 migrate(connection).await.expect("a migration"),
-                ["cs_counter", "cs_deployment_token", "cs_run", "cv_conversation_owner", "cv_migration"]
+                ["cs_counter", "cs_deployment_token", "cs_run", "cv_conversation_owner", "cv_migration", "cv_security_log"]
             );
             assert!(has_column(connection, "ce_turn", "total_ms").await.expect("an answer"));
             let tables = list_tables(connection).await.expect("tables");

@@ -82,10 +82,13 @@ pub async fn start(
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let bytes = body::read_whole(&uri, body, MAX_BODY_BYTES).await?;
     let Ok(Path(slug)) = slug else { return Err(not_found(&uri)) };
+    let signed = SignedBytes::read(&uri, &headers, bytes)?;
+    signed.check_known(&host, &uri, &slug, "")?;
     check_chain(&host, &uri, &slug).await?;
     let chain = LiveChain::find(&host, &slug).await.map_err(|it| trigger_failed(&it, &uri))?;
     let document = ChainDocument::read(&chain.document);
-    let call = verify(&host, &uri, &headers, bytes, document.ingress_secret()).await?;
+    let call = verify(&host, &uri, &headers, &signed, document.ingress_secret()).await?;
+    host.webhook_secrets.record(&slug, "", document.ingress_secret().unwrap_or_default());
     if let Some(run) = find_duplicate(&host, &uri, &slug, START_SCOPE, &call.keys).await? {
         return Ok(accepted(&run, true));
     }
@@ -134,6 +137,8 @@ pub async fn answer(
     let bytes = body::read_whole(&uri, body, MAX_BODY_BYTES).await?;
     // PostgreSQL keeps no NUL.
     let Some((slug, step)) = path.ok().map(|it| it.0).filter(|it| !it.1.contains('\0')) else { return Err(not_found(&uri)) };
+    let signed = SignedBytes::read(&uri, &headers, bytes)?;
+    signed.check_known(&host, &uri, &slug, &step)?;
     check_chain(&host, &uri, &slug).await?;
     let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     let waiting = match &query.run {
@@ -141,7 +146,8 @@ pub async fn answer(
         None => run::list_awaiting(&host.readers, &slug, &step).await.map_err(database)?,
     };
     let secret = find_step_secret(&host, &uri, &slug, waiting.first(), &step).await?;
-    let call = verify(&host, &uri, &headers, bytes, secret.as_deref()).await?;
+    let call = verify(&host, &uri, &headers, &signed, secret.as_deref()).await?;
+    host.webhook_secrets.record(&slug, &step, secret.as_deref().unwrap_or_default());
     let scope = format!("ingress/{step}?run={}", query.run.as_deref().unwrap_or_default());
     if let Some(run) = find_duplicate(&host, &uri, &slug, &scope, &call.keys).await? {
         return Ok(accepted(&run, true));
@@ -199,39 +205,84 @@ async fn find_step_secret(host: &Host, uri: &Uri, slug: &str, run: Option<&Strin
     Ok(of_document(&ChainDocument::read(&chain.document)))
 }
 
-/// Checks the signature, then the body.
-async fn verify(host: &Host, uri: &Uri, headers: &HeaderMap, bytes: Option<Vec<u8>>, secret: Option<&str>) -> Result<SignedCall, ApiError> {
-    let unauthorized = |message: &str| ApiError::new(StatusCode::UNAUTHORIZED, uri, message);
-    let invalid =
-        || unauthorized("invalid credentials: signature is missing or wrong; sign the body as sent").with_code("invalid_signature");
-    let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
-    let timestamp = headers.get("x-chain-timestamp").is_some().then(|| header("x-chain-timestamp").unwrap_or_default());
-    if let Some(text) = timestamp {
-        let seconds: i64 = text.trim().parse().map_err(|_| invalid())?;
-        if (clock::now() / 1000).saturating_sub(seconds).saturating_abs() > MAX_CLOCK_SKEW_S {
-            let message = "invalid credentials: signature expired; sign again with the current time";
-            return Err(unauthorized(message).with_code("signature_expired"));
+/// What a webhook was signed with, and what was signed.
+struct SignedBytes {
+    signature: Vec<u8>,
+    /// The body, or the time, a dot and the body.
+    signed: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl SignedBytes {
+    /// Reads the headers; `None` is a body that is too large.
+    ///
+    /// # Errors
+    /// 401 if the signature is missing, malformed or too old, 413 if the body is too large.
+    fn read(uri: &Uri, headers: &HeaderMap, body: Option<Vec<u8>>) -> Result<SignedBytes, ApiError> {
+        let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
+        let signature = header("x-chain-signature").and_then(|it| it.trim().strip_prefix("sha256=")).and_then(from_hex);
+        let signature = signature.ok_or_else(|| invalid_signature(uri))?;
+        let timestamp = headers.get("x-chain-timestamp").is_some().then(|| header("x-chain-timestamp").unwrap_or_default());
+        if let Some(text) = timestamp {
+            let seconds: i64 = text.trim().parse().map_err(|_| invalid_signature(uri))?;
+            if (clock::now() / 1000).saturating_sub(seconds).saturating_abs() > MAX_CLOCK_SKEW_S {
+                let message = "invalid credentials: signature expired; sign again with the current time";
+                return Err(ApiError::new(StatusCode::UNAUTHORIZED, uri, message).with_code("signature_expired"));
+            }
+        }
+        // What is too large was not kept, so its signature cannot be checked.
+        let Some(body) = body else {
+            let message = format!("body is too large; send at most {MAX_BODY_BYTES} bytes");
+            return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, message));
+        };
+        let mut signed = timestamp.map(|it| format!("{it}.").into_bytes()).unwrap_or_default();
+        signed.extend_from_slice(&body);
+        Ok(SignedBytes { signature, signed, body })
+    }
+
+    /// Whether the signature is that of a secret, by its name.
+    fn is_signed_with(&self, host: &Host, secret: &str) -> bool {
+        let Some(mut mac) = host.secrets.get(secret).and_then(|it| Hmac::<Sha256>::new_from_slice(it.as_bytes()).ok()) else {
+            return false;
+        };
+        mac.update(&self.signed);
+        mac.verify_slice(&self.signature).is_ok()
+    }
+
+    /// Refuses a signature that is not that of the last accepted webhook, unless the secret may be looked up: it may have changed.
+    ///
+    /// # Errors
+    /// 401 if the signature is wrong, 503 if there was no such webhook.
+    fn check_known(&self, host: &Host, uri: &Uri, slug: &str, step: &str) -> Result<(), ApiError> {
+        let known = host.webhook_secrets.find(slug, step);
+        if known.as_ref().is_some_and(|it| self.is_signed_with(host, it)) || host.webhook_secrets.allows_lookup() {
+            return Ok(());
+        }
+        match known {
+            Some(_) => Err(invalid_signature(uri)),
+            None => Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "too many unknown webhooks; send it again later")),
         }
     }
-    // What is too large was not kept, so its signature cannot be checked.
-    let Some(bytes) = bytes else {
-        let message = format!("body is too large; send at most {MAX_BODY_BYTES} bytes");
-        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, message));
-    };
+}
+
+/// The error for a signature that is missing or wrong.
+fn invalid_signature(uri: &Uri) -> ApiError {
+    let message = "invalid credentials: signature is missing or wrong; sign the body as sent";
+    ApiError::new(StatusCode::UNAUTHORIZED, uri, message).with_code("invalid_signature")
+}
+
+/// Checks the signature, then the body.
+async fn verify(host: &Host, uri: &Uri, headers: &HeaderMap, call: &SignedBytes, secret: Option<&str>) -> Result<SignedCall, ApiError> {
     // Another process may have just changed the secret.
     host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await.map_err(|it| ApiError::from_database(&it, uri))?;
-    let value = secret.and_then(|it| host.secrets.get(it)).ok_or_else(invalid)?;
-    let signature = header("x-chain-signature").and_then(|it| it.trim().strip_prefix("sha256=")).and_then(from_hex).ok_or_else(invalid)?;
-    let mut signed = timestamp.map(|it| format!("{it}.").into_bytes()).unwrap_or_default();
-    signed.extend_from_slice(&bytes);
-    let mut mac = Hmac::<Sha256>::new_from_slice(value.as_bytes()).map_err(|_| invalid())?;
-    mac.update(&signed);
-    mac.verify_slice(&signature).map_err(|_| invalid())?;
-    let parsed = json_text::parse::<Value>(&bytes).ok().filter(Value::is_object);
+    if !secret.is_some_and(|it| call.is_signed_with(host, it)) {
+        return Err(invalid_signature(uri));
+    }
+    let parsed = json_text::parse::<Value>(&call.body).ok().filter(Value::is_object);
     let body = parsed.ok_or_else(|| {
         ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, "body is not a JSON object; send one").with_code("invalid_body")
     })?;
-    let hash = format!("signed:{}", to_hex(&Sha256::digest(&signed)));
+    let hash = format!("signed:{}", to_hex(&Sha256::digest(&call.signed)));
     let keys = read_key(uri, headers)?.map(|it| format!("key:{it}")).into_iter().chain([hash]).collect();
     Ok(SignedCall { body, keys })
 }

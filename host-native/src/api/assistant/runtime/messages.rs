@@ -3,6 +3,7 @@
 //!
 //! Nothing is stored for it: the messages are those of the journaled turns.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ use super::public::check_deployment;
 use super::{load_session, simulator};
 use crate::api::error::{ApiError, not_found};
 use crate::api::query::QueryParams;
+use crate::auth::caller::Caller;
+use crate::auth::refusal::unauthorized;
 use crate::ops::audit::derive::{replay_turn, run_blocking};
 use crate::runtime::assistant::session_changes::wait_for_session;
 use crate::runtime::turn_runner::Host;
@@ -66,6 +69,7 @@ pub struct MessagesQuery {
 )]
 pub async fn of_deployment(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     Extension(deployment): Extension<Arc<Deployment>>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
@@ -74,7 +78,7 @@ pub async fn of_deployment(
     let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
     let (stored, running) = load_session(&host, &uri, &id).await?;
     check_deployment(&stored, &deployment, &uri)?;
-    wait_for_messages(&host, &uri, &running.session, &query).await.map(Json)
+    wait_for_messages(&host, &uri, &caller, &running.session, &query).await.map(Json)
 }
 
 /// Returns the messages and the status of a session since a position.
@@ -97,21 +101,23 @@ pub async fn of_deployment(
 )]
 pub async fn of_simulator(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     uri: Uri,
     path: Result<Path<(String, String)>, PathRejection>,
     QueryParams(query): QueryParams<MessagesQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let running = simulator::load_running(&host, &uri, path).await?;
-    wait_for_messages(&host, &uri, &running.session, &query).await.map(Json)
+    wait_for_messages(&host, &uri, &caller, &running.session, &query).await.map(Json)
 }
 
 /// Returns the messages of a session since a position, and waits for them as long as requested.
 ///
 /// # Errors
-/// 503 if the database is unavailable.
-pub async fn wait_for_messages(host: &Host, uri: &Uri, id: &str, query: &MessagesQuery) -> Result<Value, ApiError> {
+/// 401 if the credential of the caller ends meanwhile, 503 if the database is unavailable.
+pub async fn wait_for_messages(host: &Host, uri: &Uri, caller: &Caller, id: &str, query: &MessagesQuery) -> Result<Value, ApiError> {
     let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
     let mut changes = host.session_changes.subscribe();
+    let mut credential_end = pin!(host.open_credentials.watch(caller).wait());
     let deadline = Instant::now() + Duration::from_secs(query.wait_s.min(MAX_WAIT_S));
     loop {
         let turns = turn::list_ended_after(&host.readers, id, query.after, MAX_TURNS).await.map_err(database)?;
@@ -121,6 +127,7 @@ pub async fn wait_for_messages(host: &Host, uri: &Uri, id: &str, query: &Message
         let pause = deadline.min(Instant::now() + POLL_INTERVAL);
         tokio::select! {
             _ = timeout_at(pause, wait_for_session(&mut changes, id)) => {}
+            () = &mut credential_end => return Err(unauthorized(uri, Some("revoked or expired"))),
             // A stopping server does not wait for its clients.
             () = host.streams.wait_closed() => return render_messages(host, uri, id, Vec::new(), query.after).await,
         }

@@ -163,12 +163,13 @@ pub async fn replay(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Str
 )]
 pub async fn messages(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
     QueryParams(query): QueryParams<MessagesQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let (_, running) = load_workflow_session(&host, &uri, id).await?;
-    wait_for_messages(&host, &uri, &running.session, &query).await.map(Json)
+    wait_for_messages(&host, &uri, &caller, &running.session, &query).await.map(Json)
 }
 
 /// Reports the status of a handoff.

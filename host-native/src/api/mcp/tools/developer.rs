@@ -92,7 +92,7 @@ impl DeveloperTool {
         let host = server.host();
         match self {
             DeveloperTool::Lint => lint::run(host, arguments).await,
-            DeveloperTool::Import => import::run(host, arguments).await,
+            DeveloperTool::Import => import::run(server, arguments).await,
             DeveloperTool::Play => play::run(host, arguments, stop).await,
             DeveloperTool::Replay => replay::run(host, arguments, stop).await,
             DeveloperTool::ExplainTurn => explain::run(host, arguments).await,

@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use super::developer::Description;
-use super::{Answer, ToolResult, arguments_schema, failure_text, object_schema, run_in_place};
+use super::{Answer, ToolResult, arguments_schema, database_text, failure_text, object_schema, run_in_place};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::{MAX_BYTES, page};
+use crate::api::mcp::server::McpServer;
+use crate::auth::client_address::ClientAddress;
+use crate::auth::security_log::LoggedRequest;
 use crate::config::active::ReloadError;
 use crate::config::import::{ImportReport, ImportTarget, ParsedPack, apply};
 use crate::exit::Failure;
@@ -44,14 +48,23 @@ pub fn describe() -> Description {
 ///
 /// # Errors
 /// A message that says what to send, or which rows cannot be stored.
-pub async fn run(host: &Arc<Host>, arguments: Option<Map>) -> ToolResult {
+pub async fn run(server: &McpServer, arguments: Option<Map>) -> ToolResult {
     let arguments = Arguments::read(arguments, &["pack", "dry_run", "strict"])?;
     let (dry_run, strict) = (arguments.flag("dry_run", true)?, arguments.flag("strict", false)?);
     let text = arguments.pack_text("pack")?.ok_or("pack is missing; send a pack, see convengine://reference/packs")?;
     let parsed = ParsedPack::parse(&text)?;
-    let host = Arc::clone(host);
+    let host = Arc::clone(server.host());
+    let logged = LoggedRequest::with_action("config.import", "/mcp", server.caller(), ClientAddress::default());
+    if !dry_run {
+        logged.record_start(&host.readers, &host.meter).await.map_err(|it| database_text(&it))?;
+    }
     // Runs to its end even if the call is cancelled: rows that are stored must be loaded too.
     let done = run_in_place(move || async move { import(&host, &parsed, strict, dry_run).await }).await?;
+    if !dry_run {
+        let is_done = done.as_ref().is_ok_and(|it| it.1);
+        let status = if is_done { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+        logged.record_end(&server.host().readers, &server.host().meter, status, None).await;
+    }
     let (report, is_imported, next) = done.map_err(|it| failure_text(&it))?;
     render(&report, is_imported, next)
 }

@@ -135,6 +135,7 @@ pub async fn session(
 )]
 pub async fn messages(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     Extension(deployment): Extension<Arc<Deployment>>,
     uri: Uri,
     QueryParams(ConversationQuery { conversation_id }): QueryParams<ConversationQuery>,
@@ -142,7 +143,7 @@ pub async fn messages(
 ) -> Result<Json<Value>, ApiError> {
     let (stored, running) = load_session(&host, &uri, &conversation_id).await?;
     check_deployment(&stored, &deployment, &uri)?;
-    wait_for_messages(&host, &uri, &running.session, &query).await.map(Json)
+    wait_for_messages(&host, &uri, &caller, &running.session, &query).await.map(Json)
 }
 
 /// Which conversation is asked for.

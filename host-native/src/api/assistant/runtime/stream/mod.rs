@@ -20,6 +20,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::{self, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
@@ -28,6 +29,7 @@ use convengine_core::turn::Map;
 use http_body::{Body, Frame};
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
 use super::{REPLAYED, Visibility, refuse};
 use crate::api::error::ApiError;
@@ -37,6 +39,9 @@ use crate::runtime::turn_runner::{Host, Refusal, SubmitResult};
 use writer::EventWriter;
 
 const VERCEL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
+
+/// Idle time after which a comment is sent while the turn runs, because proxies drop idle connections.
+const HEARTBEAT: Duration = Duration::from_secs(20);
 
 /// The format of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,10 +88,13 @@ pub async fn stream_turn(
     tokio::spawn(async move {
         let _ = sender.send(turn.submit_event_with_subscriber(&turn_host, event, Some(subscriber)).await);
     });
-    // A refusal before the first event is returned with its status.
-    let first = events.recv().await;
+    // A refusal before the first event is returned with its status, unless the turn takes so long to begin that a heartbeat is due.
+    let first = timeout(HEARTBEAT, events.recv()).await;
     let mut writer = EventWriter::new(form, sees, uri, &running.session, running.program.kind());
     writer.write_start();
+    let Ok(first) = first else {
+        return Ok(response(form, false, body::Body::new(TurnStream::new(writer, events, outcome))));
+    };
     let Some(first) = first else {
         let answered = outcome.await.unwrap_or_else(|_| Err(Refusal::Internal("turn ended without an outcome".to_owned())));
         let answered = answered.map_err(|it| refuse(&it, uri, &running.session))?;
@@ -95,8 +103,7 @@ pub async fn stream_turn(
         return Ok(response(form, again, body::Body::from(writer.take_output())));
     };
     writer.write_live_event(first);
-    let stream = TurnStream { writer, events, outcome: Some(outcome) };
-    Ok(response(form, false, body::Body::new(stream)))
+    Ok(response(form, false, body::Body::new(TurnStream::new(writer, events, outcome))))
 }
 
 fn response(form: StreamFormat, again: bool, body: body::Body) -> Response {
@@ -114,12 +121,35 @@ fn response(form: StreamFormat, again: bool, body: body::Body) -> Response {
     response
 }
 
+/// What a turn ends with.
+type TurnOutcome = oneshot::Receiver<Result<SubmitResult, Refusal>>;
+
 /// A response body that lasts as long as the turn.
 #[derive(Debug)]
 struct TurnStream {
     writer: EventWriter,
     events: mpsc::UnboundedReceiver<LiveEvent>,
-    outcome: Option<oneshot::Receiver<Result<SubmitResult, Refusal>>>,
+    outcome: Option<TurnOutcome>,
+    heartbeat: Interval,
+}
+
+impl TurnStream {
+    fn new(writer: EventWriter, events: mpsc::UnboundedReceiver<LiveEvent>, outcome: TurnOutcome) -> TurnStream {
+        let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        TurnStream { writer, events, outcome: Some(outcome), heartbeat }
+    }
+
+    /// Sends what was written.
+    fn take_output(&mut self) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.heartbeat.reset();
+        Poll::Ready(Some(Ok(Frame::data(self.writer.take_output().into()))))
+    }
+
+    /// Sends a comment if nothing was sent for long.
+    fn poll_heartbeat(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.heartbeat.poll_tick(context).map(|_| Some(Ok(Frame::data(Bytes::from_static(b":\n\n")))))
+    }
 }
 
 impl Body for TurnStream {
@@ -132,18 +162,48 @@ impl Body for TurnStream {
             match this.events.poll_recv(context) {
                 Poll::Ready(Some(event)) => this.writer.write_live_event(event),
                 Poll::Ready(None) => break,
-                Poll::Pending if this.writer.is_empty() => return Poll::Pending,
-                Poll::Pending => return Poll::Ready(Some(Ok(Frame::data(this.writer.take_output().into())))),
+                Poll::Pending if this.writer.is_empty() => return this.poll_heartbeat(context),
+                Poll::Pending => return this.take_output(),
             }
         }
         if let Some(ended) = &mut this.outcome {
-            let Poll::Ready(answered) = Pin::new(ended).poll(context) else { return Poll::Pending };
+            let Poll::Ready(answered) = Pin::new(ended).poll(context) else { return this.poll_heartbeat(context) };
             this.outcome = None;
             this.writer.write_end(answered.unwrap_or_else(|_| Err(Refusal::Internal("turn ended without an outcome".to_owned()))));
         }
         if this.writer.is_empty() {
             return Poll::Ready(None);
         }
-        Poll::Ready(Some(Ok(Frame::data(this.writer.take_output().into()))))
+        this.take_output()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+    use crate::storage::assistant::DocumentKind;
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_of_a_running_turn_is_broken() {
+        let uri = Uri::from_static("/v1/public/runtime/sessions");
+        for form in [StreamFormat::Events, StreamFormat::Ui] {
+            let writer = EventWriter::new(form, Visibility { debug: false }, &uri, "s", DocumentKind::Assistant);
+            let (subscriber, events) = Subscriber::channel();
+            let (sender, outcome) = oneshot::channel();
+            let mut stream = TurnStream::new(writer, events, outcome);
+            let start = Instant::now();
+            for beat in 1..=3_u32 {
+                let frame = poll_fn(|context| Pin::new(&mut stream).poll_frame(context)).await.expect("no end").expect("a frame");
+                assert_eq!(frame.into_data().ok().as_deref(), Some(&b":\n\n"[..]), "{form:?}");
+                assert_eq!(start.elapsed(), HEARTBEAT * beat);
+            }
+            drop(subscriber);
+            let _ = sender.send(Err(Refusal::Internal("x".to_owned())));
+            let last = poll_fn(|context| Pin::new(&mut stream).poll_frame(context)).await.expect("the end").expect("a frame");
+            assert!(last.into_data().is_ok_and(|it| it.len() > 10), "{form:?}");
+            assert!(poll_fn(|context| Pin::new(&mut stream).poll_frame(context)).await.is_none());
+        }
     }
 }
