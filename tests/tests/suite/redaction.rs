@@ -32,9 +32,12 @@ fn rules() -> String {
     format!("convengine.privacy.redact={rules}")
 }
 
-fn serve(more: &[&str]) -> (TestEnv, Server) {
+/// A server with these rules, and with a model whose agents say this one after the other.
+fn serve(replies: &Value, more: &[&str]) -> (TestEnv, Server) {
     let env = TestEnv::with_pack(&orders_pack());
-    let words = [&SERVE[..], &REGEX_ONLY, &OPEN, &["--set", &rules()], more].concat();
+    let script = json!([{"purpose": "agent", "replies": replies}]);
+    let (rules, model) = (rules(), format!("scripted:{}", env.write_pack("model.json", &script)));
+    let words = [&SERVE[..], &REGEX_ONLY, &OPEN, &["--set", &rules, "--llm", &model], more].concat();
     let server = env.start(env.command(&words).env("RUST_LOG", "info,convengine_host=trace"));
     (env, server)
 }
@@ -62,7 +65,7 @@ fn assert_hidden(env: &TestEnv, server: &Server, shown: &[String]) {
 
 #[test]
 fn start_parameters_of_sessions_are_redacted_by_path_name_and_pattern() {
-    let (env, server) = serve(&[]);
+    let (env, server) = serve(&json!(["Good morning."]), &[]);
     let inputs = ["customer", "iban", "note"]
         .map(|it| json!({"name": it, "type": if it == "customer" { "object" } else { "string" }, "input": true}));
     let mut document = desk("Desk");
@@ -147,7 +150,7 @@ fn inputs_of_chains_are_redacted_before_they_are_stored() {
 #[test]
 fn what_the_desk_and_its_webhook_get_is_redacted() {
     let webhook = Webhook::start();
-    let (env, server) = serve(&["--set", &format!("convengine.outbound.allow={}", webhook.address)]);
+    let (env, server) = serve(&json!(["Yes."]), &["--set", &format!("convengine.outbound.allow={}", webhook.address)]);
     // A PIN that the document does not hide, read from a text in which no rule by name can find it.
     let open = ["/variables/0/redact", "/entities/0/redact", "/graphs/2/nodes/1/data/redact"].map(|it| (it, json!(false)));
     save_draft(&server, &with_changes(with_handoff(Some(&webhook), &json!({})), &open));
@@ -183,10 +186,23 @@ fn what_the_desk_and_its_webhook_get_is_redacted() {
     session.assert_replays(&env, &server);
 }
 
-/// A script in which the model calls a tool with marked arguments, and then answers.
-fn calling(env: &TestEnv, tool: &str) -> String {
-    let call = json!({"tool_calls": [{"id": "n1", "name": tool, "arguments": marked()}]});
-    format!("scripted:{}", env.write("model.json", &json!([{"purpose": "agent", "replies": [call, "Noted."]}]).to_string()))
+#[test]
+fn the_desk_does_not_see_what_the_assistant_says_of_private_variables() {
+    let (_env, server) = serve(&json!(["Yes."]), &[]);
+    let says = json!([{"kind": "text", "text": "Your PIN is {{ session.pin }}."}]);
+    save_draft(&server, &with_changes(with_handoff(None, &json!({})), &[("/graphs/4/nodes/2/data/blocks", says)]));
+    let (session, _) = Session::start_simulated(&server, &json!({}));
+    session.say(&server, "log in");
+    session.say(&server, "4711");
+    session.say(&server, "a person please");
+    let returned = send(&server, "POST", &format!("/v1/desk/conversations/{}/return", session.id), &json!({"author": "Mia"}));
+    assert_eq!((returned.status, reply_texts(&returned.json())), (200, vec!["Your PIN is [pin]."]), "{returned:?}");
+    assert!(session.inspect(&server, "/messages").to_string().contains("Your PIN is 4711."), "the user sees it");
+}
+
+/// The replies of a model that calls a tool with marked arguments, and then answers.
+fn calling(tool: &str) -> Value {
+    json!([{"tool_calls": [{"id": "n1", "name": tool, "arguments": marked()}]}, "Noted."])
 }
 
 #[test]
@@ -198,12 +214,7 @@ fn arguments_of_tool_calls_are_redacted() {
         let all = [bytes(env), vec![[decompressed(env, "journal"), server.log(), shown.to_owned()].concat().into_bytes()]].concat();
         assert!(hidden.iter().all(|it| !contains_mark(&all, it)), "{shown}");
     };
-    let serve = |env: &TestEnv, tool: &str| {
-        let words = [&SERVE[..], &REGEX_ONLY, &OPEN, &["--set", &rules(), "--llm", &calling(env, tool)]].concat();
-        env.start(env.command(&words).env("RUST_LOG", "info,convengine_host=trace"))
-    };
-    let env = TestEnv::with_pack(&orders_pack());
-    let server = serve(&env, "note");
+    let (env, server) = serve(&calling("note"), &[]);
     let pack: Value = serde_json::from_slice(&fs::read(root().join("tests/packs/flow/agent.json")).unwrap()).unwrap();
     let tools = json!([{"tool": "note", "approval": "always"}]);
     save_draft(&server, &with_changes(pack["documents"][0].clone(), &[("/graphs/1/nodes/1/data/tools", tools)]));
@@ -218,8 +229,7 @@ fn arguments_of_tool_calls_are_redacted() {
     session.assert_replays(&env, &server);
     drop(server);
 
-    let env = TestEnv::with_pack(&orders_pack());
-    let server = serve(&env, "take_note");
+    let (env, server) = serve(&calling("take_note"), &[]);
     let document = with_changes(helper("A shop"), &[("/tools", json!([{"id": "take_note", "name": "Note", "kind": "noop"}]))]);
     assert_eq!(send(&server, "PUT", "/v1/ai-agents/helper/draft", &document).status, 200);
     let answer = send(&server, "POST", "/v1/runtime/ai-agents/helper/turn", &json!({"text": "a note"}));

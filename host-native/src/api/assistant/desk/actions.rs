@@ -7,7 +7,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::{Extension, Json};
-use convengine_core::flow::active_document;
+use convengine_core::flow::{active_document, redact_session};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
@@ -19,6 +19,7 @@ use crate::api::error::{ApiError, not_found};
 use crate::auth::caller::Caller;
 use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::session;
 
 /// Takes a waiting conversation. Of several people who take it at once, one gets it.
 #[utoipa::path(
@@ -186,16 +187,29 @@ impl<'r> DeskAction<'r> {
     async fn run(mut self, kind: &str, names: &[&str], mut event: Value) -> Result<Json<Value>, ApiError> {
         let mut event = event.as_object_mut().map(std::mem::take).unwrap_or_default();
         event.extend(names.iter().filter_map(|it| self.members.shift_remove_entry(*it)));
-        event.insert("author".to_owned(), Value::String(self.author));
+        event.insert("author".to_owned(), json!(self.author));
         let answered = run_desk_event(self.host, self.uri, &self.running, kind, event).await?;
-        let mut answer = answered.outcome.flow.map(|it| *it).unwrap_or_default();
-        let messages = answer.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten();
-        messages.for_each(|it| self.host.redaction.redact_members(it, &["text", "blocks"]));
+        let answer = answered.outcome.flow.map(|it| *it).unwrap_or_default();
         let member = |name: &str| answer.get(name).cloned().unwrap_or_default();
+        let messages = self.redact_messages(member("messages")).await;
         Ok(Json(json!({
-            "session_id": self.running.session, "status": member("status"), "handoff": member("handoff"), "messages": member("messages"),
+            "session_id": self.running.session, "status": member("status"), "handoff": member("handoff"), "messages": messages,
             "warnings": answer.pointer("/debug/warnings"),
         })))
+    }
+
+    /// Masks private values in the messages of a turn as in the transcript. If the session cannot be read, none are shown: the transcript
+    /// has them.
+    async fn redact_messages(&self, messages: Value) -> Value {
+        let stored = session::find(&self.host.readers, &self.running.session).await.ok().flatten();
+        let Some((stored, flow)) = stored.zip(self.running.config.flow()) else { return json!([]) };
+        let mut state = stored.state;
+        state["history"] = messages;
+        redact_session(flow, &mut state);
+        let mut messages = state["history"].take();
+        let all = messages.as_array_mut().into_iter().flatten();
+        all.for_each(|it| self.host.redaction.redact_members(it, &["text", "blocks"]));
+        messages
     }
 
     /// Checks that the variables to return are declared.
