@@ -43,11 +43,11 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Cluster { command } => run_cluster(&options, command),
         Command::Migrate => run_with_settings(&options, migrate),
         Command::Import { pack, strict, dry_run, json } => {
-            let command = async |it: &Settings| import::run(it, &pack, import::ImportOptions { strict, dry_run, json }).await;
+            let how = import::ImportOptions { strict, dry_run, json };
             if dry_run {
-                run_with_settings(&options, command)
+                run_with_settings(&options, async |it| import::run(it, &pack, how).await)
             } else {
-                run_logged(&options, "config.import", &pack.display().to_string(), command)
+                run_logged(&options, "config.import", &pack.display().to_string(), async |it| import::run(it, &pack, how).await)
             }
         }
         Command::Snapshot { command } => run_snapshot(&options, command),
