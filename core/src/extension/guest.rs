@@ -46,7 +46,7 @@ pub(super) async fn call_extension(cx: &mut StepContext<'_>, name: &str, call: &
         };
         let output = cx.effects.perform(request).await?.message;
         let output: ExtensionMessage = json::decode(&output).map_err(|it| protocol_error(name, &it.to_string()))?;
-        let publisher = Publisher::of_templates(&call.task);
+        let publisher = Publisher::with_templates(&call.task);
         output.notices.iter().for_each(|it| publisher.publish(cx, it));
         match output.end {
             Some(CallEnd::Patch(changes)) => return Ok(changes.into_reply()),

@@ -62,7 +62,7 @@ pub async fn call_function(cx: &mut StepContext<'_>, name: &str, input: Option<V
     }
     let call = TaskCall { task: name.to_owned(), called_for: TaskUse::Tool, rule_id: None, placement: None, container: None, input };
     let reply = guest::call_extension(cx, name, &call).await?;
-    Ok(apply_reply(cx, reply, Publisher::of_templates(name)))
+    Ok(apply_reply(cx, reply, Publisher::with_templates(name)))
 }
 
 async fn run_method(cx: &mut StepContext<'_>, call: TaskCall) -> Result<Value, EffectError> {
@@ -75,8 +75,8 @@ async fn run_method(cx: &mut StepContext<'_>, call: TaskCall) -> Result<Value, E
         Some(Binding::Extension(name)) => guest::call_extension(cx, name, &call).await?,
     };
     let publisher = match binding {
-        Some(Binding::Script(_)) => Publisher::of_rendered_texts(&call.task),
-        None | Some(Binding::Http(_) | Binding::Extension(_)) => Publisher::of_templates(&call.task),
+        Some(Binding::Script(_)) => Publisher::with_rendered_texts(&call.task),
+        None | Some(Binding::Http(_) | Binding::Extension(_)) => Publisher::with_templates(&call.task),
     };
     Ok(apply_reply(cx, reply, publisher))
 }

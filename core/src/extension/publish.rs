@@ -20,12 +20,12 @@ pub(super) struct Publisher<'t> {
 
 impl<'t> Publisher<'t> {
     /// A task whose texts are templates.
-    pub fn of_templates(task: &'t str) -> Publisher<'t> {
+    pub fn with_templates(task: &'t str) -> Publisher<'t> {
         Publisher { task, has_templates: true }
     }
 
     /// A task whose texts have been rendered.
-    pub fn of_rendered_texts(task: &'t str) -> Publisher<'t> {
+    pub fn with_rendered_texts(task: &'t str) -> Publisher<'t> {
         Publisher { task, has_templates: false }
     }
 

@@ -144,7 +144,7 @@ fn without_container(request: &Value) -> Option<Value> {
     }
     let mut body: Map = serde_json::from_str(older.get("body")?.as_str()?).ok()?;
     body.shift_remove(CONTAINER)?;
-    older["body"] = Value::String(Value::Object(body).to_string());
+    older.as_object_mut()?.insert("body".to_owned(), Value::String(Value::Object(body).to_string()));
     Some(older)
 }
 

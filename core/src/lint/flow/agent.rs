@@ -38,7 +38,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
                 findings.push(location.join("/model").error("A005", message).with_fix(fix));
             }
             Some(alias) if !models.contains_key(alias) => {
-                findings.extend(model::check_name(context.target, alias, &location.join("/model")))
+                findings.extend(model::check_name(context.target, alias, &location.join("/model")));
             }
             Some(_) | None => {}
         }

@@ -35,7 +35,7 @@ pub(super) fn check_name(target: &PublishTarget<'_>, name: &str, location: &Loca
 }
 
 fn split(name: &str) -> impl Iterator<Item = (&str, &str)> {
-    [':', '/'].into_iter().filter_map(|it| name.split_once(it)).filter(|it| is_provider_name(it.0) && !it.1.is_empty())
+    [':', '/'].into_iter().filter_map(move |it| name.split_once(it)).filter(|it| is_provider_name(it.0) && !it.1.is_empty())
 }
 
 fn is_provider_name(text: &str) -> bool {

@@ -216,7 +216,7 @@ impl Models {
 
     /// Returns the models to try for a call, each with the model name that replaces its own. A document may name a model and a configured
     /// provider, but cannot enable a purpose that is off.
-    fn models_for_request<'a>(&'a self, request: &'a LlmRequest) -> Vec<(&'a Model, Option<&'a str>)> {
+    fn models_for_request<'m, 'r>(&'m self, request: &'r LlmRequest) -> Vec<(&'m Model, Option<&'r str>)> {
         let order = self.models_for_purpose(&request.purpose, |_| true);
         let requested = request.dialogue.as_ref().and_then(|it| it.model.as_deref());
         let Some(requested) = requested.filter(|_| !order.iter().any(|it| matches!(it, Model::Off))) else {
