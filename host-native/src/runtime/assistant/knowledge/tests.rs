@@ -8,6 +8,7 @@ use super::indexing::{MAX_IMMEDIATE_BYTES, delete_source, index_next, put_source
 use super::search::Searcher;
 use super::vectors::{VectorCache, VectorQuery};
 use crate::clock;
+use crate::ops::observe::Meter;
 use crate::storage::assistant::knowledge::source::{self, SourceVersion};
 use crate::storage::assistant::knowledge::vector::{self, ChunkVector, VectorSearch};
 use crate::storage::testing::{Database, each_database};
@@ -103,8 +104,8 @@ async fn a_large_source_is_indexed_in_the_background_while_the_old_one_is_found(
         // A process dies: its lease expires, and another one starts again.
         let now = clock::now();
         assert!(source::lease_next(&database.pool, now, now + 60_000).await.expect("an answer").is_some());
-        assert!(!index_next(&database.config, &database.pool, now + 1_000).await.expect("an answer"), "leased");
-        assert!(index_next(&database.config, &database.pool, now + 60_001).await.expect("an answer"));
+        assert!(!index_next(&database.config, &database.pool, &Meter::default(), now + 1_000).await.expect("an answer"), "leased");
+        assert!(index_next(&database.config, &database.pool, &Meter::default(), now + 60_001).await.expect("an answer"));
         let indexed = state().await;
         assert_eq!((indexed.status.as_str(), indexed.chunks, indexed.total_chunks), ("ready", indexed.chunks, indexed.chunks));
         assert!(indexed.chunks > 100);
@@ -112,7 +113,7 @@ async fn a_large_source_is_indexed_in_the_background_while_the_old_one_is_found(
 
         put_source(&database.config, "desk", large("late")).await.expect("stored");
         assert!(delete_source(&database.config, "desk", "fees").await.expect("an answer"));
-        assert!(!index_next(&database.config, &database.pool, now + 60_001).await.expect("an answer"), "deleted");
+        assert!(!index_next(&database.config, &database.pool, &Meter::default(), now + 60_001).await.expect("an answer"), "deleted");
         assert_eq!(search(&database, &directories, &request("young late".to_owned(), None)).await.stats.chunks, 0);
     }
 }
@@ -182,7 +183,7 @@ async fn vectors_are_found_in_the_database_as_in_memory() {
         let mut random = Random(3);
         let all = put_vectors(&mut database, &mut random).await;
         assert!(all.len() > 500, "{}", all.len());
-        let directory = DirectoryCache::default().reload(&database.pool, "desk").await.expect("a directory");
+        let directory = DirectoryCache::default().get(&database.pool, "desk").await.expect("a directory");
         let has_database_search = vector::prepare_search(&mut database.connection).await.expect("an answer") == VectorSearch::Database;
         assert!(has_database_search || database.pool.is_shared(), "SQLite has the functions");
         let cache = VectorCache::default();
