@@ -100,6 +100,17 @@ mod tests {
     use crate::storage::database::{SqlValue, Statement};
     use crate::storage::testing::each_database;
 
+    #[test]
+    fn a_full_cache_evicts_some_versions_and_keeps_the_rest() {
+        let (cache, key) = (VersionCache::default(), ProgramKey::parse("desk"));
+        let document = Arc::new(json!({}));
+        for number in 0..2 * i64::try_from(MAX_CACHED).expect("a number") {
+            let id = VersionId { key: key.clone(), number, snapshot: String::new() };
+            cache.0.insert(id, CachedVersion { document: Arc::clone(&document), config: None });
+        }
+        assert!((MAX_CACHED / 2..=MAX_CACHED).contains(&cache.0.len()), "{:?}", cache.0);
+    }
+
     #[tokio::test]
     async fn a_version_is_parsed_once_as_long_as_its_content_is_the_same() {
         for mut database in each_database().await {

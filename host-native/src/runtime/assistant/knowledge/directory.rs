@@ -162,3 +162,36 @@ impl Default for DirectoryCache {
         DirectoryCache::new(SearchMemory::default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::storage::testing::each_database;
+
+    #[tokio::test]
+    async fn a_directory_is_read_once_for_all_who_ask_and_again_when_it_is_outdated() {
+        for database in each_database().await {
+            let cache = DirectoryCache::default();
+            let asked = join_all((0..20).map(|_| cache.get(&database.pool, "desk"))).await;
+            let found: Vec<Arc<Directory>> = asked.into_iter().map(|it| it.expect("a directory")).collect();
+            assert!(found.iter().all(|it| Arc::ptr_eq(it, &found[0])), "one copy");
+            let later = cache.get_later(&database.pool, "desk", &found[0]).await.expect("a directory");
+            assert!(!Arc::ptr_eq(&later, &found[0]));
+            let again = cache.get_later(&database.pool, "desk", &found[0]).await.expect("a directory");
+            assert!(Arc::ptr_eq(&again, &later), "another one has read it already");
+        }
+    }
+
+    #[test]
+    fn a_full_cache_evicts_some_directories_and_keeps_the_rest() {
+        let cache = DirectoryCache::new(SearchMemory::from_mebibytes(16));
+        let places = vec![(0, ChunkPlace { source: 0, chunk: 0 }); 1_000];
+        for number in 0..200 {
+            let directory = Directory { revision: number, places: places.clone(), ..Directory::default() };
+            cache.directories.insert(format!("desk-{number}"), Arc::new(directory));
+        }
+        assert!(cache.directories.weight() <= 2 << 20 && cache.directories.len() > 20, "{:?}", cache.directories);
+    }
+}

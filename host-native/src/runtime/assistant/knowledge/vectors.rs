@@ -254,7 +254,27 @@ impl Default for VectorCache {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::future::join_all;
+
     use super::*;
+    use crate::runtime::assistant::knowledge::directory::DirectoryCache;
+    use crate::storage::assistant::knowledge::source;
+    use crate::storage::testing::each_database;
+
+    #[tokio::test]
+    async fn vectors_are_loaded_once_for_all_who_ask() {
+        for mut database in each_database().await {
+            source::increment_revision(&mut database.connection, "desk").await.expect("a base");
+            let directory = DirectoryCache::default().get(&database.pool, "desk").await.expect("a directory");
+            let cache = VectorCache::default();
+            let asked = join_all((0..20).map(|_| cache.get(&database.pool, "desk", "m", &directory))).await;
+            let found: Vec<Arc<Vectors>> = asked.into_iter().map(|it| it.expect("an answer").expect("vectors")).collect();
+            assert!(found.windows(2).all(|it| Arc::ptr_eq(&it[0], &it[1])), "one copy");
+            // The knowledge base has changed since the directory was read.
+            source::increment_revision(&mut database.connection, "desk").await.expect("a base");
+            assert!(VectorCache::default().get(&database.pool, "desk", "m", &directory).await.expect("an answer").is_none());
+        }
+    }
 
     #[test]
     fn room_is_made_by_evicting_one_knowledge_base_after_another() {
