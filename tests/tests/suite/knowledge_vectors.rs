@@ -178,7 +178,7 @@ fn embeddings_are_charged_and_refused_when_the_cap_or_the_budget_is_reached() {
     let mut document = knowing_desk();
     document["settings"]["monthly_llm_spend_cap_cents"] = json!(100);
     save_draft(&server, &document);
-    put(&server, "a", "How to mend a flat tyre, once more.");
+    put(&server, "a", "Once more please: how to mend a flat tyre.");
     wait_for_model(&server, "a", "openai:large");
     let number = |sql: &str| env.sql().texts(sql)[0].parse::<i64>().unwrap();
     let used = |kind: &str| number(&format!("select cast(used as text) from cs_counter where kind = '{kind}'"));
@@ -200,7 +200,7 @@ fn embeddings_are_charged_and_refused_when_the_cap_or_the_budget_is_reached() {
         let state = || server.get(&format!("{KNOWLEDGE}/{reached}")).json();
         assert!(wait_until(|| state()["embedding"]["error"].as_str().is_some_and(|it| it.contains(reason))), "{}", state());
         let (session, _) = Session::start_simulated(&server, &json!({}));
-        session.say(&server, "once more please");
+        session.say(&server, "more please");
         let trace = session.find_trace(&server, "knowledge.search").unwrap();
         assert!(trace["vector_error"].as_str().is_some_and(|it| it.contains(reason)) && trace["lists"] == json!(["keyword"]), "{trace}");
     }
