@@ -208,7 +208,9 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let server_lock = ServerLock::acquire(database)?;
     database.report_loose_files();
     let current = ConfigManager::load(&mut connection, database, &settings.tree).await?;
-    let knowledge = KnowledgeBases::new(&mut connection, &models).await.map_err(|it| storage::database_failure(database, &it))?;
+    let knowledge = KnowledgeBases::new(&mut connection, &models, settings.assistants.search_memory)
+        .await
+        .map_err(|it| storage::database_failure(database, &it))?;
     let readers = storage::open_sized_pool(database, settings.pool_sizes, meter.clone()).await?;
     let secret_store = SecretStore::open(settings, &readers).await?;
     secret_store.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
@@ -240,7 +242,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         flows: FlowCache::default(),
         versions: VersionCache::default(),
         knowledge,
-        phrase_vectors: PhraseVectorCache::default(),
+        phrase_vectors: PhraseVectorCache::new(settings.assistants.search_memory),
         plan: settings.assistants.plan,
         eval_pass_threshold: settings.assistants.eval_pass_threshold,
         workspace: settings.workspace().to_owned(),

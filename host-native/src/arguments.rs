@@ -167,9 +167,15 @@ pub enum Command {
     },
     /// Serve the Model Context Protocol on standard input and output
     Mcp,
-    /// Write the text of the PDF on standard input, for the process that starts this one
+    /// Write the text of the document on standard input, for the process that starts this one
     #[command(hide = true)]
-    ReadPdf,
+    ReadDocument {
+        /// Format of the document
+        format: String,
+        /// Character set that its sender declares
+        #[arg(long)]
+        charset: Option<String>,
+    },
     /// Play packs and talks and compare the results with their expectations
     Test(TestArguments),
 }

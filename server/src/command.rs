@@ -25,7 +25,7 @@ use convengine_host::ops::replay;
 use convengine_host::ops::retention;
 use convengine_host::ops::secret;
 use convengine_host::ops::snapshot;
-use convengine_host::runtime::assistant::knowledge::pdf_process;
+use convengine_host::runtime::assistant::knowledge::document_process;
 use convengine_host::storage::{self, schema};
 use convengine_host::{app, worker};
 use convengine_player::play_in_core;
@@ -35,7 +35,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let Arguments { command, options } = arguments;
     // The program may be replaced while it runs.
     if let Ok(program) = std::env::current_exe() {
-        pdf_process::use_program(program);
+        document_process::use_program(program);
     }
     let result = match command {
         Command::Serve { runtime } => run_server(&options, runtime),
@@ -80,7 +80,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         }
         Command::Schema { name } => json_schema::run(&name),
         Command::Mcp => run_with_settings(&options, serve_mcp),
-        Command::ReadPdf => return pdf_process::run(),
+        Command::ReadDocument { format, charset } => return document_process::run(&format, charset),
         // The player starts its own servers, each with its own runtime and settings.
         Command::Test(test) => {
             log::init(&LoggingSettings::default());

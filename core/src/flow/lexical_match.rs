@@ -109,7 +109,12 @@ impl<'c> Walker<'c> {
         let outcome = self.effects.perform(request).await;
         self.record_effect("llm.embed", None, if outcome.is_ok() { "ok" } else { "error" }, 1);
         match outcome {
-            Ok(reply) => reply.intents,
+            Ok(reply) => {
+                if let Some(usage) = reply.usage {
+                    self.record_cost(usage);
+                }
+                reply.intents
+            }
             Err(error) => {
                 self.warn("intent.similarity_failed", json!({"code": effect_failure_code(&error)}));
                 Vec::new()

@@ -89,7 +89,7 @@ impl PackKnowledge {
             let pairs = chunks.iter().zip(vectors).map(|(chunk, it)| (chunk.id.as_str(), it.as_slice()));
             rank_vector(query, pairs, KNOWLEDGE_LIST_DEPTH).into_iter().map(|(chunk, score)| VectorHit { chunk, score }).collect()
         });
-        let mut reply = KnowledgeReply { stats: found.stats, keyword: found.candidates, vector, passages: Vec::new() };
+        let mut reply = KnowledgeReply { stats: found.stats, keyword: found.candidates, vector, ..KnowledgeReply::default() };
         reply.passages = reply.chunks_to_read(request).iter().filter_map(|it| base.chunk(it)).map(Passage::from).collect();
         reply
     }

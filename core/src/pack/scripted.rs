@@ -236,7 +236,7 @@ impl Scripted {
                 Err(error) => return EffectResult::Error(EffectError::new(EffectErrorKind::Invalid, error.to_string())),
             }
         }
-        EffectResult::Ok(Reply::Embed(EmbedReply { vectors }))
+        EffectResult::Ok(Reply::Embed(EmbedReply { vectors, usage: None }))
     }
 
     /// Answers a model call. Also returns the latency in milliseconds.

@@ -27,11 +27,12 @@ use convengine_core::turn::{Completion, Effect, EffectError, EffectErrorKind, Ef
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
+use crate::clock;
 use crate::config::active::ActiveConfig;
-use crate::effects::llm::ModelAnswer;
 use crate::ops::observe;
-use crate::runtime::assistant::{phrase_vectors, spend_budget};
-use crate::runtime::spend_cap;
+use crate::runtime::assistant::phrase_vectors;
+use crate::runtime::assistant::spend_budget::Budget;
+use crate::runtime::charged_call::charge;
 use crate::runtime::stream::TokenPublisher;
 use crate::runtime::turn_runner::Host;
 
@@ -114,29 +115,13 @@ async fn dispatch(
     }
     match &effect.request {
         Request::Llm(request) => {
-            let spend = match spend_cap::reserve(host, host.models.estimate_cost(request)).await {
-                Ok(reserved) => reserved,
-                Err(error) => return EffectResult::Error(error),
-            };
-            let answer = match spend_budget::reserve(host, &configured.config, request).await {
-                Ok(reserved) => {
-                    let answer = host.models.generate(request, tokens, deadline).await;
-                    if let Some(reserved) = reserved {
-                        spend_budget::settle(host, reserved, &answer).await;
-                    }
-                    answer
-                }
-                Err(error) => ModelAnswer { result: EffectResult::Error(error), billed_attempts: 0 },
-            };
-            if let Some(reserved) = spend {
-                spend_cap::settle(host, reserved, &answer).await;
-            }
-            answer.result
+            let budget = Budget::of_turn(host, &configured.config, clock::now());
+            charge(host, budget, host.models.estimate_cost(request), host.models.generate(request, tokens, deadline)).await.result
         }
-        Request::Embed(request) => match spend_cap::check(host).await {
-            Ok(()) => host.models.embed(request, deadline).await,
-            Err(error) => EffectResult::Error(error),
-        },
+        Request::Embed(request) => {
+            let budget = Budget::of_turn(host, &configured.config, clock::now());
+            charge(host, budget, host.models.estimate_embedding_cost(request), host.models.embed(request, deadline)).await.result
+        }
         Request::Task(request) if configured.is_function(request) => task::run_function(host, request, &effect.key).await,
         Request::Task(request) => configured.fakes.answer_task(request),
         Request::Tool(request) => tool::execute(host, configured, tokens, &effect.key, request, deadline).await,
@@ -160,7 +145,7 @@ async fn dispatch(
             }
         },
         Request::Extension(request) => extension::execute(&configured.extensions, request).await,
-        Request::Knowledge(request) => knowledge::execute(host, request, deadline).await,
+        Request::Knowledge(request) => knowledge::execute(host, &configured.config, request, deadline).await,
         Request::PhraseSearch(request) => phrase_vectors::search(host, &configured.config, request, deadline).await,
         Request::Script(request) => script::execute(request, host.turn_settings.script_timeout).await,
         Request::Sleep(request) => {

@@ -2,6 +2,7 @@
 
 pub mod assistant;
 pub mod chain;
+pub mod charged_call;
 pub mod crash;
 pub mod idempotency;
 pub mod journal_writer;

@@ -19,7 +19,7 @@ use crate::runtime::turn_runner::{Host, OpenTurn, Refusal, finish_abandoned};
 use crate::runtime::writer::CommitError;
 use crate::storage::lease::{self, ClaimedTurn};
 use crate::storage::turn::{self, StoredEffect, StoredTurn};
-use crate::storage::{audit, config, owner};
+use crate::storage::{audit, owner};
 use crate::work_class::spawn_in_background;
 
 /// The polling interval while waiting for an open turn; it doubles up to the maximum.
@@ -230,8 +230,8 @@ pub async fn load_config(host: &Host, stored: &StoredTurn) -> Result<Arc<Config>
     load_snapshot(host, &stored.config_hash).await
 }
 
-/// Returns the configuration of a snapshot: the active one, a cached document, or that of the database; the active one when the snapshot is
-/// missing.
+/// Returns the configuration of a snapshot: the active one, a cached one, or that of the database, which is compiled once for all turns; the
+/// active one when the snapshot is missing.
 ///
 /// # Errors
 /// Returns any database error.
@@ -240,11 +240,5 @@ pub async fn load_snapshot(host: &Host, hash: &str) -> Result<Arc<Config>, Refus
     if current.hash_source() == hash {
         return Ok(current);
     }
-    if let Some(document) = host.flows.load(host, hash).await? {
-        return Ok(document);
-    }
-    let Some(source) = config::find_snapshot(&host.readers, hash).await? else { return Ok(current) };
-    let config = Arc::new(Config::from_source(&source).0);
-    host.flows.supply_classifiers(host, &config).await?;
-    Ok(config)
+    Ok(host.flows.load_snapshot(host, hash).await?.unwrap_or(current))
 }

@@ -1,7 +1,7 @@
 //! The cap on model cost: each call reserves its estimated cost, which is corrected when the actual cost is known. Without a cap, nothing is
 //! counted or stored.
 
-use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Millis, Reply};
+use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Millis, Reply, Usage};
 
 use crate::clock;
 use crate::config::settings::SpendCap;
@@ -39,24 +39,6 @@ pub async fn reserve(host: &Host, estimate: u64) -> Result<Option<SpendReservati
         return Ok(Some(SpendReservation { counter, micros: estimate, day: utc_day(now) }));
     }
     Err(cap_reached(per))
-}
-
-/// Checks that the cap is not reached, for a call that is not counted.
-///
-/// # Errors
-/// Returns an error for the turn when the cap is reached or the spend cannot be read.
-pub async fn check(host: &Host) -> Result<(), EffectError> {
-    let Some(SpendCap { micros: cap, per }) = host.spend_cap else { return Ok(()) };
-    let now = clock::now();
-    let counted = counter::find(&host.readers, &counter_key(host, per, now)).await.map_err(|it| unreadable(&it))?;
-    let used = match counted {
-        Some(used) => used,
-        None => {
-            let (first, last) = per.date_range(now);
-            spend::sum_between(&host.readers, &first, &last).await.map(clamp).map_err(|it| unreadable(&it))?
-        }
-    };
-    if used < clamp(cap) { Ok(()) } else { Err(cap_reached(per)) }
 }
 
 fn cap_reached(per: SpendPeriod) -> EffectError {
@@ -100,18 +82,30 @@ pub fn unreadable(error: &sqlx::Error) -> EffectError {
 /// Returns what a call is charged in millionths of a currency unit: the cost of its answer, and the estimate for an answer without a known
 /// cost and for each failed attempt that may be billed.
 pub fn charged_micros(answer: &ModelAnswer, estimate: u64) -> u64 {
-    let is_unknown = matches!(&answer.result, EffectResult::Ok(Reply::Llm(reply))
-        if reply.provider != SCRIPTED && reply.usage.as_ref().and_then(|it| it.cost_micros).is_none());
+    let is_unknown = match &answer.result {
+        EffectResult::Ok(Reply::Llm(reply)) => reply.provider != SCRIPTED && has_no_cost(reply.usage),
+        // Without a price, as for a script, the estimate is 0.
+        EffectResult::Ok(Reply::Embed(reply)) => has_no_cost(reply.usage),
+        EffectResult::Ok(_) | EffectResult::Error(_) => false,
+    };
     let estimated = u64::from(answer.billed_attempts) + u64::from(is_unknown);
     estimate.saturating_mul(estimated).saturating_add(cost_micros(&answer.result))
 }
 
-/// Returns the cost of an answer in millionths of a currency unit.
+fn has_no_cost(usage: Option<Usage>) -> bool {
+    usage.and_then(|it| it.cost_micros).is_none()
+}
+
+/// Returns the cost of the model calls of an answer in millionths of a currency unit.
 pub fn cost_micros(answer: &EffectResult) -> u64 {
-    match answer {
-        EffectResult::Ok(Reply::Llm(reply)) => reply.usage.as_ref().and_then(|it| it.cost_micros).unwrap_or(0),
-        EffectResult::Ok(_) | EffectResult::Error(_) => 0,
-    }
+    let usage = match answer {
+        EffectResult::Ok(Reply::Llm(reply)) => reply.usage,
+        EffectResult::Ok(Reply::Embed(reply)) => reply.usage,
+        EffectResult::Ok(Reply::Knowledge(reply)) => reply.usage,
+        EffectResult::Ok(Reply::PhraseSearch(reply)) => reply.usage,
+        EffectResult::Ok(_) | EffectResult::Error(_) => None,
+    };
+    usage.and_then(|it| it.cost_micros).unwrap_or(0)
 }
 
 fn clamp(micros: u64) -> i64 {
@@ -120,7 +114,7 @@ fn clamp(micros: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use convengine_core::turn::{LlmReply, Usage};
+    use convengine_core::turn::{EmbedReply, LlmReply};
 
     use super::*;
 
@@ -136,6 +130,15 @@ mod tests {
             [(&answered, 0, 3), (&answered, 2, 21), (&failed, 0, 0), (&failed, 1, 9), (&unknown, 0, 9), (&scripted, 1, 9)]
         {
             assert_eq!(charged_micros(&ModelAnswer { result: result.clone(), billed_attempts }, 9), charged);
+        }
+    }
+
+    #[test]
+    fn embeddings_are_charged_what_they_report_or_their_estimate() {
+        let usage = |cost_micros| Some(Usage { input_tokens: 1, output_tokens: 0, cost_micros });
+        for (usage, charged) in [(usage(Some(3)), 3), (usage(None), 9), (None, 9)] {
+            let result = EffectResult::Ok(Reply::Embed(EmbedReply { vectors: Vec::new(), usage }));
+            assert_eq!(charged_micros(&ModelAnswer { result, billed_attempts: 0 }, 9), charged);
         }
     }
 }

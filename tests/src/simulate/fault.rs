@@ -172,7 +172,7 @@ pub fn garbage_result(request: &Request, garbage: Garbage) -> EffectResult {
         Request::Llm(_) => {
             Reply::Llm(LlmReply { text, provider: "garbage".to_owned(), model: "garbage".to_owned(), ..LlmReply::default() })
         }
-        Request::Embed(request) => Reply::Embed(EmbedReply { vectors: garbage_vectors(garbage, request.texts.len()) }),
+        Request::Embed(request) => Reply::Embed(EmbedReply { vectors: garbage_vectors(garbage, request.texts.len()), usage: None }),
         Request::Task(_) => Reply::Task(Box::new(garbage_task(garbage, value()))),
         Request::Tool(_) => Reply::Tool(ToolReply { text }),
         Request::Container(_) => Reply::Container(ContainerReply { data: value() }),
@@ -192,7 +192,8 @@ fn garbage_knowledge(garbage: Garbage, text: String) -> KnowledgeReply {
     let hit = |chunk: &str| KeywordCandidate { chunk: chunk.to_owned(), length: 0, counts: vec![u32::MAX; 3] };
     let vector = VectorHit { chunk: "known#1".to_owned(), score: if garbage == Garbage::Long { 1e300 } else { -7.0 } };
     let stats = CollectionStats { chunks: 0, total_length: u64::MAX, frequencies: vec![u64::MAX] };
-    KnowledgeReply { stats, keyword: vec![hit("known#1"), hit("lost#9"), hit("known#1")], vector: vec![vector], passages: vec![passage] }
+    let keyword = vec![hit("known#1"), hit("lost#9"), hit("known#1")];
+    KnowledgeReply { stats, keyword, vector: vec![vector], passages: vec![passage], ..KnowledgeReply::default() }
 }
 
 /// Returns intents that do not exist, with similarities that are none.
@@ -200,6 +201,7 @@ fn garbage_similarities(garbage: Garbage, text: String) -> PhraseSearchReply {
     let similarity = if garbage == Garbage::Long { 1e300 } else { -7.0 };
     PhraseSearchReply {
         intents: vec![IntentSimilarity { intent: text.clone(), similarity }, IntentSimilarity { intent: text, similarity }],
+        usage: None,
     }
 }
 

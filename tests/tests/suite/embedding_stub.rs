@@ -43,7 +43,12 @@ impl EmbeddingStub {
 
     /// Serves the knowledge bases of an environment with this model for embeddings.
     pub fn serve(&self, env: &TestEnv, model: &str) -> Server {
-        let arguments = [&SERVE[..], &REGEX_ONLY, &["--llm", model]].concat();
+        self.serve_with(env, model, &[])
+    }
+
+    /// Serves with further arguments.
+    pub fn serve_with(&self, env: &TestEnv, model: &str, more: &[&str]) -> Server {
+        let arguments = [&SERVE[..], &REGEX_ONLY, &["--llm", model], more].concat();
         let mut command = env.command(&arguments);
         let command = command.env("OPENAI_BASE_URL", format!("{}/v1", self.address)).env("OPENAI_API_KEY", "sk-suite-0123456789abcdef");
         env.start(command.env("OLLAMA_HOST", &self.address))

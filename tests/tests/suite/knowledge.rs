@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::flows::{JSON, assert_refused, desk, edges, send, serve_desk};
 use crate::harness::{REGEX_ONLY, Server, TestEnv, assert_one_line, orders_pack, wait_until};
+use crate::observability::read_metrics;
 
 const KNOWLEDGE: &str = "/v1/agents/desk/knowledge";
 
@@ -184,6 +185,16 @@ fn a_document_that_breaks_its_reader_is_refused() {
 }
 
 #[test]
+fn a_page_with_many_attributes_is_read_at_once() {
+    let (_env, server) = serve_desk(&desk("Desk"), &[]);
+    let attributes: String = (0..500_000).map(|it| format!(" a{it}")).collect();
+    let page = format!("<p{attributes}>A card costs five euros.</p>").into_bytes();
+    let answer = server.request("POST", &format!("{KNOWLEDGE}?id=fees"), &[("Content-Type", "text/html")], page);
+    assert_eq!(answer.status, 201, "{answer:?}");
+    assert_eq!(found(&server, "card"), ["fees#1"]);
+}
+
+#[test]
 fn invalid_requests_change_nothing() {
     let (env, server) = serve_desk(&desk("Desk"), &[]);
     let before = env.sql().dump();
@@ -227,10 +238,14 @@ fn a_large_source_is_indexed_behind_the_request() {
     assert!(wait_until(|| { !found(&server, "fees").is_empty() && state()["status"] == "ready" }), "{}", state());
     assert!(state()["chunks"].as_u64().is_some_and(|it| it > 200), "{}", state());
     assert_eq!(found(&server, "old"), [""; 0]);
+    let metric = |name: &str| read_metrics(&server).get(name).copied();
+    let is_counted =
+        || metric("convengine_indexed_sources_total{outcome=\"ok\"}") == Some(1.0) && metric("convengine_indexing_waiting") == Some(0.0);
+    assert!(wait_until(is_counted), "{:?}", read_metrics(&server));
 }
 
 /// The desk with a node that answers from its knowledge base without a model.
-fn knowing_desk() -> Value {
+pub fn knowing_desk() -> Value {
     let mut document = desk("Desk");
     let node = |id: &str, kind: &str, data: Value| json!({"id": id, "type": kind, "name": id, "data": data});
     let nodes = [

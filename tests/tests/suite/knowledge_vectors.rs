@@ -7,8 +7,9 @@ use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::embedding_stub::{EmbeddingStub, embed_with};
-use crate::flows::{desk, save_draft, send};
+use crate::flows::{Session, desk, save_draft, send};
 use crate::harness::{Server, TestEnv, orders_pack, wait_until};
+use crate::knowledge::knowing_desk;
 use crate::running::{Environment, environment};
 
 const KNOWLEDGE: &str = "/v1/agents/desk/knowledge";
@@ -160,4 +161,52 @@ fn knowledge_that_is_replaced_has_no_vectors() {
     assert_eq!(rows(), ["1"]);
     assert_eq!(server.request("DELETE", &format!("{KNOWLEDGE}/a"), &[], "").status, 204);
     assert_eq!((rows(), lists(&search(&server, "puncture"))), (vec!["0".to_owned()], [vec![], vec![], vec![]]));
+}
+
+/// A millionth for each token of the model.
+const PRICES: &str = r#"convengine.llm.prices={"large":{"input":1,"output":0}}"#;
+
+#[test]
+#[on(sqlite, postgres, pgvector)]
+fn embeddings_are_charged_and_refused_when_the_cap_or_the_budget_is_reached() {
+    let (stub, env) = (EmbeddingStub::start(), TestEnv::with_pack(&orders_pack()));
+    if environment() == Environment::Postgres {
+        forbid_extensions(&env);
+    }
+    let cap = ["--set", PRICES, "--set", "convengine.llm.spend-cap.amount=1", "--set", "convengine.llm.spend-cap.per=day"];
+    let server = stub.serve_with(&env, "embed=openai:large", &cap);
+    let mut document = knowing_desk();
+    document["settings"]["monthly_llm_spend_cap_cents"] = json!(100);
+    save_draft(&server, &document);
+    put(&server, "a", "Once more please: how to mend a flat tyre.");
+    wait_for_model(&server, "a", "openai:large");
+    let number = |sql: &str| env.sql().texts(sql)[0].parse::<i64>().unwrap();
+    let used = |kind: &str| number(&format!("select cast(used as text) from cs_counter where kind = '{kind}'"));
+    let spent = used("spend.day");
+    assert!(spent > 5, "{spent} millionths");
+    assert_eq!(used("llm"), 100 * spent, "the same in microcents");
+    assert_eq!(number("select cast(sum(micros) as text) from cv_spend"), spent);
+    assert_eq!(number("select cast(sum(amount) as text) from cs_usage_events where kind = 'llm' and ref = 'desk'"), 100 * spent);
+    assert_eq!(search(&server, "puncture")["lists"], json!(["vector"]));
+    assert!(used("spend.day") > spent, "a query has a cost as well");
+
+    stub.take_calls();
+    for (reached, reason) in [("spend.day", "convengine.llm.spend-cap"), ("llm", "does not suffice for the call")] {
+        env.sql().run("update cs_counter set used = 0");
+        env.sql().run(&format!("update cs_counter set used = 100000000 where kind = '{reached}'"));
+        let answer = search(&server, "tyre");
+        assert_eq!((&answer["lists"], &answer["fused"][0]["chunk_id"]), (&json!(["keyword"]), &json!("a#1")), "{answer}");
+        put(&server, reached, "Bicycles cost nothing.");
+        let state = || server.get(&format!("{KNOWLEDGE}/{reached}")).json();
+        assert!(wait_until(|| state()["embedding"]["error"].as_str().is_some_and(|it| it.contains(reason))), "{}", state());
+        let (session, _) = Session::start_simulated(&server, &json!({}));
+        session.say(&server, "more please");
+        let trace = session.find_trace(&server, "knowledge.search").unwrap();
+        assert!(trace["vector_error"].as_str().is_some_and(|it| it.contains(reason)) && trace["lists"] == json!(["keyword"]), "{trace}");
+    }
+    assert_eq!(stub.take_calls(), [], "no model is called");
+    env.sql().run("update cs_counter set used = 0");
+    env.sql().run("update cs_knowledge_source set embedding_retry_at = 0");
+    wait_for_model(&server, "llm", "openai:large");
+    assert_eq!(search(&server, "bicycle")["lists"], json!(["keyword", "vector"]));
 }

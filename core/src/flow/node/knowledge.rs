@@ -7,6 +7,7 @@ use super::super::failure::Failure;
 use super::super::matching::IntentSearch;
 use super::super::walk::Transition;
 use crate::config::flow::document::{Citations, KnowledgeData, ProgramKind, QueryPart};
+use crate::flow::with_member;
 use crate::knowledge::Fused;
 use crate::text::plain_markdown::plain_markdown;
 use crate::turn::{KnowledgeReply, KnowledgeRequest, LlmMode, LlmRequest, Passage};
@@ -184,6 +185,9 @@ impl<'c> Walker<'c> {
         };
         let outcome = self.effects.perform(request).await;
         self.record_effect("knowledge.search", None, if outcome.is_ok() { "ok" } else { "error" }, 1);
+        if let Ok(KnowledgeReply { usage: Some(usage), .. }) = &outcome {
+            self.record_cost(*usage);
+        }
         outcome.map_err(|error| {
             let code = match super::http_retry::effect_failure_code(&error) {
                 "timeout" => "timeout",
@@ -236,7 +240,7 @@ impl<'c> Walker<'c> {
                 let item = |it: &usize| {
                     let passage = &found.passages.get(it.checked_sub(1)?)?.0;
                     let item = json!({"title": format!("[{it}] {}", passage.title), "value": passage.source});
-                    Some(super::super::messages::with_member(item, "subtitle", passage.url.clone()))
+                    Some(with_member(item, "subtitle", passage.url.clone()))
                 };
                 let items: Vec<Value> = found.used.iter().filter_map(item).collect();
                 self.publish_message(vec![json!({"kind": "text", "text": found.text}), json!({"kind": "list", "items": items})], None);
@@ -255,7 +259,8 @@ impl<'c> Walker<'c> {
         let hits: Vec<Value> = ranked.iter().take(reply.passages.len()).map(hit).collect();
         let lists = [("keyword", !reply.keyword.is_empty()), ("vector", !reply.vector.is_empty())];
         let lists: Vec<&str> = lists.into_iter().filter(|it| it.1).map(|it| it.0).collect();
-        self.trace("knowledge.search", json!({"query": query, "lists": lists, "hits": hits}));
+        let data = json!({"query": query, "lists": lists, "hits": hits});
+        self.trace("knowledge.search", with_member(data, "vector_error", reply.vector_error.as_deref()));
     }
 }
 

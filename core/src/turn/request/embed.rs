@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reply, Request};
+use super::{Reply, Request, Usage};
 use crate::turn::{EffectClass, Operation};
 
 /// Deadline in milliseconds.
@@ -16,10 +16,13 @@ pub struct EmbedRequest {
 }
 
 /// One vector per text, in the same order.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EmbedReply {
     /// The vectors.
     pub vectors: Vec<Vec<f64>>,
+    /// What the call has used; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 impl From<EmbedRequest> for Request {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reply, Request};
+use super::{Reply, Request, Usage};
 use crate::knowledge::{Chunk, CollectionStats, Fused, KeywordCandidate, fuse, rank_keyword};
 use crate::turn::{EffectClass, Operation};
 
@@ -42,6 +42,12 @@ pub struct KnowledgeReply {
     /// The chunks nearest to the query; empty without embeddings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vector: Vec<VectorHit>,
+    /// Why the query was not compared with the vectors that there are; the search is by keywords alone then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vector_error: Option<String>,
+    /// What the embedding of the query has used; absent if it was not embedded, or if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// The best chunks after fusion, at most `top_k`.
     pub passages: Vec<Passage>,
 }

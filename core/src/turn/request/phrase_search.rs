@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reply, Request};
+use super::{Reply, Request, Usage};
 use crate::knowledge::PhraseVectors;
 use crate::turn::{EffectClass, Operation};
 
@@ -28,6 +28,9 @@ pub struct PhraseSearchRequest {
 pub struct PhraseSearchReply {
     /// The intents.
     pub intents: Vec<IntentSimilarity>,
+    /// What the embedding of the text has used; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// An intent and its phrase that is nearest to the text.
@@ -45,7 +48,8 @@ impl PhraseSearchReply {
         // Six digits survive any journal.
         let round = |similarity: f64| (similarity * 1e6).round() / 1e6;
         let nearest = phrases.find_nearest(text, PHRASE_SEARCH_DEPTH).into_iter();
-        PhraseSearchReply { intents: nearest.map(|(intent, it)| IntentSimilarity { intent, similarity: round(it) }).collect() }
+        let intents = nearest.map(|(intent, it)| IntentSimilarity { intent, similarity: round(it) }).collect();
+        PhraseSearchReply { intents, usage: None }
     }
 }
 

@@ -124,7 +124,7 @@ pub async fn apply(target: ImportTarget<'_>, parsed: &ParsedPack, strict: bool, 
     }
     documents::store(&mut connection, &documents, target.workspace).await.map_err(unusable)?;
     workspace_tools::store(&mut connection, &tools).await.map_err(unusable)?;
-    knowledge::store(&mut connection, pack).await.map_err(unusable)?;
+    let sources = knowledge::store(&mut connection, pack).await.map_err(unusable)?;
     let after = ConfigState::read(&mut connection, target.tree).await.map_err(unusable)?;
     let difference = Difference::between(&before, &after).with_drafts(drafts);
     let counts = (documents.len(), tools.len());
@@ -138,6 +138,9 @@ pub async fn apply(target: ImportTarget<'_>, parsed: &ParsedPack, strict: bool, 
         record_activation(&mut connection, &after, "import", None).await.map_err(unusable)?;
         advance_all_sequences(&mut connection, &pack.tables).await.map_err(unusable)?;
         connection.commit().await.map_err(unusable)?;
+        for source in sources {
+            source.index(target.database).await.map_err(unusable)?;
+        }
         if pack.tables.0.contains_key("ce_intent_classifier") {
             // So that neither a start nor a refresh waits for training.
             let config = compile::compile_database(&mut connection, target.tree, None).await.map_err(unusable)?.config;

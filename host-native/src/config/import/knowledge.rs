@@ -4,7 +4,7 @@ use convengine_core::knowledge::Source;
 use convengine_core::pack::Pack;
 
 use crate::runtime::assistant::knowledge::document::is_source_id;
-use crate::runtime::assistant::knowledge::indexing::{default_locale, put_in_transaction};
+use crate::runtime::assistant::knowledge::indexing::{StoredSource, default_locale, put_in_transaction};
 use crate::storage::Connection;
 use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
 
@@ -27,11 +27,13 @@ pub fn find_problems(pack: &Pack) -> Vec<String> {
     problems
 }
 
-/// Stores the sources in the caller's transaction, which has stored the documents.
+/// Stores the sources in the caller's transaction, which has stored the documents. Returns them; they are indexed after it, so that turns need
+/// not wait.
 ///
 /// # Errors
 /// The failure of the database.
-pub async fn store(connection: &mut Connection, pack: &Pack) -> sqlx::Result<()> {
+pub async fn store(connection: &mut Connection, pack: &Pack) -> sqlx::Result<Vec<StoredSource>> {
+    let mut stored = Vec::with_capacity(pack.knowledge.len());
     for (index, it) in pack.knowledge.iter().enumerate() {
         let key = base_key(pack, index);
         let mut source: Source = it.source.clone();
@@ -39,9 +41,9 @@ pub async fn store(connection: &mut Connection, pack: &Pack) -> sqlx::Result<()>
             let document = draft::find_document(connection, key.as_str()).await?;
             source.locale = document.map(|it| default_locale(&it)).unwrap_or_default();
         }
-        put_in_transaction(connection, key.as_str(), &source).await?;
+        stored.push(put_in_transaction(connection, key.as_str(), source).await?);
     }
-    Ok(())
+    Ok(stored)
 }
 
 /// Returns the document of a source: the one that it names, else the first of the pack.

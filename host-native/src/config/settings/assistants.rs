@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
 use super::Rate;
-use super::value::scalar;
+use super::value::{scalar, whole};
+use crate::runtime::assistant::knowledge::memory::{DEFAULT_MEMORY_MB, SearchMemory};
 use crate::runtime::assistant::plan::Plan;
 
 /// Default rate limit of a visitor of a deployment in calls per minute.
@@ -30,6 +31,8 @@ pub struct AssistantSettings {
     pub timers: bool,
     /// Share of an AI agent's evals that have to pass before it is published; 0 runs none.
     pub eval_pass_threshold: f64,
+    /// What searches of knowledge bases may keep in memory.
+    pub search_memory: SearchMemory,
 }
 
 /// All evals have to pass.
@@ -44,6 +47,7 @@ impl Default for AssistantSettings {
             plan: Plan::default(),
             timers: true,
             eval_pass_threshold: DEFAULT_EVAL_PASS_THRESHOLD,
+            search_memory: SearchMemory::default(),
         }
     }
 }
@@ -68,6 +72,8 @@ pub(super) struct AssistantTree {
     timers: bool,
     #[serde(deserialize_with = "share")]
     eval_pass_threshold: f64,
+    #[serde(deserialize_with = "whole::<_, _, 16, 65_536>")]
+    knowledge_memory_mb: u64,
 }
 
 impl Default for AssistantTree {
@@ -81,6 +87,7 @@ impl Default for AssistantTree {
             script_timeout: None,
             timers: true,
             eval_pass_threshold: DEFAULT_EVAL_PASS_THRESHOLD,
+            knowledge_memory_mb: DEFAULT_MEMORY_MB,
         }
     }
 }
@@ -95,6 +102,7 @@ impl AssistantSettings {
             plan: Plan { sessions: non_zero(tree.sessions_per_month), imports: non_zero(tree.imports_per_month) },
             timers: tree.timers,
             eval_pass_threshold: tree.eval_pass_threshold,
+            search_memory: SearchMemory::from_mebibytes(tree.knowledge_memory_mb),
         }
     }
 }
@@ -136,6 +144,16 @@ mod tests {
         assert_eq!(found.public_address.map(|it| it.burst), Some(7));
         assert_eq!(found.plan, Plan { sessions: Some(2), imports: Some(1) });
         assert_eq!(read(json!({"rpm": "many"})).1.len(), 1);
+    }
+
+    #[test]
+    fn the_memory_of_searches_is_bounded() {
+        for (given, mebibytes, problems) in [(json!(null), 512, 0), (json!(64), 64, 0), (json!("1024"), 1024, 0), (json!(15), 512, 1)] {
+            let tree = if given.is_null() { json!({}) } else { json!({"knowledge-memory-mb": given}) };
+            let (tree, found) = read_test_tree(&json!({"assistants": tree}));
+            let read = AssistantSettings::new(&tree.assistants).search_memory;
+            assert_eq!((read, found.len()), (SearchMemory::from_mebibytes(mebibytes), problems), "{given}");
+        }
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! HTTP clients that connect only to addresses that passed the network policy.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use quick_cache::sync::Cache;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Url, retry};
 
@@ -19,7 +19,7 @@ const MAX_CLIENTS: usize = 64;
 pub struct Clients {
     resolver: Arc<dyn Resolve>,
     network: Arc<NetworkSettings>,
-    cache: Mutex<BTreeMap<(String, u16, u64), Client>>,
+    cache: Cache<(String, u16, u64), Client>,
 }
 
 impl std::fmt::Debug for Clients {
@@ -36,7 +36,7 @@ impl Clients {
 
     /// Creates clients that use another resolver.
     pub fn with_resolver(resolver: Arc<dyn Resolve>, network: Arc<NetworkSettings>) -> Clients {
-        Clients { resolver, network, cache: Mutex::default() }
+        Clients { resolver, network, cache: Cache::new(MAX_CLIENTS) }
     }
 
     /// Returns the client for a URL.
@@ -46,24 +46,19 @@ impl Clients {
     pub fn client_for(&self, url: &Url, connect: Duration) -> reqwest::Result<Client> {
         let port = target::port(url);
         let key = (url.scheme().to_owned(), port, u64::try_from(connect.as_millis()).unwrap_or(u64::MAX));
-        let mut kept = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = kept.get(&key) {
-            return Ok(client.clone());
-        }
+        self.cache.get_or_insert_with(&key, || self.build(url, port, connect))
+    }
+
+    fn build(&self, url: &Url, port: u16, connect: Duration) -> reqwest::Result<Client> {
         let names = Arc::new(CheckedResolver { resolver: Arc::clone(&self.resolver), network: Arc::clone(&self.network), port });
         // A proxy would bypass the address check, and built-in retries would be invisible to the core.
-        let client = tls::client_for(url.as_str())
+        tls::client_for(url.as_str())
             .user_agent(concat!("convengine/", env!("CARGO_PKG_VERSION")))
             .no_proxy()
             .retry(retry::never())
             .connect_timeout(connect)
             .dns_resolver(names)
-            .build()?;
-        if kept.len() >= MAX_CLIENTS {
-            kept.clear();
-        }
-        kept.insert(key, client.clone());
-        Ok(client)
+            .build()
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use convengine_core::config::Config;
 use convengine_core::knowledge::rank_keyword;
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Reply};
 use tokio::time::Instant;
 
+use crate::runtime::assistant::knowledge::embedding::Payer;
 use crate::runtime::assistant::knowledge::search::Searcher;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::{DocumentKind, ProgramKey};
@@ -14,10 +16,10 @@ use crate::storage::assistant::{DocumentKind, ProgramKey};
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Executes a search.
-pub async fn execute(host: &Host, request: &KnowledgeRequest, deadline: Instant) -> EffectResult {
+pub async fn execute(host: &Host, config: &Config, request: &KnowledgeRequest, deadline: Instant) -> EffectResult {
     let kind = request.program.as_deref().and_then(DocumentKind::from_name).unwrap_or(DocumentKind::Assistant);
     let base = ProgramKey::new(kind, &request.assistant).as_str().to_owned();
-    match Searcher::new(host, deadline).search(&KnowledgeRequest { assistant: base, ..request.clone() }).await {
+    match Searcher::new(host, Payer::Turn(config), deadline).search(&KnowledgeRequest { assistant: base, ..request.clone() }).await {
         Ok(reply) => EffectResult::Ok(Reply::Knowledge(Box::new(reply))),
         Err(error) => {
             tracing::error!(%error, "cannot search a knowledge base");
@@ -31,7 +33,9 @@ pub async fn execute(host: &Host, request: &KnowledgeRequest, deadline: Instant)
 /// # Errors
 /// Returns any database error.
 pub async fn search_lists(host: &Host, request: &KnowledgeRequest) -> sqlx::Result<KnowledgeReply> {
-    Searcher::new(host, Instant::now() + SEARCH_TIMEOUT).search_passages(request, |reply| listed_chunks(request, reply)).await
+    let key = ProgramKey::parse(&request.assistant);
+    let searcher = Searcher::new(host, Payer::Document(&key), Instant::now() + SEARCH_TIMEOUT);
+    searcher.search_passages(request, |reply| listed_chunks(request, reply)).await
 }
 
 fn listed_chunks(request: &KnowledgeRequest, reply: &KnowledgeReply) -> Vec<String> {

@@ -130,7 +130,7 @@ impl Models {
     pub fn model_for_trace(&self, request: &Request, answer: &EffectResult) -> Option<(&str, &str)> {
         let order = match request {
             Request::Llm(request) => self.models_for_request(request).into_iter().map(|it| it.0).collect(),
-            Request::Embed(_) | Request::PhraseSearch(_) => self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_))),
+            Request::Embed(_) | Request::PhraseSearch(_) => self.embedding_models(),
             _ => return None,
         };
         let provider = match answer {
@@ -170,10 +170,20 @@ impl Models {
         self.models_for_request(request).into_iter().filter_map(cost).max().unwrap_or(0)
     }
 
+    /// Returns the maximum cost of embedding texts in millionths of the currency, with the dearest model that may answer; 0 if no price is
+    /// known.
+    pub fn estimate_embedding_cost(&self, request: &EmbedRequest) -> u64 {
+        let cost = |model: &Model| {
+            let Model::Remote(remote) = model else { return None };
+            Some(self.llm.prices.get(&remote.model)?.cost(remote::estimate_embedding_tokens(request), 0))
+        };
+        self.embedding_models().into_iter().filter_map(cost).max().unwrap_or(0)
+    }
+
     /// Returns the first model that embeds texts: a name to store with its vectors. `None` without one, and for scripted models, whose
     /// vectors are not worth storing.
     pub fn embedding_model(&self) -> Option<String> {
-        let order = self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_)));
+        let order = self.embedding_models();
         match order.first()? {
             Model::Off | Model::Scripted(_) => None,
             Model::Remote(remote) => Some(remote.name(None)),
@@ -182,24 +192,29 @@ impl Models {
 
     /// Whether a script answers for the model that embeds texts.
     pub fn is_embedding_scripted(&self) -> bool {
-        let order = self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_)));
+        let order = self.embedding_models();
         matches!(order.first(), Some(Model::Scripted(script)) if script.has_embeddings())
     }
 
     /// Embeds texts within `deadline`.
-    pub async fn embed(&self, request: &EmbedRequest, deadline: Instant) -> EffectResult {
+    pub async fn embed(&self, request: &EmbedRequest, deadline: Instant) -> ModelAnswer {
         self.embed_with(usize::MAX, request, deadline).await
     }
 
     /// Embeds texts with the first model within `deadline`: vectors of different models cannot be compared.
-    pub async fn embed_with_first(&self, request: &EmbedRequest, deadline: Instant) -> EffectResult {
+    pub async fn embed_with_first(&self, request: &EmbedRequest, deadline: Instant) -> ModelAnswer {
         self.embed_with(1, request, deadline).await
     }
 
-    async fn embed_with(&self, most: usize, request: &EmbedRequest, deadline: Instant) -> EffectResult {
-        let order = self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_)));
+    async fn embed_with(&self, most: usize, request: &EmbedRequest, deadline: Instant) -> ModelAnswer {
+        let order = self.embedding_models();
         let order: Vec<_> = order.into_iter().take(most).map(|it| (it, None)).collect();
-        self.call_in_order(&order, ModelRequest::Embed(request), deadline, "no model for embeddings is set up").await.result
+        self.call_in_order(&order, ModelRequest::Embed(request), deadline, "no model for embeddings is set up").await
+    }
+
+    /// Returns the models for embeddings in order: those that are set up for them, else scripted ones.
+    fn embedding_models(&self) -> Vec<&Model> {
+        self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_)))
     }
 
     fn scripts(&self) -> impl Iterator<Item = &ScriptedModel> {
@@ -311,9 +326,7 @@ impl Models {
             (Model::Remote(remote), ModelRequest::Llm(request, deltas)) => {
                 remote.generate(request, named, &self.llm, deltas.as_mut()).await.map(Reply::Llm).map_err(Some)
             }
-            (Model::Remote(remote), ModelRequest::Embed(request)) => {
-                remote.embed(request, self.llm.timeouts).await.map(Reply::Embed).map_err(Some)
-            }
+            (Model::Remote(remote), ModelRequest::Embed(request)) => remote.embed(request, &self.llm).await.map(Reply::Embed).map_err(Some),
         }
     }
 

@@ -200,7 +200,8 @@ impl RemoteModel {
     ///
     /// # Errors
     /// The failure if there is no answer, or not one vector per text.
-    pub async fn embed(&self, request: &EmbedRequest, timeouts: LlmTimeouts) -> Result<EmbedReply, ModelFailure> {
+    pub async fn embed(&self, request: &EmbedRequest, llm: &LlmSettings) -> Result<EmbedReply, ModelFailure> {
+        let timeouts = llm.timeouts;
         let (path, body) = match self.protocol {
             Protocol::OpenAi => ("/embeddings", openai::build_embed_body(&self.model, &request.texts)),
             Protocol::Ollama => ("/api/embed", ollama::build_embed_body(&self.model, &request.texts)),
@@ -208,11 +209,17 @@ impl RemoteModel {
         };
         let response = transport::send(self.build_request(path, &body), timeouts).await?;
         let body = transport::read_json(response, timeouts).await?;
-        let vectors = if self.protocol == Protocol::OpenAi { openai::parse_vectors(&body) } else { ollama::parse_vectors(&body) }?;
+        let (vectors, reported) = match self.protocol {
+            Protocol::OpenAi => (openai::parse_vectors(&body)?, body.pointer("/usage/prompt_tokens")),
+            Protocol::Ollama | Protocol::Anthropic => (ollama::parse_vectors(&body)?, body.get("prompt_eval_count")),
+        };
         if vectors.len() != request.texts.len() {
             return Err(ModelFailure::unreadable(format!("it has {} vectors for {} texts", vectors.len(), request.texts.len())));
         }
-        Ok(EmbedReply { vectors })
+        let price = llm.prices.get(&self.model);
+        let tokens = reported.and_then(Value::as_u64).or_else(|| price.map(|_| estimate_embedding_tokens(request)));
+        let usage = tokens.map(|it| Usage { input_tokens: it, output_tokens: 0, cost_micros: price.map(|price| price.cost(it, 0)) });
+        Ok(EmbedReply { vectors, usage })
     }
 
     fn build_request(&self, path: &str, body: &Value) -> RequestBuilder {
@@ -276,6 +283,11 @@ const BYTES_PER_TOKEN: usize = 3;
 pub fn estimate_prompt_tokens(request: &LlmRequest) -> u64 {
     let tools: usize = request.dialogue.iter().flat_map(|it| &it.tools).map(|it| it.parameters.to_string().len()).sum();
     (request.prompt().len() + tools).div_ceil(BYTES_PER_TOKEN) as u64
+}
+
+/// Estimates the tokens of texts to embed.
+pub fn estimate_embedding_tokens(request: &EmbedRequest) -> u64 {
+    request.texts.iter().map(|it| it.len().div_ceil(BYTES_PER_TOKEN) as u64).sum()
 }
 
 /// Estimates the tokens of an answer with its tool calls.

@@ -1,10 +1,10 @@
 //! Derives audit rows and model call rows that a turn did not store, by replaying its journal.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{LlmCallRow, Millis, NoticeBody, RescuedTurn, Slice, Turn, TurnError, Write, state_hash};
+use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::storage::turn::{StoredTurn, decompress};
@@ -107,13 +107,21 @@ pub fn replay_and_compare(stored: &StoredTurn, config: Option<&Arc<Config>>) -> 
 }
 
 /// Cache of the compiled configurations of recorded turns.
-#[derive(Debug, Default)]
-pub struct ConfigCache(BTreeMap<String, Option<Arc<Config>>>);
+#[derive(Debug)]
+pub struct ConfigCache(Cache<String, Option<Arc<Config>>>);
+
+impl Default for ConfigCache {
+    fn default() -> ConfigCache {
+        ConfigCache(Cache::new(MAX_CACHED))
+    }
+}
 
 impl ConfigCache {
     /// Creates a cache with a compiled configuration.
     pub fn with_config(config: &Arc<Config>) -> ConfigCache {
-        ConfigCache(BTreeMap::from([(config.hash_source().to_owned(), Some(Arc::clone(config)))]))
+        let cache = ConfigCache::default();
+        cache.0.insert(config.hash_source().to_owned(), Some(Arc::clone(config)));
+        cache
     }
 
     /// Returns the configuration with a hash; `None` when its snapshot is not stored.
@@ -122,15 +130,12 @@ impl ConfigCache {
     /// Returns any database error.
     pub async fn load(&mut self, pool: &Pool, hash: &str) -> sqlx::Result<Option<Arc<Config>>> {
         if let Some(config) = self.0.get(hash) {
-            return Ok(config.clone());
+            return Ok(config);
         }
         let config = match config::find_snapshot(pool, hash).await? {
             Some(source) => Some(Arc::new(run_blocking(move || Config::from_source(&source).0).await?)),
             None => None,
         };
-        if self.0.len() >= MAX_CACHED {
-            self.0.clear();
-        }
         self.0.insert(hash.to_owned(), config.clone());
         Ok(config)
     }

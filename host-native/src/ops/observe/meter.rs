@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use convengine_core::turn::{EffectErrorKind, EffectResult, LlmReply, Millis, Reply, Request};
+use convengine_core::turn::{EffectErrorKind, EffectResult, EmbedReply, LlmReply, Millis, Reply, Request};
 use metrics::{Gauge, Label, counter, gauge, histogram};
 
 use super::names;
@@ -117,7 +117,9 @@ impl Meter {
         let model_labels = [("provider", provider), ("model", model)];
         counter!(names::MODEL_CALLS, self.labels(call_labels)).increment(1);
         histogram!(names::MODEL_CALL_DURATION, self.labels(model_labels)).record(duration);
-        let Ok(Reply::Llm(LlmReply { usage: Some(usage), .. })) = answer else { return };
+        let Ok(Reply::Llm(LlmReply { usage: Some(usage), .. }) | Reply::Embed(EmbedReply { usage: Some(usage), .. })) = answer else {
+            return;
+        };
         for (direction, tokens) in [("input", usage.input_tokens), ("output", usage.output_tokens)] {
             let labels = self.labels([("provider", provider), ("model", model), ("direction", direction)]);
             counter!(names::MODEL_TOKENS, labels).increment(tokens);
@@ -132,6 +134,17 @@ impl Meter {
         counter!(names::COMMITS, self.labels([("outcome", outcome)])).increment(1);
         histogram!(names::COMMIT_DURATION, self.labels([])).record(since.elapsed());
         histogram!(names::COMMIT_PARTS, self.labels([])).record(u32::try_from(parts).unwrap_or(u32::MAX));
+    }
+
+    /// Records how many knowledge sources wait to be indexed.
+    pub fn record_waiting_sources(&self, sources: u32) {
+        gauge!(names::INDEXING_WAITING, self.labels([])).set(sources);
+    }
+
+    /// Records the end of the indexing of a knowledge source.
+    pub fn record_indexing(&self, outcome: &'static str, duration: Duration) {
+        counter!(names::INDEXED, self.labels([("outcome", outcome)])).increment(1);
+        histogram!(names::INDEXING_DURATION, self.labels([])).record(duration);
     }
 
     /// Records an HTTP request.

@@ -78,6 +78,10 @@ metrics! {
         "Entries of the security log by action and outcome: started, succeeded, refused or failed.";
     SIGNING_KEYS_FETCHED = Gauge "convengine_signing_keys_fetched_timestamp",
         "Time at which the signing keys of tokens were last fetched, in seconds since the Unix epoch.";
+    INDEXING_WAITING = Gauge "convengine_indexing_waiting", "Knowledge sources that wait to be indexed or are being indexed.";
+    INDEXING_RUNNING = Gauge "convengine_indexing_running", "Knowledge sources that the process indexes now.";
+    INDEXED = Counter "convengine_indexed_sources_total", "Knowledge sources indexed in the background, by outcome: ok or failed.";
+    INDEXING_DURATION = Seconds "convengine_indexing_duration_seconds", "Time to index a knowledge source in the background.";
     STREAMS_OPEN = Gauge "convengine_streams_open", "Connected stream subscribers.";
     STREAMS_DROPPED = Counter "convengine_stream_listeners_dropped_total", "Stream subscribers disconnected because they fell behind.";
     STREAM_EVENTS = Counter "convengine_stream_events_total", "Events delivered to stream subscribers, counted once per subscriber.";

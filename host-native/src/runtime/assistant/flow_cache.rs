@@ -1,10 +1,10 @@
-//! Cache of compiled flow documents.
+//! Cache of compiled snapshots: flow documents, and configurations of tables that recovered turns still need.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::config::flow::snapshot_hash;
+use quick_cache::sync::Cache;
 use serde_json::Value;
 
 use crate::clock;
@@ -17,11 +17,29 @@ use crate::storage::{self, config};
 /// The cache size.
 const MAX_CACHED: usize = 64;
 
-/// Compiled documents by snapshot hash, with trained classifiers.
-#[derive(Debug, Default)]
+/// Compiled snapshots by hash, with trained classifiers. Each is compiled once, however many wait for it.
+#[derive(Debug)]
 pub struct FlowCache {
-    configs: Mutex<BTreeMap<String, Arc<Config>>>,
+    configs: Cache<String, Arc<Config>>,
     trainer: ClassifierTrainer,
+}
+
+/// Why there is no compiled snapshot: it does not compile or is not stored, or the database failed.
+enum Missing {
+    Snapshot,
+    Database(sqlx::Error),
+}
+
+impl From<sqlx::Error> for Missing {
+    fn from(error: sqlx::Error) -> Missing {
+        Missing::Database(error)
+    }
+}
+
+impl Default for FlowCache {
+    fn default() -> FlowCache {
+        FlowCache { configs: Cache::new(MAX_CACHED), trainer: ClassifierTrainer::default() }
+    }
 }
 
 impl FlowCache {
@@ -32,10 +50,11 @@ impl FlowCache {
     pub async fn compile_and_store(&self, host: &Host, document: Value) -> sqlx::Result<Option<Arc<Config>>> {
         // A bundle may have many documents.
         let (hash, document) = run_blocking(move || (snapshot_hash(&document), document)).await?;
-        if let Some(config) = self.lock().get(hash.trim_start_matches("sha256:")) {
-            return Ok(Some(Arc::clone(config)));
-        }
-        let Ok(config) = run_blocking(move || Config::from_flow(&document)).await? else { return Ok(None) };
+        found(self.configs.get_or_insert_async(bare_hash(&hash), self.compile(host, document)).await)
+    }
+
+    async fn compile(&self, host: &Host, document: Value) -> Result<Arc<Config>, Missing> {
+        let config = run_blocking(move || Config::from_flow(&document)).await?.map_err(|_| Missing::Snapshot)?;
         if !config::has_snapshot(&host.readers, config.hash_source()).await? {
             let mut connection = storage::open(host.config_manager.database(), false).await?;
             config::store_snapshot_text(&mut connection, config.hash_source(), || config.source_text(), clock::now()).await?;
@@ -43,7 +62,7 @@ impl FlowCache {
         }
         let config = Arc::new(config);
         self.supply_classifiers(host, &config).await?;
-        Ok(Some(self.insert(config)))
+        Ok(config)
     }
 
     /// Supplies the classifiers of a configuration that is not kept.
@@ -71,35 +90,41 @@ impl FlowCache {
     /// # Errors
     /// Returns any database error.
     pub async fn load(&self, host: &Host, snapshot: &str) -> sqlx::Result<Option<Arc<Config>>> {
-        let hash = snapshot.trim_start_matches("sha256:");
-        if let Some(config) = self.lock().get(hash) {
-            return Ok(Some(Arc::clone(config)));
-        }
-        let Some(source) = config::find_snapshot(&host.readers, hash).await? else { return Ok(None) };
-        let config = Arc::new(run_blocking(move || Config::from_source(&source).0).await?);
+        let config = self.load_snapshot(host, snapshot).await?;
         // The snapshot may be of tables instead of a document.
-        if config.document.is_none() {
-            return Ok(None);
-        }
-        self.supply_classifiers(host, &config).await?;
-        Ok(Some(self.insert(config)))
+        Ok(config.filter(|it| it.document.is_some()))
+    }
+
+    /// Returns the compiled configuration of a snapshot of a document or of tables; `None` when it is not stored.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn load_snapshot(&self, host: &Host, snapshot: &str) -> sqlx::Result<Option<Arc<Config>>> {
+        let hash = bare_hash(snapshot);
+        found(self.configs.get_or_insert_async(hash, self.compile_stored(host, hash)).await)
     }
 
     /// Returns the cached documents, on which sessions may start without looking at the database.
     pub fn list(&self) -> Vec<Arc<Config>> {
-        self.lock().values().cloned().collect()
+        self.configs.iter().map(|it| it.1).collect()
     }
 
-    fn insert(&self, config: Arc<Config>) -> Arc<Config> {
-        let mut held = self.lock();
-        if held.len() >= MAX_CACHED {
-            held.clear();
-        }
-        held.insert(config.hash_source().to_owned(), Arc::clone(&config));
-        config
+    async fn compile_stored(&self, host: &Host, hash: &str) -> Result<Arc<Config>, Missing> {
+        let source = config::find_snapshot(&host.readers, hash).await?.ok_or(Missing::Snapshot)?;
+        let config = Arc::new(run_blocking(move || Config::from_source(&source).0).await?);
+        self.supply_classifiers(host, &config).await?;
+        Ok(config)
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Config>>> {
-        self.configs.lock().unwrap_or_else(PoisonError::into_inner)
+fn bare_hash(snapshot: &str) -> &str {
+    snapshot.trim_start_matches("sha256:")
+}
+
+fn found(compiled: Result<Arc<Config>, Missing>) -> sqlx::Result<Option<Arc<Config>>> {
+    match compiled {
+        Ok(config) => Ok(Some(config)),
+        Err(Missing::Snapshot) => Ok(None),
+        Err(Missing::Database(error)) => Err(error),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Without a model for embeddings nothing happens here, and sessions are matched by words alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,13 +10,16 @@ use convengine_core::config::{Config, TrainableClassifier};
 use convengine_core::knowledge::PhraseVectors;
 use convengine_core::pack::SCRIPTED_MODEL;
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, PhraseSearchReply, PhraseSearchRequest, Reply};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use tokio::time::Instant;
 
-use super::knowledge::embedding::embed;
-use crate::ops::audit::derive::run_blocking;
-use crate::runtime::spend_cap;
+use super::knowledge::embedding::{Payer, embed};
+use super::knowledge::memory::SearchMemory;
+use super::knowledge::scan::run_scan;
 use crate::runtime::turn_runner::Host;
 use crate::storage;
+use crate::storage::assistant::ProgramKey;
 use crate::storage::phrase_vector::{self, VectorBatch};
 use crate::work_class::spawn_in_background;
 
@@ -26,22 +29,56 @@ const BATCH_SIZE: usize = 64;
 /// The longest time for all phrases of a document.
 const EMBED_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The number of classifiers in the cache.
-const MAX_CACHED: usize = 32;
+/// The number of classifiers that the cache expects.
+const EXPECTED_CLASSIFIERS: usize = 32;
 
 /// A classifier, by the hash of its training set, and a model.
 type Key = (String, String);
 
-/// The vectors of classifiers.
-#[derive(Debug, Default)]
-pub struct PhraseVectorCache {
+/// The vectors of a classifier in memory.
+#[derive(Debug, Clone)]
+struct CachedVectors {
     /// `None` for a script that does not embed all phrases.
-    vectors: Mutex<BTreeMap<Key, Option<Arc<PhraseVectors>>>>,
+    vectors: Option<Arc<PhraseVectors>>,
+    /// In bytes.
+    size: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct VectorWeighter;
+
+impl Weighter<Key, CachedVectors> for VectorWeighter {
+    fn weight(&self, _: &Key, cached: &CachedVectors) -> u64 {
+        cached.size
+    }
+}
+
+/// Why there are no vectors: some phrases have none, or the database failed.
+enum Missing {
+    Vectors,
+    Database(sqlx::Error),
+}
+
+impl From<sqlx::Error> for Missing {
+    fn from(error: sqlx::Error) -> Missing {
+        Missing::Database(error)
+    }
+}
+
+/// The vectors of classifiers: one copy of each, and together of bounded size.
+#[derive(Debug)]
+pub struct PhraseVectorCache {
+    vectors: Cache<Key, CachedVectors, VectorWeighter>,
     /// What this process has begun to embed.
     begun: Mutex<BTreeSet<Key>>,
 }
 
 impl PhraseVectorCache {
+    /// Creates a cache of bounded size.
+    pub fn new(memory: SearchMemory) -> PhraseVectorCache {
+        PhraseVectorCache { vectors: Cache::with_weighter(EXPECTED_CLASSIFIERS, memory.phrases(), VectorWeighter), begun: Mutex::default() }
+    }
+
     /// Returns the model that has embedded the phrases of all intents of a document; `None` without one. Those of a published version that
     /// have no vectors are embedded in the background, for later turns.
     ///
@@ -54,7 +91,7 @@ impl PhraseVectorCache {
             return Ok(None);
         }
         for classifier in classifiers {
-            if self.load(host, classifier, &model).await?.is_none() {
+            if self.load(host, config, classifier, &model).await?.is_none() {
                 if is_published && self.lock_begun().insert((classifier.hash().to_owned(), model.clone())) {
                     spawn_embedding(host, config);
                 }
@@ -64,40 +101,49 @@ impl PhraseVectorCache {
         Ok(Some(model))
     }
 
-    /// Returns the vectors of a classifier; `None` if some phrases have none.
-    async fn load(&self, host: &Host, classifier: TrainableClassifier<'_>, model: &str) -> sqlx::Result<Option<Arc<PhraseVectors>>> {
+    /// Returns the vectors of a classifier; `None` if some phrases have none. They are loaded once, however many wait for them.
+    async fn load(
+        &self,
+        host: &Host,
+        config: &Config,
+        classifier: TrainableClassifier<'_>,
+        model: &str,
+    ) -> sqlx::Result<Option<Arc<PhraseVectors>>> {
         let key = (classifier.hash().to_owned(), model.to_owned());
-        if let Some(found) = self.lock().get(&key) {
-            return Ok(found.clone());
+        match self.vectors.get_or_insert_async(&key, read(host, config, classifier, model)).await {
+            Ok(cached) => Ok(cached.vectors),
+            Err(Missing::Vectors) => Ok(None),
+            Err(Missing::Database(error)) => Err(error),
         }
-        let phrases = split_phrases(classifier);
-        let vectors = match model {
-            SCRIPTED_MODEL => embed(&host.models, phrases.texts, Instant::now() + EMBED_TIMEOUT).await.ok(),
-            model => {
-                let batches = phrase_vector::load(&host.readers, &key.0, model).await?;
-                let vectors: Vec<Vec<f32>> = batches.into_iter().flat_map(|it| it.vectors).collect();
-                if vectors.len() != phrases.texts.len() {
-                    return Ok(None);
-                }
-                Some(vectors)
-            }
-        };
-        let vectors = vectors.map(|it| Arc::new(PhraseVectors::new(phrases.intents, it)));
-        let mut cached = self.lock();
-        if cached.len() >= MAX_CACHED {
-            cached.clear();
-        }
-        cached.insert(key, vectors.clone());
-        Ok(vectors)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Option<Arc<PhraseVectors>>>> {
-        self.vectors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_begun(&self) -> MutexGuard<'_, BTreeSet<Key>> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Reads the vectors of a classifier, or embeds its phrases by a script.
+async fn read(host: &Host, config: &Config, classifier: TrainableClassifier<'_>, model: &str) -> Result<CachedVectors, Missing> {
+    let phrases = split_phrases(classifier);
+    let vectors = match model {
+        SCRIPTED_MODEL => {
+            let embeddings = embed(host, Payer::Turn(config), phrases.texts, Instant::now() + EMBED_TIMEOUT).await;
+            embeddings.ok().map(|it| it.vectors)
+        }
+        model => {
+            let batches = phrase_vector::load(&host.readers, classifier.hash(), model).await?;
+            let vectors: Vec<Vec<f32>> = batches.into_iter().flat_map(|it| it.vectors).collect();
+            if vectors.len() != phrases.texts.len() {
+                return Err(Missing::Vectors);
+            }
+            Some(vectors)
+        }
+    };
+    let numbers: usize = vectors.iter().flatten().map(Vec::len).sum();
+    let names: usize = phrases.intents.iter().map(String::len).sum();
+    let size = numbers * size_of::<f32>() + names + phrases.intents.len() * size_of::<(String, Vec<f32>)>() + size_of::<CachedVectors>();
+    let vectors = vectors.map(|it| Arc::new(PhraseVectors::new(phrases.intents, it)));
+    Ok(CachedVectors { vectors, size: size as u64 })
 }
 
 /// The phrases of a classifier: the ids of their intents, and the texts.
@@ -124,11 +170,12 @@ fn embedding_model(host: &Host) -> Option<String> {
 /// Returns any database error.
 pub async fn embed_phrases(host: &Host, config: &Config) -> sqlx::Result<()> {
     // The vectors of a script are not worth storing.
-    let Some(model) = host.models.embedding_model() else { return Ok(()) };
+    let (Some(model), Some(flow)) = (host.models.embedding_model(), config.flow()) else { return Ok(()) };
+    let key = ProgramKey::of_flow(flow);
     let deadline = Instant::now() + EMBED_TIMEOUT;
     for classifier in config.classifiers() {
-        if let Err(error) = embed_classifier(host, classifier, &model, deadline).await? {
-            let document = config.flow().map(|it| it.document.id.as_str());
+        if let Err(error) = embed_classifier(host, &key, classifier, &model, deadline).await? {
+            let document = flow.document.id.as_str();
             tracing::warn!(%error, document, model, "cannot embed the phrases of intents; messages are matched by words alone");
             return Ok(());
         }
@@ -138,6 +185,7 @@ pub async fn embed_phrases(host: &Host, config: &Config) -> sqlx::Result<()> {
 
 async fn embed_classifier(
     host: &Host,
+    key: &ProgramKey,
     classifier: TrainableClassifier<'_>,
     model: &str,
     deadline: Instant,
@@ -150,11 +198,8 @@ async fn embed_classifier(
         if stored.contains(&first) {
             continue;
         }
-        if let Err(error) = spend_cap::check(host).await {
-            return Ok(Err(error));
-        }
-        let vectors = match embed(&host.models, batch.to_vec(), deadline).await {
-            Ok(vectors) => vectors,
+        let vectors = match embed(host, Payer::Document(key), batch.to_vec(), deadline).await {
+            Ok(embeddings) => embeddings.vectors,
             Err(error) => return Ok(Err(error)),
         };
         let mut connection = storage::open(host.config_manager.database(), false).await?;
@@ -194,8 +239,9 @@ async fn find_similar(
     let missing = || EffectError::new(EffectErrorKind::Unavailable, "the phrases are not embedded by the model of this server");
     let classifier = config.classifiers().into_iter().find(|it| it.hash() == request.classifier);
     let classifier = classifier.filter(|_| embedding_model(host).is_some_and(|it| it == request.model)).ok_or_else(missing)?;
-    let vectors = host.phrase_vectors.load(host, classifier, &request.model).await.map_err(unreadable)?.ok_or_else(missing)?;
-    spend_cap::check(host).await?;
-    let text = embed(&host.models, vec![request.text.clone()], deadline).await?.pop().unwrap_or_default();
-    run_blocking(move || PhraseSearchReply::from_vectors(&vectors, &text)).await.map_err(unreadable)
+    let vectors = host.phrase_vectors.load(host, config, classifier, &request.model).await.map_err(unreadable)?.ok_or_else(missing)?;
+    let embedded = embed(host, Payer::Turn(config), vec![request.text.clone()], deadline).await?;
+    let text = embedded.vectors.into_iter().next().unwrap_or_default();
+    let reply = run_scan(move || PhraseSearchReply::from_vectors(&vectors, &text)).await.map_err(unreadable)?;
+    Ok(PhraseSearchReply { usage: embedded.usage, ..reply })
 }

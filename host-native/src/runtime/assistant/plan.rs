@@ -3,6 +3,7 @@
 use axum::http::{StatusCode, Uri};
 use convengine_core::config::flow::document::FlowSettings;
 use convengine_core::turn::Millis;
+use serde_json::Value;
 
 use crate::api::error::ApiError;
 use crate::clock;
@@ -81,10 +82,32 @@ pub fn quota_exceeded_error(message: String, scope: &str, most: u32, uri: &Uri) 
     ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message).with_code("rate_limited").with_limit(scope, most, wait)
 }
 
+/// What models may cost a document, in cents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DocumentCaps {
+    /// In a month, for all documents but AI agents.
+    pub monthly_cents: Option<u64>,
+    /// In a day, for an AI agent.
+    pub daily_cents: Option<u64>,
+}
+
+impl DocumentCaps {
+    /// Reads the caps of a document that compiles.
+    pub fn from_settings(settings: &FlowSettings) -> DocumentCaps {
+        DocumentCaps { monthly_cents: settings.monthly_llm_spend_cap_cents, daily_cents: settings.daily_spend_cap_cents }
+    }
+
+    /// Reads the caps of a draft, which need not compile.
+    pub fn from_draft(draft: &Value) -> DocumentCaps {
+        let cents = |path: &str| draft.pointer(path).and_then(Value::as_u64);
+        DocumentCaps { monthly_cents: cents("/settings/monthly_llm_spend_cap_cents"), daily_cents: cents("/daily_spend_cap_cents") }
+    }
+}
+
 /// Returns what models may cost a document in microcents, and since when: this month, or this day for an AI agent, in UTC.
-pub fn spend_cap(settings: &FlowSettings, now: Millis) -> Option<(u64, Millis)> {
-    let monthly = settings.monthly_llm_spend_cap_cents.map(|it| (it, month_start(now)));
-    let (cents, start) = monthly.or_else(|| settings.daily_spend_cap_cents.map(|it| (it, day_start(now))))?;
+pub fn spend_cap(caps: DocumentCaps, now: Millis) -> Option<(u64, Millis)> {
+    let monthly = caps.monthly_cents.map(|it| (it, month_start(now)));
+    let (cents, start) = monthly.or_else(|| caps.daily_cents.map(|it| (it, day_start(now))))?;
     Some((cents.saturating_mul(MICROCENTS_PER_CENT), start))
 }
 

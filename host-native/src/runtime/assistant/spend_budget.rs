@@ -2,14 +2,14 @@
 //! cost. (docs/spec/flows.md#12.3)
 
 use convengine_core::config::Config;
-use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind, LlmRequest, Millis};
+use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind, Millis};
+use serde_json::Value;
 
-use super::plan;
-use crate::clock;
+use super::plan::{self, DocumentCaps};
 use crate::effects::llm::ModelAnswer;
 use crate::runtime::spend_cap::{charged_micros, unreadable};
 use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::{ProgramKey, session};
+use crate::storage::assistant::{ProgramKey, draft, session};
 use crate::storage::counter::{self, CounterKey, Increment};
 
 /// Microcents per millionth of a currency unit.
@@ -23,19 +23,33 @@ pub struct BudgetReservation {
 }
 
 /// The budget of a document.
-struct Budget {
+#[derive(Debug)]
+pub struct Budget {
     counter: CounterKey,
     /// In microcents.
     cap: i64,
 }
 
 impl Budget {
-    /// Returns the budget of a document now; `None` without a cap.
-    fn find(host: &Host, config: &Config, now: Millis) -> Option<Budget> {
+    /// Returns the budget of the document of a turn; `None` without a cap.
+    pub fn of_turn(host: &Host, config: &Config, now: Millis) -> Option<Budget> {
         let flow = config.flow()?;
-        let (cap, period) = plan::spend_cap(&flow.document.settings, now)?;
-        let reference = ProgramKey::of_flow(flow).as_str().to_owned();
-        let counter = CounterKey { workspace: host.workspace.clone(), kind: "llm", reference, period };
+        Budget::new(host, &ProgramKey::of_flow(flow), DocumentCaps::from_settings(&flow.document.settings), now)
+    }
+
+    /// Returns the budget of a document outside of turns, as its draft sets it; `None` without a cap.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn of_draft(host: &Host, key: &ProgramKey, now: Millis) -> sqlx::Result<Option<Budget>> {
+        let Some(draft) = draft::find(&host.readers, key.as_str()).await? else { return Ok(None) };
+        let document: Value = serde_json::from_str(&draft.document).unwrap_or_default();
+        Ok(Budget::new(host, key, DocumentCaps::from_draft(&document), now))
+    }
+
+    fn new(host: &Host, key: &ProgramKey, caps: DocumentCaps, now: Millis) -> Option<Budget> {
+        let (cap, period) = plan::spend_cap(caps, now)?;
+        let counter = CounterKey { workspace: host.workspace.clone(), kind: "llm", reference: key.as_str().to_owned(), period };
         Some(Budget { counter, cap: i64::try_from(cap).unwrap_or(i64::MAX) })
     }
 
@@ -46,18 +60,16 @@ impl Budget {
     }
 }
 
-/// Reserves the estimated cost of a call. Returns `None` without a cap.
+/// Reserves the estimated cost of a call in millionths of a currency unit.
 ///
 /// # Errors
 /// Returns an error for the turn when the budget is exceeded or cannot be read.
-pub async fn reserve(host: &Host, config: &Config, request: &LlmRequest) -> Result<Option<BudgetReservation>, EffectError> {
-    let Some(budget) = Budget::find(host, config, clock::now()) else { return Ok(None) };
-    let micros = host.models.estimate_cost(request);
+pub async fn reserve(host: &Host, budget: Budget, micros: u64) -> Result<BudgetReservation, EffectError> {
     let amount = microcents(micros);
     let increment = Increment { amount, fitting: amount, limit: budget.cap };
     let reserved = counter::reserve(&host.readers, &budget.counter, increment, budget.sum_used(host)).await;
     if reserved.map_err(|it| unreadable(&it))? {
-        return Ok(Some(BudgetReservation { counter: budget.counter, micros }));
+        return Ok(BudgetReservation { counter: budget.counter, micros });
     }
     let message = "what may be spent on models this month, or this day for an AI agent, does not suffice for the call";
     Err(EffectError::new(EffectErrorKind::Limited, message).with_detail(EffectErrorDetail::BUDGET))
@@ -78,7 +90,7 @@ pub async fn settle(host: &Host, reserved: BudgetReservation, answer: &ModelAnsw
 /// # Errors
 /// Returns any database error.
 pub async fn find_remaining(host: &Host, config: &Config, now: Millis) -> sqlx::Result<Option<i64>> {
-    let Some(budget) = Budget::find(host, config, now) else { return Ok(None) };
+    let Some(budget) = Budget::of_turn(host, config, now) else { return Ok(None) };
     let used = match counter::find(&host.readers, &budget.counter).await? {
         Some(used) => used,
         None => budget.sum_used(host).await?,

@@ -1,10 +1,10 @@
 //! Cache of the documents of published versions: each is read, parsed and hashed once. An entry is found by the content hash of its version, so
 //! that nothing expires.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use convengine_core::config::Config;
+use quick_cache::sync::Cache;
 use serde_json::Value;
 
 use crate::storage::Pool;
@@ -23,14 +23,14 @@ pub struct SessionDocument {
 }
 
 /// A published version with its content hash.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct VersionId {
     key: ProgramKey,
     number: i64,
     snapshot: String,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct CachedVersion {
     document: Arc<Value>,
     /// The compiled bundle of a document that runs no others.
@@ -38,8 +38,14 @@ struct CachedVersion {
 }
 
 /// Documents of published versions, and what compiles from them alone.
-#[derive(Debug, Default)]
-pub struct VersionCache(Mutex<BTreeMap<VersionId, CachedVersion>>);
+#[derive(Debug)]
+pub struct VersionCache(Cache<VersionId, CachedVersion>);
+
+impl Default for VersionCache {
+    fn default() -> VersionCache {
+        VersionCache(Cache::new(MAX_CACHED))
+    }
+}
 
 impl SessionDocument {
     /// Wraps a draft.
@@ -56,29 +62,25 @@ impl VersionCache {
     pub async fn load(&self, pool: &Pool, key: &ProgramKey, number: i64) -> sqlx::Result<Option<SessionDocument>> {
         let Some(snapshot) = version::find_snapshot(pool, key.as_str(), number).await? else { return Ok(None) };
         let id = VersionId { key: key.clone(), number, snapshot };
-        if let Some(found) = self.lock().get(&id) {
-            return Ok(Some(SessionDocument { document: Arc::clone(&found.document), version: Some(id) }));
+        if let Some(found) = self.0.get(&id) {
+            return Ok(Some(SessionDocument { document: found.document, version: Some(id) }));
         }
         // The version may have been replaced since.
         let Some((snapshot, text)) = version::find_with_snapshot(pool, key.as_str(), number).await? else { return Ok(None) };
         let id = VersionId { snapshot, ..id };
         let document: Arc<Value> = serde_json::from_str(&text).map(Arc::new).map_err(|it| sqlx::Error::Decode(Box::new(it)))?;
-        let mut cached = self.lock();
-        if cached.len() >= MAX_CACHED {
-            cached.clear();
-        }
-        cached.insert(id.clone(), CachedVersion { document: Arc::clone(&document), config: None });
+        self.0.insert(id.clone(), CachedVersion { document: Arc::clone(&document), config: None });
         Ok(Some(SessionDocument { document, version: Some(id) }))
     }
 
     /// Returns the compiled document of a version that runs no others.
     pub fn find_config(&self, id: &VersionId) -> Option<Arc<Config>> {
-        self.lock().get(id)?.config.clone()
+        self.0.get(id)?.config
     }
 
     /// Returns the compiled documents, on which sessions may start without looking at the database.
     pub fn list_configs(&self) -> Vec<Arc<Config>> {
-        self.lock().values().filter_map(|it| it.config.clone()).collect()
+        self.0.iter().filter_map(|it| it.1.config).collect()
     }
 
     /// Keeps the compiled document of a version, unless it depends on other documents and tools as they are live now.
@@ -87,13 +89,9 @@ impl VersionCache {
             DocumentKind::Assistant | DocumentKind::Agent => true,
             DocumentKind::Workflow | DocumentKind::Chain => false,
         };
-        if let Some(cached) = self.lock().get_mut(id).filter(|_| is_independent) {
-            cached.config = Some(Arc::clone(config));
+        if let Some(cached) = self.0.get(id).filter(|_| is_independent) {
+            self.0.insert(id.clone(), CachedVersion { config: Some(Arc::clone(config)), ..cached });
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<VersionId, CachedVersion>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -106,6 +104,17 @@ mod tests {
     use crate::storage::assistant::version::{NewVersion, publish};
     use crate::storage::database::{SqlValue, Statement};
     use crate::storage::testing::each_database;
+
+    #[test]
+    fn a_full_cache_evicts_some_versions_and_keeps_the_rest() {
+        let (cache, key) = (VersionCache::default(), ProgramKey::parse("desk"));
+        let document = Arc::new(json!({}));
+        for number in 0..2 * i64::try_from(MAX_CACHED).expect("a number") {
+            let id = VersionId { key: key.clone(), number, snapshot: String::new() };
+            cache.0.insert(id, CachedVersion { document: Arc::clone(&document), config: None });
+        }
+        assert!((MAX_CACHED / 2..=MAX_CACHED).contains(&cache.0.len()), "{:?}", cache.0);
+    }
 
     #[tokio::test]
     async fn a_version_is_parsed_once_as_long_as_its_content_is_the_same() {

@@ -11,7 +11,7 @@ use serde_json::Value;
 const SEPARATOR: char = ':';
 
 /// The kind of a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DocumentKind {
     /// A conversation flow.
     Assistant,
@@ -103,7 +103,7 @@ impl From<ProgramKind> for DocumentKind {
 }
 
 /// The key of a document.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProgramKey {
     kind: DocumentKind,
     text: String,

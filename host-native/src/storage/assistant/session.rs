@@ -214,6 +214,18 @@ pub async fn add_session_usage(pool: &Pool, workspace: &str, assistant: &str, at
     pool.fetch_optional(&sql, &values).await?.ok_or(sqlx::Error::RowNotFound)?.integer("id")
 }
 
+/// Records what models have cost a document outside of turns, in millionths of a currency unit.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn add_model_usage(pool: &Pool, workspace: &str, document: &str, micros: u64, at: Millis) -> sqlx::Result<()> {
+    let sql = Statement::portable("insert into cs_usage_events (workspace_id, kind, at, amount, ref) values ($1, 'llm', $2, $3, $4)");
+    // In microcents.
+    let amount = i64::try_from(micros.saturating_mul(100)).unwrap_or(i64::MAX);
+    let values = [SqlValue::Text(workspace), SqlValue::Integer(at), SqlValue::Integer(amount), SqlValue::Text(document)];
+    pool.execute(&sql, &values).await.map(|_| ())
+}
+
 /// Deletes a usage row, unless its session has a stored turn; `None` for a row that stands for no session. Returns whether it did.
 ///
 /// # Errors

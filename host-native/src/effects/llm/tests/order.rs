@@ -141,7 +141,7 @@ async fn scripted_models_combine_with_remote_ones() {
     assert_eq!(alone, "no scripted rule answers this call (purpose summary, message 'hello')", "the script's own error");
     assert_eq!(server.requests().len(), 3);
     let request = convengine_core::turn::EmbedRequest { texts: vec!["a".to_owned()] };
-    let vectors = models(&settings_with_retries(&server, &["openai:x", &script])).embed(&request, far_deadline()).await;
+    let vectors = models(&settings_with_retries(&server, &["openai:x", &script])).embed(&request, far_deadline()).await.result;
     assert!(matches!(vectors, convengine_core::turn::EffectResult::Ok(_)), "{vectors:?}");
     std::fs::remove_dir_all(folder).expect("the folder");
 }

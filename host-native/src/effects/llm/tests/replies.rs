@@ -146,15 +146,16 @@ async fn texts_are_embedded_by_the_configured_model() {
         ])
         .await;
         let models = models(&settings(&server.address, &[word, "openai:chat"]));
-        let EffectResult::Ok(Reply::Embed(reply)) = models.embed(&request, far_deadline()).await else { panic!("no vectors") };
+        let EffectResult::Ok(Reply::Embed(reply)) = models.embed(&request, far_deadline()).await.result else { panic!("no vectors") };
         assert_eq!(reply.vectors, [[1.5, 0.0], [0.0, 1.0]]);
         let got = server.requests().remove(0);
         assert_eq!((got.path(), &got.body["model"], &got.body["input"]), (path, &json!("e"), &json!(["one", "two"])));
-        let EffectResult::Error(error) = models.embed(&request, far_deadline()).await else { panic!("too few vectors") };
+        let EffectResult::Error(error) = models.embed(&request, far_deadline()).await.result else { panic!("too few vectors") };
         assert_eq!(error.kind, EffectErrorKind::Invalid, "{error}");
         assert!(error.message.contains("0 vectors for 2 texts"), "{error}");
     }
-    let EffectResult::Error(error) = models(&settings("http://127.0.0.1:1", &["openai:chat"])).embed(&request, far_deadline()).await else {
+    let EffectResult::Error(error) = models(&settings("http://127.0.0.1:1", &["openai:chat"])).embed(&request, far_deadline()).await.result
+    else {
         panic!()
     };
     assert_eq!((error.kind, error.message.as_str()), (EffectErrorKind::Unsupported, "no model for embeddings is set up"));

@@ -1,14 +1,17 @@
 //! The chunks of knowledge bases without their texts, cached by revision.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 
 use super::keyword::OccurrenceCache;
+use super::memory::SearchMemory;
 use crate::storage::Pool;
 use crate::storage::assistant::knowledge::{DirectoryRow, load_directory};
 
-/// The number of knowledge bases in the cache.
-const MAX_CACHED: usize = 64;
+/// The number of knowledge bases that the cache expects.
+const EXPECTED_BASES: usize = 64;
 
 /// The searchable chunks of a knowledge base.
 #[derive(Debug, Default)]
@@ -21,8 +24,6 @@ pub struct Directory {
     pub sources: Vec<DirectorySource>,
     /// Where each chunk is, by its database id.
     places: Vec<(i64, ChunkPlace)>,
-    /// Where recently searched terms occur.
-    pub occurrences: OccurrenceCache,
 }
 
 /// A searchable source.
@@ -109,38 +110,88 @@ impl Directory {
     }
 }
 
-/// The directories of recently searched knowledge bases.
-#[derive(Debug, Default)]
-pub struct DirectoryCache(Mutex<BTreeMap<String, Arc<Directory>>>);
+#[derive(Debug, Clone, Copy)]
+struct DirectoryWeighter;
+
+impl Weighter<String, Arc<Directory>> for DirectoryWeighter {
+    fn weight(&self, assistant: &String, directory: &Arc<Directory>) -> u64 {
+        let names: usize = directory.sources.iter().map(|it| size_of::<DirectorySource>() + it.id.len() + it.locale.len()).sum();
+        let chunks = directory.len() * (size_of::<(i64, ChunkPlace)>() + size_of::<(i64, u32)>());
+        (assistant.len() + size_of::<Directory>() + names + chunks) as u64
+    }
+}
+
+/// The directories of recently searched knowledge bases, and where recently searched terms occur in them.
+#[derive(Debug)]
+pub struct DirectoryCache {
+    directories: Cache<String, Arc<Directory>, DirectoryWeighter>,
+    /// Where terms occur.
+    pub occurrences: OccurrenceCache,
+}
 
 impl DirectoryCache {
-    /// Returns the directory of an assistant; it may be outdated.
+    /// Creates a cache of bounded size.
+    pub fn new(memory: SearchMemory) -> DirectoryCache {
+        DirectoryCache {
+            directories: Cache::with_weighter(EXPECTED_BASES, memory.directories(), DirectoryWeighter),
+            occurrences: OccurrenceCache::new(memory.occurrences()),
+        }
+    }
+
+    /// Returns the directory of an assistant; it may be outdated. It is read once, however many wait for it.
     ///
     /// # Errors
     /// Returns any database error.
     pub async fn get(&self, pool: &Pool, assistant: &str) -> sqlx::Result<Arc<Directory>> {
-        let cached = self.lock().get(assistant).cloned();
-        match cached {
-            Some(directory) => Ok(directory),
-            None => self.reload(pool, assistant).await,
-        }
+        let load = async { load_directory(pool, assistant).await.map(|it| Arc::new(Directory::from_rows(it))) };
+        self.directories.get_or_insert_async(assistant, load).await
     }
 
-    /// Reads the directory of an assistant again.
+    /// Returns a later directory of an assistant than one that has proved to be outdated.
     ///
     /// # Errors
     /// Returns any database error.
-    pub async fn reload(&self, pool: &Pool, assistant: &str) -> sqlx::Result<Arc<Directory>> {
-        let directory = Arc::new(Directory::from_rows(load_directory(pool, assistant).await?));
-        let mut cached = self.lock();
-        if cached.len() >= MAX_CACHED {
-            cached.clear();
+    pub async fn get_later(&self, pool: &Pool, assistant: &str, outdated: &Arc<Directory>) -> sqlx::Result<Arc<Directory>> {
+        self.directories.remove_if(assistant, |it| Arc::ptr_eq(it, outdated));
+        self.get(pool, assistant).await
+    }
+}
+
+impl Default for DirectoryCache {
+    fn default() -> DirectoryCache {
+        DirectoryCache::new(SearchMemory::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::storage::testing::each_database;
+
+    #[tokio::test]
+    async fn a_directory_is_read_once_for_all_who_ask_and_again_when_it_is_outdated() {
+        for database in each_database().await {
+            let cache = DirectoryCache::default();
+            let asked = join_all((0..20).map(|_| cache.get(&database.pool, "desk"))).await;
+            let found: Vec<Arc<Directory>> = asked.into_iter().map(|it| it.expect("a directory")).collect();
+            assert!(found.iter().all(|it| Arc::ptr_eq(it, &found[0])), "one copy");
+            let later = cache.get_later(&database.pool, "desk", &found[0]).await.expect("a directory");
+            assert!(!Arc::ptr_eq(&later, &found[0]));
+            let again = cache.get_later(&database.pool, "desk", &found[0]).await.expect("a directory");
+            assert!(Arc::ptr_eq(&again, &later), "another one has read it already");
         }
-        cached.insert(assistant.to_owned(), Arc::clone(&directory));
-        Ok(directory)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Directory>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    #[test]
+    fn a_full_cache_evicts_some_directories_and_keeps_the_rest() {
+        let cache = DirectoryCache::new(SearchMemory::from_mebibytes(16));
+        let places = vec![(0, ChunkPlace { source: 0, chunk: 0 }); 1_000];
+        for number in 0..200 {
+            let directory = Directory { revision: number, places: places.clone(), ..Directory::default() };
+            cache.directories.insert(format!("desk-{number}"), Arc::new(directory));
+        }
+        assert!(cache.directories.weight() <= 2 << 20 && cache.directories.len() > 20, "{:?}", cache.directories);
     }
 }

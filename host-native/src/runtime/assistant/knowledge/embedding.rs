@@ -1,18 +1,22 @@
-//! Embeds the chunks of sources in the background, and again when the model changes.
+//! Embeds texts at the cost of their document, and the chunks of sources in the background, again when the model changes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, EmbedRequest, Reply};
+use convengine_core::config::Config;
+use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, EmbedRequest, Reply, Usage};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use crate::clock;
-use crate::effects::llm::Models;
-use crate::runtime::spend_cap;
+use crate::runtime::assistant::spend_budget::Budget;
+use crate::runtime::charged_call::charge;
+use crate::runtime::spend_cap::{cost_micros, unreadable};
 use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::ProgramKey;
 use crate::storage::assistant::knowledge::source::{self, SourceVersion};
 use crate::storage::assistant::knowledge::vector::{self, ChunkVector, EmbeddingJob};
+use crate::storage::assistant::session;
 use crate::storage::{self, DatabaseConfig};
 use crate::work_class::spawn_in_background;
 
@@ -25,6 +29,9 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a process may be silent before another one embeds its source.
 const LEASE_MS: i64 = 120_000;
 
+/// How often the lease is renewed: with a call that takes its longest it has not expired.
+const RENEWAL_INTERVAL: Duration = Duration::from_secs(40);
+
 /// When a failed source is tried again.
 const RETRY_MS: i64 = 60_000;
 
@@ -33,14 +40,57 @@ const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// The largest number of dimensions that pgvector compares.
 const MAX_DIMENSIONS: usize = 16_000;
 
-/// Embeds texts with the first model for embeddings within `deadline`. All vectors have the same length.
+/// Whose budget embeddings are charged to, beside the cap of the server.
+#[derive(Debug, Clone, Copy)]
+pub enum Payer<'a> {
+    /// The document of a turn. The usage is in its journal.
+    Turn(&'a Config),
+    /// A document outside of turns: the usage is recorded at once.
+    Document(&'a ProgramKey),
+}
+
+impl Payer<'_> {
+    async fn find_budget(self, host: &Host) -> sqlx::Result<Option<Budget>> {
+        match self {
+            Payer::Turn(config) => Ok(Budget::of_turn(host, config, clock::now())),
+            Payer::Document(key) => Budget::of_draft(host, key, clock::now()).await,
+        }
+    }
+
+    async fn record_usage(self, host: &Host, answer: &EffectResult) {
+        let Payer::Document(key) = self else { return };
+        let micros = cost_micros(answer);
+        if micros == 0 {
+            return;
+        }
+        if let Err(error) = session::add_model_usage(&host.readers, &host.workspace, key.as_str(), micros, clock::now()).await {
+            tracing::warn!(%error, document = key.as_str(), "cannot record the usage of embeddings");
+        }
+    }
+}
+
+/// The vectors of texts.
+#[derive(Debug, Clone, Default)]
+pub struct Embeddings {
+    /// One for each text, all of the same length.
+    pub vectors: Vec<Vec<f32>>,
+    /// What the call has used, if that is known.
+    pub usage: Option<Usage>,
+}
+
+/// Embeds texts with the first model for embeddings within `deadline`, at the cost of the server's cap and of a budget.
 ///
 /// # Errors
-/// The error of the model.
-pub async fn embed(models: &Models, texts: Vec<String>, deadline: Instant) -> Result<Vec<Vec<f32>>, EffectError> {
+/// The error of the model; [`EffectErrorKind::Limited`] when the cap or the budget is reached.
+pub async fn embed(host: &Host, payer: Payer<'_>, texts: Vec<String>, deadline: Instant) -> Result<Embeddings, EffectError> {
     let expected = texts.len();
+    let request = EmbedRequest { texts };
+    let budget = payer.find_budget(host).await.map_err(|it| unreadable(&it))?;
+    let estimate = host.models.estimate_embedding_cost(&request);
+    let answer = charge(host, budget, estimate, host.models.embed_with_first(&request, deadline)).await.result;
+    payer.record_usage(host, &answer).await;
     let mismatch = || EffectError::new(EffectErrorKind::Mismatch, "the answer does not have one vector of finite numbers for each text");
-    let reply = match models.embed_with_first(&EmbedRequest { texts }, deadline).await {
+    let reply = match answer {
         EffectResult::Ok(Reply::Embed(reply)) => reply,
         EffectResult::Ok(_) => return Err(mismatch()),
         EffectResult::Error(error) => return Err(error),
@@ -48,7 +98,8 @@ pub async fn embed(models: &Models, texts: Vec<String>, deadline: Instant) -> Re
     #[allow(clippy::cast_possible_truncation, reason = "embeddings have single precision")]
     let single = |it: Vec<f64>| it.into_iter().map(|it| it as f32).collect();
     let vectors: Vec<Vec<f32>> = reply.vectors.into_iter().map(single).collect();
-    if vectors.len() == expected && are_comparable(&vectors) { Ok(vectors) } else { Err(mismatch()) }
+    let is_usable = vectors.len() == expected && are_comparable(&vectors);
+    is_usable.then_some(Embeddings { vectors, usage: reply.usage }).ok_or_else(mismatch)
 }
 
 /// Whether vectors have the same length and can be stored and compared by all databases.
@@ -92,18 +143,21 @@ async fn embed_next(host: &Host, model: &str) -> sqlx::Result<bool> {
 async fn embed_source(host: &Host, job: &EmbeddingJob, model: &str) -> sqlx::Result<Result<(), EffectError>> {
     let version = SourceVersion { assistant: &job.assistant, source: &job.source, version: job.version };
     let database = host.config_manager.database();
+    let key = ProgramKey::parse(&job.assistant);
     let limit = i64::try_from(BATCH_SIZE).unwrap_or(i64::MAX);
+    let mut renewed = Instant::now();
     loop {
         let (ids, texts): (Vec<i64>, Vec<String>) = vector::list_missing(&host.readers, &version, model, limit).await?.into_iter().unzip();
         if ids.is_empty() {
             return finish(database, &version, model).await.map(Ok);
         }
-        vector::renew(&host.readers, &version, clock::now() + LEASE_MS).await?;
-        if let Err(error) = spend_cap::check(host).await {
-            return Ok(Err(error));
+        // On SQLite each renewal writes the text of the source again.
+        if renewed.elapsed() > RENEWAL_INTERVAL {
+            renewed = Instant::now();
+            vector::renew(&host.readers, &version, clock::now() + LEASE_MS).await?;
         }
-        let vectors = match embed(&host.models, texts, Instant::now() + CALL_TIMEOUT).await {
-            Ok(vectors) => vectors,
+        let vectors = match embed(host, Payer::Document(&key), texts, Instant::now() + CALL_TIMEOUT).await {
+            Ok(embeddings) => embeddings.vectors,
             Err(error) => return Ok(Err(error)),
         };
         let vectors: Vec<ChunkVector> = ids.into_iter().zip(vectors).map(|(chunk, vector)| ChunkVector { chunk, vector }).collect();
@@ -122,7 +176,6 @@ async fn finish(database: &DatabaseConfig, version: &SourceVersion<'_>, model: &
     connection.begin().await?;
     source::increment_revision(&mut connection, version.assistant).await?;
     vector::finish(&mut connection, version, model).await?;
-    vector::delete_orphans(&mut connection).await?;
     connection.commit().await?;
     connection.close().await
 }

@@ -5,6 +5,8 @@ use std::rc::Rc;
 use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::{Element, HtmlToMarkdown};
 
+use super::html_simplifier::{Refusal, simplify};
+
 /// Deeper pages would exhaust the stack of the converter.
 const MAX_DEPTH: usize = 200;
 
@@ -16,15 +18,6 @@ const SKIPPED: [&str; 17] = [
 
 /// Elements of which only the text is kept: the addresses of links are not searched for, and marks of emphasis would divide words.
 const PLAIN: [&str; 5] = ["a", "b", "strong", "i", "em"];
-
-/// More open elements would take the parser, whose time grows with their square, too long.
-const MAX_OPEN: usize = 1_000;
-
-/// Elements without an end tag, or whose end tag may be omitted.
-const OPEN_ENDED: [&str; 31] = [
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr", "p", "li", "dt", "dd", "option",
-    "optgroup", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup", "rt", "rp", "html", "head", "body",
-];
 
 /// A web page.
 #[derive(Debug)]
@@ -41,11 +34,9 @@ pub struct Page {
 /// The reason why it cannot be converted.
 pub fn convert(html: &str) -> Result<Page, String> {
     let too_deep = || format!("its elements are nested more than {MAX_DEPTH} levels deep");
-    if has_many_open_elements(html) {
-        return Err(too_deep());
-    }
+    let simplified = simplify(html).map_err(|Refusal::TooManyOpenElements| too_deep())?;
     let converter = HtmlToMarkdown::builder().skip_tags(SKIPPED.to_vec()).add_handler(PLAIN.to_vec(), text_of).build();
-    let tree = converter.html_to_tree(html).map_err(|_| "it cannot be parsed")?;
+    let tree = converter.html_to_tree(&simplified).map_err(|_| "it cannot be parsed")?;
     let mut level = vec![Rc::clone(&tree)];
     for depth in 0.. {
         level = level.iter().flat_map(|it| it.children.borrow().iter().cloned().collect::<Vec<_>>()).collect();
@@ -57,24 +48,6 @@ pub fn convert(html: &str) -> Result<Page, String> {
         }
     }
     Ok(Page { title: title(html), markdown: converter.tree_to_markdown(&tree) })
-}
-
-/// Whether start tags without end tags pile up.
-fn has_many_open_elements(html: &str) -> bool {
-    let mut open: usize = 0;
-    for tag in html.split('<').skip(1) {
-        let (is_end, tag) = tag.strip_prefix('/').map_or((false, tag), |it| (true, it));
-        let end = tag.find(|it: char| !it.is_ascii_alphanumeric()).unwrap_or(tag.len());
-        let name = tag.get(..end).unwrap_or_default();
-        if name.is_empty() || OPEN_ENDED.iter().any(|it| it.eq_ignore_ascii_case(name)) {
-            continue;
-        }
-        open = if is_end { open.saturating_sub(1) } else { open + 1 };
-        if open > MAX_OPEN {
-            return true;
-        }
-    }
-    false
 }
 
 fn text_of(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {

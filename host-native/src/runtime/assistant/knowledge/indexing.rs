@@ -7,34 +7,51 @@ use convengine_core::knowledge::{Chunk, Source, cut_source};
 use convengine_core::turn::Millis;
 use serde_json::Value;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::clock;
 use crate::ops::audit::derive::run_blocking;
+use crate::ops::observe::{Meter, names};
 use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::knowledge::chunk;
 use crate::storage::assistant::knowledge::source::{self, Base, IndexingJob, SourceVersion};
+use crate::storage::assistant::knowledge::{chunk, vector};
 use crate::storage::{self, Connection, DatabaseConfig, Pool};
 use crate::work_class::spawn_in_background;
 
 /// Texts up to this size are indexed while their sender waits.
 pub const MAX_IMMEDIATE_BYTES: usize = 256 * 1024;
 
-/// The number of chunks stored in one transaction, so that turns need not wait for it.
-const BATCH_SIZE: usize = 100;
+/// The number of chunks stored or deleted in one transaction: on SQLite turns cannot commit meanwhile, some milliseconds.
+const BATCH_SIZE: usize = 25;
+
+/// As a limit of statements.
+const BATCH_LIMIT: i64 = 25;
 
 /// How long a process may be silent before another one indexes its source.
 const LEASE_MS: i64 = 15_000;
 
+/// How often progress is recorded and the lease renewed: on SQLite each time writes the text of the source again.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
+
 /// The interval of looking for sources of other processes, and of dead ones.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Stores a source. A small one is indexed before this returns; others wait for [`spawn_indexing`].
+/// The interval of looking for chunks that processes which died have left.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(3_600);
+
+/// The shortest pause between two transactions on SQLite.
+const MIN_PAUSE: Duration = Duration::from_millis(1);
+
+/// Stores a source. A small one is indexed before this returns; others wait for [`spawn_indexing`], as does a small one that another process
+/// has begun to index.
 ///
 /// # Errors
-/// Returns any database error; nothing is stored then.
+/// Returns any database error. The source may be stored then, and is indexed in the background.
 pub async fn put_source(database: &DatabaseConfig, assistant: &str, source: Source) -> sqlx::Result<()> {
-    store_source(database, assistant, source, 0).await.map(|_| ())
+    let is_small = source.text.len() <= MAX_IMMEDIATE_BYTES;
+    let not_before = if is_small { clock::now() + LEASE_MS } else { 0 };
+    let stored = store(database, assistant, source, not_before).await?;
+    if is_small { stored.index(database).await } else { Ok(()) }
 }
 
 /// Stores a source and indexes it, whatever its size.
@@ -42,64 +59,58 @@ pub async fn put_source(database: &DatabaseConfig, assistant: &str, source: Sour
 /// # Errors
 /// Returns any database error.
 pub async fn put_and_index(database: &DatabaseConfig, assistant: &str, source: Source) -> sqlx::Result<()> {
-    match store_source(database, assistant, source, clock::now() + LEASE_MS).await? {
-        Some(job) => index_source(database, &job).await,
-        None => Ok(()),
-    }
+    store(database, assistant, source, clock::now() + LEASE_MS).await?.index(database).await
 }
 
-/// Returns the source if it is still to be indexed, which servers do from `not_before` on.
-async fn store_source(
-    database: &DatabaseConfig,
-    assistant: &str,
-    mut source: Source,
-    not_before: Millis,
-) -> sqlx::Result<Option<IndexingJob>> {
-    source.text = source.text.replace('\0', " ");
-    let is_small = source.text.len() <= MAX_IMMEDIATE_BYTES;
-    let (source, chunks) = cut(source, is_small).await?;
+async fn store(database: &DatabaseConfig, assistant: &str, source: Source, not_before: Millis) -> sqlx::Result<StoredSource> {
     let mut connection = storage::open(database, false).await?;
     connection.begin().await?;
-    let base = source::increment_revision(&mut connection, assistant).await?;
-    source::put(&mut connection, assistant, &source, base.revision, clock::now(), not_before).await?;
-    if is_small {
-        index_at_once(&mut connection, assistant, &source, base, &chunks).await?;
-    }
+    let stored = store_in_transaction(&mut connection, assistant, source, not_before).await?;
     connection.commit().await?;
     connection.close().await?;
-    let job = IndexingJob { assistant: assistant.to_owned(), source, version: base.revision };
-    Ok((!is_small).then_some(job))
+    Ok(stored)
 }
 
-/// Stores a source and indexes it in the caller's transaction, whatever its size.
+/// Stores a source in the caller's transaction, to be indexed after it.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn put_in_transaction(connection: &mut Connection, assistant: &str, source: &Source) -> sqlx::Result<()> {
-    let source = Source { text: source.text.replace('\0', " "), ..source.clone() };
+pub async fn put_in_transaction(connection: &mut Connection, assistant: &str, source: Source) -> sqlx::Result<StoredSource> {
+    store_in_transaction(connection, assistant, source, clock::now() + LEASE_MS).await
+}
+
+async fn store_in_transaction(
+    connection: &mut Connection,
+    assistant: &str,
+    mut source: Source,
+    not_before: Millis,
+) -> sqlx::Result<StoredSource> {
+    source.text = source.text.replace('\0', " ");
     let base = source::increment_revision(connection, assistant).await?;
-    source::put(connection, assistant, &source, base.revision, clock::now(), 0).await?;
-    let (source, chunks) = cut(source, true).await?;
-    index_at_once(connection, assistant, &source, base, &chunks).await
+    source::put(connection, assistant, &source, base.revision, clock::now(), not_before).await?;
+    let job = IndexingJob { assistant: assistant.to_owned(), source, version: base.revision };
+    Ok(StoredSource { job, not_before })
 }
 
-/// Cuts a source if `is_due`, off the asynchronous threads.
-async fn cut(source: Source, is_due: bool) -> sqlx::Result<(Source, Vec<Chunk>)> {
-    run_blocking(move || {
-        let chunks = if is_due { cut_source(&source) } else { Vec::new() };
-        (source, chunks)
-    })
-    .await
+/// A source that is stored and not indexed yet.
+#[derive(Debug)]
+pub struct StoredSource {
+    job: IndexingJob,
+    /// When other processes may index it.
+    not_before: Millis,
 }
 
-/// Indexes a source in the caller's transaction.
-async fn index_at_once(connection: &mut Connection, assistant: &str, source: &Source, base: Base, chunks: &[Chunk]) -> sqlx::Result<()> {
-    let version = SourceVersion { assistant, source: &source.id, version: base.revision };
-    for (batch, first) in chunks.chunks(BATCH_SIZE).zip((1..).step_by(BATCH_SIZE)) {
-        chunk::insert(connection, &version, base.id, first, batch).await?;
+impl StoredSource {
+    /// Indexes the source, unless another process has begun to.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn index(self, database: &DatabaseConfig) -> sqlx::Result<()> {
+        let mut connection = storage::open(database, false).await?;
+        let is_taken = source::take(&mut connection, &version_of(&self.job), self.not_before, clock::now() + LEASE_MS).await?;
+        connection.close().await?;
+        if is_taken { index_source(database, &self.job).await } else { Ok(()) }
     }
-    source::finish(connection, &version, count(chunks.len())).await?;
-    chunk::delete_others(connection, &version).await
 }
 
 /// Deletes a source and its chunks. Returns whether it existed.
@@ -113,8 +124,8 @@ pub async fn delete_source(database: &DatabaseConfig, assistant: &str, id: &str)
     source::increment_revision(&mut connection, assistant).await?;
     let existed = source::delete(&mut connection, assistant, id).await?;
     if existed {
-        chunk::delete_others(&mut connection, &SourceVersion { assistant, source: id, version: 0 }).await?;
         connection.commit().await?;
+        Deletion::ObsoleteOf(assistant, id).run(&mut connection).await?;
     } else {
         connection.rollback().await?;
     }
@@ -131,31 +142,46 @@ pub fn default_locale(document: &str) -> String {
 /// Spawns the task that indexes stored sources while the server runs, also those of a process that died.
 pub fn spawn_indexing(host: Arc<Host>) -> JoinHandle<()> {
     spawn_in_background(async move {
+        let database = host.config_manager.database();
+        let mut next_sweep = Instant::now();
         loop {
-            match index_next(host.config_manager.database(), &host.readers, clock::now()).await {
+            if Instant::now() >= next_sweep {
+                next_sweep = Instant::now() + SWEEP_INTERVAL;
+                if let Err(error) = sweep(database).await {
+                    tracing::warn!(%error, "cannot delete obsolete chunks of knowledge sources");
+                }
+            }
+            match index_and_measure(&host).await {
                 Ok(true) => host.knowledge.notify_indexed(),
                 Ok(false) => {
                     let _ = timeout(POLL_INTERVAL, host.knowledge.wait_for_source()).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot index a knowledge source");
-                    tokio::time::sleep(POLL_INTERVAL).await;
+                    sleep(POLL_INTERVAL).await;
                 }
             }
         }
     })
 }
 
+async fn index_and_measure(host: &Host) -> sqlx::Result<bool> {
+    host.meter.record_waiting_sources(source::count_waiting(&host.readers).await?);
+    index_next(host.config_manager.database(), &host.readers, &host.meter, clock::now()).await
+}
+
 /// Indexes one waiting source. Returns whether there was one.
-pub(super) async fn index_next(database: &DatabaseConfig, pool: &Pool, now: Millis) -> sqlx::Result<bool> {
+pub(super) async fn index_next(database: &DatabaseConfig, pool: &Pool, meter: &Meter, now: Millis) -> sqlx::Result<bool> {
     let Some(job) = source::lease_next(pool, now, now + LEASE_MS).await? else { return Ok(false) };
-    let version = SourceVersion { assistant: &job.assistant, source: &job.source.id, version: job.version };
+    let _running = meter.track(names::INDEXING_RUNNING);
+    let started = Instant::now();
     let indexed = index_source(database, &job).await;
+    meter.record_indexing(if indexed.is_ok() { "ok" } else { "failed" }, started.elapsed());
     if let Err(sqlx::Error::Database(error)) = &indexed
         && !is_transient(error.as_ref())
     {
         tracing::warn!(%error, assistant = job.assistant, source = job.source.id, "cannot store the chunks of a knowledge source");
-        source::fail(pool, &version, "its chunks cannot be stored; the log of the server has the reason").await?;
+        source::fail(pool, &version_of(&job), "its chunks cannot be stored; the log of the server has the reason").await?;
         return Ok(true);
     }
     indexed.map(|()| true)
@@ -168,23 +194,40 @@ fn is_transient(error: &dyn sqlx::error::DatabaseError) -> bool {
     is_sqlite_busy || ["08", "40", "53", "55", "57"].iter().any(|it| code.len() == 5 && code.starts_with(it))
 }
 
+/// Stores the chunks of a version beside those that searches find, a few at a time, and then makes searches find it instead.
 async fn index_source(database: &DatabaseConfig, job: &IndexingJob) -> sqlx::Result<()> {
     let source = job.source.clone();
     let chunks = run_blocking(move || cut_source(&source)).await?;
-    let version = SourceVersion { assistant: &job.assistant, source: &job.source.id, version: job.version };
+    let version = version_of(job);
     let mut connection = storage::open(database, false).await?;
     // A process that died may have stored some of them.
-    connection.begin().await?;
-    chunk::delete_version(&mut connection, &version).await?;
-    connection.commit().await?;
+    Deletion::Version(version).run(&mut connection).await?;
     let Some(base) = source::find_base(&mut connection, &job.assistant).await? else { return Ok(()) };
+    let mut progress = Progress { total: count(chunks.len()), recorded: None };
     for (batch, first) in chunks.chunks(BATCH_SIZE).zip((1..).step_by(BATCH_SIZE)) {
-        if !store_batch(&mut connection, &version, base, first, batch, chunks.len()).await? {
+        let started = Instant::now();
+        if !store_batch(&mut connection, &version, base, first, batch, &mut progress).await? {
             break;
         }
+        pause(&connection, started.elapsed()).await;
     }
     publish(&mut connection, &version, chunks.len()).await?;
+    Deletion::ObsoleteOf(&job.assistant, &job.source.id).run(&mut connection).await?;
     connection.close().await
+}
+
+/// What is recorded of the progress of a source.
+struct Progress {
+    /// The number of its chunks.
+    total: i64,
+    /// When it was recorded last.
+    recorded: Option<Instant>,
+}
+
+impl Progress {
+    fn is_due(&self) -> bool {
+        self.recorded.is_none_or(|it| it.elapsed() >= PROGRESS_INTERVAL)
+    }
 }
 
 /// Stores a batch of chunks that searches do not find yet. Returns `false` if the version has been replaced or deleted.
@@ -194,11 +237,16 @@ async fn store_batch(
     base: Base,
     first: usize,
     batch: &[Chunk],
-    total: usize,
+    progress: &mut Progress,
 ) -> sqlx::Result<bool> {
     connection.begin().await?;
-    let (done, until) = (count(first - 1 + batch.len()), clock::now() + LEASE_MS);
-    let is_current = source::record_progress(connection, version, done, count(total), until).await?;
+    let is_current = if progress.is_due() {
+        progress.recorded = Some(Instant::now());
+        let (done, until) = (count(first - 1 + batch.len()), clock::now() + LEASE_MS);
+        source::record_progress(connection, version, done, progress.total, until).await?
+    } else {
+        source::is_current(connection, version).await?
+    };
     if is_current {
         chunk::insert(connection, version, base.id, first, batch).await?;
     }
@@ -206,16 +254,69 @@ async fn store_batch(
     Ok(is_current)
 }
 
-/// Makes searches find a version whose chunks are stored, or deletes them if it has been replaced or deleted.
+/// Makes searches find a version whose chunks are stored, unless it has been replaced or deleted. The chunks that they found before, or
+/// those of the version, are obsolete then.
 async fn publish(connection: &mut Connection, version: &SourceVersion<'_>, chunks: usize) -> sqlx::Result<()> {
     connection.begin().await?;
     source::increment_revision(connection, version.assistant).await?;
-    if source::finish(connection, version, count(chunks)).await? {
-        chunk::delete_others(connection, version).await?;
-    } else {
-        chunk::delete_version(connection, version).await?;
-    }
+    source::finish(connection, version, count(chunks)).await?;
     connection.commit().await
+}
+
+/// Deletes the chunks that processes which died have left, and vectors without chunks.
+pub(super) async fn sweep(database: &DatabaseConfig) -> sqlx::Result<()> {
+    let mut connection = storage::open(database, false).await?;
+    Deletion::Obsolete.run(&mut connection).await?;
+    Deletion::Orphans.run(&mut connection).await?;
+    connection.close().await
+}
+
+/// Chunks to delete, a few at a time.
+enum Deletion<'a> {
+    /// Those of a version.
+    Version(SourceVersion<'a>),
+    /// Those of a source of an assistant that no search finds any more.
+    ObsoleteOf(&'a str, &'a str),
+    /// Those of all sources that no search finds any more.
+    Obsolete,
+    /// Those that are gone and have vectors.
+    Orphans,
+}
+
+impl Deletion<'_> {
+    async fn run(self, connection: &mut Connection) -> sqlx::Result<()> {
+        loop {
+            let ids = self.list(connection).await?;
+            if ids.is_empty() {
+                return Ok(());
+            }
+            let started = Instant::now();
+            connection.begin().await?;
+            chunk::delete(connection, &ids).await?;
+            connection.commit().await?;
+            pause(connection, started.elapsed()).await;
+        }
+    }
+
+    async fn list(&self, connection: &mut Connection) -> sqlx::Result<Vec<i64>> {
+        match self {
+            Deletion::Version(version) => chunk::list_version(connection, version, BATCH_LIMIT).await,
+            Deletion::ObsoleteOf(assistant, source) => chunk::list_obsolete_of(connection, assistant, source, BATCH_LIMIT).await,
+            Deletion::Obsolete => chunk::list_obsolete(connection, BATCH_LIMIT).await,
+            Deletion::Orphans => vector::list_orphans(connection, BATCH_LIMIT).await,
+        }
+    }
+}
+
+/// Lets turns commit on SQLite, where one writes at a time and those that wait are not served in order: for as long as they had to wait.
+async fn pause(connection: &Connection, waited: Duration) {
+    if !matches!(connection, Connection::Postgres(_)) {
+        sleep(waited.max(MIN_PAUSE)).await;
+    }
+}
+
+fn version_of(job: &IndexingJob) -> SourceVersion<'_> {
+    SourceVersion { assistant: &job.assistant, source: &job.source.id, version: job.version }
 }
 
 fn count(chunks: usize) -> i64 {

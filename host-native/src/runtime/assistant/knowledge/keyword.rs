@@ -1,18 +1,19 @@
-//! Selects chunks by keywords: where terms occur, cached with the directory, and the best chunks by BM25.
+//! Selects chunks by keywords: where terms occur, cached by revision, and the best chunks by BM25.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use convengine_core::knowledge::{Bm25, CollectionStats, KeywordCandidate, select_candidates};
 use convengine_core::turn::KNOWLEDGE_LIST_DEPTH;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 
 use super::directory::Directory;
 
-/// The size of a cache: the number of occurrences, 8 bytes each.
-const MAX_OCCURRENCES: usize = 1 << 20;
+/// The number of terms that the cache expects.
+const EXPECTED_TERMS: usize = 1_024;
 
-/// What a cached term costs besides its occurrences.
-const TERM_OVERHEAD: usize = 16;
+/// What a cached term costs besides its occurrences, in bytes.
+const TERM_OVERHEAD: u64 = 128;
 
 /// A chunk that contains a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,39 +27,46 @@ pub struct Occurrence {
 /// The chunks that contain a term, by position.
 pub type Occurrences = Arc<[Occurrence]>;
 
-/// The occurrences of recently searched terms in a directory, which never change.
-#[derive(Debug, Default)]
-pub struct OccurrenceCache(Mutex<CachedTerms>);
-
-#[derive(Debug, Default)]
-struct CachedTerms {
-    size: usize,
-    terms: BTreeMap<String, Occurrences>,
+/// A term in a revision of a knowledge base, of which the occurrences never change.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct TermKey {
+    base: i64,
+    revision: i64,
+    term: String,
 }
 
+#[derive(Debug, Clone, Copy)]
+struct OccurrenceWeighter;
+
+impl Weighter<TermKey, Occurrences> for OccurrenceWeighter {
+    fn weight(&self, key: &TermKey, occurrences: &Occurrences) -> u64 {
+        (size_of_val::<[Occurrence]>(occurrences) + key.term.len()) as u64 + TERM_OVERHEAD
+    }
+}
+
+/// The occurrences of recently searched terms.
+#[derive(Debug)]
+pub struct OccurrenceCache(Cache<TermKey, Occurrences, OccurrenceWeighter>);
+
 impl OccurrenceCache {
-    /// Returns the occurrences of a term, if they are cached.
-    pub fn get(&self, term: &str) -> Option<Occurrences> {
-        self.lock().terms.get(term).cloned()
+    /// Creates a cache of at most so many bytes.
+    pub fn new(bytes: u64) -> OccurrenceCache {
+        OccurrenceCache(Cache::with_weighter(EXPECTED_TERMS, bytes, OccurrenceWeighter))
     }
 
-    /// Caches the occurrences of a term; a full cache is emptied first.
-    pub fn insert(&self, term: &str, occurrences: &Occurrences) {
-        let size = occurrences.len() + TERM_OVERHEAD;
-        let mut cached = self.lock();
-        if size > MAX_OCCURRENCES || cached.terms.contains_key(term) {
-            return;
-        }
-        if cached.size + size > MAX_OCCURRENCES {
-            *cached = CachedTerms::default();
-        }
-        cached.size += size;
-        cached.terms.insert(term.to_owned(), Arc::clone(occurrences));
+    /// Returns the occurrences of a term in a directory, if they are cached.
+    pub fn get(&self, directory: &Directory, term: &str) -> Option<Occurrences> {
+        self.0.get(&term_key(directory, term))
     }
 
-    fn lock(&self) -> MutexGuard<'_, CachedTerms> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Caches the occurrences of a term in a directory.
+    pub fn insert(&self, directory: &Directory, term: &str, occurrences: &Occurrences) {
+        self.0.insert(term_key(directory, term), Arc::clone(occurrences));
     }
+}
+
+fn term_key(directory: &Directory, term: &str) -> TermKey {
+    TermKey { base: directory.base, revision: directory.revision, term: term.to_owned() }
 }
 
 /// Converts the database ids of chunks to positions and adds the counts of an id that is repeated.
@@ -153,4 +161,24 @@ fn candidate(directory: &Directory, counts: &Counts, index: usize) -> Option<Key
 
 fn is_covered(directory: &Directory, is_searched: &[bool], position: usize) -> bool {
     directory.place(position).is_some_and(|it| is_searched.get(it.source) == Some(&true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_cache_of_occurrences_evicts_some_and_keeps_the_rest() {
+        let (cache, directory) = (OccurrenceCache::new(1 << 20), Directory::default());
+        let occurrences: Occurrences = vec![Occurrence { position: 0, count: 1 }; 256].into();
+        let terms: Vec<String> = (0..2_000).map(|it| format!("term{it}")).collect();
+        for term in &terms {
+            cache.insert(&directory, term, &occurrences);
+        }
+        assert!(cache.0.weight() <= 1 << 20);
+        let kept = terms.iter().filter(|it| cache.get(&directory, it).is_some()).count();
+        assert!(kept > 200, "most of what fits is still there: {kept}");
+        let later = Directory { revision: 1, ..Directory::default() };
+        assert!(terms.iter().all(|it| cache.get(&later, it).is_none()), "another revision");
+    }
 }

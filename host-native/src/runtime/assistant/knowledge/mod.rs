@@ -6,12 +6,15 @@
 mod charset;
 pub mod directory;
 pub mod document;
+pub mod document_process;
 pub mod embedding;
 mod html;
+mod html_simplifier;
 pub mod indexing;
 pub mod keyword;
+pub mod memory;
 mod pdf;
-pub mod pdf_process;
+pub mod scan;
 pub mod search;
 pub mod vectors;
 
@@ -21,6 +24,7 @@ use crate::effects::llm::Models;
 use crate::storage::Connection;
 use crate::storage::assistant::knowledge::vector::{self, VectorSearch};
 use directory::DirectoryCache;
+use memory::SearchMemory;
 use vectors::VectorCache;
 
 /// What a server keeps of its knowledge bases.
@@ -41,7 +45,7 @@ impl KnowledgeBases {
     ///
     /// # Errors
     /// Returns any database error.
-    pub async fn new(connection: &mut Connection, models: &Models) -> sqlx::Result<KnowledgeBases> {
+    pub async fn new(connection: &mut Connection, models: &Models, memory: SearchMemory) -> sqlx::Result<KnowledgeBases> {
         let mut vector_search = VectorSearch::Memory;
         if models.embedding_model().is_some() {
             vector_search = vector::prepare_search(connection).await?;
@@ -50,9 +54,9 @@ impl KnowledgeBases {
             }
         }
         Ok(KnowledgeBases {
-            directories: DirectoryCache::default(),
+            directories: DirectoryCache::new(memory),
             vector_search,
-            vectors: VectorCache::default(),
+            vectors: VectorCache::new(memory),
             stored: Notify::new(),
             indexed: Notify::new(),
         })

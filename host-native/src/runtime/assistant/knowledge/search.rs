@@ -4,18 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convengine_core::knowledge::{embedding_text, query_terms, rank_vector};
-use convengine_core::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
+use convengine_core::turn::{EffectError, KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use super::directory::{Directory, DirectoryCache};
-use super::embedding::embed;
+use super::embedding::{Embeddings, Payer, embed};
 use super::keyword::{self, Occurrences, locate};
-use super::vectors::{VectorCache, VectorQuery};
-use crate::effects::llm::Models;
+use super::scan::run_scan;
+use super::vectors::VectorQuery;
 use crate::runtime::turn_runner::Host;
 use crate::storage::Pool;
-use crate::storage::assistant::knowledge::vector::VectorSearch;
 use crate::storage::assistant::knowledge::{Posting, chunk, find_postings};
 
 /// How often a search starts again because a source has changed meanwhile.
@@ -29,24 +28,22 @@ pub struct Searcher<'a> {
     embedder: Option<Embedder<'a>>,
 }
 
-/// How a query is embedded.
+/// How a query is embedded, and at whose cost.
 #[derive(Debug, Clone, Copy)]
 struct Embedder<'a> {
-    models: &'a Models,
-    place: VectorSearch,
-    vectors: &'a VectorCache,
+    host: &'a Host,
+    payer: Payer<'a>,
     deadline: Instant,
 }
 
-/// The vector of a query once it is embedded; `None` if the model does not answer.
-type QueryVector = OnceCell<Option<Vec<f32>>>;
+/// The embedding of a query, once a search has needed it.
+type EmbeddedQuery = OnceCell<Result<Embeddings, EffectError>>;
 
 impl<'a> Searcher<'a> {
-    /// Creates a searcher by keywords and, if there is a model for embeddings, by vectors.
-    pub fn new(host: &'a Host, deadline: Instant) -> Searcher<'a> {
-        let knowledge = &host.knowledge;
-        let embedder = Embedder { models: &host.models, place: knowledge.vector_search, vectors: &knowledge.vectors, deadline };
-        Searcher { pool: &host.readers, directories: &knowledge.directories, embedder: Some(embedder) }
+    /// Creates a searcher by keywords and, if there is a model for embeddings, by vectors at the cost of `payer`.
+    pub fn new(host: &'a Host, payer: Payer<'a>, deadline: Instant) -> Searcher<'a> {
+        let embedder = Embedder { host, payer, deadline };
+        Searcher { pool: &host.readers, directories: &host.knowledge.directories, embedder: Some(embedder) }
     }
 
     /// Creates a searcher by keywords.
@@ -71,20 +68,17 @@ impl<'a> Searcher<'a> {
         request: &KnowledgeRequest,
         names: impl Fn(&KnowledgeReply) -> Vec<String>,
     ) -> sqlx::Result<KnowledgeReply> {
-        let vector = QueryVector::new();
+        let embedded = EmbeddedQuery::new();
+        let mut directory = self.directories.get(self.pool, &request.assistant).await?;
         for _ in 0..MAX_ATTEMPTS {
-            let directory = self.directories.get(self.pool, &request.assistant).await?;
-            let Some(mut reply) = self.search_lists(request, &directory, &vector).await? else {
-                self.directories.reload(self.pool, &request.assistant).await?;
-                continue;
-            };
-            let wanted = names(&reply);
-            let Some(passages) = self.read_passages(&directory, &wanted).await? else {
-                self.directories.reload(self.pool, &request.assistant).await?;
-                continue;
-            };
-            reply.passages = passages;
-            return Ok(reply);
+            if let Some(mut reply) = self.search_lists(request, &directory, &embedded).await? {
+                let wanted = names(&reply);
+                if let Some(passages) = self.read_passages(&directory, &wanted).await? {
+                    reply.passages = passages;
+                    return Ok(with_usage(reply, &embedded));
+                }
+            }
+            directory = self.directories.get_later(self.pool, &request.assistant, &directory).await?;
         }
         Err(sqlx::Error::Protocol("the knowledge base changes too often to be searched".to_owned()))
     }
@@ -94,31 +88,34 @@ impl<'a> Searcher<'a> {
         &self,
         request: &KnowledgeRequest,
         directory: &Arc<Directory>,
-        vector: &QueryVector,
+        embedded: &EmbeddedQuery,
     ) -> sqlx::Result<Option<KnowledgeReply>> {
         let is_searched = searched_sources(directory, request.sources.as_deref());
         let terms = query_terms(&request.query, &locales(directory, &is_searched));
         let Some(occurrences) = self.find_occurrences(&request.assistant, directory, &terms).await? else { return Ok(None) };
-        let (stats, keyword) = keyword::select(directory, &is_searched, &occurrences);
-        let Some(vector) = self.search_vectors(request, directory, &is_searched, vector).await? else { return Ok(None) };
-        Ok(Some(KnowledgeReply { stats, keyword, vector, passages: Vec::new() }))
+        let scan = (Arc::clone(directory), is_searched.clone());
+        let (stats, keyword) = run_scan(move || keyword::select(&scan.0, &scan.1, &occurrences)).await?;
+        let Some(vector) = self.search_vectors(request, directory, &is_searched, embedded).await? else { return Ok(None) };
+        Ok(Some(KnowledgeReply { stats, keyword, vector, ..KnowledgeReply::default() }))
     }
 
     /// Returns where each term occurs, or `None` if the directory is outdated. Reads terms that are not cached, and always the revision.
-    async fn find_occurrences(&self, assistant: &str, directory: &Directory, terms: &[String]) -> sqlx::Result<Option<Vec<Occurrences>>> {
-        let cached: Vec<Option<Occurrences>> = terms.iter().map(|it| directory.occurrences.get(it)).collect();
+    async fn find_occurrences(
+        &self,
+        assistant: &str,
+        directory: &Arc<Directory>,
+        terms: &[String],
+    ) -> sqlx::Result<Option<Vec<Occurrences>>> {
+        let occurrences = &self.directories.occurrences;
+        let cached: Vec<Option<Occurrences>> = terms.iter().map(|it| occurrences.get(directory, it)).collect();
         let missing: Vec<String> = terms.iter().zip(&cached).filter(|it| it.1.is_none()).map(|it| it.0.clone()).collect();
         let (revision, postings) = find_postings(self.pool, assistant, directory.base, &missing).await?;
         if revision != directory.revision {
             return Ok(None);
         }
-        let mut read: Vec<Occurrences> = vec![Occurrences::default(); missing.len()];
-        for Posting { term, counts } in &postings {
-            if let Some(occurrences) = read.get_mut(*term) {
-                *occurrences = locate(directory, counts);
-            }
-        }
-        missing.iter().zip(&read).for_each(|(term, it)| directory.occurrences.insert(term, it));
+        let (count, within) = (missing.len(), Arc::clone(directory));
+        let read = run_scan(move || locate_all(&within, count, &postings)).await?;
+        missing.iter().zip(&read).for_each(|(term, it)| occurrences.insert(directory, term, it));
         let mut read = read.into_iter();
         Ok(Some(cached.into_iter().map(|it| it.or_else(|| read.next()).unwrap_or_default()).collect()))
     }
@@ -128,23 +125,24 @@ impl<'a> Searcher<'a> {
     async fn search_vectors(
         &self,
         request: &KnowledgeRequest,
-        directory: &Directory,
+        directory: &Arc<Directory>,
         is_searched: &[bool],
-        vector: &QueryVector,
+        embedded: &EmbeddedQuery,
     ) -> sqlx::Result<Option<Vec<VectorHit>>> {
         let Some(embedder) = self.embedder else { return Ok(Some(Vec::new())) };
-        if embedder.models.is_embedding_scripted() {
+        let Embedder { host, .. } = embedder;
+        if host.models.is_embedding_scripted() {
             return self.search_scripted_vectors(embedder, request, directory, is_searched).await;
         }
-        let Some(model) = embedder.models.embedding_model() else { return Ok(Some(Vec::new())) };
+        let Some(model) = host.models.embedding_model() else { return Ok(Some(Vec::new())) };
         if !directory.has_vectors(&model, is_searched) {
             return Ok(Some(Vec::new()));
         }
-        let vector = vector.get_or_init(|| embedder.embed_query(request)).await;
-        let Some(vector) = vector.as_deref() else { return Ok(Some(Vec::new())) };
+        let Ok(embeddings) = embedded.get_or_init(|| embedder.embed_query(request)).await else { return Ok(Some(Vec::new())) };
+        let Some(vector) = embeddings.vectors.first() else { return Ok(Some(Vec::new())) };
         let (assistant, sources) = (request.assistant.as_str(), request.sources.as_deref());
         let query = VectorQuery { pool: self.pool, assistant, model: &model, sources, directory, is_searched, vector };
-        query.find_nearest(embedder.place, embedder.vectors).await
+        query.find_nearest(host.knowledge.vector_search, &host.knowledge.vectors).await
     }
 
     /// Embeds query and chunks with the rules of a script, as the player of packs does.
@@ -164,7 +162,8 @@ impl<'a> Searcher<'a> {
             return Ok(Some(Vec::new()));
         }
         let texts = std::iter::once(request.query.clone()).chain(passages.iter().map(|it| embedding_text(&it.title, &it.text)));
-        let Ok(vectors) = embed(embedder.models, texts.collect(), embedder.deadline).await else { return Ok(Some(Vec::new())) };
+        let embedded = embed(embedder.host, embedder.payer, texts.collect(), embedder.deadline).await;
+        let Ok(Embeddings { vectors, .. }) = embedded else { return Ok(Some(Vec::new())) };
         let Some((query, vectors)) = vectors.split_first() else { return Ok(Some(Vec::new())) };
         let pairs = names.iter().zip(vectors).map(|(name, it)| (name.as_str(), it.as_slice()));
         let ranked = rank_vector(query, pairs, KNOWLEDGE_LIST_DEPTH);
@@ -183,18 +182,36 @@ impl<'a> Searcher<'a> {
 }
 
 impl Embedder<'_> {
-    /// Returns the vector of a query, or `None` if the model does not answer.
-    async fn embed_query(&self, request: &KnowledgeRequest) -> Option<Vec<f32>> {
+    /// Embeds a query.
+    async fn embed_query(&self, request: &KnowledgeRequest) -> Result<Embeddings, EffectError> {
         // Some of the deadline is left for the rest of the search.
         let deadline = self.deadline.checked_sub(Duration::from_secs(5)).unwrap_or(self.deadline);
-        match embed(self.models, vec![request.query.clone()], deadline).await {
-            Ok(vectors) => vectors.into_iter().next(),
-            Err(error) => {
-                tracing::warn!(%error, assistant = request.assistant, "cannot embed a query; the knowledge base is searched by keywords alone");
-                None
-            }
+        let embedded = embed(self.host, self.payer, vec![request.query.clone()], deadline).await;
+        if let Err(error) = &embedded {
+            tracing::warn!(%error, assistant = request.assistant, "cannot embed a query; the knowledge base is searched by keywords alone");
+        }
+        embedded
+    }
+}
+
+/// Adds what the embedding of the query has used, or why there is none.
+fn with_usage(reply: KnowledgeReply, embedded: &EmbeddedQuery) -> KnowledgeReply {
+    match embedded.get() {
+        Some(Ok(embeddings)) => KnowledgeReply { usage: embeddings.usage, ..reply },
+        Some(Err(error)) => KnowledgeReply { vector_error: Some(error.message.clone()), ..reply },
+        None => reply,
+    }
+}
+
+/// Returns where each of `count` terms occurs.
+fn locate_all(directory: &Directory, count: usize, postings: &[Posting]) -> Vec<Occurrences> {
+    let mut located: Vec<Occurrences> = vec![Occurrences::default(); count];
+    for Posting { term, counts } in postings {
+        if let Some(occurrences) = located.get_mut(*term) {
+            *occurrences = locate(directory, counts);
         }
     }
+    located
 }
 
 /// For each source of a directory, whether a search covers it.

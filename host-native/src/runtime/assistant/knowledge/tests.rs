@@ -1,13 +1,17 @@
 //! Searches on both databases find what the core's index finds.
 
-use convengine_core::knowledge::{KnowledgeIndex, Source, SourceFormat, rank_vector};
+use std::cell::Cell;
+
+use convengine_core::knowledge::{KnowledgeIndex, Source, SourceFormat, cut_source, rank_vector};
 use convengine_core::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, VectorHit};
 
 use super::directory::{Directory, DirectoryCache};
-use super::indexing::{MAX_IMMEDIATE_BYTES, delete_source, index_next, put_source};
+use super::indexing::{MAX_IMMEDIATE_BYTES, delete_source, index_next, put_source, sweep};
 use super::search::Searcher;
 use super::vectors::{VectorCache, VectorQuery};
 use crate::clock;
+use crate::ops::observe::Meter;
+use crate::storage::assistant::knowledge::chunk;
 use crate::storage::assistant::knowledge::source::{self, SourceVersion};
 use crate::storage::assistant::knowledge::vector::{self, ChunkVector, VectorSearch};
 use crate::storage::testing::{Database, each_database};
@@ -103,8 +107,8 @@ async fn a_large_source_is_indexed_in_the_background_while_the_old_one_is_found(
         // A process dies: its lease expires, and another one starts again.
         let now = clock::now();
         assert!(source::lease_next(&database.pool, now, now + 60_000).await.expect("an answer").is_some());
-        assert!(!index_next(&database.config, &database.pool, now + 1_000).await.expect("an answer"), "leased");
-        assert!(index_next(&database.config, &database.pool, now + 60_001).await.expect("an answer"));
+        assert!(!index_next(&database.config, &database.pool, &Meter::default(), now + 1_000).await.expect("an answer"), "leased");
+        assert!(index_next(&database.config, &database.pool, &Meter::default(), now + 60_001).await.expect("an answer"));
         let indexed = state().await;
         assert_eq!((indexed.status.as_str(), indexed.chunks, indexed.total_chunks), ("ready", indexed.chunks, indexed.chunks));
         assert!(indexed.chunks > 100);
@@ -112,7 +116,7 @@ async fn a_large_source_is_indexed_in_the_background_while_the_old_one_is_found(
 
         put_source(&database.config, "desk", large("late")).await.expect("stored");
         assert!(delete_source(&database.config, "desk", "fees").await.expect("an answer"));
-        assert!(!index_next(&database.config, &database.pool, now + 60_001).await.expect("an answer"), "deleted");
+        assert!(!index_next(&database.config, &database.pool, &Meter::default(), now + 60_001).await.expect("an answer"), "deleted");
         assert_eq!(search(&database, &directories, &request("young late".to_owned(), None)).await.stats.chunks, 0);
     }
 }
@@ -143,6 +147,58 @@ async fn searches_see_the_old_or_the_new_chunks() {
             }
         };
         tokio::join!(replace, look);
+    }
+}
+
+fn fees(text: String) -> Source {
+    let (id, title, locale) = ("fees".to_owned(), String::new(), "en".to_owned());
+    Source { id, title, text, url: None, locale, format: SourceFormat::Text, unreadable_pages: 0 }
+}
+
+#[tokio::test]
+async fn others_write_while_a_large_source_is_indexed() {
+    for mut database in each_database().await {
+        put_source(&database.config, "desk", fees("Old fees".to_owned())).await.expect("stored");
+        put_source(&database.config, "desk", fees("young fees apply ".repeat(40_000))).await.expect("stored");
+        let (is_done, mut written) = (Cell::new(false), 0);
+        let meter = Meter::default();
+        let index = async {
+            assert!(index_next(&database.config, &database.pool, &meter, clock::now()).await.expect("an answer"));
+            is_done.set(true);
+        };
+        let connection = &mut database.connection;
+        let write = async {
+            while !is_done.get() {
+                source::increment_revision(connection, "other").await.expect("written");
+                written += 1;
+            }
+        };
+        tokio::join!(index, write);
+        // Each batch of chunks lets others write.
+        assert!(written > 10, "{written} times");
+        let indexed = source::find(&database.pool, "desk", "fees").await.expect("an answer").expect("a source");
+        assert!(indexed.status == "ready" && indexed.chunks > 300, "{indexed:?}");
+        assert_eq!(chunk::list_obsolete(&mut database.connection, 1).await.expect("chunks"), [0; 0], "the old ones are gone");
+    }
+}
+
+#[tokio::test]
+async fn what_a_process_that_died_has_left_is_deleted() {
+    for mut database in each_database().await {
+        put_source(&database.config, "desk", fees("Old fees".to_owned())).await.expect("stored");
+        let connection = &mut database.connection;
+        let base = source::find_base(connection, "desk").await.expect("an answer").expect("a base");
+        // A version that was replaced before it was published, and a source that was deleted.
+        for id in ["fees", "deleted"] {
+            let left = SourceVersion { assistant: "desk", source: id, version: 999 };
+            let chunks: Vec<_> = cut_source(&fees("left ".to_owned())).into_iter().cycle().take(60).collect();
+            chunk::insert(connection, &left, base.id, 1, &chunks).await.expect("stored");
+        }
+        assert_eq!(chunk::list_obsolete(connection, 200).await.expect("chunks").len(), 120);
+        sweep(&database.config).await.expect("deleted");
+        assert_eq!(chunk::list_obsolete(&mut database.connection, 200).await.expect("chunks"), [0; 0]);
+        let reply = search(&database, &DirectoryCache::default(), &request("old left".to_owned(), None)).await;
+        assert_eq!((reply.stats.chunks, reply.passages.len()), (1, 1), "what searches find is kept");
     }
 }
 
@@ -182,7 +238,7 @@ async fn vectors_are_found_in_the_database_as_in_memory() {
         let mut random = Random(3);
         let all = put_vectors(&mut database, &mut random).await;
         assert!(all.len() > 500, "{}", all.len());
-        let directory = DirectoryCache::default().reload(&database.pool, "desk").await.expect("a directory");
+        let directory = DirectoryCache::default().get(&database.pool, "desk").await.expect("a directory");
         let has_database_search = vector::prepare_search(&mut database.connection).await.expect("an answer") == VectorSearch::Database;
         assert!(has_database_search || database.pool.is_shared(), "SQLite has the functions");
         let cache = VectorCache::default();

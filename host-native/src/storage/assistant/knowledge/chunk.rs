@@ -79,36 +79,65 @@ pub(super) fn token(base: i64, term: &str) -> String {
     format!("{base}_{term}")
 }
 
-/// Deletes the chunks of a source except those of a version.
+/// Returns the database ids of chunks of a source that no search finds and no process stores any more: those of versions that have been
+/// replaced or deleted; at most `limit`.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn delete_others(connection: &mut Connection, of: &SourceVersion<'_>) -> sqlx::Result<()> {
-    let values = [SqlValue::Text(of.assistant), SqlValue::Text(of.source), SqlValue::Integer(of.version)];
-    for sql in [
-        "delete from cs_knowledge_index where rowid in
-           (select id from cs_knowledge_chunk where assistant_id = $1 and source_id = $2 and version <> $3)",
-        "delete from cs_knowledge_vector where chunk_id in
-           (select id from cs_knowledge_chunk where assistant_id = $1 and source_id = $2 and version <> $3)",
-        "delete from cs_knowledge_chunk where assistant_id = $1 and source_id = $2 and version <> $3",
-    ] {
-        connection.execute(&Statement::portable(sql), &values).await?;
-    }
-    Ok(())
+pub async fn list_obsolete_of(connection: &mut Connection, assistant: &str, source: &str, limit: i64) -> sqlx::Result<Vec<i64>> {
+    let sql = Statement::portable(
+        "select c.id from cs_knowledge_chunk c where c.assistant_id = $1 and c.source_id = $2 and not exists
+           (select 1 from cs_knowledge_source s where s.assistant_id = c.assistant_id and s.source_id = c.source_id
+              and (s.version = c.version or s.indexed_version = c.version)) limit $3",
+    );
+    let values = [SqlValue::Text(assistant), SqlValue::Text(source), SqlValue::Integer(limit)];
+    connection.fetch_all(&sql, &values).await?.iter().map(|it| it.integer("id")).collect()
 }
 
-/// Deletes the chunks of one version of a source.
+/// Returns the database ids of chunks of all sources that no search finds and no process stores any more, at most `limit`.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn delete_version(connection: &mut Connection, of: &SourceVersion<'_>) -> sqlx::Result<()> {
-    let values = [SqlValue::Text(of.assistant), SqlValue::Text(of.source), SqlValue::Integer(of.version)];
-    for sql in [
-        "delete from cs_knowledge_index where rowid in
-           (select id from cs_knowledge_chunk where assistant_id = $1 and source_id = $2 and version = $3)",
-        "delete from cs_knowledge_chunk where assistant_id = $1 and source_id = $2 and version = $3",
+pub async fn list_obsolete(connection: &mut Connection, limit: i64) -> sqlx::Result<Vec<i64>> {
+    let sql = Statement::portable(
+        "select c.id from cs_knowledge_chunk c where not exists
+           (select 1 from cs_knowledge_source s where s.assistant_id = c.assistant_id and s.source_id = c.source_id
+              and (s.version = c.version or s.indexed_version = c.version)) limit $1",
+    );
+    connection.fetch_all(&sql, &[SqlValue::Integer(limit)]).await?.iter().map(|it| it.integer("id")).collect()
+}
+
+/// Returns the database ids of the chunks of one version of a source, at most `limit`.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn list_version(connection: &mut Connection, of: &SourceVersion<'_>, limit: i64) -> sqlx::Result<Vec<i64>> {
+    let sql = Statement::portable("select id from cs_knowledge_chunk where assistant_id = $1 and source_id = $2 and version = $3 limit $4");
+    let [assistant, source, version] = of.values();
+    connection.fetch_all(&sql, &[assistant, source, version, SqlValue::Integer(limit)]).await?.iter().map(|it| it.integer("id")).collect()
+}
+
+/// Deletes chunks by their database ids, with what finds them.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn delete(connection: &mut Connection, ids: &[i64]) -> sqlx::Result<()> {
+    let ids = json!(ids).to_string();
+    for (sqlite, postgres) in [
+        (
+            "delete from cs_knowledge_index where rowid in (select value from json_each($1))",
+            "delete from cs_knowledge_index where rowid in (select value::bigint from json_array_elements_text($1::json))",
+        ),
+        (
+            "delete from cs_knowledge_vector where chunk_id in (select value from json_each($1))",
+            "delete from cs_knowledge_vector where chunk_id in (select value::bigint from json_array_elements_text($1::json))",
+        ),
+        (
+            "delete from cs_knowledge_chunk where id in (select value from json_each($1))",
+            "delete from cs_knowledge_chunk where id in (select value::bigint from json_array_elements_text($1::json))",
+        ),
     ] {
-        connection.execute(&Statement::portable(sql), &values).await?;
+        connection.execute(&Statement::per_dialect(sqlite, postgres), &[SqlValue::Text(&ids)]).await?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ pub mod source;
 pub mod vector;
 
 mod posting;
-pub use posting::{DirectoryRow, Posting, find_postings, load_directory};
+pub use posting::{DirectoryRow, Posting, find_postings, find_revision, load_directory};
 
 #[cfg(test)]
 mod tests;

@@ -63,15 +63,23 @@ pub async fn load_directory(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Di
     pool.fetch_all(&sql, &[SqlValue::Text(assistant)]).await?.iter().map(row).collect()
 }
 
+/// Returns the revision of a knowledge base, 0 if there is none.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_revision(pool: &Pool, assistant: &str) -> sqlx::Result<i64> {
+    let sql = Statement::portable("select revision from cs_knowledge_base where assistant_id = $1");
+    let row = pool.fetch_optional(&sql, &[SqlValue::Text(assistant)]).await?;
+    row.map_or(Ok(0), |it| it.integer("revision"))
+}
+
 /// Returns the revision of a knowledge base, 0 if there is none, and where terms occur in it.
 ///
 /// # Errors
 /// Returns any database error.
 pub async fn find_postings(pool: &Pool, assistant: &str, base: i64, terms: &[String]) -> sqlx::Result<(i64, Vec<Posting>)> {
     if terms.is_empty() {
-        let sql = Statement::portable("select revision from cs_knowledge_base where assistant_id = $1");
-        let row = pool.fetch_optional(&sql, &[SqlValue::Text(assistant)]).await?;
-        return Ok((row.map_or(Ok(0), |it| it.integer("revision"))?, Vec::new()));
+        return Ok((find_revision(pool, assistant).await?, Vec::new()));
     }
     let tokens: Vec<String> = terms.iter().map(|it| token(base, it)).collect();
     match pool.is_shared() {

@@ -190,7 +190,7 @@ pub async fn has_table(connection: &mut Connection) -> sqlx::Result<bool> {
     Ok(crate::storage::schema::list_tables(connection).await?.contains("cs_knowledge_source"))
 }
 
-/// Deletes a source. Returns whether it existed; its chunks are deleted with [`super::chunk::delete_others`].
+/// Deletes a source. Returns whether it existed; its chunks are obsolete then, and deleted with [`super::chunk::delete`].
 ///
 /// # Errors
 /// Returns any database error.
@@ -219,6 +219,42 @@ pub async fn lease_next(pool: &Pool, now: Millis, until: Millis) -> sqlx::Result
         Ok(IndexingJob { assistant: it.text("assistant_id")?, source, version: it.integer("version")? })
     })
     .transpose()
+}
+
+/// Takes a source that was stored with the lease `leased_until`, for another one until `until`. Returns `false` if another process has taken
+/// it, or if the version has been replaced or deleted.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn take(connection: &mut Connection, of: &SourceVersion<'_>, leased_until: Millis, until: Millis) -> sqlx::Result<bool> {
+    let sql = Statement::portable(
+        "update cs_knowledge_source set leased_until = $5
+         where assistant_id = $1 and source_id = $2 and version = $3 and status = 'indexing' and leased_until = $4",
+    );
+    let [assistant, source, version] = of.values();
+    let values = [assistant, source, version, SqlValue::Integer(leased_until), SqlValue::Integer(until)];
+    Ok(connection.execute(&sql, &values).await? > 0)
+}
+
+/// Returns whether a version is still to be indexed: it has not been replaced or deleted.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn is_current(connection: &mut Connection, of: &SourceVersion<'_>) -> sqlx::Result<bool> {
+    let sql = Statement::portable(
+        "select version from cs_knowledge_source where assistant_id = $1 and source_id = $2 and version = $3 and status = 'indexing'",
+    );
+    Ok(connection.fetch_optional(&sql, &of.values()).await?.is_some())
+}
+
+/// Returns the number of sources that wait to be indexed or are being indexed.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn count_waiting(pool: &Pool) -> sqlx::Result<u32> {
+    let sql = Statement::portable("select count(*) as waiting from cs_knowledge_source where status = 'indexing'");
+    let row = pool.fetch_optional(&sql, &[]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    Ok(u32::try_from(row.integer("waiting")?).unwrap_or(u32::MAX))
 }
 
 /// Records progress and renews the lease. Returns `false` if the version has been replaced or deleted.

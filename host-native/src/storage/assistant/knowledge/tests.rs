@@ -3,7 +3,8 @@
 use convengine_core::knowledge::{Source, SourceFormat, cut_source};
 
 use super::source::{
-    SourceVersion, delete, fail, find, find_base, finish, has_table, increment_revision, lease_next, list, list_texts, put,
+    SourceVersion, count_waiting, delete, fail, find, find_base, finish, has_table, increment_revision, is_current, lease_next, list,
+    list_texts, put, take,
 };
 use super::vector::{self, ChunkVector, EmbeddingJob, VectorSearch, prepare_search};
 use super::{chunk, find_postings, load_directory};
@@ -42,7 +43,7 @@ async fn a_source_is_stored_indexed_and_deleted() {
         assert_eq!((row.status.as_str(), row.chunks, row.total_chunks, row.is_searchable), ("indexing", 1, 2, false));
         assert!(finish(connection, &version, 2).await.expect("an answer"));
         assert!(!finish(connection, &version, 2).await.expect("an answer"), "it is ready");
-        chunk::delete_others(connection, &version).await.expect("deleted");
+        assert_eq!(chunk::list_obsolete(connection, 9).await.expect("chunks"), [0; 0], "it is the indexed version");
 
         let directory = load_directory(pool, "desk").await.expect("a directory");
         let lengths: Vec<u32> = directory[0].chunks.iter().map(|it| it.1).collect();
@@ -64,10 +65,15 @@ async fn a_source_is_stored_indexed_and_deleted() {
         let shown: Vec<_> = rows.iter().map(|it| (it.source.id.as_str(), it.status.as_str(), it.error.as_deref())).collect();
         assert_eq!(shown, [("a", "failed", Some("no")), ("fees", "ready", None)]);
         assert_eq!(list_texts(connection).await.expect("sources")[1], ("desk".to_owned(), fees));
-        chunk::delete_version(connection, &version).await.expect("deleted");
-        assert!(find_postings(pool, "desk", base.id, &terms).await.expect("postings").1.iter().all(|it| it.counts.is_empty()));
         assert!(delete(connection, "desk", "fees").await.expect("an answer"));
         assert!(!delete(connection, "desk", "fees").await.expect("an answer"));
+        let obsolete = chunk::list_obsolete_of(connection, "desk", "fees", 9).await.expect("chunks");
+        assert_eq!(obsolete.len(), chunks.len());
+        assert_eq!(chunk::list_obsolete_of(connection, "desk", "other", 9).await.expect("chunks"), [0; 0]);
+        assert_eq!(chunk::list_version(connection, &version, 9).await.expect("chunks").len(), chunks.len());
+        chunk::delete(connection, &obsolete).await.expect("deleted");
+        assert_eq!(chunk::list_obsolete(connection, 9).await.expect("chunks"), [0; 0]);
+        assert!(find_postings(pool, "desk", base.id, &terms).await.expect("postings").1.iter().all(|it| it.counts.is_empty()));
     }
 }
 
@@ -127,10 +133,13 @@ async fn vectors_are_stored_compared_and_deleted() {
         vector::put(connection, "m", &[ChunkVector { chunk: last, vector: vec![1.0] }]).await.expect("stored");
         assert!(vector::finish(connection, &version, "m").await.expect("an answer"));
         vectors[3] = ChunkVector { chunk: last, vector: vec![1.0] };
-        let mut loaded = vector::load(pool, "desk", "m", 9).await.expect("vectors");
-        loaded.sort_by_key(|it| it.chunk);
-        assert_eq!(loaded, vectors, "without the chunk that does not exist");
-        assert_eq!(vector::load(pool, "desk", "old", 9).await.expect("vectors"), []);
+        let load = async |model: &str, after: i64, limit: i64| vector::load(pool, "desk", model, after, limit).await.expect("vectors");
+        assert_eq!(load("m", 0, 9).await, vectors, "without the chunk that does not exist");
+        assert_eq!(load("m", 0, 1).await, vectors[..1]);
+        assert_eq!(load("m", vectors[0].chunk, 2).await, vectors[1..3], "the next page");
+        assert_eq!(load("old", 0, 9).await, []);
+        assert_eq!(vector::measure(pool, "desk", "m").await.expect("a size"), (4, 7), "three of two numbers, one of one");
+        assert_eq!(vector::measure(pool, "desk", "old").await.expect("a size"), (0, 0));
         assert_eq!(load_directory(pool, "desk").await.expect("a directory")[0].embedding_model.as_deref(), Some("m"));
 
         if prepare_search(connection).await.expect("an answer") == VectorSearch::Database {
@@ -145,8 +154,33 @@ async fn vectors_are_stored_compared_and_deleted() {
             assert_eq!(find(&[1.0], Some(&["other".to_owned()]), 9).await, []);
             assert_eq!(vector::find_nearest(pool, "none", "m", &[1.0], None, 9).await.expect("vectors"), (0, vec![]));
         }
-        chunk::delete_others(connection, &SourceVersion { version: 0, ..version }).await.expect("deleted");
-        assert_eq!(vector::delete_orphans(connection).await.expect("an answer"), 0, "the vectors are gone with the chunks");
-        assert_eq!(vector::load(pool, "desk", "m", 9).await.expect("vectors"), []);
+        let ids: Vec<i64> = vectors.iter().map(|it| it.chunk).collect();
+        assert_eq!(vector::list_orphans(connection, 9).await.expect("chunks"), [0; 0]);
+        connection.execute(&Statement::portable("delete from cs_knowledge_chunk"), &[]).await.expect("deleted");
+        assert_eq!(vector::list_orphans(connection, 3).await.expect("chunks").len(), 3, "as many as are asked for");
+        chunk::delete(connection, &ids).await.expect("deleted");
+        assert_eq!(vector::list_orphans(connection, 9).await.expect("chunks"), [0; 0], "the vectors are gone with the chunks");
+        assert_eq!(load("m", 0, 9).await, []);
+    }
+}
+
+#[tokio::test]
+async fn a_source_is_taken_once_and_only_while_it_is_current() {
+    for mut database in each_database().await {
+        let (connection, pool) = (&mut database.connection, &database.pool);
+        let base = increment_revision(connection, "desk").await.expect("a base");
+        let version = SourceVersion { assistant: "desk", source: "fees", version: base.revision };
+        put(connection, "desk", &source("fees", "card"), base.revision, 5, 70).await.expect("stored");
+        assert_eq!(count_waiting(pool).await.expect("an answer"), 1);
+        assert!(take(connection, &version, 70, 80).await.expect("an answer"));
+        assert!(!take(connection, &version, 70, 90).await.expect("an answer"), "another process has it");
+        assert!(is_current(connection, &version).await.expect("an answer"));
+        let replaced = SourceVersion { version: base.revision + 1, ..version };
+        put(connection, "desk", &source("fees", "card"), replaced.version, 6, 0).await.expect("stored");
+        assert!(!is_current(connection, &version).await.expect("an answer"));
+        assert!(is_current(connection, &replaced).await.expect("an answer"));
+        assert!(finish(connection, &replaced, 0).await.expect("an answer"));
+        assert!(!is_current(connection, &replaced).await.expect("an answer"), "it is indexed");
+        assert_eq!(count_waiting(pool).await.expect("an answer"), 0);
     }
 }

@@ -112,13 +112,15 @@ pub async fn finish(connection: &mut Connection, of: &SourceVersion<'_>, model: 
     Ok(connection.execute(&sql, &[assistant, source, version, SqlValue::Text(model)]).await? > 0)
 }
 
-/// Deletes the vectors whose chunks are gone: those of a source that was replaced while it was embedded.
+/// Returns the chunks that are gone and have vectors: those of a source that was replaced while it was embedded; at most `limit`.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn delete_orphans(connection: &mut Connection) -> sqlx::Result<u64> {
-    let sql = Statement::portable("delete from cs_knowledge_vector where chunk_id not in (select id from cs_knowledge_chunk)");
-    connection.execute(&sql, &[]).await
+pub async fn list_orphans(connection: &mut Connection, limit: i64) -> sqlx::Result<Vec<i64>> {
+    let sql = Statement::portable(
+        "select v.chunk_id from cs_knowledge_vector v where not exists (select 1 from cs_knowledge_chunk c where c.id = v.chunk_id) limit $1",
+    );
+    connection.fetch_all(&sql, &[SqlValue::Integer(limit)]).await?.iter().map(|it| it.integer("chunk_id")).collect()
 }
 
 /// Records why a version is not embedded, and when to try again.
@@ -134,18 +136,39 @@ pub async fn fail(pool: &Pool, of: &SourceVersion<'_>, error: &str, retry_at: Mi
     pool.execute(&sql, &[assistant, source, version, SqlValue::Text(error), SqlValue::Integer(retry_at)]).await.map(|_| ())
 }
 
-/// Returns the vectors of the sources that are embedded by `model`, at most `limit`.
+/// Returns the number of vectors of the sources that are embedded by `model`, and how many numbers they have in all.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn load(pool: &Pool, assistant: &str, model: &str, limit: i64) -> sqlx::Result<Vec<ChunkVector>> {
+pub async fn measure(pool: &Pool, assistant: &str, model: &str) -> sqlx::Result<(u64, u64)> {
+    let sql = Statement::per_dialect(
+        "select count(*) as vectors, coalesce(sum(length(v.vector) / 4), 0) as numbers from cs_knowledge_source s
+         join cs_knowledge_chunk c on c.assistant_id = s.assistant_id and c.source_id = s.source_id and c.version = s.indexed_version
+         join cs_knowledge_vector v on v.chunk_id = c.id and v.model = s.embedding_model
+         where s.assistant_id = $1 and s.embedding_model = $2",
+        "select count(*) as vectors, coalesce(sum(cardinality(v.vector)), 0)::bigint as numbers from cs_knowledge_source s
+         join cs_knowledge_chunk c on c.assistant_id = s.assistant_id and c.source_id = s.source_id and c.version = s.indexed_version
+         join cs_knowledge_vector v on v.chunk_id = c.id and v.model = s.embedding_model
+         where s.assistant_id = $1 and s.embedding_model = $2",
+    );
+    let row = pool.fetch_optional(&sql, &[SqlValue::Text(assistant), SqlValue::Text(model)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let count = |name| Ok::<_, sqlx::Error>(u64::try_from(row.integer(name)?).unwrap_or(0));
+    Ok((count("vectors")?, count("numbers")?))
+}
+
+/// Returns the vectors of the sources that are embedded by `model`, ordered by chunk, from the first one after the chunk `after` on; at most
+/// `limit`.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn load(pool: &Pool, assistant: &str, model: &str, after: i64, limit: i64) -> sqlx::Result<Vec<ChunkVector>> {
     let sql = Statement::portable(
         "select v.chunk_id, v.vector from cs_knowledge_source s
          join cs_knowledge_chunk c on c.assistant_id = s.assistant_id and c.source_id = s.source_id and c.version = s.indexed_version
          join cs_knowledge_vector v on v.chunk_id = c.id and v.model = s.embedding_model
-         where s.assistant_id = $1 and s.embedding_model = $2 limit $3",
+         where s.assistant_id = $1 and s.embedding_model = $2 and v.chunk_id > $3 order by v.chunk_id limit $4",
     );
-    let values = [SqlValue::Text(assistant), SqlValue::Text(model), SqlValue::Integer(limit)];
+    let values = [SqlValue::Text(assistant), SqlValue::Text(model), SqlValue::Integer(after), SqlValue::Integer(limit)];
     pool.fetch_all(&sql, &values).await?.iter().map(chunk_vector).collect()
 }
 

@@ -18,6 +18,9 @@ const MAX_FORM_DEPTH: u32 = 16;
 /// The most instructions of a document: forms may draw each other again and again.
 const MAX_INSTRUCTIONS: u32 = 20_000_000;
 
+/// The most bytes that the instructions of a document take when they are inflated.
+const MAX_INFLATED_BYTES: usize = 256 << 20;
+
 /// Glyphs are measured in thousandths of the size of the font.
 const UNITS: f64 = 1000.0;
 
@@ -53,6 +56,7 @@ pub(super) struct PageReader<'a> {
     fonts: Fonts<'a>,
     instructions: u32,
     characters: usize,
+    inflated_bytes: usize,
 }
 
 impl<'a> PageReader<'a> {
@@ -61,10 +65,19 @@ impl<'a> PageReader<'a> {
     /// # Errors
     /// The reason why it cannot be read to its end.
     pub(super) fn read(&mut self, page: &Page<'a>) -> Result<Drawn, String> {
+        self.count_inflated(page.page_stream().map_or(0, <[u8]>::len))?;
         let mut walk = Walk { reader: self, drawn: Drawn::default(), state: State::default(), saved: Vec::new(), marked: Vec::new() };
         walk.drawn.is_damaged = is_damaged(page);
         walk.run(page.typed_operations(), page.resources(), 0)?;
         Ok(walk.drawn)
+    }
+
+    fn count_inflated(&mut self, bytes: usize) -> Result<(), String> {
+        self.inflated_bytes = self.inflated_bytes.saturating_add(bytes);
+        match self.inflated_bytes > MAX_INFLATED_BYTES {
+            true => Err(format!("its pages take more than {MAX_INFLATED_BYTES} bytes; split it")),
+            false => Ok(()),
+        }
     }
 }
 
@@ -193,6 +206,7 @@ impl<'a> Walk<'_, 'a> {
             self.drawn.is_damaged = true;
             return Ok(());
         };
+        self.reader.count_inflated(content.len())?;
         let own = dict.get::<Dict<'a>>(RESOURCES).map(Resources::new);
         let (before, saved) = (self.state.clone(), std::mem::take(&mut self.saved));
         if let Some(matrix) = dict.get::<[f32; 6]>(MATRIX) {
@@ -331,5 +345,18 @@ fn text_string(bytes: &[u8]) -> String {
         [0xff, 0xfe, rest @ ..] => encoding_rs::UTF_16LE.decode_without_bom_handling(rest).0.into_owned(),
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
         _ => encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_pages_inflate_to_is_bounded() {
+        let mut reader = PageReader::default();
+        assert_eq!(reader.count_inflated(MAX_INFLATED_BYTES - 1), Ok(()));
+        assert_eq!(reader.count_inflated(1), Ok(()));
+        assert_eq!(reader.count_inflated(1), Err("its pages take more than 268435456 bytes; split it".to_owned()));
     }
 }

@@ -5,14 +5,15 @@ mod font;
 mod layout;
 mod order;
 
-use hayro_font::hayro_syntax::{LoadPdfError, Pdf};
-use serde::{Deserialize, Serialize};
-
 use self::content::PageReader;
 use super::document::{MAX_TEXT_BYTES, UNREADABLE};
+use hayro_font::hayro_syntax::{LoadPdfError, Pdf};
+
+/// The most pages of a document, which may name one page again and again.
+const MAX_PAGES: usize = 10_000;
 
 /// The text of a PDF.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PdfText {
     /// The text, with [`UNREADABLE`] for each character that cannot be read.
     pub text: String,
@@ -32,6 +33,9 @@ pub fn extract_text(bytes: Vec<u8>) -> Result<PdfText, String> {
     })?;
     if pdf.pages().is_empty() {
         return Err(damaged.to_owned());
+    }
+    if pdf.pages().len() > MAX_PAGES {
+        return Err(format!("it has more than {MAX_PAGES} pages; split it"));
     }
     let mut reader = PageReader::default();
     let (mut text, mut unreadable_pages) = (String::new(), 0);

@@ -1,5 +1,5 @@
-//! Reads PDFs in a process of their own, which `convengine read-pdf` is: a document that makes the reader loop, crash or fill the memory
-//! ends that process and nothing else.
+//! Converts PDFs and web pages in a process of their own, which `convengine read-document` is: a document that makes a reader loop, crash or
+//! fill the memory ends that process and nothing else, and so does the end of the time for it.
 
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
@@ -10,15 +10,14 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::document::MAX_TEXT_BYTES;
-use super::pdf::{self, PdfText};
+use super::document::{ConvertedDocument, Document, DocumentFormat, MAX_TEXT_BYTES};
 use crate::ops::audit::derive::run_blocking;
 
 /// The name of the command.
-pub const COMMAND: &str = "read-pdf";
+pub const COMMAND: &str = "read-document";
 
-/// How many documents are read at the same time; others wait.
-const MAX_PROCESSES: usize = 4;
+/// How many documents are read at the same time, each with the memory below; others wait.
+const MAX_PROCESSES: usize = 2;
 
 /// The address space of the process in bytes.
 #[cfg(unix)]
@@ -47,17 +46,19 @@ pub(super) async fn turn() -> Option<SemaphorePermit<'static>> {
     RUNNING.acquire().await.ok()
 }
 
-/// Reads the text of a document.
+/// Converts a document.
 ///
 /// # Errors
 /// The reason why it cannot be read.
-pub(super) async fn extract_text(bytes: Vec<u8>) -> Result<PdfText, String> {
+pub(super) async fn convert(document: Document) -> Result<ConvertedDocument, String> {
     let Some(program) = PROGRAM.get() else {
-        return run_blocking(move || pdf::extract_text(bytes)).await.unwrap_or_else(|_| Err(UNPARSABLE.to_owned()));
+        return run_blocking(move || document.convert_here()).await.unwrap_or_else(|_| Err(UNPARSABLE.to_owned()));
     };
+    let Document { format, bytes, charset } = document;
     let mut command = Command::new(program);
     // It reads what strangers wrote, and needs no secret.
-    command.arg(COMMAND).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    command.args([COMMAND, format.name()]).args(charset.map(|it| format!("--charset={it}")));
+    command.env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
     let unable = |it: std::io::Error| format!("the process that reads it cannot be started: {it}");
     let mut process = command.spawn().map_err(unable)?;
     let (Some(mut input), Some(output)) = (process.stdin.take(), process.stdout.take()) else { return Err(UNPARSABLE.to_owned()) };
@@ -76,14 +77,17 @@ pub(super) async fn extract_text(bytes: Vec<u8>) -> Result<PdfText, String> {
     serde_json::from_slice(&answer).unwrap_or_else(|_| Err(UNPARSABLE.to_owned()))
 }
 
-/// Runs the command: reads a document from standard input and writes its text, or the reason why there is none, to standard output.
-pub fn run() -> ExitCode {
+/// Runs the command: reads a document of a format from standard input and writes its text, or the reason why there is none, to standard
+/// output.
+pub fn run(format: &str, charset: Option<String>) -> ExitCode {
     limit_resources();
+    let Some(format) = DocumentFormat::from_name(format) else { return ExitCode::FAILURE };
     let mut bytes = Vec::new();
     if std::io::stdin().lock().read_to_end(&mut bytes).is_err() {
         return ExitCode::FAILURE;
     }
-    let Ok(answer) = serde_json::to_vec(&pdf::extract_text(bytes)) else { return ExitCode::FAILURE };
+    let document = Document { format, bytes, charset };
+    let Ok(answer) = serde_json::to_vec(&document.convert_here()) else { return ExitCode::FAILURE };
     if std::io::stdout().lock().write_all(&answer).is_err() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 

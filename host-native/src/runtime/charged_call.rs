@@ -1,0 +1,39 @@
+//! Calls of models that are charged to the cap of the server and to the budget of a document.
+
+use convengine_core::turn::{EffectError, EffectResult};
+
+use crate::effects::llm::ModelAnswer;
+use crate::runtime::assistant::spend_budget::{self, Budget};
+use crate::runtime::spend_cap;
+use crate::runtime::turn_runner::Host;
+
+/// Makes a call that costs about `estimate` millionths of a currency unit, unless the cap or the budget forbids it, and charges both what it
+/// has cost.
+pub async fn charge(host: &Host, budget: Option<Budget>, estimate: u64, call: impl Future<Output = ModelAnswer>) -> ModelAnswer {
+    let spend = match spend_cap::reserve(host, estimate).await {
+        Ok(reserved) => reserved,
+        Err(error) => return refuse(error),
+    };
+    let answer = match budget {
+        Some(budget) => charge_budget(host, budget, estimate, call).await,
+        None => call.await,
+    };
+    if let Some(reserved) = spend {
+        spend_cap::settle(host, reserved, &answer).await;
+    }
+    answer
+}
+
+async fn charge_budget(host: &Host, budget: Budget, estimate: u64, call: impl Future<Output = ModelAnswer>) -> ModelAnswer {
+    let reserved = match spend_budget::reserve(host, budget, estimate).await {
+        Ok(reserved) => reserved,
+        Err(error) => return refuse(error),
+    };
+    let answer = call.await;
+    spend_budget::settle(host, reserved, &answer).await;
+    answer
+}
+
+fn refuse(error: EffectError) -> ModelAnswer {
+    ModelAnswer { result: EffectResult::Error(error), billed_attempts: 0 }
+}
