@@ -14,4 +14,5 @@ pub mod exit;
 pub mod ops;
 pub mod runtime;
 pub mod storage;
+pub mod tenants;
 pub mod worker;

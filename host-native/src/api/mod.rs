@@ -30,3 +30,4 @@ pub mod schemas;
 pub mod snapshots;
 pub mod stomp;
 pub mod stream;
+pub mod worker_health;

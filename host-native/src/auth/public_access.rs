@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 
 use super::auth_gateway::{AuthGateway, AuthenticatedCall, TenantRoutes};
 use super::caller::Caller;
-use super::refusal::unauthorized;
+use super::refusal::{self, unauthorized};
 use super::routes::LINK_PREFIX;
 use super::scope::Scopes;
 use crate::api::error::ApiError;
@@ -44,26 +47,41 @@ impl AuthGateway {
     /// Finds the deployment of a token, with its tenant.
     async fn find_deployment(&self, uri: &Uri, token: &str) -> Result<Option<(&TenantRoutes, Deployment)>, ApiError> {
         let hash = hash_token(token);
-        for tenant in self.tenants.values() {
-            let found = find_by_token_hash(&tenant.host.readers, &hash).await.map_err(|it| ApiError::from_database(&it, uri))?;
-            if let Some((found, token)) = found {
-                record_use(tenant, &token);
-                return Ok(Some((tenant, found)));
-            }
-        }
-        Ok(None)
+        let found = self.find_in_tenants(uri, |it| Box::pin(find_by_token_hash(&it.host.readers, &hash))).await?;
+        Ok(found.map(|(tenant, (deployment, token))| {
+            record_use(tenant, &token);
+            (tenant, deployment)
+        }))
     }
 
     /// Authenticates the holder of a resume token of a run; the handler checks which one.
     pub(super) async fn authenticate_resume_token(&self, uri: &Uri, token: &str) -> Result<AuthenticatedCall<'_>, ApiError> {
-        for tenant in self.tenants.values() {
-            let found = token::find_wait(&tenant.host, token).await.map_err(|it| ApiError::from_database(&it, uri))?;
-            if let Some(wait) = found {
-                let caller = Caller::new(&format!("run {}", wait.run));
-                return Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: None });
+        let found = self.find_in_tenants(uri, |it| Box::pin(token::find_wait(&it.host, token))).await?;
+        let (tenant, wait) = found.ok_or_else(|| unauthorized(uri, Some("unknown resume token")).with_code("invalid_token"))?;
+        let caller = Caller::new(&format!("run {}", wait.run));
+        Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: None })
+    }
+
+    /// Asks all tenants at once and returns the first that finds something, so that one whose database does not answer delays no other.
+    async fn find_in_tenants<'t: 'f, 'f, V: Send>(
+        &'t self,
+        uri: &Uri,
+        find: impl Fn(&'t TenantRoutes) -> BoxFuture<'f, sqlx::Result<Option<V>>> + Send,
+    ) -> Result<Option<(&'t TenantRoutes, V)>, ApiError> {
+        let mut lookups: FuturesUnordered<_> = self.tenants.values().map(|tenant| find(tenant).map(move |it| (tenant, it))).collect();
+        let mut failure = None;
+        while let Some((tenant, found)) = lookups.next().await {
+            match found {
+                Ok(Some(found)) => return Ok(Some((tenant, found))),
+                Ok(None) => {}
+                Err(error) => failure = Some(error),
             }
         }
-        Err(unauthorized(uri, Some("unknown resume token")).with_code("invalid_token"))
+        match failure {
+            Some(error) => Err(ApiError::from_database(&error, uri)),
+            None if self.tenants.have_all_started() => Ok(None),
+            None => Err(refusal::tenant_unavailable(uri)),
+        }
     }
 }
 

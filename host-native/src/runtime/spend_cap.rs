@@ -47,16 +47,21 @@ pub async fn reserve(host: &Host, estimate: u64) -> Result<Option<SpendReservati
 /// Returns an error for the turn when the cap is reached or the spend cannot be read.
 pub async fn check(host: &Host) -> Result<(), EffectError> {
     let Some(SpendCap { micros: cap, per }) = host.spend_cap else { return Ok(()) };
-    let now = clock::now();
-    let counted = counter::find(&host.readers, &counter_key(host, per, now)).await.map_err(|it| unreadable(&it))?;
-    let used = match counted {
-        Some(used) => used,
-        None => {
-            let (first, last) = per.date_range(now);
-            spend::sum_between(&host.readers, &first, &last).await.map(clamp).map_err(|it| unreadable(&it))?
-        }
-    };
+    let used = find_used(host, per).await.map_err(|it| unreadable(&it))?;
     if used < clamp(cap) { Ok(()) } else { Err(cap_reached(per)) }
+}
+
+/// Returns what is used of the cap in this day or month, in millionths of a currency unit.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_used(host: &Host, per: SpendPeriod) -> sqlx::Result<i64> {
+    let now = clock::now();
+    if let Some(used) = counter::find(&host.readers, &counter_key(host, per, now)).await? {
+        return Ok(used);
+    }
+    let (first, last) = per.date_range(now);
+    spend::sum_between(&host.readers, &first, &last).await.map(clamp)
 }
 
 fn cap_reached(per: SpendPeriod) -> EffectError {

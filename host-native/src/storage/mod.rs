@@ -33,6 +33,7 @@ pub mod rows;
 pub mod schema;
 pub mod script;
 pub mod server_lock;
+pub mod size;
 pub mod snapshot;
 pub mod spend;
 pub mod sqlite;

@@ -6,6 +6,7 @@ use figment::Figment;
 use figment::error::Kind;
 use figment::providers::Serialized;
 use serde::Deserialize;
+use serde::Deserializer;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -20,10 +21,11 @@ use super::observe::{LoggingTree, TelemetryTree};
 use super::restate::RestateTree;
 use super::retention::RetentionSettings;
 use super::security::SecurityTree;
+use super::share::ShareSettings;
 use super::sources::SettingSources;
 use super::stream::TransportTree;
 use super::turn::{AuditTree, ToolTimeouts, TurnTree};
-use super::value::{FromText, HttpUrl, Text, choose, optional_list, problem, scalar};
+use super::value::{FromText, HttpUrl, Text, choose, optional_list, problem, scalar, whole};
 
 /// All settings that the server reads itself.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -54,6 +56,7 @@ pub(super) struct HostTree {
     /// A reference, which [`KeySource`](crate::config::secrets::key_source::KeySource) reads from the tree, so that no problem shows a key.
     secrets_key: Value,
     pub(super) security: SecurityTree,
+    pub(super) share: ShareSettings,
     #[serde(deserialize_with = "scalar")]
     pub(super) stream: Option<bool>,
     pub(super) tables: BTreeMap<String, Text>,
@@ -86,6 +89,12 @@ pub(super) struct ContainerTree {
 pub(super) struct DatabaseTree {
     #[serde(deserialize_with = "scalar")]
     pub(super) synchronous: Synchronous,
+    #[serde(deserialize_with = "gigabytes")]
+    pub(super) capacity_gb: Option<u64>,
+}
+
+fn gigabytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    whole::<_, _, 1, 1_000_000>(deserializer).map(Some)
 }
 
 /// `files.*`

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::{documents, files, mcp};
 use crate::config::active::ActiveConfig;
 use crate::config::settings::Roots;
+use crate::runtime::blocking::BlockingShare;
 use crate::runtime::stream::TokenPublisher;
 use crate::runtime::turn_runner::Host;
 use crate::storage::Pool;
@@ -29,7 +30,7 @@ pub async fn execute(
     if request.tool_group == MCP_GROUP {
         return mcp::execute(&host.mcp, &host.http, &configured.mcp, request, key, progress, deadline).await;
     }
-    match execute_by_group(&host.readers, &host.file_roots, request).await {
+    match execute_by_group(&host.blocking, &host.readers, &host.file_roots, request).await {
         Ok(text) => EffectResult::Ok(Reply::Tool(ToolReply { text: host.secrets.scrub(&text).into_owned() })),
         Err(error) => EffectResult::Error(EffectError { message: host.secrets.scrub(&error.message).into_owned(), ..error }),
     }
@@ -39,10 +40,15 @@ pub async fn execute(
 ///
 /// # Errors
 /// `Unsupported` for another group, or the failure of the group's executor.
-pub async fn execute_by_group(documents: &Pool, roots: &Roots, request: &ToolRequest) -> Result<String, EffectError> {
+pub async fn execute_by_group(
+    blocking: &BlockingShare,
+    documents: &Pool,
+    roots: &Roots,
+    request: &ToolRequest,
+) -> Result<String, EffectError> {
     match canonical_tool_group(&request.tool_group).as_str() {
         "DOCUMENT_RETRIEVAL" => documents::search(documents, request).await,
-        "FILES" => files::execute(roots, request).await,
+        "FILES" => files::execute(blocking, roots, request).await,
         other => Err(unsupported_group(other)),
     }
 }

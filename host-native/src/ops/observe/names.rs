@@ -68,6 +68,12 @@ metrics! {
     SPANS_DROPPED = Counter "convengine_trace_spans_dropped_total", "Dropped spans by reason: full or failed.";
     HTTP_REQUESTS = Counter "convengine_http_requests_total", "HTTP requests by route, method and status.";
     HTTP_DURATION = Seconds "convengine_http_request_duration_seconds", "Time until the response begins, by route and method.";
+    TENANTS_DOWN = Gauge "convengine_tenants_down", "Tenants that cannot serve; a server without tenants counts as one.";
+    DATABASE_BYTES = Gauge "convengine_database_bytes", "Size of the database.";
+    DATABASE_LIMIT_BYTES = Gauge "convengine_database_limit_bytes",
+        "Size that the database may reach: convengine.database.max-size, on SQLite else what the disk holds.";
+    LIMIT_USED = Gauge "convengine_limit_used_ratio",
+        "Used share of a cap or quota by limit: spend_cap, sessions or imports.";
     CONFIG_INFO = Gauge "convengine_config_info", "Always 1; the hash label identifies the configuration of new turns.";
     CONFIG_ISSUES = Gauge "convengine_config_issues", "Issues of the current configuration by severity.";
     MEMORY = Gauge "convengine_process_resident_memory_bytes", "Resident memory of the process.";
