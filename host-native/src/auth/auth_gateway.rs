@@ -37,7 +37,6 @@ use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::{Deployment, is_origin_allowed};
 use crate::tenants::{TenantService, Tenants};
 
-const X_API_KEY: &str = "x-api-key";
 const X_TENANT: &str = "x-tenant";
 
 /// The path prefix of deployments.

@@ -24,11 +24,11 @@ const WATCH_INTERVAL: Duration = Duration::from_secs(5);
 /// Why a tenant does not serve.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// It has not started, because its database cannot be used.
-    #[error("cannot start: the database cannot be used; the log says why")]
+    /// It has not started: its database is being opened or cannot be used.
+    #[error("not started: the database is not open; the log says why it cannot be used")]
     NotStarted,
     /// It has not started, because what it is set up with is wrong.
-    #[error("cannot start: its settings or rows are invalid; the log says why")]
+    #[error("not started: its settings or rows are invalid; the log says why")]
     InvalidSetup,
     /// A policy row, with the reason.
     #[error("cannot run turns: a policy does not compile: {0}")]
