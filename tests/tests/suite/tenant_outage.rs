@@ -127,7 +127,14 @@ fn a_tenant_cannot_take_the_connections_of_others() {
 #[test]
 fn the_size_of_the_database_and_used_limits_are_metrics() {
     let two = TwoTenants::with_pack(&orders_pack());
-    let limits = ["--set", "convengine.llm.spend-cap.amount=5", "--set", "convengine.tenants.a.database.capacity-gb=2"];
+    let limits = [
+        "--set",
+        "convengine.llm.spend-cap.amount=5",
+        "--set",
+        "convengine.llm.spend-cap.per=day",
+        "--set",
+        "convengine.tenants.a.database.capacity-gb=2",
+    ];
     let server = two.serve(&[&OPEN[..], &limits].concat());
     let read = |tenant: &str| -> Value {
         let text = server.request("GET", "/metrics", &[("X-Tenant", tenant)], "").text;

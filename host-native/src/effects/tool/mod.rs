@@ -1,6 +1,6 @@
 //! Executes tools of the groups that this host implements: DOCUMENT_RETRIEVAL, FILES and MCP.
 
-use convengine_core::config::canonical_tool_group;
+use convengine_core::config::{canonical_tool_group, split_mcp_code};
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, MCP_GROUP, Reply, ToolReply, ToolRequest};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -28,7 +28,13 @@ pub async fn execute(
         return configured.fakes.answer_tool(request);
     }
     if request.tool_group == MCP_GROUP {
-        return mcp::execute(&host.mcp, &host.http, &configured.mcp, request, key, progress, deadline).await;
+        let answer = mcp::execute(&host.mcp, &host.http, &configured.mcp, request, key, progress, deadline).await;
+        // A model may make up names of servers, which must not become labels.
+        let code = request.tool_code.as_deref().and_then(split_mcp_code);
+        if let Some((server, _)) = code.filter(|it| configured.mcp.enabled_server(it.0).is_ok()) {
+            host.meter.record_mcp_call(server, &answer);
+        }
+        return answer;
     }
     match execute_by_group(&host.blocking, &host.readers, &host.file_roots, request).await {
         Ok(text) => EffectResult::Ok(Reply::Tool(ToolReply { text: host.secrets.scrub(&text).into_owned() })),

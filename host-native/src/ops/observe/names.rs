@@ -58,6 +58,7 @@ metrics! {
     MODEL_CALL_DURATION = Seconds "convengine_model_call_duration_seconds", "Model call duration including retries, by provider and model.";
     MODEL_TOKENS = Counter "convengine_model_tokens_total", "Tokens by provider, model and direction: input or output.";
     MODEL_COST = Counter "convengine_model_cost_micros_total", "Model cost in millionths of the currency of convengine.llm.prices.";
+    MCP_CALLS = Counter "convengine_mcp_calls_total", "Calls of tools of MCP servers by server and outcome.";
     COMMITS = Counter "convengine_commits_total", "Writer transactions by outcome.";
     COMMIT_DURATION = Seconds "convengine_commit_duration_seconds", "Writer transaction duration.";
     COMMIT_PARTS = Items "convengine_commit_parts", "Turns or parts of turns per writer transaction.";
