@@ -352,8 +352,8 @@ impl AuthGateway {
         })
     }
 
-    /// The refusal of credentials that no tenant knows that has started. While another one has not, they may be its own, and the answer does
-    /// not tell outsiders which tenants there are.
+    /// The refusal of credentials that are unknown to the tenants that have started. While another one has not, they may be its own, and the
+    /// answer does not tell outsiders which tenants there are.
     pub(super) fn unknown_or_down(&self, uri: &Uri, unknown: ApiError) -> ApiError {
         if self.tenants.have_all_started() { unknown } else { refusal::tenant_unavailable(uri) }
     }

@@ -1,5 +1,5 @@
-//! The share of a tenant in the connections of the server: requests that are answered and streams that are open, so that those of one tenant
-//! leave room for those of others.
+//! The share of a tenant in the connections of the server: requests that are answered and streams that are open, so that those of one
+//! tenant leave room for those of others.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -72,8 +72,8 @@ async fn default_access(settings: &Settings, is_loopback: bool) -> Result<Access
     Ok(AccessMode::Default { when_closed, openness: Openness::new(has_token || !is_loopback) })
 }
 
-/// Whether a database of the server has keys or deployments. Does not create one. A database that cannot be read matters only if no other one
-/// has any.
+/// Whether a database of the server has keys or deployments. Does not create one. A database that cannot be read matters only if no other
+/// one has any.
 async fn has_credentials(settings: &Settings) -> Result<bool, Failure> {
     let mut unreadable = None;
     for settings in settings.each_tenant() {

@@ -1,5 +1,5 @@
-//! The threads that a tenant may use for work that blocks: calls of extensions, scripts and file tools. The threads are those of the process,
-//! so that without a share the work of one tenant could take them all.
+//! The threads that a tenant may use for work that blocks: calls of extensions, scripts and file tools. The threads are those of the
+//! process, so that without a share the work of one tenant could take them all.
 
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
@@ -34,8 +34,8 @@ impl BlockingShare {
         BlockingShare { threads, scripts: Arc::new(Semaphore::new(scripts)) }
     }
 
-    /// Does work on a thread of its own, once one of the share is free. The thread counts until the work ends, also when nobody waits for it
-    /// any more.
+    /// Does work on a thread of its own, once one of the share is free. The thread counts until the work ends, also when nobody waits for
+    /// it any more.
     ///
     /// # Errors
     /// The panic of the work.
@@ -43,8 +43,8 @@ impl BlockingShare {
         run_with(acquire(&self.threads).await, work).await
     }
 
-    /// Runs a script like [`run`](Self::run), once a processor of the share is free too. Scripts of tenants take turns: each tenant waits for
-    /// its own, and only a few of each wait for those of others.
+    /// Runs a script like [`run`](Self::run), once a processor of the share is free too. Scripts of tenants take turns: each tenant waits
+    /// for its own, and only a few of each wait for those of others.
     ///
     /// # Errors
     /// The panic of the script.

@@ -122,8 +122,8 @@ pub fn watch<T: TenantService>(tenants: Arc<Tenants<T>>) -> JoinHandle<()> {
     })
 }
 
-/// Returns the hash of the configuration of a tenant whose turns can run: the database is available and has the snapshot, and no policy row is
-/// invalid.
+/// Returns the hash of the configuration of a tenant whose turns can run: the database is available and has the snapshot, and no policy
+/// row is invalid.
 async fn check_host(host: &Host) -> Result<String, Problem> {
     let config = Arc::clone(&host.config_manager.active().config);
     if let Some(reason) = config.policy_unavailable() {

@@ -140,7 +140,7 @@ fn alerts_figures_and_the_dashboard_name_existing_metrics() {
     let figures: BTreeSet<&str> = texts_of(&recording, "record").into_iter().collect();
     let is_histogram = |name: &str| METRICS.iter().any(|it| it.name == name && it.kind.prometheus_type() == "histogram");
     let is_metric = |name: &str| METRICS.iter().any(|it| it.name == name && it.kind.prometheus_type() != "histogram");
-    let of_histogram = |name: &str| ["_bucket", "_count", "_sum"].iter().any(|it| name.strip_suffix(it).is_some_and(is_histogram));
+    let of_histogram = |name: &str| ["_bucket", "_count", "_sum"].iter().any(|it| name.strip_suffix(*it).is_some_and(is_histogram));
     for (file, document, least) in [("recording.yml", &recording, 8), ("alerts.yml", &alerts, 20), ("convengine.json", &dashboard, 25)] {
         let expressions = texts_of(document, "expr");
         assert!(expressions.len() >= least, "{file}: {} expressions", expressions.len());
