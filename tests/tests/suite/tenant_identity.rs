@@ -7,7 +7,7 @@ use std::thread;
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 
-use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack};
+use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack, wait_until};
 use crate::stream::ID;
 use crate::tenants::{KEYS, TwoTenants};
 use crate::tokens::{Issuer, Signer, claims};
@@ -118,7 +118,9 @@ fn an_unready_tenant_is_reported_without_its_name_to_outsiders() {
     assert_eq!(server.get("/readyz").status, 200);
     two.b.sql().run("delete from ce_config_snapshot");
     // A proxy in front of the server makes every caller an outsider.
-    let answer = server.request("GET", "/readyz", &[("X-Forwarded-For", "192.0.2.1")], "");
+    let outside = || server.request("GET", "/readyz", &[("X-Forwarded-For", "192.0.2.1")], "");
+    assert!(wait_until(|| outside().json()["status"] == "DEGRADED"));
+    let answer = outside();
     assert_eq!((answer.status, answer.json()), (200, json!({"status": "DEGRADED", "tenants": 2, "down": 1})), "the other one serves");
     let reason = "configuration snapshot is missing from the database; restart the server";
     assert_eq!(server.get("/readyz").json()["problems"], json!([{"tenant": "b", "reason": reason}]));
