@@ -1,6 +1,5 @@
 //! Builds hosts and routers, and runs the server.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -30,6 +29,7 @@ use crate::api::{
     metrics, privacy, request_metrics, response_headers, security_log, snapshots, stomp, stream,
 };
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
+use crate::auth::connection_share::ConnectionShare;
 use crate::auth::credential_watch::{self, OpenCredentials};
 use crate::auth::exposure::{self, Exposure};
 use crate::auth::guessing::GuessThrottle;
@@ -62,19 +62,21 @@ use crate::runtime::assistant::phrase_vectors::PhraseVectorCache;
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::timers::{self, FiringSessions};
 use crate::runtime::assistant::version_cache::VersionCache;
+use crate::runtime::blocking::BlockingShare;
 use crate::runtime::chain::schedule;
 use crate::runtime::chain::webhook_secrets::WebhookSecrets;
 use crate::runtime::leases::{self, ClaimGate};
 use crate::runtime::recovery;
 use crate::runtime::restate::Ingress;
 use crate::runtime::stop_signals::StopSignals;
-use crate::runtime::stream::{ClusterTasks, Streams, start_cluster};
+use crate::runtime::stream::{ClusterTasks, Streams};
 use crate::runtime::turn_queue::TurnQueue;
 use crate::runtime::turn_runner::Host;
 use crate::runtime::writer::Writer;
 use crate::storage;
 use crate::storage::assistant::draft;
 use crate::storage::server_lock::ServerLock;
+use crate::tenants::{self, RunningTenant, Tenants, start_all};
 
 /// The path for sending messages.
 pub const MESSAGE_PATH: &str = "/api/v1/conversation/message";
@@ -135,9 +137,10 @@ pub fn open_routes() -> OpenApiRouter<Arc<AuthGateway>> {
         .routes(routes!(json_schemas::read))
 }
 
-/// Builds the router of a server: its own routes, with the auth gateway to its tenants as fallback. Refuses requests to other hosts.
-pub fn build_router(gateway: Arc<AuthGateway>, hosts: OwnHosts, http: &HttpSettings) -> Router {
-    let routes = tenant_routes(gateway.tenants.values().any(|it| it.host.stream_settings.is_sse_enabled()), None);
+/// Builds the router of a server: its own routes, with the auth gateway to its tenants as fallback. `sse` tells whether a tenant has event
+/// streams. Refuses requests to other hosts.
+pub fn build_router(gateway: Arc<AuthGateway>, hosts: OwnHosts, http: &HttpSettings, sse: bool) -> Router {
+    let routes = tenant_routes(sse, None);
     let (own, documented) = open_routes().split_for_parts();
     let document = ApiDocument::new(routes.openapi().merge_from(documented), routes.list().to_vec());
     let own = own.layer(CompressionLayer::new().compress_when(compression_predicate())).layer(Extension(document));
@@ -151,28 +154,44 @@ fn compression_predicate() -> impl Predicate {
     SizeAbove::new(MAX_UNCOMPRESSED_BYTES).and(NotForContentType::SSE).and(NotForContentType::const_new("application/javascript"))
 }
 
-/// Builds the auth gateway with its tenants.
-async fn build_gateway(settings: &Settings, exposure: Exposure, hosts: Vec<(Settings, Arc<Host>)>) -> Result<AuthGateway, Failure> {
-    let tokens = match &settings.security.jwt {
-        Some(jwt) => Some(Arc::new(TokenVerifier::new(jwt).await?)),
-        None => None,
-    };
+/// Builds the auth gateway to these tenants, of which none needs to have started.
+fn build_gateway(
+    settings: &Settings,
+    exposure: Exposure,
+    tenants: Arc<Tenants<TenantRoutes>>,
+    tokens: Option<Arc<TokenVerifier>>,
+) -> AuthGateway {
     let Exposure { access, origins, .. } = exposure;
     let (admin_token, trusted_proxies) = (settings.admin_token.clone(), settings.http.trusted_proxies.clone());
     let guesses = GuessThrottle::new(settings.security.guessing);
-    let (routes, tenants) = (Vec::new(), BTreeMap::new());
+    let routes = Vec::new();
     let mut gateway = AuthGateway { access, routes, tenants, tokens, admin_token, origins, trusted_proxies, guesses };
-    for (settings, host) in hosts {
-        let (router, routes) = tenant_routes(host.stream_settings.is_sse_enabled(), host.stream_settings.stomp()).into_parts();
+    for settings in settings.each_tenant() {
+        let (_, routes) = tenant_routes(settings.stream.is_sse_enabled(), settings.stream.stomp()).into_parts();
         gateway.routes.extend(routes.into_iter().filter(|it| !gateway.routes.contains(it)).collect::<Vec<_>>());
-        let router = router.layer(CompressionLayer::new().compress_when(compression_predicate()));
-        let router = router.method_not_allowed_fallback(error::method_not_allowed).fallback(error::no_route);
-        let router = router.with_state(Arc::clone(&host));
-        let keys = ApiKeyCache::new(settings.security.keys_recheck);
-        let users = UserVerifier::new(gateway.tokens.clone(), settings.tenant.clone());
-        gateway.tenants.insert(settings.tenant, TenantRoutes { host, router, keys, users });
     }
-    Ok(gateway)
+    gateway
+}
+
+/// Starts a tenant of a server.
+async fn start_tenant(
+    settings: &Settings,
+    traces: SpanSender,
+    player: PackPlayer,
+    tokens: Option<Arc<TokenVerifier>>,
+) -> Result<(TenantRoutes, RunningTenant), Failure> {
+    let mut tenant = RunningTenant::start(settings, traces, false).await?;
+    let host = Arc::clone(&tenant.host);
+    let _ = host.pack_player.set(player);
+    tenant.background = spawn_background_tasks(settings, &host);
+    let (router, _) = tenant_routes(settings.stream.is_sse_enabled(), settings.stream.stomp()).into_parts();
+    let router = router.layer(CompressionLayer::new().compress_when(compression_predicate()));
+    let router = router.method_not_allowed_fallback(error::method_not_allowed).fallback(error::no_route);
+    let router = router.with_state(Arc::clone(&host));
+    let keys = ApiKeyCache::new(settings.security.keys_recheck);
+    let connections = ConnectionShare::new(settings.share.connections);
+    let users = UserVerifier::new(tokens, settings.tenant.clone());
+    Ok((TenantRoutes { host, router, keys, users, connections }, tenant))
 }
 
 /// Adds the middleware of every request: metrics, tracing, request ids and headers for browsers.
@@ -253,6 +272,8 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         fires_timers: settings.assistants.timers,
         timer_armed: Notify::new(),
         session_changes: broadcast::Sender::new(SESSION_CHANGES),
+        blocking: BlockingShare::new(settings.share.blocking_threads),
+        database_capacity: settings.database_capacity,
         redaction: Arc::clone(&settings.redaction),
         turn_settings: settings.turns,
         credentials,
@@ -299,24 +320,22 @@ pub async fn serve(
     let (listener, exposure) = exposure::listen(settings).await?;
     let metrics_task = observe::start_recording();
     let (traces, export_task) = SpanSender::start(settings.otlp_endpoint.as_deref())?;
-    let mut tenants = Vec::new();
-    let mut writer_tasks = Vec::new();
-    let tenant_settings = if settings.tenants.is_empty() { vec![settings] } else { settings.tenants.values().collect() };
-    for settings in tenant_settings {
-        let (host, writer) = build_host(settings, traces.clone()).await?;
-        let _ = host.pack_player.set(player);
-        tenants.push((settings.clone(), host));
-        writer_tasks.push(writer);
-    }
-    drop(traces);
-    let connecting = tenants.iter().map(|(settings, host)| start_cluster(host, &settings.database, host.ingress.is_some()));
-    let sharing: Vec<ClusterTasks> = join_all(connecting).await.into_iter().flatten().collect();
-    let tenant_hosts = tenants.clone();
-    let hosts: Vec<Arc<Host>> = tenants.iter().map(|it| Arc::clone(&it.1)).collect();
+    let tenants = Arc::new(Tenants::new(settings.each_tenant()));
+    let tokens = match &settings.security.jwt {
+        Some(jwt) => Some(Arc::new(TokenVerifier::new(jwt).await?)),
+        None => None,
+    };
+    let users = tokens.clone();
+    let start = move |settings: Arc<Settings>| {
+        let (traces, users) = (traces.clone(), users.clone());
+        async move { start_tenant(&settings, traces, player, users).await }
+    };
+    let starting = start_all(settings, &tenants, start).await?;
     let own_hosts = exposure.hosts.clone();
-    let gateway = Arc::new(build_gateway(settings, exposure, tenants).await?);
-    let key_refresh = gateway.tokens.clone().map(TokenVerifier::spawn_refresh);
-    let router = build_router(gateway, own_hosts, &settings.http);
+    let key_refresh = tokens.clone().map(TokenVerifier::spawn_refresh);
+    let gateway = build_gateway(settings, exposure, Arc::clone(&tenants), tokens);
+    let sse = settings.each_tenant().any(|it| it.stream.is_sse_enabled());
+    let router = build_router(Arc::new(gateway), own_hosts, &settings.http, sse);
     let address =
         listener.local_addr().map_err(|it| Failure::service_unavailable(format!("cannot listen on {}: {it}", settings.listen)))?;
     let (stop_server, stopped) = oneshot::channel::<()>();
@@ -326,24 +345,26 @@ pub async fn serve(
     });
     let server = tokio::spawn(server.into_future());
     listening(address);
-    let of_tenants = tenant_hosts.into_iter().flat_map(|(settings, host)| spawn_background_tasks(&settings, &host));
-    let background_tasks: Vec<JoinHandle<()>> = of_tenants.chain(key_refresh).collect();
+    let own_tasks: Vec<JoinHandle<()>> = std::iter::once(tenants::watch(tenants)).chain(key_refresh).collect();
     stop.await;
     drop(stop_server);
     // Drain turns first, which may outlive their clients, then streams, then connections waiting for a response.
     let shutdown = async {
-        join_all(hosts.iter().map(|it| it.turn_queue.drain())).await;
+        own_tasks.iter().for_each(JoinHandle::abort);
+        join_all(own_tasks).await;
+        let mut running = starting.finish().await;
+        join_all(running.iter().map(|it| it.host.turn_queue.drain())).await;
         // Leases of running turns are renewed until here.
-        background_tasks.iter().for_each(JoinHandle::abort);
-        // One that has just begun a query would find its pool closed.
-        join_all(background_tasks).await;
-        hosts.iter().for_each(|it| it.streams.close());
-        join_all(hosts.iter().map(|it| it.streams.wait_for_connections())).await;
-        join_all(sharing.into_iter().map(ClusterTasks::shut_down)).await;
+        join_all(running.iter_mut().map(RunningTenant::stop_background)).await;
+        running.iter().for_each(|it| it.host.streams.close());
+        join_all(running.iter().map(|it| it.host.streams.wait_for_connections())).await;
+        join_all(running.iter_mut().filter_map(|it| it.cluster.take()).map(ClusterTasks::shut_down)).await;
         let _ = server.await;
-        for host in hosts {
+        let mut writer_tasks = Vec::new();
+        for RunningTenant { host, writer, .. } in running {
             host.readers.close().await;
             host.queries.close().await;
+            writer_tasks.push(writer);
         }
         join_all(writer_tasks).await;
         if let Some(export_task) = export_task {

@@ -14,5 +14,6 @@ pub mod exit;
 pub mod ops;
 pub mod runtime;
 pub mod storage;
+pub mod tenants;
 pub mod work_class;
 pub mod worker;

@@ -8,14 +8,14 @@ use futures_util::future::join_all;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinHandle;
 
-use crate::app::build_host;
+use crate::api::worker_health;
 use crate::config::settings::Settings;
 use crate::config::watch;
 use crate::exit::Failure;
 use crate::ops::observe::{self, SpanSender};
-use crate::runtime::restate::{self, WorkerHosts};
-use crate::runtime::stream::{ClusterTasks, start_cluster};
-use crate::runtime::turn_runner::Host;
+use crate::runtime::restate::{self, WorkerHost, WorkerHosts};
+use crate::runtime::stream::ClusterTasks;
+use crate::tenants::{self, RunningTenant, Tenants, start_all};
 
 /// The number of connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
@@ -26,29 +26,40 @@ const BACKLOG: u32 = 1024;
 /// Returns the reason when the worker cannot start.
 pub async fn run(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: impl Future<Output = ()>) -> Result<(), Failure> {
     let listener = listen(settings).await?;
+    let tenants = Arc::new(Tenants::new(settings.each_tenant()));
+    let health = match &settings.restate.health_listen {
+        Some(at) => Some(worker_health::serve(at, settings, Arc::clone(&tenants)).await?),
+        None => None,
+    };
     let metrics_task = observe::start_recording();
     let (traces, _export_task) = SpanSender::start(settings.otlp_endpoint.as_deref())?;
-    let mut hosts: Vec<(&Settings, Arc<Host>)> = Vec::new();
-    let tenants = if settings.tenants.is_empty() { vec![settings] } else { settings.tenants.values().collect() };
-    for settings in tenants {
-        let (host, _writer) = build_host(settings, traces.clone()).await?;
-        hosts.push((settings, host));
-    }
-    let sharing: Vec<ClusterTasks> =
-        join_all(hosts.iter().map(|(settings, host)| start_cluster(host, &settings.database, true))).await.into_iter().flatten().collect();
-    let followers: Vec<JoinHandle<()>> =
-        hosts.iter().filter(|it| it.0.watch_config).map(|(_, host)| watch::spawn(Arc::clone(host))).collect();
-    let by_tenant = WorkerHosts::new(hosts.iter().map(|(settings, host)| (*settings, Arc::clone(host))));
+    let start = move |settings: Arc<Settings>| {
+        let traces = traces.clone();
+        async move { start_tenant(&settings, traces).await }
+    };
+    let starting = start_all(settings, &tenants, start).await?;
+    let watch_task = tenants::watch(Arc::clone(&tenants));
     let address = listener.local_addr();
     listening(address.map_err(|it| Failure::service_unavailable(format!("cannot listen: {it}")))?);
-    let served = restate::serve(by_tenant, listener, settings.restate.identity_key.as_deref(), stop).await;
-    followers.iter().for_each(JoinHandle::abort);
-    join_all(sharing.into_iter().map(ClusterTasks::shut_down)).await;
-    for (_, host) in hosts {
-        host.readers.close().await;
+    let served = restate::serve(WorkerHosts::new(tenants), listener, settings.restate.identity_key.as_deref(), stop).await;
+    watch_task.abort();
+    let mut running = starting.finish().await;
+    join_all(running.iter_mut().map(RunningTenant::stop_background)).await;
+    join_all(running.iter_mut().filter_map(|it| it.cluster.take()).map(ClusterTasks::shut_down)).await;
+    for tenant in running {
+        tenant.host.readers.close().await;
     }
+    // It answers until everything else has ended.
+    health.iter().for_each(JoinHandle::abort);
     metrics_task.abort();
     served
+}
+
+/// Starts a tenant of a worker.
+async fn start_tenant(settings: &Settings, traces: SpanSender) -> Result<(WorkerHost, RunningTenant), Failure> {
+    let mut tenant = RunningTenant::start(settings, traces, true).await?;
+    tenant.background.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(&tenant.host))));
+    Ok((WorkerHost::new(settings, Arc::clone(&tenant.host)), tenant))
 }
 
 /// Binds an address that workers of one machine share: the system spreads the connections over them.

@@ -19,6 +19,7 @@ use convengine_host::effects::script;
 use convengine_host::effects::sql::{self, ToolDatabase};
 use convengine_host::effects::tool;
 use convengine_host::exit::Failure;
+use convengine_host::runtime::blocking::BlockingShare;
 use convengine_host::storage::{self, DatabaseConfig, Pool};
 
 /// The longest time of a script whose node sets none.
@@ -63,7 +64,12 @@ impl LocalServices {
         };
         Some(match (request, tool) {
             (Request::Sql(request), _) => database.runtime.block_on(sql::execute(&database.queries, &Secrets::default(), request)),
-            (_, Some(request)) => match database.runtime.block_on(tool::execute_by_group(&database.readers, &database.roots, request)) {
+            (_, Some(request)) => match database.runtime.block_on(tool::execute_by_group(
+                &BlockingShare::default(),
+                &database.readers,
+                &database.roots,
+                request,
+            )) {
                 Ok(text) => EffectResult::Ok(Reply::Tool(ToolReply { text })),
                 Err(error) => EffectResult::Error(error),
             },

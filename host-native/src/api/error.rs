@@ -17,7 +17,8 @@ use crate::runtime::writer::CommitError;
 /// The path prefix of assistant routes.
 pub const ASSISTANTS_PREFIX: &str = "/v1/";
 
-const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
+/// What a client is told to wait when a service is unavailable.
+pub const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
 /// An error response to a request.
 #[derive(Debug, Clone)]

@@ -1,15 +1,18 @@
 //! `GET /healthz` and `GET /readyz`: liveness and readiness.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::extract::{ConnectInfo, State};
+use axum::http::{Extensions, HeaderMap, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::error::ApiError;
+use super::connection::Peer;
+use super::error::{ApiError, RETRY_AFTER};
 use crate::auth::auth_gateway::AuthGateway;
-use crate::runtime::turn_runner::Host;
+use crate::tenants::{self, Readiness};
 
 /// Reports that the process is alive.
 #[utoipa::path(get, path = "/healthz", tag = "operations", responses((status = 200, description = "The process is alive", body = ref("#/components/schemas/Health"))))]
@@ -17,46 +20,35 @@ pub async fn alive() -> Json<Value> {
     Json(json!({"status": "UP"}))
 }
 
-/// Reports whether turns can run: the database is available and has the snapshot, and no policy row is invalid.
+/// Reports whether turns can run: the database is available and has the snapshot, and no policy row is invalid. With tenants it is ready while
+/// one of them is; callers of this machine and the administrator get the names of the others.
 #[utoipa::path(
     get,
     path = "/readyz",
     tag = "operations",
     responses(
-        (status = 200, description = "The server is ready", body = ref("#/components/schemas/Readiness")),
-        (status = 503, description = "The server is not ready; the message says why"),
+        (status = 200, description = "The server is ready, or with the status DEGRADED some of its tenants are", body = ref("#/components/schemas/Readiness")),
+        (status = 503, description = "The server is not ready; the message, or the status DOWN, says why"),
     ),
 )]
-pub async fn ready(State(gateway): State<Arc<AuthGateway>>, uri: Uri) -> Result<Json<Value>, ApiError> {
-    let mut up = json!({"status": "UP"});
-    for (name, tenant) in &gateway.tenants {
-        let config = check_tenant(&tenant.host, &uri).await.inspect_err(|_| {
-            if let Some(name) = name {
-                // The response must not reveal tenant names.
-                tracing::error!(tenant = name, "tenant is not ready");
-            }
-        })?;
-        up = if name.is_some() {
-            json!({"status": "UP", "tenants": gateway.tenants.len()})
-        } else {
-            json!({"status": "UP", "config": config})
-        };
-    }
-    Ok(Json(up))
+pub async fn ready(State(gateway): State<Arc<AuthGateway>>, uri: Uri, extensions: Extensions, headers: HeaderMap) -> Response {
+    let readiness = tenants::check(&gateway.tenants).await;
+    respond(&readiness, &uri, gateway.may_know_tenants(peer_address(&extensions), &headers))
 }
 
-async fn check_tenant(host: &Host, uri: &Uri) -> Result<String, ApiError> {
-    let unavailable = |message: String| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, message);
-    let config = Arc::clone(&host.config_manager.active().config);
-    if let Some(reason) = config.policy_unavailable() {
-        return Err(unavailable(format!("cannot run turns: a policy does not compile: {reason}")));
+/// The address of the other end of the connection.
+pub fn peer_address(extensions: &Extensions) -> Option<IpAddr> {
+    extensions.get::<ConnectInfo<Peer>>().map(|it| it.0.address.ip())
+}
+
+/// Builds the response of `/readyz`; `with_names` tells whether the caller may know the names of tenants.
+pub fn respond(readiness: &Readiness, uri: &Uri, with_names: bool) -> Response {
+    if let Some(problem) = readiness.problem() {
+        return ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, problem.to_string()).into_response();
     }
-    if !host.writer.is_running() {
-        return Err(unavailable("cannot store turns; restart the server".to_owned()));
+    let body = Json(readiness.to_json(with_names));
+    if readiness.is_ready() {
+        return body.into_response();
     }
-    match host.stored_snapshot.exists(&host.readers, config.hash_source()).await {
-        Ok(true) => Ok(config.hash_source().to_owned()),
-        Ok(false) => Err(unavailable("configuration snapshot is missing from the database; restart the server".to_owned())),
-        Err(error) => Err(ApiError::from_database(&error, uri)),
-    }
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, RETRY_AFTER)], body).into_response()
 }

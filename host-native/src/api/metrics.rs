@@ -5,8 +5,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use futures_util::future::join_all;
 
-use crate::ops::observe::{ConfigMetrics, render_metrics};
+use crate::ops::observe::{TenantMetrics, render_all_metrics, render_metrics};
+use crate::ops::usage;
 use crate::runtime::turn_runner::Host;
 
 /// The content type of the Prometheus text format.
@@ -15,7 +17,25 @@ const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Returns the metrics of the server without those of other tenants.
 #[utoipa::path(get, path = "/metrics", tag = "operations", responses((status = 200, description = "Metrics in Prometheus text format", body = String, content_type = "text/plain")))]
 pub async fn render(State(host): State<Arc<Host>>) -> Response {
-    let current = host.config_manager.active();
-    let config_metrics = ConfigMetrics { tenant: host.meter.tenant(), hash: current.config.hash_source(), issues: &current.issues };
-    ([(header::CONTENT_TYPE, TEXT)], render_metrics(&config_metrics)).into_response()
+    let (current, usage) = (host.config_manager.active(), usage::read(&host).await);
+    let tenant = host.meter.tenant();
+    let metrics = TenantMetrics { tenant, hash: current.config.hash_source(), issues: &current.issues, usage };
+    respond(render_metrics(&metrics))
+}
+
+/// Returns the metrics of all these tenants.
+pub async fn render_all<'h>(hosts: impl Iterator<Item = &'h Arc<Host>>) -> Response {
+    let read = async |host: &'h Arc<Host>| (host, host.config_manager.active(), usage::read(host).await);
+    let read = join_all(hosts.map(read)).await;
+    let metrics = read.iter().map(|(host, current, usage)| TenantMetrics {
+        tenant: host.meter.tenant(),
+        hash: current.config.hash_source(),
+        issues: &current.issues,
+        usage: usage.clone(),
+    });
+    respond(render_all_metrics(&metrics.collect::<Vec<_>>()))
+}
+
+fn respond(text: String) -> Response {
+    ([(header::CONTENT_TYPE, TEXT)], text).into_response()
 }

@@ -31,3 +31,4 @@ pub mod security_log;
 pub mod snapshots;
 pub mod stomp;
 pub mod stream;
+pub mod worker_health;

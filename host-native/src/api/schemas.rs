@@ -246,12 +246,15 @@ fn inspection() -> Value {
 }
 
 fn readiness() -> Value {
-    let mut ready = object(json!({"status": {"const": "UP"}}));
+    let mut ready = object(json!({"status": {"enum": ["UP", "DEGRADED"], "description": "DEGRADED if only some tenants serve"}}));
+    let problem = object(json!({"tenant": text("The name of the tenant"), "reason": text("Why it does not serve")}));
     merge(
         &mut ready,
         json!({"properties": {
             "config": text("The hash of the configuration; absent if tenants are configured"),
             "tenants": {"type": "integer", "description": "The number of tenants"},
+            "down": {"type": "integer", "description": "The number of tenants that do not serve; absent if all do"},
+            "problems": {"type": "array", "items": problem, "description": "Those tenants, for callers of this machine and the administrator"},
         }}),
     );
     ready

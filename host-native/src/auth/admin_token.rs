@@ -4,7 +4,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, header};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -95,6 +95,21 @@ fn too_short() -> String {
 pub fn is_local(peer: Option<IpAddr>, headers: &HeaderMap) -> bool {
     let is_proxy_header = |it: &str| it.starts_with(FORWARDED_PREFIX) || PROXY_HEADERS.contains(&it);
     peer.is_some_and(|it| it.to_canonical().is_loopback()) && !headers.keys().any(|it| is_proxy_header(it.as_str()))
+}
+
+/// Whether a caller may know what only operators do: it is of this machine, or has the token of the administrator.
+pub fn is_trusted(token: Option<&AdminToken>, peer: Option<IpAddr>, headers: &HeaderMap) -> bool {
+    is_local(peer, headers) || token.is_some_and(|it| read_credential(headers).is_some_and(|text| it.matches(&text)))
+}
+
+/// Reads the bearer token or API key from the headers.
+pub fn read_credential(headers: &HeaderMap) -> Option<String> {
+    let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::trim);
+    let bearer = text(header::AUTHORIZATION.as_str()).and_then(|it| {
+        let (scheme, token) = it.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    });
+    bearer.or_else(|| text("x-api-key")).filter(|it| !it.is_empty()).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The gateway in front of all tenants: authenticates a request, selects its tenant, checks scopes and rate limits, and dispatches it
 //! to that tenant's router. Handlers behind it see a single tenant.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -16,9 +15,10 @@ use tower::ServiceExt;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::access_mode::{AccessMode, CurrentAccess};
-use super::admin_token::{AdminToken, is_local};
+use super::admin_token::{AdminToken, is_local, is_trusted, read_credential};
 use super::caller::{Caller, read_owner};
 use super::client_address::ClientAddress;
+use super::connection_share::ConnectionShare;
 use super::cors::{self, AllowedOrigins};
 use super::credential_watch;
 use super::guessing::GuessThrottle;
@@ -40,8 +40,8 @@ use crate::runtime::assistant::deployment;
 use crate::runtime::chain::token;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
+use crate::tenants::{TenantService, Tenants};
 
-const X_API_KEY: &str = "x-api-key";
 const X_TENANT: &str = "x-tenant";
 
 /// The path prefix of deployments.
@@ -54,8 +54,8 @@ pub struct AuthGateway {
     pub access: AccessMode,
     /// The routes and the scopes that they require.
     pub routes: Vec<Route>,
-    /// The tenants by name; a single tenant has no name.
-    pub tenants: BTreeMap<Option<String>, TenantRoutes>,
+    /// The tenants.
+    pub tenants: Arc<Tenants<TenantRoutes>>,
     /// Verifies JWTs, if the settings have an issuer.
     pub tokens: Option<Arc<TokenVerifier>>,
     /// The token of the assistants administrator, if one is set.
@@ -79,6 +79,14 @@ pub struct TenantRoutes {
     pub keys: ApiKeyCache,
     /// Verifies who the tenant's users are.
     pub users: UserVerifier,
+    /// Its share of the connections.
+    pub connections: ConnectionShare,
+}
+
+impl TenantService for TenantRoutes {
+    fn host(&self) -> &Arc<Host> {
+        &self.host
+    }
 }
 
 /// An authorized request: its tenant, caller and scopes.
@@ -140,10 +148,15 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
         Ok(status) => status,
         Err(refusal) => return refuse(refusal),
     };
+    let permit = match call.tenant.connections.acquire(&uri) {
+        Ok(permit) => permit,
+        Err(refusal) => return refuse(refusal),
+    };
     request.extensions_mut().insert(client);
     request.extensions_mut().insert(call.tenant.users.clone());
     let caller = call.caller.with_scopes(call.scopes);
     request.extensions_mut().insert(caller.clone());
+    request.extensions_mut().insert(permit.clone());
     request.extensions_mut().extend(call.deployment.map(deployment_extension).unwrap_or_default());
     let host = &call.tenant.host;
     let logged = LoggedRequest::new(&method, &route.path, &uri, &caller, client);
@@ -167,7 +180,7 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
     for status in program_status.into_iter().chain([status]).flatten() {
         status.write_headers(response.headers_mut());
     }
-    response
+    permit.hold_during(response)
 }
 
 fn deployment_extension(deployment: Arc<Deployment>) -> Extensions {
@@ -187,8 +200,7 @@ impl AuthGateway {
         peer: Option<IpAddr>,
         may_look_up: bool,
     ) -> Result<AuthenticatedCall<'_>, ApiError> {
-        let tenants: Vec<_> = self.tenants.values().map(|it| &it.host.readers).collect();
-        let access = self.access.current(&self.origins, &tenants).await.map_err(|it| ApiError::from_database(&it, uri))?;
+        let access = self.current_access().await.map_err(|it| ApiError::from_database(&it, uri))?;
         // A foreign page may open a WebSocket, or send a SockJS message as plain text, without a preflight request.
         let is_socket = headers.contains_key(header::UPGRADE) || (route.method.is_none() && *method == Method::POST);
         // Browsers let a page of another site that resolves to this server send anything.
@@ -253,10 +265,15 @@ impl AuthGateway {
         Err(refused)
     }
 
+    /// How callers authenticate now. Tenants that are down are not asked: one whose callers need credentials has some of its own.
+    async fn current_access(&self) -> sqlx::Result<CurrentAccess<'_>> {
+        let tenants: Vec<_> = self.tenants.ready().map(|it| &it.host.readers).collect();
+        self.access.current(&self.origins, &tenants).await
+    }
+
     /// Whether an origin may call a path: the configured origins, and on deployment paths those of deployments.
     async fn is_origin_allowed(&self, origin: &str, path: &str) -> bool {
-        let tenants: Vec<_> = self.tenants.values().map(|it| &it.host.readers).collect();
-        match self.access.current(&self.origins, &tenants).await {
+        match self.current_access().await {
             Ok(access) if access.origins.is_allowed(origin) => return true,
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "cannot look up whether there are keys or deployments"),
@@ -267,7 +284,7 @@ impl AuthGateway {
         if self.tenants.values().any(|it| it.host.credentials.contains_origin(origin)) {
             return true;
         }
-        for tenant in self.tenants.values() {
+        for tenant in self.tenants.ready() {
             match tenant.host.credentials.look_up_origin(&tenant.host.readers, origin).await {
                 Ok(true) => return true,
                 Ok(false) => {}
@@ -327,7 +344,7 @@ impl AuthGateway {
     ) -> Result<AuthenticatedCall<'_>, ApiError> {
         let invalid = || unauthorized(uri, Some("unknown or inactive API key"));
         let (name, id) = keys::parse_key(text).ok_or_else(invalid)?;
-        let tenant = self.tenants.get(&name.map(str::to_owned)).ok_or_else(invalid)?;
+        let tenant = self.tenants.get(name).ok_or_else(|| self.unknown_or_down(uri, invalid()))?;
         let host = &tenant.host;
         let found = tenant.keys.find_active(&host.readers, &host.credentials, text, id, may_look_up).await;
         let found = found.map_err(|it| ApiError::from_database(&it, uri))?;
@@ -349,10 +366,10 @@ impl AuthGateway {
             }
         })?;
         // With a single unnamed tenant the claim is not a tenant name.
-        let name = claims.tenant.filter(|_| !self.tenants.contains_key(&None));
-        let tenant = self.tenants.get(&name).ok_or_else(|| {
+        let name = claims.tenant.as_deref().filter(|_| !self.tenants.contains(None));
+        let tenant = self.tenants.get(name).ok_or_else(|| {
             let message = "token names no tenant of this server; use a token with a valid tenant claim";
-            ApiError::new(StatusCode::FORBIDDEN, uri, message)
+            self.unknown_or_down(uri, ApiError::new(StatusCode::FORBIDDEN, uri, message))
         })?;
         let identity = format!("token {}", claims.subject);
         let name = |claim: &str| claims.user.get(claim).and_then(Value::as_str).filter(|it| !it.trim().is_empty());
@@ -364,23 +381,27 @@ impl AuthGateway {
 
     /// Finds a tenant by name when credentials do not determine it.
     fn find_tenant(&self, name: Option<String>, uri: &Uri) -> Result<&TenantRoutes, ApiError> {
-        if let Some(only) = self.tenants.get(&None) {
+        if let Some(only) = self.tenants.get(None) {
             return Ok(only);
         }
-        let missing = name.is_none();
-        self.tenants.get(&name).ok_or_else(|| {
-            let message = if missing { "tenant is missing" } else { "tenant not found" };
+        let name = name.as_deref();
+        self.tenants.get(name).ok_or_else(|| {
+            if self.tenants.contains(name) {
+                return refusal::tenant_unavailable(uri);
+            }
+            let message = if name.is_none() { "tenant is missing" } else { "tenant not found" };
             ApiError::new(StatusCode::BAD_REQUEST, uri, format!("{message}; set the X-Tenant header to a tenant name"))
         })
     }
-}
 
-/// Reads the bearer token or API key from the headers.
-fn read_credential(headers: &HeaderMap) -> Option<String> {
-    let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::trim);
-    let bearer = text(header::AUTHORIZATION.as_str()).and_then(|it| {
-        let (scheme, token) = it.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-    });
-    bearer.or_else(|| text(X_API_KEY)).filter(|it| !it.is_empty()).map(str::to_owned)
+    /// The refusal of credentials that are unknown to the tenants that have started. While another one has not, they may be its own, and the
+    /// answer does not tell outsiders which tenants there are.
+    pub(super) fn unknown_or_down(&self, uri: &Uri, unknown: ApiError) -> ApiError {
+        if self.tenants.have_all_started() { unknown } else { refusal::tenant_unavailable(uri) }
+    }
+
+    /// Whether a caller may know the names of tenants: from this machine, or with the token of the administrator.
+    pub fn may_know_tenants(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> bool {
+        is_trusted(self.admin_token.as_ref(), peer, headers)
+    }
 }

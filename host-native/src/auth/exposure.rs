@@ -72,28 +72,32 @@ async fn default_access(settings: &Settings, is_loopback: bool) -> Result<Access
     Ok(AccessMode::Default { when_closed, openness: Openness::new(has_token || !is_loopback) })
 }
 
-/// Whether a database of the server has keys or deployments. Does not create one.
+/// Whether a database of the server has keys or deployments. Does not create one. A database that cannot be read matters only if no other
+/// one has any.
 async fn has_credentials(settings: &Settings) -> Result<bool, Failure> {
-    let databases: Vec<&DatabaseConfig> = match settings.tenants.is_empty() {
-        true => vec![&settings.database],
-        false => settings.tenants.values().map(|it| &it.database).collect(),
-    };
-    for database in databases {
-        if database.sqlite_file().is_some_and(|it| !Path::new(&it).exists()) {
-            continue;
-        }
-        let mut connection = storage::connect(database, false).await?;
-        let tables = storage::schema::list_tables(&mut connection).await.map_err(|it| storage::database_failure(database, &it))?;
-        connection.close().await.map_err(|it| storage::database_failure(database, &it))?;
-        if !["cv_api_key", "cs_deployment"].iter().all(|it| tables.contains(*it)) {
-            continue;
-        }
-        let pool = storage::open_reader_pool(database).await?;
-        let found = storage::api_key::has_credentials(&pool).await;
-        pool.close().await;
-        if found.map_err(|it| storage::database_failure(database, &it))? {
-            return Ok(true);
+    let mut unreadable = None;
+    for settings in settings.each_tenant() {
+        match holds_credentials(&settings.database).await {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+            Err(failure) => unreadable = Some(failure),
         }
     }
-    Ok(false)
+    unreadable.map_or(Ok(false), Err)
+}
+
+async fn holds_credentials(database: &DatabaseConfig) -> Result<bool, Failure> {
+    if database.sqlite_file().is_some_and(|it| !Path::new(&it).exists()) {
+        return Ok(false);
+    }
+    let mut connection = storage::connect(database, false).await?;
+    let tables = storage::schema::list_tables(&mut connection).await.map_err(|it| storage::database_failure(database, &it))?;
+    connection.close().await.map_err(|it| storage::database_failure(database, &it))?;
+    if !["cv_api_key", "cs_deployment"].iter().all(|it| tables.contains(*it)) {
+        return Ok(false);
+    }
+    let pool = storage::open_reader_pool(database).await?;
+    let found = storage::api_key::has_credentials(&pool).await;
+    pool.close().await;
+    found.map_err(|it| storage::database_failure(database, &it))
 }

@@ -7,6 +7,7 @@ mod call_limits;
 pub mod caller;
 pub mod client_address;
 pub mod command;
+pub mod connection_share;
 pub mod cors;
 pub mod credential_watch;
 pub mod exposure;

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 
 use super::auth_gateway::{AuthGateway, AuthenticatedCall, TenantRoutes};
 use super::caller::Caller;
-use super::refusal::unauthorized;
+use super::refusal::{self, unauthorized};
 use super::routes::LINK_PREFIX;
 use super::scope::Scopes;
 use crate::api::error::ApiError;
@@ -60,20 +63,11 @@ impl AuthGateway {
         may_look_up: bool,
     ) -> Result<Option<(&TenantRoutes, Deployment, String)>, ApiError> {
         let hash = hash_token(token);
-        let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-        for tenant in self.tenants_of(&hash) {
-            let Host { readers, credentials, .. } = &*tenant.host;
-            if !credentials.may_exist(readers, &hash, may_look_up).await.map_err(database)? {
-                continue;
-            }
-            let found = find_by_token_hash(readers, &hash).await.map_err(database)?;
-            credentials.record_lookup(&hash, found.is_some());
-            if let Some((found, token)) = found {
-                record_use(tenant, &token);
-                return Ok(Some((tenant, found, token.id)));
-            }
-        }
-        Ok(None)
+        let found = self.find_in_tenants(uri, &hash, may_look_up, |it| Box::pin(find_by_token_hash(&it.host.readers, &hash))).await?;
+        Ok(found.map(|(tenant, (deployment, token))| {
+            record_use(tenant, &token);
+            (tenant, deployment, token.id)
+        }))
     }
 
     /// Authenticates the holder of a resume token of a run; the handler checks which one.
@@ -84,27 +78,56 @@ impl AuthGateway {
         may_look_up: bool,
     ) -> Result<AuthenticatedCall<'_>, ApiError> {
         let hash = hash_token(token);
-        let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-        for tenant in self.tenants_of(&hash) {
-            let Host { readers, credentials, .. } = &*tenant.host;
-            if !credentials.may_exist(readers, &hash, may_look_up).await.map_err(database)? {
-                continue;
-            }
-            let found = token::find_wait(&tenant.host, token).await.map_err(database)?;
-            credentials.record_lookup(&hash, found.is_some());
-            if let Some(wait) = found {
-                let caller = Caller::new(&format!("run {}", wait.run));
-                return Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: None });
-            }
-        }
-        Err(unauthorized(uri, Some("unknown resume token")).with_code("invalid_token"))
+        let found = self.find_in_tenants(uri, &hash, may_look_up, |it| Box::pin(token::find_wait(&it.host, token))).await?;
+        let (tenant, wait) = found.ok_or_else(|| unauthorized(uri, Some("unknown resume token")).with_code("invalid_token"))?;
+        let caller = Caller::new(&format!("run {}", wait.run));
+        Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: None })
     }
 
-    /// The tenants, those first that know a credential, so that it uses up no lookups of others.
-    fn tenants_of(&self, hash: &str) -> impl Iterator<Item = &TenantRoutes> {
+    /// Looks a credential up by its hash: in the tenants that know it, which uses up no lookups of others, else in all at once, so that one
+    /// whose database does not answer delays no other.
+    async fn find_in_tenants<'t: 'f, 'f, V: Send>(
+        &'t self,
+        uri: &Uri,
+        hash: &'f str,
+        may_look_up: bool,
+        find: impl Fn(&'t TenantRoutes) -> BoxFuture<'f, sqlx::Result<Option<V>>> + Send + Sync,
+    ) -> Result<Option<(&'t TenantRoutes, V)>, ApiError> {
         let (known, others): (Vec<_>, Vec<_>) = self.tenants.values().partition(|it| it.host.credentials.contains(hash));
-        known.into_iter().chain(others)
+        let mut failure = None;
+        for tenants in [known, others] {
+            let mut lookups: FuturesUnordered<_> =
+                tenants.into_iter().map(|it| look_up(it, hash, may_look_up, &find).map(move |found| (it, found))).collect();
+            while let Some((tenant, found)) = lookups.next().await {
+                match found {
+                    Ok(Some(found)) => return Ok(Some((tenant, found))),
+                    Ok(None) => {}
+                    Err(error) => failure = Some(error),
+                }
+            }
+        }
+        match failure {
+            Some(error) => Err(ApiError::from_database(&error, uri)),
+            None if self.tenants.have_all_started() => Ok(None),
+            None => Err(refusal::tenant_unavailable(uri)),
+        }
     }
+}
+
+/// Looks a credential up in one tenant, unless that one is known not to have it.
+async fn look_up<'t, 'f, V>(
+    tenant: &'t TenantRoutes,
+    hash: &str,
+    may_look_up: bool,
+    find: &(impl Fn(&'t TenantRoutes) -> BoxFuture<'f, sqlx::Result<Option<V>>> + Sync),
+) -> sqlx::Result<Option<V>> {
+    let Host { readers, credentials, .. } = &*tenant.host;
+    if !credentials.may_exist(readers, hash, may_look_up).await? {
+        return Ok(None);
+    }
+    let found = find(tenant).await?;
+    credentials.record_lookup(hash, found.is_some());
+    Ok(found)
 }
 
 /// Records the use of a token, at most once a minute and without delaying the request.

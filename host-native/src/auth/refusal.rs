@@ -31,6 +31,11 @@ pub fn not_this_machine(uri: &Uri) -> ApiError {
     unauthorized_with(uri, format!("server is open to its own machine only; {HOW_TO_OPEN}"))
 }
 
+/// Builds the 503 response for a tenant that has not started.
+pub fn tenant_unavailable(uri: &Uri) -> ApiError {
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "tenant is not available at the moment; try again later")
+}
+
 /// Builds a 401 response with a message.
 pub fn unauthorized_with(uri: &Uri, message: impl Into<String>) -> ApiError {
     let mut refused = ApiError::new(StatusCode::UNAUTHORIZED, uri, message);

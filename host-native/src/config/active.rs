@@ -68,11 +68,22 @@ pub enum ReloadError {
 }
 
 impl ActiveConfig {
-    /// Reads and compiles the configuration of a database; what did not change is shared with an earlier one.
+    /// Reads and compiles the configuration of a database, as it is at one moment; what did not change is shared with an earlier one. The
+    /// connection must not be in a transaction.
     ///
     /// # Errors
     /// Returns any database error.
     async fn load(connection: &mut Connection, settings: &Value, earlier: Option<&ActiveConfig>) -> sqlx::Result<ActiveConfig> {
+        connection.begin_read().await?;
+        let loaded = ActiveConfig::read(connection, settings, earlier).await;
+        let ended = connection.rollback().await;
+        // After a failed read the connection may be lost, which is then only a consequence.
+        let loaded = loaded?;
+        ended.map(|()| loaded)
+    }
+
+    /// Reads and compiles the configuration in the caller's transaction.
+    async fn read(connection: &mut Connection, settings: &Value, earlier: Option<&ActiveConfig>) -> sqlx::Result<ActiveConfig> {
         let earlier = earlier.map(|it| Arc::clone(&it.config));
         let Compiled { config, issues, reuse } = compile::compile_database(connection, settings, earlier).await?;
         let fakes = storage::script::load(connection).await?;
@@ -288,7 +299,7 @@ mod tests {
 
     use super::*;
     use crate::config::import;
-    use crate::storage::testing::sqlite;
+    use crate::storage::testing::{each_database, sqlite};
 
     #[tokio::test]
     async fn a_refresh_compiles_what_changed() {
@@ -328,5 +339,39 @@ mod tests {
         assert!(other.reload_if_newer(newest).await.expect("followed"));
         assert_eq!(other.active().reuse, after.reuse);
         assert_eq!(other.active().config.hash_source(), after.config.hash_source());
+    }
+
+    #[tokio::test]
+    async fn a_publish_between_the_reads_is_read_whole_or_not_at_all() {
+        for mut database in each_database().await {
+            let pack = |number: u32| {
+                let rows = json!({"name": "p", "tables": {
+                    "ce_intent": [{"intent_code": "A", "description": number.to_string()}],
+                    "ce_response": [{"response_id": 1, "intent_code": "A", "state_code": "ANY", "output_format": "TEXT",
+                        "response_type": "EXACT", "exact_text": number.to_string()}],
+                }});
+                serde_json::from_value(rows).expect("a pack")
+            };
+            import::import_rows(&mut database.connection, &pack(0)).await.expect("imported");
+            let mut reader = storage::open(&database.config, false).await.expect("a connection");
+            let mut read = BTreeSet::new();
+            let publish = async {
+                for number in 1..=u32::MAX {
+                    import::import_rows(&mut database.connection, &pack(number)).await.expect("imported");
+                }
+            };
+            let load = async {
+                while read.len() < 20 {
+                    let config = ActiveConfig::load(&mut reader, &json!({}), None).await.expect("loaded").config;
+                    let text = |table: &str, column: &str| config.source_rows(table)[0][column].clone();
+                    assert_eq!(text("ce_intent", "description"), text("ce_response", "exact_text"));
+                    read.insert(config.hash_source().to_owned());
+                }
+            };
+            tokio::select! {
+                () = load => {}
+                () = publish => {}
+            }
+        }
     }
 }

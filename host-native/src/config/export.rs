@@ -27,6 +27,7 @@ const EXTENSION_TABLE: &str = "cv_extension";
 pub async fn run(settings: &Settings) -> Result<(), Failure> {
     let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
     let mut connection = storage::connect(&settings.database, false).await?;
+    connection.begin_read().await.map_err(unusable)?;
     let mut tables = storage::config::load_tables(&mut connection).await.map_err(unusable)?;
     tables.0.extend(storage::config::load_other_tables(&mut connection).await.map_err(unusable)?.0);
     for column in import::drop_foreign_columns(&mut tables).await? {

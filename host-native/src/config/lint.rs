@@ -80,6 +80,7 @@ pub async fn lint_pack(pack: &Pack, tree: &Value) -> Result<Findings, Failure> {
 pub async fn lint_database(database: &DatabaseConfig, tree: &Value) -> Result<Findings, Failure> {
     let unusable = |it: sqlx::Error| storage::database_failure(database, &it);
     let mut connection = storage::connect(database, false).await?;
+    connection.begin_read().await.map_err(unusable)?;
     let rows = compile::lint_database(&mut connection, tree).await.map_err(unusable)?;
     let (drafts, tools) = load_drafts(&mut connection).await.map_err(unusable)?;
     Ok(Findings { rows, documents: documents::check_documents(drafts, &tools, tree) })

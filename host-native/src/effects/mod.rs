@@ -144,10 +144,10 @@ async fn dispatch(
                 sql::execute(&host.queries, &host.secrets, &SqlRequest { timeout_ms, ..request.clone() }).await
             }
         },
-        Request::Extension(request) => extension::execute(&configured.extensions, request).await,
+        Request::Extension(request) => extension::execute(&host.blocking, &configured.extensions, request).await,
         Request::Knowledge(request) => knowledge::execute(host, &configured.config, request, deadline).await,
         Request::PhraseSearch(request) => phrase_vectors::search(host, &configured.config, request, deadline).await,
-        Request::Script(request) => script::execute(request, host.turn_settings.script_timeout).await,
+        Request::Script(request) => script::execute(&host.blocking, request, host.turn_settings.script_timeout).await,
         Request::Sleep(request) => {
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;
             EffectResult::Ok(Reply::Slept)

@@ -13,3 +13,4 @@ pub mod replay;
 pub mod retention;
 pub mod secret;
 pub mod snapshot;
+pub mod usage;

@@ -41,6 +41,19 @@ pub async fn reserve(host: &Host, estimate: u64) -> Result<Option<SpendReservati
     Err(cap_reached(per))
 }
 
+/// Returns what is used of the cap in this day or month, in millionths of a currency unit.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_used(host: &Host, per: SpendPeriod) -> sqlx::Result<i64> {
+    let now = clock::now();
+    if let Some(used) = counter::find(&host.readers, &counter_key(host, per, now)).await? {
+        return Ok(used);
+    }
+    let (first, last) = per.date_range(now);
+    spend::sum_between(&host.readers, &first, &last).await.map(clamp)
+}
+
 fn cap_reached(per: SpendPeriod) -> EffectError {
     let message = format!("no model is asked: what may be spent in a {} is spent (convengine.llm.spend-cap)", per.name());
     EffectError::new(EffectErrorKind::Limited, message)

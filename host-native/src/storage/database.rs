@@ -243,6 +243,16 @@ impl Connection {
         self.execute(&Statement::per_dialect("begin immediate", "begin"), &[]).await.map(|_| ())
     }
 
+    /// Begins a read transaction, in which every statement sees the database as it was at the first one, whatever others commit meanwhile.
+    /// It ends with [`rollback`](Self::rollback) or with the connection.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn begin_read(&mut self) -> sqlx::Result<()> {
+        let sql = Statement::per_dialect("begin deferred", "begin transaction isolation level repeatable read, read only");
+        self.execute(&sql, &[]).await.map(|_| ())
+    }
+
     /// Commits the transaction.
     ///
     /// # Errors

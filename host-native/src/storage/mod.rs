@@ -36,6 +36,7 @@ pub mod schema;
 pub mod script;
 pub mod security_log;
 pub mod server_lock;
+pub mod size;
 pub mod snapshot;
 pub mod spend;
 pub mod sqlite;

@@ -78,6 +78,33 @@ impl Database {
         Database::Postgres { server, name: name.to_owned() }
     }
 
+    /// Makes the database unreachable: on SQLite for servers that start from now on, on PostgreSQL also for those that run.
+    pub fn take_away(&self) {
+        match self {
+            Database::Sqlite(file) => {
+                fs::rename(file, file.with_extension("away")).unwrap();
+                fs::create_dir(file).unwrap();
+            }
+            Database::Postgres { server, name } => {
+                administer(server, &format!("alter database \"{name}\" with allow_connections false"));
+                administer(server, &format!("select pg_terminate_backend(pid)::text from pg_stat_activity where datname = '{name}'"));
+            }
+        }
+    }
+
+    /// Makes a database that was taken away reachable again.
+    pub fn bring_back(&self) {
+        match self {
+            Database::Sqlite(file) => {
+                fs::remove_dir(file).unwrap();
+                fs::rename(file.with_extension("away"), file).unwrap();
+            }
+            Database::Postgres { server, name } => {
+                administer(server, &format!("alter database \"{name}\" with allow_connections true"));
+            }
+        }
+    }
+
     fn migrate(&self) {
         let made = Command::new(server_binary().unwrap()).args(["migrate", "--database", &self.url()]).output().unwrap();
         assert!(made.status.success(), "{made:?}");

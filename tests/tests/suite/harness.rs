@@ -207,6 +207,15 @@ impl TestEnv {
         server
     }
 
+    /// Makes the database unreachable: on SQLite for servers that start from now on, on PostgreSQL also for those that run.
+    pub fn take_database_away(&self) {
+        self.database.take_away();
+    }
+
+    pub fn bring_database_back(&self) {
+        self.database.bring_back();
+    }
+
     pub fn sql(&self) -> Sql {
         Sql::open(&self.database)
     }

@@ -99,6 +99,7 @@ mod stream;
 mod stream_replay;
 mod talks;
 mod tenant_identity;
+mod tenant_outage;
 mod tenants;
 mod tidy;
 mod tokens;

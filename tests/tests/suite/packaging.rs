@@ -100,6 +100,69 @@ fn the_page_lists_exactly_the_existing_metrics() {
     }
 }
 
+/// The names in a text that begin like ours: metrics, and with colons the results of recording rules.
+fn convengine_names(text: &str) -> BTreeSet<String> {
+    let is_part = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == ':';
+    let words = text.split(|it: char| !is_part(it)).filter(|it| it.starts_with("convengine_") || it.starts_with("convengine:"));
+    words.map(str::to_owned).collect()
+}
+
+/// All strings of a document, the values of `member` alone.
+fn member_texts<'v>(node: &'v Value, member: &str, found: &mut Vec<&'v str>) {
+    match node {
+        Value::Object(members) => {
+            found.extend(members.get(member).and_then(Value::as_str));
+            members.values().for_each(|it| member_texts(it, member, found));
+        }
+        Value::Array(items) => items.iter().for_each(|it| member_texts(it, member, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn texts_of<'v>(node: &'v Value, member: &str) -> Vec<&'v str> {
+    let mut found = Vec::new();
+    member_texts(node, member, &mut found);
+    found
+}
+
+/// The anchors of the headings of a page.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let headings = page.lines().filter_map(|it| it.strip_prefix("## ").or_else(|| it.strip_prefix("### ")));
+    headings.map(|it| it.to_lowercase().replace(' ', "-")).collect()
+}
+
+#[test]
+#[on(no_database)]
+fn alerts_figures_and_the_dashboard_name_existing_metrics() {
+    let yaml = |name: &str| -> Value { serde_saphyr::from_str(&read(name)).unwrap_or_else(|error| panic!("{name}: {error}")) };
+    let (recording, alerts) = (yaml("prometheus/recording.yml"), yaml("prometheus/alerts.yml"));
+    let dashboard: Value = serde_json::from_str(&read("grafana/convengine.json")).unwrap();
+    let figures: BTreeSet<&str> = texts_of(&recording, "record").into_iter().collect();
+    let is_histogram = |name: &str| METRICS.iter().any(|it| it.name == name && it.kind.prometheus_type() == "histogram");
+    let is_metric = |name: &str| METRICS.iter().any(|it| it.name == name && it.kind.prometheus_type() != "histogram");
+    let of_histogram = |name: &str| ["_bucket", "_count", "_sum"].iter().any(|it| name.strip_suffix(*it).is_some_and(is_histogram));
+    for (file, document, least) in [("recording.yml", &recording, 8), ("alerts.yml", &alerts, 20), ("convengine.json", &dashboard, 25)] {
+        let expressions = texts_of(document, "expr");
+        assert!(expressions.len() >= least, "{file}: {} expressions", expressions.len());
+        let names: BTreeSet<String> = expressions.iter().flat_map(|it| convengine_names(it)).collect();
+        let unknown: Vec<&String> =
+            names.iter().filter(|it| !figures.contains(it.as_str()) && !is_metric(it) && !of_histogram(it)).collect();
+        assert!(unknown.is_empty(), "{file} names metrics that do not exist: {unknown:?}");
+    }
+    // Each alert says what is wrong, how urgent it is, and where to read on.
+    let headings = anchors(&read("OPERATIONS.md"));
+    let rules = alerts["groups"].as_array().unwrap().iter().flat_map(|it| it["rules"].as_array().unwrap());
+    for rule in rules {
+        let (name, severity) = (&rule["alert"], &rule["labels"]["severity"]);
+        assert!(severity == "page" || severity == "ticket", "{name}: {severity}");
+        assert!(rule["annotations"]["summary"].as_str().is_some_and(|it| !it.is_empty()), "{name}");
+        let anchor = rule["annotations"]["runbook"].as_str().and_then(|it| it.strip_prefix("packaging/OPERATIONS.md#"));
+        assert!(anchor.is_some_and(|it| headings.contains(it)), "{name}: the page has no heading {anchor:?} among {headings:?}");
+        assert!(read("OPERATIONS.md").contains(&format!("`{}`", name.as_str().unwrap())), "the page does not name {name}");
+    }
+    assert_eq!(convengine_names("sum(convengine_a_total{x=\"convengine\"}) / convengine:b:c").len(), 2);
+}
+
 #[test]
 #[on(no_database)]
 fn the_container_runs_without_root_and_checks_its_health() {

@@ -26,6 +26,7 @@ use crate::api::stomp::outbox::{Outbox, XhrSession};
 use crate::api::stomp::session::{SessionAction, StompSession};
 use crate::api::stomp::{sockjs, xhr};
 use crate::auth::caller::{Caller, ConversationAccess};
+use crate::auth::connection_share::ConnectionPermit;
 use crate::auth::credential_watch::CredentialEnd;
 use crate::auth::routes::Routes;
 use crate::config::settings::StompSettings;
@@ -89,23 +90,25 @@ type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
 async fn open_websocket(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
+    Extension(permit): Extension<ConnectionPermit>,
     uri: Uri,
     headers: HeaderMap,
     upgrade: Upgrade,
 ) -> Result<Response, ApiError> {
-    upgrade_connection(&host, &caller, &uri, &headers, upgrade, false)
+    upgrade_connection(&host, &caller, permit, &uri, &headers, upgrade, false)
 }
 
 async fn open_sockjs(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
+    Extension(permit): Extension<ConnectionPermit>,
     uri: Uri,
     headers: HeaderMap,
     names: Result<Path<(String, String)>, PathRejection>,
     upgrade: Upgrade,
 ) -> Result<Response, ApiError> {
     let is_valid = names.is_ok_and(|it| ![it.0.0, it.0.1].iter().any(|it| it.is_empty() || it.contains('.')));
-    if is_valid { upgrade_connection(&host, &caller, &uri, &headers, upgrade, true) } else { Err(not_found(&uri)) }
+    if is_valid { upgrade_connection(&host, &caller, permit, &uri, &headers, upgrade, true) } else { Err(not_found(&uri)) }
 }
 
 /// Checks the origin against the STOMP setting, in addition to the general CORS check.
@@ -118,6 +121,7 @@ pub(super) fn check_origin(host: &Host, headers: &HeaderMap, uri: &Uri) -> Resul
 fn upgrade_connection(
     host: &Arc<Host>,
     caller: &Caller,
+    permit: ConnectionPermit,
     uri: &Uri,
     headers: &HeaderMap,
     upgrade: Upgrade,
@@ -135,7 +139,7 @@ fn upgrade_connection(
         .write_buffer_size(BUFFER_BYTES);
     let upgrade = upgrade.protocols(["v12.stomp", "v11.stomp", "v10.stomp"]);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        let _guard = streams.register_connection();
+        let _guard = (streams.register_connection(), permit);
         let link = ClientLink::Socket(Box::new(socket));
         let connection = StompConnection { link, sock_js, session: StompSession::new(&base), subscriptions: Vec::new(), streams, access };
         connection.run(credential).await;

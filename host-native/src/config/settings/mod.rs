@@ -17,6 +17,7 @@ mod placeholder;
 pub mod restate;
 mod retention;
 mod security;
+mod share;
 mod sources;
 pub mod spend_cap;
 mod stomp;
@@ -45,6 +46,7 @@ pub use observe::LoggingSettings;
 pub use restate::{RestateSettings, Runtime};
 pub use retention::RetentionSettings;
 pub use security::{AuthMode, GuessingSettings, JwtSettings, KeySet, Rate, Rates, SecuritySettings};
+pub use share::ShareSettings;
 pub use spend_cap::SpendCap;
 pub use stomp::StompSettings;
 pub use stream::StreamSettings;
@@ -65,6 +67,9 @@ use crate::storage::class_pool::PoolSizes;
 use sources::SettingSources;
 use tree::Synchronous;
 
+/// Bytes per gigabyte.
+const BYTES_PER_GB: u64 = 1_000_000_000;
+
 /// The settings of the server and its commands.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -80,6 +85,10 @@ pub struct Settings {
     pub security: SecuritySettings,
     /// Limits of connections, and the names of the server.
     pub http: HttpSettings,
+    /// The part of the process that a tenant may use.
+    pub share: ShareSettings,
+    /// The size in bytes that the database may reach, if it is known.
+    pub database_capacity: Option<u64>,
     /// The token of the assistants administrator, if one is set.
     pub admin_token: Option<AdminToken>,
     /// Event streams that the server offers.
@@ -191,6 +200,8 @@ impl Settings {
             llm,
             security: SecuritySettings::new(host.security, problems),
             http: host.http,
+            share: host.share,
+            database_capacity: host.database.capacity_gb.map(|it| it.saturating_mul(BYTES_PER_GB)),
             admin_token: None,
             stream: StreamSettings::new(host.stream, host.transport),
             turns: TurnSettings::new(&host.turn, &host.audit, host.tools, host.assistants.script_timeout, problems),

@@ -26,6 +26,8 @@ pub struct RestateSettings {
     pub admin: Vec<String>,
     /// Where a worker listens.
     pub listen: String,
+    /// Where a worker answers questions about its health and metrics; absent if nowhere.
+    pub health_listen: Option<String>,
     /// Whether turns of conversations leave rows in the database.
     pub conversation_rows: bool,
     /// The public key of the only cluster that may call the worker.
@@ -42,6 +44,8 @@ pub(super) struct RestateTree {
     admin: Option<Vec<String>>,
     #[serde(deserialize_with = "scalar")]
     listen: Option<String>,
+    #[serde(deserialize_with = "scalar")]
+    health_listen: Option<String>,
     #[serde(deserialize_with = "scalar")]
     conversation_rows: Option<bool>,
     #[serde(deserialize_with = "scalar")]
@@ -60,7 +64,7 @@ impl RestateSettings {
         let (ingress, admin) = (read("restate.ingress", tree.ingress), read("restate.admin", tree.admin));
         let listen = tree.listen.unwrap_or_else(|| DEFAULT_LISTEN.to_owned());
         let conversation_rows = tree.conversation_rows.unwrap_or(true);
-        RestateSettings { ingress, admin, listen, conversation_rows, identity_key: tree.identity_key }
+        RestateSettings { ingress, admin, listen, health_listen: tree.health_listen, conversation_rows, identity_key: tree.identity_key }
     }
 }
 

@@ -61,7 +61,8 @@ pub(super) fn read_tenants(tenants: &Value, tree: &Value, base: &BaseSettings, p
         // Problems that a tenant inherits are in the list already.
         lines.retain(|it| !problems.contains(it));
         problems.extend(lines.into_iter().map(|it| format!("tenant {name}: {it}")));
-        found.insert(name.clone(), Settings { tenant: Some(name.clone()), ..settings });
+        let share = settings.share.of_tenant(settings.http.max_connections);
+        found.insert(name.clone(), Settings { tenant: Some(name.clone()), share, ..settings });
     }
     found
 }
@@ -72,6 +73,11 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Settings {
+    /// The settings of each tenant; without tenants, these settings.
+    pub fn each_tenant(&self) -> impl Iterator<Item = &Settings> {
+        self.tenants.is_empty().then_some(self).into_iter().chain(self.tenants.values())
+    }
+
     /// Selects the settings of one tenant; without tenants, returns these settings.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use figment::Figment;
 use figment::error::Kind;
 use figment::providers::Serialized;
 use serde::Deserialize;
+use serde::Deserializer;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -20,6 +21,7 @@ use super::observe::{LoggingTree, TelemetryTree};
 use super::restate::RestateTree;
 use super::retention::RetentionSettings;
 use super::security::SecurityTree;
+use super::share::ShareSettings;
 use super::sources::SettingSources;
 use super::stream::TransportTree;
 use super::turn::{AuditTree, ToolTimeouts, TurnTree};
@@ -55,6 +57,7 @@ pub(super) struct HostTree {
     /// A reference, which [`KeySource`](crate::config::secrets::key_source::KeySource) reads from the tree, so that no problem shows a key.
     secrets_key: Value,
     pub(super) security: SecurityTree,
+    pub(super) share: ShareSettings,
     #[serde(deserialize_with = "scalar")]
     pub(super) stream: Option<bool>,
     pub(super) tables: BTreeMap<String, Text>,
@@ -91,13 +94,20 @@ pub(super) struct DatabaseTree {
     pub(super) connections: u32,
     #[serde(deserialize_with = "whole::<_, _, 1, 1_000>")]
     pub(super) background_connections: u32,
+    #[serde(deserialize_with = "gigabytes")]
+    pub(super) capacity_gb: Option<u64>,
 }
 
 impl Default for DatabaseTree {
     fn default() -> DatabaseTree {
         let PoolSizes { user, background } = PoolSizes::default();
-        DatabaseTree { synchronous: Synchronous::default(), connections: user, background_connections: background }
+        let synchronous = Synchronous::default();
+        DatabaseTree { synchronous, connections: user, background_connections: background, capacity_gb: None }
     }
+}
+
+fn gigabytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    whole::<_, _, 1, 1_000_000>(deserializer).map(Some)
 }
 
 /// `files.*`

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, ExtensionRequest};
 
+use crate::runtime::blocking::BlockingShare;
 pub use module::find_problem;
 use runtime::Runtime;
 
@@ -52,9 +53,9 @@ impl Extensions {
 }
 
 /// Runs a call of an extension on a blocking thread.
-pub async fn execute(extensions: &Extensions, request: &ExtensionRequest) -> EffectResult {
+pub async fn execute(blocking: &BlockingShare, extensions: &Extensions, request: &ExtensionRequest) -> EffectResult {
     let (extensions, request) = (extensions.clone(), request.clone());
-    let answer = tokio::task::spawn_blocking(move || run(&extensions, &request)).await;
+    let answer = blocking.run(move || run(&extensions, &request)).await;
     answer.unwrap_or_else(|error| EffectResult::Error(EffectError::new(EffectErrorKind::Interrupted, error.to_string())))
 }
 

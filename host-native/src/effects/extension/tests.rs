@@ -106,12 +106,12 @@ async fn a_runaway_guest_does_not_block_others() {
     endless.timeout_ms = 1500;
     let of_loop = tokio::spawn({
         let both = both.clone();
-        async move { execute(&both, &endless).await }
+        async move { execute(&BlockingShare::default(), &both, &endless).await }
     });
     for _ in 0..20 {
-        expect_output(execute(&both, &request("answers", json!([{}]))).await);
+        expect_output(execute(&BlockingShare::default(), &both, &request("answers", json!([{}]))).await);
     }
     assert!(!of_loop.is_finished());
     assert_eq!(expect_error(of_loop.await.unwrap()).0, EffectErrorKind::Timeout);
-    expect_output(execute(&both, &request("answers", json!([{}]))).await);
+    expect_output(execute(&BlockingShare::default(), &both, &request("answers", json!([{}]))).await);
 }

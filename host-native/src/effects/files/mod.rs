@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::tool::{argument_text, invalid, parse_spec};
 use crate::config::settings::Roots;
+use crate::runtime::blocking::BlockingShare;
 use resolved_path::ResolvedPath;
 
 /// Upper bound of a tool's `max_bytes`.
@@ -61,7 +62,7 @@ struct Job {
 ///
 /// # Errors
 /// `Invalid` for a wrong configuration or argument, `Denied` for a path that is not allowed, `NotFound` if it does not exist.
-pub async fn execute(roots: &Roots, request: &ToolRequest) -> Result<String, EffectError> {
+pub async fn execute(blocking: &BlockingShare, roots: &Roots, request: &ToolRequest) -> Result<String, EffectError> {
     let spec: Spec = parse_spec(request)?;
     let Some(root) = roots.get(&spec.root).cloned() else {
         return Err(invalid(format!("the root '{}' is not set up: add convengine.files.roots.{0}", spec.root)));
@@ -75,7 +76,7 @@ pub async fn execute(roots: &Roots, request: &ToolRequest) -> Result<String, Eff
         let root = Dir::open_ambient_dir(&root, ambient_authority()).map_err(|it| io_failure(&job.spec.root, &it))?;
         run(&root, &job)
     };
-    let done = tokio::task::spawn_blocking(work).await;
+    let done = blocking.run(work).await;
     let answer = done.map_err(|it| EffectError::new(EffectErrorKind::Unavailable, format!("the files cannot be read: {it}")))?;
     answer.map(|it| it.to_string())
 }

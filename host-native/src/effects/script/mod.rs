@@ -3,7 +3,6 @@
 mod interpreter;
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, MAX_SCRIPT_TIMEOUT_MS, ScriptRequest};
@@ -11,9 +10,9 @@ use convengine_script_runtime::RunError;
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
 
 use crate::runtime::assistant::check::to_hex;
+use crate::runtime::blocking::BlockingShare;
 
 /// The time limit of a script when neither its node nor a setting has one.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -21,20 +20,16 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The time limit of a syntax check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Scripts that run at the same time: their time limits are of the clock, so more of them than processors would stop one another.
-static RUNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)));
-
 /// Compiles the interpreter in the background, so that no turn waits for it.
 pub fn prepare() {
     drop(tokio::spawn(interpreter::prepare()));
 }
 
 /// Runs a script on a blocking thread; `default` limits a script whose node has no time limit, and every other one too.
-pub async fn execute(request: &ScriptRequest, default: Option<Duration>) -> EffectResult {
-    // Waiting for a processor and for the interpreter does not count against the time limit of the script.
-    let Ok(_permit) = RUNS.acquire().await else { return unavailable("the server is stopping") };
+pub async fn execute(blocking: &BlockingShare, request: &ScriptRequest, default: Option<Duration>) -> EffectResult {
     let request = request.clone();
-    let answer = tokio::task::spawn_blocking(move || run(&request, default)).await;
+    // Waiting for a processor and for the interpreter does not count against the time limit of the script.
+    let answer = blocking.run_script(move || run(&request, default)).await;
     answer.unwrap_or_else(|error| EffectResult::Error(EffectError::new(EffectErrorKind::Interrupted, error.to_string())))
 }
 

@@ -1,6 +1,6 @@
 //! Executes tools of the groups that this host implements: DOCUMENT_RETRIEVAL, FILES and MCP.
 
-use convengine_core::config::canonical_tool_group;
+use convengine_core::config::{canonical_tool_group, split_mcp_code};
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, MCP_GROUP, Reply, ToolReply, ToolRequest};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -11,6 +11,7 @@ use super::mcp::McpProgress;
 use super::{documents, files, mcp};
 use crate::config::active::ActiveConfig;
 use crate::config::settings::Roots;
+use crate::runtime::blocking::BlockingShare;
 use crate::runtime::stream::TokenPublisher;
 use crate::runtime::turn_runner::Host;
 use crate::storage::Pool;
@@ -29,9 +30,15 @@ pub async fn execute(
     }
     if request.tool_group == MCP_GROUP {
         let progress = progress.map(|it| McpProgress::new(it, &host.secrets, &host.redaction));
-        return mcp::execute(&host.mcp, &host.http, &configured.mcp, request, key, progress, deadline).await;
+        let answer = mcp::execute(&host.mcp, &host.http, &configured.mcp, request, key, progress, deadline).await;
+        // A model may make up names of servers, which must not become labels.
+        let code = request.tool_code.as_deref().and_then(split_mcp_code);
+        if let Some((server, _)) = code.filter(|it| configured.mcp.enabled_server(it.0).is_ok()) {
+            host.meter.record_mcp_call(server, &answer);
+        }
+        return answer;
     }
-    match execute_by_group(&host.readers, &host.file_roots, request).await {
+    match execute_by_group(&host.blocking, &host.readers, &host.file_roots, request).await {
         Ok(text) => EffectResult::Ok(Reply::Tool(ToolReply { text: host.secrets.scrub(&text).into_owned() })),
         Err(error) => EffectResult::Error(EffectError { message: host.secrets.scrub(&error.message).into_owned(), ..error }),
     }
@@ -41,10 +48,15 @@ pub async fn execute(
 ///
 /// # Errors
 /// `Unsupported` for another group, or the failure of the group's executor.
-pub async fn execute_by_group(documents: &Pool, roots: &Roots, request: &ToolRequest) -> Result<String, EffectError> {
+pub async fn execute_by_group(
+    blocking: &BlockingShare,
+    documents: &Pool,
+    roots: &Roots,
+    request: &ToolRequest,
+) -> Result<String, EffectError> {
     match canonical_tool_group(&request.tool_group).as_str() {
         "DOCUMENT_RETRIEVAL" => documents::search(documents, request).await,
-        "FILES" => files::execute(roots, request).await,
+        "FILES" => files::execute(blocking, roots, request).await,
         other => Err(unsupported_group(other)),
     }
 }

@@ -129,6 +129,11 @@ impl Meter {
         }
     }
 
+    /// Records a call of a tool of an MCP server.
+    pub fn record_mcp_call(&self, server: &str, answer: &EffectResult) {
+        counter!(names::MCP_CALLS, self.labels([("server", server), ("outcome", answer_outcome(answer))])).increment(1);
+    }
+
     /// Records a writer transaction with its number of parts.
     pub fn record_commit(&self, outcome: &'static str, parts: usize, since: Instant) {
         counter!(names::COMMITS, self.labels([("outcome", outcome)])).increment(1);

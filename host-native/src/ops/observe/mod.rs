@@ -11,6 +11,6 @@ mod turn;
 
 pub use export::SpanSender;
 pub use meter::Meter;
-pub use scrape::{ConfigMetrics, render_metrics, start_recording};
+pub use scrape::{TenantMetrics, render_all_metrics, render_metrics, start_recording};
 pub use spans::effect_span;
 pub use turn::{TurnObserver, caller_span, refusal_reason};

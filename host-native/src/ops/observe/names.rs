@@ -69,6 +69,7 @@ metrics! {
     MODEL_CALL_DURATION = Seconds "convengine_model_call_duration_seconds", "Model call duration including retries, by provider and model.";
     MODEL_TOKENS = Counter "convengine_model_tokens_total", "Tokens by provider, model and direction: input or output.";
     MODEL_COST = Counter "convengine_model_cost_micros_total", "Model cost in millionths of the currency of convengine.llm.prices.";
+    MCP_CALLS = Counter "convengine_mcp_calls_total", "Calls of tools of MCP servers by server and outcome.";
     COMMITS = Counter "convengine_commits_total", "Writer transactions by outcome.";
     COMMIT_DURATION = Seconds "convengine_commit_duration_seconds", "Writer transaction duration.";
     COMMIT_PARTS = Items "convengine_commit_parts", "Turns or parts of turns per writer transaction.";
@@ -89,6 +90,12 @@ metrics! {
     SPANS_DROPPED = Counter "convengine_trace_spans_dropped_total", "Dropped spans by reason: full or failed.";
     HTTP_REQUESTS = Counter "convengine_http_requests_total", "HTTP requests by route, method and status.";
     HTTP_DURATION = Seconds "convengine_http_request_duration_seconds", "Time until the response begins, by route and method.";
+    TENANTS_DOWN = Gauge "convengine_tenants_down", "Tenants that cannot serve; a server without tenants counts as one.";
+    DATABASE_BYTES = Gauge "convengine_database_bytes", "Size of the database.";
+    DATABASE_LIMIT_BYTES = Gauge "convengine_database_limit_bytes",
+        "Size that the database may reach: convengine.database.max-size, on SQLite else what the disk holds.";
+    LIMIT_USED = Gauge "convengine_limit_used_ratio",
+        "Used share of a cap or quota by limit: spend_cap, sessions or imports.";
     CONFIG_INFO = Gauge "convengine_config_info", "Always 1; the hash label identifies the configuration of new turns.";
     CONFIG_ISSUES = Gauge "convengine_config_issues", "Issues of the current configuration by severity.";
     MEMORY = Gauge "convengine_process_resident_memory_bytes", "Resident memory of the process.";

@@ -1,6 +1,7 @@
 //! Renders `/metrics` in Prometheus text format: recorded metrics and those read on demand.
 
 use std::fmt::Write;
+use std::slice;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::task::JoinHandle;
 
 use super::names::{self, Kind, METRICS};
+use crate::ops::usage::Usage;
 
 /// Histogram buckets in seconds: from a turn without effects to one that times out.
 const DURATION_BUCKETS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0];
@@ -61,15 +63,17 @@ fn install_prometheus() -> Result<PrometheusHandle, metrics_exporter_prometheus:
     Ok(handle)
 }
 
-/// What `/metrics` reports about a configuration.
+/// What `/metrics` reports about a tenant beside what was recorded.
 #[derive(Debug)]
-pub struct ConfigMetrics<'d> {
+pub struct TenantMetrics<'d> {
     /// The tenant.
     pub tenant: Option<&'d str>,
     /// The configuration hash.
     pub hash: &'d str,
     /// The configuration issues.
     pub issues: &'d [Issue],
+    /// What the tenant uses.
+    pub usage: Usage,
 }
 
 /// Removes metrics of other tenants.
@@ -80,19 +84,58 @@ fn filter_tenant(text: &str, tenant: Option<&str>) -> String {
 }
 
 /// Renders all metrics except those of other tenants.
-pub fn render_metrics(it: &ConfigMetrics<'_>) -> String {
-    let text = RECORDER.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default();
-    let mut text = filter_tenant(&text, it.tenant);
-    let tenant = it.tenant.map(|it| format!("tenant=\"{it}\",")).unwrap_or_default();
-    write_metric(&mut text, names::CONFIG_INFO, [(format!("{{{tenant}hash=\"{}\"}}", it.hash), 1.0)].into_iter());
-    let errors = it.issues.iter().filter(|it| it.is_error()).count();
-    let issues = [("error", errors), ("warning", it.issues.len() - errors)];
-    let issues = issues.map(|(severity, count)| (format!("{{{tenant}severity=\"{severity}\"}}"), count as f64));
-    write_metric(&mut text, names::CONFIG_ISSUES, issues.into_iter());
+pub fn render_metrics(of: &TenantMetrics<'_>) -> String {
+    render(filter_tenant(&recorded(), of.tenant), slice::from_ref(of))
+}
+
+/// Renders the metrics of all tenants.
+pub fn render_all_metrics(tenants: &[TenantMetrics<'_>]) -> String {
+    render(recorded(), tenants)
+}
+
+fn recorded() -> String {
+    RECORDER.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default()
+}
+
+/// Adds what is read on demand.
+fn render(mut text: String, tenants: &[TenantMetrics<'_>]) -> String {
+    for (name, values) in [
+        (names::CONFIG_INFO, (|it| vec![(format!("hash=\"{}\"", it.hash), 1.0)]) as fn(&TenantMetrics<'_>) -> Vec<(String, f64)>),
+        (names::CONFIG_ISSUES, count_issues),
+        (names::DATABASE_BYTES, |it| bytes(it.usage.database_bytes)),
+        (names::DATABASE_LIMIT_BYTES, |it| bytes(it.usage.database_limit_bytes)),
+        (names::LIMIT_USED, |it| it.usage.limits.iter().map(|(limit, share)| (format!("limit=\"{limit}\""), *share)).collect()),
+    ] {
+        write_metric(
+            &mut text,
+            name,
+            tenants.iter().flat_map(|it| values(it).into_iter().map(|(own, value)| (labels(it.tenant, &own), value))),
+        );
+    }
     for (name, value) in [(names::MEMORY, memory_bytes()), (names::CPU, cpu_seconds()), (names::FILES, open_files())] {
         write_metric(&mut text, name, value.map(|it| (String::new(), it)).into_iter());
     }
     text
+}
+
+fn count_issues(of: &TenantMetrics<'_>) -> Vec<(String, f64)> {
+    let errors = of.issues.iter().filter(|it| it.is_error()).count();
+    let counts = [("error", errors), ("warning", of.issues.len() - errors)];
+    counts.into_iter().map(|(severity, count)| (format!("severity=\"{severity}\""), count as f64)).collect()
+}
+
+fn bytes(value: Option<u64>) -> Vec<(String, f64)> {
+    value.map(|it| (String::new(), it as f64)).into_iter().collect()
+}
+
+/// The labels of a metric: that of the tenant, and its own.
+fn labels(tenant: Option<&str>, own: &str) -> String {
+    match (tenant, own) {
+        (None, "") => String::new(),
+        (None, own) => format!("{{{own}}}"),
+        (Some(tenant), "") => format!("{{tenant=\"{tenant}\"}}"),
+        (Some(tenant), own) => format!("{{tenant=\"{tenant}\",{own}}}"),
+    }
 }
 
 fn write_metric(text: &mut String, name: &str, values: impl Iterator<Item = (String, f64)>) {
@@ -133,22 +176,32 @@ mod tests {
     #[test]
     fn metrics_read_on_demand_are_rendered_with_their_help() {
         let issues = [Issue::error("a", "b", "c"), Issue::warning("a", "b", "c"), Issue::warning("a", "b", "c")];
-        let text = render_metrics(&ConfigMetrics { tenant: None, hash: "abc", issues: &issues });
-        let tenant_text = render_metrics(&ConfigMetrics { tenant: Some("acme"), hash: "def", issues: &[] });
+        let usage = || Usage { database_bytes: Some(2048), database_limit_bytes: None, limits: vec![("sessions", 0.5)] };
+        let single = TenantMetrics { tenant: None, hash: "abc", issues: &issues, usage: usage() };
+        let acme = TenantMetrics { tenant: Some("acme"), hash: "def", issues: &[], usage: usage() };
+        let (text, tenant_text) = (render_metrics(&single), render_metrics(&acme));
         for line in [
             "# TYPE convengine_config_info gauge",
             "convengine_config_info{hash=\"abc\"} 1",
             "convengine_config_issues{severity=\"error\"} 1",
             "convengine_config_issues{severity=\"warning\"} 2",
+            "convengine_database_bytes 2048",
+            "convengine_limit_used_ratio{limit=\"sessions\"} 0.5",
             "# TYPE convengine_process_cpu_seconds_total counter",
         ] {
             assert!(text.lines().any(|it| it == line), "{line} in {text}");
         }
-        for line in
-            ["convengine_config_info{tenant=\"acme\",hash=\"def\"} 1", "convengine_config_issues{tenant=\"acme\",severity=\"error\"} 0"]
-        {
+        assert!(!text.contains("convengine_database_limit_bytes"), "nothing is said of what is unknown");
+        for line in [
+            "convengine_config_info{tenant=\"acme\",hash=\"def\"} 1",
+            "convengine_config_issues{tenant=\"acme\",severity=\"error\"} 0",
+            "convengine_database_bytes{tenant=\"acme\"} 2048",
+        ] {
             assert!(tenant_text.lines().any(|it| it == line), "{line} in {tenant_text}");
         }
+        let both = render_all_metrics(&[acme, TenantMetrics { tenant: Some("b"), ..single }]);
+        assert_eq!(both.matches("# HELP convengine_database_bytes ").count(), 1);
+        assert!(["acme", "b"].iter().all(|it| both.contains(&format!("convengine_database_bytes{{tenant=\"{it}\"}} 2048"))), "{both}");
         let all = "# HELP a\na{tenant=\"acme\"} 1\na{tenant=\"acme-two\",k=\"v\"} 2\nb{k=\"tenant\"} 3\n";
         assert_eq!(filter_tenant(all, Some("acme")), "# HELP a\na{tenant=\"acme\"} 1\nb{k=\"tenant\"} 3\n");
         assert_eq!(filter_tenant(all, None), "# HELP a\nb{k=\"tenant\"} 3\n");

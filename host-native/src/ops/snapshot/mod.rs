@@ -56,6 +56,7 @@ impl RestoreError {
 }
 
 async fn list(connection: &mut Connection, settings: &Settings, json: bool) -> Result<(), RestoreError> {
+    connection.begin_read().await?;
     let present = ConfigState::read(connection, &settings.tree).await?;
     let ran: BTreeMap<String, snapshot::SnapshotUsage> =
         snapshot::list_usage(connection).await?.into_iter().map(|it| (it.hash.clone(), it)).collect();
@@ -103,6 +104,7 @@ async fn show(connection: &mut Connection, digits: &str) -> Result<(), RestoreEr
 }
 
 async fn diff(connection: &mut Connection, digits: &str, other: Option<&str>, json: bool) -> Result<(), RestoreError> {
+    connection.begin_read().await?;
     let (_, source) = load_snapshot(connection, digits).await?;
     let before = ConfigState::from_snapshot(&source);
     let after = match other {

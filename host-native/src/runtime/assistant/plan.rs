@@ -75,6 +75,25 @@ async fn release(host: &Host, counter: &CounterKey) {
     }
 }
 
+/// Returns how many sessions and how many imports of this month are counted against the quotas, each if there is one.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_used(host: &Host) -> sqlx::Result<(Option<i64>, Option<i64>)> {
+    let (pool, workspace, period) = (&host.readers, &host.workspace, month_start(clock::now()));
+    let counter = CounterKey { workspace: workspace.clone(), kind: "session", reference: String::new(), period };
+    let sessions = match (host.plan.sessions, counter::find(pool, &counter).await?) {
+        (None, _) => None,
+        (Some(_), Some(used)) => Some(used),
+        (Some(_), None) => Some(session::sum_usage(pool, workspace, "session", period, None).await?),
+    };
+    let imports = match host.plan.imports {
+        Some(_) => Some(session::sum_usage(pool, workspace, "import", period, None).await?),
+        None => None,
+    };
+    Ok((sessions, imports))
+}
+
 /// Returns the HTTP error for an exceeded monthly quota, with its scope.
 pub fn quota_exceeded_error(message: String, scope: &str, most: u32, uri: &Uri) -> ApiError {
     let now = clock::now();

@@ -27,4 +27,4 @@ mod worker;
 
 pub use admin::{Admin, WorkerVersion};
 pub use ingress::Ingress;
-pub use worker::{WorkerHosts, serve};
+pub use worker::{WorkerHost, WorkerHosts, serve};

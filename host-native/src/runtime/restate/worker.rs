@@ -1,6 +1,5 @@
 //! The endpoint at which Restate calls this process.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +17,7 @@ use super::effects::EffectService;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
 use crate::runtime::turn_runner::Host;
+use crate::tenants::{TenantService, Tenants};
 
 /// How long turns may run on after the signal to stop; what is then left is continued by another worker.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -59,23 +59,35 @@ pub struct WorkerHost {
     pub policy: TurnPolicy,
 }
 
+impl WorkerHost {
+    /// Creates what a worker with these settings has for a tenant.
+    pub fn new(settings: &Settings, host: Arc<Host>) -> WorkerHost {
+        WorkerHost { host, policy: TurnPolicy::from_settings(settings) }
+    }
+}
+
+impl TenantService for WorkerHost {
+    fn host(&self) -> &Arc<Host> {
+        &self.host
+    }
+}
+
 /// The hosts of a worker by their tenant.
 #[derive(Debug, Clone)]
-pub struct WorkerHosts(Arc<BTreeMap<Option<String>, WorkerHost>>);
+pub struct WorkerHosts(Arc<Tenants<WorkerHost>>);
 
 impl WorkerHosts {
-    /// Creates the hosts.
-    pub fn new<'s>(hosts: impl IntoIterator<Item = (&'s Settings, Arc<Host>)>) -> WorkerHosts {
-        let of_worker = |(settings, host): (&Settings, Arc<Host>)| {
-            (settings.tenant.clone(), WorkerHost { host, policy: TurnPolicy::from_settings(settings) })
-        };
-        WorkerHosts(Arc::new(hosts.into_iter().map(of_worker).collect()))
+    /// Creates the hosts of these tenants.
+    pub fn new(tenants: Arc<Tenants<WorkerHost>>) -> WorkerHosts {
+        WorkerHosts(tenants)
     }
 
-    /// Returns the host of a tenant. A worker that does not know the tenant may be replaced by one that does.
+    /// Returns the host of a tenant. The cluster calls again if there is none: a tenant that is down comes back, and a worker that does not
+    /// know the tenant may be replaced by one that does.
     pub fn find(&self, tenant: Option<&str>) -> HandlerResult<WorkerHost> {
-        let found = self.0.get(&tenant.map(str::to_owned));
-        found.cloned().ok_or_else(|| HandlerError::from(format!("unknown tenant {}", tenant.unwrap_or("(none)"))))
+        let problem = if self.0.contains(tenant) { "has not started" } else { "is unknown" };
+        let missing = || HandlerError::from(format!("tenant {} {problem}", tenant.unwrap_or("(none)")));
+        self.0.get(tenant).cloned().ok_or_else(missing)
     }
 }
 

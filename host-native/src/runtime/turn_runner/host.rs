@@ -27,6 +27,7 @@ use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::assistant::timers::FiringSessions;
 use crate::runtime::assistant::version_cache::VersionCache;
+use crate::runtime::blocking::BlockingShare;
 use crate::runtime::chain::webhook_secrets::WebhookSecrets;
 use crate::runtime::journal_writer::OpenTurns;
 use crate::runtime::leases::ClaimGate;
@@ -109,6 +110,10 @@ pub struct Host {
     pub xhr_sessions: XhrSessions,
     /// Stream settings.
     pub stream_settings: StreamSettings,
+    /// The threads for work that blocks.
+    pub blocking: BlockingShare,
+    /// The size in bytes that the database may reach, if it is known.
+    pub database_capacity: Option<u64>,
     /// Turn settings: journaling, audit, leases and timeouts.
     pub turn_settings: TurnSettings,
     /// The credentials that callers may have.

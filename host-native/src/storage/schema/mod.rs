@@ -93,15 +93,16 @@ async fn apply_missing(connection: &mut Connection) -> sqlx::Result<Vec<String>>
     if !existing.is_empty() && !existing.contains(VERSION_TABLE) {
         adoption::create_missing(connection, migrator, &existing).await?;
         match connection {
-            Connection::Sqlite(to) => migrator.skip(to.as_mut(), Some(adoption::LAST_VERSION)).await?,
+            Connection::Sqlite(to) => migrator.run_direct(Some(adoption::LAST_VERSION), to.as_mut(), true).await?,
             Connection::LocalSqlite(_) => return Err(writes_turns_only()),
-            Connection::Postgres(to) => migrator.skip(to.as_mut(), Some(adoption::LAST_VERSION)).await?,
+            Connection::Postgres(to) => migrator.run_direct(Some(adoption::LAST_VERSION), to.as_mut(), true).await?,
         }
     }
+    // A tenant may be started by a task, whose future changes its thread; those of `run` and `skip` cannot.
     match connection {
-        Connection::Sqlite(to) => migrator.run(to.as_mut()).await?,
+        Connection::Sqlite(to) => migrator.run_direct(None, to.as_mut(), false).await?,
         Connection::LocalSqlite(_) => return Err(writes_turns_only()),
-        Connection::Postgres(to) => migrator.run(to.as_mut()).await?,
+        Connection::Postgres(to) => migrator.run_direct(None, to.as_mut(), false).await?,
     }
     change_own_tables(connection).await?;
     Ok(list_tables(connection).await?.difference(&existing).cloned().collect())

@@ -271,6 +271,28 @@ async fn authored_rows_are_equal_on_every_database() {
 }
 
 #[tokio::test]
+async fn a_read_transaction_sees_the_configuration_of_one_moment() {
+    for mut database in each_database().await {
+        let pack = |text: &str| -> Pack {
+            let intent = json!([{"intent_code": "A", "description": text}]);
+            let response = json!([{"response_id": 1, "intent_code": "A", "state_code": "ANY", "output_format": "TEXT",
+                "response_type": "EXACT", "exact_text": text}]);
+            serde_json::from_value(json!({"name": "p", "tables": {"ce_intent": intent, "ce_response": response}})).expect("a pack")
+        };
+        let texts =
+            |tables: &Tables| [&tables.0["ce_intent"][0]["description"], &tables.0["ce_response"][0]["exact_text"]].map(Value::clone);
+        import::import_rows(&mut database.connection, &pack("old")).await.expect("rows");
+        let mut reader = crate::storage::open(&database.config, false).await.expect("a connection");
+        reader.begin_read().await.expect("a transaction");
+        script::load(&mut reader).await.expect("the first read");
+        import::import_rows(&mut database.connection, &pack("new")).await.expect("a reader does not hold a writer up");
+        assert_eq!(texts(&config::load_tables(&mut reader).await.expect("tables")), ["old", "old"]);
+        reader.rollback().await.expect("the end");
+        assert_eq!(texts(&config::load_tables(&mut reader).await.expect("tables")), ["new", "new"]);
+    }
+}
+
+#[tokio::test]
 async fn constraint_violations_are_reported_and_sequences_advance() {
     for mut database in each_database().await {
         let row = |id: Option<i64>| match id {

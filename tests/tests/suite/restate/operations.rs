@@ -1,5 +1,6 @@
 //! Operating a cluster: versions of the worker, timers, and what is deleted.
 
+use std::net::TcpListener;
 use std::sync::mpsc;
 use std::thread;
 
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::agent_stream::{text_reply, whole_reply, with_agent};
 use crate::flows::{Session, reply_texts, save_draft, with_input_timeout};
-use crate::harness::{OPEN, REGEX_ONLY, SERVE, TestEnv, orders_pack, wait_until};
+use crate::harness::{OPEN, REGEX_ONLY, SERVE, TestEnv, client, orders_pack, wait_until};
 use crate::models::{KEY, PRICES, ProviderReply, pack_with_model, start_provider};
 use crate::stream::ID;
 use crate::turn_cluster::TurnCluster;
@@ -120,6 +121,34 @@ fn a_conversation_queues_no_more_messages_than_without_a_cluster() {
             assert_eq!(answers.recv().unwrap().status, 200);
         }
     });
+}
+
+#[test]
+#[on(postgres)]
+fn a_worker_tells_its_health_and_its_metrics() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let env = TestEnv::with_pack(&orders_pack());
+    let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN].concat());
+    let token = "convengine.admin-token=let-me-in-0123456789";
+    let server = env.start_on_restate(&mut command, &[&format!("convengine.restate.health-listen={free}"), token]);
+    server.say(ID, "my order");
+    let get = |path: &str, header: (&str, &str)| {
+        let answer = client().get(format!("http://{free}{path}")).header(header.0, header.1).send().unwrap();
+        (answer.status().as_u16(), answer.text().unwrap())
+    };
+    let local = ("Accept", "*/*");
+    assert_eq!(get("/healthz", local), (200, r#"{"status":"UP"}"#.to_owned()));
+    let ready = get("/readyz", local);
+    assert!(ready.0 == 200 && ready.1.contains(r#""status":"UP""#), "{ready:?}");
+    let metrics = get("/metrics", local).1;
+    for line in ["convengine_config_info{hash=", "convengine_database_bytes ", "convengine_tenants_down 0"] {
+        assert!(metrics.lines().any(|it| it.starts_with(line)), "{line} in {metrics}");
+    }
+    // Nothing but health is for everybody.
+    let outside = ("X-Forwarded-For", "192.0.2.1");
+    assert_eq!([get("/healthz", outside).0, get("/readyz", outside).0, get("/metrics", outside).0], [200, 200, 401]);
+    assert_eq!(get("/metrics", ("Host", "attacker.example")).0, 421);
+    assert_eq!(get("/v1/agents", local).0, 404, "it has no API");
 }
 
 #[test]

@@ -1,0 +1,86 @@
+//! What a worker answers about itself, at an address of its own: `/healthz`, `/readyz` and `/metrics`, as a server does.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{Extensions, HeaderMap, Uri};
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use super::connection::{LimitedListener, Peer, exchange};
+use super::{error, health, metrics, response_headers};
+use crate::auth::admin_token::{AdminToken, is_trusted};
+use crate::auth::host_names::{self, OwnHosts};
+use crate::auth::refusal::unauthorized_with;
+use crate::config::settings::{HttpSettings, Settings};
+use crate::exit::Failure;
+use crate::runtime::restate::WorkerHost;
+use crate::tenants::{self, TenantService, Tenants};
+
+/// The connections of probes and scrapers.
+const MAX_CONNECTIONS: usize = 64;
+
+#[derive(Debug, Clone)]
+struct WorkerHealth {
+    tenants: Arc<Tenants<WorkerHost>>,
+    admin_token: Option<AdminToken>,
+}
+
+/// Answers at an address, until the task is aborted.
+///
+/// # Errors
+/// Exit code 2 if the address is invalid, 3 if it cannot be used.
+pub async fn serve(at: &str, settings: &Settings, tenants: Arc<Tenants<WorkerHost>>) -> Result<JoinHandle<()>, Failure> {
+    let setting = "convengine.restate.health-listen";
+    let addresses: Vec<SocketAddr> = tokio::net::lookup_host(at)
+        .await
+        .map_err(|it| Failure::invalid_usage(format!("{setting}: invalid address '{at}': {it}; use HOST:PORT")))?
+        .collect();
+    let failed = |it: std::io::Error| Failure::service_unavailable(format!("cannot listen on {at}: {it}; set {setting}"));
+    let listener = TcpListener::bind(addresses.as_slice()).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    let hosts = OwnHosts::new(at, &addresses, bound, settings.http.allowed_hosts.clone());
+    let http = HttpSettings { max_connections: MAX_CONNECTIONS, ..settings.http.clone() };
+    let routes = Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(render_metrics))
+        .method_not_allowed_fallback(error::method_not_allowed)
+        .fallback(error::no_route)
+        .with_state(WorkerHealth { tenants, admin_token: settings.admin_token.clone() })
+        .layer(from_fn_with_state(Arc::new(hosts), host_names::refuse_other_hosts))
+        .layer(map_response(response_headers::add))
+        .layer(from_fn_with_state(http.body_timeout, exchange::follow));
+    tracing::info!(address = %bound, "health and metrics of the worker");
+    let server = axum::serve(LimitedListener::new(listener, http), routes.into_make_service_with_connect_info::<Peer>());
+    Ok(tokio::spawn(async move {
+        if let Err(error) = server.await {
+            tracing::error!(%error, "the worker does not answer questions about its health any more");
+        }
+    }))
+}
+
+impl WorkerHealth {
+    fn is_trusted(&self, extensions: &Extensions, headers: &HeaderMap) -> bool {
+        is_trusted(self.admin_token.as_ref(), health::peer_address(extensions), headers)
+    }
+}
+
+async fn ready(State(worker): State<WorkerHealth>, uri: Uri, extensions: Extensions, headers: HeaderMap) -> Response {
+    let readiness = tenants::check(&worker.tenants).await;
+    health::respond(&readiness, &uri, worker.is_trusted(&extensions, &headers))
+}
+
+/// Returns the metrics of all tenants, to callers of this machine and to the administrator.
+async fn render_metrics(State(worker): State<WorkerHealth>, uri: Uri, extensions: Extensions, headers: HeaderMap) -> Response {
+    if !worker.is_trusted(&extensions, &headers) {
+        return unauthorized_with(&uri, "metrics are for callers of this machine; send convengine.admin-token as a bearer token")
+            .into_response();
+    }
+    metrics::render_all(worker.tenants.values().map(TenantService::host)).await
+}

@@ -1,0 +1,59 @@
+//! How much of the database, of caps and of quotas is used, for metrics.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::config::settings::SpendCap;
+use crate::runtime::assistant::plan;
+use crate::runtime::spend_cap;
+use crate::runtime::turn_runner::Host;
+use crate::storage::size;
+
+/// How long the database may take to answer: a scrape must not wait for one that is down.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What a tenant uses; what cannot be read is absent.
+#[derive(Debug, Clone, Default)]
+pub struct Usage {
+    /// The size of the database in bytes.
+    pub database_bytes: Option<u64>,
+    /// The size in bytes that the database may reach.
+    pub database_limit_bytes: Option<u64>,
+    /// The used shares of the limits that there are, by name; 1 is all.
+    pub limits: Vec<(&'static str, f64)>,
+}
+
+/// Reads what a tenant uses.
+pub async fn read(host: &Host) -> Usage {
+    let database_bytes = timeout(TIMEOUT, size::database_bytes(&host.readers)).await.ok().and_then(Result::ok);
+    let of_disk = || Some(database_bytes?.saturating_add(size::free_bytes(host.config_manager.database())?));
+    let limits = timeout(TIMEOUT, read_limits(host)).await.ok().and_then(Result::ok).unwrap_or_default();
+    Usage { database_bytes, database_limit_bytes: host.database_capacity.or_else(of_disk), limits }
+}
+
+async fn read_limits(host: &Host) -> sqlx::Result<Vec<(&'static str, f64)>> {
+    let mut limits = Vec::new();
+    if let Some(SpendCap { micros, per }) = host.spend_cap {
+        limits.push(("spend_cap", share(spend_cap::find_used(host, per).await?, micros)));
+    }
+    let (sessions, imports) = plan::find_used(host).await?;
+    let quotas = [("sessions", sessions, host.plan.sessions), ("imports", imports, host.plan.imports)];
+    limits.extend(quotas.into_iter().filter_map(|(name, used, quota)| Some((name, share(used?, quota?.into())))));
+    Ok(limits)
+}
+
+/// The used share of a limit; of none at all, everything is used.
+fn share(used: i64, limit: u64) -> f64 {
+    if limit == 0 { 1.0 } else { used as f64 / limit as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_of_nothing() {
+        assert_eq!([share(0, 0), share(0, 4), share(3, 4), share(5, 4)], [1.0, 0.0, 0.75, 1.25]);
+    }
+}

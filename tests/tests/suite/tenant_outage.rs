@@ -1,0 +1,154 @@
+//! A tenant whose database is down, or who takes too much, is alone with it: the others are served.
+
+use convengine_test_macros::test;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, MESSAGE, OPEN, Server, client, orders_pack, wait_until};
+use crate::stream::ID;
+use crate::tenants::{KEYS, TwoTenants};
+
+/// A header by which a proxy shows itself.
+const FORWARDED: (&str, &str) = ("X-Forwarded-For", "192.0.2.1");
+
+fn send(server: &Server, tenant: &str) -> Answer {
+    let headers = [("Content-Type", "application/json"), ("X-Tenant", tenant)];
+    server.request("POST", MESSAGE, &headers, json!({"conversationId": ID, "message": "my order"}).to_string())
+}
+
+/// Asserts that only one of two tenants is down, and who gets its name.
+fn assert_only_b_is_down(server: &Server) {
+    let outside = server.request("GET", "/readyz", &[FORWARDED], "");
+    assert_eq!((outside.status, outside.json()), (200, json!({"status": "DEGRADED", "tenants": 2, "down": 1})));
+    let inside = server.get("/readyz");
+    let problems = inside.json()["problems"].clone();
+    assert_eq!((inside.status, problems.as_array().map(Vec::len), &problems[0]["tenant"]), (200, Some(1), &json!("b")), "{inside:?}");
+    assert!(problems[0]["reason"].as_str().unwrap().contains("database"), "{inside:?}");
+}
+
+fn assert_unavailable(answer: &Answer) {
+    assert_eq!((answer.status, answer.header("retry-after")), (503, "5"), "{answer:?}");
+}
+
+fn all_serve(server: &Server) -> bool {
+    server.get("/readyz").json() == json!({"status": "UP", "tenants": 2})
+}
+
+#[test]
+fn a_tenant_that_is_down_at_the_start_is_taken_up_when_it_is_back() {
+    let two = TwoTenants::with_pack(&orders_pack());
+    two.b.take_database_away();
+    let server = two.serve(&[]);
+    assert_eq!(send(&server, "a").json()["payload"]["value"], "Your order is on its way.");
+    let refused = send(&server, "b");
+    assert_unavailable(&refused);
+    assert!(refused.json()["message"].as_str().unwrap().contains("not available"), "{refused:?}");
+    assert_eq!(send(&server, "c").status, 400, "there is no such tenant");
+    assert_only_b_is_down(&server);
+    assert!(server.log().contains("tenant=\"b\""), "{}", server.log());
+    two.b.bring_database_back();
+    assert!(wait_until(|| all_serve(&server)), "{}", server.log());
+    assert_eq!(send(&server, "b").json()["payload"]["value"], "Your order is on its way.");
+    assert_eq!(two.b.sql().texts("select 'x' from ce_turn").len(), 1);
+}
+
+#[test]
+#[on(postgres)]
+fn a_tenant_whose_database_goes_down_is_alone_with_it() {
+    let two = TwoTenants::with_pack(&orders_pack());
+    let server = two.serve(&OPEN);
+    let down = || {
+        let metrics = server.request("GET", "/metrics", &[("X-Tenant", "a")], "").text;
+        metrics.lines().find_map(|it| it.strip_prefix("convengine_tenants_down ")).map(str::to_owned)
+    };
+    assert!(wait_until(|| down().as_deref() == Some("0")));
+    assert_eq!([send(&server, "a").status, send(&server, "b").status], [200, 200]);
+    two.b.take_database_away();
+    assert!(wait_until(|| server.get("/readyz").json()["down"] == 1), "{}", server.log());
+    assert_eq!(send(&server, "a").status, 200);
+    assert_unavailable(&send(&server, "b"));
+    assert_only_b_is_down(&server);
+    assert_eq!(down().as_deref(), Some("1"), "every tenant sees how many are down, and no name");
+    two.b.bring_database_back();
+    assert!(wait_until(|| all_serve(&server)), "{}", server.log());
+    assert!(wait_until(|| send(&server, "b").status == 200), "{}", server.log());
+}
+
+#[test]
+fn a_server_without_a_tenant_that_serves_is_not_ready() {
+    let two = TwoTenants::with_pack(&orders_pack());
+    two.a.take_database_away();
+    two.b.take_database_away();
+    let server = two.serve(&[]);
+    let (ready, alive) = (server.get("/readyz"), server.get("/healthz"));
+    assert_eq!((&ready.json()["status"], &ready.json()["down"], alive.status), (&json!("DOWN"), &json!(2), 200), "{ready:?}");
+    assert_unavailable(&ready);
+    assert_eq!(server.request("GET", "/readyz", &[FORWARDED], "").json(), json!({"status": "DOWN", "tenants": 2, "down": 2}));
+    two.a.bring_database_back();
+    assert!(wait_until(|| server.get("/readyz").status == 200), "{}", server.log());
+    assert_eq!(send(&server, "a").status, 200);
+    two.b.bring_database_back();
+}
+
+#[test]
+fn a_key_does_not_tell_outsiders_which_tenant_is_down() {
+    let two = TwoTenants::with_pack(&orders_pack());
+    let (a, b) = (two.key("a", "read"), two.key("b", "read"));
+    two.b.take_database_away();
+    let server = two.serve(&KEYS);
+    let list = |key: &str| server.request("GET", "/api/v1/conversation", &[("X-API-Key", key)], "");
+    assert_eq!(list(&a).status, 200);
+    let (down, unknown) = (list(&b), list(&b.replace("ce_b_", "ce_c_")));
+    assert_unavailable(&down);
+    assert_unavailable(&unknown);
+    assert_eq!(down.json()["message"], unknown.json()["message"]);
+    two.b.bring_database_back();
+    assert!(wait_until(|| list(&b).status == 200), "{}", server.log());
+    assert_eq!(list(&b.replace("ce_b_", "ce_c_")).status, 401);
+}
+
+#[test]
+fn a_tenant_cannot_take_the_connections_of_others() {
+    let two = TwoTenants::with_pack(&orders_pack());
+    let server = two.serve(&[&OPEN[..], &["--set", "convengine.tenants.a.share.connections=2"]].concat());
+    let listen = |tenant: &str| {
+        let address = format!("http://{}/api/v1/conversation/stream/{ID}?tenant={tenant}", server.address);
+        client().get(address).send().unwrap()
+    };
+    let streams = [listen("a"), listen("a")];
+    assert!(streams.iter().all(|it| it.status() == 200));
+    let refused = send(&server, "a");
+    assert_unavailable(&refused);
+    assert!(refused.text.contains("convengine.share.connections"), "{refused:?}");
+    assert_eq!((send(&server, "b").status, listen("b").status().as_u16()), (200, 200));
+    drop(streams);
+    assert!(wait_until(|| send(&server, "a").status == 200), "a stream that was closed is free again");
+}
+
+#[test]
+fn the_size_of_the_database_and_used_limits_are_metrics() {
+    let two = TwoTenants::with_pack(&orders_pack());
+    let limits = [
+        "--set",
+        "convengine.llm.spend-cap.amount=5",
+        "--set",
+        "convengine.llm.spend-cap.per=day",
+        "--set",
+        "convengine.tenants.a.database.capacity-gb=2",
+    ];
+    let server = two.serve(&[&OPEN[..], &limits].concat());
+    let read = |tenant: &str| -> Value {
+        let text = server.request("GET", "/metrics", &[("X-Tenant", tenant)], "").text;
+        text.lines()
+            .filter(|it| !it.starts_with('#'))
+            .filter_map(|it| it.rsplit_once(' '))
+            .map(|it| (it.0.to_owned(), json!(it.1)))
+            .collect()
+    };
+    let (a, b) = (read("a"), read("b"));
+    let number = |of: &Value, name: &str| of[name].as_str().map(|it| it.parse::<f64>().unwrap());
+    assert!(number(&a, "convengine_database_bytes{tenant=\"a\"}").is_some_and(|it| it > 100_000.0), "{a}");
+    assert_eq!(number(&a, "convengine_database_limit_bytes{tenant=\"a\"}"), Some(2e9));
+    let of_disk = number(&b, "convengine_database_limit_bytes{tenant=\"b\"}");
+    assert_eq!(of_disk.is_some(), !two.b.is_postgres(), "{b}");
+    assert_eq!(number(&a, "convengine_limit_used_ratio{tenant=\"a\",limit=\"spend_cap\"}"), Some(0.0), "{a}");
+}
