@@ -16,7 +16,6 @@ use crate::clock;
 use crate::runtime::assistant::check::to_hex;
 use crate::storage::Pool;
 use crate::storage::api_key::{self, ApiKey};
-use crate::work_class::spawn_in_background;
 
 /// The prefix of every key.
 pub const PREFIX: &str = "ce_";

@@ -13,7 +13,6 @@ use super::{TenantService, Tenants};
 use crate::exit::Failure;
 use crate::ops::observe::names;
 use crate::runtime::turn_runner::Host;
-use crate::storage;
 
 /// How long a database may take to answer.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
