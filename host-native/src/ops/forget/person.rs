@@ -139,7 +139,7 @@ async fn examine<T: Send + 'static>(
 impl Findings {
     fn add_values(&mut self, criterion: &Criterion, stored: StoredValues) {
         let state = stored.state.as_deref().map(parse);
-        let is_found = [&stored.params, &stored.context].into_iter().any(|it| parse(it).is_some_and(|it| criterion.is_in(&it)))
+        let is_found = [&stored.params, &stored.context].into_iter().any(|text| parse(text).is_some_and(|value| criterion.is_in(&value)))
             || state.iter().flatten().any(|it| criterion.is_in_state(it));
         if is_found {
             self.found.insert(stored.conversation);
