@@ -5,16 +5,19 @@
 //! given, by their journals.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::ops::audit::derive::run_blocking;
+use crate::storage::Connection;
+use crate::storage::forget::{self, StoredJournal, StoredValues};
 use crate::storage::turn::decompress_json_text;
-use crate::storage::{Connection, forget};
 
 /// Conversations and journals that are read at once.
 const PAGE_SIZE: i64 = 100;
 /// The largest number of conversations that a message names.
-const MAX_NAMED: usize = 20;
+const MAX_NAMED: usize = 100;
 
 /// Members of the state of a session or run that hold values of its user.
 const STATE_MEMBERS: [&str; 4] = ["vars", "user", "visitor", "context"];
@@ -36,13 +39,13 @@ pub enum SearchError {
 
 /// A value that the conversations of a person hold.
 #[derive(Debug)]
-struct Criterion<'p> {
+struct Criterion {
     /// A member, or a path of members with dots between them.
-    path: &'p str,
+    path: String,
     /// The value as text.
     value: String,
     /// A part of the value that no JSON escapes.
-    excerpt: &'p str,
+    excerpt: String,
 }
 
 /// The conversations that a search has found, and those that it could not read.
@@ -64,7 +67,7 @@ pub async fn list_conversations(
     let mut all: Option<BTreeSet<String>> = None;
     let mut unreadable = BTreeSet::new();
     for (path, value) in person {
-        let findings = search(connection, &Criterion::new(path, value)).await?;
+        let findings = search(connection, Criterion::new(path, value)).await?;
         unreadable.extend(findings.unreadable);
         all = Some(match all {
             Some(before) => before.intersection(&findings.found).cloned().collect(),
@@ -100,51 +103,63 @@ fn list_ids(ids: &BTreeSet<String>) -> String {
     if more > 0 { format!("{} and {more} more", named.join(", ")) } else { named.join(", ") }
 }
 
-async fn search(connection: &mut Connection, criterion: &Criterion<'_>) -> sqlx::Result<Findings> {
-    let mut findings = Findings::default();
-    search_rows(connection, criterion, &mut findings).await?;
-    search_journals(connection, criterion, &mut findings).await?;
-    Ok(findings)
-}
-
-async fn search_rows(connection: &mut Connection, criterion: &Criterion<'_>, findings: &mut Findings) -> sqlx::Result<()> {
+async fn search(connection: &mut Connection, criterion: Criterion) -> sqlx::Result<Findings> {
+    let (criterion, mut findings) = (Arc::new(criterion), Findings::default());
     let mut after: Option<String> = None;
     loop {
-        let page = forget::list_values(connection, criterion.excerpt, after.as_deref(), PAGE_SIZE).await?;
-        let Some(last) = page.last() else { return Ok(()) };
+        let page = forget::list_values(connection, &criterion.excerpt, after.as_deref(), PAGE_SIZE).await?;
+        let Some(last) = page.last() else { break };
         after = Some(last.conversation.clone());
-        for stored in page {
-            let state = stored.state.as_deref().map(parse);
-            let is_found = [&stored.params, &stored.context].into_iter().any(|it| parse(it).is_some_and(|it| criterion.is_in(&it)))
-                || state.iter().flatten().any(|it| criterion.is_in_state(it));
-            if is_found {
-                findings.found.insert(stored.conversation);
-            } else if state.is_some_and(|it| it.is_none()) {
-                findings.unreadable.insert(stored.conversation);
-            }
-        }
+        findings = examine(&criterion, findings, page, Findings::add_values).await?;
     }
-}
-
-async fn search_journals(connection: &mut Connection, criterion: &Criterion<'_>, findings: &mut Findings) -> sqlx::Result<()> {
     let mut after: Option<String> = None;
     loop {
         let page = forget::list_journals(connection, after.as_deref(), PAGE_SIZE).await?;
-        let Some(last) = page.last() else { return Ok(()) };
+        let Some(last) = page.last() else { return Ok(findings) };
         after = Some(last.turn.clone());
-        for stored in page {
-            if findings.found.contains(&stored.conversation) {
-                continue;
-            }
-            match decompress_json_text(&stored.journal) {
-                Ok(text) if !text.contains(criterion.excerpt) => {}
-                Ok(text) => match parse(&text) {
-                    Some(journal) if criterion.is_in_journal(&journal) => _ = findings.found.insert(stored.conversation),
-                    Some(_) => {}
-                    None => _ = findings.unreadable.insert(stored.conversation),
-                },
-                Err(_) => _ = findings.unreadable.insert(stored.conversation),
-            }
+        findings = examine(&criterion, findings, page, Findings::add_journal).await?;
+    }
+}
+
+/// Examines a page outside the threads that run turns.
+async fn examine<T: Send + 'static>(
+    criterion: &Arc<Criterion>,
+    mut findings: Findings,
+    page: Vec<T>,
+    add: fn(&mut Findings, &Criterion, T),
+) -> sqlx::Result<Findings> {
+    let criterion = Arc::clone(criterion);
+    let work = move || {
+        page.into_iter().for_each(|it| add(&mut findings, &criterion, it));
+        findings
+    };
+    run_blocking(work).await
+}
+
+impl Findings {
+    fn add_values(&mut self, criterion: &Criterion, stored: StoredValues) {
+        let state = stored.state.as_deref().map(parse);
+        let is_found = [&stored.params, &stored.context].into_iter().any(|text| parse(text).is_some_and(|value| criterion.is_in(&value)))
+            || state.iter().flatten().any(|it| criterion.is_in_state(it));
+        if is_found {
+            self.found.insert(stored.conversation);
+        } else if state.is_some_and(|it| it.is_none()) {
+            self.unreadable.insert(stored.conversation);
+        }
+    }
+
+    fn add_journal(&mut self, criterion: &Criterion, stored: StoredJournal) {
+        if self.found.contains(&stored.conversation) {
+            return;
+        }
+        let text = decompress_json_text(&stored.journal).ok();
+        if text.as_ref().is_some_and(|it| !it.contains(&criterion.excerpt)) {
+            return;
+        }
+        match text.as_deref().and_then(parse) {
+            Some(journal) if criterion.is_in_journal(&journal) => _ = self.found.insert(stored.conversation),
+            Some(_) => {}
+            None => _ = self.unreadable.insert(stored.conversation),
         }
     }
 }
@@ -153,16 +168,16 @@ fn parse(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok()
 }
 
-impl<'p> Criterion<'p> {
-    fn new(path: &'p str, value: &'p str) -> Criterion<'p> {
+impl Criterion {
+    fn new(path: &str, value: &str) -> Criterion {
         let runs = value.split(|it: char| !it.is_ascii_alphanumeric());
         let excerpt = runs.fold("", |longest, it| if it.len() > longest.len() { it } else { longest });
-        Criterion { path, value: without_nul(value), excerpt }
+        Criterion { path: path.to_owned(), value: without_nul(value), excerpt: excerpt.to_owned() }
     }
 
     /// Whether a value has it below the path.
     fn is_in(&self, root: &Value) -> bool {
-        self.is_below(root, self.path)
+        self.is_below(root, &self.path)
     }
 
     fn is_below(&self, node: &Value, path: &str) -> bool {
@@ -199,7 +214,7 @@ impl<'p> Criterion<'p> {
         let nested = state.pointer(&format!("/vars/{NESTED_SESSIONS}")).and_then(Value::as_object).into_iter().flat_map(|it| it.values());
         let pending = items("pending_values").filter_map(|it| it.get("values")?.as_array()).flatten();
         let is_pending = pending.into_iter().any(|it| {
-            let of_variable = it.get("variable").and_then(Value::as_str) == Some(self.path);
+            let of_variable = it.get("variable").and_then(Value::as_str) == Some(self.path.as_str());
             of_variable && it.get("value").is_some_and(|it| self.is_value(it))
         });
         is_direct
@@ -268,7 +283,6 @@ pub fn parse_person(members: BTreeMap<String, Value>) -> Result<Vec<(String, Str
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::{Duration, Instant};
 
     use convengine_core::json::into_members;
