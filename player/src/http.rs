@@ -231,8 +231,8 @@ async fn query_texts(pool: &Pool, sql: &'static str, id: &str) -> sqlx::Result<V
         }};
     }
     match pool {
-        Pool::Sqlite(pool, _) => of!(pool),
-        Pool::Postgres(pool, _) => of!(pool),
+        Pool::Sqlite(pool, _) => of!(&mut *pool.acquire().await?),
+        Pool::Postgres(pool, _) => of!(&mut *pool.acquire().await?),
     }
 }
 
@@ -240,7 +240,7 @@ async fn query_texts(pool: &Pool, sql: &'static str, id: &str) -> sqlx::Result<V
 async fn run_admin_sql(pool: &Pool, sql: &str) -> sqlx::Result<()> {
     let sql = AssertSqlSafe(sql.to_owned());
     match pool {
-        Pool::Sqlite(pool, _) => sqlx::query(sql).execute(pool).await.map(drop),
-        Pool::Postgres(pool, _) => sqlx::query(sql).execute(pool).await.map(drop),
+        Pool::Sqlite(pool, _) => sqlx::query(sql).execute(&mut *pool.acquire().await?).await.map(drop),
+        Pool::Postgres(pool, _) => sqlx::query(sql).execute(&mut *pool.acquire().await?).await.map(drop),
     }
 }

@@ -74,7 +74,10 @@ impl<DB: sqlx::Database> ClassPool<DB> {
     }
 
     /// Waits for a connection of the current class.
-    pub(super) async fn acquire(&self) -> sqlx::Result<PoolConnection<DB>> {
+    ///
+    /// # Errors
+    /// Returns an error when none is free in time, or none can be opened.
+    pub async fn acquire(&self) -> sqlx::Result<PoolConnection<DB>> {
         let (class, since) = (WorkClass::current(), Instant::now());
         let acquired = Box::pin(self.pools.of(class).acquire()).await;
         self.meter.record_connection_wait(class, since.elapsed());

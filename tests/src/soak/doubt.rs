@@ -80,8 +80,8 @@ fn sent_key(key: String, request: &Request) -> String {
 pub async fn find_open_conversations(pool: &Pool) -> Result<Vec<String>> {
     let sql = "select cast(conversation_id as text) from ce_turn where status = 'open'";
     Ok(match pool {
-        Pool::Sqlite(pool, _) => sqlx::query_scalar(sql).fetch_all(pool).await?,
-        Pool::Postgres(pool, _) => sqlx::query_scalar(sql).fetch_all(pool).await?,
+        Pool::Sqlite(pool, _) => sqlx::query_scalar(sql).fetch_all(&mut *pool.acquire().await?).await?,
+        Pool::Postgres(pool, _) => sqlx::query_scalar(sql).fetch_all(&mut *pool.acquire().await?).await?,
     })
 }
 

@@ -413,7 +413,7 @@ pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "queued_time_is_dropped",
         file: "host-native/src/runtime/chain/schedule.rs",
-        find: "Overlap::Queue if open > 0 || is_full => return Ok(status::release(&host.readers, &due.slug).await?),",
+        find: "Overlap::Queue if open > 0 || is_full => return Ok(Some(Postponement::Wait)),",
         replace: "Overlap::Queue if open > 0 || is_full => {}",
         noticed_by: Proof::Suite("chain_waits::a_time_that_passes_during_a_run_waits_for_its_end_only_if_it_is_queued"),
     },
