@@ -96,14 +96,25 @@ impl Ext {
         z ^ (z >> 31)
     }
 
-    /// Publishes a notice whose text comes from `ce_verbose`.
+    /// Publishes a notice whose text comes from `ce_verbose`, from a row whose step is the task or its bean.
     pub fn verbose(&self, determinant: &str, metadata: Map<String, Value>) {
         self.push_notice(Notice::Verbose { determinant: determinant.to_owned(), metadata, error: false });
     }
 
-    /// Publishes a notice with its own text.
+    /// Publishes an error whose text comes from `ce_verbose`.
+    pub fn verbose_error(&self, determinant: &str, metadata: Map<String, Value>) {
+        self.push_notice(Notice::Verbose { determinant: determinant.to_owned(), metadata, error: true });
+    }
+
+    /// Publishes a notice with its own text, a template over the session: `{{inputParams.name}}` prints a parameter. Do not insert what
+    /// users have typed into it.
     pub fn say(&self, text: &str) {
         self.push_notice(Notice::Text { text: text.to_owned(), metadata: Map::new(), error: false });
+    }
+
+    /// Publishes an error with its own text, a template as in [`Ext::say`].
+    pub fn say_error(&self, text: &str) {
+        self.push_notice(Notice::Text { text: text.to_owned(), metadata: Map::new(), error: true });
     }
 
     /// Requests an effect and waits for its answer.

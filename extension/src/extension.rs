@@ -122,11 +122,17 @@ mod tests {
         Ok(Patch { intent: x.call().hook, ..Patch::default().value(json!([x.input(), first == second])) })
     }
 
+    async fn report(x: Ext, _: View) -> Result<Patch, Fault> {
+        x.verbose_error("NO_RATE", crate::json::Map::new());
+        x.say_error("No rate for container {{state}}");
+        Ok(Patch::default().value(x.call().container.map(|it| it.container_id)))
+    }
+
     async fn never(_: Ext, _: View) -> Result<Patch, Fault> {
         std::future::pending().await
     }
 
-    crate::export! { "t:both" => both, "t:twice" => twice, "t:never" => never }
+    crate::export! { "t:both" => both, "t:twice" => twice, "t:report" => report, "t:never" => never }
 
     fn start(extension: &mut Extension, message: &Value) -> Value {
         serde_json::from_slice(&extension.start(message.to_string().as_bytes())).unwrap()
@@ -175,6 +181,16 @@ mod tests {
         message["input"] = json!({"value": "a"});
         let patch = &start(&mut conv_extension(), &message)["end"]["patch"];
         assert_eq!(*patch, json!({"intent": "beforeStep", "value": [{"value": "a"}, false]}));
+    }
+
+    #[test]
+    fn a_call_knows_its_container_and_may_report_errors() {
+        let mut message = start_message("t:report");
+        message["call"]["container"] = json!({"page_id": 1, "section_id": 2, "container_id": 3, "input_param_name": "rate"});
+        let output = start(&mut conv_extension(), &message);
+        let verbose = json!({"verbose": {"determinant": "NO_RATE", "metadata": {}, "error": true}});
+        let text = json!({"text": {"text": "No rate for container {{state}}", "metadata": {}, "error": true}});
+        assert_eq!((&output["notices"], &output["end"]["patch"]["value"]), (&json!([verbose, text]), &json!(3)));
     }
 
     #[test]

@@ -84,8 +84,8 @@ pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "replay_takes_any_request",
         file: "core/src/turn/journal.rs",
-        find: "if fingerprint(replayed) == entry.fingerprint || hash(replayed) == entry.fingerprint {",
-        replace: "if index < usize::MAX {",
+        find: "if is_recorded(replayed) || ",
+        replace: "if index < usize::MAX || is_recorded(replayed) || ",
         noticed_by: Proof::Corpus("core", "protocol::a_changed_prompt_is_reported_with_both_texts"),
     },
     Sabotage {
