@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::flows::send;
 use crate::harness::{Server, TestEnv, wait_until};
 use crate::mcp_fake::{FakeMcp, KEY, ROUTES, Transport, approve, list_tools, listed_tool};
+use crate::observability::read_metrics;
 
 /// What a turn that calls a tool under a fault shows.
 #[derive(Debug, Clone, Copy)]
@@ -96,6 +97,11 @@ fn faults_over_http_have_a_clear_outcome() {
     fake.stop();
     let text = fake.order_status(&server);
     assert!(text.starts_with("ERROR") && text.contains("Connection refused"), "an operator learns the cause: {text}");
+    let calls = |outcome: &str| {
+        let name = format!("convengine_mcp_calls_total{{server=\"{KEY}\",outcome=\"{outcome}\"}}");
+        read_metrics(&server).get(&name).copied().unwrap_or_default()
+    };
+    assert!(calls("ok") >= 1.0 && calls("unavailable") >= 1.0, "{:?}", read_metrics(&server));
     assert!(fake.logged("redirected").is_empty() && fake.logged("other_path").is_empty(), "no other address is called");
 }
 
