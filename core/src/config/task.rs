@@ -104,6 +104,11 @@ impl HookTasks {
         self.find(&[ANY], place, intent, state)
     }
 
+    /// Whether any task is attached to what happens with an intent in a state.
+    pub fn has_any(&self, intent: &str, state: &str) -> bool {
+        self.positions.values().any(|it| it.applicable(intent, state).next().is_some())
+    }
+
     /// Returns the hooks of a step, by priority.
     pub fn at_step(&self, step: &str, moment: HookStage, intent: &str, state: &str) -> Vec<&HookTask> {
         self.find(&[&to_upper_code(step), ANY], HookPoint::Step(moment), intent, state)

@@ -109,9 +109,9 @@ fn answer_text(cx: &mut StepContext<'_>, text: &str, kind: &str) {
     audit_answer(cx, "TEXT", kind, None);
 }
 
-/// Audits the answer: at once, or with hooks and transformers, which may still change it, at the end of the turn.
+/// Audits the answer: at once, or where hooks and transformers apply, which may still change it, at the end of the turn.
 pub fn audit_answer(cx: &mut StepContext<'_>, format: &str, kind: &str, response_id: Option<i64>) {
-    if cx.config.hooks.is_empty() {
+    if !cx.config.hooks.has_any(&cx.session.intent, &cx.session.state) {
         return audit_output(cx, format, kind, response_id);
     }
     cx.session.unaudited_answer = Some(AnswerSource { format: format.to_owned(), kind: kind.to_owned(), response_id });

@@ -11,14 +11,15 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads itself.
-pub const HOST_KEYS: [&str; 30] = [
+pub const HOST_KEYS: [&str; 31] = [
     "audit.persistence.mode",
     "audit.persist-meta",
     "config.follow",
     "privacy",
     "restate",
     "retention",
-    "database.synchronous",
+    "database",
+    "share",
     "http",
     "security",
     "transport",

@@ -123,8 +123,8 @@ mod tests {
     fn a_key_in_the_settings_and_a_wrong_name_are_problems() {
         for (providers, setting, hint) in [
             (json!({"groq": {"api-key": "gsk-0123456789"}}), "convengine.llm.providers.groq.api-key: ", "env:VARIABLE"),
-            (json!({"openai": {}}), "convengine.llm.providers.openai: ", "none of openai"),
-            (json!({"Groq": {}}), "convengine.llm.providers.Groq: ", "lower case"),
+            (json!({"openai": {"base-url": "x"}}), "convengine.llm.providers.openai: ", "none of openai"),
+            (json!({"Groq": {"base-url": "x"}}), "convengine.llm.providers.Groq: ", "lower case"),
             (json!({"groq": {"kind": "grok"}}), "convengine.llm.providers.groq.kind: ", "openai"),
             (json!({"groq": {"url": "x"}}), "convengine.llm.providers.groq.url: ", ""),
         ] {

@@ -102,7 +102,7 @@ mod tests {
         // PostgreSQL uses an index instead of these virtual tables.
         found[0].remove("cv_document_index");
         found[0].remove("cs_knowledge_posting");
-        assert_eq!(found[0].len(), 78);
+        assert_eq!(found[0].len(), 77);
         assert_eq!(found[0], found[1]);
     }
 
