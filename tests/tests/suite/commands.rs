@@ -55,7 +55,7 @@ fn an_original_database_is_migrated_unchanged() {
     assert_eq!(table(&mut sql), before);
     let migrated = env.run(&["migrate"]);
     // The full-text index of documents is an index on PostgreSQL and a table on SQLite, where the index of knowledge bases is two tables.
-    let created = format!("created {} tables", if sql.is_postgres() { 84 } else { 86 });
+    let created = format!("created {} tables", if sql.is_postgres() { 85 } else { 87 });
     assert_eq!((migrated.code, migrated.stdout.starts_with(&created)), (0, true), "{migrated:?}");
     assert_eq!(table(&mut sql), before);
     let pack = env.write_pack("pack.json", &orders_pack());
