@@ -11,7 +11,7 @@ use convengine_core::turn::{EffectResult, HttpCaller, HttpRequest, Map, Reply, T
 use serde_json::Value;
 
 use crate::ops::feedback::Feedback;
-use crate::runtime::assistant::run::HOST_MEMBERS;
+use crate::runtime::assistant::run::{HOST_MEMBERS, IDENTITY};
 
 /// The default replacement of a value.
 const DEFAULT_REPLACEMENT: &str = "[redacted]";
@@ -112,7 +112,15 @@ impl Redaction {
         self.redact_optional(&mut event.text);
         self.redact_params(&mut event.params);
         if let Some(Value::Object(members)) = event.flow.as_deref_mut() {
+            members.get_mut(IDENTITY).and_then(Value::as_object_mut).into_iter().for_each(|it| self.redact_identity(it));
             self.redact_envelope(members, |name| EVENT_IDS.contains(&name) || HOST_MEMBERS.contains(&name));
+        }
+    }
+
+    /// Redacts who somebody is: an object with the members `user` and `visitor`.
+    pub fn redact_identity(&self, members: &mut Map) {
+        if !self.is_off() {
+            self.redact_envelope(members, |_| false);
         }
     }
 
@@ -212,8 +220,10 @@ impl Redaction {
         }
     }
 
-    /// Redacts the members of an event or a call, except those that are ids.
+    /// Redacts the members of an event or a call, except those that are ids. The id of a user stays too: a session is compared by it with the
+    /// user's next token.
     fn redact_envelope(&self, members: &mut Map, is_id: impl Fn(&str) -> bool) {
+        let user_id = members.get("user").and_then(|it| it.get("id")).cloned();
         self.replace_paths(members, |first| PROFILE_MEMBERS.contains(&first));
         let mut redacted = Map::with_capacity(members.len());
         for (name, mut value) in std::mem::take(members) {
@@ -230,6 +240,8 @@ impl Redaction {
             redacted.insert(self.apply_patterns(&name).into_owned(), value);
         }
         *members = redacted;
+        let user = members.get_mut("user").and_then(Value::as_object_mut);
+        user.zip(user_id).into_iter().for_each(|(user, id)| _ = user.insert("id".to_owned(), id));
     }
 
     fn redact_parameter(&self, value: &mut Value) {
@@ -410,6 +422,13 @@ mod tests {
         }
         let found = redact_flow_event(json!({"type": "session.start", "user": {"email": "a@b.c", "id": "u1"}, "params": {"user": "u1"}}));
         assert_eq!(found["user"], json!({"email": "[redacted]", "id": "u1"}));
+        let person = json!({"id": "u-12345", "email": "a@b.c", "iban": "DE1", "phone": 12345});
+        let identity = json!({"user": person, "visitor": person});
+        let found = redact_flow_event(json!({"type": "user.message", "text": "hi", "identity": identity}));
+        let user = json!({"id": "u-12345", "email": "[redacted]", "iban": "[redacted]", "phone": "[digits]"});
+        assert_eq!(found["identity"]["user"], user, "a session is compared with the user's next token by the id");
+        let visitor = json!({"id": "u-[digits]", "email": "a@b.c", "iban": "[redacted]", "phone": "[digits]"});
+        assert_eq!(found["identity"]["visitor"], visitor);
         let found = redact_flow_event(json!({"type": "user.button", "button_id": "b", "value": 12345, "label": "It is 12345."}));
         assert_eq!((&found["value"], &found["label"]), (&json!("[digits]"), &json!("It is [digits].")));
         let found = redact_flow_event(json!({"type": "run.ingress", "body": ["12345", {"iban": "DE1"}]}));

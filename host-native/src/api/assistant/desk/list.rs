@@ -138,15 +138,15 @@ pub async fn conversation(
     let mut member = |name: &str| state.get_mut(name).map(Value::take).unwrap_or_default();
     let mut handoff = member("handoff");
     host.redaction.redact_members(&mut handoff, &["reason"]);
-    let [user, visitor] = ["user", "visitor"].map(|name| {
-        let mut of_person = member(name);
-        of_person.as_object_mut().into_iter().for_each(|it| host.redaction.redact_variables(it));
-        of_person
-    });
+    let mut identity: Map = ["user", "visitor"].into_iter().map(|name| (name.to_owned(), member(name))).collect();
+    host.redaction.redact_identity(&mut identity);
     let mut shown = json!({
         "session_id": running.session, "assistant": stored.program.id(), "seq": member("seq"), "locale": member("locale"),
-        "channel": member("channel"), "user": user, "visitor": visitor, "handoff": handoff, "history": history, "variables": declared,
+        "channel": member("channel"), "handoff": handoff, "history": history, "variables": declared,
     });
+    if let Value::Object(members) = &mut shown {
+        members.extend(identity);
+    }
     add_program(&mut shown, &stored.program);
     Ok(Json(shown))
 }
