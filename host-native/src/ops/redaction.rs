@@ -19,6 +19,9 @@ const DEFAULT_REPLACEMENT: &str = "[redacted]";
 /// Maximum nesting of JSON within JSON strings.
 const MAX_JSON_DEPTH: usize = 4;
 
+/// How many places of a text are tried as the beginning of JSON.
+const MAX_JSON_STARTS: usize = 16;
+
 /// Members of a session event, beside [`HOST_MEMBERS`], that the server compares with ids of its own. Nobody writes a text into them, and a
 /// pattern that matches digits must not turn them into other ids.
 const EVENT_IDS: [&str; 5] = ["type", "timer_id", "call_id", "step", "attempt"];
@@ -276,16 +279,15 @@ impl Redaction {
         text.iter_mut().for_each(|it| self.redact_text(it, MAX_JSON_DEPTH));
     }
 
-    /// Redacts a text. JSON text is parsed first, so that escapes hide nothing and the result is still JSON.
+    /// Redacts a text. JSON text, also behind other words, is parsed first, so that escapes hide nothing and the result is still JSON.
     fn redact_text(&self, text: &mut String, nested: usize) {
         if nested > 0
-            && text.trim_start().starts_with(['{', '['])
-            && let Ok(mut value) = serde_json::from_str::<Value>(text)
+            && let Some((start, mut value)) = find_json(text)
         {
             let before = value.clone();
             self.redact_value(&mut value, nested - 1);
             if value != before {
-                *text = value.to_string();
+                text.replace_range(start.., &value.to_string());
             }
         }
         if let Cow::Owned(redacted) = self.apply_patterns(text) {
@@ -336,6 +338,12 @@ impl Redaction {
             None => self.redact_value(value, nested),
         }
     }
+}
+
+/// Finds the JSON that a text is or ends with, such as the content of a tool's error behind its message; returns where it begins.
+fn find_json(text: &str) -> Option<(usize, Value)> {
+    let mut starts = text.match_indices(['{', '[']).take(MAX_JSON_STARTS);
+    starts.find_map(|(start, _)| Some((start, serde_json::from_str(text.get(start..)?).ok()?)))
 }
 
 fn replace_value(value: &mut Value, with: &str) {
@@ -393,6 +401,9 @@ mod tests {
         let error = EffectResult::Error(EffectError::new(EffectErrorKind::Refused, "1234 5678 is unknown"));
         let EffectResult::Error(error) = redaction.redact_answer(error) else { panic!("no error") };
         assert_eq!(error.message, "[card] is unknown");
+        let error = EffectResult::Error(EffectError::new(EffectErrorKind::Refused, "not [paid]: {\"iban\":\"DE1\",\"n\":12345678}"));
+        let EffectResult::Error(error) = redaction.redact_answer(error) else { panic!("no error") };
+        assert_eq!(error.message, "not [paid]: {\"iban\":\"[redacted]\",\"n\":\"[card]\"}");
         assert!(!redaction.allows_streaming() && Redaction::default().allows_streaming());
     }
 
