@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use tokio::runtime;
 
 use convengine_host::api::mcp;
-use convengine_host::arguments::{Arguments, AuditCommand, ClusterCommand, Command, Options, SecretCommand, SnapshotCommand};
+use convengine_host::arguments::{
+    Arguments, AuditCommand, ClusterCommand, Command, KnowledgeCommand, Options, SecretCommand, SnapshotCommand,
+};
 use convengine_host::auth::{self, security_log};
 use convengine_host::config::export;
 use convengine_host::config::import;
@@ -68,8 +70,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
             };
             run_logged(&options, action, &subject, async |it| forget::command(it, forget::ForgetTarget { conversation, person }).await)
         }
-        Command::Knowledge { command } => run_with_settings(&options, async |it| knowledge::run(it, command).await),
-        Command::Retention => run_with_settings(&options, retention::run),
+        Command::Knowledge { command } => run_knowledge(&options, command),
+        Command::Retention => run_logged(&options, "retention.sweep", "", retention::run),
         Command::Audit { command: AuditCommand::Materialise { from, to } } => {
             run_with_settings(&options, async |it| materialise::command(it, from.as_deref(), to.as_deref()).await)
         }
@@ -102,6 +104,17 @@ fn run_logged(
     command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     run_with_settings(options, async |it| security_log::run_command(it, action, subject, command).await)
+}
+
+fn run_knowledge(options: &Options, command: KnowledgeCommand) -> Result<(), Failure> {
+    let (action, subject) = match &command {
+        KnowledgeCommand::Add { assistant, .. } => ("knowledge.store", assistant.clone()),
+        KnowledgeCommand::Remove { assistant, source } => ("knowledge.delete", format!("{assistant} {source}")),
+        KnowledgeCommand::List { .. } | KnowledgeCommand::Search { .. } => {
+            return run_with_settings(options, async |it| knowledge::run(it, command).await);
+        }
+    };
+    run_logged(options, action, &subject, async |it| knowledge::run(it, command).await)
 }
 
 fn run_snapshot(options: &Options, command: SnapshotCommand) -> Result<(), Failure> {

@@ -77,6 +77,9 @@ pub struct Handoff {
     /// The person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
+    /// The credential of the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
     /// When it was requested, in ISO 8601.
     pub requested_at: String,
 }
@@ -96,8 +99,8 @@ impl Walker<'_> {
                 self.relay_to_desk(text).await;
             }
             FlowEvent::HandoffMessage { text, author } => self.show_desk_message(&text, author),
-            FlowEvent::HandoffStatus { state, disposition, vars, message, author } => {
-                if self.is_taken_by_another(author.as_deref()) {
+            FlowEvent::HandoffStatus { state, disposition, vars, message, author, holder } => {
+                if self.is_taken_by_another(author.as_deref(), holder.as_deref()) {
                     self.warn(TAKEN, json!({"author": author}));
                     self.is_late = true;
                     return;
@@ -106,7 +109,7 @@ impl Walker<'_> {
                     self.show_desk_message(message, author.clone());
                 }
                 match state {
-                    HandoffReport::Accepted => self.accept_handoff(author),
+                    HandoffReport::Accepted => self.accept_handoff(author, holder),
                     HandoffReport::Failed => {
                         self.leave_handoff(Transition::Fail(Failure::new("unavailable", "the desk has declined the conversation"))).await;
                     }
@@ -154,19 +157,21 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether another person has taken the conversation.
-    fn is_taken_by_another(&self, author: Option<&str>) -> bool {
-        let holder = self.state.handoff.as_ref().and_then(|it| it.author.as_deref());
-        holder.zip(author).is_some_and(|(holder, author)| holder != author)
+    /// Whether another person has taken the conversation: of another credential, or, where one is unknown, of another name.
+    fn is_taken_by_another(&self, author: Option<&str>, holder: Option<&str>) -> bool {
+        let Some(handoff) = &self.state.handoff else { return false };
+        let of_credentials = handoff.holder.as_deref().zip(holder);
+        of_credentials.or(handoff.author.as_deref().zip(author)).is_some_and(|(first, second)| first != second)
     }
 
-    fn accept_handoff(&mut self, author: Option<String>) {
+    fn accept_handoff(&mut self, author: Option<String>, holder: Option<String>) {
         self.trace("handoff.accepted", json!({"author": author}));
         if let Some(handoff) = &mut self.state.handoff {
             handoff.state = HandoffState::Accepted;
             handoff.position = None;
             handoff.eta_ms = None;
             handoff.author = author.or(handoff.author.take());
+            handoff.holder = holder.or(handoff.holder.take());
         }
     }
 

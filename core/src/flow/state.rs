@@ -103,6 +103,9 @@ pub enum FlowEvent {
         /// The person.
         #[serde(skip_serializing_if = "Option::is_none")]
         author: Option<String>,
+        /// The credential of the person, by which people of one name are told apart.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        holder: Option<String>,
     },
     /// A person at the desk sends a message.
     #[serde(rename = "handoff.message")]

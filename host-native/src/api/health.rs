@@ -32,8 +32,8 @@ pub async fn alive() -> Json<Value> {
     ),
 )]
 pub async fn ready(State(gateway): State<Arc<AuthGateway>>, uri: Uri, extensions: Extensions, headers: HeaderMap) -> Response {
-    let readiness = tenants::check(&gateway.tenants).await;
-    respond(&readiness, &uri, gateway.may_know_tenants(peer_address(&extensions), &headers))
+    let readiness = tenants::check_soon(&gateway.tenants).await;
+    respond(&readiness, &uri, gateway.may_know_tenants(&uri, peer_address(&extensions), &headers))
 }
 
 /// The address of the other end of the connection.

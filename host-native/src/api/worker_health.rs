@@ -72,7 +72,7 @@ impl WorkerHealth {
 }
 
 async fn ready(State(worker): State<WorkerHealth>, uri: Uri, extensions: Extensions, headers: HeaderMap) -> Response {
-    let readiness = tenants::check(&worker.tenants).await;
+    let readiness = tenants::check_soon(&worker.tenants).await;
     health::respond(&readiness, &uri, worker.is_trusted(&extensions, &headers))
 }
 

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use tower_http::cors::{AllowOrigin, CorsLayer};
+use tracing::Instrument;
 
 use super::access_mode::{AccessMode, CurrentAccess};
 use super::admin_token::{AdminToken, is_local, is_trusted, read_credential};
@@ -159,17 +160,16 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
     request.extensions_mut().insert(permit.clone());
     request.extensions_mut().extend(call.deployment.map(deployment_extension).unwrap_or_default());
     let host = &call.tenant.host;
-    let logged = LoggedRequest::new(&method, &route.path, &uri, &caller, client);
-    if let Some(logged) = &logged
-        && let Err(error) = logged.record_start(&host.readers, &host.meter).await
-    {
-        return refuse(ApiError::from_database(&error, &uri));
-    }
-    let Ok(response) = call.tenant.router.clone().oneshot(request).await;
-    if let Some(logged) = logged {
-        let subject = response.extensions().get::<LoggedSubject>();
-        logged.record_end(&host.readers, &host.meter, response.status(), subject).await;
-    }
+    let response = match LoggedRequest::new(&method, &route.path, &uri, &caller, client) {
+        Some(logged) => match run_logged(call.tenant, logged, request, &uri).await {
+            Ok(response) => response,
+            Err(refusal) => return refuse(refusal),
+        },
+        None => {
+            let Ok(response) = call.tenant.router.clone().oneshot(request).await;
+            response
+        }
+    };
     let mut response = credential_watch::end_stream_with(&host.open_credentials, &caller, response);
     if let AccessMode::Default { openness, .. } = &gateway.access
         && method == Method::POST
@@ -181,6 +181,20 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
         status.write_headers(response.headers_mut());
     }
     permit.hold_during(response)
+}
+
+/// Carries out a request that is logged, to its end and with its outcome even if the client is gone.
+async fn run_logged(tenant: &TenantRoutes, logged: LoggedRequest, request: Request, uri: &Uri) -> Result<Response, ApiError> {
+    let (host, router) = (Arc::clone(&tenant.host), tenant.router.clone());
+    logged.record_start(&host.readers, &host.meter).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let running = async move {
+        let Ok(response) = router.oneshot(request).await;
+        let subject = response.extensions().get::<LoggedSubject>();
+        logged.record_end(&host.readers, &host.meter, response.status(), subject).await;
+        response
+    };
+    let ended = tokio::spawn(running.in_current_span()).await;
+    ended.map_err(|it| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, format!("the request has failed: {it}")))
 }
 
 fn deployment_extension(deployment: Arc<Deployment>) -> Extensions {
@@ -234,10 +248,13 @@ impl AuthGateway {
             return Ok(call);
         }
         // The tools for developers are those of the administrator.
-        if route.path == mcp::PATH
-            && let Ok(Some(call)) = self.authenticate_administrator(access, uri, headers, peer)
-        {
-            return Ok(call);
+        if route.path == mcp::PATH {
+            match self.authenticate_administrator(access, uri, headers, peer) {
+                Ok(Some(call)) => return Ok(call),
+                // A wrong token is a guess, and not a call without one.
+                Err(refusal) if self.admin_token.is_some() && read_credential(headers).is_some() => return Err(refusal),
+                Ok(None) | Err(_) => {}
+            }
         }
         let mut query = QueryCredentials::default();
         if route.query_credentials {
@@ -401,7 +418,14 @@ impl AuthGateway {
     }
 
     /// Whether a caller may know the names of tenants: from this machine, or with the token of the administrator.
-    pub fn may_know_tenants(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> bool {
-        is_trusted(self.admin_token.as_ref(), peer, headers)
+    pub fn may_know_tenants(&self, uri: &Uri, peer: Option<IpAddr>, headers: &HeaderMap) -> bool {
+        let is_trusted = is_trusted(self.admin_token.as_ref(), peer, headers);
+        if !is_trusted && read_credential(headers).is_some() {
+            let client = ClientAddress::find(peer, headers, &self.trusted_proxies);
+            let refusal = unauthorized(uri, Some("does not match convengine.admin-token"));
+            // The answer is the same without names; the guess is counted.
+            let _ = self.guesses.count(client, refusal, uri);
+        }
+        is_trusted
     }
 }

@@ -189,7 +189,12 @@ pub fn read_owner<'h>(headers: &'h HeaderMap, is_required: bool, uri: &Uri) -> R
         Some(_) if !is_required => {
             refuse("X-Convengine-Owner needs a key with an owner claim; create one with --owner-claim, or omit the header".to_owned())
         }
-        Some(owner) if owner.is_empty() || owner.len() > MAX_OWNER_CHARS || values.next().is_some() => {
+        Some(owner)
+            if !owner.bytes().all(|it| it.is_ascii_graphic())
+                || owner.is_empty()
+                || owner.len() > MAX_OWNER_CHARS
+                || values.next().is_some() =>
+        {
             refuse(format!("invalid X-Convengine-Owner; send one of 1 to {MAX_OWNER_CHARS} visible ASCII characters"))
         }
         Some(owner) => Ok(Some(owner)),

@@ -18,7 +18,7 @@ use crate::storage::security_log::{SecurityLogRow, TABLE, insert};
 use crate::storage::{self, Pool};
 
 /// The actor of commands.
-const COMMAND: &str = "command";
+pub const COMMAND: &str = "command";
 
 /// The actor of requests to a server that asks for no credentials.
 const ANONYMOUS: &str = "anonymous";
@@ -141,6 +141,7 @@ fn action(method: &Method, pattern: &str) -> Option<&'static str> {
         ("POST", "/api/v1/config/snapshots/{hash}/activate", _) => Some("config.activate"),
         ("POST", "/api/v1/config/rollback", _) => Some("config.rollback"),
         ("POST", "/api/v1/cache/refresh", _) => Some("config.refresh"),
+        ("GET", "/api/v1/conversation/journal/{id}", _) => Some("journal.export"),
         ("POST", "/api/v1/privacy/forget", _) => Some("person.forget"),
         ("DELETE", "/api/v1/conversation/{id}", _) => Some("conversation.delete"),
         ("PUT", "/v1/workflow-chains/{chain}/status", _) => Some("chain.status"),

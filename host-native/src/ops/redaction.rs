@@ -24,7 +24,7 @@ const MAX_JSON_STARTS: usize = 16;
 
 /// Members of a session event, beside [`HOST_MEMBERS`], that the server compares with ids of its own. Nobody writes a text into them, and a
 /// pattern that matches digits must not turn them into other ids.
-const EVENT_IDS: [&str; 5] = ["type", "timer_id", "call_id", "step", "attempt"];
+const EVENT_IDS: [&str; 6] = ["type", "timer_id", "call_id", "step", "attempt", "holder"];
 
 /// Members of a call of a desk that it needs to answer the call.
 const DESK_IDS: [&str; 4] = ["type", "session_id", "correlation_id", "mode"];

@@ -6,7 +6,7 @@ mod start;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-pub use readiness::{Problem, Readiness, check, watch};
+pub use readiness::{Problem, Readiness, check_soon, watch};
 pub use start::{RunningTenant, StartingTenants, start_all};
 
 use crate::config::settings::Settings;

@@ -17,6 +17,9 @@ use crate::runtime::turn_runner::Host;
 /// How long a database may take to answer.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long it may take to answer when several tenants are asked.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// How often the tenants are checked for metrics and the log.
 const WATCH_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -96,12 +99,27 @@ impl Readiness {
     }
 }
 
-/// Checks all tenants at once. Changes are logged, and the number of those that do not serve is a metric.
-pub async fn check<T: TenantService>(tenants: &Tenants<T>) -> Readiness {
+/// Checks all tenants at once, for a caller who waits: of several tenants, one whose database is known not to answer is not asked, and each
+/// has a second. Otherwise the outage of one would make balancers take the process for dead.
+pub async fn check_soon<T: TenantService>(tenants: &Tenants<T>) -> Readiness {
+    let time = if tenants.0.len() > 1 { ANSWER_TIMEOUT } else { CHECK_TIMEOUT };
+    check_within(tenants, time, |problem| tenants.0.len() > 1 && problem == &Problem::DatabaseUnavailable).await
+}
+
+/// Checks all tenants at once.
+async fn check<T: TenantService>(tenants: &Tenants<T>) -> Readiness {
+    check_within(tenants, CHECK_TIMEOUT, |_| false).await
+}
+
+/// Checks all tenants whose known problem is not enough. Changes are logged, and the number of those that do not serve is a metric.
+async fn check_within<T: TenantService>(tenants: &Tenants<T>, time: Duration, is_enough: impl Fn(&Problem) -> bool) -> Readiness {
+    let is_enough = &is_enough;
     let checks = tenants.0.iter().map(|(name, tenant)| async move {
-        let result = match tenant.service.get() {
-            Some(service) => timeout(CHECK_TIMEOUT, check_host(service.host())).await.unwrap_or(Err(Problem::DatabaseUnavailable)),
-            None => Err(tenant.problem().unwrap_or(Problem::NotStarted)),
+        let known = tenant.problem().filter(is_enough);
+        let result = match (tenant.service.get(), known) {
+            (None, _) => Err(tenant.problem().unwrap_or(Problem::NotStarted)),
+            (Some(_), Some(problem)) => Err(problem),
+            (Some(service), None) => timeout(time, check_host(service.host())).await.unwrap_or(Err(Problem::DatabaseUnavailable)),
         };
         tenants.report(name.as_deref(), result.as_ref().err().cloned());
         (name.clone(), result)

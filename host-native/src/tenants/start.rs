@@ -17,7 +17,7 @@ use crate::ops::observe::SpanSender;
 use crate::runtime::stream::{ClusterTasks, start_cluster};
 use crate::runtime::turn_runner::Host;
 
-/// How long the start of a process waits for each of several tenants.
+/// How long an attempt to start one of several tenants may take.
 const START_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The pause before a tenant is tried again, which doubles up to the longest one.
@@ -82,7 +82,7 @@ where
     S: Future<Output = Result<(T, RunningTenant), Failure>> + Send,
 {
     let all: Vec<Arc<Settings>> = settings.each_tenant().map(|it| Arc::new(it.clone())).collect();
-    let mut attempts = join_all(all.iter().map(|it| first_attempt(it, &start))).await;
+    let mut attempts = join_all(all.iter().map(|it| attempt(it, &start))).await;
     let ends_start = |it: &Result<(T, RunningTenant), Failure>| it.as_ref().is_err_and(|it| it.code == 2 || settings.tenants.is_empty());
     if attempts.iter().all(ends_start)
         && let Some(Err(failure)) = attempts.drain(..).next()
@@ -110,7 +110,8 @@ where
     Ok(starting)
 }
 
-async fn first_attempt<T, F, S>(settings: &Arc<Settings>, start: &F) -> Result<(T, RunningTenant), Failure>
+/// Starts a tenant. One of several is given up for now when its database does not answer.
+async fn attempt<T, F, S>(settings: &Arc<Settings>, start: &F) -> Result<(T, RunningTenant), Failure>
 where
     F: Fn(Arc<Settings>) -> S,
     S: Future<Output = Result<(T, RunningTenant), Failure>>,
@@ -121,7 +122,7 @@ where
     timeout(START_TIMEOUT, attempt).await.unwrap_or_else(|_| Err(late()))
 }
 
-/// Tries a tenant until it starts, for as long as each attempt takes.
+/// Tries a tenant until it starts.
 async fn keep_starting<T, F, S>(tenants: &Tenants<T>, settings: &Arc<Settings>, start: F) -> (T, RunningTenant)
 where
     T: TenantService,
@@ -131,7 +132,7 @@ where
     let mut pause = FIRST_PAUSE;
     loop {
         sleep(pause).await;
-        match start(Arc::clone(settings)).await {
+        match attempt(settings, &start).await {
             Ok(started) => return started,
             Err(failure) => report(tenants, settings, &failure),
         }

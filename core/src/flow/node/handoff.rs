@@ -68,6 +68,7 @@ impl<'c> Walker<'c> {
             position: answer.get("position").and_then(Value::as_u64),
             eta_ms: answer.get("eta_ms").and_then(Value::as_u64),
             author: None,
+            holder: None,
             requested_at: Date::from_millis(self.effects.now()).to_rfc3339_millis(),
         };
         self.trace("handoff.requested", json!({"state": handoff.state, "queue": handoff.queue, "ticket": handoff.ticket}));

@@ -16,6 +16,7 @@ use crate::api::assistant::body;
 use crate::api::error::ApiError;
 use crate::api::request::has_json_body;
 use crate::auth::caller::Caller;
+use crate::auth::client_address::ClientAddress;
 use crate::runtime::turn_runner::Host;
 
 /// Maximum bytes of a message, which may contain a pack.
@@ -43,12 +44,17 @@ const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event
         (status = 415, description = "The Content-Type is not JSON"),
     ),
 )]
-pub async fn post(State(host): State<Arc<Host>>, Extension(caller): Extension<Caller>, request: Request) -> Response {
+pub async fn post(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+    Extension(client): Extension<ClientAddress>,
+    request: Request,
+) -> Response {
     let request = match check(request).await {
         Ok(request) => request,
         Err(refusal) => return refusal.into_response(),
     };
-    let server = McpServer::new(host, caller, Delivery::Responses);
+    let server = McpServer::new(host, caller, client, Delivery::Responses);
     let sessions = Arc::new(NeverSessionManager::default());
     // The auth gateway has checked host and origin.
     let config = StreamableHttpServerConfig::default()

@@ -16,6 +16,7 @@ use rmcp::{ErrorData as McpError, ServerHandler};
 use super::changes::Published;
 use super::{prompts, resources, tools};
 use crate::auth::caller::Caller;
+use crate::auth::client_address::ClientAddress;
 use crate::auth::scope::Scopes;
 use crate::runtime::turn_runner::Host;
 
@@ -47,13 +48,14 @@ pub enum Delivery {
 pub struct McpServer {
     host: Arc<Host>,
     caller: Caller,
+    client: ClientAddress,
     delivery: Delivery,
 }
 
 impl McpServer {
-    /// Creates the server of a caller.
-    pub fn new(host: Arc<Host>, caller: Caller, delivery: Delivery) -> McpServer {
-        McpServer { host, caller, delivery }
+    /// Creates the server of a caller at an address.
+    pub fn new(host: Arc<Host>, caller: Caller, client: ClientAddress, delivery: Delivery) -> McpServer {
+        McpServer { host, caller, client, delivery }
     }
 
     /// The tenant's conversations.
@@ -64,6 +66,11 @@ impl McpServer {
     /// The caller.
     pub fn caller(&self) -> &Caller {
         &self.caller
+    }
+
+    /// The address of the caller.
+    pub fn client(&self) -> ClientAddress {
+        self.client
     }
 
     /// Whether the caller has a scope.

@@ -9,7 +9,9 @@ use rmcp::ServiceExt;
 use super::{Delivery, McpServer, PackPlayer};
 use crate::app::{build_host, spawn_background_tasks};
 use crate::auth::caller::Caller;
+use crate::auth::client_address::ClientAddress;
 use crate::auth::scope::Scopes;
+use crate::auth::security_log::COMMAND;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
 use crate::ops::observe::SpanSender;
@@ -36,8 +38,8 @@ pub async fn serve(settings: &Settings, player: PackPlayer, stop: impl Future<Ou
     let _ = host.pack_player.set(player);
     let sharing = start_cluster(&host, &settings.database, host.ingress.is_some()).await;
     let background_tasks = spawn_background_tasks(settings, &host);
-    let caller = Caller::default().with_scopes(Scopes::ADMIN);
-    let server = McpServer::new(host.clone(), caller, Delivery::Anything);
+    let caller = Caller::new(COMMAND).with_scopes(Scopes::ADMIN);
+    let server = McpServer::new(host.clone(), caller, ClientAddress::default(), Delivery::Anything);
     let service = async {
         // The client may end before the first request.
         if let Ok(running) = server.serve(rmcp::transport::io::stdio()).await {

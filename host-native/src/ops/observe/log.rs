@@ -15,18 +15,21 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::clock;
 use crate::config::settings::LoggingSettings;
 
-/// The default filter. Omits slow-query lines, as lock waits are logged separately, and messages of MCP peers, which contain what tools
-/// return; logs deletions at info level.
-const DEFAULT_FILTER: &str = "warn,sqlx::query=off,rmcp=off,convengine_host::ops::forget=info,convengine_host::ops::retention=info";
+/// What no filter logs: messages of MCP peers, which contain what tools return, and unknown parameters of database addresses, whose values may
+/// be passwords.
+const NEVER: &str = "rmcp=off,sqlx_postgres::options=off,sqlx_postgres::options::parse=off";
+
+/// The default filter. Omits slow-query lines, as lock waits are logged separately; logs deletions at info level.
+const DEFAULT_FILTER: &str = "warn,sqlx::query=off,convengine_host::ops::forget=info,convengine_host::ops::retention=info";
 
 /// Initializes logging to standard error. `RUST_LOG` takes precedence over the settings.
 pub fn init(logging: &LoggingSettings) {
-    let directives = logging.level.as_ref().map_or_else(|| DEFAULT_FILTER.to_owned(), |it| format!("sqlx::query=off,rmcp=off,{it}"));
+    let directives = logging.level.as_ref().map_or_else(|| DEFAULT_FILTER.to_owned(), |it| format!("sqlx::query=off,{it}"));
     // Existing filters name the crate by its former name.
     let renamed = |directives: &str| directives.replace("convengine_server", "convengine_host");
     let from_env = std::env::var(EnvFilter::DEFAULT_ENV).ok();
-    let from_env = from_env.and_then(|it| EnvFilter::try_new(renamed(&format!("rmcp=off,{it}"))).ok());
-    let filter = from_env.unwrap_or_else(|| EnvFilter::new(renamed(&directives)));
+    let from_env = from_env.and_then(|it| EnvFilter::try_new(renamed(&format!("{NEVER},{it}"))).ok());
+    let filter = from_env.unwrap_or_else(|| EnvFilter::new(renamed(&format!("{NEVER},{directives}"))));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if logging.json {
         log.fmt_fields(JsonFields::new()).event_format(JsonFormat).init();

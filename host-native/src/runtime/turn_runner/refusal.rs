@@ -31,7 +31,7 @@ pub enum Refusal {
     #[error("conversation not found; send the id of one of yours, or omit it for a new one")]
     ForeignConversation,
     /// The plan's monthly session quota is exceeded.
-    #[error("monthly session quota of {0} is exceeded")]
+    #[error("monthly session quota of {0} is exceeded; a new one begins with the next month (UTC)")]
     QuotaExceeded(u32),
     /// The session has ended.
     #[error("session has ended; start a new one")]

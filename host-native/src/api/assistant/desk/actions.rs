@@ -155,6 +155,8 @@ struct DeskAction<'r> {
     state: Value,
     members: Map,
     author: String,
+    /// The credential of the person, if the server asks for any.
+    holder: Option<String>,
 }
 
 impl<'r> DeskAction<'r> {
@@ -175,12 +177,14 @@ impl<'r> DeskAction<'r> {
             let message = "author is missing or not a name; send the name that the user sees, or use a key, whose name it is";
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_author")
         })?;
+        let holder = caller.name().and(caller.id()).map(str::to_owned);
         // Messages do not change who has the conversation, so that the turn itself does not compare.
-        let holder = stored.state.pointer("/handoff/author").filter(|it| it.is_string());
-        if holder.is_some_and(|it| *it != *author) {
-            return Err(taken(uri, holder));
+        let [known_author, known_holder] = ["author", "holder"].map(|it| stored.state["handoff"][it].as_str());
+        let of_credentials = known_holder.zip(holder.as_deref());
+        if of_credentials.or(known_author.zip(Some(author.as_str()))).is_some_and(|(known, own)| known != own) {
+            return Err(taken(uri, stored.state.pointer("/handoff/author")));
         }
-        Ok(DeskAction { host, uri, running, state: stored.state, members, author })
+        Ok(DeskAction { host, uri, running, state: stored.state, members, author, holder })
     }
 
     /// Runs the event with these members of the request.
@@ -188,6 +192,7 @@ impl<'r> DeskAction<'r> {
         let mut event = event.as_object_mut().map(std::mem::take).unwrap_or_default();
         event.extend(names.iter().filter_map(|it| self.members.shift_remove_entry(*it)));
         event.insert("author".to_owned(), json!(self.author));
+        event.extend(self.holder.take().map(|it| ("holder".to_owned(), json!(it))));
         let answered = run_desk_event(self.host, self.uri, &self.running, kind, event).await?;
         let answer = answered.outcome.flow.map(|it| *it).unwrap_or_default();
         let member = |name: &str| answer.get(name).cloned().unwrap_or_default();

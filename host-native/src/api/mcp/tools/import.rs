@@ -11,7 +11,6 @@ use super::{Answer, ToolResult, arguments_schema, database_text, failure_text, o
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::{MAX_BYTES, page};
 use crate::api::mcp::server::McpServer;
-use crate::auth::client_address::ClientAddress;
 use crate::auth::security_log::LoggedRequest;
 use crate::config::active::ReloadError;
 use crate::config::import::{ImportReport, ImportTarget, ParsedPack, apply};
@@ -54,7 +53,7 @@ pub async fn run(server: &McpServer, arguments: Option<Map>) -> ToolResult {
     let text = arguments.pack_text("pack")?.ok_or("pack is missing; send a pack, see convengine://reference/packs")?;
     let parsed = ParsedPack::parse(&text)?;
     let host = Arc::clone(server.host());
-    let logged = LoggedRequest::with_action("config.import", "/mcp", server.caller(), ClientAddress::default());
+    let logged = LoggedRequest::with_action("config.import", "/mcp", server.caller(), server.client());
     if !dry_run {
         logged.record_start(&host.readers, &host.meter).await.map_err(|it| database_text(&it))?;
     }
