@@ -36,7 +36,7 @@ use crate::auth::guessing::GuessThrottle;
 use crate::auth::host_names::{self, OwnHosts};
 use crate::auth::identity::UserVerifier;
 use crate::auth::keys::ApiKeyCache;
-use crate::auth::known_credentials::KnownCredentials;
+use crate::auth::known_credentials::{KnownCredentials, LookupLimit};
 use crate::auth::rate::RateLimits;
 use crate::auth::routes::Routes;
 use crate::auth::scope::Scopes;
@@ -64,7 +64,6 @@ use crate::runtime::assistant::timers::{self, FiringSessions};
 use crate::runtime::assistant::version_cache::VersionCache;
 use crate::runtime::blocking::BlockingShare;
 use crate::runtime::chain::schedule;
-use crate::runtime::chain::webhook_secrets::WebhookSecrets;
 use crate::runtime::leases::{self, ClaimGate};
 use crate::runtime::recovery;
 use crate::runtime::restate::Ingress;
@@ -233,7 +232,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let readers = storage::open_sized_pool(database, settings.pool_sizes, meter.clone()).await?;
     let secret_store = SecretStore::open(settings, &readers).await?;
     secret_store.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
-    let credentials = KnownCredentials::read(&readers, settings.security.keys_recheck).await;
+    let credentials = KnownCredentials::read(&readers).await;
     let credentials = credentials.map_err(|it| storage::database_failure(database, &it))?;
     let (writer, writer_task) = Writer::start(connection, database, &meter);
     let shortest_lease = settings.turns.lease.min(settings.chains.lease);
@@ -266,7 +265,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         eval_pass_threshold: settings.assistants.eval_pass_threshold,
         workspace: settings.workspace().to_owned(),
         chain_settings: settings.chains.clone(),
-        webhook_secrets: WebhookSecrets::default(),
+        webhook_lookups: LookupLimit::default(),
         firing: FiringSessions::default(),
         stop_signals: StopSignals::default(),
         fires_timers: settings.assistants.timers,

@@ -35,6 +35,7 @@ pub struct SecurityLogQuery {
     /// End of the time range (exclusive), ISO 8601 or milliseconds.
     to: Option<String>,
     /// The `next` value of the previous page.
+    #[param(value_type = Option<i64>)]
     after: Option<String>,
     /// Maximum number of entries to return.
     #[param(value_type = Option<i64>, minimum = 1, maximum = 200)]

@@ -196,7 +196,7 @@ mod tests {
         assert!(!stored.hash.contains(&key) && stored.hash.starts_with("sha256:"), "{}", stored.hash);
         let (lasting, brief) = (ApiKeyCache::new(Duration::from_secs(60)), ApiKeyCache::new(Duration::ZERO));
         let pool = &database.pool;
-        let known = KnownCredentials::read(pool, Duration::ZERO).await.expect("hashes");
+        let known = KnownCredentials::read(pool).await.expect("hashes");
         let counts =
             async |keys: &ApiKeyCache, text: &str| keys.find_active(pool, &known, text, &id, true).await.expect("an answer").is_some();
         assert!(counts(&lasting, &key).await && counts(&brief, &key).await);
@@ -234,7 +234,7 @@ mod tests {
         };
         api_key::insert(&database.pool, &stored).await.expect("a key");
         let keys = ApiKeyCache::new(Duration::ZERO);
-        let known = KnownCredentials::read(&database.pool, Duration::from_secs(3600)).await.expect("hashes");
+        let known = KnownCredentials::read(&database.pool).await.expect("hashes");
         let counts =
             async |text: &str, id: &str| keys.find_active(&database.pool, &known, text, id, true).await.expect("an answer").is_some();
         let hash_of = async || api_key::find(&database.pool, &id).await.expect("an answer").expect("a key").hash;

@@ -1,12 +1,11 @@
 //! What a tenant knows of its credentials without asking the database: their hashes, and the origins of its deployments.
 //!
-//! A credential that is not known is looked up, because another process may have made it, but only so many in a second: made-up ones cost
-//! no database work each.
+//! What is not known may have been made by another process, so all of it is read again, but only so often in a second: made-up ones cost no
+//! database work each, and keep none that another process has made from being known soon.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 
@@ -14,8 +13,8 @@ use crate::storage::Pool;
 use crate::storage::assistant::deployment;
 use crate::storage::credential;
 
-/// How many unknown credentials in a row are looked up; from then on one a second.
-const LOOKUP_BURST: NonZeroU32 = match NonZeroU32::new(20) {
+/// How often in a row what is stored is read again; from then on once a second.
+const LOOKUP_BURST: NonZeroU32 = match NonZeroU32::new(5) {
     Some(it) => it,
     None => NonZeroU32::MIN,
 };
@@ -38,9 +37,8 @@ impl LookupLimit {
 }
 
 /// The known credentials of a tenant.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct KnownCredentials {
-    recheck: Duration,
     known: Mutex<Known>,
     credential_lookups: LookupLimit,
     origin_lookups: LookupLimit,
@@ -52,23 +50,17 @@ struct Known {
     /// Those that this process has made since the hashes were last read.
     added: Vec<String>,
     origins: BTreeSet<String>,
-    /// When the hashes were read; absent if they have to be read again.
-    read_at: Option<Instant>,
 }
 
 impl KnownCredentials {
-    /// Reads the credentials of a tenant. They are read again for unknown ones, once older than `recheck`.
+    /// Reads the credentials of a tenant and the origins of its deployments.
     ///
     /// # Errors
     /// Any database error.
-    pub async fn read(readers: &Pool, recheck: Duration) -> sqlx::Result<KnownCredentials> {
-        let credentials = KnownCredentials {
-            recheck,
-            known: Mutex::default(),
-            credential_lookups: LookupLimit::default(),
-            origin_lookups: LookupLimit::default(),
-        };
+    pub async fn read(readers: &Pool) -> sqlx::Result<KnownCredentials> {
+        let credentials = KnownCredentials::default();
         credentials.read_hashes(readers).await?;
+        credentials.read_origins(readers).await?;
         Ok(credentials)
     }
 
@@ -84,32 +76,21 @@ impl KnownCredentials {
         self.lock().hashes.contains(hash)
     }
 
-    /// Whether a credential may be stored, so that it has to be looked up. With `may_look_up` unknown ones may be, too.
+    /// Whether a credential is stored, so that it has to be looked up. With `may_look_up` one that is not known may be of another process.
     ///
     /// # Errors
     /// Any database error.
     pub async fn may_exist(&self, readers: &Pool, hash: &str, may_look_up: bool) -> sqlx::Result<bool> {
-        if self.contains(hash) {
-            return Ok(true);
+        if !self.contains(hash) && may_look_up && self.credential_lookups.allows_another() {
+            self.read_hashes(readers).await?;
         }
-        if !may_look_up || !self.credential_lookups.allows_another() {
-            return Ok(false);
-        }
-        let is_recent = self.lock().read_at.is_some_and(|it| it.elapsed() < self.recheck);
-        if is_recent {
-            return Ok(true);
-        }
-        self.read_hashes(readers).await?;
         Ok(self.contains(hash))
     }
 
-    /// Records what a lookup has found: an unknown credential is one of another process, which may have made more.
+    /// Records what a lookup has found.
     pub fn record_lookup(&self, hash: &str, is_stored: bool) {
-        let mut known = self.lock();
         if !is_stored {
-            known.hashes.remove(hash);
-        } else if known.hashes.insert(hash.to_owned()) {
-            known.read_at = None;
+            self.lock().hashes.remove(hash);
         }
     }
 
@@ -128,21 +109,24 @@ impl KnownCredentials {
     /// # Errors
     /// Any database error.
     pub async fn look_up_origin(&self, readers: &Pool, origin: &str) -> sqlx::Result<bool> {
-        let is_allowed = self.origin_lookups.allows_another() && deployment::is_origin_allowed(readers, origin).await?;
-        if is_allowed {
-            self.lock().origins.insert(origin.to_owned());
+        if self.origin_lookups.allows_another() {
+            self.read_origins(readers).await?;
         }
-        Ok(is_allowed)
+        Ok(self.contains_origin(origin))
     }
 
     async fn read_hashes(&self, readers: &Pool) -> sqlx::Result<()> {
-        let started = Instant::now();
         self.lock().added.clear();
         let hashes = credential::list_hashes(readers).await?;
         let mut known = self.lock();
         // One that is made meanwhile may be missing in what was read.
         known.hashes = hashes.into_iter().chain(known.added.iter().cloned()).collect();
-        known.read_at = Some(started);
+        Ok(())
+    }
+
+    async fn read_origins(&self, readers: &Pool) -> sqlx::Result<()> {
+        let deployments = deployment::list(readers).await?;
+        self.lock().origins.extend(deployments.into_iter().flat_map(|it| it.origins));
         Ok(())
     }
 
@@ -154,6 +138,8 @@ impl KnownCredentials {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::assistant::ProgramKey;
+    use crate::storage::assistant::deployment::{Deployment, insert as insert_deployment};
     use crate::storage::chain::token::{TokenWait, insert};
     use crate::storage::testing::each_database;
 
@@ -163,31 +149,49 @@ mod tests {
             let pool = &database.pool;
             let wait = TokenWait { run: "4d7fe557-03ba-56be-b8c3-a9a5d12f0d69".to_owned(), path: "s".to_owned(), attempt: 1 };
             insert(pool, "aa", &wait, 1).await.expect("a token");
-            let known = KnownCredentials::read(pool, Duration::from_secs(3600)).await.expect("hashes");
+            let known = KnownCredentials::read(pool).await.expect("hashes");
             insert(pool, "bb", &wait, 1).await.expect("a token of another process");
             let may_exist = async |hash: &str, may_look_up| known.may_exist(pool, hash, may_look_up).await.expect("an answer");
             assert!(may_exist("aa", false).await && !may_exist("bb", false).await && may_exist("bb", true).await);
-            known.record_lookup("bb", true);
-            assert!(known.contains("bb"));
-            assert!(!may_exist("made up", true).await, "one of another process: they are read again");
-            let mut lookups = 0;
             for number in 0..200 {
-                lookups += u32::from(may_exist(&format!("made up {number}"), true).await);
+                assert!(!may_exist(&format!("made up {number}"), true).await);
             }
-            assert!((1..=LOOKUP_BURST.get() + 5).contains(&lookups), "{lookups} lookups");
+            assert!(!known.credential_lookups.allows_another());
+            insert(pool, "cc", &wait, 1).await.expect("another one");
+            let begun = std::time::Instant::now();
+            while !may_exist("cc", true).await {
+                assert!(!may_exist("made up", true).await && begun.elapsed().as_secs() < 20, "made-up ones do not hide it for long");
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
             known.record_lookup("aa", false);
             assert!(!known.contains("aa") && may_exist("bb", true).await);
-            known.add("cc");
-            assert!(may_exist("cc", false).await);
+            known.add("dd");
+            assert!(may_exist("dd", false).await);
         }
     }
 
     #[tokio::test]
     async fn unknown_origins_are_looked_up_so_often() {
         for database in each_database().await {
-            let known = KnownCredentials::read(&database.pool, Duration::from_secs(3600)).await.expect("hashes");
+            let pool = &database.pool;
+            let deployment = |id: &str, origin: &str| Deployment {
+                id: id.to_owned(),
+                program: ProgramKey::parse("desk"),
+                name: "shop".to_owned(),
+                channel: "web".to_owned(),
+                origins: vec![origin.to_owned()],
+                debug: false,
+                created_at: 1,
+            };
+            let first = deployment("4d7fe557-03ba-56be-b8c3-a9a5d12f0d69", "https://first.example");
+            insert_deployment(pool, &first, "aa").await.expect("a deployment");
+            let known = KnownCredentials::read(pool).await.expect("hashes");
+            assert!(known.contains_origin("https://first.example"), "those of the start are known");
+            let later = deployment("4d7fe557-03ba-56be-b8c3-a9a5d12f0d70", "https://later.example");
+            insert_deployment(pool, &later, "bb").await.expect("a deployment of another process");
+            assert!(known.look_up_origin(pool, "https://later.example").await.expect("an answer"));
             for _ in 0..200 {
-                assert!(!known.look_up_origin(&database.pool, "https://evil.example").await.expect("an answer"));
+                assert!(!known.look_up_origin(pool, "https://evil.example").await.expect("an answer"));
             }
             assert!(!known.origin_lookups.allows_another());
             known.add_origins(&["https://shop.example".to_owned()]);

@@ -250,7 +250,7 @@ fn usage_is_counted() {
     assert_eq!(requests.join().unwrap().len(), 2);
     let used = "select kind || ' ' || workspace_id || ' ' || ref || ' ' || cast(sum(amount) as text) from cs_usage_events
         group by kind, workspace_id, ref order by kind";
-    assert_eq!(env.sql().texts(used), ["llm default desk 32400", "session default desk 1"]);
+    assert_eq!(env.sql().texts(used), ["import default desk 1", "llm default desk 32400", "session default desk 1"]);
     assert_eq!(simulated.assert_replays(&env, &server), 2);
     // The remaining budget travels with every event and is not shown in the trace.
     let left = |session: &Session| {

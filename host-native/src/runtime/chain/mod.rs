@@ -8,4 +8,3 @@ pub mod event;
 pub mod schedule;
 pub mod token;
 pub mod trigger;
-pub mod webhook_secrets;

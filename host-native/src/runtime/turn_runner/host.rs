@@ -7,7 +7,7 @@ use tokio::sync::{Notify, broadcast};
 use crate::api::mcp::PackPlayer;
 use crate::api::stomp::outbox::XhrSessions;
 use crate::auth::credential_watch::OpenCredentials;
-use crate::auth::known_credentials::KnownCredentials;
+use crate::auth::known_credentials::{KnownCredentials, LookupLimit};
 use crate::auth::rate::RateLimits;
 use crate::clock::TurnClock;
 use crate::config::active::ConfigManager;
@@ -28,7 +28,6 @@ use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::assistant::timers::FiringSessions;
 use crate::runtime::assistant::version_cache::VersionCache;
 use crate::runtime::blocking::BlockingShare;
-use crate::runtime::chain::webhook_secrets::WebhookSecrets;
 use crate::runtime::journal_writer::OpenTurns;
 use crate::runtime::leases::ClaimGate;
 use crate::runtime::restate::Ingress;
@@ -90,8 +89,8 @@ pub struct Host {
     pub workspace: String,
     /// Leases and channels of chains.
     pub chain_settings: ChainSettings,
-    /// The secrets of webhooks.
-    pub webhook_secrets: WebhookSecrets,
+    /// How often secrets are read again for webhooks that none of them has signed.
+    pub webhook_lookups: LookupLimit,
     /// The sessions whose timers this process fires now.
     pub firing: FiringSessions,
     /// Stops the turns of runs that are cancelled.

@@ -116,18 +116,6 @@ pub async fn list_open(pool: &Pool) -> sqlx::Result<Vec<Deployment>> {
     pool.fetch_all(&sql, &[]).await?.iter().map(deployment_from_row).collect()
 }
 
-/// Returns whether any deployment allows an origin.
-///
-/// # Errors
-/// Returns any database error.
-pub async fn is_origin_allowed(pool: &Pool, origin: &str) -> sqlx::Result<bool> {
-    let sql = Statement::per_dialect(
-        "select d.id from cs_deployment d, json_each(d.origins) o where o.value = $1 limit 1",
-        "select d.id from cs_deployment d, json_array_elements_text(d.origins::json) o where o = $1 limit 1",
-    );
-    Ok(pool.fetch_optional(&sql, &[SqlValue::Text(origin)]).await?.is_some())
-}
-
 fn deployment_from_row(row: &DatabaseRow) -> sqlx::Result<Deployment> {
     Ok(Deployment {
         id: row.text("id")?,
@@ -179,8 +167,6 @@ mod tests {
             assert!(open.contains(&second) && !open.contains(&first), "its only token is revoked: {open:?}");
             assert_eq!(find_program(pool, &first.id).await.expect("an answer"), Some(first.program));
             assert_eq!(find_program(pool, "4d7fe557-03ba-56be-b8c3-a9a5d12f0d79").await.expect("an answer"), None);
-            assert!(is_origin_allowed(pool, "https://shop.example").await.expect("an answer"));
-            assert!(!is_origin_allowed(pool, "https://shop.example.evil").await.expect("an answer"));
         }
     }
 }

@@ -83,12 +83,11 @@ pub async fn start(
     let bytes = body::read_whole(&uri, body, MAX_BODY_BYTES).await?;
     let Ok(Path(slug)) = slug else { return Err(not_found(&uri)) };
     let signed = SignedBytes::read(&uri, &headers, bytes)?;
-    signed.check_known(&host, &uri, &slug, "")?;
+    signed.check(&host, &uri).await?;
     check_chain(&host, &uri, &slug).await?;
     let chain = LiveChain::find(&host, &slug).await.map_err(|it| trigger_failed(&it, &uri))?;
     let document = ChainDocument::read(&chain.document);
     let call = verify(&host, &uri, &headers, &signed, document.ingress_secret()).await?;
-    host.webhook_secrets.record(&slug, "", document.ingress_secret().unwrap_or_default());
     if let Some(run) = find_duplicate(&host, &uri, &slug, START_SCOPE, &call.keys).await? {
         return Ok(accepted(&run, true));
     }
@@ -138,7 +137,7 @@ pub async fn answer(
     // PostgreSQL keeps no NUL.
     let Some((slug, step)) = path.ok().map(|it| it.0).filter(|it| !it.1.contains('\0')) else { return Err(not_found(&uri)) };
     let signed = SignedBytes::read(&uri, &headers, bytes)?;
-    signed.check_known(&host, &uri, &slug, &step)?;
+    signed.check(&host, &uri).await?;
     check_chain(&host, &uri, &slug).await?;
     let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     let waiting = match &query.run {
@@ -147,7 +146,6 @@ pub async fn answer(
     };
     let secret = find_step_secret(&host, &uri, &slug, waiting.first(), &step).await?;
     let call = verify(&host, &uri, &headers, &signed, secret.as_deref()).await?;
-    host.webhook_secrets.record(&slug, &step, secret.as_deref().unwrap_or_default());
     let scope = format!("ingress/{step}?run={}", query.run.as_deref().unwrap_or_default());
     if let Some(run) = find_duplicate(&host, &uri, &slug, &scope, &call.keys).await? {
         return Ok(accepted(&run, true));
@@ -249,19 +247,24 @@ impl SignedBytes {
         mac.verify_slice(&self.signature).is_ok()
     }
 
-    /// Refuses a signature that is not that of the last accepted webhook, unless the secret may be looked up: it may have changed.
+    /// Refuses what is signed with no secret of the tenant, before anything is looked up. Another process may have stored the secret just now,
+    /// so they are read again, but only so often.
     ///
     /// # Errors
-    /// 401 if the signature is wrong, 503 if there was no such webhook.
-    fn check_known(&self, host: &Host, uri: &Uri, slug: &str, step: &str) -> Result<(), ApiError> {
-        let known = host.webhook_secrets.find(slug, step);
-        if known.as_ref().is_some_and(|it| self.is_signed_with(host, it)) || host.webhook_secrets.allows_lookup() {
+    /// 401 if the signature is made up, 503 if the database is unavailable.
+    async fn check(&self, host: &Host, uri: &Uri) -> Result<(), ApiError> {
+        let is_signed = || host.secrets.names().iter().any(|it| self.is_signed_with(host, it));
+        if is_signed() {
             return Ok(());
         }
-        match known {
-            Some(_) => Err(invalid_signature(uri)),
-            None => Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "too many unknown webhooks; send it again later")),
+        if host.webhook_lookups.allows_another() {
+            let refreshed = host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await;
+            refreshed.map_err(|it| ApiError::from_database(&it, uri))?;
+            if is_signed() {
+                return Ok(());
+            }
         }
+        Err(invalid_signature(uri))
     }
 }
 
