@@ -60,15 +60,13 @@ pub fn run(arguments: Arguments) -> ExitCode {
             run_with_settings(&options, async |it| replay::run(it, &conversation, config.as_deref()).await)
         }
         Command::Journal { conversation } => {
-            run_logged(&options, "journal.export", &conversation, async |it| journal_export::command(it, &conversation).await)
+            // Ids of conversations are not logged, because they are to be gone with them.
+            run_logged(&options, "journal.export", "", async |it| journal_export::command(it, &conversation).await)
         }
         Command::Forget { conversation, person } => {
-            // Values that name a person are not logged.
-            let (action, subject) = match &conversation {
-                Some(id) => ("conversation.delete", id.clone()),
-                None => ("person.forget", String::new()),
-            };
-            run_logged(&options, action, &subject, async |it| forget::command(it, forget::ForgetTarget { conversation, person }).await)
+            // Neither are values that name a person.
+            let action = if conversation.is_some() { "conversation.delete" } else { "person.forget" };
+            run_logged(&options, action, "", async |it| forget::command(it, forget::ForgetTarget { conversation, person }).await)
         }
         Command::Knowledge { command } => run_knowledge(&options, command),
         Command::Retention => run_logged(&options, "retention.sweep", "", retention::run),

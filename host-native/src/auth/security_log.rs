@@ -43,7 +43,7 @@ pub struct LoggedRequest {
 impl LoggedRequest {
     /// Creates the entry of a request; `None` if it is not one that is logged.
     pub fn new(method: &Method, pattern: &str, uri: &Uri, caller: &Caller, client: ClientAddress) -> Option<LoggedRequest> {
-        Some(LoggedRequest::with_action(action(method, pattern)?, uri.path(), caller, client))
+        Some(LoggedRequest::with_action(action(method, pattern)?, &subject(pattern, uri.path()), caller, client))
     }
 
     /// Creates the entry of an action.
@@ -130,6 +130,13 @@ pub async fn run_command(
 pub async fn record_command(pool: &Pool, action: &'static str, subject: &str) -> sqlx::Result<()> {
     let entry = LoggedRequest::with_action(action, subject, &Caller::new(COMMAND), ClientAddress::default());
     entry.record(pool, &Meter::default(), "succeeded").await
+}
+
+/// The path of a request without ids of conversations and runs: nothing of one that is deleted stays, and rows of the log do.
+fn subject(pattern: &str, path: &str) -> String {
+    let is_conversation = |it: &str| it == "{run}" || it == "{id}" && pattern.starts_with("/api/v1/conversation/");
+    let parts = pattern.split('/').zip(path.split('/')).map(|(name, part)| if is_conversation(name) { name } else { part });
+    parts.collect::<Vec<&str>>().join("/")
 }
 
 /// The action of a route, by its method and the pattern of its path; `None` for those that are not logged.

@@ -175,7 +175,7 @@ impl Models {
     pub fn estimate_embedding_cost(&self, request: &EmbedRequest) -> u64 {
         let cost = |model: &Model| {
             let Model::Remote(remote) = model else { return None };
-            Some(self.llm.prices.get(&remote.model)?.cost(remote::estimate_embedding_tokens(request), 0))
+            Some(self.llm.price(&remote.provider, &remote.model)?.cost(remote::estimate_embedding_tokens(request), 0))
         };
         self.embedding_models().into_iter().filter_map(cost).max().unwrap_or(0)
     }

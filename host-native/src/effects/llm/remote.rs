@@ -216,7 +216,7 @@ impl RemoteModel {
         if vectors.len() != request.texts.len() {
             return Err(ModelFailure::unreadable(format!("it has {} vectors for {} texts", vectors.len(), request.texts.len())));
         }
-        let price = llm.prices.get(&self.model);
+        let price = llm.price(&self.provider, &self.model);
         let tokens = reported.and_then(Value::as_u64).or_else(|| price.map(|_| estimate_embedding_tokens(request)));
         let usage = tokens.map(|it| Usage { input_tokens: it, output_tokens: 0, cost_micros: price.map(|price| price.cost(it, 0)) });
         Ok(EmbedReply { vectors, usage })
