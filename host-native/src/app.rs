@@ -220,6 +220,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     tls::install_crypto_provider();
     let database = &settings.database;
     let meter = Meter::for_tenant(settings.tenant.as_deref());
+    meter.create_counters();
     let models = Models::new(&settings.llm, Arc::clone(&settings.secrets))?.with_meter(meter.clone());
     let mut connection = storage::connect_or_create(database).await?;
     // Once the file exists, and before anything in it is changed.
@@ -385,6 +386,7 @@ pub(crate) fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> V
     tasks.extend(leases::spawn(Arc::clone(host)));
     tasks.push(credential_watch::spawn_check(Arc::clone(host), settings.security.keys_recheck));
     tasks.extend(embedding::spawn_embedding(Arc::clone(host)));
+    tasks.push(timers::spawn_measurement(Arc::clone(host)));
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
     tasks.extend(settings.assistants.timers.then(|| schedule::spawn(Arc::clone(host))));
     tasks.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(host))));

@@ -11,6 +11,9 @@ use crate::ops::observe::{TenantMetrics, render_all_metrics, render_metrics};
 use crate::ops::usage;
 use crate::runtime::turn_runner::Host;
 
+/// The path.
+pub const PATH: &str = "/metrics";
+
 /// The content type of the Prometheus text format.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 

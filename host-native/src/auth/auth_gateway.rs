@@ -35,6 +35,7 @@ use crate::api::assistant::body;
 use crate::api::connection::Peer;
 use crate::api::error::{ASSISTANTS_PREFIX, ApiError};
 use crate::api::mcp::{self, metadata};
+use crate::api::metrics;
 use crate::api::page;
 use crate::api::request_metrics::MatchedRoute;
 use crate::runtime::assistant::deployment;
@@ -248,7 +249,8 @@ impl AuthGateway {
             return Ok(call);
         }
         // The tools for developers are those of the administrator.
-        if route.path == mcp::PATH {
+        // Metrics are for whoever watches over the server, also while no key can be looked up.
+        if route.path == mcp::PATH || route.path == metrics::PATH {
             match self.authenticate_administrator(access, uri, headers, peer) {
                 Ok(Some(call)) => return Ok(call),
                 // A wrong token is a guess, and not a call without one.

@@ -48,6 +48,6 @@ fn check_opened(unopened: &[String]) -> Result<(), Failure> {
     if unopened.is_empty() {
         return Ok(());
     }
-    let line = |it: &String| format!("secret '{it}' cannot be opened: add the key that sealed it, or store the secret again");
+    let line = |it: &String| format!("secret '{it}' cannot be opened: add the key that sealed it, or delete the secret and store it again");
     Err(Failure::check_failed(unopened.iter().map(line).collect()))
 }

@@ -52,8 +52,10 @@ impl ClaimGate {
         }
     }
 
-    fn mark_lost(&self) {
-        self.set(Connectivity::Lost);
+    /// Returns whether the connection was there before.
+    fn mark_lost(&self) -> bool {
+        let mut connectivity = self.connectivity.lock().unwrap_or_else(PoisonError::into_inner);
+        !matches!(std::mem::replace(&mut *connectivity, Connectivity::Lost), Connectivity::Lost)
     }
 
     fn mark_connected(&self) {
@@ -61,10 +63,6 @@ impl ClaimGate {
         if matches!(*connectivity, Connectivity::Lost) {
             *connectivity = Connectivity::BackSince(Instant::now());
         }
-    }
-
-    fn set(&self, connectivity: Connectivity) {
-        *self.connectivity.lock().unwrap_or_else(PoisonError::into_inner) = connectivity;
     }
 }
 
@@ -84,9 +82,13 @@ pub fn spawn(host: Arc<Host>) -> Option<JoinHandle<()>> {
                     sleep(interval).await;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "cannot renew the leases of open turns; retrying");
-                    host.meter.record_lease_failure();
-                    host.claim_gate.mark_lost();
+                    // Once for each interruption, not for each attempt.
+                    if host.claim_gate.mark_lost() {
+                        tracing::warn!(%error, tenant = host.meter.tenant(), "cannot renew the leases of open turns; retrying");
+                    }
+                    if !host.open_turns.by_lease().is_empty() {
+                        host.meter.record_lease_failure();
+                    }
                     connection = None;
                     sleep(RECONNECT_DELAY).await;
                 }

@@ -31,6 +31,21 @@ impl Meter {
         Meter { tenant: tenant.map(Arc::from) }
     }
 
+    /// Creates the counters that alerts watch, at zero: one that begins with its first event shows no increase.
+    pub fn create_counters(&self) {
+        let outcomes = |name: &'static str, label: &'static str, values: &[&'static str]| {
+            values.iter().for_each(|it| counter!(name, self.labels([(label, *it)])).increment(0));
+        };
+        outcomes(names::TURNS_RECOVERED, "outcome", &["finished", "lost", "unreadable"]);
+        outcomes(names::REFUSALS, "reason", &["unreadable"]);
+        outcomes(names::COMMITS, "outcome", &["rejected", "lost"]);
+        outcomes(names::INDEXED, "outcome", &["failed"]);
+        for kind in ["llm", "embed"] {
+            counter!(names::EFFECTS, self.labels([("kind", kind), ("outcome", "limited")])).increment(0);
+        }
+        counter!(names::LEASE_FAILURES, self.labels([])).increment(0);
+    }
+
     /// The tenant's name.
     pub fn tenant(&self) -> Option<&str> {
         self.tenant.as_deref()

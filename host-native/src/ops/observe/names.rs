@@ -93,7 +93,7 @@ metrics! {
     TENANTS_DOWN = Gauge "convengine_tenants_down", "Tenants that cannot serve; a server without tenants counts as one.";
     DATABASE_BYTES = Gauge "convengine_database_bytes", "Size of the database.";
     DATABASE_LIMIT_BYTES = Gauge "convengine_database_limit_bytes",
-        "Size that the database may reach: convengine.database.max-size, on SQLite else what the disk holds.";
+        "Size that the database may reach: convengine.database.capacity-gb, on SQLite else what the disk holds.";
     LIMIT_USED = Gauge "convengine_limit_used_ratio",
         "Used share of a cap or quota by limit: spend_cap, sessions or imports.";
     CONFIG_INFO = Gauge "convengine_config_info", "Always 1; the hash label identifies the configuration of new turns.";

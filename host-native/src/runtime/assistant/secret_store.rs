@@ -236,9 +236,9 @@ impl SecretStore {
         let Some(id) = &stored.key_id else { return Ok(stored.value.clone()) };
         let key = keys.find(id).ok_or_else(|| {
             let source = self.source.as_ref().map_or_else(|| "convengine.secrets-key".to_owned(), ToString::to_string);
-            format!("it is sealed with key {id}, which is not in {source}; restore that key, or store the secret again")
+            format!("it is sealed with key {id}, which is not in {source}; restore that key, or delete the secret and store it again")
         })?;
-        let changed = "its row was changed, or copied from another name or workspace; store the secret again";
+        let changed = "its row was changed, or copied from another name or workspace; delete the secret and store it again";
         key.open(self.place(&stored.name), &stored.value).ok_or_else(|| changed.to_owned())
     }
 

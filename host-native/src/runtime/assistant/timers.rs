@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use convengine_core::turn::{Map, Millis};
 use serde_json::json;
@@ -58,12 +58,7 @@ pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
     spawn_in_background(async move {
         // As many sessions at once as turns in the background, so that what this process cannot run yet is left to the others.
         let permits = Arc::new(Semaphore::new(host.turn_queue.max_background()));
-        let mut next_measurement = Instant::now();
         loop {
-            if Instant::now() >= next_measurement {
-                next_measurement = Instant::now() + MEASURE_INTERVAL;
-                measure_lag(&host).await;
-            }
             let wait = match fire_due_timers(&host, &permits).await {
                 Ok(wait) => wait,
                 Err(error) => {
@@ -74,6 +69,16 @@ pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
             // A turn that arms a timer notifies `armed`.
             let _ = timeout(wait.clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL), host.timer_armed.notified()).await;
             tokio::time::sleep(MIN_POLL_INTERVAL).await;
+        }
+    })
+}
+
+/// Spawns the task that measures the delay of timers, also where nobody fires them.
+pub fn spawn_measurement(host: Arc<Host>) -> JoinHandle<()> {
+    spawn_in_background(async move {
+        loop {
+            measure_lag(&host).await;
+            tokio::time::sleep(MEASURE_INTERVAL).await;
         }
     })
 }

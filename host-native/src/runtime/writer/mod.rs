@@ -100,7 +100,7 @@ impl Writer {
         self.enqueue(conversation, rows).await?.await.map_err(|_| writer_stopped())?
     }
 
-    /// Enqueues rows of a conversation, to be written before later ones of it of the same class of work. The receiver completes when they are committed.
+    /// Enqueues rows of a conversation, to be written before later ones of it. The receiver completes when they are committed.
     ///
     /// # Errors
     /// Returns [`CommitError::Unavailable`] when the writer has stopped.

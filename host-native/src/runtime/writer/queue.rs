@@ -1,5 +1,7 @@
 //! The queue of a writer: rows of users go first, those of work in the background follow when no others wait or have waited for long enough.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tokio::sync::{mpsc, oneshot};
@@ -32,6 +34,44 @@ pub(super) struct QueuedRows {
     class: WorkClass,
     since: Instant,
     _queued: GaugeGuard,
+    waiting: Option<WaitingGuard>,
+}
+
+/// The conversations whose rows wait, with the class and the number of them. Later rows of one follow in the same queue, so that none of another
+/// class overtake them.
+#[derive(Debug, Clone, Default)]
+struct WaitingConversations(Arc<Mutex<HashMap<String, (WorkClass, usize)>>>);
+
+/// Rows of a conversation that wait, until it is dropped.
+#[derive(Debug)]
+struct WaitingGuard {
+    all: WaitingConversations,
+    conversation: String,
+}
+
+impl WaitingConversations {
+    /// Adds rows of a conversation. Returns the class of those before them, or their own.
+    fn add(&self, conversation: &str, class: WorkClass) -> (WorkClass, WaitingGuard) {
+        let mut all = self.lock();
+        let entry = all.entry(conversation.to_owned()).or_insert((class, 0));
+        entry.1 += 1;
+        (entry.0, WaitingGuard { all: self.clone(), conversation: conversation.to_owned() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, (WorkClass, usize)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for WaitingGuard {
+    fn drop(&mut self) {
+        let mut all = self.all.lock();
+        let Some(entry) = all.get_mut(&self.conversation) else { return };
+        entry.1 -= 1;
+        if entry.1 == 0 {
+            all.remove(&self.conversation);
+        }
+    }
 }
 
 impl QueuedRows {
@@ -40,7 +80,7 @@ impl QueuedRows {
         let (answer, answered) = oneshot::channel();
         let (class, conversation) = (WorkClass::current(), conversation.to_owned());
         let queued = meter.track_class(names::WRITER_QUEUE, class);
-        (QueuedRows { conversation, rows, answer, class, since: Instant::now(), _queued: queued }, answered)
+        (QueuedRows { conversation, rows, answer, class, since: Instant::now(), _queued: queued, waiting: None }, answered)
     }
 }
 
@@ -49,6 +89,7 @@ impl QueuedRows {
 pub(super) struct RowSender {
     user: mpsc::Sender<QueuedRows>,
     background: mpsc::Sender<QueuedRows>,
+    waiting: WaitingConversations,
 }
 
 impl RowSender {
@@ -56,7 +97,9 @@ impl RowSender {
     ///
     /// # Errors
     /// Returns [`CommitError::Unavailable`] when the writer has stopped.
-    pub async fn send(&self, queued: QueuedRows) -> Result<(), CommitError> {
+    pub async fn send(&self, mut queued: QueuedRows) -> Result<(), CommitError> {
+        let (class, waiting) = self.waiting.add(&queued.conversation, queued.class);
+        (queued.class, queued.waiting) = (class, Some(waiting));
         let queue = match queued.class {
             WorkClass::User => &self.user,
             WorkClass::Background => &self.background,
@@ -84,7 +127,7 @@ pub(super) struct RowReceiver {
 pub(super) fn row_queue(meter: &Meter) -> (RowSender, RowReceiver) {
     let ((user, of_users), (background, of_background)) = (mpsc::channel(CAPACITY), mpsc::channel(CAPACITY));
     let receiver = RowReceiver { user: of_users, background: of_background, user_batches: 0, meter: meter.clone() };
-    (RowSender { user, background }, receiver)
+    (RowSender { user, background, waiting: WaitingConversations::default() }, receiver)
 }
 
 impl RowReceiver {
@@ -129,7 +172,8 @@ mod tests {
 
     async fn send(sender: &RowSender, count: usize) {
         for _ in 0..count {
-            sender.send(QueuedRows::new("c", TurnRows::default(), &Meter::default()).0).await.expect("the queue is open");
+            let conversation = format!("{:?}", WorkClass::current());
+            sender.send(QueuedRows::new(&conversation, TurnRows::default(), &Meter::default()).0).await.expect("the queue is open");
         }
     }
 
@@ -159,5 +203,24 @@ mod tests {
         let mut rest = Vec::new();
         while receiver.receive(&mut rest).await {}
         assert!(rest.iter().any(|it| it.class == WorkClass::Background), "nothing is lost");
+    }
+
+    #[tokio::test]
+    async fn rows_of_a_conversation_keep_their_order_whatever_their_class() {
+        let (sender, mut receiver) = row_queue(&Meter::default());
+        let rows = |conversation: &str| QueuedRows::new(conversation, TurnRows::default(), &Meter::default()).0;
+        in_background(async { sender.send(rows("a")).await }).await.expect("the queue is open");
+        for conversation in ["a", "b"] {
+            sender.send(rows(conversation)).await.expect("the queue is open");
+        }
+        let mut batch = Vec::new();
+        while batch.len() < 3 && receiver.receive(&mut batch).await {}
+        let order: Vec<&str> = batch.iter().map(|it| it.conversation.as_str()).collect();
+        assert_eq!(order, ["b", "a", "a"], "users go first, but not before rows of their own conversation");
+        assert_eq!(batch[2].class, WorkClass::Background);
+        batch.clear();
+        assert!(sender.waiting.lock().is_empty());
+        sender.send(rows("a")).await.expect("the queue is open");
+        assert!(receiver.receive(&mut batch).await && batch[0].class == WorkClass::User);
     }
 }
