@@ -34,7 +34,7 @@ pub(super) struct QueuedRows {
     class: WorkClass,
     since: Instant,
     _queued: GaugeGuard,
-    waiting: Option<WaitingGuard>,
+    _waiting: Option<WaitingGuard>,
 }
 
 /// The conversations whose rows wait, with the class and the number of them. Later rows of one follow in the same queue, so that none of another
@@ -80,7 +80,7 @@ impl QueuedRows {
         let (answer, answered) = oneshot::channel();
         let (class, conversation) = (WorkClass::current(), conversation.to_owned());
         let queued = meter.track_class(names::WRITER_QUEUE, class);
-        (QueuedRows { conversation, rows, answer, class, since: Instant::now(), _queued: queued, waiting: None }, answered)
+        (QueuedRows { conversation, rows, answer, class, since: Instant::now(), _queued: queued, _waiting: None }, answered)
     }
 }
 
@@ -97,9 +97,9 @@ impl RowSender {
     ///
     /// # Errors
     /// Returns [`CommitError::Unavailable`] when the writer has stopped.
-    pub async fn send(&self, mut queued: QueuedRows) -> Result<(), CommitError> {
+    pub async fn send(&self, queued: QueuedRows) -> Result<(), CommitError> {
         let (class, waiting) = self.waiting.add(&queued.conversation, queued.class);
-        (queued.class, queued.waiting) = (class, Some(waiting));
+        let queued = QueuedRows { class, _waiting: Some(waiting), ..queued };
         let queue = match queued.class {
             WorkClass::User => &self.user,
             WorkClass::Background => &self.background,
