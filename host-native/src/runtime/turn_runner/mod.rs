@@ -120,6 +120,11 @@ async fn run_in_order(host: &Arc<Host>, message: &Message) -> Result<SubmitResul
 
 /// Runs the turn of a message. Returns `None` when the message already has a turn.
 async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
+    // Nobody waits for a turn in the background, so its duration is that of its work, which begins before the time of its input.
+    let received = match WorkClass::current() {
+        WorkClass::User => message.received,
+        WorkClass::Background => Instant::now(),
+    };
     let mut configured = host.config_manager.active();
     let Some((mut session, ownership)) = load(host, &configured.config, message).await? else { return Ok(None) };
     let mut event = message.event.clone();
@@ -158,11 +163,6 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
         caller_span: caller,
         subscriber,
         owner: ownership.owner,
-    };
-    // Nobody waits for a turn in the background, so its duration is that of its work.
-    let received = match WorkClass::current() {
-        WorkClass::User => message.received,
-        WorkClass::Background => Instant::now(),
     };
     match run_to_end(host, open, received).await {
         // Its effects may be dispatched and must not be repeated by another turn.
