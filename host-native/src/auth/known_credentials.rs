@@ -14,7 +14,7 @@ use crate::storage::assistant::deployment;
 use crate::storage::credential;
 
 /// How often in a row what is stored is read again; from then on once a second.
-const LOOKUP_BURST: NonZeroU32 = match NonZeroU32::new(5) {
+const LOOKUP_BURST: NonZeroU32 = match NonZeroU32::new(20) {
     Some(it) => it,
     None => NonZeroU32::MIN,
 };
