@@ -77,9 +77,6 @@ pub(super) async fn convert(document: Document) -> Result<ConvertedDocument, Str
     serde_json::from_slice(&answer).unwrap_or_else(|_| Err(UNPARSABLE.to_owned()))
 }
 
-/// The stack of the thread that reads a document. What is not used costs nothing.
-const STACK_BYTES: usize = 256 * 1024 * 1024;
-
 /// Runs the command: reads a document of a format from standard input and writes its text, or the reason why there is none, to standard
 /// output.
 pub fn run(format: &str, charset: Option<String>) -> ExitCode {
@@ -90,9 +87,7 @@ pub fn run(format: &str, charset: Option<String>) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let document = Document { format, bytes, charset };
-    // The tokenizer of web pages recurses for each attribute of a tag.
-    let reader = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || serde_json::to_vec(&document.convert_here()));
-    let Some(Ok(Ok(answer))) = reader.ok().map(std::thread::JoinHandle::join) else { return ExitCode::FAILURE };
+    let Ok(answer) = serde_json::to_vec(&document.convert_here()) else { return ExitCode::FAILURE };
     if std::io::stdout().lock().write_all(&answer).is_err() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
