@@ -7,6 +7,7 @@
 use std::future::Future;
 
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 tokio::task_local! {
     static CLASS: WorkClass;
@@ -45,12 +46,12 @@ pub async fn in_background<T>(work: impl Future<Output = T>) -> T {
     CLASS.scope(WorkClass::Background, work).await
 }
 
-/// Spawns a task in the background class.
+/// Spawns a task in the background class. Its log lines name the tenant, and the request that it begins with.
 pub fn spawn_in_background<F>(work: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send> + Send + 'static,
 {
-    tokio::spawn(in_background(work))
+    tokio::spawn(in_background(work).in_current_span())
 }
 
 /// Keeps the class of the current task for work that is about to be spawned.

@@ -8,6 +8,8 @@ use axum::Router;
 use axum::extract::{ConnectInfo, Query, Request, State};
 use axum::http::{Extensions, HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use ipnet::IpNet;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,6 +40,7 @@ use crate::api::mcp::{self, metadata};
 use crate::api::metrics;
 use crate::api::page;
 use crate::api::request_metrics::MatchedRoute;
+use crate::ops::observe::tenant_span;
 use crate::runtime::assistant::deployment;
 use crate::runtime::chain::token;
 use crate::runtime::turn_runner::Host;
@@ -167,7 +170,7 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
             Err(refusal) => return refuse(refusal),
         },
         None => {
-            let Ok(response) = call.tenant.router.clone().oneshot(request).await;
+            let Ok(response) = call.tenant.router.clone().oneshot(request).instrument(tenant_span(host.meter.tenant())).await;
             response
         }
     };
@@ -194,7 +197,7 @@ async fn run_logged(tenant: &TenantRoutes, logged: LoggedRequest, request: Reque
         logged.record_end(&host.readers, &host.meter, response.status(), subject).await;
         response
     };
-    let ended = tokio::spawn(running.in_current_span()).await;
+    let ended = tokio::spawn(running.instrument(tenant_span(tenant.host.meter.tenant())).in_current_span()).await;
     ended.map_err(|it| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, format!("the request has failed: {it}")))
 }
 
@@ -284,10 +287,10 @@ impl AuthGateway {
         Err(refused)
     }
 
-    /// How callers authenticate now. Tenants that are down are not asked: one whose callers need credentials has some of its own.
+    /// How callers authenticate now. Tenants whose databases do not answer are not asked, for they serve nobody.
     async fn current_access(&self) -> sqlx::Result<CurrentAccess<'_>> {
-        let tenants: Vec<_> = self.tenants.ready().map(|it| &it.host.readers).collect();
-        self.access.current(&self.origins, &tenants).await
+        let (names, readers): (Vec<_>, Vec<_>) = self.tenants.reachable().map(|(name, it)| (name, &it.host.readers)).unzip();
+        self.access.current(&self.origins, &readers, |it| self.tenants.report_unavailable(names[it])).await
     }
 
     /// Whether an origin may call a path: the configured origins, and on deployment paths those of deployments.
@@ -303,8 +306,14 @@ impl AuthGateway {
         if self.tenants.values().any(|it| it.host.credentials.contains_origin(origin)) {
             return true;
         }
-        for tenant in self.tenants.ready() {
-            match tenant.host.credentials.look_up_origin(&tenant.host.readers, origin).await {
+        let look_up = |tenant: &'_ TenantRoutes| {
+            let host = Arc::clone(&tenant.host);
+            async move { host.credentials.look_up_origin(&host.readers, origin).await }
+        };
+        // All at once, so that one whose database does not answer delays no other.
+        let mut lookups: FuturesUnordered<_> = self.tenants.reachable().map(|it| look_up(it.1)).collect();
+        while let Some(found) = lookups.next().await {
+            match found {
                 Ok(true) => return true,
                 Ok(false) => {}
                 Err(error) => tracing::warn!(%error, "cannot read the origins of deployments"),

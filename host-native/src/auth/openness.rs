@@ -1,19 +1,25 @@
 //! Whether a server without `convengine.security.mode` is still open to its own machine (docs/guide/access.md).
 //!
 //! It is open while no tenant has an API key or a deployment. Both may be created by another process, so an open server looks them up. A
-//! server that has closed stays closed until it is restarted.
+//! server that has closed stays closed until it is restarted. A tenant whose database does not answer closes no other one: none of its own
+//! callers is served meanwhile.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use crate::storage::Pool;
 use crate::storage::api_key::has_credentials;
 
 /// How long an open server relies on the last lookup.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How long a lookup may take when several tenants are asked.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Remembers whether a server has closed.
 #[derive(Debug, Default)]
@@ -36,11 +42,11 @@ impl Openness {
         *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Whether the server is closed.
+    /// Whether the server is closed. `report_failure` gets the number of each tenant whose database did not answer, if another one did.
     ///
     /// # Errors
-    /// Any database error. It is then not known whether the server is closed.
-    pub async fn is_closed(&self, tenants: &[&Pool]) -> sqlx::Result<bool> {
+    /// Any database error if no tenant answered. It is then not known whether the server is closed.
+    pub async fn is_closed(&self, tenants: &[&Pool], report_failure: impl Fn(usize)) -> sqlx::Result<bool> {
         if self.closed.load(Ordering::Acquire) {
             return Ok(true);
         }
@@ -52,13 +58,18 @@ impl Openness {
             return Ok(self.closed.load(Ordering::Acquire));
         }
         let started = Instant::now();
-        for tenant in tenants {
-            if has_credentials(tenant).await? {
-                self.closed.store(true, Ordering::Release);
-                tracing::warn!("there is an API key or a deployment now: from here on, requests need keys or tokens");
-                return Ok(true);
-            }
+        let mut answers = join_all(tenants.iter().map(|it| look_up(it, tenants.len() > 1))).await;
+        if answers.iter().any(|it| matches!(it, Ok(true))) {
+            self.closed.store(true, Ordering::Release);
+            tracing::warn!("there is an API key or a deployment now: from here on, requests need keys or tokens");
+            return Ok(true);
         }
+        if answers.iter().all(Result::is_err)
+            && let Some(Err(error)) = answers.pop()
+        {
+            return Err(error);
+        }
+        answers.iter().enumerate().filter(|it| it.1.is_err()).for_each(|it| report_failure(it.0));
         *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
         Ok(false)
     }
@@ -67,6 +78,14 @@ impl Openness {
         let checked_at = *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner);
         checked_at.is_some_and(|it| it.elapsed() < RECHECK_INTERVAL)
     }
+}
+
+/// Whether a tenant has credentials; one of several has only a second to answer.
+async fn look_up(tenant: &Pool, is_one_of_several: bool) -> sqlx::Result<bool> {
+    if is_one_of_several {
+        return timeout(LOOKUP_TIMEOUT, has_credentials(tenant)).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+    }
+    has_credentials(tenant).await
 }
 
 #[cfg(test)]
@@ -81,7 +100,7 @@ mod tests {
         for (tenant, other) in tenants.iter().zip(&others) {
             let openness = Openness::default();
             let pools = [&other.pool, &tenant.pool];
-            assert!(!openness.is_closed(&pools).await.expect("an answer"));
+            assert!(!openness.is_closed(&pools, |_| {}).await.expect("an answer"));
             let key = ApiKey {
                 key_id: "a".to_owned(),
                 name: "n".to_owned(),
@@ -95,11 +114,25 @@ mod tests {
             };
             insert(&tenant.pool, &key).await.expect("a key");
             openness.forget_lookup();
-            assert!(openness.is_closed(&pools).await.expect("an answer"));
+            assert!(openness.is_closed(&pools, |_| {}).await.expect("an answer"));
             revoke(&tenant.pool, "a", 2).await.expect("an answer");
-            assert!(openness.is_closed(&[]).await.expect("an answer"), "closed until a restart");
-            assert!(Openness::default().is_closed(&pools).await.expect("an answer"), "a revoked key counts");
-            assert!(Openness::new(true).is_closed(&[&other.pool]).await.expect("an answer"));
+            assert!(openness.is_closed(&[], |_| {}).await.expect("an answer"), "closed until a restart");
+            assert!(Openness::default().is_closed(&pools, |_| {}).await.expect("an answer"), "a revoked key counts");
+            assert!(Openness::new(true).is_closed(&[&other.pool], |_| {}).await.expect("an answer"));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_database_that_does_not_answer_closes_no_other_tenant() {
+        let (tenants, others) = (each_database().await, each_database().await);
+        for (tenant, lost) in tenants.iter().zip(&others) {
+            lost.pool.close().await;
+            let (openness, failed) = (Openness::default(), StdMutex::new(Vec::new()));
+            let report = |it: usize| failed.lock().expect("a list").push(it);
+            assert!(!openness.is_closed(&[&lost.pool, &tenant.pool], report).await.expect("an answer"));
+            assert_eq!(failed.lock().expect("a list").as_slice(), [0]);
+            openness.forget_lookup();
+            assert!(openness.is_closed(&[&lost.pool], |_| {}).await.is_err(), "the only tenant");
         }
     }
 }

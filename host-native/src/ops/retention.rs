@@ -6,6 +6,7 @@ use std::time::Duration;
 use convengine_core::turn::Millis;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
+use tracing::Instrument;
 
 use crate::clock;
 use crate::config::classifiers;
@@ -78,7 +79,7 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
 
 /// Spawns the task that sweeps periodically. Without a retention period it deletes only what nothing needs, which is not urgent.
 pub fn spawn(host: Arc<Host>, retention: RetentionSettings) -> JoinHandle<()> {
-    tokio::spawn(async move {
+    let sweep = async move {
         if retention.is_off() {
             sleep(SWEEP_INTERVAL).await;
         }
@@ -88,7 +89,8 @@ pub fn spawn(host: Arc<Host>, retention: RetentionSettings) -> JoinHandle<()> {
             }
             sleep(SWEEP_INTERVAL).await;
         }
-    })
+    };
+    tokio::spawn(sweep.in_current_span())
 }
 
 async fn sweep_host(host: &Host, retention: &RetentionSettings) -> sqlx::Result<()> {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+use tracing::Instrument;
 
 use crate::runtime::turn_runner::Host;
 use crate::storage::database::Connection;
@@ -72,7 +73,7 @@ pub fn spawn(host: Arc<Host>) -> Option<JoinHandle<()>> {
         return None;
     }
     let interval = (host.turn_settings.lease.min(host.chain_settings.lease) / 4).min(MAX_INTERVAL);
-    Some(tokio::spawn(async move {
+    let renew = async move {
         let mut connection = None;
         loop {
             let result = timeout(RENEWAL_TIMEOUT, renew_all(&host, &mut connection)).await;
@@ -84,7 +85,7 @@ pub fn spawn(host: Arc<Host>) -> Option<JoinHandle<()>> {
                 Err(error) => {
                     // Once for each interruption, not for each attempt.
                     if host.claim_gate.mark_lost() {
-                        tracing::warn!(%error, tenant = host.meter.tenant(), "cannot renew the leases of open turns; retrying");
+                        tracing::warn!(%error, "cannot renew the leases of open turns; retrying");
                     }
                     if !host.open_turns.by_lease().is_empty() {
                         host.meter.record_lease_failure();
@@ -94,7 +95,8 @@ pub fn spawn(host: Arc<Host>) -> Option<JoinHandle<()>> {
                 }
             }
         }
-    }))
+    };
+    Some(tokio::spawn(renew.in_current_span()))
 }
 
 /// Renews all leases, and connects first where necessary.

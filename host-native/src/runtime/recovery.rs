@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::clock;
+use crate::ops::observe::AttemptLog;
 use crate::runtime::journal_writer::JournalWriter;
 use crate::runtime::leases::lease_ms;
 use crate::runtime::turn_queue::Busy;
@@ -67,13 +68,14 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
         let recoveries = Arc::new(Semaphore::new(host.turn_queue.max_background()));
         let mut next_sweep = Instant::now();
         let mut has_more = true;
+        let mut log = AttemptLog::new("search for orphaned turns");
         loop {
             let mut delay = pause;
             if has_more || host.readers.is_shared() {
-                match recover_orphans(&host, &recoveries).await {
-                    Ok(false) => has_more = false,
-                    Ok(true) => (has_more, delay) = (true, pause.min(MAX_POLL_INTERVAL)),
-                    Err(error) => tracing::warn!(%error, "cannot search for orphaned turns"),
+                match log.note(recover_orphans(&host, &recoveries).await) {
+                    Some(false) => has_more = false,
+                    Some(true) => (has_more, delay) = (true, pause.min(MAX_POLL_INTERVAL)),
+                    None => {}
                 }
             }
             if Instant::now() >= next_sweep {

@@ -47,9 +47,15 @@ impl<T: TenantService> Tenants<T> {
         self.0.values().filter_map(|it| it.service.get())
     }
 
-    /// The tenants that have started and of which no problem is known.
-    pub fn ready(&self) -> impl Iterator<Item = &T> {
-        self.0.values().filter(|it| it.problem().is_none()).filter_map(|it| it.service.get())
+    /// The tenants that have started and whose databases are not known to be unavailable, by name.
+    pub fn reachable(&self) -> impl Iterator<Item = (Option<&str>, &T)> {
+        let is_reachable = |it: &Tenant<T>| it.problem() != Some(Problem::DatabaseUnavailable);
+        self.0.iter().filter(move |it| is_reachable(it.1)).filter_map(|(name, it)| Some((name.as_deref(), it.service.get()?)))
+    }
+
+    /// Remembers that the database of a tenant does not answer, until it is checked again.
+    pub fn report_unavailable(&self, name: Option<&str>) {
+        self.report(name, Some(Problem::DatabaseUnavailable));
     }
 
     /// Whether the settings have a tenant.

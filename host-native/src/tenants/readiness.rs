@@ -8,10 +8,11 @@ use metrics::gauge;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+use tracing::Instrument;
 
 use super::{TenantService, Tenants};
 use crate::exit::Failure;
-use crate::ops::observe::names;
+use crate::ops::observe::{names, tenant_span};
 use crate::runtime::turn_runner::Host;
 
 /// How long a database may take to answer.
@@ -119,7 +120,9 @@ async fn check_within<T: TenantService>(tenants: &Tenants<T>, time: Duration, is
         let result = match (tenant.service.get(), known) {
             (None, _) => Err(tenant.problem().unwrap_or(Problem::NotStarted)),
             (Some(_), Some(problem)) => Err(problem),
-            (Some(service), None) => timeout(time, check_host(service.host())).await.unwrap_or(Err(Problem::DatabaseUnavailable)),
+            (Some(service), None) => timeout(time, check_host(service.host()).instrument(tenant_span(name.as_deref())))
+                .await
+                .unwrap_or(Err(Problem::DatabaseUnavailable)),
         };
         tenants.report(name.as_deref(), result.as_ref().err().cloned());
         (name.clone(), result)

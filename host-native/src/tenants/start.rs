@@ -8,12 +8,13 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+use tracing::Instrument;
 
 use super::{Problem, TenantService, Tenants};
 use crate::app::build_host;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
-use crate::ops::observe::SpanSender;
+use crate::ops::observe::{SpanSender, tenant_span};
 use crate::runtime::stream::{ClusterTasks, start_cluster};
 use crate::runtime::turn_runner::Host;
 
@@ -116,7 +117,7 @@ where
     F: Fn(Arc<Settings>) -> S,
     S: Future<Output = Result<(T, RunningTenant), Failure>>,
 {
-    let attempt = start(Arc::clone(settings));
+    let attempt = start(Arc::clone(settings)).instrument(tenant_span(settings.tenant.as_deref()));
     let Some(name) = &settings.tenant else { return attempt.await };
     let late = || Failure::service_unavailable(format!("tenant '{name}' has not started within {} s", START_TIMEOUT.as_secs()));
     timeout(START_TIMEOUT, attempt).await.unwrap_or_else(|_| Err(late()))

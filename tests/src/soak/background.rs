@@ -101,7 +101,8 @@ pub struct BackgroundReport {
 pub fn run_background(binary: &Path, kind: &DatabaseKind, load: BackgroundLoad) -> Result<BackgroundReport> {
     let cluster = Rc::new(TenantCluster::start(binary, kind)?);
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(LocalSet::new().run_until(measure(cluster, load)))
+    // The databases are deleted when the last clone is dropped, which must not be within the runtime.
+    runtime.block_on(LocalSet::new().run_until(measure(Rc::clone(&cluster), load)))
 }
 
 async fn measure(cluster: Rc<TenantCluster>, load: BackgroundLoad) -> Result<BackgroundReport> {

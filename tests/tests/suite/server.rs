@@ -236,6 +236,8 @@ fn a_lost_snapshot_shows_in_readyz() {
     let env = TestEnv::with_pack(&orders_pack());
     let server = env.serve(&REGEX_ONLY);
     env.sql().run("delete from ce_config_snapshot");
+    // An answer is valid for a second.
+    assert!(wait_until(|| server.get("/readyz").status == 503));
     assert!(assert_refused(&server.get("/readyz"), 503, "/readyz").contains("snapshot"));
 }
 

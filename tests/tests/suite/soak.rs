@@ -1,11 +1,13 @@
-//! The mixed load of `cargo xtask soak load`, the runs of `cargo xtask soak runs`, the streams of `cargo xtask soak streams` and the storms of
-//! `cargo xtask soak storm`, short: every reply, every run and every event is correct; speed is not checked.
+//! The mixed load of `cargo xtask soak load`, the runs of `cargo xtask soak runs`, the work of `cargo xtask soak background`, the streams of
+//! `cargo xtask soak streams` and the storms of `cargo xtask soak storm`, short: every reply, every run and every event is correct; speed is not
+//! checked.
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use convengine_test_macros::test;
 use convengine_tests::server_binary;
+use convengine_tests::soak::background::{self, BackgroundLoad};
 use convengine_tests::soak::load::{Until, run_load};
 use convengine_tests::soak::runs::RunLoad;
 use convengine_tests::soak::{Mix, runs, storm, streams};
@@ -42,6 +44,17 @@ fn every_one_of_many_runs_ends_and_every_sleeper_wakes_up() {
     assert_eq!(seen.failures, [""; 0]);
     assert_eq!((seen.runs, seen.sleepers), (100, 200));
     assert!(seen.lag_ms[0] > 0, "nobody wakes up early, and everybody's time is known: {seen:?}");
+}
+
+/// On SQLite only one process uses the database.
+#[test]
+#[on(postgres)]
+fn work_in_the_background_and_a_lost_tenant_refuse_no_user() {
+    let [start, calm] = [15, 2].map(Duration::from_secs);
+    let load = BackgroundLoad { timers: 150, chains: 5, chunks: 200, start, calm };
+    let seen = background::run_background(&server_binary().unwrap(), &database_kind(), load).unwrap();
+    assert_eq!((seen.refused, seen.failures), (0, Vec::new()));
+    assert!(seen.turns[1] > 0 && seen.chains >= 5, "{:?} turns, {} chains", seen.turns, seen.chains);
 }
 
 /// On SQLite only one process uses the database.

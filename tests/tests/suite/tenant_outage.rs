@@ -74,6 +74,43 @@ fn a_tenant_whose_database_goes_down_is_alone_with_it() {
 }
 
 #[test]
+#[on(postgres)]
+fn no_user_is_refused_before_an_outage_of_another_tenant_is_noticed() {
+    let two = TwoTenants::with_pack(&orders_pack());
+    let server = two.serve(&[]);
+    assert_eq!([send(&server, "a").status, send(&server, "b").status], [200, 200]);
+    for _ in 0..3 {
+        two.b.take_database_away();
+        let refused: Vec<Answer> = (0..20).map(|_| send(&server, "a")).filter(|it| it.status != 200).collect();
+        assert!(refused.is_empty(), "{refused:?}");
+        two.b.bring_database_back();
+        assert!(wait_until(|| all_serve(&server)), "{}", server.log());
+    }
+}
+
+#[test]
+#[on(postgres)]
+fn each_log_line_about_an_outage_names_the_tenant_and_tasks_log_it_once() {
+    let two = TwoTenants::with_pack(&orders_pack());
+    let server = two.serve(&OPEN);
+    assert_eq!([send(&server, "a").status, send(&server, "b").status], [200, 200]);
+    two.b.take_database_away();
+    assert!(wait_until(|| server.get("/readyz").json()["down"] == 1), "{}", server.log());
+    assert_unavailable(&send(&server, "b"));
+    // As long as timers are polled often.
+    assert!(wait_until(|| server.log().contains("cannot read session timers")), "{}", server.log());
+    two.b.bring_database_back();
+    assert!(wait_until(|| all_serve(&server) && server.log().contains("can read session timers again")), "{}", server.log());
+    let log = server.log();
+    // Tasks of the driver's pool belong to no tenant.
+    let is_about_it = |it: &&str| !it.contains("sqlx_core::pool::connection") && (it.contains("database") || it.contains("connect"));
+    let lines: Vec<&str> = log.lines().filter(is_about_it).collect();
+    let unnamed: Vec<&&str> = lines.iter().filter(|it| !it.contains("tenant")).collect();
+    assert!(!lines.is_empty() && unnamed.is_empty(), "{unnamed:#?}");
+    assert_eq!(log.matches("cannot read session timers").count(), 1, "{log}");
+}
+
+#[test]
 fn a_server_without_a_tenant_that_serves_is_not_ready() {
     let two = TwoTenants::with_pack(&orders_pack());
     two.a.take_database_away();

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::run::{ARMED_SEQ, RunningSession};
 use crate::clock;
+use crate::ops::observe::AttemptLog;
 use crate::runtime::turn_runner::{Host, Message, Refusal};
 use crate::storage::assistant::DocumentKind;
 use crate::storage::assistant::session::{self, DueTimer};
@@ -58,14 +59,9 @@ pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
     spawn_in_background(async move {
         // As many sessions at once as turns in the background, so that what this process cannot run yet is left to the others.
         let permits = Arc::new(Semaphore::new(host.turn_queue.max_background()));
+        let mut log = AttemptLog::new("read session timers");
         loop {
-            let wait = match fire_due_timers(&host, &permits).await {
-                Ok(wait) => wait,
-                Err(error) => {
-                    tracing::warn!(%error, "cannot read session timers");
-                    MAX_POLL_INTERVAL
-                }
-            };
+            let wait = log.note(fire_due_timers(&host, &permits).await).unwrap_or(MAX_POLL_INTERVAL);
             // A turn that arms a timer notifies `armed`.
             let _ = timeout(wait.clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL), host.timer_armed.notified()).await;
             tokio::time::sleep(MIN_POLL_INTERVAL).await;

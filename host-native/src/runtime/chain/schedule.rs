@@ -13,6 +13,7 @@ use tokio::time::sleep;
 
 use super::trigger::{LiveChain, Trigger, TriggerError, start_run};
 use crate::clock;
+use crate::ops::observe::AttemptLog;
 use crate::runtime::turn_runner::Host;
 use crate::storage::chain::status::{ChainStatus, DueSchedule, Postponement};
 use crate::storage::chain::{run, run_key, status};
@@ -39,10 +40,9 @@ const SCOPE: &str = "schedule";
 /// Spawns the task that starts scheduled runs while the server runs.
 pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
     spawn_in_background(async move {
+        let mut log = AttemptLog::new("read the schedules of chains");
         for poll in 0_u64.. {
-            if let Err(error) = start_due(&host).await {
-                tracing::warn!(%error, "cannot read the schedules of chains");
-            }
+            log.note(start_due(&host).await);
             if poll % COUNT_POLLS == 0 {
                 match status::count_late(&host.readers, clock::now()).await {
                     Ok(counts) => host.meter.record_schedules(counts.due, counts.failing),

@@ -13,11 +13,13 @@ use sqlx::postgres::PgNotification;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout, timeout_at};
+use tracing::Instrument;
 
 use super::assembly::{Publication, PublicationAssembler};
 use super::chunk::Chunk;
 use super::coalescing::TokenBuffer;
 use super::{Room, Streams};
+use crate::ops::observe::AttemptLog;
 use crate::runtime::turn_runner::Host;
 use crate::storage::{DatabaseConfig, Pool, stream};
 use crate::work_class::spawn_in_background;
@@ -124,9 +126,9 @@ pub async fn start_cluster(host: &Arc<Host>, database: &DatabaseConfig, turns_ru
     let (ready, connected) = oneshot::channel();
     let sharing = ClusterTasks {
         streams: Arc::clone(&host.streams),
-        receiver: tokio::spawn(receive_publications(Arc::downgrade(host), database.clone(), ready)),
+        receiver: tokio::spawn(receive_publications(Arc::downgrade(host), database.clone(), ready).in_current_span()),
         announcer: spawn_in_background(announce_subscriptions(Arc::downgrade(host))),
-        sender: tokio::spawn(send_publications(host.readers.clone(), host.owner.clone(), queue, waiting)),
+        sender: tokio::spawn(send_publications(host.readers.clone(), host.owner.clone(), queue, waiting).in_current_span()),
     };
     // Without a connection the server serves its own events.
     let _ = timeout(STARTUP_TIMEOUT, connected).await;
@@ -175,9 +177,9 @@ async fn send_publications(pool: Pool, process: String, mut queue: mpsc::Unbound
 }
 
 async fn send_publication(pool: &Pool, process: &str, publication: &Publication) {
+    let mut log = AttemptLog::new("send events to other processes");
     for part in publication.to_parts(process) {
-        while let Err(error) = stream::notify(pool, EVENT_CHANNEL, &part).await {
-            tracing::warn!(%error, "cannot send events to other processes; retrying");
+        while log.note(stream::notify(pool, EVENT_CHANNEL, &part).await).is_none() {
             sleep(RETRY_DELAY).await;
         }
     }
@@ -185,14 +187,11 @@ async fn send_publication(pool: &Pool, process: &str, publication: &Publication)
 
 async fn receive_publications(host: Weak<Host>, database: DatabaseConfig, ready: oneshot::Sender<()>) {
     let mut ready = Some(ready);
+    let mut log = AttemptLog::new("receive events from other processes");
     loop {
-        let mut listener = match stream::listen(&database, &[REQUEST_CHANNEL, EVENT_CHANNEL]).await {
-            Ok(listener) => listener,
-            Err(error) => {
-                tracing::warn!(%error, "cannot receive events from other processes; retrying");
-                sleep(RETRY_DELAY).await;
-                continue;
-            }
+        let Some(mut listener) = log.note(stream::listen(&database, &[REQUEST_CHANNEL, EVENT_CHANNEL]).await) else {
+            sleep(RETRY_DELAY).await;
+            continue;
         };
         let Some((streams, process)) = begin_receiving(&host).await else { return };
         if let Some(ready) = ready.take() {

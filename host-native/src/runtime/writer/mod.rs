@@ -13,6 +13,7 @@ use futures_util::future::join_all;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tracing::{Instrument, Span};
 
 use crate::ops::observe::Meter;
 use crate::storage::checkpoint::Checkpointer;
@@ -85,7 +86,8 @@ impl Writer {
         let mut tasks = Vec::with_capacity(POSTGRES_WRITERS);
         let queues = (0..POSTGRES_WRITERS).map(|_| {
             let (queue, waiting) = row_queue(meter);
-            tasks.push(tokio::spawn(run_writer(connection.take(), database.clone(), meter.clone(), waiting, None)));
+            let run = run_writer(connection.take(), database.clone(), meter.clone(), waiting, None);
+            tasks.push(tokio::spawn(run.in_current_span()));
             queue
         });
         let writer = Writer { queues: queues.collect(), meter: meter.clone() };
@@ -128,8 +130,9 @@ impl Writer {
 fn start_thread(database: DatabaseConfig, meter: Meter, waiting: RowReceiver) -> oneshot::Receiver<()> {
     let (end, ended) = oneshot::channel::<()>();
     let checkpointer = Checkpointer::new(Handle::current(), database.clone());
+    let span = Span::current();
     let work = move || {
-        let _end = end;
+        let (_end, _span) = (end, span.entered());
         match tokio::runtime::Builder::new_current_thread().enable_time().build() {
             Ok(runtime) => runtime.block_on(run_writer(None, database, meter, waiting, Some(checkpointer))),
             Err(error) => tracing::error!(%error, "cannot start the writer"),

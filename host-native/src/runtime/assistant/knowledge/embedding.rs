@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use crate::clock;
+use crate::ops::observe::AttemptLog;
 use crate::runtime::assistant::spend_budget::Budget;
 use crate::runtime::charged_call::charge;
 use crate::runtime::spend_cap::{cost_micros, unreadable};
@@ -113,16 +114,14 @@ fn are_comparable(vectors: &[Vec<f32>]) -> bool {
 pub fn spawn_embedding(host: Arc<Host>) -> Option<JoinHandle<()>> {
     let model = host.models.embedding_model()?;
     Some(spawn_in_background(async move {
+        let mut log = AttemptLog::new("embed knowledge sources");
         loop {
-            match embed_next(&host, &model).await {
-                Ok(true) => {}
-                Ok(false) => {
+            match log.note(embed_next(&host, &model).await) {
+                Some(true) => {}
+                Some(false) => {
                     let _ = timeout(POLL_INTERVAL, host.knowledge.wait_for_index()).await;
                 }
-                Err(error) => {
-                    tracing::warn!(%error, "cannot store the embeddings of a knowledge source");
-                    tokio::time::sleep(POLL_INTERVAL).await;
-                }
+                None => tokio::time::sleep(POLL_INTERVAL).await,
             }
         }
     }))

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::clock;
 use crate::ops::audit::derive::run_blocking;
-use crate::ops::observe::{Meter, names};
+use crate::ops::observe::{AttemptLog, Meter, names};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::knowledge::source::{self, Base, IndexingJob, SourceVersion};
 use crate::storage::assistant::knowledge::{chunk, vector};
@@ -144,6 +144,7 @@ pub fn spawn_indexing(host: Arc<Host>) -> JoinHandle<()> {
     spawn_in_background(async move {
         let database = host.config_manager.database();
         let mut next_sweep = Instant::now();
+        let mut log = AttemptLog::new("index knowledge sources");
         loop {
             if Instant::now() >= next_sweep {
                 next_sweep = Instant::now() + SWEEP_INTERVAL;
@@ -151,15 +152,12 @@ pub fn spawn_indexing(host: Arc<Host>) -> JoinHandle<()> {
                     tracing::warn!(%error, "cannot delete obsolete chunks of knowledge sources");
                 }
             }
-            match index_and_measure(&host).await {
-                Ok(true) => host.knowledge.notify_indexed(),
-                Ok(false) => {
+            match log.note(index_and_measure(&host).await) {
+                Some(true) => host.knowledge.notify_indexed(),
+                Some(false) => {
                     let _ = timeout(POLL_INTERVAL, host.knowledge.wait_for_source()).await;
                 }
-                Err(error) => {
-                    tracing::warn!(%error, "cannot index a knowledge source");
-                    sleep(POLL_INTERVAL).await;
-                }
+                None => sleep(POLL_INTERVAL).await,
             }
         }
     })
