@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::Response;
+use uuid::Uuid;
 
 /// For responses that are not part of the page: no browser has to render them or load anything for them.
 const DATA_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
@@ -24,6 +25,12 @@ pub const HEADERS: [(HeaderName, HeaderValue); 4] = [
     (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     (header::CONTENT_SECURITY_POLICY, DATA_POLICY),
 ];
+
+/// The lines of the headers of a response that is written without the router, with an id of its own.
+pub fn lines() -> String {
+    let headers: String = HEADERS.iter().map(|(name, value)| format!("{name}: {}\r\n", value.to_str().unwrap_or_default())).collect();
+    format!("{headers}x-request-id: {}\r\n", Uuid::new_v4())
+}
 
 /// Adds the headers that a response does not have yet.
 pub async fn add(mut response: Response) -> Response {

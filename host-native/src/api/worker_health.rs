@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
 
 use super::connection::{LimitedListener, Peer, exchange};
 use super::{error, health, metrics, response_headers};
@@ -54,6 +55,8 @@ pub async fn serve(at: &str, settings: &Settings, tenants: Arc<Tenants<WorkerHos
         .fallback(error::no_route)
         .with_state(WorkerHealth { tenants, admin_token: settings.admin_token.clone() })
         .layer(from_fn_with_state(Arc::new(hosts), host_names::refuse_other_hosts))
+        .layer(PropagateRequestIdLayer::x_request_id())
+        .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
         .layer(map_response(response_headers::add))
         .layer(from_fn_with_state(http.body_timeout, exchange::follow));
     tracing::info!(address = %bound, "health and metrics of the worker");

@@ -79,6 +79,7 @@ fn connections_beyond_the_maximum_get_503() {
     let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address);
     let refused = exchange(&server, &request);
     assert!(refused.starts_with("HTTP/1.1 503 Service Unavailable\r\n") && refused.contains("\r\nRetry-After: 5\r\n"), "{refused}");
+    assert_eq!(refused.matches("\r\nx-request-id: ").count(), 1, "{refused}");
     for header in
         ["content-security-policy: default-src 'none'; frame-ancestors 'none'", "referrer-policy: ", "x-content-type-options: nosniff"]
     {
@@ -188,6 +189,53 @@ fn every_answer_has_the_headers_of_browsers() {
         let tag = page.header("etag").to_owned();
         let again = server.request("GET", "/", &[("If-None-Match", &tag)], "");
         assert_eq!((again.status, again.header("content-security-policy")), (304, page.header("content-security-policy")));
+    }
+}
+
+/// The answers of a connection, each from its status on.
+fn split_answers(text: &str) -> Vec<String> {
+    text.to_lowercase().split("http/1.1 ").skip(1).map(str::to_owned).collect()
+}
+
+#[test]
+fn answers_to_later_malformed_requests_have_the_headers_and_an_id_of_their_own() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
+    let host = &server.address;
+    let good = format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let assert_all = |answers: Vec<String>, statuses: &[&str], what: &str| {
+        let found: Vec<&str> = answers.iter().map(|it| it.get(..3).unwrap_or_default()).collect();
+        assert_eq!(found, statuses, "{what}: {answers:?}");
+        let mut ids = Vec::new();
+        for answer in &answers {
+            for header in ["x-content-type-options: nosniff", "x-frame-options: deny", "content-security-policy: "] {
+                assert_eq!(answer.matches(&format!("\r\n{header}")).count(), 1, "{header} in {what}: {answer}");
+            }
+            let id = answer.split_once("\r\nx-request-id: ").unwrap_or_else(|| panic!("no id in {what}: {answer}")).1;
+            ids.push(id.split("\r\n").next().unwrap().to_owned());
+        }
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), answers.len(), "{what}: {ids:?}");
+    };
+    for malformed in ["GET /<script> HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n", "<script>\r\n\r\n"] {
+        assert_all(split_answers(&exchange(&server, malformed)), &["400"], malformed);
+        // With a good one in one packet, and with two.
+        assert_all(split_answers(&exchange(&server, &format!("{good}{malformed}"))), &["200", "400"], malformed);
+        assert_all(split_answers(&exchange(&server, &format!("{good}{good}{malformed}"))), &["200", "200", "400"], malformed);
+        // After the answer to a good one.
+        let mut stream = connect(&server);
+        stream.write_all(good.as_bytes()).unwrap();
+        let mut first = Vec::new();
+        while !first.ends_with(b"{\"status\":\"UP\"}") {
+            let mut bytes = [0; 1024];
+            let count = stream.read(&mut bytes).unwrap();
+            assert!(count > 0, "{first:?}");
+            first.extend_from_slice(&bytes[..count]);
+        }
+        stream.write_all(malformed.as_bytes()).unwrap();
+        let all = String::from_utf8(first).unwrap() + &read_to_close(&mut stream);
+        assert_all(split_answers(&all), &["200", "400"], malformed);
     }
 }
 

@@ -121,8 +121,7 @@ async fn send_refusal(stream: &TcpStream) -> io::Result<()> {
         "message": "too many connections; try again later",
     });
     let body = body.to_string();
-    let headers: String =
-        response_headers::HEADERS.iter().map(|it| format!("{}: {}\r\n", it.0, it.1.to_str().unwrap_or_default())).collect();
+    let headers = response_headers::lines();
     let response = format!(
         "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nRetry-After: 5\r\n{headers}\
          Connection: close\r\n\r\n{body}",

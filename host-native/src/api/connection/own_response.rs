@@ -27,10 +27,8 @@ pub(super) fn with_headers(bytes: &[u8]) -> Option<Vec<u8>> {
     if !lines.all(is_own) {
         return None;
     }
-    let headers = response_headers::HEADERS;
-    let more = headers.iter().flat_map(|(name, value)| ["\r\n", name.as_str(), ": ", value.to_str().unwrap_or_default()]);
-    let text: String = std::iter::once(head).chain(more).chain([END]).collect();
-    Some(text.into_bytes())
+    let headers = response_headers::lines();
+    Some(format!("{head}\r\n{headers}\r\n").into_bytes())
 }
 
 #[cfg(test)]
@@ -44,6 +42,7 @@ mod tests {
             let found = with_headers(bytes.as_bytes()).and_then(|it| String::from_utf8(it).ok()).expect(line);
             assert!(found.starts_with(line) && found.contains("\r\nx-content-type-options: nosniff\r\n"), "{found}");
             assert!(found.contains("content-security-policy: default-src 'none'") && found.ends_with(END), "{found}");
+            assert!(found.matches(END).count() == 1 && found.matches("\r\nx-request-id: ").count() == 1, "{found}");
         }
         for other in [
             "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n",

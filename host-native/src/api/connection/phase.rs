@@ -69,9 +69,9 @@ impl ConnectionPhase {
         }
     }
 
-    /// Whether a request has begun to arrive and none is being answered.
-    pub(super) fn is_reading_headers(&self) -> bool {
-        matches!(self.lock().phase, Phase::Headers(_))
+    /// Whether no request is being answered.
+    pub(super) fn is_between_responses(&self) -> bool {
+        matches!(self.lock().phase, Phase::Headers(_) | Phase::Idle(_))
     }
 
     /// The time until which bytes must arrive, if there is one. The reader is woken when that changes.

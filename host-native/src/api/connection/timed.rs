@@ -25,6 +25,8 @@ pub struct TimedConnection<S> {
     silent: Option<Pin<Box<Sleep>>>,
     /// What is left of a response of the HTTP library with its added headers, and how much of it was written.
     own_response: Option<(Vec<u8>, usize)>,
+    /// Whether the next bytes to be written begin a response. Otherwise they may be those of a body.
+    is_at_start: bool,
     pub(super) phase: Arc<ConnectionPhase>,
     /// Counts the connection while it is open.
     _permit: Option<OwnedSemaphorePermit>,
@@ -33,7 +35,7 @@ pub struct TimedConnection<S> {
 impl<S> TimedConnection<S> {
     /// Limits the time of a connection.
     pub fn new(stream: S, phase: Arc<ConnectionPhase>, permit: Option<OwnedSemaphorePermit>) -> TimedConnection<S> {
-        TimedConnection { stream, stalled: None, silent: None, own_response: None, phase, _permit: permit }
+        TimedConnection { stream, stalled: None, silent: None, own_response: None, is_at_start: true, phase, _permit: permit }
     }
 }
 
@@ -56,11 +58,11 @@ impl<S: AsyncWrite + Unpin> TimedConnection<S> {
 impl<S: AsyncWrite + Unpin> TimedConnection<S> {
     /// Takes a response of the HTTP library, to write it with more headers. Returns whether the bytes are one.
     fn take_own_response(&mut self, bytes: &[u8]) -> bool {
-        // Otherwise the bytes may be those of a body.
-        if !self.phase.is_reading_headers() {
-            return false;
+        // A handler's response is whole when it is written first, or its handler still answers.
+        if self.is_at_start && self.phase.is_between_responses() {
+            self.own_response = own_response::with_headers(bytes).map(|it| (it, 0));
         }
-        self.own_response = own_response::with_headers(bytes).map(|it| (it, 0));
+        self.is_at_start = false;
         self.own_response.is_some()
     }
 
@@ -97,9 +99,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimedConnection<S> {
 
     fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, parts: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
         ready!(self.poll_own_response(context))?;
-        if let [bytes] = parts
-            && self.take_own_response(bytes)
-        {
+        // The library writes its own response in one part.
+        let bytes: &[u8] = if let [bytes] = parts { bytes } else { &[] };
+        if self.take_own_response(bytes) {
             return Poll::Ready(Ok(bytes.len()));
         }
         self.poll_with_timeout(context, |stream, context| stream.poll_write_vectored(context, parts))
@@ -111,6 +113,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimedConnection<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_own_response(context))?;
+        // The library flushes once it has written everything.
+        self.is_at_start = self.phase.is_between_responses();
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
@@ -188,6 +192,31 @@ mod tests {
         let mut all = Vec::new();
         far.read_to_end(&mut all).await.expect("bytes");
         assert_eq!(all, body, "it may be a body");
+    }
+
+    #[tokio::test]
+    async fn also_after_other_responses_but_not_in_a_body() {
+        const MALFORMED: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
+        let (near, mut far) = tokio::io::duplex(4096);
+        let phase = phase();
+        let mut connection = TimedConnection::new(near, Arc::clone(&phase), None);
+        phase.begin_response();
+        connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 200\r\n\r\n").await.expect("written");
+        connection.flush().await.expect("flushed");
+        connection.write_all(MALFORMED).await.expect("written");
+        // The handler's part ends before the last bytes are written.
+        phase.end_response();
+        connection.write_all(MALFORMED).await.expect("written");
+        connection.flush().await.expect("flushed");
+        // The next request has arrived with the first one.
+        connection.write_all(MALFORMED).await.expect("written");
+        connection.shutdown().await.expect("closed");
+        drop(connection);
+        let mut all = String::new();
+        far.read_to_string(&mut all).await.expect("text");
+        let responses: Vec<&str> = all.split("HTTP/1.1 400 Bad Request").collect();
+        let with_headers: Vec<bool> = responses.iter().map(|it| it.contains("x-request-id: ") && it.contains("nosniff")).collect();
+        assert_eq!(with_headers, [false, false, false, true], "{all}");
     }
 
     fn phase() -> Arc<ConnectionPhase> {

@@ -138,6 +138,8 @@ fn a_worker_tells_its_health_and_its_metrics() {
     };
     let local = ("Accept", "*/*");
     assert_eq!(get("/healthz", local), (200, r#"{"status":"UP"}"#.to_owned()));
+    let answer = client().get(format!("http://{free}/healthz")).send().unwrap();
+    assert!(!answer.headers()["x-request-id"].is_empty(), "{answer:?}");
     let ready = get("/readyz", local);
     assert!(ready.0 == 200 && ready.1.contains(r#""status":"UP""#), "{ready:?}");
     let metrics = get("/metrics", local).1;
