@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::Url;
 use serde::Deserialize;
 
-use super::value::{FromText, optional_list, parse_duration, scalar, whole};
+use super::value::{FromText, duration_or_zero, optional_list, parse_duration, scalar, whole};
 use crate::config::secrets::redact_url::redact_url;
 
 /// How callers authenticate; neither way means no authentication.
@@ -154,7 +154,7 @@ struct JwtTree {
     scope_claim: Option<String>,
     #[serde(deserialize_with = "scalar")]
     tenant_claim: Option<String>,
-    #[serde(deserialize_with = "scalar")]
+    #[serde(deserialize_with = "duration_or_zero")]
     leeway: Duration,
     #[serde(deserialize_with = "scalar")]
     refresh: Duration,
@@ -345,6 +345,24 @@ mod tests {
         assert!(read(json!({"mode": "keys", "jwt": {"jwks-file": "k"}})).1[0].contains("issuer and convengine.security.jwt.audience"));
         assert!(read(json!({"mode": "keys"})).0.jwt.is_none());
         assert_eq!((jwt.leeway, jwt.scope_claim.as_str(), jwt.tenant_claim.as_str()), (MAX_LEEWAY, "scp", "tenant"));
+    }
+
+    #[test]
+    fn no_clock_skew_need_be_tolerated() {
+        let with = |name: &str, value: Value| {
+            let mut jwt = json!({"jwks-file": "k", "audience": "bot", "issuer": "i"});
+            jwt[name] = value;
+            let (security, problems) = read(json!({"mode": "jwt", "jwt": jwt}));
+            (security.jwt.map(|it| it.leeway), problems)
+        };
+        for none in [json!("0s"), json!("0"), json!(0), json!(" 0ms ")] {
+            assert_eq!(with("leeway", none.clone()), (Some(Duration::ZERO), Vec::new()), "{none}");
+        }
+        assert_eq!(with("leeway", json!("5s")).0, Some(Duration::from_secs(5)));
+        for (name, wrong) in [("leeway", "-1s"), ("leeway", "0x"), ("refresh", "0s"), ("max-age", "0s")] {
+            let (_, problems) = with(name, json!(wrong));
+            assert!(problems.len() == 1 && problems[0].contains(name) && problems[0].contains("not a duration"), "{name}: {problems:?}");
+        }
     }
 
     #[test]

@@ -93,13 +93,26 @@ impl FromText for bool {
 
 impl FromText for Duration {
     fn from_text(text: &str) -> Result<Duration, String> {
-        let advice = "use milliseconds or a number with ms, s, m, h or d, such as 120s";
-        parse_duration(text).ok_or_else(|| format!("'{text}' is not a duration; {advice}"))
+        parse_duration(text).ok_or_else(|| not_a_duration(text))
     }
 }
 
-/// Parses a duration: milliseconds, or a number with the unit `ms`, `s`, `m`, `h` or `d`.
+fn not_a_duration(text: &str) -> String {
+    format!("'{text}' is not a duration; use milliseconds or a number with ms, s, m, h or d, such as 120s")
+}
+
+/// Deserializes a duration that may be zero.
+pub(super) fn duration_or_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text: String = scalar(deserializer)?;
+    parse_duration_or_zero(&text).ok_or_else(|| D::Error::custom(not_a_duration(&text)))
+}
+
+/// Parses a duration above zero: milliseconds, or a number with the unit `ms`, `s`, `m`, `h` or `d`.
 pub fn parse_duration(text: &str) -> Option<Duration> {
+    parse_duration_or_zero(text).filter(|it| !it.is_zero())
+}
+
+fn parse_duration_or_zero(text: &str) -> Option<Duration> {
     let text = text.trim();
     let (number, unit) = text.split_at(text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len()));
     let unit = match unit.trim() {
@@ -110,7 +123,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
         "d" => 86_400_000,
         _ => return None,
     };
-    let millis = number.parse::<u64>().ok()?.checked_mul(unit).filter(|it| *it > 0)?;
+    let millis = number.parse::<u64>().ok()?.checked_mul(unit)?;
     Some(Duration::from_millis(millis))
 }
 
