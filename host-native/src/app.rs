@@ -162,7 +162,7 @@ fn build_gateway(
 ) -> AuthGateway {
     let Exposure { access, origins, .. } = exposure;
     let (admin_token, trusted_proxies) = (settings.admin_token.clone(), settings.http.trusted_proxies.clone());
-    let guesses = GuessThrottle::new(settings.security.guessing);
+    let guesses = Arc::new(GuessThrottle::new(settings.security.guessing));
     let routes = Vec::new();
     let mut gateway = AuthGateway { access, routes, tenants, tokens, admin_token, origins, trusted_proxies, guesses };
     for settings in settings.each_tenant() {

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::auth::guessing::Guess;
 use crate::auth::rate::RateStatus;
 use crate::clock;
 use crate::runtime::assistant::plan;
@@ -31,6 +32,7 @@ pub struct ApiError {
     /// Additional members of errors on assistant routes.
     details: Option<Box<Value>>,
     headers: Box<HeaderMap>,
+    guess: Guess,
 }
 
 impl ApiError {
@@ -44,6 +46,7 @@ impl ApiError {
             issues: Vec::new(),
             details: None,
             headers: Box::default(),
+            guess: Guess::No,
         }
     }
 
@@ -80,6 +83,17 @@ impl ApiError {
     #[must_use]
     pub fn with_details(self, more: Value) -> Self {
         ApiError { details: Some(Box::new(more)), ..self }
+    }
+
+    /// Sets whether the request has guessed a credential.
+    #[must_use]
+    pub fn with_guess(self, guess: Guess) -> Self {
+        ApiError { guess, ..self }
+    }
+
+    /// Whether the request has guessed a credential.
+    pub fn guess(&self) -> Guess {
+        self.guess
     }
 
     /// What is wrong and how to fix it.

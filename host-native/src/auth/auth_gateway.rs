@@ -24,11 +24,11 @@ use super::client_address::ClientAddress;
 use super::connection_share::ConnectionShare;
 use super::cors::{self, AllowedOrigins};
 use super::credential_watch;
-use super::guessing::GuessThrottle;
+use super::guessing::{Guess, GuessThrottle};
 use super::identity::UserVerifier;
 use super::keys::{self, ApiKeyCache};
 use super::rate::RateStatus;
-use super::refusal::{self, set_challenge, unauthorized};
+use super::refusal::{self, outdated, set_challenge, unauthorized};
 use super::routes::{Access, LINK_PREFIX, Route, find_route};
 use super::scope::Scopes;
 use super::security_log::{LoggedRequest, LoggedSubject};
@@ -41,7 +41,7 @@ use crate::api::metrics;
 use crate::api::page;
 use crate::api::request_metrics::MatchedRoute;
 use crate::ops::observe::tenant_span;
-use crate::runtime::assistant::deployment;
+use crate::runtime::assistant::deployment::{self, hash_token};
 use crate::runtime::chain::token;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
@@ -70,7 +70,7 @@ pub struct AuthGateway {
     /// The proxies that report the addresses of clients.
     pub trusted_proxies: Vec<IpNet>,
     /// Counts the wrong credentials of each address.
-    pub guesses: GuessThrottle,
+    pub guesses: Arc<GuessThrottle>,
 }
 
 /// A tenant with its routes and API keys.
@@ -158,7 +158,7 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
         Err(refusal) => return refuse(refusal),
     };
     request.extensions_mut().insert(client);
-    request.extensions_mut().insert(call.tenant.users.clone());
+    request.extensions_mut().insert(call.tenant.users.for_client(&gateway.guesses, client));
     let caller = call.caller.with_scopes(call.scopes);
     request.extensions_mut().insert(caller.clone());
     request.extensions_mut().insert(permit.clone());
@@ -375,7 +375,7 @@ impl AuthGateway {
         let tenant = self.tenants.get(name).ok_or_else(|| self.unknown_or_down(uri, invalid()))?;
         let host = &tenant.host;
         let found = tenant.keys.find_active(&host.readers, &host.credentials, text, id, may_look_up).await;
-        let found = found.map_err(|it| ApiError::from_database(&it, uri))?;
+        let found = found.map_err(|it| refusal::lookup_failed(&it, host.credentials.contains(&hash_token(text)), uri))?;
         let key = found.ok_or_else(invalid)?;
         let scopes = Scopes::from_names(key.scopes.split(' '));
         let mut caller = Caller::new(&format!("key {}", key.key_id)).with_name(&key.name).with_key(&key.key_id);
@@ -389,6 +389,7 @@ impl AuthGateway {
         let Some(tokens) = &self.tokens else { return Err(unauthorized(uri, None)) };
         let claims = tokens.verify(text).await.map_err(|it| match it {
             TokenRejection::Invalid(reason) => unauthorized(uri, Some(reason)),
+            TokenRejection::Outdated(reason) => outdated(uri, reason),
             TokenRejection::KeysUnavailable => {
                 ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "cannot fetch the token signing keys; try again later")
             }
@@ -425,7 +426,11 @@ impl AuthGateway {
     /// The refusal of credentials that are unknown to the tenants that have started. While another one has not, they may be its own, and the
     /// answer does not tell outsiders which tenants there are.
     pub(super) fn unknown_or_down(&self, uri: &Uri, unknown: ApiError) -> ApiError {
-        if self.tenants.have_all_started() { unknown } else { refusal::tenant_unavailable(uri) }
+        if self.tenants.have_all_started() {
+            return unknown;
+        }
+        let guess = if unknown.guess() == Guess::Wrong { Guess::Unknown } else { Guess::No };
+        refusal::tenant_unavailable(uri).with_guess(guess)
     }
 
     /// Whether a caller may know the names of tenants: from this machine, or with the token of the administrator.

@@ -2,22 +2,41 @@
 //!
 //! While it does, its credentials are compared with what this process knows, which costs no database work: those of others behind the same
 //! address still count.
+//!
+//! While a tenant is down, a credential that no other tenant knows may be its own. Such ones are answered alike and never with 429, whoever
+//! they are of; as guesses, they weigh little.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::{StatusCode, Uri};
 
 use super::client_address::ClientAddress;
-use super::refusal::is_about_wrong_credentials;
 use crate::api::error::ApiError;
 use crate::config::settings::GuessingSettings;
 use crate::ops::observe::Meter;
 
 /// Maximum number of counted addresses.
 const MAX_ADDRESSES: usize = 65_536;
+
+/// What a wrong credential weighs.
+const WRONG_WEIGHT: u32 = 10;
+
+/// What a credential weighs that may be one of a tenant that is down: the tenant's clients retry with right ones.
+const UNKNOWN_WEIGHT: u32 = 1;
+
+/// Whether a refused request has guessed a credential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guess {
+    /// The refusal is about something else, or the credential is genuine but out of date.
+    No,
+    /// The credential is wrong.
+    Wrong,
+    /// The credential is unknown to the tenants that serve, and another one is down.
+    Unknown,
+}
 
 /// Counts the wrong credentials of each address.
 #[derive(Debug)]
@@ -30,7 +49,26 @@ pub struct GuessThrottle {
 #[derive(Debug, Clone, Copy)]
 struct GuessWindow {
     since: Instant,
-    failures: u32,
+    weight: u32,
+}
+
+/// Counts the wrong credentials of one address.
+#[derive(Debug, Clone)]
+pub struct ClientGuesses {
+    throttle: Arc<GuessThrottle>,
+    client: ClientAddress,
+}
+
+impl ClientGuesses {
+    /// Counts for an address in the throttle of the server.
+    pub fn new(throttle: Arc<GuessThrottle>, client: ClientAddress) -> ClientGuesses {
+        ClientGuesses { throttle, client }
+    }
+
+    /// Counts a refusal if it is about a wrong credential. Returns the refusal, or 429 if the address has sent too many.
+    pub fn count(&self, refusal: ApiError, uri: &Uri) -> ApiError {
+        self.throttle.count(self.client, refusal, uri)
+    }
 }
 
 impl GuessThrottle {
@@ -44,14 +82,23 @@ impl GuessThrottle {
         self.find_wait(client).is_some()
     }
 
-    /// Counts a refusal that is about wrong credentials. Returns the refusal, or 429 if the address has sent too many.
+    /// Counts a refusal if it is about a wrong credential. Returns the refusal, or 429 if the address has sent too many.
     pub fn count(&self, client: ClientAddress, refusal: ApiError, uri: &Uri) -> ApiError {
-        if !is_about_wrong_credentials(&refusal) {
-            return refusal;
+        match refusal.guess() {
+            Guess::No => refusal,
+            Guess::Wrong => self.count_wrong(client, refusal, uri),
+            Guess::Unknown => {
+                Meter::default().record_rejected_credential("unavailable");
+                self.add(client, UNKNOWN_WEIGHT);
+                refusal
+            }
         }
+    }
+
+    fn count_wrong(&self, client: ClientAddress, refusal: ApiError, uri: &Uri) -> ApiError {
         let Some(wait) = self.find_wait(client) else {
             Meter::default().record_rejected_credential("refused");
-            self.add_failure(client);
+            self.add(client, WRONG_WEIGHT);
             return refusal;
         };
         Meter::default().record_rejected_credential("throttled");
@@ -65,10 +112,15 @@ impl GuessThrottle {
     fn find_wait(&self, client: ClientAddress) -> Option<Duration> {
         let window = self.lock().get(&client.network()).copied()?;
         let wait = self.settings.window.checked_sub(window.since.elapsed())?;
-        (window.failures >= self.settings.failures).then_some(wait)
+        (window.weight >= self.limit()).then_some(wait)
     }
 
-    fn add_failure(&self, client: ClientAddress) {
+    /// The weight from which on an address is throttled.
+    fn limit(&self) -> u32 {
+        self.settings.failures.saturating_mul(WRONG_WEIGHT)
+    }
+
+    fn add(&self, client: ClientAddress, weight: u32) {
         let now = Instant::now();
         let (length, mut addresses) = (self.settings.window, self.lock());
         let network = client.network();
@@ -78,13 +130,14 @@ impl GuessThrottle {
                 addresses.pop_first();
             }
         }
-        let window = addresses.entry(network).or_insert(GuessWindow { since: now, failures: 0 });
+        let window = addresses.entry(network).or_insert(GuessWindow { since: now, weight: 0 });
         if window.since.elapsed() >= length {
-            *window = GuessWindow { since: now, failures: 0 };
+            *window = GuessWindow { since: now, weight: 0 };
         }
-        window.failures = window.failures.saturating_add(1);
-        if window.failures == self.settings.failures {
-            let (client, failures) = (client.to_text(), window.failures);
+        let was_throttled = window.weight >= self.limit();
+        window.weight = window.weight.saturating_add(weight);
+        if !was_throttled && window.weight >= self.limit() {
+            let (client, failures) = (client.to_text(), self.settings.failures);
             tracing::warn!(client, failures, "too many invalid credentials from an address: more of them get 429 until its window ends");
         }
     }
@@ -98,7 +151,7 @@ impl GuessThrottle {
 mod tests {
     use axum::http::HeaderMap;
 
-    use super::super::refusal::unauthorized;
+    use super::super::refusal::{outdated, tenant_unavailable, unauthorized};
     use super::*;
 
     fn client(text: &str) -> ClientAddress {
@@ -129,13 +182,37 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_of_a_tenant_that_is_down_weighs_little_and_is_answered_alike() {
+        let uri = Uri::from_static("/x");
+        let throttle = GuessThrottle::new(GuessingSettings { failures: 2, window: Duration::from_secs(3600) });
+        let status = |refusal: ApiError| throttle.count(client("192.0.2.1"), refusal, &uri).status();
+        let unknown = || tenant_unavailable(&uri).with_guess(Guess::Unknown);
+        let wrong = || unauthorized(&uri, Some("unknown"));
+        for _ in 0..50 {
+            assert_eq!(status(tenant_unavailable(&uri)), StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(status(outdated(&uri, "token expired")), StatusCode::UNAUTHORIZED, "genuine ones are no guesses");
+        }
+        for _ in 0..10 {
+            assert_eq!(status(unknown()), StatusCode::SERVICE_UNAVAILABLE);
+        }
+        assert!(!throttle.is_throttled(client("192.0.2.1")), "ten weigh as much as a wrong one");
+        assert_eq!(status(wrong()), StatusCode::UNAUTHORIZED);
+        assert_eq!([status(wrong()), status(unknown())], [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE]);
+        let alone = GuessThrottle::new(GuessingSettings { failures: 2, window: Duration::from_secs(3600) });
+        for count in 1..=20 {
+            alone.count(client("192.0.2.1"), unknown(), &uri);
+            assert_eq!(alone.is_throttled(client("192.0.2.1")), count == 20, "{count}");
+        }
+    }
+
+    #[test]
     fn addresses_of_one_network_of_ipv6_count_together_and_few_are_kept() {
         let uri = Uri::from_static("/x");
         let throttle = GuessThrottle::new(GuessingSettings { failures: 1, window: Duration::from_secs(3600) });
         throttle.count(client("2001:db8:0:1::1"), unauthorized(&uri, Some("unknown")), &uri);
         assert!(throttle.is_throttled(client("2001:db8:0:1:ffff::2")) && !throttle.is_throttled(client("2001:db8:0:2::1")));
         for address in 0..u32::try_from(MAX_ADDRESSES).unwrap_or(0) + 5 {
-            throttle.add_failure(client(&std::net::Ipv4Addr::from(address).to_string()));
+            throttle.add(client(&std::net::Ipv4Addr::from(address).to_string()), WRONG_WEIGHT);
         }
         assert_eq!(throttle.lock().len(), MAX_ADDRESSES);
     }

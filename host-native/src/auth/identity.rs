@@ -8,6 +8,8 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use super::caller::Caller;
+use super::client_address::ClientAddress;
+use super::guessing::{ClientGuesses, Guess, GuessThrottle};
 use super::scope::Scopes;
 use super::tokens::{TokenRejection, TokenVerifier};
 use crate::api::error::ApiError;
@@ -37,12 +39,19 @@ impl Identity {
 pub struct UserVerifier {
     tokens: Option<Arc<TokenVerifier>>,
     tenant: Option<String>,
+    guesses: Option<ClientGuesses>,
 }
 
 impl UserVerifier {
     /// Creates the verifier of a tenant; a single tenant has no name.
     pub fn new(tokens: Option<Arc<TokenVerifier>>, tenant: Option<String>) -> UserVerifier {
-        UserVerifier { tokens, tenant }
+        UserVerifier { tokens, tenant, guesses: None }
+    }
+
+    /// Counts wrong tokens as guesses of an address.
+    #[must_use]
+    pub fn for_client(&self, throttle: &Arc<GuessThrottle>, client: ClientAddress) -> UserVerifier {
+        UserVerifier { guesses: Some(ClientGuesses::new(Arc::clone(throttle), client)), ..self.clone() }
     }
 
     /// Says who the user of a new session is, by its caller and the members `user_token`, `user` and `visitor` of the request.
@@ -64,29 +73,40 @@ impl UserVerifier {
     ///
     /// # Errors
     /// 401 `invalid_user_token` for a token that is wrong, expired or of another service or tenant, 422 `user_token_unsupported` if the
-    /// server has no keys to verify it with, 503 if they cannot be fetched.
+    /// server has no keys to verify it with, 429 if the address has sent too many wrong ones, 503 if the keys cannot be fetched.
     pub async fn verify_member(&self, uri: &Uri, members: &Map) -> Result<Option<Value>, ApiError> {
         let Some(token) = members.get(USER_TOKEN).filter(|it| !it.is_null()) else { return Ok(None) };
+        let verified = self.verify(uri, token).await;
+        verified.map(Some).map_err(|it| match &self.guesses {
+            Some(guesses) => guesses.count(it, uri),
+            None => it,
+        })
+    }
+
+    /// Verifies the token of a user. Returns the user that it names.
+    async fn verify(&self, uri: &Uri, token: &Value) -> Result<Value, ApiError> {
         let Some(tokens) = &self.tokens else {
             let message = "user_token cannot be verified here; set convengine.security.jwt.jwks-url or .jwks-file, .issuer and .audience";
             return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("user_token_unsupported"));
         };
-        let invalid = |reason: &str| {
+        let refuse = |reason: &str| {
             let message = format!("invalid user_token: {reason}; send a new one of the user, or omit it for a visitor");
             ApiError::new(StatusCode::UNAUTHORIZED, uri, message).with_code("invalid_user_token")
         };
+        let invalid = |reason: &str| refuse(reason).with_guess(Guess::Wrong);
         let token = token.as_str().ok_or_else(|| invalid("expected a string"))?;
         let claims = tokens.verify(token).await.map_err(|it| match it {
             TokenRejection::Invalid(reason) => invalid(reason),
+            TokenRejection::Outdated(reason) => refuse(reason),
             TokenRejection::KeysUnavailable => {
                 ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "cannot fetch the token signing keys; try again later")
             }
         })?;
         // With a single unnamed tenant the claim is not a tenant name.
         if self.tenant.is_some() && claims.tenant != self.tenant {
-            return Err(invalid("token is of another tenant"));
+            return Err(refuse("token is of another tenant"));
         }
-        Ok(Some(Value::Object(claims.user)))
+        Ok(Value::Object(claims.user))
     }
 }
 
@@ -105,7 +125,32 @@ fn unverified(user: Option<Value>, visitor: Option<Value>) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use axum::http::HeaderMap;
+
+    use super::super::tokens::tests::{seconds, sign, verifier};
     use super::*;
+    use crate::config::settings::GuessingSettings;
+
+    #[tokio::test]
+    async fn a_wrong_token_is_a_guess_and_one_that_is_out_of_date_is_none() {
+        let throttle = Arc::new(GuessThrottle::new(GuessingSettings { failures: 2, window: Duration::from_secs(3600) }));
+        let client = ClientAddress::find("192.0.2.1".parse().ok(), &HeaderMap::new(), &[]);
+        let users = UserVerifier::new(Some(Arc::new(verifier().await)), Some("a".to_owned())).for_client(&throttle, client);
+        let status = async |token: String| {
+            let members = Map::from_iter([(USER_TOKEN.to_owned(), json!(token))]);
+            users.verify_member(&Uri::from_static("/v1/public/x"), &members).await.map_or_else(|it| it.status().as_u16(), |_| 200)
+        };
+        let (right, expired) = (sign(1, &json!({"tenant": "a"})), sign(1, &json!({"tenant": "a", "exp": seconds() - 60})));
+        for _ in 0..5 {
+            assert_eq!([status(right.clone()).await, status(expired.clone()).await], [200, 401]);
+            assert_eq!(status(sign(1, &json!({"tenant": "b"}))).await, 401, "genuine, but of another tenant");
+        }
+        let wrong = sign(2, &json!({"tenant": "a"}));
+        assert_eq!([status(wrong.clone()).await, status("x".to_owned()).await, status(wrong).await], [401, 401, 429]);
+        assert_eq!([status(right).await, status(expired).await], [200, 401], "others behind the same address");
+    }
 
     async fn identify(caller: &Caller, members: Value) -> Result<Identity, ApiError> {
         let uri = Uri::from_static("/v1/public/runtime/sessions");

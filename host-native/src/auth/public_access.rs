@@ -9,6 +9,7 @@ use futures_util::{FutureExt, StreamExt};
 
 use super::auth_gateway::{AuthGateway, AuthenticatedCall, TenantRoutes};
 use super::caller::Caller;
+use super::guessing::Guess;
 use super::refusal::{self, unauthorized};
 use super::routes::LINK_PREFIX;
 use super::scope::Scopes;
@@ -94,7 +95,7 @@ impl AuthGateway {
         find: impl Fn(&'t TenantRoutes) -> BoxFuture<'f, sqlx::Result<Option<V>>> + Send + Sync,
     ) -> Result<Option<(&'t TenantRoutes, V)>, ApiError> {
         let (known, others): (Vec<_>, Vec<_>) = self.tenants.values().partition(|it| it.host.credentials.contains(hash));
-        let mut failure = None;
+        let (is_known, mut failure) = (!known.is_empty(), None);
         for tenants in [known, others] {
             let mut lookups: FuturesUnordered<_> =
                 tenants.into_iter().map(|it| look_up(it, hash, may_look_up, &find).map(move |found| (it, found))).collect();
@@ -107,9 +108,9 @@ impl AuthGateway {
             }
         }
         match failure {
-            Some(error) => Err(ApiError::from_database(&error, uri)),
+            Some(error) => Err(refusal::lookup_failed(&error, is_known, uri)),
             None if self.tenants.have_all_started() => Ok(None),
-            None => Err(refusal::tenant_unavailable(uri)),
+            None => Err(refusal::tenant_unavailable(uri).with_guess(Guess::Unknown)),
         }
     }
 }

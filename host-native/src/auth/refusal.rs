@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 
+use super::guessing::Guess;
 use crate::api::error::ApiError;
 
 const MISSING_CREDENTIALS: &str = "missing credentials; send Authorization: Bearer KEY or X-API-Key: KEY";
@@ -16,6 +17,11 @@ const HOW_TO_OPEN: &str = "create a key with `convengine key create --name NAME 
 /// Builds the 401 response for missing credentials, or for invalid ones with a reason.
 pub fn unauthorized(uri: &Uri, reason: Option<&str>) -> ApiError {
     let Some(reason) = reason else { return unauthorized_with(uri, MISSING_CREDENTIALS) };
+    outdated(uri, reason).with_guess(Guess::Wrong)
+}
+
+/// Builds the 401 response for credentials that are genuine but not valid now, which is no guess.
+pub fn outdated(uri: &Uri, reason: &str) -> ApiError {
     let mut refused = unauthorized_with(uri, format!("invalid credentials: {reason}"));
     set_challenge(&mut refused, &format!("Bearer realm=\"convengine\", {INVALID_TOKEN}"));
     refused
@@ -36,17 +42,17 @@ pub fn tenant_unavailable(uri: &Uri) -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "tenant is not available at the moment; try again later")
 }
 
+/// Builds the 503 response for a credential that could not be looked up; one that this process knows is no guess.
+pub fn lookup_failed(error: &sqlx::Error, is_known: bool, uri: &Uri) -> ApiError {
+    let guess = if is_known { Guess::No } else { Guess::Unknown };
+    ApiError::from_database(error, uri).with_guess(guess)
+}
+
 /// Builds a 401 response with a message.
 pub fn unauthorized_with(uri: &Uri, message: impl Into<String>) -> ApiError {
     let mut refused = ApiError::new(StatusCode::UNAUTHORIZED, uri, message);
     set_challenge(&mut refused, "Bearer realm=\"convengine\"");
     refused
-}
-
-/// Whether a refusal is about credentials that were sent and are wrong.
-pub fn is_about_wrong_credentials(refused: &ApiError) -> bool {
-    refused.status() == StatusCode::UNAUTHORIZED
-        && refused.headers().get(header::WWW_AUTHENTICATE).is_some_and(|it| it.to_str().is_ok_and(|it| it.contains(INVALID_TOKEN)))
 }
 
 /// Sets the `WWW-Authenticate` header.

@@ -36,6 +36,8 @@ const MAX_JWKS_BYTES: usize = 1024 * 1024;
 pub enum TokenRejection {
     /// The token is invalid for this reason.
     Invalid(&'static str),
+    /// The token is genuine, but expired or not valid yet.
+    Outdated(&'static str),
     /// The token cannot be verified because the keys cannot be fetched.
     KeysUnavailable,
 }
@@ -132,7 +134,7 @@ impl TokenVerifier {
     /// Verifies a token and returns its claims.
     ///
     /// # Errors
-    /// [`Rejected`] if the token is invalid or the keys are unavailable.
+    /// [`TokenRejection`] if the token is invalid or the keys are unavailable.
     pub async fn verify(&self, token: &str) -> Result<Claims, TokenRejection> {
         // Rejects unsigned tokens and unknown algorithms.
         let header = decode_header(token).map_err(|_| TokenRejection::Invalid("token cannot be read"))?;
@@ -152,17 +154,31 @@ impl TokenVerifier {
         // The key determines the algorithm, never the token.
         let key = keys.candidates(header.kid.as_deref()).find(|it| it.algorithm == header.alg);
         let key = key.ok_or(TokenRejection::Invalid("algorithm does not match the signing key"))?;
-        let found = decode::<Map<String, Value>>(token, &key.key, &self.validation(key.algorithm)).map_err(|it| to_rejection(it.kind()))?;
-        let text = |claim: &str| found.claims.get(claim).and_then(Value::as_str).map(str::to_owned);
+        let claims = self.read_claims(token, key)?;
+        let text = |claim: &str| claims.get(claim).and_then(Value::as_str).map(str::to_owned);
         let issuer = text("iss").unwrap_or_default();
         let subject = text("sub").filter(|it| !it.is_empty()).ok_or(TokenRejection::Invalid("token has no subject"))?;
         Ok(Claims {
             subject: format!("{issuer} {subject}"),
-            scopes: parse_scopes(found.claims.get(&self.jwt.scope_claim)),
-            expires_at: self.expiry(found.claims.get("exp")),
+            scopes: parse_scopes(claims.get(&self.jwt.scope_claim)),
+            expires_at: self.expiry(claims.get("exp")),
             tenant: text(&self.jwt.tenant_claim),
-            user: self.user_of(&subject, found.claims),
+            user: self.user_of(&subject, claims),
         })
+    }
+
+    /// Verifies the signature and the claims of a token.
+    fn read_claims(&self, token: &str, key: &VerificationKey) -> Result<Map<String, Value>, TokenRejection> {
+        let read = |validation: &Validation| match decode(token, &key.key, validation) {
+            Ok(found) => Ok(found.claims),
+            Err(error) => Err(to_rejection(error.kind())),
+        };
+        let mut validation = self.validation(key.algorithm);
+        let found = read(&validation);
+        let Err(TokenRejection::Outdated(reason)) = found else { return found };
+        // Times are checked before issuer and audience, which have to be right in a token of this service.
+        (validation.validate_exp, validation.validate_nbf) = (false, false);
+        read(&validation).and(Err(TokenRejection::Outdated(reason)))
     }
 
     /// What claims say of the user with this id.
@@ -330,12 +346,80 @@ fn has_critical_extension(token: &str) -> bool {
 
 fn to_rejection(kind: &ErrorKind) -> TokenRejection {
     TokenRejection::Invalid(match kind {
-        ErrorKind::ExpiredSignature => "token expired",
-        ErrorKind::ImmatureSignature => "token is not valid yet",
+        ErrorKind::ExpiredSignature => return TokenRejection::Outdated("token expired"),
+        ErrorKind::ImmatureSignature => return TokenRejection::Outdated("token is not valid yet"),
         ErrorKind::InvalidAudience => "wrong audience",
         ErrorKind::InvalidIssuer => "wrong issuer",
         ErrorKind::MissingRequiredClaim(_) => "token lacks one of the claims exp, aud, sub and iss",
         ErrorKind::InvalidSignature => "invalid signature",
         _ => "token cannot be read",
     })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use jsonwebtoken::{EncodingKey, Header, encode};
+    use serde_json::json;
+
+    use super::*;
+
+    /// An Ed25519 key, derived from a byte.
+    fn key(seed: u8) -> EncodingKey {
+        let prefix = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
+        EncodingKey::from_ed_der(&[&prefix[..], &[seed; 32]].concat())
+    }
+
+    /// Signs a token of the issuer for the user `ada` with changes of its claims; the verifier has the key of the seed 1.
+    pub fn sign(seed: u8, changes: &Value) -> String {
+        let mut claims = json!({"iss": "https://id.example", "aud": "bot", "sub": "ada", "exp": seconds() + 600, "scope": "read"});
+        for (name, value) in changes.as_object().into_iter().flatten() {
+            claims[name] = value.clone();
+        }
+        let header = Header { kid: Some("1".to_owned()), ..Header::new(Algorithm::EdDSA) };
+        encode(&header, &claims, &key(seed)).expect("a token")
+    }
+
+    /// Seconds since 1970.
+    pub fn seconds() -> i64 {
+        clock::now() / 1000
+    }
+
+    /// A verifier of the tokens of the issuer, which tolerates no clock skew.
+    pub async fn verifier() -> TokenVerifier {
+        let mut public = json!(Jwk::from_encoding_key(&key(1), Algorithm::EdDSA).expect("a public key"));
+        public["kid"] = json!("1");
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("keys.json");
+        std::fs::write(&file, json!({"keys": [public]}).to_string()).expect("a file");
+        let jwt = JwtSettings {
+            keys: KeySet::File(file),
+            issuer: "https://id.example".to_owned(),
+            audience: "bot".to_owned(),
+            scope_claim: "scope".to_owned(),
+            tenant_claim: "tenant".to_owned(),
+            leeway: Duration::ZERO,
+            refresh: Duration::from_mins(5),
+            max_age: Duration::from_hours(1),
+        };
+        TokenVerifier::new(&jwt).await.expect("a verifier")
+    }
+
+    #[tokio::test]
+    async fn genuine_tokens_that_are_out_of_date_are_told_from_wrong_ones() {
+        let verifier = verifier().await;
+        assert!(verifier.verify(&sign(1, &json!({}))).await.is_ok_and(|it| it.subject == "https://id.example ada"));
+        let (past, future) = (seconds() - 60, seconds() + 60);
+        for (seed, changes, expected) in [
+            (1, json!({"exp": past}), TokenRejection::Outdated("token expired")),
+            (1, json!({"nbf": future}), TokenRejection::Outdated("token is not valid yet")),
+            (1, json!({"exp": past, "nbf": future}), TokenRejection::Outdated("token expired")),
+            (2, json!({"exp": past}), TokenRejection::Invalid("invalid signature")),
+            (1, json!({"exp": past, "aud": "other"}), TokenRejection::Invalid("wrong audience")),
+            (1, json!({"nbf": future, "iss": "https://evil.example"}), TokenRejection::Invalid("wrong issuer")),
+            (1, json!({"exp": "soon"}), TokenRejection::Invalid("token lacks one of the claims exp, aud, sub and iss")),
+            (1, json!({"exp": past, "nbf": "later"}), TokenRejection::Invalid("token cannot be read")),
+        ] {
+            assert_eq!(verifier.verify(&sign(seed, &changes)).await, Err(expected), "{changes}");
+        }
+    }
 }

@@ -60,8 +60,13 @@ impl Page {
     }
 
     fn serve(&self) -> Server {
+        self.serve_with(&[])
+    }
+
+    /// A server with more arguments.
+    fn serve_with(&self, more: &[&str]) -> Server {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
-        self.env.serve(&[&REGEX_ONLY[..], &arguments].concat())
+        self.env.serve(&[&REGEX_ONLY[..], &arguments, more].concat())
     }
 
     /// A token of a user, with changes of its claims.
@@ -182,6 +187,52 @@ fn a_wrong_token_is_never_a_visitor() {
     let refused = page.post(&server, &page.desk, DEPLOYED, &json!({"user_token": page.token(json!({}))}));
     assert_refused(&refused, 422, "user_token_unsupported");
     assert!(refused.text.contains("convengine.security.jwt.jwks-url"), "{refused:?}");
+}
+
+#[test]
+fn wrong_tokens_of_users_are_guesses() {
+    let page = Page::new("keys");
+    let few = ["--set", "convengine.security.guessing.failures=3", "--set", "convengine.security.guessing.window=1h"];
+    let server = page.serve_with(&[&few[..], &["--set", "convengine.http.trusted-proxies=127.0.0.1"]].concat());
+    let post = |client: &str, token: &str, path: &str, body: &Value| {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Authorization", bearer.as_str()), ("X-Forwarded-For", client), ORIGIN, JSON];
+        server.request("POST", path, &headers, body.to_string())
+    };
+    let (good, expired, mut early) = (page.token(json!({})), page.token(json!({"exp": 1})), claims(json!({})));
+    early["nbf"] = early["exp"].clone();
+    let early = page.signer.sign(&early);
+    let wrong = Signer::from_ed25519_seed("ed", 2).sign(&claims(json!({})));
+    let start = |client: &str, token: &str| post(client, &page.desk, DEPLOYED, &json!({"user_token": token}));
+    let first = start("192.0.2.1", &good);
+    assert_eq!(first.status, 201, "{first:?}");
+    for _ in 0..5 {
+        for genuine in [&expired, &early] {
+            assert_refused(&start("192.0.2.1", genuine), 401, "invalid_user_token");
+        }
+    }
+    // With the start of a session, with a message, and with one for an AI agent.
+    let turn = format!("{DEPLOYED}/{}/turns", first.json()["session_id"].as_str().unwrap());
+    let message = json!({"type": "user.message", "text": "more please", "user_token": wrong});
+    let agent = format!("/v1/public/ai-agents/{}/turn", page.agent);
+    let ways = [
+        (page.desk.as_str(), DEPLOYED, json!({"user_token": wrong})),
+        (&page.desk, &turn, message),
+        ("", &agent, json!({"text": "hello", "user_token": wrong})),
+    ];
+    for (token, path, body) in &ways {
+        assert_refused(&post("192.0.2.1", token, path, body), 401, "invalid_user_token");
+    }
+    for (token, path, body) in &ways {
+        let refused = post("192.0.2.1", token, path, body);
+        assert_refused(&refused, 429, "rate_limited");
+        assert!(refused.header("retry-after").parse::<u64>().is_ok_and(|it| (1..=3600).contains(&it)), "{refused:?}");
+    }
+    let key = format!("ce_{:012x}_{:064x}", 1, 1);
+    let list = server.request("GET", "/api/v1/conversation", &[("X-API-Key", key.as_str()), ("X-Forwarded-For", "192.0.2.1")], "");
+    assert_eq!(list.status, 429, "they count with other credentials: {list:?}");
+    assert_eq!([start("192.0.2.1", &good).status, start("192.0.2.1", &expired).status], [201, 401], "others behind the address");
+    assert_refused(&start("192.0.2.2", &wrong), 401, "invalid_user_token");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 
+use crate::flows::{DEPLOYED, JSON, ORIGIN};
 use crate::harness::{Answer, MESSAGE, OPEN, Server, client, orders_pack, wait_until};
 use crate::stream::ID;
 use crate::tenants::{KEYS, TwoTenants};
@@ -139,8 +140,45 @@ fn a_key_does_not_tell_outsiders_which_tenant_is_down() {
     assert_unavailable(&unknown);
     assert_eq!(down.json()["message"], unknown.json()["message"]);
     two.b.bring_database_back();
-    assert!(wait_until(|| list(&b).status == 200), "{}", server.log());
-    assert_eq!(list(&b.replace("ce_b_", "ce_c_")).status, 401);
+    assert!(wait_until(|| all_serve(&server)), "{}", server.log());
+    assert_eq!([list(&b).status, list(&b.replace("ce_b_", "ce_c_")).status], [200, 401]);
+}
+
+#[test]
+fn keys_that_may_be_of_a_tenant_that_is_down_weigh_little_as_guesses_and_are_answered_alike() {
+    let two = TwoTenants::with_pack(&orders_pack());
+    let (a, b) = (two.key("a", "read"), two.key("b", "read"));
+    two.b.take_database_away();
+    let few = ["--set", "convengine.security.guessing.failures=3", "--set", "convengine.security.guessing.window=1h"];
+    let server = two.serve(&[&KEYS[..], &few, &["--set", "convengine.http.trusted-proxies=127.0.0.1"]].concat());
+    let list = |client: &str, key: &str| {
+        server.request("GET", "/api/v1/conversation", &[("X-API-Key", key), ("X-Forwarded-For", client)], "")
+    };
+    let nowhere = b.replace("ce_b_", "ce_c_");
+    let wrong = format!("ce_a_{:012x}_{:064x}", 1, 1);
+    assert_eq!(list("192.0.2.1", &a).status, 200);
+    // Ten of them weigh as much as a wrong key.
+    for _ in 0..10 {
+        assert_unavailable(&list("192.0.2.1", &b));
+        assert_unavailable(&list("192.0.2.1", &nowhere));
+    }
+    assert_eq!([list("192.0.2.1", &wrong).status, list("192.0.2.1", &wrong).status], [401, 429]);
+    let of_page = |client: &str| {
+        let headers = [("Authorization", "Bearer cdp_made-up"), ("X-Forwarded-For", client), ORIGIN, JSON];
+        server.request("POST", DEPLOYED, &headers, "{}")
+    };
+    for _ in 0..30 {
+        assert_eq!(of_page("192.0.2.2").status, 503);
+    }
+    assert_eq!([list("192.0.2.2", &wrong).status, list("192.0.2.3", &wrong).status], [429, 401], "tokens of pages count, too");
+    for client in ["192.0.2.1", "192.0.2.2"] {
+        let answers = [list(client, &b), list(client, &nowhere), of_page(client)];
+        answers.iter().for_each(assert_unavailable);
+        assert_eq!(list(client, &a).status, 200);
+    }
+    two.b.bring_database_back();
+    assert!(wait_until(|| all_serve(&server)), "{}", server.log());
+    assert_eq!([list("192.0.2.1", &b).status, list("192.0.2.1", &nowhere).status], [200, 429], "a right key is not shut out");
 }
 
 #[test]

@@ -209,6 +209,51 @@ fn a_token_is_accepted_when_its_key_time_and_claims_are_valid() {
 }
 
 #[test]
+fn genuine_tokens_that_are_out_of_date_are_no_guesses() {
+    let signer = Signer::from_ed25519_seed("ed", 1);
+    let issuer = Issuer::start(vec![signer.public_jwk()]);
+    let env = TestEnv::with_pack(&orders_pack());
+    let few = ["--set", "convengine.security.guessing.failures=3", "--set", "convengine.security.guessing.window=1h"];
+    let server = serve(&env, &issuer, &[&few[..], &["--set", "convengine.http.trusted-proxies=127.0.0.1"]].concat());
+    let call = |client: &str, token: &str| {
+        let bearer = format!("Bearer {token}");
+        server.request("GET", LIST, &[("Authorization", bearer.as_str()), ("X-Forwarded-For", client)], "")
+    };
+    let signed = |changes: Value| signer.sign(&claims(changes));
+    let (expired, early) = (signed(json!({"exp": now() - 60})), signed(json!({"nbf": now() + 60})));
+    for _ in 0..5 {
+        for (token, why) in [(&expired, "token expired"), (&early, "token is not valid yet")] {
+            let answer = call("192.0.2.1", token);
+            assert!(answer.status == 401 && answer.text.contains(why), "{answer:?}");
+            assert!(answer.header("www-authenticate").contains("error=\"invalid_token\""), "clients sign in again: {answer:?}");
+        }
+    }
+    let [head, body, _] = expired.split('.').collect::<Vec<_>>()[..] else { panic!("{expired}") };
+    let other = Signer { id: "ed", ..Signer::from_ed25519_seed("", 2) };
+    for (client, wrong) in [
+        ("192.0.2.1", format!("{head}.{body}.{}", "A".repeat(86))),
+        ("192.0.2.2", other.sign(&claims(json!({"exp": now() - 60})))),
+        ("192.0.2.3", signed(json!({"exp": now() - 60, "aud": "other"}))),
+        ("192.0.2.4", signed(json!({"exp": now() - 60, "iss": "https://evil.example"}))),
+        ("192.0.2.5", signed(json!({"aud": "other"}))),
+    ] {
+        let statuses: Vec<u16> = (0..4).map(|_| call(client, &wrong).status).collect();
+        assert_eq!(statuses, [401, 401, 401, 429], "{client}");
+        assert_eq!([call(client, &expired).status, call(client, &signed(json!({}))).status], [401, 200], "{client}");
+    }
+}
+
+#[test]
+fn without_leeway_a_token_expires_on_time() {
+    let signer = Signer::from_ed25519_seed("ed", 1);
+    let issuer = Issuer::start(vec![signer.public_jwk()]);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = serve(&env, &issuer, &["--set", "convengine.security.jwt.leeway=0s"]);
+    let status = |changes: Value| call_with_token(&server, &signer.sign(&claims(changes))).0;
+    assert_eq!([status(json!({})), status(json!({"exp": now() - 2})), status(json!({"nbf": now() + 60}))], [200, 401, 401]);
+}
+
+#[test]
 fn keys_are_refetched_for_an_unknown_key_but_not_too_often() {
     let (first, second, third) = (Signer::from_ed25519_seed("1", 1), Signer::from_ed25519_seed("2", 2), Signer::from_ed25519_seed("3", 3));
     let issuer = Issuer::start(vec![first.public_jwk()]);
