@@ -198,9 +198,13 @@ impl Runner<'_> {
         }
         let member = |name: &str| self.event.get(name).cloned().unwrap_or_default();
         let fields = read_fields(&wait, &self.event).unwrap_or_default();
-        let output = json!({
+        let mut output = json!({
             "decision": member("decision"), "fields": fields, "comment": member("comment"), "by": member("by"), "at": self.now_text(),
         });
+        // Only if a known caller says that it is, or speaks for, somebody else.
+        if let (Some(stated), Some(members)) = (self.event.get("stated_by"), output.as_object_mut()) {
+            members.insert("stated_by".to_owned(), stated.clone());
+        }
         self.close_wait(false);
         self.finish_step(output);
         self.advance().await;

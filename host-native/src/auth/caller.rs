@@ -114,6 +114,11 @@ impl Caller {
         self.id.as_deref()
     }
 
+    /// Who the caller speaks for: its user, else itself; absent if authentication is off.
+    pub fn visitor_id(&self) -> Option<&str> {
+        self.owner_identity.as_deref().or(self.id())
+    }
+
     /// Which conversations the caller may use.
     pub fn access(&self) -> ConversationAccess {
         self.access.clone()
@@ -121,7 +126,7 @@ impl Caller {
 
     /// Prefixes an idempotency key with a digest of the caller's id, so that other callers cannot use it.
     pub fn scope_key(&self, key: String) -> String {
-        let Some(id) = self.owner_identity.as_deref().or(self.id()) else { return key };
+        let Some(id) = self.visitor_id() else { return key };
         let digest = Sha256::digest(id.as_bytes());
         let short: String = digest.iter().take(8).map(|it| format!("{it:02x}")).collect();
         format!("{short}:{key}")
@@ -216,6 +221,13 @@ mod tests {
         assert_ne!(one.scope_key(key()), two.scope_key(key()));
         assert_ne!(one.clone().with_owner("key:1:a").scope_key(key()), one.clone().with_owner("key:1:b").scope_key(key()));
         assert_eq!(one.scope_key(key()).len(), 18);
+    }
+
+    #[test]
+    fn a_visitor_is_the_user_if_it_is_known() {
+        let key = Caller::new("key 1");
+        assert_eq!((Caller::default().visitor_id(), key.visitor_id()), (None, Some("key 1")));
+        assert_eq!(key.with_owner("key 1:ada").visitor_id(), Some("key 1:ada"));
     }
 
     #[test]

@@ -51,6 +51,40 @@ fn a_token_resumes_its_wait_once_and_opens_nothing_else() {
 }
 
 #[test]
+fn a_known_caller_is_the_author_of_its_decision() {
+    let (env, open) = serve(&chain("desk", json!([human("one"), human("two"), human("three")]), &[]));
+    drop(open);
+    let created = env.run(&["key", "create", "--name", "crm", "--scope", "admin"]);
+    let key = created.stdout.trim().to_owned();
+    let admin = "the-token-of-the-administrator";
+    let token = format!("convengine.admin-token={admin}");
+    let server = env.serve(&[&REGEX_ONLY[..], &["--set", "convengine.security.mode=keys", "--set", &token]].concat());
+    let call = |credential: &str, path: &str, body: &Value| {
+        let authorization = format!("Bearer {credential}");
+        server.request("POST", path, &[JSON, ("Authorization", &authorization)], body.to_string())
+    };
+    let started = call(&key, "/v1/workflow-chains/desk/run", &json!({}));
+    assert_eq!(started.status, 202, "{started:?}");
+    let run = Run::find("desk", &started);
+    let read = || server.request("GET", &run.path, &[("X-API-Key", &key)], "").json();
+    let resume = |credential: &str, step: &str, body: &Value| {
+        assert!(wait_until(|| read()["status"] == "awaiting_human" && read()["cursor"] == step), "{:#}", read());
+        let resumed = call(credential, &format!("{}/resume", run.path), body);
+        assert_eq!(resumed.status, 200, "{resumed:?}");
+    };
+    resume(&key, "one", &json!({"decision": "yes", "by": "Eve"}));
+    resume(admin, "two", &json!({"decision": "yes"}));
+    assert!(wait_until(|| read()["cursor"] == "three"), "{:#}", read());
+    let issued = call(&key, &format!("{}/token", run.path), &json!({})).json();
+    resume(issued["token"].as_str().unwrap(), "three", &json!({"decision": "yes", "by": "Jo", "stated_by": "Eve"}));
+    assert!(wait_until(|| read()["status"] == "succeeded"), "{:#}", read());
+    let outputs = read()["primary_trace"].clone();
+    let authors: Vec<[&Value; 2]> = (0..3_usize).map(|it| ["by", "stated_by"].map(|name| &outputs[it]["output"][name])).collect();
+    let (none, crm, eve) = (&Value::Null, json!("crm"), json!("Eve"));
+    assert_eq!(authors, [[&crm, &eve], [&json!("administrator"), none], [&json!("Jo"), none]], "{outputs:#}");
+}
+
+#[test]
 fn cancelling_stops_an_attempt() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/never", silent.local_addr().unwrap());

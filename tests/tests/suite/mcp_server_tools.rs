@@ -157,6 +157,25 @@ fn calls_of_users_are_limited_as_over_http() {
 }
 
 #[test]
+fn each_user_of_a_key_is_a_visitor() {
+    let (env, server, _) = serve_with_keys(&["--set", "convengine.assistants.rpm=2"]);
+    let bound = key(&env, &["--scope", "converse", "--owner-claim"]);
+    let bearer = format!("Bearer {bound}");
+    let begin = |owner: &str| {
+        let params = json!({"name": "ask_desk", "arguments": {"text": "more please"}});
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let headers = [("Authorization", bearer.as_str()), ("X-Convengine-Owner", owner)];
+        let result = send(&server, &headers, &message).json()["result"].clone();
+        let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned();
+        (result["isError"] == true).then_some(text)
+    };
+    assert_eq!([begin("ada"), begin("ada")], [None, None]);
+    assert!(begin("ada").is_some_and(|it| it.contains("visitor rate limit exceeded")));
+    assert_eq!([begin("eve"), begin("eve")], [None, None], "another user has calls of its own");
+    assert!(begin("eve").is_some_and(|it| it.contains("visitor rate limit exceeded")));
+}
+
+#[test]
 fn the_tables_are_asked_and_explained() {
     let (_env, server) = serve();
     let first = call(&server, "", "ask_tables", json!({"text": "where is my order?"}));

@@ -29,7 +29,7 @@ pub fn all() -> Value {
                 "decision": text("One of the options"),
                 "fields": {"type": "object", "description": "The values of the form"},
                 "comment": text("A comment"),
-                "by": text("Who decides"),
+                "by": text("Who decides, if the caller has no name; else it is kept beside the caller's as `stated_by`"),
                 "text": text("What the user says, for a step that talks to an assistant or AI agent"),
             },
         },

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::Json;
+use axum::{Extension, Json};
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -14,6 +14,7 @@ use super::runs::read_key;
 use super::{find_run, render_status};
 use crate::api::assistant::body;
 use crate::api::error::{ApiError, not_found};
+use crate::auth::caller::Caller;
 use crate::runtime::assistant::deployment::bearer_token_with_prefix;
 use crate::runtime::chain::cancel::cancel_run;
 use crate::runtime::chain::event::submit_event;
@@ -51,6 +52,7 @@ const RESUME_MEMBERS: [&str; 6] = ["step", "decision", "fields", "comment", "by"
 pub async fn resume(
     State(host): State<Arc<Host>>,
     uri: Uri,
+    Extension(caller): Extension<Caller>,
     path: Result<Path<(String, String)>, PathRejection>,
     headers: HeaderMap,
     body: Body,
@@ -60,6 +62,7 @@ pub async fn resume(
     let wait = find_token_wait(&host, &uri, &headers).await?;
     let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
     let mut event: Map = members.into_iter().filter(|it| RESUME_MEMBERS.contains(&it.0.as_str())).collect();
+    name_author(&mut event, &caller);
     if let Some(wait) = wait {
         if wait.run != run {
             return Err(invalid_token(&uri));
@@ -77,6 +80,16 @@ pub async fn resume(
         shown.insert("messages".to_owned(), json!(messages));
     }
     Ok(Json(shown))
+}
+
+/// Says who decides: the caller if it is known by its key, its token or as the administrator. What the request says is then kept apart,
+/// because nobody has verified it.
+fn name_author(event: &mut Map, caller: &Caller) {
+    let Some(author) = caller.name() else { return };
+    let stated = event.insert("by".to_owned(), json!(author));
+    if let Some(stated) = stated.filter(|it| !it.is_null() && *it != author) {
+        event.insert("stated_by".to_owned(), stated);
+    }
 }
 
 /// The wait of the token of a request; `None` when it has none.
@@ -198,4 +211,27 @@ pub async fn retry(
     let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
     let answer = submit_event(&host, &run, &stored, "run.retry", Map::new()).await.map_err(|it| ApiError::from_refusal(&it, &uri))?;
     Ok((StatusCode::ACCEPTED, Json(render_status(&answer))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_caller_is_the_author_whatever_it_says() {
+        let author = |caller: &Caller, event: Value| {
+            let mut event = event.as_object().cloned().unwrap_or_default();
+            name_author(&mut event, caller);
+            Value::Object(event)
+        };
+        let (key, nobody) = (Caller::new("key 1").with_name("crm"), Caller::new("run 1"));
+        assert_eq!(author(&key, json!({"by": "Eve"})), json!({"by": "crm", "stated_by": "Eve"}));
+        for event in [json!({}), json!({"by": null}), json!({"by": "crm"})] {
+            assert_eq!(author(&key, event), json!({"by": "crm"}));
+        }
+        for caller in [nobody, Caller::default()] {
+            assert_eq!(author(&caller, json!({"by": "Jo"})), json!({"by": "Jo"}));
+            assert_eq!(author(&caller, json!({})), json!({}));
+        }
+    }
 }

@@ -297,7 +297,8 @@ fn render(id: &str, answer: Value, messages: Vec<Value>) -> ToolResult {
     Ok(Answer::with_texts(shown, texts).failed_if(has_failed))
 }
 
-/// Counts a call as over HTTP: of the team by the document, else by the visitor of the deployment, which is the session or the caller.
+/// Counts a call as over HTTP: of the team by the document, else by the visitor of the deployment, which is the session, or without one the
+/// user of the caller.
 async fn check_program_rate(
     server: &McpServer,
     program: &ProgramKey,
@@ -308,7 +309,7 @@ async fn check_program_rate(
     let Some(deployment) = deployment else {
         return limits.check_program(program, &uri()).map(|_| ()).map_err(|it| refusal_text(&it));
     };
-    let mut visitor = server.caller().id().unwrap_or(CHANNEL);
+    let mut visitor = server.caller().visitor_id().unwrap_or(CHANNEL);
     if let Some(session) = session {
         let found =
             session::find_program(&host.readers, session).await.map_err(|it| refusal_text(&ApiError::from_database(&it, &uri())))?;
