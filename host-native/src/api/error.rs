@@ -145,11 +145,6 @@ impl ApiError {
         self.status
     }
 
-    /// Additional headers of the response.
-    pub fn headers(&self) -> &HeaderMap {
-        &self.headers
-    }
-
     /// Additional headers of the response, to change.
     pub fn headers_mut(&mut self) -> &mut HeaderMap {
         &mut self.headers

@@ -169,7 +169,7 @@ impl TokenVerifier {
 
     /// Verifies the signature and the claims of a token.
     fn read_claims(&self, token: &str, key: &VerificationKey) -> Result<Map<String, Value>, TokenRejection> {
-        let read = |validation: &Validation| match decode(token, &key.key, validation) {
+        let read = |validation: &Validation| match decode::<Map<String, Value>>(token, &key.key, validation) {
             Ok(found) => Ok(found.claims),
             Err(error) => Err(to_rejection(error.kind())),
         };

@@ -151,9 +151,8 @@ fn keys_that_may_be_of_a_tenant_that_is_down_weigh_little_as_guesses_and_are_ans
     two.b.take_database_away();
     let few = ["--set", "convengine.security.guessing.failures=3", "--set", "convengine.security.guessing.window=1h"];
     let server = two.serve(&[&KEYS[..], &few, &["--set", "convengine.http.trusted-proxies=127.0.0.1"]].concat());
-    let list = |client: &str, key: &str| {
-        server.request("GET", "/api/v1/conversation", &[("X-API-Key", key), ("X-Forwarded-For", client)], "")
-    };
+    let list =
+        |client: &str, key: &str| server.request("GET", "/api/v1/conversation", &[("X-API-Key", key), ("X-Forwarded-For", client)], "");
     let nowhere = b.replace("ce_b_", "ce_c_");
     let wrong = format!("ce_a_{:012x}_{:064x}", 1, 1);
     assert_eq!(list("192.0.2.1", &a).status, 200);

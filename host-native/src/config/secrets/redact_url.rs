@@ -37,11 +37,9 @@ fn hide_password(url: &str) -> String {
     let name = scheme.trim_end_matches([':', '/']).to_ascii_lowercase();
     let Some(end) = find_user_end(rest).filter(|_| !SCHEMES_WITHOUT_USER.contains(&name.as_str())) else { return url.to_owned() };
     let (credentials, host) = rest.split_at(end);
-    let user = match name.as_str() {
-        // Web services take tokens for names.
-        "http" | "https" => HIDDEN,
-        _ => credentials.split([':', '/', '?', '#', ';']).next().unwrap_or_default(),
-    };
+    // Web services take tokens for names.
+    let is_web = ["http", "https"].contains(&name.as_str());
+    let user = if is_web { HIDDEN } else { credentials.split([':', '/', '?', '#', ';']).next().unwrap_or_default() };
     format!("{scheme}{user}{host}")
 }
 
@@ -156,7 +154,10 @@ mod tests {
             ("oracle:ada:hunter2@db/shop", "oracle@db/shop"),
             ("jdbc:postgresql://ada:hunter2@db/shop", "jdbc:postgresql://ada@db/shop"),
             ("jdbc:oracle:thin:ada/hunter2@db:1521:shop", "jdbc:oracle@db:1521:shop"),
-            ("jdbc:sqlserver://db;user=ada;password=hunter2;database=shop", "jdbc:sqlserver://db;user=ada;password=[redacted];database=shop"),
+            (
+                "jdbc:sqlserver://db;user=ada;password=hunter2;database=shop",
+                "jdbc:sqlserver://db;user=ada;password=[redacted];database=shop",
+            ),
             ("host=db user=ada password=hunter2 dbname=shop", "host=db user=ada password=[redacted] dbname=shop"),
         ] {
             assert_eq!(redact_url(url), shown);
@@ -166,16 +167,51 @@ mod tests {
     #[test]
     fn parameters_of_webhooks_that_are_secret_are_hidden_and_others_are_not() {
         for secret in [
-            "code", "Code", "token", "sig", "signature", "X-Amz-Signature", "X-Amz-Credential", "hub.verify_token", "key", "apiKey",
-            "x-functions-key", "SharedAccessKey", "auth", "oauth", "authorization", "client_secret", "pwd", "pw", "passphrase", "jwt",
-            "session_id", "sid", "otp", "hmac",
+            "code",
+            "Code",
+            "token",
+            "sig",
+            "signature",
+            "X-Amz-Signature",
+            "X-Amz-Credential",
+            "hub.verify_token",
+            "key",
+            "apiKey",
+            "x-functions-key",
+            "SharedAccessKey",
+            "auth",
+            "oauth",
+            "authorization",
+            "client_secret",
+            "pwd",
+            "pw",
+            "passphrase",
+            "jwt",
+            "session_id",
+            "sid",
+            "otp",
+            "hmac",
         ] {
             let shown = redact_url(&format!("https://hooks.example/in?page=1&{secret}=hunter2&sort=a"));
             assert_eq!(shown, format!("https://hooks.example/in?page=1&{secret}=[redacted]&sort=a"));
         }
         for other in [
-            "page", "country_code", "zip-code", "statuscode", "encoding", "design", "signal", "author", "authority", "keyword", "keyspace",
-            "sslmode", "user", "q", "side", "state",
+            "page",
+            "country_code",
+            "zip-code",
+            "statuscode",
+            "encoding",
+            "design",
+            "signal",
+            "author",
+            "authority",
+            "keyword",
+            "keyspace",
+            "sslmode",
+            "user",
+            "q",
+            "side",
+            "state",
         ] {
             let url = format!("https://hooks.example/in?{other}=hunter2&sort=a");
             assert_eq!(redact_url(&url), url);

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::{Extension, Json};
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::{Extension, Json};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
