@@ -44,7 +44,7 @@ pub struct ImportOptions {
 /// Exit code 1 with a line for each problem that prevents storing the pack; nothing is changed then.
 pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result<(), Failure> {
     let parsed = read_with_scripts(file)?;
-    let done = apply(ImportTarget::from_settings(settings), &parsed, how.strict, how.dry_run).await?;
+    let done = apply(&ImportTarget::from_settings(settings), &parsed, how.strict, how.dry_run).await?;
     if how.dry_run {
         done.difference.print(how.json);
         return if done.is_refused { Err(Failure::check_failed(done.errors())) } else { Ok(()) };
