@@ -13,6 +13,7 @@ use crate::config::import::documents::{self, CheckContext, CheckedDocument};
 use crate::config::pack_file;
 use crate::config::settings::{Settings, merge};
 use crate::exit::Failure;
+use crate::print_line;
 use crate::storage::assistant::ProgramKey;
 use crate::storage::{self, Connection, DatabaseConfig};
 
@@ -31,10 +32,10 @@ pub async fn run(settings: &Settings, pack: Option<&Path>, json: bool) -> Result
         None => lint_database(&settings.database, context).await?,
     };
     if json {
-        println!("{}", json!(findings.to_json()));
+        print_line!("{}", json!(findings.to_json()));
     } else {
-        findings.rows.iter().for_each(|it| println!("{it}"));
-        findings.of_documents().for_each(|it| println!("{it}"));
+        findings.rows.iter().for_each(|it| print_line!("{it}"));
+        findings.of_documents().for_each(|it| print_line!("{it}"));
     }
     if findings.has_errors() { Err(Failure::check_failed(Vec::new())) } else { Ok(()) }
 }
