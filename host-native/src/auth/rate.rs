@@ -244,11 +244,11 @@ mod tests {
         assert_eq!(headers[REMAINING], "1");
         RateStatus::of_quota(7, 9, 1).write_headers(&mut headers);
         write_unlimited(&mut headers);
-        assert_eq!((headers[LIMIT].to_str(), headers[REMAINING].to_str()), (Ok("7"), Ok("0")));
+        assert!(headers[LIMIT] == "7" && headers[REMAINING] == "0", "{headers:?}");
         let mut headers = HeaderMap::new();
         write_unlimited(&mut headers);
-        assert_eq!((headers[LIMIT].to_str(), headers[REMAINING].to_str()), (Ok("unlimited"), Ok("unlimited")));
+        assert!(headers[LIMIT] == "unlimited" && headers[REMAINING] == "unlimited", "{headers:?}");
         RateStatus::of_quota(7, 2, 1).write_headers(&mut headers);
-        assert_eq!((headers[LIMIT].to_str(), headers[REMAINING].to_str()), (Ok("7"), Ok("5")));
+        assert!(headers[LIMIT] == "7" && headers[REMAINING] == "5", "{headers:?}");
     }
 }

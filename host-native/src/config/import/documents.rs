@@ -39,7 +39,7 @@ pub struct CheckContext<'s> {
     pub providers: Option<&'s BTreeMap<String, ModelProvider>>,
 }
 
-/// Returns the providers that the settings of a command have. One without models need not have those of the server, so that they are unknown.
+/// Returns the providers of models of a command. They are unknown for one without models, which need not have the settings of the server.
 pub fn find_providers(settings: &Settings) -> Option<BTreeMap<String, ModelProvider>> {
     Some(list_providers(&settings.llm)).filter(|it| !it.is_empty())
 }
