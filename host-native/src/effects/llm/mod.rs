@@ -105,7 +105,7 @@ impl Models {
 
     /// Returns the providers that documents may name.
     pub fn providers(&self) -> BTreeMap<String, ModelProvider> {
-        routes::list_providers(&self.llm)
+        list_providers(&self.llm)
     }
 
     /// Returns how long a call may take, with all attempts and models.

@@ -118,7 +118,7 @@ pub async fn events(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
-    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
+    let (run, _) = find_run(&host, &uri, &slug, &run).await?;
     let last = headers.get("last-event-id").and_then(|it| it.to_str().ok()).and_then(|it| it.parse().ok());
     let changes = host.session_changes.subscribe();
     let watcher = RunWatcher {
