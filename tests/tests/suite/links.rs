@@ -138,7 +138,7 @@ fn links_and_citations_resolve() {
 fn misnumbered(text: &str, target: &str) -> Option<(String, String)> {
     let text = text.trim_start_matches("**").trim_end_matches("**").trim();
     let (named, found) = match text.to_lowercase().split_once(char::is_whitespace) {
-        Some((word, number)) if word == "decision" => {
+        Some(("decision", number)) => {
             let file = target.split_once("decisions/").map_or(target, |it| it.1);
             (number.trim().to_owned(), file.split_once('-')?.0.trim_start_matches('0').to_owned())
         }
