@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::print_error_line;
+
 /// A command failure, with lines for standard error and an exit code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", lines.join("\n"))]
@@ -36,7 +38,7 @@ impl Failure {
     /// Prints the lines and returns the code.
     pub fn report(&self) -> ExitCode {
         for line in &self.lines {
-            eprintln!("{line}");
+            print_error_line!("{line}");
         }
         ExitCode::from(self.code)
     }

@@ -12,6 +12,7 @@ pub mod config;
 pub mod effects;
 pub mod exit;
 pub mod ops;
+pub mod output;
 pub mod runtime;
 pub mod storage;
 pub mod tenants;

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use convengine_core::pack::Pack;
 use convengine_host::api::mcp::{self, PlayReport};
 use convengine_host::arguments::TestArguments;
+use convengine_host::{print_error_line, print_line};
 
 use super::core::{CorePlayer, Suspend};
 use super::http::HttpPlayer;
@@ -21,7 +22,7 @@ pub fn run_command(arguments: &TestArguments) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
-            eprintln!("{error:#}");
+            print_error_line!("{error:#}");
             ExitCode::from(2)
         }
     }
@@ -46,7 +47,7 @@ fn run(arguments: &TestArguments) -> Result<bool> {
         std::fs::write(path, junit::render(&reports)).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let passed = reports.iter().filter(|it| it.has_passed()).count();
-    println!("{passed} passed, {} failed", reports.len() - passed);
+    print_line!("{passed} passed, {} failed", reports.len() - passed);
     Ok(passed == reports.len())
 }
 
@@ -92,18 +93,18 @@ pub fn play_http_with(pack: &Pack, binary: &Path, path: &Path, options: &ServerO
 }
 
 fn print_report(report: &PackReport) {
-    println!("{} {}", if report.has_passed() { "ok    " } else { "FAILED" }, report.name);
+    print_line!("{} {}", if report.has_passed() { "ok    " } else { "FAILED" }, report.name);
     for turn in &report.turns {
-        println!("  turn {} {}", turn.turn, turn.hash.as_deref().unwrap_or("over HTTP"));
+        print_line!("  turn {} {}", turn.turn, turn.hash.as_deref().unwrap_or("over HTTP"));
         for (ruling, count) in &turn.explained {
-            println!("    explained {count}: {ruling}");
+            print_line!("    explained {count}: {ruling}");
         }
         for it in &turn.unexplained {
             let side = |value: &Option<serde_json::Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
-            println!("    {}\n      expected {}\n      but got  {}", it.field, side(&it.left), side(&it.right));
+            print_line!("    {}\n      expected {}\n      but got  {}", it.field, side(&it.left), side(&it.right));
         }
     }
     if let Some(failure) = &report.failure {
-        println!("    {failure}");
+        print_line!("    {failure}");
     }
 }

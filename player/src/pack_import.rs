@@ -15,6 +15,6 @@ use tokio::runtime::Runtime;
 pub fn import_pack(runtime: &Runtime, path: &Path, database: &str) -> Result<()> {
     let settings = Settings::load(&Options { database: Some(database.to_owned()), ..Options::default() })?;
     let pack = import::read_with_scripts(path)?;
-    runtime.block_on(import::apply(ImportTarget::from_settings(&settings), &pack, false, false))?;
+    runtime.block_on(import::apply(&ImportTarget::from_settings(&settings), &pack, false, false))?;
     Ok(())
 }

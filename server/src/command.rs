@@ -27,6 +27,7 @@ use convengine_host::ops::replay;
 use convengine_host::ops::retention;
 use convengine_host::ops::secret;
 use convengine_host::ops::snapshot;
+use convengine_host::print_line;
 use convengine_host::runtime::assistant::knowledge::document_process;
 use convengine_host::storage::{self, schema};
 use convengine_host::{app, worker};
@@ -157,12 +158,12 @@ fn run_on_runtime(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> R
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
     let stop = stop_signal().map_err(|it| Failure::service_unavailable(format!("cannot listen for signals: {it}")))?;
-    app::serve(settings, play_in_core, |address| println!("convengine listening on http://{address}"), stop).await
+    app::serve(settings, play_in_core, |address| print_line!("convengine listening on http://{address}"), stop).await
 }
 
 async fn work(settings: &Settings) -> Result<(), Failure> {
     let stop = stop_signal().map_err(|it| Failure::service_unavailable(format!("cannot listen for signals: {it}")))?;
-    worker::run(settings, |address| println!("convengine worker listening on http://{address}"), stop).await
+    worker::run(settings, |address| print_line!("convengine worker listening on http://{address}"), stop).await
 }
 
 async fn serve_mcp(settings: &Settings) -> Result<(), Failure> {
@@ -187,6 +188,6 @@ async fn migrate(settings: &Settings) -> Result<(), Failure> {
     let mut connection = storage::connect(&settings.database, true).await?;
     let created = schema::migrate(&mut connection).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
     let noun = if created.len() == 1 { "table" } else { "tables" };
-    println!("created {} {noun} in {}", created.len(), settings.database.redacted_url());
+    print_line!("created {} {noun} in {}", created.len(), settings.database.redacted_url());
     Ok(())
 }

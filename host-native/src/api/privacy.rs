@@ -34,7 +34,8 @@ pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Str
     let id = conversation_from_path(id, &uri)?;
     let done = forget_conversations(host, &uri, vec![id]).await?;
     if done == 0 {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "conversation not found; it may already be deleted"));
+        let message = "nothing was deleted: conversation not found; it may already be deleted";
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message).with_code("nothing_found"));
     }
     Ok(Json(json!({"forgotten": done})))
 }

@@ -27,7 +27,7 @@ use super::credential_watch;
 use super::guessing::{Guess, GuessThrottle};
 use super::identity::UserVerifier;
 use super::keys::{self, ApiKeyCache};
-use super::rate::RateStatus;
+use super::rate;
 use super::refusal::{self, outdated, set_challenge, unauthorized};
 use super::routes::{Access, LINK_PREFIX, Route, find_route};
 use super::scope::Scopes;
@@ -124,7 +124,7 @@ pub async fn handle(State(gateway): State<Arc<AuthGateway>>, request: Request) -
     let mut response = dispatch(&gateway, route, request).await;
     if uri.path().starts_with(ASSISTANTS_PREFIX) {
         // Assistant routes report rate limits even when there are none.
-        RateStatus::UNLIMITED.write_headers(response.headers_mut());
+        rate::write_unlimited(response.headers_mut());
     }
     response.extensions_mut().insert(MatchedRoute(route.path.clone()));
     response

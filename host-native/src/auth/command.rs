@@ -9,6 +9,7 @@ use crate::config::settings::{Settings, parse_duration};
 use crate::exit::Failure;
 use crate::storage::api_key::{self, ApiKey};
 use crate::storage::{self, Pool};
+use crate::{print_error_line, print_line};
 
 /// Maximum length of a key name in characters.
 const MAX_NAME_CHARS: usize = 100;
@@ -62,8 +63,8 @@ fn create_key(settings: &Settings, name: &str, scope: &str, expires: Option<&str
 async fn insert(pool: &Pool, key: &ApiKey, text: &str) -> sqlx::Result<Result<(), Failure>> {
     security_log::record_command(pool, "key.create", &format!("{} {}", key.key_id, key.name)).await?;
     api_key::insert(pool, key).await?;
-    eprintln!("key {} is shown only once, because only its hash is stored", key.key_id);
-    println!("{text}");
+    print_error_line!("key {} is shown only once, because only its hash is stored", key.key_id);
+    print_line!("{text}");
     Ok(Ok(()))
 }
 
@@ -77,7 +78,7 @@ async fn list(pool: &Pool) -> sqlx::Result<Result<(), Failure>> {
             (false, None) => "expired",
         };
         let times = [Some(key.created_at), key.expires_at, key.last_used_at].map(time);
-        println!(
+        print_line!(
             "{} {state} scopes={}{} created={} expires={} used={} {}",
             key.key_id,
             key.scopes.replace(' ', ","),
@@ -98,6 +99,6 @@ async fn revoke(pool: &Pool, id: &str) -> sqlx::Result<Result<(), Failure>> {
         return Ok(Err(Failure::check_failed(vec!["key not found or already revoked; see `convengine key list`".to_owned()])));
     }
     security_log::record_command(pool, "key.revoke", id).await?;
-    println!("key {id} is revoked; servers that cached it stop accepting it within convengine.security.keys.recheck");
+    print_line!("key {id} is revoked; servers that cached it stop accepting it within convengine.security.keys.recheck");
     Ok(Ok(()))
 }

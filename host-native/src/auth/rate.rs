@@ -19,6 +19,9 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
+/// The value of the headers where nothing limits a call.
+const UNLIMITED: HeaderValue = HeaderValue::from_static("unlimited");
+
 /// Number of calls after which idle entries are evicted.
 const SWEEP_INTERVAL: u32 = 1024;
 
@@ -128,12 +131,15 @@ pub struct RateStatus {
 }
 
 impl RateStatus {
-    /// The status without a limit.
-    pub const UNLIMITED: RateStatus = RateStatus { limit: u32::MAX, remaining: u32::MAX, wait: 0 };
-
     /// Creates the status of an exhausted limit that resets in `wait` seconds.
     pub fn exhausted(limit: u32, wait: u64) -> RateStatus {
         RateStatus { limit, remaining: 0, wait }
+    }
+
+    /// Creates the status of a quota of which so much is used, and which begins anew in `wait` seconds.
+    pub fn of_quota(limit: u32, used: i64, wait: u64) -> RateStatus {
+        let used = u32::try_from(used.max(0)).unwrap_or(u32::MAX);
+        RateStatus { limit, remaining: limit.saturating_sub(used), wait }
     }
 
     /// Writes the rate limit headers unless they already report a tighter limit. Returns the reset time in seconds since the Unix epoch.
@@ -148,6 +154,16 @@ impl RateStatus {
         headers.insert(RESET, HeaderValue::from(reset));
         reset
     }
+}
+
+/// Says in the rate limit headers that nothing limits the call, unless they report a limit.
+pub fn write_unlimited(headers: &mut HeaderMap) {
+    if headers.contains_key(LIMIT) {
+        return;
+    }
+    headers.insert(LIMIT, UNLIMITED);
+    headers.insert(REMAINING, UNLIMITED);
+    headers.insert(RESET, HeaderValue::from(reset_time(0)));
 }
 
 /// A keyed rate limiter with one cell per id.
@@ -226,5 +242,13 @@ mod tests {
         assert_eq!(headers[REMAINING], "3");
         standing(1).write_headers(&mut headers);
         assert_eq!(headers[REMAINING], "1");
+        RateStatus::of_quota(7, 9, 1).write_headers(&mut headers);
+        write_unlimited(&mut headers);
+        assert!(headers[LIMIT] == "7" && headers[REMAINING] == "0", "{headers:?}");
+        let mut headers = HeaderMap::new();
+        write_unlimited(&mut headers);
+        assert!(headers[LIMIT] == "unlimited" && headers[REMAINING] == "unlimited", "{headers:?}");
+        RateStatus::of_quota(7, 2, 1).write_headers(&mut headers);
+        assert!(headers[LIMIT] == "7" && headers[REMAINING] == "5", "{headers:?}");
     }
 }

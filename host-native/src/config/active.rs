@@ -17,6 +17,7 @@ use crate::effects::extension::Extensions;
 use crate::effects::mcp::catalog::McpCatalog;
 use crate::exit::Failure;
 use crate::ops::snapshot::{RestoreError, RestoreTarget, RestoredRows, record_config, restore_rows};
+use crate::print_error_line;
 use crate::storage::{self, Connection, DatabaseConfig, activation, import};
 
 /// A compiled configuration with its fakes and extensions. A turn keeps one from start to end.
@@ -143,7 +144,7 @@ impl ConfigManager {
     pub async fn load(connection: &mut Connection, database: &DatabaseConfig, settings: &Value) -> Result<ConfigManager, Failure> {
         let unusable = |it: sqlx::Error| storage::database_failure(database, &it);
         let loaded = ActiveConfig::load(connection, settings, None).await.map_err(unusable)?;
-        loaded.issues.iter().for_each(|it| eprintln!("{it}"));
+        loaded.issues.iter().for_each(|it| print_error_line!("{it}"));
         if loaded.config.settings.strict && !loaded.error_texts().is_empty() {
             return Err(Failure::invalid_usage(
                 "the configuration has errors and convengine.config.strict is set; correct the errors or unset it",

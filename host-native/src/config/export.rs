@@ -12,6 +12,8 @@ use crate::config::compile;
 use crate::config::import;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
+use crate::output::print_text;
+use crate::print_error_line;
 use crate::storage::assistant::knowledge::source;
 use crate::storage::assistant::{DocumentKind, ProgramKey, draft, tool};
 use crate::storage::{self, Connection};
@@ -31,7 +33,7 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     let mut tables = storage::config::load_tables(&mut connection).await.map_err(unusable)?;
     tables.0.extend(storage::config::load_other_tables(&mut connection).await.map_err(unusable)?.0);
     for column in import::drop_foreign_columns(&mut tables).await? {
-        eprintln!("{column}: unknown column; omitted");
+        print_error_line!("{column}: unknown column; omitted");
     }
     let modules = match tables.0.contains_key(EXTENSION_TABLE) {
         true => module::load(&mut connection).await.map_err(unusable)?,
@@ -68,7 +70,7 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     if !knowledge.is_empty() {
         pack.push(("knowledge", PackMember::Rows(knowledge)));
     }
-    print!("{}", render(&pack));
+    print_text(format_args!("{}", render(&pack)));
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use convengine_core::config::flow;
 use convengine_core::pack;
 
 use crate::exit::Failure;
+use crate::print_line;
 
 /// A published schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -59,6 +60,6 @@ impl PublishedSchema {
 /// Returns exit code 2 for an unknown name.
 pub fn run(name: &str) -> Result<(), Failure> {
     let unknown = || Failure::invalid_usage(format!("schema '{name}' does not exist; use one of {}", PublishedSchema::names()));
-    println!("{:#}", PublishedSchema::parse(name).ok_or_else(unknown)?.to_json());
+    print_line!("{:#}", PublishedSchema::parse(name).ok_or_else(unknown)?.to_json());
     Ok(())
 }

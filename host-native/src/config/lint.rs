@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 
 use crate::config::compile;
 use crate::config::import;
-use crate::config::import::documents::{self, CheckedDocument};
+use crate::config::import::documents::{self, CheckContext, CheckedDocument};
 use crate::config::pack_file;
 use crate::config::settings::{Settings, merge};
 use crate::exit::Failure;
+use crate::print_line;
 use crate::storage::assistant::ProgramKey;
 use crate::storage::{self, Connection, DatabaseConfig};
 
@@ -21,18 +22,20 @@ use crate::storage::{self, Connection, DatabaseConfig};
 /// # Errors
 /// Exit code 1 if an issue is an error or rows cannot be stored.
 pub async fn run(settings: &Settings, pack: Option<&Path>, json: bool) -> Result<(), Failure> {
+    let providers = documents::find_providers(settings);
+    let context = CheckContext { tree: &settings.tree, providers: providers.as_ref() };
     let findings = match pack {
         Some(file) => {
             let pack = pack_file::read(file).map_err(|it| Failure::check_failed(vec![it.to_string()]))?;
-            lint_pack(&pack, &settings.tree).await?
+            lint_pack(&pack, context).await?
         }
-        None => lint_database(&settings.database, &settings.tree).await?,
+        None => lint_database(&settings.database, context).await?,
     };
     if json {
-        println!("{}", json!(findings.to_json()));
+        print_line!("{}", json!(findings.to_json()));
     } else {
-        findings.rows.iter().for_each(|it| println!("{it}"));
-        findings.of_documents().for_each(|it| println!("{it}"));
+        findings.rows.iter().for_each(|it| print_line!("{it}"));
+        findings.of_documents().for_each(|it| print_line!("{it}"));
     }
     if findings.has_errors() { Err(Failure::check_failed(Vec::new())) } else { Ok(()) }
 }
@@ -60,14 +63,14 @@ impl Findings {
     }
 }
 
-/// Lints a pack with its own settings, over which those of `tree` take precedence.
+/// Lints a pack with its own settings, over which those of the context take precedence.
 ///
 /// # Errors
 /// Exit code 1 with a line for each problem that prevents storing the pack.
-pub async fn lint_pack(pack: &Pack, tree: &Value) -> Result<Findings, Failure> {
+pub async fn lint_pack(pack: &Pack, context: CheckContext<'_>) -> Result<Findings, Failure> {
     let mut merged = convengine_core::config::settings::normalize(&pack.settings);
-    merge(&mut merged, tree.clone());
-    let documents = documents::check_pack(pack, &merged);
+    merge(&mut merged, context.tree.clone());
+    let documents = documents::check_pack(pack, CheckContext { tree: &merged, ..context });
     let mut rows = import::lint_pack(pack, &merged).await?;
     rows.extend(pack.script_issues());
     Ok(Findings { rows, documents })
@@ -77,26 +80,26 @@ pub async fn lint_pack(pack: &Pack, tree: &Value) -> Result<Findings, Failure> {
 ///
 /// # Errors
 /// Exit code 3 if the database cannot be used.
-pub async fn lint_database(database: &DatabaseConfig, tree: &Value) -> Result<Findings, Failure> {
+pub async fn lint_database(database: &DatabaseConfig, context: CheckContext<'_>) -> Result<Findings, Failure> {
     let unusable = |it: sqlx::Error| storage::database_failure(database, &it);
     let mut connection = storage::connect(database, false).await?;
     connection.begin_read().await.map_err(unusable)?;
-    let rows = compile::lint_database(&mut connection, tree).await.map_err(unusable)?;
+    let rows = compile::lint_database(&mut connection, context.tree).await.map_err(unusable)?;
     let (drafts, tools) = load_drafts(&mut connection).await.map_err(unusable)?;
-    Ok(Findings { rows, documents: documents::check_documents(drafts, &tools, tree) })
+    Ok(Findings { rows, documents: documents::check_documents(drafts, &tools, context) })
 }
 
 /// Lints a document beside the drafts and the tools of a database, which it may run.
 ///
 /// # Errors
 /// Exit code 3 if the database cannot be used.
-pub async fn lint_document(database: &DatabaseConfig, document: Value, tree: &Value) -> Result<Findings, Failure> {
+pub async fn lint_document(database: &DatabaseConfig, document: Value, context: CheckContext<'_>) -> Result<Findings, Failure> {
     let mut connection = storage::connect(database, false).await?;
     let (drafts, tools) = load_drafts(&mut connection).await.map_err(|it| storage::database_failure(database, &it))?;
     let key = ProgramKey::of_document(&document);
     let others = drafts.into_iter().filter(|it| ProgramKey::of_document(it) != key);
     let documents = std::iter::once(document).chain(others).collect();
-    let mut documents = documents::check_documents(documents, &tools, tree);
+    let mut documents = documents::check_documents(documents, &tools, context);
     documents.truncate(1);
     Ok(Findings { rows: Vec::new(), documents })
 }

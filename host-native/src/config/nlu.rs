@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::config::pack_file;
 use crate::exit::Failure;
+use crate::print_line;
 
 /// Lines of a list in the printed report.
 const LISTED: usize = 15;
@@ -27,7 +28,7 @@ pub fn run(file: &Path, data: Option<&Path>, json: bool) -> Result<(), Failure> 
         return Err(Failure::check_failed(vec![line.to_owned()]));
     }
     if json {
-        println!("{}", Value::Array(reports.iter().map(Report::to_json).collect()));
+        print_line!("{}", Value::Array(reports.iter().map(Report::to_json).collect()));
     } else {
         reports.iter().for_each(Report::print);
     }
@@ -82,13 +83,13 @@ impl Report {
 
     fn print(&self) {
         let Report { name, intents, validation, .. } = self;
-        println!(
+        print_line!(
             "{name}: {intents} intents, {} phrases, {} KB, trained in {:.0?}",
             validation.phrases,
             self.bytes / 1_024,
             self.training_time
         );
-        println!(
+        print_line!(
             "  phrases, held out: {} right; accepted {}, mistaken {}, asked back {}; threshold {:.2}",
             percent(validation.accuracy),
             percent(validation.accepted),
@@ -97,7 +98,7 @@ impl Report {
             validation.threshold
         );
         if let Some(test) = &self.test {
-            println!(
+            print_line!(
                 "  texts of an intent: {}, {} right; accepted {}, mistaken {}, asked back {}",
                 test.in_scope,
                 percent(test.accuracy),
@@ -105,14 +106,14 @@ impl Report {
                 percent(test.mistaken),
                 percent(test.close)
             );
-            println!(
+            print_line!(
                 "  texts of none: {}, {} refused, {} asked back",
                 test.out_of_scope,
                 percent(test.refused),
                 percent(test.out_of_scope_close)
             );
             if !self.unknown.is_empty() {
-                println!("  counted as texts of none, because these intents are not in the file: {}", self.unknown.join(", "));
+                print_line!("  counted as texts of none, because these intents are not in the file: {}", self.unknown.join(", "));
             }
         }
         let confusions = self.test.as_ref().map_or(&validation.confusions, |it| &it.confusions);
@@ -132,10 +133,10 @@ fn print_list(title: &str, lines: impl Iterator<Item = String>) {
     if lines.is_empty() {
         return;
     }
-    println!("  {title}:");
-    lines.iter().take(LISTED).for_each(|it| println!("    {it}"));
+    print_line!("  {title}:");
+    lines.iter().take(LISTED).for_each(|it| print_line!("    {it}"));
     if lines.len() > LISTED {
-        println!("    and {} more; --json has all", lines.len() - LISTED);
+        print_line!("    and {} more; --json has all", lines.len() - LISTED);
     }
 }
 

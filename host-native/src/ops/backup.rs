@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::config::settings::Settings;
 use crate::exit::Failure;
+use crate::print_line;
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::storage::{self, backup};
 
@@ -44,14 +45,17 @@ pub async fn run(settings: &Settings, file: &Path) -> Result<(), Failure> {
     let synced = std::fs::File::open(file).and_then(|it| it.sync_all());
     synced.map_err(|it| Failure::service_unavailable(format!("cannot write file '{path}': {it}")))?;
     let held = backup::count(&mut connection, path).await.map_err(database)?;
-    println!("copied {} to {path}", config.redacted_url());
-    println!(
+    print_line!("copied {} to {path}", config.redacted_url());
+    print_line!(
         "it holds: {} conversations with {} turns and their journals, the configuration, {} API keys as hashes, {} sealed secrets",
-        held.conversations, held.turns, held.keys, held.sealed_secrets
+        held.conversations,
+        held.turns,
+        held.keys,
+        held.sealed_secrets
     );
     if held.plain_secrets > 0 {
-        println!("WARNING: {} secrets in it are not sealed", held.plain_secrets);
+        print_line!("WARNING: {} secrets in it are not sealed", held.plain_secrets);
     }
-    println!("it does not hold: settings, and the key of the secrets, which is in {key}; keep a copy of that key elsewhere");
+    print_line!("it does not hold: settings, and the key of the secrets, which is in {key}; keep a copy of that key elsewhere");
     connection.close().await.map_err(database)
 }

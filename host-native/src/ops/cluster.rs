@@ -3,6 +3,7 @@
 use crate::arguments::ClusterCommand;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
+use crate::print_line;
 use crate::runtime::restate::{Admin, WorkerVersion};
 
 /// Runs a command.
@@ -25,11 +26,11 @@ pub async fn run(settings: &Settings, command: ClusterCommand) -> Result<(), Fai
 async fn list(admin: &Admin, as_json: bool) -> Result<(), Failure> {
     let versions = admin.list().await.map_err(Failure::service_unavailable)?;
     if as_json {
-        println!("{}", serde_json::to_string_pretty(&versions).unwrap_or_default());
+        print_line!("{}", serde_json::to_string_pretty(&versions).unwrap_or_default());
         return Ok(());
     }
     for version in &versions {
-        println!("{}", describe(version));
+        print_line!("{}", describe(version));
     }
     Ok(())
 }
@@ -47,7 +48,7 @@ fn describe(version: &WorkerVersion) -> String {
 
 async fn register(admin: &Admin, address: &str) -> Result<(), Failure> {
     let id = admin.register(address).await.map_err(|it| Failure::service_unavailable(format!("{it}; is a worker running there?")))?;
-    println!("registered {address} as {id}");
+    print_line!("registered {address} as {id}");
     Ok(())
 }
 
@@ -67,10 +68,10 @@ async fn remove(admin: &Admin, id: Option<&str>) -> Result<(), Failure> {
     };
     for version in &chosen {
         admin.remove(&version.id).await.map_err(Failure::service_unavailable)?;
-        println!("removed {} at {}; its workers may stop", version.id, version.address);
+        print_line!("removed {} at {}; its workers may stop", version.id, version.address);
     }
     if chosen.is_empty() {
-        println!("no version is drained");
+        print_line!("no version is drained");
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use crate::config::export;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
 use crate::ops::audit::derive::run_blocking;
+use crate::print_line;
 use crate::storage::turn::{StoredTurn, decompress};
 use crate::storage::{self, Pool, config, module, turn};
 
@@ -24,7 +25,7 @@ use crate::storage::{self, Pool, config, module, turn};
 pub async fn command(settings: &Settings, conversation: &str) -> Result<(), Failure> {
     let (pool, id, turns) = load_turns(settings, conversation).await?;
     let all = export_turns(&pool, &id, turns).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
-    println!("{all}");
+    print_line!("{all}");
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use convengine_core::turn::KnowledgeRequest;
 use crate::arguments::KnowledgeCommand;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
+use crate::print_line;
 use crate::runtime::assistant::knowledge::directory::DirectoryCache;
 use crate::runtime::assistant::knowledge::document::{Document, DocumentFormat, MAX_DOCUMENT_BYTES, is_source_id};
 use crate::runtime::assistant::knowledge::indexing::{default_locale, delete_source, put_and_index};
@@ -68,7 +69,7 @@ async fn add(settings: &Settings, pool: &Pool, files: &[PathBuf], assistant: &st
         let stored = source::find(pool, assistant, &id).await.map_err(unusable)?;
         let chunks = stored.as_ref().map_or(0, |it| it.chunks);
         let loss = stored.and_then(|it| it.describe_unreadable()).map(|it| format!(" (partial: {it})")).unwrap_or_default();
-        println!("{id}: {chunks} {}{loss}", if chunks == 1 { "chunk" } else { "chunks" });
+        print_line!("{id}: {chunks} {}{loss}", if chunks == 1 { "chunk" } else { "chunks" });
     }
     Ok(())
 }
@@ -103,7 +104,14 @@ async fn list(settings: &Settings, pool: &Pool, assistant: &str) -> Result<(), F
         let loss = row.describe_unreadable();
         let reason = row.error.or(loss).or(row.embedding_error).map(|it| format!(" ({it})")).unwrap_or_default();
         let model = row.embedding_model.map(|it| format!(" embedded={it}")).unwrap_or_default();
-        println!("{} {} chunks={} locale={}{model} {}{reason}", row.source.id, row.status, row.chunks, row.source.locale, row.source.title);
+        print_line!(
+            "{} {} chunks={} locale={}{model} {}{reason}",
+            row.source.id,
+            row.status,
+            row.chunks,
+            row.source.locale,
+            row.source.title
+        );
     }
     Ok(())
 }
@@ -111,10 +119,10 @@ async fn list(settings: &Settings, pool: &Pool, assistant: &str) -> Result<(), F
 async fn remove(settings: &Settings, assistant: &str, id: &str) -> Result<(), Failure> {
     let existed = delete_source(&settings.database, assistant, id).await;
     if existed.map_err(|it| storage::database_failure(&settings.database, &it))? {
-        println!("{id}: removed");
+        print_line!("{id}: removed");
         return Ok(());
     }
-    Err(Failure::check_failed(vec![format!("{id}: knowledge source not found; see `convengine knowledge list`")]))
+    Err(Failure::nothing_found(format!("{id}: knowledge source not found; see `convengine knowledge list`")))
 }
 
 /// Searches by keywords, which needs no model.
@@ -126,7 +134,7 @@ async fn search(settings: &Settings, pool: &Pool, query: String, assistant: Stri
     let reply = found.map_err(|it| storage::database_failure(&settings.database, &it))?;
     for (place, passage) in reply.fuse(request.vector_weight).iter().zip(&reply.passages) {
         let text: String = passage.text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(160).collect();
-        println!("{:.3} {} {}\n      {text}", place.conf, passage.chunk, passage.title);
+        print_line!("{:.3} {} {}\n      {text}", place.conf, passage.chunk, passage.title);
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use crate::config::classifiers;
 use crate::config::settings::{RetentionSettings, Settings};
 use crate::exit::Failure;
 use crate::ops::forget as forgetting;
+use crate::print_line;
 use crate::runtime::assistant::plan::month_start;
 use crate::runtime::restate::Ingress;
 use crate::runtime::turn_runner::Host;
@@ -70,7 +71,7 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     let ingress = Ingress::from_settings(settings)?;
     let swept = sweep(&mut connection, &settings.retention, ingress.as_ref(), &mut |_| {}).await.map_err(unusable)?;
     let SweepCounts { conversations, audit, feedback, calls, classifiers, snapshots, usage } = swept;
-    println!(
+    print_line!(
         "deleted conversations: {conversations}, audit rows: {audit}, feedback rows: {feedback}, model calls: {calls}, unused classifiers: \
          {classifiers}, unused snapshots: {snapshots}, old usage rows: {usage}"
     );

@@ -3,6 +3,7 @@
 use crate::config::secrets::key_source::{KeyFileLock, KeySource, add_key, keep_keys};
 use crate::config::settings::Settings;
 use crate::exit::Failure;
+use crate::print_line;
 use crate::runtime::assistant::secret_store::{Resealed, SecretStore};
 use crate::storage;
 
@@ -30,14 +31,14 @@ pub async fn rotate(settings: &Settings) -> Result<(), Failure> {
     let Resealed { key_id, changed, unchanged, unopened } = store.reseal_all(settings, &pool).await?;
     pool.close().await;
     check_opened(&unopened)?;
-    println!("sealed {changed} secrets with key {key_id}; {unchanged} were sealed with it before");
+    print_line!("sealed {changed} secrets with key {key_id}; {unchanged} were sealed with it before");
     match &settings.secrets_key {
         Some(KeySource::BesideDatabase(path)) => {
             keep_keys(path, KEPT_KEYS).map_err(|it| failed(path, it))?;
-            println!("the former key stays in '{}' until the next rotation, for running servers and backups", path.display());
+            print_line!("the former key stays in '{}' until the next rotation, for running servers and backups", path.display());
         }
-        Some(source) if changed == 0 => println!("to rotate, put a new key before the current one in {source}, and run this again"),
-        Some(source) => println!("remove the former key from {source} when all servers have the new one and no backup needs it"),
+        Some(source) if changed == 0 => print_line!("to rotate, put a new key before the current one in {source}, and run this again"),
+        Some(source) => print_line!("remove the former key from {source} when all servers have the new one and no backup needs it"),
         None => {}
     }
     drop(lock);

@@ -37,9 +37,10 @@ async fn read_limits(host: &Host) -> sqlx::Result<Vec<(&'static str, f64)>> {
     if let Some(SpendCap { micros, per }) = host.spend_cap {
         limits.push(("spend_cap", share(spend_cap::find_used(host, per).await?, micros)));
     }
-    let (sessions, imports) = plan::find_used(host).await?;
-    let quotas = [("sessions", sessions, host.plan.sessions), ("imports", imports, host.plan.imports)];
-    limits.extend(quotas.into_iter().filter_map(|(name, used, quota)| Some((name, share(used?, quota?.into())))));
+    let quotas = [("sessions", plan::find_session_quota(host).await?), ("imports", plan::find_import_quota(host).await?)];
+    limits.extend(
+        quotas.into_iter().filter_map(|(name, quota)| Some((name, quota?))).map(|(name, it)| (name, share(it.used, it.limit.into()))),
+    );
     Ok(limits)
 }
 

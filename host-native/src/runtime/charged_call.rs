@@ -18,9 +18,7 @@ pub async fn charge(host: &Host, budget: Option<Budget>, estimate: u64, call: im
         Some(budget) => charge_budget(host, budget, estimate, call).await,
         None => call.await,
     };
-    if let Some(reserved) = spend {
-        spend_cap::settle(host, reserved, &answer).await;
-    }
+    spend_cap::settle(host, spend, &answer).await;
     answer
 }
 

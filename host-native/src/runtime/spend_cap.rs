@@ -1,5 +1,5 @@
-//! The cap on model cost: each call reserves its estimated cost, which is corrected when the actual cost is known. Without a cap, nothing is
-//! counted or stored.
+//! The cap on model cost: each call reserves its estimated cost, which is corrected when the actual cost is known. The costs of a day are
+//! recorded without a cap as well, so that one that is set later counts them.
 
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Millis, Reply, Usage};
 
@@ -9,36 +9,50 @@ use crate::config::settings::spend_cap::{SpendPeriod, utc_day};
 use crate::effects::llm::{ModelAnswer, SCRIPTED};
 use crate::runtime::assistant::plan::{day_start, month_start};
 use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::session;
 use crate::storage::counter::{self, CounterKey, Increment};
 use crate::storage::spend;
+
+/// Microcents, which usage events have, per millionth of a currency unit.
+const MICROCENTS_PER_MICRO: i64 = 100;
 
 /// The reserved cost of a call, in millionths of a currency unit. A call that ends without a known cost, or whose turn is cancelled, is
 /// charged what was reserved.
 #[derive(Debug)]
 pub struct SpendReservation {
-    counter: CounterKey,
+    /// The counter of the cap, if there is one.
+    counter: Option<CounterKey>,
     micros: u64,
     /// The day of the reservation: the cost belongs to it, so that it is in the sum that the counter stands for.
     day: String,
 }
 
-/// Reserves the estimated cost of a model call. Returns `None` without a cap. The call that reaches the cap is still made, because an estimate
-/// is higher than the cost.
+/// Reserves the estimated cost of a model call. The call that reaches the cap is still made, because an estimate is higher than the cost.
 ///
 /// # Errors
 /// Returns an error for the turn when the cap is reached or the spend cannot be read.
-pub async fn reserve(host: &Host, estimate: u64) -> Result<Option<SpendReservation>, EffectError> {
-    let Some(SpendCap { micros: cap, per }) = host.spend_cap else { return Ok(None) };
+pub async fn reserve(host: &Host, estimate: u64) -> Result<SpendReservation, EffectError> {
     let now = clock::now();
+    let reservation = |counter| SpendReservation { counter, micros: estimate, day: utc_day(now) };
+    let Some(SpendCap { micros: cap, per }) = host.spend_cap else { return Ok(reservation(None)) };
     let counter = counter_key(host, per, now);
-    let (first, last) = per.date_range(now);
-    let used_before = async { spend::sum_between(&host.readers, &first, &last).await.map(clamp) };
     let increment = Increment { amount: clamp(estimate), fitting: 0, limit: clamp(cap) };
-    let reserved = counter::reserve(&host.readers, &counter, increment, used_before).await;
+    let reserved = counter::reserve(&host.readers, &counter, increment, sum_recorded(host, per, now)).await;
     if reserved.map_err(|it| unreadable(&it))? {
-        return Ok(Some(SpendReservation { counter, micros: estimate, day: utc_day(now) }));
+        return Ok(reservation(Some(counter)));
     }
     Err(cap_reached(per))
+}
+
+/// Makes the counter of the cap include what was spent while there was no cap.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn count_recorded(host: &Host) -> sqlx::Result<()> {
+    let Some(SpendCap { per, .. }) = host.spend_cap else { return Ok(()) };
+    let now = clock::now();
+    let recorded = sum_recorded(host, per, now).await?;
+    counter::raise(&host.readers, &counter_key(host, per, now), recorded).await
 }
 
 /// Returns what is used of the cap in this day or month, in millionths of a currency unit.
@@ -50,8 +64,17 @@ pub async fn find_used(host: &Host, per: SpendPeriod) -> sqlx::Result<i64> {
     if let Some(used) = counter::find(&host.readers, &counter_key(host, per, now)).await? {
         return Ok(used);
     }
+    sum_recorded(host, per, now).await
+}
+
+/// Returns what is recorded of a day or month, in millionths of a currency unit.
+async fn sum_recorded(host: &Host, per: SpendPeriod, now: Millis) -> sqlx::Result<i64> {
     let (first, last) = per.date_range(now);
-    spend::sum_between(&host.readers, &first, &last).await.map(clamp)
+    let spent = spend::sum_between(&host.readers, &first, &last).await.map(clamp)?;
+    // What documents cost was recorded before all costs were.
+    let CounterKey { workspace, period, .. } = counter_key(host, per, now);
+    let microcents = session::sum_usage(&host.readers, &workspace, "llm", period, None).await?;
+    Ok(spent.max(microcents / MICROCENTS_PER_MICRO))
 }
 
 fn cap_reached(per: SpendPeriod) -> EffectError {
@@ -59,18 +82,18 @@ fn cap_reached(per: SpendPeriod) -> EffectError {
     EffectError::new(EffectErrorKind::Limited, message)
 }
 
-/// Replaces the reserved cost of a call with its actual cost.
+/// Replaces the reserved cost of a call with its actual cost, and records it.
 pub async fn settle(host: &Host, reserved: SpendReservation, answer: &ModelAnswer) {
     let charged = charged_micros(answer, reserved.micros);
     if let Err(error) = correct(host, &reserved, charged).await {
-        tracing::warn!(%error, "cannot correct the model spend; the estimate stays");
+        tracing::warn!(%error, "cannot record the model spend; the estimate stays");
     }
 }
 
 async fn correct(host: &Host, reserved: &SpendReservation, charged: u64) -> sqlx::Result<()> {
     let difference = clamp(charged) - clamp(reserved.micros);
-    if difference != 0 {
-        counter::adjust(&host.readers, &reserved.counter, difference).await?;
+    if let Some(counter) = reserved.counter.as_ref().filter(|_| difference != 0) {
+        counter::adjust(&host.readers, counter, difference).await?;
     }
     if charged > 0 {
         spend::add(&host.readers, &reserved.day, clamp(charged)).await?;

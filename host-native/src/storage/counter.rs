@@ -86,6 +86,17 @@ pub async fn adjust(pool: &Pool, key: &CounterKey, difference: i64) -> sqlx::Res
     pool.execute(&sql, &[&key.values()[..], &[SqlValue::Integer(difference)]].concat()).await.map(|_| ())
 }
 
+/// Makes a counter that exists include what was used while nothing was counted.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn raise(pool: &Pool, key: &CounterKey, used: i64) -> sqlx::Result<()> {
+    let sql = Statement::portable(
+        "update cs_counter set used = $5 where workspace_id = $1 and kind = $2 and ref = $3 and period = $4 and used < $5",
+    );
+    pool.execute(&sql, &[&key.values()[..], &[SqlValue::Integer(used)]].concat()).await.map(|_| ())
+}
+
 /// Deletes the counters of days and months that began before a time. Returns their number.
 ///
 /// # Errors
@@ -132,6 +143,11 @@ mod tests {
             assert!(!reserve(pool, key, last, async { Ok(0) }).await.expect("an answer"));
             adjust(pool, key, -500).await.expect("corrected");
             assert_eq!(find(pool, key).await.expect("an answer"), Some(0));
+            for (used, found) in [(40, 40), (30, 40)] {
+                raise(pool, key, used).await.expect("raised");
+                assert_eq!(find(pool, key).await.expect("an answer"), Some(found));
+            }
+            raise(pool, &CounterKey { period: 3, ..key.clone() }, 5).await.expect("none is created");
             assert_eq!(delete_before(&mut database.connection, 2).await.expect("an answer"), 1);
             assert_eq!((find(pool, key).await.expect("none"), find(pool, new).await.expect("some")), (None, Some(100)));
         }

@@ -16,6 +16,7 @@ use anyhow::Result;
 
 use crate::engine_process::EngineProcess;
 pub use cluster::{ClusterSettings, RestateCluster};
+use convengine_host::print_error_line;
 pub use worker::{Workers, free_address, server_command};
 
 /// How often a worker is looked after.
@@ -97,7 +98,7 @@ impl Drop for RestateRuntime {
     fn drop(&mut self) {
         // The worker still runs.
         if let Err(error) = self.cluster.clear() {
-            eprintln!("the cluster keeps what a pack left: {error:#}");
+            print_error_line!("the cluster keeps what a pack left: {error:#}");
         }
     }
 }

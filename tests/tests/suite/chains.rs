@@ -338,6 +338,12 @@ fn a_failed_run_is_retried_from_the_failed_step() {
         shown,
         [("first".to_owned(), 1), ("flaky".to_owned(), 1), ("flaky".to_owned(), 2), ("flaky".to_owned(), 3), ("flaky".to_owned(), 4)]
     );
+    let traced = server.get(&format!("{}/trace", run.path)).json();
+    let ended = traced["events"].as_array().unwrap().iter().filter(|it| it["kind"] == "chain.step" && it["data"]["status"] != "running");
+    let errors: Vec<_> = ended.map(|it| (&it["data"]["attempt"], &it["data"]["error"]["code"])).collect();
+    let code = |attempt: u32, code: &str| (json!(attempt), json!(code));
+    let expected = [(json!(1), Value::Null), code(1, "status_5xx"), code(2, "status_5xx"), code(3, "status_4xx"), (json!(4), Value::Null)];
+    assert_eq!(errors, expected.iter().map(|it| (&it.0, &it.1)).collect::<Vec<_>>(), "{traced:#}");
     assert_eq!((&done["attempt"], &done["context"]["id"], backend.calls.all().len()), (&json!(2), &json!(7), 5));
     assert_eq!(backend.keys(), BTreeSet::from([format!("{}/first", run.id), format!("{}/flaky", run.id)]));
     assert_eq!(env.run(&["replay", "--conversation", &run.id]).code, 0);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::process::Stdio;
 
 use convengine_player::import_pack;
 use convengine_test_macros::test;
@@ -259,4 +260,31 @@ fn test_reports_passed_and_failed_packs() {
     pack["turns"] = json!([{"request": {"method": "GET", "path": "/healthz"}, "expect": {"status": 200, "json": {"status": "UP"}}}]);
     let over_http = env.run(&["test", &env.write_pack("http.json", &pack)]);
     assert_eq!((over_http.code, over_http.stdout.lines().last()), (0, Some("1 passed, 0 failed")), "{over_http:?}");
+}
+
+#[test]
+fn commands_end_quietly_when_nobody_reads_them() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let bad = root().join("tests/packs/pipeline/rule_bad_rows_left_out.json").display().to_string();
+    for arguments in [
+        &["lint", &bad][..],
+        &["lint", "--json", &bad],
+        &["export"],
+        &["snapshot", "list"],
+        &["key", "create", "--name", "a", "--scope", "read"],
+        &["key", "list"],
+        &["--help"],
+    ] {
+        let expected = env.run(arguments).code;
+        let closed = || {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            writer
+        };
+        let output = env.command(arguments).stdout(closed()).stderr(Stdio::piped()).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(expected) && !errors.contains("panicked"), "{arguments:?}: {output:?}");
+        let both = env.command(arguments).stdout(closed()).stderr(closed()).status().unwrap();
+        assert_eq!(both.code(), Some(expected), "{arguments:?}");
+    }
 }

@@ -8,7 +8,7 @@ use convengine_test_macros::test;
 use serde_json::{Value, json};
 
 use crate::harness::{REGEX_ONLY, TestEnv, assert_one_line};
-use crate::stream::ID;
+use crate::stream::{ID, Listener};
 
 /// A service that answers one request with each of the replies; its thread returns the requests.
 fn start_service(answers: Vec<(u16, &'static str)>) -> (String, JoinHandle<Vec<Value>>) {
@@ -125,6 +125,25 @@ fn the_audited_answer_is_what_the_user_gets() {
         .collect();
     let [output] = outputs.as_slice() else { panic!("{outputs:?}") };
     assert_eq!((&output["output"], &output["responseId"]), (&answer["payload"]["value"], &json!(1)));
+}
+
+#[test]
+fn a_final_transformer_that_fails_returns_once() {
+    let mut pack = cards();
+    pack["tables"]["ce_task"] = json!([{"task_id": 1, "kind": "RESPONSE_TRANSFORMER", "stage": "FINAL", "task": "dress:last", "intent_code": "CARD",
+        "state_code": "UNKNOWN"}]);
+    pack["tasks"] = json!({"dress:last": {"error": "torn"}});
+    let env = TestEnv::with_pack(&pack);
+    let server = env.serve(&REGEX_ONLY);
+    let mut listener = Listener::open(&server);
+    assert_eq!(server.say(ID, "my card")["success"], false);
+    let stored = server.audit(ID).iter().filter(|it| it["stage"] == "ENGINE_RETURN").count();
+    server.say(ID, "my card");
+    let first = listener.next().unwrap();
+    let events = listener.until(|it| it.turn() != first.turn());
+    let names: Vec<&str> = events.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!((stored, names.iter().filter(|it| **it == "ENGINE_RETURN").count()), (1, 1), "{names:?}");
+    assert!(names.contains(&"ENGINE_KNOWN_FAILURE"), "{names:?}");
 }
 
 #[test]

@@ -221,22 +221,31 @@ fn every_response_has_rate_limit_headers() {
         assert!(number(answer, "x-ratelimit-limit") >= number(answer, "x-ratelimit-remaining"), "{answer:?}");
         number(answer, "x-ratelimit-reset");
     };
-    for path in ["/v1/agents", "/v1/secrets", "/v1/agents/none/flow", "/v1/runtime/assistants/none/sessions/x", &format!("{SIMULATED}/x")] {
+    for path in ["/v1/runtime/assistants/none/sessions/x", &format!("{SIMULATED}/x")] {
         stands(&server.get(path));
     }
-    stands(&send(&server, "PUT", "/v1/agents/desk/flow", &json!({})));
-    for headers in [vec![], vec![ORIGIN], vec![("Authorization", bearer.as_str())], vec![("Authorization", bearer.as_str()), ORIGIN]] {
-        stands(&post(&server, DEPLOYED, &headers, &json!({})));
+    let unlimited = |answer: &Answer| {
+        assert_eq!(["x-ratelimit-limit", "x-ratelimit-remaining"].map(|it| answer.header(it)), ["unlimited"; 2], "{answer:?}");
+        number(answer, "x-ratelimit-reset");
+    };
+    for path in ["/v1/agents", "/v1/secrets", "/v1/agents/none/flow"] {
+        unlimited(&server.get(path));
     }
+    unlimited(&send(&server, "PUT", "/v1/agents/desk/flow", &json!({})));
+    for headers in [vec![], vec![ORIGIN], vec![("Authorization", bearer.as_str())]] {
+        unlimited(&post(&server, DEPLOYED, &headers, &json!({})));
+    }
+    stands(&post(&server, DEPLOYED, &[("Authorization", bearer.as_str()), ORIGIN], &json!({})));
 }
 
 #[test]
 fn a_plan_limits_sessions_per_month() {
     let (env, server, token) = with_shop(&["--set", "convengine.assistants.sessions-per-month=2"]);
     Session::start_simulated(&server, &json!({}));
-    let (first, _) = Session::start_deployed(&server, &token, &[]);
-    Session::start_deployed(&server, &token, &[]);
     let bearer = format!("Bearer {token}");
+    let (first, _) = Session::start_deployed(&server, &token, &[]);
+    let second = post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
+    assert_eq!((second.status, number(&second, "x-ratelimit-limit"), number(&second, "x-ratelimit-remaining")), (201, 2, 0), "{second:?}");
     let refused = post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
     assert_refused(&refused, 429, "rate_limited");
     let error = &refused.json()["error"];
@@ -245,7 +254,9 @@ fn a_plan_limits_sessions_per_month() {
     assert_eq!(error["reset"].as_u64(), Some(number(&refused, "x-ratelimit-reset")));
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     assert!(number(&refused, "x-ratelimit-reset").abs_diff(now + number(&refused, "retry-after")) <= 2, "{refused:?}");
-    assert_eq!(reply_texts(&first.say(&server, "more please")), ["Desk 1"], "a running session continues");
+    let goes_on = first.send_event(&server, &json!({"type": "user.message", "text": "more please"}));
+    assert_eq!(reply_texts(&goes_on.json()), ["Desk 1"], "a running session continues");
+    assert_eq!(number(&goes_on, "x-ratelimit-limit"), 60, "and counts against no quota");
     assert_eq!(
         Session::start_simulated(&server, &json!({})).1["status"],
         "awaiting_input",

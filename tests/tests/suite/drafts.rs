@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::ai_agents::helper;
 use crate::flows::{Session, assert_refused, deploy, desk, publish, reply_texts, save_draft, send, with_changes};
-use crate::harness::{OPEN, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
+use crate::harness::{Answer, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
 use crate::models::{KEY, PRICES, ProviderReply, start_provider};
 
 #[test]
@@ -196,9 +196,14 @@ fn a_draft_that_is_saved_over_http_counts_as_an_import() {
     let limit = ["--set", "convengine.assistants.imports-per-month=2"];
     let server = env.serve(&[&REGEX_ONLY[..], &limit].concat());
     let save = |path: &str, document: &Value| send(&server, "PUT", path, document);
-    assert_eq!(save("/v1/agents/desk/flow", &json!({"id": "desk"})).status, 422, "what is refused does not count");
-    save_draft(&server, &desk("Desk"));
-    assert_eq!(save("/v1/ai-agents/helper/draft", &helper("A shop")).status, 200);
+    let assert_saved = |answer: &Answer, status: u16, left: &str| {
+        let quota = (answer.header("x-ratelimit-limit"), answer.header("x-ratelimit-remaining"));
+        assert_eq!((answer.status, quota), (status, ("2", left)), "{answer:?}");
+    };
+    // What is refused does not count.
+    assert_saved(&save("/v1/agents/desk/flow", &json!({"id": "desk"})), 422, "2");
+    assert_saved(&save("/v1/agents/desk/flow", &desk("Desk")), 200, "1");
+    assert_saved(&save("/v1/ai-agents/helper/draft", &helper("A shop")), 200, "0");
     let refused = save("/v1/agents/desk/flow", &desk("Second"));
     assert_refused(&refused, 429, "rate_limited");
     assert_eq!((refused.header("x-ratelimit-limit"), refused.header("x-ratelimit-remaining")), ("2", "0"));

@@ -281,7 +281,7 @@ fn packs_carry_sources_and_the_command_line_manages_them() {
     assert!(output.code == 0 && output.stdout.contains("hours#1 Hours"), "{output:?}");
     assert_eq!(env.run(&["knowledge", "list", "--assistant", "desk"]).stdout.lines().count(), 3);
     assert_eq!(env.run(&["knowledge", "remove", "hours", "--assistant", "desk"]).code, 0);
-    assert_one_line(&env.run(&["knowledge", "remove", "hours", "--assistant", "desk"]), 1, &["hours", "not found"]);
+    assert_one_line(&env.run(&["knowledge", "remove", "hours", "--assistant", "desk"]), 4, &["hours", "not found"]);
     assert_one_line(&env.run(&["knowledge", "list", "--assistant", "shop"]), 1, &["shop", "not found"]);
     assert_one_line(&env.run(&["knowledge", "add", &text, &text, "--id", "a", "--assistant", "desk"]), 2, &["--id"]);
     assert_one_line(&env.run(&["knowledge", "add", &env.write("a.docx", "x"), "--assistant", "desk"]), 1, &["unknown format"]);

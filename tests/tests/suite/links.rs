@@ -133,6 +133,40 @@ fn links_and_citations_resolve() {
     assert!(citation_count > 200, "only {citation_count} citations were found");
 }
 
+/// Returns the number that a link names and that of the page it leads to, if both have one and they differ: the number of a decision, or of
+/// a section.
+fn misnumbered(text: &str, target: &str) -> Option<(String, String)> {
+    let text = text.trim_start_matches("**").trim_end_matches("**").trim();
+    let (named, found) = match text.to_lowercase().split_once(char::is_whitespace) {
+        Some(("decision", number)) => {
+            let file = target.split_once("decisions/").map_or(target, |it| it.1);
+            (number.trim().to_owned(), file.split_once('-')?.0.trim_start_matches('0').to_owned())
+        }
+        _ => (text.to_owned(), target.split_once('#')?.1.to_owned()),
+    };
+    let is_number = |it: &str| it.starts_with(|it: char| it.is_ascii_digit()) && it.chars().all(|it| it.is_ascii_digit() || it == '.');
+    (is_number(&named) && is_number(&found) && named != found).then_some((named, found))
+}
+
+#[test]
+fn links_name_the_numbers_that_they_lead_to() {
+    let mut problems = Vec::new();
+    let mut count = 0;
+    for path in text_files().iter().filter(|it| it.extension().is_some_and(|it| it == "md")) {
+        let page = fs::read_to_string(path).unwrap();
+        let prose: String = page.split("```").step_by(2).collect();
+        for (before, after) in prose.match_indices("](").map(|it| prose.split_at(it.0)) {
+            let (Some((_, text)), Some((target, _))) = (before.rsplit_once('['), after[2..].split_once(')')) else { continue };
+            count += usize::from(text.to_lowercase().starts_with("decision"));
+            problems.extend(misnumbered(text, target).map(|(named, found)| format!("{}: {named} leads to {found}", path.display())));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(count > 20, "only {count} links to decisions were found");
+    assert!(misnumbered("decision\n54", "../decisions/0056-x.md").is_some() && misnumbered("Decision 56", "0056-x.md").is_none());
+    assert!(misnumbered("4.12", "flows.md#4.13").is_some() && misnumbered("13.2", "#13.2").is_none());
+}
+
 #[test]
 fn known_differences_cite_pages() {
     let mut pages = Pages::default();

@@ -105,6 +105,61 @@ fn faults_over_http_have_a_clear_outcome() {
     assert!(fake.logged("redirected").is_empty() && fake.logged("other_path").is_empty(), "no other address is called");
 }
 
+/// How many lines of the log say that the server is lost, and that it answers again.
+fn outages(server: &Server) -> (usize, usize) {
+    let count = |text: &str| server.log().lines().filter(|it| it.contains(text) && it.contains(KEY)).count();
+    (count("MCP server is lost"), count("MCP server answers again"))
+}
+
+#[test]
+fn a_server_that_is_lost_is_logged_once_until_it_answers() {
+    let env = TestEnv::with_tables();
+    let mut fake = FakeMcp::new(&env, Transport::Http, &[]);
+    let server = fake.serve_approved(&[]);
+    assert!(fake.order_status(&server).starts_with("SUCCESS"));
+    assert_eq!(outages(&server), (0, 0));
+    fake.stop();
+    for _ in 0..3 {
+        assert!(fake.order_status(&server).starts_with("ERROR"));
+    }
+    assert_eq!(outages(&server), (1, 0), "{}", server.log());
+    fake.restart();
+    assert!(wait_until(|| fake.order_status(&server).starts_with("SUCCESS")));
+    assert_eq!(outages(&server), (1, 1), "{}", server.log());
+}
+
+#[test]
+fn a_child_process_that_ends_is_logged_once() {
+    let env = TestEnv::with_tables();
+    let fake = FakeMcp::new(&env, Transport::Stdio, &[]);
+    let server = fake.serve_approved(&[]);
+    fake.begin_fault("exit_on_call");
+    // A call that writes is made once, so that one process ends.
+    let text = fake.call(&server, "reserve_stock", &json!({"sku": "a", "quantity": 1}));
+    fake.end_fault();
+    assert!(!text.starts_with("SUCCESS"), "{text}");
+    assert!(wait_until(|| outages(&server) == (1, 0)), "{}", server.log());
+    assert!(fake.order_status(&server).starts_with("SUCCESS"));
+    assert_eq!(outages(&server), (1, 1), "{}", server.log());
+}
+
+#[test]
+fn calls_by_hand_are_counted() {
+    let env = TestEnv::with_tables();
+    let fake = FakeMcp::new(&env, Transport::Stdio, &[]);
+    let server = fake.serve_approved(&[]);
+    let count = |outcome: &str| {
+        let name = format!("convengine_mcp_calls_total{{server=\"{KEY}\",outcome=\"{outcome}\"}}");
+        read_metrics(&server).get(&name).copied().unwrap_or_default()
+    };
+    let call = |tool: &str| send(&server, "POST", &format!("{ROUTES}/tools/{tool}/call"), &json!({"arguments": {"orderId": "ORD-7017"}}));
+    assert_eq!(call("get_order_status").json()["ok"], true);
+    fake.begin_fault("error_result");
+    assert_eq!(call("get_order_status").json()["ok"], false);
+    assert_eq!(call("no_such_tool").status, 404);
+    assert_eq!((count("ok"), count("refused")), (1.0, 1.0));
+}
+
 #[test]
 fn a_call_that_writes_is_made_once_whatever_happens_to_its_answer() {
     for transport in [Transport::Stdio, Transport::Http] {

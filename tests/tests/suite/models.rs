@@ -13,6 +13,7 @@ use crate::agent_stream::whole_reply;
 use crate::ai_agents::helper;
 use crate::flows::{reply_texts, send, with_changes};
 use crate::harness::{OPEN, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
+use crate::mcp_server_stdio::Process;
 use crate::stream::{Event, ID, Listener};
 
 pub const KEY: &str = "sk-suite-0123456789abcdef";
@@ -200,9 +201,11 @@ fn named_providers_answer_beside_each_other() {
         send(&server, "PUT", "/v1/ai-agents/helper/draft", &document).json()["issues"].to_string()
     };
     let say = || send(&server, "POST", "/v1/runtime/ai-agents/helper/turn", &json!({"text": "hello"})).json();
-    for (model, code) in [("grok:x", "A012"), ("groq:other", "A005")] {
+    for (model, code) in [("grok:x", "A012"), ("groq:other", "A005"), ("groq", "write groq:llama-3")] {
         assert!(save(model).contains(code), "{model}");
     }
+    let refused = send(&server, "POST", "/v1/ai-agents/helper/publish", &json!({}));
+    assert!(refused.status == 422 && refused.text.contains("A005"), "{refused:?}");
     for (model, provider, text) in
         [("default", "openai", "From OpenAI."), ("groq:llama-3", "groq", "From Groq."), ("groq/llama-3", "groq", "Again.")]
     {
@@ -216,6 +219,37 @@ fn named_providers_answer_beside_each_other() {
     let log = server.log() + &env.sql().dump().join("\n");
     assert!(!log.contains(KEY));
     assert_one_line(&env.run(&[&SERVE[..], &words[..6], &["--llm", "grok:x"]].concat()), 2, &["'grok:x'", "groq[:MODEL]"]);
+}
+
+#[test]
+fn lint_and_import_know_the_providers_of_the_settings() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let models = r#"convengine.llm.providers.groq.models=["llama-3"]"#;
+    let words = ["--set", "convengine.llm.providers.groq.base-url=http://127.0.0.1:1/v1", "--set", models];
+    let mut process = Process::start(&env, &[&REGEX_ONLY[..], &words].concat());
+    process.initialize();
+    for (model, code, hint) in [
+        ("groq", "A005", "groq:llama-3"),
+        ("groq:other", "A005", "convengine.llm.providers.groq.models"),
+        ("openai", "A005", "openai:MODEL"),
+        ("grok:x", "A012", "convengine.llm.providers.grok"),
+        ("openai:gpt-5", "A012", "--llm openai:gpt-5"),
+    ] {
+        let document = with_changes(helper("A shop"), &[("/model", json!(model))]);
+        let file = env.write_pack("helper.json", &json!({"name": "n", "documents": [document]}));
+        let run = |command: &[&str]| env.run(&[command, &[file.as_str()], &words].concat());
+        let is_error = i32::from(code == "A005");
+        let linted = run(&["lint"]);
+        assert!(linted.code == is_error && linted.stdout.contains(code) && linted.stdout.contains(hint), "{model}: {linted:?}");
+        let imported = run(&["import", "--strict"]);
+        assert!(imported.code == is_error && imported.stderr.contains(code) && imported.stderr.contains(hint), "{model}: {imported:?}");
+        let answer = process.request("tools/call", json!({"name": "lint", "arguments": {"document": document}}));
+        let issues = answer["result"]["structuredContent"]["issues"].to_string();
+        assert!(issues.contains(code) && issues.contains(hint), "{model}: {answer}");
+    }
+    let document = with_changes(helper("A shop"), &[("/model", json!("grok:x"))]);
+    let unknown = env.run(&["lint", &env.write_pack("helper.json", &json!({"name": "n", "documents": [document]}))]);
+    assert!(unknown.code == 0 && !unknown.stdout.contains("A012"), "without models, those of the server are unknown: {unknown:?}");
 }
 
 #[test]

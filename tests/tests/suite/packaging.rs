@@ -163,6 +163,59 @@ fn alerts_figures_and_the_dashboard_name_existing_metrics() {
     assert_eq!(convengine_names("sum(convengine_a_total{x=\"convengine\"}) / convengine:b:c").len(), 2);
 }
 
+/// The metrics that an expression reads, itself or by recording rules, without the ends of parts of histograms.
+fn metrics_of(expression: &str, recording: &Value) -> BTreeSet<&'static str> {
+    let rules = || recording["groups"].as_array().unwrap().iter().flat_map(|it| it["rules"].as_array().unwrap());
+    let metrics_of_name = |name: String| -> BTreeSet<&'static str> {
+        match rules().find(|it| it["record"] == json!(name)) {
+            Some(rule) => metrics_of(rule["expr"].as_str().unwrap(), recording),
+            None => METRICS.iter().map(|it| it.name).filter(|it| name.strip_prefix(it).is_some_and(is_end_of_metric)).collect(),
+        }
+    };
+    convengine_names(expression).into_iter().flat_map(metrics_of_name).collect()
+}
+
+fn is_end_of_metric(rest: &str) -> bool {
+    ["", "_bucket", "_count", "_sum"].contains(&rest)
+}
+
+/// The cells of the rows of a table whose first row begins with `head`.
+fn table<'p>(page: &'p str, head: &str) -> Vec<Vec<&'p str>> {
+    let rows = page.lines().skip_while(|it| !it.starts_with(head)).skip(2).take_while(|it| it.starts_with('|'));
+    rows.map(|it| it.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
+}
+
+/// The texts between backticks.
+fn codes(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+#[on(no_database)]
+fn the_tables_of_alerts_and_metrics_agree_with_the_rules() {
+    let yaml = |name: &str| -> Value { serde_saphyr::from_str(&read(name)).unwrap_or_else(|error| panic!("{name}: {error}")) };
+    let (recording, alerts, page) = (yaml("prometheus/recording.yml"), yaml("prometheus/alerts.yml"), read("OPERATIONS.md"));
+    let rules: Vec<&Value> = alerts["groups"].as_array().unwrap().iter().flat_map(|it| it["rules"].as_array().unwrap()).collect();
+    let watched: Vec<(&str, BTreeSet<&str>)> =
+        rules.iter().map(|it| (it["alert"].as_str().unwrap(), metrics_of(it["expr"].as_str().unwrap(), &recording))).collect();
+    let rows = table(&page, "| alert | fires when |");
+    let names: Vec<&str> = rows.iter().map(|it| it[0].trim_matches('`')).collect();
+    assert_eq!(names, watched.iter().map(|it| it.0).collect::<Vec<_>>(), "one row for each alert, in the order of the file");
+    for ((row, rule), (name, metrics)) in rows.iter().zip(&rules).zip(&watched) {
+        let known = |code: &str| METRICS.iter().map(|it| it.name).find(|it| it.strip_prefix("convengine_") == Some(code));
+        let said: BTreeSet<&str> = codes(row[1]).filter_map(known).collect();
+        assert_eq!(said, *metrics, "{name}: what it watches");
+        let duration = rule["for"].as_str().map(|it| format!(", for {} min", it.trim_end_matches('m')));
+        assert_eq!(row[1].contains(", for "), duration.is_some(), "{name}: {}", row[1]);
+        assert!(duration.is_none_or(|it| row[1].ends_with(&it)), "{name}: {}", row[1]);
+    }
+    for row in table(&page, "| metric | meaning |") {
+        let metrics: BTreeSet<&str> = codes(row[0]).collect();
+        let expected: Vec<&str> = watched.iter().filter(|it| !it.1.is_disjoint(&metrics)).map(|it| it.0).collect();
+        assert_eq!(codes(row[2]).collect::<Vec<_>>(), expected, "{}: its alerts", row[0]);
+    }
+}
+
 #[test]
 #[on(no_database)]
 fn the_container_runs_without_root_and_checks_its_health() {

@@ -161,14 +161,15 @@ fn a_deleted_conversation_leaves_no_byte() {
     assert_eq!(server.audit(ID), [] as [Value; 0]);
     let record = || server.log().lines().filter(|it| it.contains("deleted conversations") && it.contains("count=1")).count();
     assert!(wait_until(|| record() == 1) && !server.log().lines().any(|it| it.contains("deleted") && it.contains(ID)), "{}", server.log());
-    assert_eq!(server.request("DELETE", &conversation(ID), &[], "").status, 404);
+    let unknown = server.request("DELETE", &conversation(ID), &[], "");
+    assert_eq!((unknown.status, &unknown.json()["code"]), (404, &json!("nothing_found")), "{unknown:?}");
     assert_eq!(server.request("DELETE", &conversation("x"), &[], "").status, 400);
     // The mark disappears with the last conversation that contains it.
     let output = env.run(&["forget", "--conversation", OTHER]);
     assert_eq!((output.code, output.stdout.as_str()), (0, "deleted conversations: 1\n"), "{output:?}");
     let after = bytes(&env);
     assert!(!contains_mark(&after, OTHER) && !contains_mark(&after, mark));
-    assert_one_line(&env.run(&["forget", "--conversation", OTHER]), 1, &["conversation not found"]);
+    assert_one_line(&env.run(&["forget", "--conversation", OTHER]), 4, &["nothing was deleted", "conversation not found"]);
     // It starts anew.
     assert_eq!(say(&server, ID, "hello", json!({}))["success"], true);
     assert_eq!(env.sql().texts(&format!("select cast(number as text) from ce_turn where conversation_id = '{ID}'")), ["1"]);

@@ -99,17 +99,54 @@ fn a_turn_stops_calling_models_when_its_own_calls_reach_the_cap() {
 }
 
 #[test]
-fn without_a_cap_nothing_is_counted_and_with_one_every_model_needs_a_price() {
+fn without_a_cap_costs_are_recorded_and_with_one_every_model_needs_a_price() {
     let (address, requests) = start_provider(vec![text_reply("One.")]);
     let env = TestEnv::with_pack(&pack_with_model());
     let server = serve(&env, &address, &REGEX);
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "One.");
     assert_eq!(requests.join().unwrap().len(), 1);
-    assert_eq!((env.sql().texts("select day from cv_spend"), used(&env)), (Vec::new(), Vec::new()));
+    assert_eq!((env.sql().texts("select cast(micros as text) from cv_spend"), used(&env)), (vec!["162".to_owned()], Vec::new()));
     drop(server);
     let cap = ["--set", "convengine.llm.spend-cap.amount=5", "--set", "convengine.llm.spend-cap.per=month"];
     let run = |more: &[&str]| env.run_command(env.command(&[&SERVE[..], more].concat()).env("OPENAI_BASE_URL", "http://127.0.0.1:1"));
     assert_one_line(&run(&[&cap[..], &["--llm", "openai:other"]].concat()), 2, &["--llm openai:other", "convengine.llm.prices"]);
     assert_one_line(&run(&cap[..2]), 2, &["convengine.llm.spend-cap.per"]);
     assert_one_line(&run(&cap[2..]), 2, &["convengine.llm.spend-cap.amount"]);
+}
+
+#[test]
+fn a_cap_counts_what_was_spent_in_its_period_before_it_was_set() {
+    let env = TestEnv::with_pack(&pack_with_model());
+    let uncapped = |text: &str| {
+        let (address, requests) = start_provider(vec![text_reply(text)]);
+        let server = serve(&env, &address, &REGEX);
+        assert_eq!(server.say(ID, "my order")["payload"]["value"], text);
+        assert_eq!(requests.join().unwrap().len(), 1);
+    };
+    let assert_refused = |amount: &str| {
+        let cap = format!("convengine.llm.spend-cap.amount={amount}");
+        let server = serve(&env, "http://127.0.0.1:1/v1", &[&REGEX[..], &PER_DAY, &["--set", &cap]].concat());
+        assert_eq!(server.say(ID, "my order")["success"], false);
+        assert_eq!(failures(&env).last().map(String::as_str), Some(REFUSED), "no model was asked");
+    };
+    uncapped("One.");
+    assert_refused("0.0001");
+    assert_eq!(used(&env), ["spend.day 162"]);
+    // The counter of the former cap has not counted this one.
+    uncapped("Two.");
+    assert_refused("0.0003");
+    assert_eq!(used(&env), ["spend.day 324"]);
+}
+
+#[test]
+fn a_cap_counts_the_usage_of_documents_from_before_costs_were_recorded() {
+    let env = TestEnv::with_pack(&pack_with_model());
+    // In microcents; no day ends before this one begins.
+    let values = "'default', 'llm', 9999999999999, 16200, 'desk'";
+    env.sql().run(&format!("insert into cs_usage_events (workspace_id, kind, at, amount, ref) values ({values})"));
+    let cap = ["--set", "convengine.llm.spend-cap.amount=0.0001"];
+    let server = serve(&env, "http://127.0.0.1:1/v1", &[&REGEX[..], &PER_DAY, &cap].concat());
+    assert_eq!(server.say(ID, "my order")["success"], false);
+    assert_eq!(failures(&env), [REFUSED]);
+    assert_eq!(used(&env), ["spend.day 162"]);
 }

@@ -30,18 +30,8 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         }
         check_tools(context, data, &location, findings);
         let models = &context.flow.document.settings.models;
-        let is_known = |it: &str| it == DEFAULT_MODEL || models.contains_key(it) || model::names_provider(context.target, it);
-        match data.model.as_ref() {
-            Some(alias) if !is_known(alias) => {
-                let message = format!("unknown model '{alias}'");
-                let fix = "add it to 'models' in the settings, write PROVIDER:MODEL, or omit 'model'";
-                findings.push(location.join("/model").error("A005", message).with_fix(fix));
-            }
-            Some(alias) if !models.contains_key(alias) => {
-                findings.extend(model::check_name(context.target, alias, &location.join("/model")));
-            }
-            Some(_) | None => {}
-        }
+        let named = data.model.as_ref().filter(|it| *it != DEFAULT_MODEL && !models.contains_key(*it));
+        findings.extend(named.and_then(|it| check_model(context, it, &location.join("/model"))));
         let schema = data.output.as_ref().and_then(|it| it.schema.as_ref());
         if let Some(reason) = schema.and_then(|it| JsonSchema::compile(it).err()) {
             let message = format!("invalid output schema of '{}': {reason}", node.name);
@@ -57,6 +47,16 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
             );
         }
     }
+}
+
+/// Checks the model of a node that is not an alias of the settings.
+fn check_model(context: &FlowContext<'_>, name: &str, location: &Location) -> Option<DocumentIssue> {
+    let unknown = || {
+        let fix = "add it to 'models' in the settings, write PROVIDER:MODEL, or omit 'model'";
+        let is_unknown = !model::names_provider(context.target, name);
+        is_unknown.then(|| location.clone().error("A005", format!("unknown model '{name}'")).with_fix(fix))
+    };
+    model::check_name(context.target, name, location).or_else(unknown)
 }
 
 fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location, findings: &mut Vec<DocumentIssue>) {

@@ -1,12 +1,15 @@
 //! Imports a pack into a database, in one transaction.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convengine_core::config::Issue;
 use convengine_core::config::flow::DocumentIssue;
+use convengine_core::lint::flow::ModelProvider;
 use convengine_core::pack::Pack;
 use serde_json::Value;
 
+use super::documents::CheckContext;
 use super::scripts::ScriptedReplies;
 use super::{advance_all_sequences, documents, knowledge, modules, replace, workspace_tools};
 use crate::config::settings::Settings;
@@ -19,7 +22,7 @@ use crate::storage::import::disable_foreign_keys;
 use crate::storage::{self, DatabaseConfig, activation};
 
 /// What a pack is imported into.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ImportTarget<'s> {
     /// The database.
     pub database: &'s DatabaseConfig,
@@ -29,6 +32,8 @@ pub struct ImportTarget<'s> {
     pub workspace: &'s str,
     /// The plan with the quota of imports.
     pub plan: Plan,
+    /// The providers of models that documents may name; `None` if unknown.
+    pub providers: Option<BTreeMap<String, ModelProvider>>,
 }
 
 /// A pack with the replies that its scripts give.
@@ -60,13 +65,15 @@ impl<'s> ImportTarget<'s> {
     /// The database of a command.
     pub fn from_settings(settings: &'s Settings) -> ImportTarget<'s> {
         let plan = settings.assistants.plan;
-        ImportTarget { database: &settings.database, tree: &settings.tree, workspace: settings.workspace(), plan }
+        let providers = documents::find_providers(settings);
+        ImportTarget { database: &settings.database, tree: &settings.tree, workspace: settings.workspace(), plan, providers }
     }
 
     /// The database of a running server.
     pub fn from_host(host: &'s Host) -> ImportTarget<'s> {
         let manager = &host.config_manager;
-        ImportTarget { database: manager.database(), tree: manager.settings(), workspace: &host.workspace, plan: host.plan }
+        let providers = Some(host.models.providers());
+        ImportTarget { database: manager.database(), tree: manager.settings(), workspace: &host.workspace, plan: host.plan, providers }
     }
 }
 
@@ -94,7 +101,7 @@ impl ImportReport {
 ///
 /// # Errors
 /// Exit code 1 with a line for each problem that prevents storing the pack, 3 if the database cannot be used; nothing is changed then.
-pub async fn apply(target: ImportTarget<'_>, parsed: &ParsedPack, strict: bool, dry_run: bool) -> Result<ImportReport, Failure> {
+pub async fn apply(target: &ImportTarget<'_>, parsed: &ParsedPack, strict: bool, dry_run: bool) -> Result<ImportReport, Failure> {
     let ParsedPack { pack, scripts } = parsed;
     let unusable = |it: sqlx::Error| storage::database_failure(target.database, &it);
     let mut connection = match dry_run {
@@ -108,7 +115,8 @@ pub async fn apply(target: ImportTarget<'_>, parsed: &ParsedPack, strict: bool, 
     let mut problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
     problems.extend(modules::store(&mut connection, pack).await.map_err(unusable)?);
     problems.extend(scripts.find_problems());
-    let documents = documents::check_pack(pack, target.tree);
+    let context = CheckContext { tree: target.tree, providers: target.providers.as_ref() };
+    let documents = documents::check_pack(pack, context);
     problems.extend(documents::find_problems(&documents));
     let tools = workspace_tools::check_pack(pack, target.tree);
     problems.extend(workspace_tools::find_problems(&tools));

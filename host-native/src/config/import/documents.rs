@@ -1,15 +1,17 @@
 //! Imports the documents of a pack, each as a draft, and the tools of its workspace.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use convengine_core::config::flow::{DocumentIssue, add_workspace_tools, import_canvas};
-use convengine_core::lint::flow::{self, BoundPrograms, PublishTarget};
+use convengine_core::lint::flow::{self, BoundPrograms, ModelProvider, PublishTarget};
 use convengine_core::pack::Pack;
 use serde_json::Value;
 
 use super::ImportTarget;
 use crate::clock;
+use crate::config::settings::Settings;
 use crate::config::settings::network::read_list;
+use crate::effects::llm::list_providers;
 use crate::exit::Failure;
 use crate::ops::snapshot::{Change, DraftChange};
 use crate::runtime::assistant::check::prevents_saving;
@@ -28,18 +30,37 @@ pub struct CheckedDocument {
     pub issues: Vec<DocumentIssue>,
 }
 
+/// What documents are checked against beside each other.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckContext<'s> {
+    /// The `convengine` settings tree.
+    pub tree: &'s Value,
+    /// The providers of models; `None` if unknown.
+    pub providers: Option<&'s BTreeMap<String, ModelProvider>>,
+}
+
+/// Returns the providers of models of a command. They are unknown for one without models, which need not have the settings of the server.
+pub fn find_providers(settings: &Settings) -> Option<BTreeMap<String, ModelProvider>> {
+    Some(list_providers(&settings.llm)).filter(|it| !it.is_empty())
+}
+
 /// Checks the documents of a pack; secrets are not checked here.
-pub fn check_pack(pack: &Pack, settings: &Value) -> Vec<CheckedDocument> {
-    check_documents(pack.documents.clone(), &pack.workspace_tools, settings)
+pub fn check_pack(pack: &Pack, context: CheckContext<'_>) -> Vec<CheckedDocument> {
+    check_documents(pack.documents.clone(), &pack.workspace_tools, context)
 }
 
 /// Checks documents, which may run each other and call the tools.
-pub fn check_documents(documents: Vec<Value>, tools: &[Value], settings: &Value) -> Vec<CheckedDocument> {
+pub fn check_documents(documents: Vec<Value>, tools: &[Value], context: CheckContext<'_>) -> Vec<CheckedDocument> {
     let documents: Vec<Value> = documents.into_iter().map(import_canvas).collect();
-    let (allowed, revoked) = (read_list(settings, "outbound.allow"), BTreeSet::new());
+    let (allowed, revoked) = (read_list(context.tree, "outbound.allow"), BTreeSet::new());
     let programs = BoundPrograms::from_pack(&documents, tools);
-    let target =
-        PublishTarget { revoked_secrets: &revoked, allowed_targets: &allowed, programs: Some(&programs), ..PublishTarget::empty() };
+    let target = PublishTarget {
+        revoked_secrets: &revoked,
+        allowed_targets: &allowed,
+        programs: Some(&programs),
+        providers: context.providers,
+        ..PublishTarget::empty()
+    };
     let check = |document: Value| {
         let key = ProgramKey::of_document(&document);
         let mut completed = document.clone();
@@ -70,7 +91,7 @@ pub fn find_problems(documents: &[CheckedDocument]) -> Vec<String> {
 ///
 /// # Errors
 /// Exit code 1 if the quota is exceeded; 3 if the database cannot be read.
-pub async fn check_quota(connection: &mut Connection, documents: &[CheckedDocument], target: ImportTarget<'_>) -> Result<(), Failure> {
+pub async fn check_quota(connection: &mut Connection, documents: &[CheckedDocument], target: &ImportTarget<'_>) -> Result<(), Failure> {
     let Some(quota) = target.plan.imports.filter(|_| !documents.is_empty()) else { return Ok(()) };
     let used = session::count_imports(connection, target.workspace, month_start(clock::now())).await;
     let used = used.map_err(|it| storage::database_failure(target.database, &it))?;

@@ -26,6 +26,7 @@ use crate::storage::import::{
     Column, advance_sequences, back_up_tool_queries, clear, columns, disable_foreign_keys, insert, restore_tool_queries,
 };
 use crate::storage::{self, Connection};
+use crate::{print_error_line, print_line};
 
 /// Options of an import.
 #[derive(Debug, Clone, Copy)]
@@ -44,13 +45,13 @@ pub struct ImportOptions {
 /// Exit code 1 with a line for each problem that prevents storing the pack; nothing is changed then.
 pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result<(), Failure> {
     let parsed = read_with_scripts(file)?;
-    let done = apply(ImportTarget::from_settings(settings), &parsed, how.strict, how.dry_run).await?;
+    let done = apply(&ImportTarget::from_settings(settings), &parsed, how.strict, how.dry_run).await?;
     if how.dry_run {
         done.difference.print(how.json);
         return if done.is_refused { Err(Failure::check_failed(done.errors())) } else { Ok(()) };
     }
-    done.issues.iter().for_each(|it| eprintln!("{it}"));
-    done.document_issues.iter().for_each(|it| eprintln!("{it}"));
+    done.issues.iter().for_each(|it| print_error_line!("{it}"));
+    done.document_issues.iter().for_each(|it| print_error_line!("{it}"));
     if done.is_refused {
         return Err(Failure::check_failed(vec!["nothing imported: correct the errors or omit --strict".to_owned()]));
     }
@@ -60,7 +61,7 @@ pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result
     let also = |number: usize, noun: &str| if number == 0 { String::new() } else { format!(" and {}", count(number, noun)) };
     let (drafts, tools) = (also(done.documents, "document"), also(done.tools, "tool"));
     let sources = also(pack.knowledge.len(), "knowledge source");
-    println!("imported {} into {}{drafts}{tools}{sources}", count(rows, "row"), count(pack.tables.0.len(), "table"));
+    print_line!("imported {} into {}{drafts}{tools}{sources}", count(rows, "row"), count(pack.tables.0.len(), "table"));
     Ok(())
 }
 

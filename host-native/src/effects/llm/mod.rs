@@ -18,6 +18,7 @@ mod tests;
 mod tool_calls;
 mod transport;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,10 +37,9 @@ use crate::ops::observe::Meter;
 use crate::runtime::stream::TokenPublisher;
 use deltas::DeltaPublisher;
 use failure::{ModelFailure, NextAction};
-use remote::Protocol;
 use retry_policy::{INITIAL_BACKOFF, RetryPolicy};
-pub use routes::SCRIPTED;
 use routes::{Model, ModelRoute};
+pub use routes::{SCRIPTED, list_providers};
 use scripted::ScriptedModel;
 
 /// Timeout for connecting to a model.
@@ -103,16 +103,9 @@ impl Models {
         Ok(Models { routes, named, llm: llm.clone(), secrets, first_wait: INITIAL_BACKOFF, meter: Meter::default() })
     }
 
-    /// Returns the providers that documents may name, each with the models that the settings list.
+    /// Returns the providers that documents may name.
     pub fn providers(&self) -> BTreeMap<String, ModelProvider> {
-        let remote = |it: &Model| match it {
-            Model::Remote(remote) => {
-                let provider = ModelProvider { models: remote.models.clone(), has_tags: remote.protocol == Protocol::Ollama };
-                Some((remote.provider.clone(), provider))
-            }
-            Model::Off | Model::Scripted(_) => None,
-        };
-        self.routes.iter().map(|it| &it.model).chain(&self.named).filter_map(remote).collect()
+        list_providers(&self.llm)
     }
 
     /// Returns how long a call may take, with all attempts and models.
@@ -156,8 +149,17 @@ impl Models {
     pub async fn generate(&self, request: &LlmRequest, tokens: Option<&TokenPublisher>, deadline: Instant) -> ModelAnswer {
         let order = self.models_for_request(request);
         let deltas = tokens.map(|it| DeltaPublisher::new(it, &self.secrets));
-        self.call_in_order(&order, ModelRequest::Llm(request, deltas), deadline, "no language model is set up: start the server with --llm")
-            .await
+        let missing = self.missing_model(request, order.is_empty());
+        self.call_in_order(&order, ModelRequest::Llm(request, deltas), deadline, &missing).await
+    }
+
+    /// Says what to set up for a call that no model answers.
+    fn missing_model(&self, request: &LlmRequest, is_without_models: bool) -> Cow<'static, str> {
+        let requested = request.dialogue.as_ref().and_then(|it| it.model.as_deref()).filter(|_| is_without_models);
+        match requested.filter(|it| self.split_provider(it).0.is_some()) {
+            Some(name) => format!("the server does not have the provider of '{name}': start it with --llm {name}").into(),
+            None => "no language model is set up: start the server with --llm".into(),
+        }
     }
 
     /// Returns the maximum cost of a call in millionths of the currency, with the dearest model that may answer; 0 if no price is known.

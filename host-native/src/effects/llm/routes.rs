@@ -1,7 +1,9 @@
 //! Parses `--llm`: which model answers which calls.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
+use convengine_core::lint::flow::ModelProvider;
 use reqwest::Client;
 
 use super::purpose::{EMBED, all_names, is_known};
@@ -82,11 +84,7 @@ pub fn parse_routes(llm: &LlmSettings) -> Result<Vec<ModelRoute>, Failure> {
 }
 
 fn parse_route(word: &str, llm: &LlmSettings) -> Result<ModelRoute, String> {
-    // An equals sign after the first colon belongs to the name of a file or a model.
-    let (duty, model) = match word.split_once('=') {
-        Some((duty, model)) if !duty.contains(':') => (Some(duty.trim()), model.trim()),
-        Some(_) | None => (None, word.trim()),
-    };
+    let (duty, model) = split_word(word);
     if let Some(duty) = duty.filter(|it| !is_known(it)) {
         let known: Vec<&str> = all_names().collect();
         return Err(format!("--llm {word}: unknown purpose '{duty}'; use one of {}", known.join(", ")));
@@ -104,6 +102,15 @@ fn parse_route(word: &str, llm: &LlmSettings) -> Result<ModelRoute, String> {
         }
     };
     Ok(ModelRoute { purpose: duty.map(str::to_owned), model })
+}
+
+/// Splits a value of `--llm` into its purpose, if it has one, and its model.
+fn split_word(word: &str) -> (Option<&str>, &str) {
+    // An equals sign after the first colon belongs to the name of a file or a model.
+    match word.split_once('=') {
+        Some((duty, model)) if !duty.contains(':') => (Some(duty.trim()), model.trim()),
+        Some(_) | None => (None, word.trim()),
+    }
 }
 
 fn find_provider<'s>(name: &'s str, llm: &'s LlmSettings) -> Option<Provider<'s>> {
@@ -134,6 +141,17 @@ pub fn build_named(llm: &LlmSettings) -> Result<Vec<Model>, Failure> {
     let (built, problems): (Vec<_>, Vec<_>) = llm.providers.iter().map(build).partition(Result::is_ok);
     let problems: Vec<String> = problems.into_iter().filter_map(Result::err).collect();
     if problems.is_empty() { Ok(built.into_iter().filter_map(Result::ok).collect()) } else { Err(Failure { code: 2, lines: problems }) }
+}
+
+/// Returns the providers that documents may name: those of the settings and those of `--llm`, each with the models that the settings list.
+pub fn list_providers(llm: &LlmSettings) -> BTreeMap<String, ModelProvider> {
+    let of_routes = llm.model_specs.iter().map(|it| split_word(it).1).filter_map(|it| find_provider(it.split(':').next()?, llm));
+    let of_settings = llm.providers.iter().map(|(name, named)| Provider::named(name, named));
+    let describe = |it: Provider<'_>| {
+        let models = it.named.map(|it| it.models.clone()).unwrap_or_default();
+        (it.name.to_owned(), ModelProvider { models, has_tags: it.protocol == Protocol::Ollama })
+    };
+    of_routes.chain(of_settings).map(describe).collect()
 }
 
 /// How a provider is named and reached.
@@ -342,6 +360,11 @@ mod tests {
             let found = problems(&llm, &[word]);
             assert!(found.len() == 1 && words.iter().all(|it| found[0].contains(it)), "{word}: {found:?}");
         }
+        llm.model_specs =
+            ["extraction=openai:x", "groq:qwen", "embed=ollama:a=b", "policy=off", "scripted:x.json"].map(str::to_owned).to_vec();
+        let providers = list_providers(&llm);
+        assert_eq!(providers.keys().collect::<Vec<_>>(), ["claude", "groq", "ollama", "openai"]);
+        assert_eq!((providers["groq"].models.len(), providers["ollama"].has_tags, providers["openai"].has_tags), (2, true, false));
         let lines = build_named(&llm).expect_err("a provider without a key").lines;
         assert!(lines.len() == 1 && lines[0].starts_with("convengine.llm.providers.claude.api-key"), "{lines:?}");
     }

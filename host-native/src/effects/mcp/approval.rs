@@ -158,7 +158,7 @@ pub async fn list_tools(host: &Host, server: &McpServer) -> Result<Value, Effect
 /// The failure of the call.
 pub async fn call_by_hand(host: &Host, server: &McpServer, tool: &str, args: &Map) -> Result<Option<String>, EffectError> {
     let active = host.config_manager.active();
-    in_time(host, server, async {
+    let called = in_time(host, server, async {
         let connection = host.mcp.connect(&host.http, server).await?;
         let list = connection.list_tools(LIST_LIFETIME).await?;
         if !list.tools.iter().any(|it| it.get("name").and_then(Value::as_str) == Some(tool)) {
@@ -173,9 +173,12 @@ pub async fn call_by_hand(host: &Host, server: &McpServer, tool: &str, args: &Ma
         let text = connection.call(&McpCall { tool, args, key: &key, progress: None }).await?;
         Ok(Some(text))
     })
-    .await
-    .map(|it| it.map(|text| hide(host, &text)))
-    .map_err(|it| EffectError { message: hide(host, &it.message), ..it })
+    .await;
+    if !matches!(called, Ok(None)) {
+        host.meter.record_mcp_call(&server.key, called.as_ref().err());
+    }
+    let text = called.map_err(|it| EffectError { message: hide(host, &it.message), ..it })?;
+    Ok(text.map(|it| hide(host, &it)))
 }
 
 /// Hides secrets and what the redaction rules remove in a text of a server.

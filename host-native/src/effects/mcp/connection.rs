@@ -1,5 +1,6 @@
 //! A connection to an MCP server: its tools, and calls of them.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -10,24 +11,27 @@ use rmcp::model::{
     RequestMetaObject, ServerPeerInfo, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{
-    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RoleClient, RunningService,
-    ServiceError,
+    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, QuitReason, RoleClient,
+    RunningService, RunningServiceCancellationToken, ServiceError,
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::channel;
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use super::catalog::{McpServer, McpTransport, ProtocolMode};
 use super::client_handler::NotificationReceiver;
 use super::failure::{call_error, connection_error, excerpt};
+use super::outages::Outages;
 use super::progress::MAX_PROGRESS_MESSAGES;
 use super::tool_list::{self, ToolPages};
 use super::transport::{self, ChildProcess};
 use super::{McpCall, McpClients, result};
 use crate::config::secrets::Secrets;
 use crate::effects::http::HttpClient;
+use crate::ops::observe::tenant_span;
 
 /// Supported revisions of the protocol.
 const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
@@ -48,6 +52,9 @@ const MAX_SERVER_NAME_CHARS: usize = 100;
 /// Progress notifications that may wait; more are dropped.
 const PROGRESS_CAPACITY: usize = 16;
 
+/// Why a server is lost.
+pub const ENDED: &str = "it ended or closed the connection";
+
 /// The member of `_meta` with the idempotency key of a call.
 const KEY_MEMBER: &str = "io.convengine/idempotency-key";
 
@@ -55,17 +62,20 @@ const KEY_MEMBER: &str = "io.convengine/idempotency-key";
 #[derive(Debug)]
 pub struct Connection {
     server: McpServer,
-    service: RunningService<RoleClient, NotificationReceiver>,
+    peer: Peer<RoleClient>,
     receiver: NotificationReceiver,
     last_used: std::sync::Mutex<Instant>,
     tools: Mutex<Option<ToolList>>,
     /// Whether the server sent a message beyond the limit.
     exceeded: Arc<AtomicBool>,
-    /// Whether a request found that the server has ended or closed the connection.
-    ended: AtomicBool,
+    /// Whether the server has ended or closed the connection.
+    ended: Arc<AtomicBool>,
+    outages: Arc<Outages>,
     secrets: Arc<Secrets>,
     /// The hash of the secret that it was opened with.
     secret_hash: Option<[u8; 32]>,
+    /// Closes the connection, before its process is killed.
+    _closer: Closer,
     /// Killed with the connection.
     _process: Option<ChildProcess>,
 }
@@ -112,35 +122,41 @@ impl Connection {
         // Lists are cached here, with their age.
         service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
         spawn_subscription(service.peer().clone(), Arc::clone(&receiver.tools_changed));
-        let secrets = Arc::clone(&clients.secrets);
-        let last_used = std::sync::Mutex::new(Instant::now());
+        let peer = service.peer().clone();
+        let closer = Closer { token: Some(service.cancellation_token()), is_closing: Arc::default() };
+        let watch = Watch {
+            server: server.key.clone(),
+            exceeded: Arc::clone(&exceeded),
+            ended: Arc::default(),
+            is_closing: Arc::clone(&closer.is_closing),
+            outages: Arc::clone(&clients.outages),
+        };
+        let ended = Arc::clone(&watch.ended);
+        tokio::spawn(watch.run(service).instrument(tenant_span(clients.tenant.as_deref())));
         Ok(Connection {
             server: server.clone(),
-            service,
+            peer,
             receiver,
-            last_used,
+            last_used: std::sync::Mutex::new(Instant::now()),
             tools: Mutex::default(),
             exceeded,
-            ended: AtomicBool::new(false),
-            secrets,
+            ended,
+            outages: Arc::clone(&clients.outages),
+            secrets: Arc::clone(&clients.secrets),
             secret_hash,
+            _closer: closer,
             _process: process,
         })
     }
 
     /// Whether the connection is open, and that of the row with the current secret.
     pub fn is_usable(&self, server: &McpServer, secret: Option<&str>) -> bool {
-        self.server == *server
-            && self.secret_hash == secret.map(hash_secret)
-            && !self.has_ended()
-            && !self.exceeded.load(Ordering::Relaxed)
-            && !self.service.is_closed()
-            && !self.service.peer().is_transport_closed()
+        self.server == *server && self.secret_hash == secret.map(hash_secret) && !self.is_lost() && !self.exceeded.load(Ordering::Relaxed)
     }
 
-    /// Whether a request found that the server has ended or closed the connection.
-    pub fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Relaxed)
+    /// Whether the server has ended or closed the connection, noticed or not.
+    pub fn is_lost(&self) -> bool {
+        self.ended.load(Ordering::Relaxed) || self.peer.is_transport_closed()
     }
 
     /// Records that the connection is used now.
@@ -155,7 +171,7 @@ impl Connection {
 
     /// The name, version and protocol revision of the server.
     pub fn describe(&self) -> Value {
-        let info = self.service.peer().peer_info();
+        let info = self.peer.peer_info();
         let about = |info: &ServerPeerInfo| {
             let short = |it: &String| self.secrets.scrub(it).chars().take(MAX_SERVER_NAME_CHARS).collect::<String>();
             let name = info.server_info.as_ref().map(|it| (short(&it.name), short(&it.version)));
@@ -232,11 +248,12 @@ impl Connection {
         let params = cursor.map(|it| PaginatedRequestParams::default().with_cursor(Some(it)));
         let request = ListToolsRequest { method: Default::default(), params, extensions: Default::default() };
         let options = PeerRequestOptions::no_options();
-        let handle = self.service.peer().send_request_with_option(ClientRequest::ListToolsRequest(request), options).await;
+        let handle = self.peer.send_request_with_option(ClientRequest::ListToolsRequest(request), options).await;
         let handle = handle.map_err(|it| self.to_effect_error(&it))?;
-        let mut guard = CancelOnDrop { peer: self.service.peer().clone(), id: Some(handle.id.clone()) };
+        let mut guard = CancelOnDrop { peer: self.peer.clone(), id: Some(handle.id.clone()) };
         let answer = handle.await_response().await;
         guard.id = None;
+        self.note_answer(answer.is_ok());
         match answer {
             Ok(ServerResult::ListToolsResult(page)) => Ok(serde_json::to_value(page).unwrap_or_default()),
             Ok(ServerResult::CustomResult(page)) if page.0.get("tools").is_some_and(Value::is_array) => Ok(page.0),
@@ -255,13 +272,12 @@ impl Connection {
         meta.0.0.insert(KEY_MEMBER.to_owned(), json!(call.key));
         params.meta = Some(meta);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let peer = self.service.peer();
-        let handle = peer.send_request_with_option(request, PeerRequestOptions::no_options()).await;
+        let handle = self.peer.send_request_with_option(request, PeerRequestOptions::no_options()).await;
         let handle = handle.map_err(|it| self.to_effect_error(&it))?;
         let token = handle.progress_token.clone();
         let (sender, mut progress) = channel(PROGRESS_CAPACITY);
         self.receiver.watch(&token, sender);
-        let mut guard = CancelOnDrop { peer: peer.clone(), id: Some(handle.id.clone()) };
+        let mut guard = CancelOnDrop { peer: self.peer.clone(), id: Some(handle.id.clone()) };
         let mut answer = std::pin::pin!(handle.await_response());
         let mut published = 0;
         let outcome = loop {
@@ -277,6 +293,7 @@ impl Connection {
         };
         guard.id = None;
         self.receiver.unwatch(&token);
+        self.note_answer(outcome.is_ok());
         match outcome {
             Ok(ServerResult::CallToolResult(result)) => {
                 result::to_text(&self.server.key, &serde_json::to_value(result).unwrap_or_default())
@@ -299,7 +316,62 @@ impl Connection {
         if matches!(error, ServiceError::TransportClosed) && !is_too_long {
             self.ended.store(true, Ordering::Relaxed);
         }
-        call_error(&self.server.key, error, is_too_long)
+        let error = call_error(&self.server.key, error, is_too_long);
+        if error.kind == EffectErrorKind::Unavailable {
+            self.outages.begin(&self.server.key, &error.message);
+        }
+        error
+    }
+
+    /// Records that the server answers, whatever the answer is.
+    fn note_answer(&self, is_answer: bool) {
+        if is_answer {
+            self.outages.end(&self.server.key);
+        }
+    }
+}
+
+/// Closes a connection when it is dropped.
+struct Closer {
+    token: Option<RunningServiceCancellationToken>,
+    /// So that the end of the connection is no outage.
+    is_closing: Arc<AtomicBool>,
+}
+
+impl fmt::Debug for Closer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Closer").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Closer {
+    fn drop(&mut self) {
+        self.is_closing.store(true, Ordering::Relaxed);
+        if let Some(token) = self.token.take() {
+            token.cancel();
+        }
+    }
+}
+
+/// Notices the end of a server, or of the connection to it, also while nobody calls it.
+struct Watch {
+    server: String,
+    exceeded: Arc<AtomicBool>,
+    ended: Arc<AtomicBool>,
+    is_closing: Arc<AtomicBool>,
+    outages: Arc<Outages>,
+}
+
+impl Watch {
+    async fn run(self, service: RunningService<RoleClient, NotificationReceiver>) {
+        let reason = service.waiting().await;
+        let is_closed = self.is_closing.load(Ordering::Relaxed) || matches!(reason, Ok(QuitReason::Cancelled));
+        // A call may have noticed it before.
+        if is_closed || self.ended.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let is_too_long = self.exceeded.load(Ordering::Relaxed);
+        self.outages.begin(&self.server, if is_too_long { "it sent a message that is too long" } else { ENDED });
     }
 }
 

@@ -8,6 +8,7 @@ mod connection;
 mod definition;
 mod failure;
 mod listing;
+mod outages;
 mod progress;
 mod result;
 mod tool_list;
@@ -32,8 +33,9 @@ use crate::config::settings::McpCommands;
 use crate::effects::http::HttpClient;
 pub use approval::{Approval, ApprovalError, approve, call_by_hand, list_tools, withdraw};
 use catalog::{McpCatalog, McpServer};
-use connection::Connection;
+use connection::{Connection, ENDED};
 pub use definition::{changed_members, digest, pick_definition};
+use outages::Outages;
 pub use progress::McpProgress;
 
 /// How much earlier than its effect a call times out, so that the error can name the server.
@@ -53,6 +55,9 @@ type Slot = Arc<Mutex<Option<Arc<Connection>>>>;
 pub struct McpClients {
     commands: Arc<McpCommands>,
     secrets: Arc<Secrets>,
+    /// The tenant, for log lines.
+    tenant: Option<String>,
+    outages: Arc<Outages>,
     /// By key.
     connections: std::sync::Mutex<BTreeMap<String, Slot>>,
 }
@@ -71,12 +76,14 @@ pub struct McpCall<'a> {
 
 impl McpClients {
     /// Creates clients without connections.
-    pub fn new(commands: Arc<McpCommands>, secrets: Arc<Secrets>) -> McpClients {
-        McpClients { commands, secrets, connections: std::sync::Mutex::default() }
+    pub fn new(commands: Arc<McpCommands>, secrets: Arc<Secrets>, tenant: Option<String>) -> McpClients {
+        let outages = Arc::new(Outages::new(Arc::clone(&secrets)));
+        McpClients { commands, secrets, tenant, outages, connections: std::sync::Mutex::default() }
     }
 
     /// Does not use the connection to a server for new calls, because it does not answer; open calls keep it.
     fn retire(&self, server: &str) {
+        self.outages.begin(server, "it did not answer in time");
         let connections = self.connections.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(slot) = connections.get(server)
             && let Ok(mut current) = slot.try_lock()
@@ -110,8 +117,16 @@ impl McpClients {
             open.touch();
             return Ok(Arc::clone(open));
         }
-        *current = None;
-        let opened = Arc::new(Connection::open(self, http, server).await?);
+        if current.take().is_some_and(|it| it.is_lost()) {
+            self.outages.begin(&server.key, ENDED);
+        }
+        let opened = Connection::open(self, http, server).await.inspect_err(|error| {
+            if [EffectErrorKind::Unavailable, EffectErrorKind::Timeout].contains(&error.kind) {
+                self.outages.begin(&server.key, &error.message);
+            }
+        });
+        let opened = Arc::new(opened?);
+        self.outages.end(&server.key);
         *current = Some(Arc::clone(&opened));
         tokio::spawn(close_when_idle(Arc::downgrade(&slot), Arc::downgrade(&opened)));
         Ok(opened)

@@ -34,7 +34,8 @@ pub async fn execute(
         // A model may make up names of servers, which must not become labels.
         let code = request.tool_code.as_deref().and_then(split_mcp_code);
         if let Some((server, _)) = code.filter(|it| configured.mcp.enabled_server(it.0).is_ok()) {
-            host.meter.record_mcp_call(server, &answer);
+            let error = if let EffectResult::Error(error) = &answer { Some(error) } else { None };
+            host.meter.record_mcp_call(server, error);
         }
         return answer;
     }

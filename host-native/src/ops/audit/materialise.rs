@@ -7,6 +7,7 @@ use super::meta;
 use crate::clock;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
+use crate::print_line;
 use crate::storage::call_log::CallLogColumns;
 use crate::storage::rows::Rows;
 use crate::storage::turn::{StoredTurn, list_to_derive_between, mark_audited};
@@ -56,7 +57,7 @@ pub async fn command(settings: &Settings, from: Option<&str>, to: Option<&str>) 
         stored_rows += rows;
         stored_turns += turns;
     }
-    println!("materialised rows: {stored_rows}, turns: {stored_turns}");
+    print_line!("materialised rows: {stored_rows}, turns: {stored_turns}");
     if refused.is_empty() {
         return Ok(());
     }

@@ -10,6 +10,7 @@ pub use person::{SearchError, list_conversations, parse_member, parse_person};
 use crate::api::request::parse_uuid;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
+use crate::print_line;
 use crate::runtime::recovery;
 use crate::runtime::restate::Ingress;
 use crate::runtime::turn_runner::{Host, Refusal};
@@ -35,8 +36,8 @@ pub struct ForgetTarget {
 /// Runs `convengine forget`.
 ///
 /// # Errors
-/// Returns exit code 1 when the conversation does not exist or has a running turn, or when some conversations cannot be searched; 2 for an
-/// invalid id; 3 when the database cannot be used; 4 when a person has no conversation.
+/// Returns exit code 1 when a conversation has a running turn, or when some conversations cannot be searched; 2 for an invalid id; 3 when the
+/// database cannot be used; 4 when the conversation does not exist or a person has none.
 pub async fn command(settings: &Settings, target: ForgetTarget) -> Result<(), Failure> {
     let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
     let mut connection = storage::connect_existing(&settings.database).await?;
@@ -64,11 +65,12 @@ pub async fn command(settings: &Settings, target: ForgetTarget) -> Result<(), Fa
     // A message in between has made its turn from the rows.
     clear_state(ingress.as_ref(), &ids).await.map_err(|it| unreachable(it, "the rows are deleted, run the command again"))?;
     if target.conversation.is_some() && deleted == 0 && with_state == 0 {
-        return Err(Failure::check_failed(vec![format!("conversation not found in '{}'; check the id", settings.database.redacted_url())]));
+        let database = settings.database.redacted_url();
+        return Err(Failure::nothing_found(format!("nothing was deleted: conversation not found in '{database}'; check the id")));
     }
     purge_files(&mut connection).await.map_err(unusable)?;
     log_deletion(ids.len());
-    println!("deleted conversations: {}", ids.len());
+    print_line!("deleted conversations: {}", ids.len());
     Ok(())
 }
 

@@ -19,8 +19,8 @@ use crate::config::settings::LoggingSettings;
 /// be passwords.
 const NEVER: &str = "rmcp=off,sqlx_postgres::options=off,sqlx_postgres::options::parse=off";
 
-/// The default filter. Omits slow-query lines, as lock waits are logged separately; logs deletions at info level.
-const DEFAULT_FILTER: &str = "warn,sqlx::query=off,convengine_host::ops::forget=info,convengine_host::ops::retention=info";
+/// The default filter. Omits slow-query lines, as lock waits are logged separately; logs deletions and the return of MCP servers at info level.
+const DEFAULT_FILTER: &str = "warn,sqlx::query=off,convengine_host::ops::forget=info,convengine_host::ops::retention=info,convengine_host::effects::mcp::outages=info";
 
 /// Initializes logging to standard error. `RUST_LOG` takes precedence over the settings.
 pub fn init(logging: &LoggingSettings) {
@@ -30,7 +30,8 @@ pub fn init(logging: &LoggingSettings) {
     let from_env = std::env::var(EnvFilter::DEFAULT_ENV).ok();
     let from_env = from_env.and_then(|it| EnvFilter::try_new(renamed(&format!("{NEVER},{it}"))).ok());
     let filter = from_env.unwrap_or_else(|| EnvFilter::new(renamed(&format!("{NEVER},{directives}"))));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // An error would be printed where nobody reads any more, which panics.
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
     if logging.json {
         log.fmt_fields(JsonFields::new()).event_format(JsonFormat).init();
     } else {

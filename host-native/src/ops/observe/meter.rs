@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use convengine_core::turn::{EffectErrorKind, EffectResult, EmbedReply, LlmReply, Millis, Reply, Request};
+use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, EmbedReply, LlmReply, Millis, Reply, Request};
 use metrics::{Gauge, Label, counter, gauge, histogram};
 
 use super::names;
@@ -144,9 +144,10 @@ impl Meter {
         }
     }
 
-    /// Records a call of a tool of an MCP server.
-    pub fn record_mcp_call(&self, server: &str, answer: &EffectResult) {
-        counter!(names::MCP_CALLS, self.labels([("server", server), ("outcome", answer_outcome(answer))])).increment(1);
+    /// Records a call of a tool of an MCP server, in a turn or by hand, with its error if it has failed.
+    pub fn record_mcp_call(&self, server: &str, error: Option<&EffectError>) {
+        let outcome = error.map_or("ok", |it| error_label(it.kind));
+        counter!(names::MCP_CALLS, self.labels([("server", server), ("outcome", outcome)])).increment(1);
     }
 
     /// Records a writer transaction with its number of parts.

@@ -21,6 +21,7 @@ use crate::exit::Failure;
 use crate::ops::audit::derive::ConfigCache;
 use crate::ops::audit::meta;
 use crate::ops::journal_export;
+use crate::print_line;
 use crate::storage::Pool;
 use crate::storage::assistant::ProgramKey;
 use crate::storage::audit::AuditRow;
@@ -40,7 +41,7 @@ pub async fn run(settings: &Settings, conversation: &str, pack: Option<&Path>) -
     let (pool, id, turns) = journal_export::load_turns(settings, conversation).await?;
     let recording = Recording::load(&pool, &id, turns).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
     let done = recording.replay(other.as_ref(), &|| false)?;
-    done.lines.iter().for_each(|it| println!("{it}"));
+    done.lines.iter().for_each(|it| print_line!("{it}"));
     if done.is_equal() { Ok(()) } else { Err(Failure::check_failed(done.difference)) }
 }
 

@@ -10,6 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::state::ConfigState;
+use crate::output::print_text;
+use crate::print_line;
 use crate::storage::config::key_column;
 
 /// The difference between two states.
@@ -161,7 +163,7 @@ impl Difference {
 
     /// Prints the difference on standard output, as text or JSON.
     pub fn print(&self, json: bool) {
-        if json { println!("{}", serde_json::to_string(self).unwrap_or_default()) } else { print!("{self}") }
+        if json { print_line!("{}", serde_json::to_string(self).unwrap_or_default()) } else { print_text(format_args!("{self}")) }
     }
 
     /// Returns whether nothing differs.

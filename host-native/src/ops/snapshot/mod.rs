@@ -20,7 +20,9 @@ use crate::clock;
 use crate::config::export::{PackMember, render};
 use crate::config::settings::Settings;
 use crate::exit::Failure;
+use crate::output::print_text;
 use crate::storage::{self, Connection, import, snapshot};
+use crate::{print_error_line, print_line};
 
 /// Runs the command.
 ///
@@ -70,13 +72,13 @@ async fn list(connection: &mut Connection, settings: &Settings, json: bool) -> R
         all.push(json!({"hash": hash, "keptAt": at, "active": active, "turns": turns, "conversations": conversations}));
     }
     if json {
-        println!("{}", Value::Array(all));
+        print_line!("{}", Value::Array(all));
         return Ok(());
     }
     for it in &all {
         let text = |name: &str| it[name].as_str().unwrap_or_default();
         let mark = if it["active"] == true { " active" } else { "" };
-        println!("{} {} turns {} conversations {}{mark}", text("hash"), text("keptAt"), it["turns"], it["conversations"]);
+        print_line!("{} {} turns {} conversations {}{mark}", text("hash"), text("keptAt"), it["turns"], it["conversations"]);
     }
     Ok(())
 }
@@ -99,7 +101,7 @@ async fn show(connection: &mut Connection, digits: &str) -> Result<(), RestoreEr
         ("settings", PackMember::Value(state.settings)),
         ("tables", PackMember::Tables(state.tables.into_iter().collect())),
     ];
-    print!("{}", render(&pack));
+    print_text(format_args!("{}", render(&pack)));
     Ok(())
 }
 
@@ -133,16 +135,18 @@ async fn activate(
     }
     done.commit(connection).await?;
     done.settings.iter().for_each(|it| {
-        eprintln!(
+        print_error_line!(
             "warning {}: was {} when the snapshot was made and is {} here; activating a snapshot does not change settings",
-            it.path, it.values.old, it.values.new
+            it.path,
+            it.values.old,
+            it.values.new
         );
     });
-    done.issues.iter().for_each(|it| eprintln!("{it}"));
+    done.issues.iter().for_each(|it| print_error_line!("{it}"));
     if json {
         done.difference.print(true);
     } else {
-        println!("activated {}", done.hash);
+        print_line!("activated {}", done.hash);
     }
     Ok(())
 }

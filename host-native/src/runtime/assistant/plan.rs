@@ -1,11 +1,13 @@
 //! Quotas of a plan: sessions and imports per month. (docs/spec/flows.md#12.2, docs/spec/flows.md#12.3)
 
 use axum::http::{StatusCode, Uri};
+use axum::response::Response;
 use convengine_core::config::flow::document::FlowSettings;
 use convengine_core::turn::Millis;
 use serde_json::Value;
 
 use crate::api::error::ApiError;
+use crate::auth::rate::RateStatus;
 use crate::clock;
 use crate::runtime::turn_runner::{Host, Refusal};
 use crate::storage::assistant::ProgramKey;
@@ -75,29 +77,54 @@ async fn release(host: &Host, counter: &CounterKey) {
     }
 }
 
-/// Returns how many sessions and how many imports of this month are counted against the quotas, each if there is one.
+/// Returns the quota of sessions and how much of it is used this month; `None` without one.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn find_used(host: &Host) -> sqlx::Result<(Option<i64>, Option<i64>)> {
+pub async fn find_session_quota(host: &Host) -> sqlx::Result<Option<UsedQuota>> {
+    let Some(limit) = host.plan.sessions else { return Ok(None) };
     let (pool, workspace, period) = (&host.readers, &host.workspace, month_start(clock::now()));
     let counter = CounterKey { workspace: workspace.clone(), kind: "session", reference: String::new(), period };
-    let sessions = match (host.plan.sessions, counter::find(pool, &counter).await?) {
-        (None, _) => None,
-        (Some(_), Some(used)) => Some(used),
-        (Some(_), None) => Some(session::sum_usage(pool, workspace, "session", period, None).await?),
+    let used = match counter::find(pool, &counter).await? {
+        Some(used) => used,
+        None => session::sum_usage(pool, workspace, "session", period, None).await?,
     };
-    let imports = match host.plan.imports {
-        Some(_) => Some(session::sum_usage(pool, workspace, "import", period, None).await?),
-        None => None,
-    };
-    Ok((sessions, imports))
+    Ok(Some(UsedQuota { limit, used }))
+}
+
+/// Returns the quota of imports and how much of it is used this month; `None` without one.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_import_quota(host: &Host) -> sqlx::Result<Option<UsedQuota>> {
+    let Some(limit) = host.plan.imports else { return Ok(None) };
+    let used = session::sum_usage(&host.readers, &host.workspace, "import", month_start(clock::now()), None).await?;
+    Ok(Some(UsedQuota { limit, used }))
+}
+
+/// A monthly quota and how much of it is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsedQuota {
+    /// The quota.
+    pub limit: u32,
+    /// What is used.
+    pub used: i64,
+}
+
+impl UsedQuota {
+    /// Writes the quota into the rate limit headers of an answer to a call that counts against it.
+    pub fn write_headers(self, answer: &mut Result<Response, ApiError>) {
+        let status = RateStatus::of_quota(self.limit, self.used, seconds_to_next_month(clock::now()));
+        status.write_headers(match answer {
+            Ok(response) => response.headers_mut(),
+            Err(error) => error.headers_mut(),
+        });
+    }
 }
 
 /// Returns the HTTP error for an exceeded monthly quota, with its scope.
 pub fn quota_exceeded_error(message: String, scope: &str, most: u32, uri: &Uri) -> ApiError {
-    let now = clock::now();
-    let wait = u64::try_from(next_month_start(now) - now).unwrap_or(0) / 1000;
+    let wait = seconds_to_next_month(clock::now());
     ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message).with_code("rate_limited").with_limit(scope, most, wait)
 }
 
@@ -140,6 +167,10 @@ pub fn month_start(at: Millis) -> Millis {
     let days = at.div_euclid(DAY_MS);
     let day_of_month = clock::format_iso(at).get(8..10).and_then(|it| it.parse::<Millis>().ok()).unwrap_or(1);
     (days - day_of_month + 1) * DAY_MS
+}
+
+fn seconds_to_next_month(now: Millis) -> u64 {
+    u64::try_from(next_month_start(now) - now).unwrap_or(0) / 1000
 }
 
 fn next_month_start(at: Millis) -> Millis {

@@ -139,6 +139,11 @@ impl RunningSession {
         Ok(Message { metered_program: metered, upgrade, ..message.with_key(key).with_access(self.access.clone()) })
     }
 
+    /// Whether this starts a session that counts against the plan.
+    pub fn is_metered(&self) -> bool {
+        self.metered_program().is_some()
+    }
+
     /// Returns the document to meter when this starts a session of a user. Those of the team, such as in the simulator, are not metered.
     fn metered_program(&self) -> Option<ProgramKey> {
         let is_of_user = self.deployment.is_some() || !self.access.may_change_all();

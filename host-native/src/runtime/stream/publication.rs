@@ -2,13 +2,16 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use convengine_core::turn::{Completion, Effect, Millis, Notice, Outcome, ProgramRef, TurnInput, Write};
+use convengine_core::turn::{Completion, Effect, Millis, Notice, NoticeBody, Outcome, ProgramRef, TurnInput, Write};
 use serde_json::{Value, json};
 
 use super::chunk::Chunk;
 use super::live::Subscriber;
 use super::{Streams, TokenPublisher, event};
 use crate::clock;
+
+/// The stage on which clients remove progress texts.
+pub(super) const CLOSING_STAGE: &str = "ENGINE_RETURN";
 
 /// All notices of a running turn, from which late subscribers receive those already published.
 pub(super) type TurnNotices = Arc<Mutex<Vec<Notice>>>;
@@ -109,7 +112,7 @@ impl<'s> TurnPublisher<'s> {
         let has_subscribers = self.streams.has_subscribers(&self.conversation);
         let notices = std::mem::take(&mut *self.notices());
         let (until, payload) = match outcome {
-            Some(outcome) => (notices.len(), closing_payload(outcome)),
+            Some(outcome) => (notices.len(), closing_payload(outcome, &notices)),
             None => (self.published, (self.published > 0).then(|| json!({"success": false}))),
         };
         if let Some(subscriber) = &self.subscriber {
@@ -122,7 +125,7 @@ impl<'s> TurnPublisher<'s> {
         let at = notices.last().map_or_else(clock::now, |it| it.at);
         let end = until + usize::from(payload.is_some());
         if let Some(payload) = payload {
-            event::write_unstored(&mut wire, &self.turn, until, "ENGINE_RETURN", at, payload);
+            event::write_unstored(&mut wire, &self.turn, until, CLOSING_STAGE, at, payload);
         }
         let chunk = Chunk::for_turn(&self.turn, self.published, end, wire).into_last().with_owner(self.owner.as_ref());
         self.streams.publish(&self.conversation, chunk);
@@ -141,8 +144,12 @@ pub fn is_blocked(outcome: &Outcome) -> bool {
     outcome.writes.iter().any(|it| matches!(it, Write::Conversation(row) if row.status == "BLOCKED"))
 }
 
-/// The payload of the closing event that exists on the stream only, if one is needed.
-pub(super) fn closing_payload(outcome: &Outcome) -> Option<Value> {
+/// The payload of the closing event that exists on the stream only, if one is needed: a turn that fails after its pipeline, such as in a
+/// transformer, has a stored one.
+pub(super) fn closing_payload(outcome: &Outcome, notices: &[Notice]) -> Option<Value> {
+    if notices.iter().any(|it| matches!(&it.body, NoticeBody::Audit { stage, .. } if stage == CLOSING_STAGE)) {
+        return None;
+    }
     let code = outcome.fault.as_ref().map(|it| &it.code);
     let payload = || json!({"intent": outcome.intent, "state": outcome.state, "success": code.is_none(), "errorCode": code});
     (code.is_some() || is_blocked(outcome)).then(payload)
@@ -153,7 +160,7 @@ mod tests {
     use super::*;
     use crate::auth::caller::ConversationAccess;
     use crate::runtime::stream::live;
-    use convengine_core::turn::{EffectClass, EffectId, LlmMode, LlmRequest, LoadedSession, NoticeBody, Request, UserEvent};
+    use convengine_core::turn::{EffectClass, EffectId, LlmMode, LlmRequest, LoadedSession, Request, UserEvent};
     use std::task::{Context, Poll, Waker};
 
     fn input() -> TurnInput {

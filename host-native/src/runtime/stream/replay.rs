@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::chunk::Chunk;
 use super::cursor::{JoinPoint, StreamCursor};
-use super::publication::closing_payload;
+use super::publication::{CLOSING_STAGE, closing_payload};
 use super::{Streams, Subscription, cluster, event};
 use crate::api::request::parse_uuid;
 use crate::auth::caller::ConversationAccess;
@@ -258,11 +258,11 @@ fn render_replayed(stored: &StoredTurn, slice: Slice) -> Chunk {
     let turn = Arc::from(stored.turn_id.as_str());
     let notices = slice.notices;
     let mut wire = event::render_notices(&turn, &notices, stored.total_ms);
-    let payload = slice.end.as_ref().and_then(closing_payload);
+    let payload = slice.end.as_ref().and_then(|it| closing_payload(it, &notices));
     let end = notices.len() + usize::from(payload.is_some());
     if let Some(payload) = payload {
         let at = notices.last().map_or(stored.created_at, |it| it.at);
-        event::write_unstored(&mut wire, &turn, notices.len(), "ENGINE_RETURN", at, payload);
+        event::write_unstored(&mut wire, &turn, notices.len(), CLOSING_STAGE, at, payload);
     }
     Chunk::for_turn(&turn, 0, end, wire).into_replay_of_ended()
 }

@@ -100,11 +100,31 @@ fn the_shop_is_valid() {
 #[test]
 fn every_code_has_a_case() {
     let others = [workflow::cases(), chain::cases()].concat();
-    // The tests of lint/flow/model.rs have the providers that A012 needs.
+    // A012 needs providers, which only the test of models has.
     let covered: BTreeSet<&str> = cases().iter().chain(&others).map(|it| it.1).chain(["A012"]).collect();
     let listed: BTreeSet<&str> = CODES.iter().map(|it| it.0).collect();
     assert_eq!(covered, listed);
     assert_eq!(CODES.len(), listed.len());
+}
+
+#[test]
+fn models_of_agent_nodes_and_aliases_are_those_of_the_providers() {
+    let groq = ModelProvider { models: vec!["llama-3".to_owned()], has_tags: false };
+    let providers = BTreeMap::from([("groq".to_owned(), groq)]);
+    let target = PublishTarget { providers: Some(&providers), ..PublishTarget::empty() };
+    for (model, of_node, of_alias) in [
+        ("groq:llama-3", None, None),
+        ("grok:x", Some("A012"), Some("A012")),
+        ("groq:other", Some("A005"), Some("A005")),
+        ("groq", Some("A005"), Some("A005")),
+        ("slow", Some("A005"), None),
+    ] {
+        for (path, code) in [("/graphs/3/nodes/1/data/model", of_node), ("/settings/models/fast", of_alias)] {
+            let issues = check_document(&apply_changes(shop(), &[(path, json!(model))]), &target);
+            let found: Vec<_> = issues.iter().filter(|it| it.path == path).map(|it| it.code).collect();
+            assert_eq!(found, code.into_iter().collect::<Vec<_>>(), "{model} at {path}");
+        }
+    }
 }
 
 #[test]

@@ -61,18 +61,32 @@ pub async fn trace(
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<Value>, ApiError> {
     let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
-    let (run, _) = find_run(&host, &uri, &slug, &run).await?;
+    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
     let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     let turns = load_turns_of(&host, &run).await.map_err(database)?;
-    let events = run_blocking(move || turns.iter().flat_map(trace_of).collect::<Vec<Value>>()).await.map_err(database)?;
+    let trace = move || turns.iter().flat_map(|it| trace_of(it, &stored.state)).collect::<Vec<Value>>();
+    let events = run_blocking(trace).await.map_err(database)?;
     Ok(Json(json!({"events": events})))
 }
 
-fn trace_of(turn: &TurnWithConfig) -> Vec<Value> {
+/// The trace events of a turn of the run with this state.
+fn trace_of(turn: &TurnWithConfig, run: &Value) -> Vec<Value> {
     let mut rendered = trace_events::render_turn(turn, turn.0.number.into());
-    match rendered["events"].take() {
-        Value::Array(events) => events,
-        _ => Vec::new(),
+    let Value::Array(mut events) = rendered["events"].take() else { return Vec::new() };
+    events.iter_mut().for_each(|it| add_error(it, run));
+    events
+}
+
+/// Adds why an attempt has failed, as the run keeps it, to the event of its end: also for an attempt after which the step was tried again.
+fn add_error(event: &mut Value, run: &Value) {
+    if event["kind"] != "chain.step" || event["data"]["status"] != "failed" {
+        return;
+    }
+    let mut attempts = ["primary_trace", "branch_trace"].into_iter().filter_map(|it| run.get(it)?.as_array()).flatten();
+    let data = &event["data"];
+    let attempt = attempts.find(|it| it["path"] == data["path"] && it["attempt"] == data["attempt"]);
+    if let Some(error) = attempt.and_then(|it| it.get("error")) {
+        event["data"]["error"] = error.clone();
     }
 }
 
@@ -188,7 +202,11 @@ impl RunWatcher {
         let has_more = i64::try_from(turns.len()).is_ok_and(|it| it >= MAX_TURNS);
         let replayed = run_blocking(move || {
             let state = |turn: &TurnWithConfig| replay_turn(&turn.0, turn.1.as_ref()).ok().and_then(|it| state_after(it.end?.writes));
-            turns.iter().map(|it| (it.0.number, trace_of(it), state(it))).collect::<Vec<_>>()
+            let replay = |turn: &TurnWithConfig| {
+                let after = state(turn);
+                (turn.0.number, trace_of(turn, after.as_ref().unwrap_or(&Value::Null)), after)
+            };
+            turns.iter().map(replay).collect::<Vec<_>>()
         })
         .await?;
         let mut text = String::new();

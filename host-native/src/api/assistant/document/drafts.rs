@@ -14,7 +14,7 @@ use super::precondition::{entity_tag, precondition_failed, read_expected};
 use crate::api::assistant::body;
 use crate::api::assistant::chains::describe_status;
 use crate::api::error::{ApiError, not_found};
-use crate::runtime::assistant::plan::quota_exceeded_error;
+use crate::runtime::assistant::plan::{self, quota_exceeded_error};
 use crate::runtime::assistant::saving::{SaveResult, save_draft};
 use crate::runtime::assistant::{check, workspace_tools};
 use crate::runtime::turn_runner::Host;
@@ -75,6 +75,23 @@ pub async fn find_draft(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Draf
 /// # Errors
 /// 412 `draft_conflict` if the draft is not as `If-Match` or `If-None-Match` expects, 429 if the plan allows no more imports, 422 if the body is not such a document or has another id, 503 if the database is unavailable.
 pub async fn save(
+    host: &Host,
+    uri: &Uri,
+    kind: DocumentKind,
+    id: Result<Path<String>, PathRejection>,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let mut answer = answer_save(host, uri, kind, id, headers, body).await;
+    match plan::find_import_quota(host).await {
+        Ok(Some(quota)) => quota.write_headers(&mut answer),
+        Ok(None) => {}
+        Err(error) => tracing::warn!(%error, "cannot read the quota of imports for the headers of a response"),
+    }
+    answer
+}
+
+async fn answer_save(
     host: &Host,
     uri: &Uri,
     kind: DocumentKind,

@@ -22,6 +22,7 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use crate::api::error::ApiError;
+use crate::runtime::assistant::plan;
 use crate::runtime::assistant::run::{IDENTITY, RunningSession, event_key};
 use crate::runtime::turn_runner::{Host, Refusal, SubmitResult};
 use crate::storage::assistant::session::{self, Session};
@@ -54,6 +55,25 @@ pub async fn load_session(host: &Host, uri: &Uri, id: &str) -> Result<(Session, 
 /// # Errors
 /// A refusal, which leaves the session unchanged.
 pub async fn run_event(
+    host: &Arc<Host>,
+    uri: &Uri,
+    running: &RunningSession,
+    event: Map,
+    sees: Visibility,
+    status: StatusCode,
+) -> Result<Response, ApiError> {
+    let mut answer = answer_event(host, uri, running, event, sees, status).await;
+    if running.is_metered() {
+        match plan::find_session_quota(host).await {
+            Ok(Some(quota)) => quota.write_headers(&mut answer),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "cannot read the quota of sessions for the headers of a response"),
+        }
+    }
+    answer
+}
+
+async fn answer_event(
     host: &Arc<Host>,
     uri: &Uri,
     running: &RunningSession,

@@ -70,7 +70,7 @@ pub async fn run(server: &McpServer, arguments: Option<Map>) -> ToolResult {
 
 /// Imports a pack and activates its rows. Returns what happened, whether the server has changed, and what to do next.
 async fn import(host: &Host, parsed: &ParsedPack, strict: bool, dry_run: bool) -> Result<(ImportReport, bool, &'static str), Failure> {
-    let report = apply(ImportTarget::from_host(host), parsed, strict, dry_run).await?;
+    let report = apply(&ImportTarget::from_host(host), parsed, strict, dry_run).await?;
     let is_imported = !dry_run && !report.is_refused;
     let reloaded = if is_imported { Some(host.config_manager.refresh().await) } else { None };
     let next = match reloaded {

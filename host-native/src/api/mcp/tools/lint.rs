@@ -11,6 +11,7 @@ use super::{Answer, ToolResult, arguments_schema, failure_text, object_schema, r
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
 use crate::config::import::ParsedPack;
+use crate::config::import::documents::CheckContext;
 use crate::config::lint::{Findings, lint_database, lint_document, lint_pack};
 use crate::runtime::turn_runner::Host;
 
@@ -55,11 +56,12 @@ pub enum Subject {
 pub async fn find(host: &Arc<Host>, subject: Subject) -> Result<Findings, String> {
     let host = Arc::clone(host);
     let findings = run_in_place(move || async move {
-        let (tree, database) = (host.config_manager.settings(), host.config_manager.database());
+        let (database, providers) = (host.config_manager.database(), host.models.providers());
+        let context = CheckContext { tree: host.config_manager.settings(), providers: Some(&providers) };
         match subject {
-            Subject::Pack(pack) => lint_pack(&pack, tree).await,
-            Subject::Document(document) => lint_document(database, document, tree).await,
-            Subject::Database => lint_database(database, tree).await,
+            Subject::Pack(pack) => lint_pack(&pack, context).await,
+            Subject::Document(document) => lint_document(database, document, context).await,
+            Subject::Database => lint_database(database, context).await,
         }
     });
     findings.await?.map_err(|it| failure_text(&it))

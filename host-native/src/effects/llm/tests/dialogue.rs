@@ -149,6 +149,8 @@ async fn a_document_may_name_a_model_and_its_provider() {
     request.dialogue.as_mut().expect("a conversation").model = Some("openai:large".to_owned());
     let off = models(&settings(&server.address, &["agent=off", "openai:a"]));
     assert_eq!(generate(&off, &request).await.expect_err("the purpose is off").kind, EffectErrorKind::Unsupported);
+    let missing = generate(&models(&settings(&server.address, &[])), &request).await.expect_err("no model");
+    assert_eq!((missing.kind, missing.message.contains("--llm openai:large")), (EffectErrorKind::Unsupported, true), "{missing:?}");
     // The spend cap applies to models that documents name.
     let mut llm = settings(&server.address, &["openai:a"]);
     llm.cap = Some(SpendCap { micros: 10, per: SpendPeriod::Day });
