@@ -30,6 +30,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::config::secrets::Secrets;
 use crate::config::settings::McpCommands;
 use crate::effects::http::HttpClient;
+use crate::ops::redaction::Redaction;
 pub use approval::{Approval, ApprovalError, approve, call_by_hand, list_tools, withdraw};
 use catalog::{McpCatalog, McpServer};
 use connection::Connection;
@@ -53,6 +54,7 @@ type Slot = Arc<Mutex<Option<Arc<Connection>>>>;
 pub struct McpClients {
     commands: Arc<McpCommands>,
     secrets: Arc<Secrets>,
+    redaction: Arc<Redaction>,
     /// By key.
     connections: std::sync::Mutex<BTreeMap<String, Slot>>,
 }
@@ -71,8 +73,8 @@ pub struct McpCall<'a> {
 
 impl McpClients {
     /// Creates clients without connections.
-    pub fn new(commands: Arc<McpCommands>, secrets: Arc<Secrets>) -> McpClients {
-        McpClients { commands, secrets, connections: std::sync::Mutex::default() }
+    pub fn new(commands: Arc<McpCommands>, secrets: Arc<Secrets>, redaction: Arc<Redaction>) -> McpClients {
+        McpClients { commands, secrets, redaction, connections: std::sync::Mutex::default() }
     }
 
     /// Does not use the connection to a server for new calls, because it does not answer; open calls keep it.
@@ -132,6 +134,11 @@ async fn close_when_idle(slot: Weak<Mutex<Option<Arc<Connection>>>>, connection:
         }
         return;
     }
+}
+
+/// Hides secrets and what the redaction rules remove in a text of a server that is shown or logged.
+fn hide(secrets: &Secrets, redaction: &Redaction, text: &str) -> String {
+    redaction.redact_tool_text(secrets.scrub(text).into_owned())
 }
 
 /// Calls the tool of a request as it was approved; `deadline` is that of the effect.
