@@ -57,8 +57,8 @@ pub fn active_document<'c>(root: &'c Flow, mut state: &Value) -> &'c Flow {
     flow
 }
 
-/// Returns the options that a stored session offers, each with its `id`: those that it waits for, and those that its latest message has shown;
-/// also of the documents that it runs.
+/// Returns the options that a stored session offers, each with its `id`: those that it waits for, and those that its latest message has
+/// shown; also of the documents that it runs.
 pub fn list_offered_options(state: &Value) -> impl Iterator<Item = &Value> {
     let states = successors(Some(state), |&it| Some(running_child(it)?.1));
     let lists = states.flat_map(|it| [it.pointer("/awaiting/options"), it.get("vars").and_then(|it| it.get(SHOWN_BUTTONS))]);

@@ -72,8 +72,8 @@ pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, toke
     Completion { id: effect.id, at: host.clock.now(), outcome }
 }
 
-/// Cuts the message of an error, in which a service may say what it likes. It is cut after it was redacted, when no rule could miss what is cut
-/// off in the middle.
+/// Cuts the message of an error, in which a service may say what it likes. It is cut after it was redacted, because a rule might miss what is
+/// cut in the middle.
 pub fn cut_message(mut error: EffectError) -> EffectError {
     if let Some((end, _)) = error.message.char_indices().nth(MAX_ERROR_CHARS) {
         error.message.truncate(end);

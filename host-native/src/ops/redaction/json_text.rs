@@ -24,12 +24,12 @@ enum Expected {
     CommaOrEnd,
 }
 
-/// Returns where JSON begins and ends in a text, in order: objects and lists, also among other words, and strings with escapes that are lines
-/// of their own. What the end of the text cuts off reaches to the end.
+/// Returns where JSON begins and ends in a text, in order: objects and lists, also among other words, and strings with escapes that are
+/// lines of their own. What the end of the text cuts off reaches to the end.
 pub fn find_json(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut end) = (Vec::<Range<usize>>::new(), 0);
-    // What begins within JSON that turned out not to be JSON, with its own end if it is. It is not read again, so that a text of nothing but
-    // brackets takes no longer than another one. Only strings are read twice: as such, and from a bracket within them.
+    // What begins within something that turned out not to be JSON, with its own end if it is JSON. It is not read again, so that a text of
+    // nothing but brackets takes no longer than another one. Only strings are read twice: as such, and from a bracket within them.
     let mut known = BTreeMap::new();
     for (start, _) in text.match_indices(['{', '[']) {
         if start < end {
@@ -50,8 +50,8 @@ pub fn find_json(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Reads the list or object at a position and returns its end; `None` if it is not JSON. A comma before a closing bracket is allowed, because
-/// models write it.
+/// Reads the list or object at a position and returns its end; `None` if it is not JSON. A comma before a closing bracket is allowed,
+/// because models write it.
 fn read_container(text: &[u8], start: usize, known: &mut BTreeMap<usize, Option<usize>>) -> Option<usize> {
     let mut open = Vec::new();
     // The outermost of those that are closed within an open one.

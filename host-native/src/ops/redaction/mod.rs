@@ -25,8 +25,8 @@ const DEFAULT_REPLACEMENT: &str = "[redacted]";
 /// Maximum nesting of JSON within JSON strings.
 const MAX_JSON_DEPTH: usize = 4;
 
-/// Members of a session event, beside [`HOST_MEMBERS`], that are words or ids of the server, or say how to talk to a user. Nobody writes a text
-/// into them, and no rule may turn them into others: a session would speak another language, or miss its timer.
+/// Members of a session event, beside [`HOST_MEMBERS`], that are words or ids of the server, or say how to talk to a user. Nobody writes a
+/// text into them, and no rule may turn them into others: a session would speak another language, or miss its timer.
 const EVENT_IDS: [&str; 12] =
     ["type", "timer_id", "call_id", "step", "attempt", "holder", "trigger", "state", "disposition", "locale", "time_zone", "channel"];
 
@@ -405,8 +405,8 @@ impl Redaction {
     }
 }
 
-/// Replaces the values at a path: within a list, those of each item. A member may be named by several parts, as a desk gets a variable within
-/// an object.
+/// Replaces the values at a path: within a list, those of each item. A member may be named by several parts, as a desk gets a variable
+/// within an object.
 fn replace_at(members: &mut Map, path: &[String], with: &str) {
     for parts in 1..=path.len() {
         let (name, rest) = path.split_at(parts);
@@ -559,8 +559,8 @@ mod tests {
         let mut params = json!({"items": [{"iban": "DE1", "n": 1}, [{"iban": "DE2"}], "DE3"], "iban": "DE4", "note": ["a"],
             "items.iban": "DE5", "visitor": {"home.city": "Ulm"}});
         redaction.redact_variables(params.as_object_mut().expect("an object"));
-        let expected = json!({"items": [{"iban": "[redacted]", "n": 1}, [{"iban": "[redacted]"}], "DE3"], "iban": "DE4", "note": "[redacted]",
-            "items.iban": "[redacted]", "visitor": {"home.city": "[redacted]"}});
+        let expected = json!({"items": [{"iban": "[redacted]", "n": 1}, [{"iban": "[redacted]"}], "DE3"], "iban": "DE4",
+            "note": "[redacted]", "items.iban": "[redacted]", "visitor": {"home.city": "[redacted]"}});
         assert_eq!(params, expected);
         let profile = json!({"id": "u1", "home": [{"city": "Ulm", "zip": "89073"}]});
         let redacted = json!({"id": "u1", "home": [{"city": "[redacted]", "zip": "89073"}]});
