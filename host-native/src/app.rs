@@ -253,7 +253,12 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         stream_settings: settings.stream.clone(),
         containers: Containers::new(settings.container_url.clone(), Arc::clone(&settings.secrets))?,
         http: HttpClient::new(settings.network.clone(), Arc::clone(&settings.secrets)),
-        mcp: McpClients::new(Arc::clone(&settings.mcp_commands), Arc::clone(&settings.secrets), settings.tenant.clone()),
+        mcp: McpClients::new(
+            Arc::clone(&settings.mcp_commands),
+            Arc::clone(&settings.secrets),
+            Arc::clone(&settings.redaction),
+            settings.tenant.clone(),
+        ),
         queries: ToolDatabase::from_url(settings.tool_database.as_ref().unwrap_or(&database.url))?,
         file_roots: Arc::clone(&settings.file_roots),
         secrets: Arc::clone(&settings.secrets),

@@ -62,6 +62,12 @@ pub fn check_event(state: Option<&Value>, event: &Map) -> Result<(), RunRefusal>
     }
 }
 
+/// Returns the decisions that a stored run offers; none where any is accepted.
+pub fn list_offered_decisions(state: &Value) -> impl Iterator<Item = &str> {
+    let options = state.pointer("/wait/options").and_then(Value::as_array);
+    options.into_iter().flatten().filter_map(Value::as_str)
+}
+
 fn not_waiting() -> RunRefusal {
     RunRefusal::new("not_waiting", "the run does not wait for this; look at its status")
 }

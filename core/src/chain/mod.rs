@@ -12,7 +12,7 @@ mod state;
 mod step;
 mod timers;
 
-pub use events::{RunRefusal, check_event};
+pub use events::{RunRefusal, check_event, list_offered_decisions};
 pub use outcome::run_view;
 pub use state::{PROGRAM, RunStatus};
 

@@ -50,7 +50,7 @@ pub(crate) use child_session::{ChildTurn, continue_child_session, start_child_se
 pub(crate) use failure::Failure;
 pub(crate) use messages::with_member;
 pub use migrate::{Migration, MigrationKind, migrate};
-pub use nested::{active_document, active_state};
+pub use nested::{active_document, active_state, list_offered_options};
 pub(crate) use node::{effect_failure_code, is_retryable, parse_body, read_output, status_failure_code};
 pub use redaction::redact_session;
 pub(crate) use request_renderer::{IDEMPOTENCY_HEADER, RequestRenderer};

@@ -3,11 +3,13 @@
 //! While it runs, the walker stands in the nested document; the one that runs it is put aside. So a turn that is canceled in between loses
 //! nothing, and what the turn produces is in one record.
 
+use std::iter::successors;
 use std::mem::{replace, swap, take};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::button_input::SHOWN_BUTTONS;
 use super::failure::Failure;
 use super::frames::into_members;
 use super::timers::SESSION_TIMER;
@@ -53,6 +55,14 @@ pub fn active_document<'c>(root: &'c Flow, mut state: &Value) -> &'c Flow {
         (flow, state) = (bound, child);
     }
     flow
+}
+
+/// Returns the options that a stored session offers, each with its `id`: those that it waits for, and those that its latest message has
+/// shown; also of the documents that it runs.
+pub fn list_offered_options(state: &Value) -> impl Iterator<Item = &Value> {
+    let states = successors(Some(state), |&it| Some(running_child(it)?.1));
+    let lists = states.flat_map(|it| [it.pointer("/awaiting/options"), it.get("vars").and_then(|it| it.get(SHOWN_BUTTONS))]);
+    lists.flatten().filter_map(Value::as_array).flatten()
 }
 
 /// The node of a stored state that runs another document, and the state of that.
@@ -332,5 +342,21 @@ impl<'c> Walker<'c> {
         let Some((node, _)) = self.running_program() else { return Vec::new() };
         let timers = self.child_state(&node.id).and_then(|it| it.get("timers")).cloned().unwrap_or_default();
         Vec::deserialize(&timers).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_of_all_documents_are_offered() {
+        let option = |id: &str| json!({"id": id, "label": id});
+        let child = json!({"vars": {"_shown": [option("c")]}, "awaiting": {"options": [option("b")]}, "stack": []});
+        let state = json!({"awaiting": {"kind": "button", "options": [option("a"), option("b")]}, "stack": [{"node": "run"}],
+            "vars": {"_child": {"run": child, "other": {"awaiting": {"options": [option("d")]}}}}});
+        let ids: Vec<&str> = list_offered_options(&state).filter_map(|it| it.get("id")?.as_str()).collect();
+        assert_eq!(ids, ["a", "b", "b", "c"]);
+        assert_eq!(list_offered_options(&json!({"awaiting": null})).count(), 0);
     }
 }

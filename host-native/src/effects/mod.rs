@@ -39,6 +39,9 @@ use crate::runtime::turn_runner::Host;
 /// Extra time for the first call of an extension or a script, which compiles its module.
 const COMPILE_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Maximum characters of the message of an error.
+const MAX_ERROR_CHARS: usize = 2000;
+
 /// Executes an effect and returns its completion, at the latest when its deadline has passed.
 pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, tokens: Option<TokenPublisher>, effect: Effect) -> Completion {
     // The runtimes of extensions and scripts enforce their own timeouts, which exclude compilation.
@@ -56,7 +59,10 @@ pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, toke
         EffectResult::Error(EffectError::new(EffectErrorKind::Timeout, message))
     });
     // Redact before the core sees the outcome, so that neither the journal nor a subscriber gets the removed values.
-    let outcome = host.redaction.redact_answer(outcome);
+    let outcome = match host.redaction.redact_answer(outcome) {
+        EffectResult::Error(error) => EffectResult::Error(cut_message(error)),
+        answer @ EffectResult::Ok(_) => answer,
+    };
     host.meter.record_effect(&effect.request, &outcome, started.elapsed());
     failure_log::log_failure(&effect.request, &outcome, host.models.model_for_trace(&effect.request, &outcome));
     if host.traces.is_on() {
@@ -64,6 +70,15 @@ pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, toke
         host.traces.send(observe::effect_span(&effect, &outcome, model, started_at));
     }
     Completion { id: effect.id, at: host.clock.now(), outcome }
+}
+
+/// Cuts the message of an error, in which a service may say what it likes. It is cut after it was redacted, because a rule might miss what is
+/// cut in the middle.
+pub fn cut_message(mut error: EffectError) -> EffectError {
+    if let Some((end, _)) = error.message.char_indices().nth(MAX_ERROR_CHARS) {
+        error.message.truncate(end);
+    }
+    error
 }
 
 /// Turns a panic of the host or of a library into an error of the effect: a turn never ends silently.

@@ -7,6 +7,7 @@ use convengine_core::config::Config;
 use convengine_core::turn::{Journal, Outcome, RescuedTurn, Turn, UserEvent};
 use serde_json::Value;
 
+use crate::ops::redaction::Choices;
 use crate::runtime::assistant::run::HOST_MEMBERS;
 use crate::runtime::recovery::{load_config, read_journal, settle_conversation};
 use crate::runtime::turn_runner::{Host, Message, Refusal};
@@ -23,8 +24,8 @@ pub async fn find_outcome(host: &Arc<Host>, message: &Message) -> Result<Option<
     let Some(key) = message.idempotency_key.as_deref() else { return Ok(None) };
     let Some(stored) = turn::find_by_message_key(&host.readers, key).await? else { return Ok(None) };
     match message.flow {
-        None => check_same_message(message, &stored)?,
-        Some(_) => check_same_event(message, &stored)?,
+        None => check_same_message(host, message, &stored)?,
+        Some(_) => check_same_event(host, message, &stored)?,
     }
     if stored.status != "open" {
         return load_outcome(host, &stored).await.map(Some);
@@ -64,19 +65,29 @@ pub async fn wait_for_new_owner(host: &Arc<Host>, message: &Message, turn: &str)
     }
 }
 
-fn check_same_message(message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
+fn check_same_message(host: &Host, message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
     // What cannot be read cannot be compared; the answer is stored beside it.
     let Ok(journal) = read_journal(stored) else { return Ok(()) };
     let input = journal.input;
     let same_conversation = !message.has_conversation_id || message.conversation == stored.conversation_id;
-    if same_conversation && input.event == message.event { Ok(()) } else { Err(Refusal::KeyReused) }
+    let event = redact_like(host, message, &input.event);
+    if same_conversation && input.event == event { Ok(()) } else { Err(Refusal::KeyReused) }
+}
+
+/// Returns the event of a message redacted like the stored one, which has what its session offered by then as it was.
+fn redact_like(host: &Host, message: &Message, stored: &UserEvent) -> UserEvent {
+    let mut event = message.event.clone();
+    let choices = stored.flow.as_deref().map(Choices::made_by).unwrap_or_default();
+    host.redaction.redact_event(&mut event, &choices);
+    event
 }
 
 /// Checks that a stored event belongs to the same program and is the same event, apart from what the host adds to it.
-fn check_same_event(message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
+fn check_same_event(host: &Host, message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
     let Ok(journal) = read_journal(stored) else { return Ok(()) };
+    let event = redact_like(host, message, &journal.input.event);
     let of = |event: &UserEvent| event.flow.as_deref().and_then(ProgramKey::from_event);
-    if of(&journal.input.event) != of(&message.event) {
+    if of(&journal.input.event) != of(&event) {
         return Err(Refusal::SessionExists);
     }
     let sent = |event: &UserEvent| {
@@ -86,7 +97,7 @@ fn check_same_event(message: &Message, stored: &StoredTurn) -> Result<(), Refusa
         members.retain(|name, _| !HOST_MEMBERS.contains(&name.as_str()) || (has_version && name == "version"));
         members
     };
-    let (mut first, mut again) = (sent(&journal.input.event), sent(&message.event));
+    let (mut first, mut again) = (sent(&journal.input.event), sent(&event));
     if first.contains_key("channel") != again.contains_key("channel") {
         // Where it is omitted, it is that of the session.
         first.shift_remove("channel");

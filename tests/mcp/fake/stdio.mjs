@@ -50,6 +50,7 @@ async function send(server, answer) {
       return;
   }
   if (server.faults.is('noisy_stderr')) makeNoise();
+  for (const { text } of server.injections().filter((it) => it.where === 'stderr')) writeSync(2, `${text}\n`);
   write(server, answer.text);
 }
 

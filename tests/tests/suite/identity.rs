@@ -255,6 +255,25 @@ fn a_user_signs_in_during_a_session_and_nobody_takes_it_over() {
 }
 
 #[test]
+fn a_session_stays_with_its_user_whatever_is_redacted() {
+    let mut page = Page::new("keys");
+    let rules = json!([{"param": "user", "with": "[user]"}, {"param": "id", "with": "[id]"}, {"pattern": "ada", "with": "[name]"}]);
+    page.arguments.extend(["--set".to_owned(), format!("convengine.privacy.redact={rules}")]);
+    let server = page.serve();
+    let (ada, eve) = (page.token(json!({"name": "Ada"})), page.token(json!({"sub": "eve"})));
+    for token in [&page.desk, &page.workflow] {
+        let began = page.start(&server, token, &json!({"user_token": ada, "user": {"id": "u-2"}}));
+        let joined = page.start(&server, token, &json!({"visitor": {"id": "u-2"}}));
+        for session in [began, joined] {
+            assert_eq!(page.who(&server, token, &session, &json!({"user_token": ada})), "ada [user] [id]");
+            assert_refused(&page.send(&server, token, &session, &json!({"user_token": eve})), 409, "user_mismatch");
+            assert_eq!(page.who(&server, token, &session, &json!({"user_token": ada})), "ada [user] [id]");
+            assert_eq!(page.env.run(&["replay", "--conversation", &session]).code, 0);
+        }
+    }
+}
+
+#[test]
 fn an_ai_agent_knows_its_user_by_the_token_alone() {
     let page = Page::new("keys");
     let server = page.serve();

@@ -11,7 +11,7 @@ use crate::ai_agents::{helper, publish_helper};
 use crate::chains::{Backend, Run, SECRET, add_secret, chain, human, ingress, post, publish_chain, sign, step};
 use crate::flows::{DEPLOYED, JSON, ORIGIN, SIMULATED, Session, deploy, desk, publish, reply_texts, save_draft, send, with_changes};
 use crate::handoff::{Webhook, with_handoff};
-use crate::harness::{Answer, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, orders_pack};
+use crate::harness::{Answer, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, orders_pack, wait_until};
 use crate::mcp_fake::{FakeMcp, Transport, request_tool};
 use crate::privacy::{bytes, contains_mark, decompressed};
 use crate::stream::{ID, Listener};
@@ -238,6 +238,85 @@ fn arguments_of_tool_calls_are_redacted() {
     let trace = server.get(&format!("/v1/runtime/ai-agents/sessions/{id}/trace"));
     assert!(decompressed(&env, "journal").contains("pay with [card]"));
     assert_hidden(&env, &server, &[answer.text, trace.text].concat());
+}
+
+#[test]
+fn json_in_replies_of_models_is_redacted_wherever_it_stands() {
+    let object = json!({"iban": IBAN, "holder": {"iban": IBAN}});
+    let (env, server) = serve(&json!([format!("Noted:\n```json\n{object}\n```\nand also {object}, in short.")]), &[]);
+    assert_eq!(send(&server, "PUT", "/v1/ai-agents/helper/draft", &helper("A shop")).status, 200);
+    let answer = send(&server, "POST", "/v1/runtime/ai-agents/helper/turn", &json!({"text": "a note"}));
+    let body = answer.json();
+    let text = reply_texts(&body)[0];
+    assert_eq!((text.matches("\"[iban]\"").count(), text.contains("in short.")), (4, true), "{answer:?}");
+    assert_hidden(&env, &server, &[answer.text]);
+}
+
+#[test]
+fn what_is_offered_is_chosen_though_a_rule_means_it() {
+    let cards = [CARD, "4929123456782222"];
+    let buttons = cards.map(|it| json!({"id": it, "label": format!("Card {it}"), "value": it}));
+    let choose = json!({"id": "add", "type": "message", "name": "Choose", "data": {
+        "blocks": [{"kind": "buttons", "text": "Which one?", "buttons": buttons}], "await": "button"}});
+    let text = "You chose {{ event.button.value }}.";
+    let (env, server) = serve(&json!(["Yes."]), &[]);
+    save_draft(
+        &server,
+        &with_changes(desk("Desk"), &[("/graphs/1/nodes/1", choose), ("/graphs/1/nodes/2/data/blocks/0/text", json!(text))]),
+    );
+    let (session, _) = Session::start_simulated(&server, &json!({"locale": "en-US", "time_zone": "Europe/Berlin"}));
+    let chosen = |event: &Value| -> Vec<String> {
+        session.say(&server, "more please");
+        let answer = session.send_event(&server, event);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        reply_texts(&answer.json()).into_iter().map(str::to_owned).collect()
+    };
+    let clicked =
+        json!({"type": "user.button", "button_id": cards[1], "value": cards[1], "label": format!("Card {}", cards[1]), "event_id": "e1"});
+    let answers = [format!("You chose {}.", cards[0]), format!("You chose {}.", cards[1])];
+    assert_eq!(chosen(&clicked), answers[1..]);
+    let again = session.send_event(&server, &clicked);
+    assert_eq!((again.status, reply_texts(&again.json())), (200, vec![answers[1].as_str()]), "it is the same event");
+    assert_eq!(chosen(&json!({"type": "user.message", "text": format!("Card {}", cards[0])})), answers[..1]);
+    // What is not offered is what somebody has written.
+    let (unknown, written) = ("4929000000000001", "4929000000000002");
+    let event = json!({"type": "user.button", "button_id": cards[1], "value": unknown, "label": format!("Card {unknown}")});
+    assert_eq!(chosen(&event), answers[1..]);
+    session.say(&server, &format!("It is {written}."));
+    let mut stored = bytes(&env);
+    stored.extend([decompressed(&env, "journal"), session.state(&server).to_string()].map(String::into_bytes));
+    assert!([unknown, written].iter().all(|it| !contains_mark(&stored, it)));
+    session.assert_replays(&env, &server);
+}
+
+#[test]
+fn results_errors_and_the_error_output_of_mcp_servers_are_redacted() {
+    let env = TestEnv::with_tables();
+    let fake = FakeMcp::new(&env, Transport::Stdio, &[]);
+    let secret = format!("convengine.secrets.oms=file:{}", env.write("oms", "hunter2-hunter2"));
+    let server = fake.serve_approved(&["--set", &rules(), "--set", &secret, "--set", "convengine.logging.level=info"]);
+    let object = json!({"iban": IBAN, "note": "long ".repeat(1000)});
+    let shown = |injected: Value| {
+        fake.inject(&injected);
+        request_tool(&server, ID, "track", &json!({"orderId": "ORD-7017"}))["payload"]["value"].as_str().unwrap().to_owned()
+    };
+    let block = json!({"iban": IBAN}).to_string();
+    let result = shown(json!([
+        {"where": "stderr", "text": format!("charging {CARD} with hunter2-hunter2 by {block}")},
+        {"tool": "track", "where": "result", "text": block}, {"tool": "track", "where": "result", "text": block},
+    ]));
+    assert!(result.starts_with("SUCCESS") && result.contains("{\"iban\":\"[iban]\"}\n{\"iban\":\"[iban]\"}"), "{result}");
+    assert!(
+        wait_until(|| server.log().contains("MCP server: charging [card] with [secret:oms] by {\"iban\":\"[iban]\"}")),
+        "{}",
+        server.log()
+    );
+    let error = shown(json!([{"tool": "track", "where": "error", "text": format!("failed: {object}")}]));
+    assert!(error.contains("failed: {\"iban\":\"[iban]\",\"note\":\"long long "), "{error}");
+    assert!(error.chars().count() < 2100, "it is cut");
+    let mut all = bytes(&env);
+    all.extend([result, error, server.log(), decompressed(&env, "journal")].map(String::into_bytes));
+    assert!([CARD, IBAN, "hunter2"].iter().all(|it| !contains_mark(&all, it)));
 }
 
 #[test]

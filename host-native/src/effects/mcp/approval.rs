@@ -9,8 +9,9 @@ use uuid::Uuid;
 
 use super::catalog::McpServer;
 use super::connection::LIST_LIFETIME;
-use super::{McpCall, check_unchanged, digest, listing};
+use super::{McpCall, check_unchanged, digest, hide, listing};
 use crate::config::active::ReloadError;
+use crate::effects::cut_message;
 use crate::runtime::turn_runner::Host;
 use crate::storage::{self, mcp_tool};
 
@@ -128,10 +129,10 @@ pub async fn withdraw(host: &Host, server: &str, tool: &str) -> Result<bool, Rel
     Ok(existed)
 }
 
-/// Runs a request to a server within the time limit of tools.
+/// Runs a request to a server within the time limit of tools. An error is as the one of a turn: without what must not be shown, and short.
 async fn in_time<T>(host: &Host, server: &McpServer, request: impl Future<Output = Result<T, EffectError>>) -> Result<T, EffectError> {
     let limit = host.turn_settings.tools.call;
-    tokio::time::timeout(limit, request).await.unwrap_or_else(|_| {
+    let outcome = tokio::time::timeout(limit, request).await.unwrap_or_else(|_| {
         host.mcp.retire(&server.key);
         let message = format!(
             "the MCP server '{}' did not answer within {} ms; convengine.tools.timeout is the limit",
@@ -139,7 +140,8 @@ async fn in_time<T>(host: &Host, server: &McpServer, request: impl Future<Output
             limit.as_millis()
         );
         Err(EffectError::new(EffectErrorKind::Timeout, message))
-    })
+    });
+    outcome.map_err(|it| cut_message(EffectError { message: hide(&host.secrets, &host.redaction, &it.message), ..it }))
 }
 
 /// Lists the tools of a server with their states.
@@ -177,13 +179,7 @@ pub async fn call_by_hand(host: &Host, server: &McpServer, tool: &str, args: &Ma
     if !matches!(called, Ok(None)) {
         host.meter.record_mcp_call(&server.key, called.as_ref().err());
     }
-    let text = called.map_err(|it| EffectError { message: hide(host, &it.message), ..it })?;
-    Ok(text.map(|it| hide(host, &it)))
-}
-
-/// Hides secrets and what the redaction rules remove in a text of a server.
-fn hide(host: &Host, text: &str) -> String {
-    host.redaction.redact_tool_text(host.secrets.scrub(text).into_owned())
+    Ok(called?.map(|it| hide(&host.secrets, &host.redaction, &it)))
 }
 
 #[cfg(test)]

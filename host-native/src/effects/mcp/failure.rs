@@ -9,8 +9,8 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use super::transport::MAX_MESSAGE_BYTES;
 use crate::effects::http::find_private_host;
 
-/// Characters of a message of a server that are passed on.
-const MAX_MESSAGE_CHARS: usize = 2000;
+/// Characters of a name of a server that are passed on.
+const MAX_NAME_CHARS: usize = 2000;
 
 /// The error of a connection that cannot be opened. Nothing was called, which status 503 says.
 pub fn connection_error(server: &str, error: &(dyn Error + 'static)) -> EffectError {
@@ -34,18 +34,17 @@ pub fn call_error(server: &str, error: &ServiceError, is_too_long: bool) -> Effe
         error if error.is_authorization_required() => return authorization_error(server),
         ServiceError::McpError(error) => {
             let data = error.data.as_ref().filter(|it| !it.is_null()).map(|it| format!(" {it}")).unwrap_or_default();
-            let text = excerpt(&format!("{}{data}", error.message));
-            let message = format!("the MCP server '{server}' answered with the error {}: {text}", error.code.0);
+            let message = format!("the MCP server '{server}' answered with the error {}: {}{data}", error.code.0, error.message);
             return EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_ERROR);
         }
         ServiceError::TransportClosed => (EffectErrorKind::Unavailable, "it ended or closed the connection".to_owned()),
         ServiceError::TransportSend(error) => {
             let too_long = is_size_error(error);
             let kind = if too_long { EffectErrorKind::Invalid } else { EffectErrorKind::Unavailable };
-            (kind, excerpt(&innermost(error)))
+            (kind, innermost(error))
         }
         ServiceError::UnexpectedResponse => (EffectErrorKind::Invalid, "unexpected response".to_owned()),
-        other => (EffectErrorKind::Unavailable, excerpt(&other.to_string())),
+        other => (EffectErrorKind::Unavailable, other.to_string()),
     };
     EffectError::new(kind, format!("the call of the MCP server '{server}' failed: {reason}"))
 }
@@ -76,5 +75,5 @@ fn cause<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'stati
 
 /// The beginning of a text.
 pub fn excerpt(text: &str) -> String {
-    text.chars().take(MAX_MESSAGE_CHARS).collect()
+    text.chars().take(MAX_NAME_CHARS).collect()
 }

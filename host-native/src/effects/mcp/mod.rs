@@ -31,6 +31,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::config::secrets::Secrets;
 use crate::config::settings::McpCommands;
 use crate::effects::http::HttpClient;
+use crate::ops::redaction::Redaction;
 pub use approval::{Approval, ApprovalError, approve, call_by_hand, list_tools, withdraw};
 use catalog::{McpCatalog, McpServer};
 use connection::{Connection, ENDED};
@@ -58,6 +59,7 @@ pub struct McpClients {
     /// The tenant, for log lines.
     tenant: Option<String>,
     outages: Arc<Outages>,
+    redaction: Arc<Redaction>,
     /// By key.
     connections: std::sync::Mutex<BTreeMap<String, Slot>>,
 }
@@ -76,9 +78,9 @@ pub struct McpCall<'a> {
 
 impl McpClients {
     /// Creates clients without connections.
-    pub fn new(commands: Arc<McpCommands>, secrets: Arc<Secrets>, tenant: Option<String>) -> McpClients {
+    pub fn new(commands: Arc<McpCommands>, secrets: Arc<Secrets>, redaction: Arc<Redaction>, tenant: Option<String>) -> McpClients {
         let outages = Arc::new(Outages::new(Arc::clone(&secrets)));
-        McpClients { commands, secrets, tenant, outages, connections: std::sync::Mutex::default() }
+        McpClients { commands, secrets, redaction, tenant, outages, connections: std::sync::Mutex::default() }
     }
 
     /// Does not use the connection to a server for new calls, because it does not answer; open calls keep it.
@@ -147,6 +149,11 @@ async fn close_when_idle(slot: Weak<Mutex<Option<Arc<Connection>>>>, connection:
         }
         return;
     }
+}
+
+/// Hides secrets and what the redaction rules remove in a text of a server that is shown or logged.
+fn hide(secrets: &Secrets, redaction: &Redaction, text: &str) -> String {
+    redaction.redact_tool_text(secrets.scrub(text).into_owned())
 }
 
 /// Calls the tool of a request as it was approved; `deadline` is that of the effect.

@@ -4,8 +4,6 @@
 use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind};
 use serde_json::{Value, json};
 
-use super::failure::excerpt;
-
 /// Maximum bytes of a result.
 const MAX_RESULT_BYTES: usize = 1024 * 1024;
 
@@ -20,7 +18,7 @@ pub fn is_result(answer: &Value) -> bool {
 /// `Refused` with what the tool says if it answered with an error, `Invalid` for a result that is too large.
 pub fn to_text(server: &str, result: &Value) -> Result<String, EffectError> {
     if result.get("isError") == Some(&Value::Bool(true)) {
-        let message = format!("the tool answered with an error: {}", excerpt(&error_of(result)));
+        let message = format!("the tool answered with an error: {}", error_of(result));
         return Err(EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_ERROR));
     }
     let text = structured_content(result).map_or_else(|| content_of(result), Value::to_string);

@@ -12,18 +12,22 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use super::McpClients;
 use super::bounded_reader::BoundedReader;
 use super::catalog::McpServer;
+use super::{McpClients, hide};
 use crate::config::secrets::Secrets;
 use crate::config::settings::{EnvValue, McpCommand};
 use crate::effects::http::HttpClient;
+use crate::ops::redaction::Redaction;
 
 /// Maximum bytes of a message.
 pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// How long connecting to the address of a server may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Characters of a line of the error output that are logged.
+const MAX_LINE_CHARS: usize = 1000;
 
 /// Bytes of an error page that are read.
 const MAX_ERROR_BYTES: usize = 4096;
@@ -69,7 +73,7 @@ pub fn start_process(clients: &McpClients, server: &McpServer, exceeded: &Arc<At
     let (Some(input), Some(output), Some(errors)) = pipes else {
         return Err(EffectError::new(EffectErrorKind::Unavailable, format!("the MCP server '{key}' has no standard streams")));
     };
-    tokio::spawn(log_errors(key.clone(), errors, Arc::clone(&clients.secrets)));
+    tokio::spawn(log_errors(key.clone(), errors, Arc::clone(&clients.secrets), Arc::clone(&clients.redaction)));
     Ok((child, (BoundedReader::new(output, MAX_MESSAGE_BYTES, Arc::clone(exceeded)), input)))
 }
 
@@ -91,11 +95,11 @@ fn build_command(command: &McpCommand, secrets: &Secrets) -> Result<Command, Eff
     Ok(built)
 }
 
-/// Logs the error output of a server, without secrets.
-async fn log_errors(server: String, errors: ChildStderr, secrets: Arc<Secrets>) {
+/// Logs the error output of a server, without secrets and redacted. A line is cut last, so that no part of a secret is left at its end.
+async fn log_errors(server: String, errors: ChildStderr, secrets: Arc<Secrets>, redaction: Arc<Redaction>) {
     let mut lines = BufReader::new(BoundedReader::new(errors, MAX_MESSAGE_BYTES, Arc::default())).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        let line: String = secrets.scrub(&line).chars().take(1000).collect();
+        let line: String = hide(&secrets, &redaction, &line).chars().take(MAX_LINE_CHARS).collect();
         tracing::info!(server, "MCP server: {line}");
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use convengine_core::turn::UserEvent;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Client, StatusCode};
 use sha2::{Digest, Sha256};
@@ -14,10 +15,12 @@ use super::request::{TurnAnswer, TurnEnd, TurnRequest, hash_event};
 use crate::config::settings::Settings;
 use crate::effects::tls;
 use crate::exit::Failure;
+use crate::ops::redaction::Choices;
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::idempotency;
 use crate::runtime::stream::RelayedEvents;
 use crate::runtime::turn_runner::{Host, Message, Refusal, SubmitResult};
+use crate::storage::assistant::session;
 
 /// The pause before another address is tried.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -81,7 +84,8 @@ impl Ingress {
         if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
             return Ok(SubmitResult { outcome, is_repeat: true });
         }
-        let request = TurnRequest { conversation: conversation_of(message), ..TurnRequest::new(host, self.tenant.clone(), message) };
+        let event = redact_event(host, message).await?;
+        let request = TurnRequest { conversation: conversation_of(message), ..TurnRequest::new(host, self.tenant.clone(), message, event) };
         let mut key = message.idempotency_key.clone().unwrap_or_else(|| request.nonce.clone());
         let mut answer = self.request_turn(host, message, &request, &key).await?;
         for _ in 0..MAX_REPEATED_REFUSALS {
@@ -97,7 +101,7 @@ impl Ingress {
             if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
                 return Ok(SubmitResult { outcome, is_repeat });
             }
-            if answer.event.as_ref().is_some_and(|it| *it != hash_event(&message.event)) {
+            if answer.event.as_ref().is_some_and(|it| *it != hash_event(&request.event)) {
                 return Err(Refusal::KeyReused);
             }
         }
@@ -204,6 +208,15 @@ impl Ingress {
             sleep(RETRY_PAUSE).await;
         }
     }
+}
+
+/// Redacts the event of a message, which the cluster stores. What its session offers to choose from is in its rows, which each turn leaves.
+async fn redact_event(host: &Host, message: &Message) -> Result<UserEvent, Refusal> {
+    let is_read = message.flow.is_some() && !host.redaction.is_off();
+    let stored = if is_read { session::find(&host.readers, &message.conversation).await? } else { None };
+    let mut event = message.event.clone();
+    host.redaction.redact_event(&mut event, &Choices::offered_by(stored.as_ref().map(|it| &it.state)));
+    Ok(event)
 }
 
 /// Whether a message may run under another key: an earlier one under its key was refused before it wrote anything.

@@ -60,15 +60,15 @@ pub struct TurnRequest {
 }
 
 impl TurnRequest {
-    /// Creates the request of a message that a host has received, with a new nonce.
-    pub fn new(host: &Host, tenant: Option<String>, message: &Message) -> TurnRequest {
+    /// Creates the request of a message that a host has received, with its redacted event and a new nonce.
+    pub fn new(host: &Host, tenant: Option<String>, message: &Message, event: UserEvent) -> TurnRequest {
         TurnRequest {
             tenant,
             known: Known::of(host),
             nonce: Uuid::new_v4().to_string(),
             listens: message.subscriber.is_some(),
             conversation: message.conversation.clone(),
-            event: message.event.clone(),
+            event,
             key: message.idempotency_key.clone(),
             snapshot: message.flow.as_ref().map(|it| it.hash_source().to_owned()),
             upgrade: message.upgrade.as_ref().map(|it| it.target()),

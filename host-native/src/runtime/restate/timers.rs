@@ -113,5 +113,5 @@ pub async fn prepare(host: &Arc<Host>, request: &TimerRequest) -> HandlerResult<
     let due = session::find_due_timer(&host.readers, &request.session, now).await?;
     let Some(due) = due else { return Ok(None) };
     let message = timers::to_message(host, &due).await?;
-    Ok(message.map(|it| TurnRequest::new(host, request.tenant.clone(), &it)))
+    Ok(message.map(|it| TurnRequest::new(host, request.tenant.clone(), &it, it.event.clone())))
 }

@@ -1,12 +1,13 @@
-//! Load: reads the session of a message in one statement, after the turn before it has ended.
+//! Load: reads the session of a message in one statement, after the turn before it has ended, and redacts the message.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use convengine_core::config::Config;
-use convengine_core::turn::LoadedSession;
+use convengine_core::turn::{LoadedSession, UserEvent};
 
 use super::{Host, Message, Refusal};
+use crate::ops::redaction::Choices;
 use crate::runtime::assistant::run::check_event;
 use crate::runtime::recovery;
 use crate::storage::assistant::session;
@@ -21,9 +22,19 @@ pub struct Ownership {
     pub is_new: bool,
 }
 
-/// Loads the session after its previous turn, and the owner of the conversation: that of a new one is the caller. Returns `None` when the
-/// message already has a turn.
-pub(super) async fn load(host: &Arc<Host>, config: &Config, message: &Message) -> Result<Option<(LoadedSession, Ownership)>, Refusal> {
+/// What the turn of a message starts from.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    /// The session after its previous turn.
+    pub session: LoadedSession,
+    /// The owner of the conversation: that of a new one is the caller.
+    pub ownership: Ownership,
+    /// The event, redacted.
+    pub event: UserEvent,
+}
+
+/// Loads what the turn of a message starts from. Returns `None` when the message already has a turn.
+pub(super) async fn load(host: &Arc<Host>, config: &Config, message: &Message) -> Result<Option<Loaded>, Refusal> {
     let history = config.settings.history_max_turns;
     loop {
         let (id, key) = (&message.conversation, message.idempotency_key.as_deref());
@@ -38,11 +49,14 @@ pub(super) async fn load(host: &Arc<Host>, config: &Config, message: &Message) -
             return Ok(None);
         }
         if !found.has_open_turn {
-            check_event(&found.session, &message.event)?;
+            let mut event = message.event.clone();
+            // Only the session knows what it offers to choose from.
+            host.redaction.redact_event(&mut event, &Choices::offered_by(found.session.flow.as_deref()));
+            check_event(&found.session, &event)?;
             let is_new = found.session.turns == 0 && found.session.conversation.is_none();
             let owner = if is_new { message.access.owner.clone() } else { found.owner.map(Arc::from) };
             let ownership = Ownership { is_new: is_new && owner.is_some(), owner };
-            return Ok(Some((found.session, ownership)));
+            return Ok(Some(Loaded { session: found.session, ownership, event }));
         }
         recovery::settle_conversation(host, &message.conversation, Instant::now() + host.turn_queue.wait()).await?;
     }

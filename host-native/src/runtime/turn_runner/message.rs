@@ -18,7 +18,7 @@ use crate::storage::assistant::ProgramKey;
 pub struct Message {
     /// The conversation, a UUID in lower case.
     pub conversation: String,
-    /// The user event.
+    /// The user event as it was sent. It is redacted before its turn, and before it leaves this process.
     pub event: UserEvent,
     /// When it was received.
     pub received: Instant,

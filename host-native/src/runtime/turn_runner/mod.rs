@@ -24,7 +24,7 @@ use tracing::Instrument;
 use uuid::Uuid;
 
 use self::database::{DatabaseStore, HostClock, HostEffects};
-use self::load::load;
+use self::load::{Loaded, load};
 use crate::config::active::ActiveConfig;
 use crate::ops::observe::{TurnObserver, refusal_reason};
 use crate::runtime::assistant::plan::Reservation;
@@ -60,8 +60,7 @@ pub struct SubmitResult {
 ///
 /// # Errors
 /// Returns [`Refusal`]; the conversation is then unchanged.
-pub async fn submit(host: Arc<Host>, mut message: Message) -> Result<SubmitResult, Refusal> {
-    host.redaction.redact_event(&mut message.event);
+pub async fn submit(host: Arc<Host>, message: Message) -> Result<SubmitResult, Refusal> {
     let meter = host.meter.clone();
     let running = tokio::spawn(in_current_class(admit(host, message).in_current_span()));
     let answer = running.await.unwrap_or_else(|error| Err(Refusal::Internal(error.to_string())));
@@ -126,8 +125,7 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
         WorkClass::Background => Instant::now(),
     };
     let mut configured = host.config_manager.active();
-    let Some((mut session, ownership)) = load(host, &configured.config, message).await? else { return Ok(None) };
-    let mut event = message.event.clone();
+    let Some(Loaded { mut session, ownership, mut event }) = load(host, &configured.config, message).await? else { return Ok(None) };
     if let Some(flow) = &message.flow {
         let upgraded = message.upgrade.as_ref().and_then(|it| it.apply(flow, &mut session, &mut event));
         configured = Arc::new(configured.with_flow(upgraded.as_ref().unwrap_or(flow)));

@@ -301,8 +301,8 @@ pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "key_answers_any_message",
         file: "host-native/src/runtime/idempotency.rs",
-        find: "        None => check_same_message(message, &stored)?,\n",
-        replace: "        None => drop(check_same_message(message, &stored)),\n",
+        find: "        None => check_same_message(host, message, &stored)?,\n",
+        replace: "        None => drop(check_same_message(host, message, &stored)),\n",
         noticed_by: Proof::Suite("recovery::a_key_is_for_one_message"),
     },
     Sabotage {

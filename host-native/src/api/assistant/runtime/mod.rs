@@ -97,8 +97,10 @@ async fn answer_event(
 pub async fn sign_in(host: &Host, uri: &Uri, session: &str, user: Option<Value>, event: &mut Map) -> Result<(), ApiError> {
     let Some(user) = user else { return Ok(()) };
     let stored = session::find(&host.readers, session).await.map_err(|it| ApiError::from_database(&it, uri))?;
-    let known = stored.as_ref().and_then(|it| it.state.pointer("/user/id"));
-    if known.is_some_and(|it| Some(it) != user.get("id")) {
+    let known = stored.as_ref().and_then(|it| it.state.get("user"));
+    // Earlier versions stored a user as a text where a rule of redaction named `user`: whose it was is not known any more.
+    let is_lost = known.is_some_and(Value::is_string);
+    if is_lost || known.and_then(|it| it.get("id")).is_some_and(|it| Some(it) != user.get("id")) {
         let message = "session is another user's; start a new one for this user";
         return Err(ApiError::new(StatusCode::CONFLICT, uri, message).with_code("user_mismatch"));
     }

@@ -4,12 +4,18 @@
 //! feedback before it is stored. So the core never sees the values, journals contain the redacted form, and a replay is identical. What a
 //! desk gets is redacted again, because rules by name then also meet the variables into which texts were read.
 
+mod choices;
+mod json_text;
+
 use std::borrow::Cow;
+use std::ops::Range;
 
 use convengine_core::text::regex::Regex;
 use convengine_core::turn::{EffectResult, HttpCaller, HttpRequest, Map, Reply, TaskProgress, UserEvent};
 use serde_json::Value;
 
+pub use self::choices::Choices;
+use self::json_text::{Token, decode_string, encode_string, find_json, member_value, next_token};
 use crate::ops::feedback::Feedback;
 use crate::runtime::assistant::run::{HOST_MEMBERS, IDENTITY};
 
@@ -19,12 +25,10 @@ const DEFAULT_REPLACEMENT: &str = "[redacted]";
 /// Maximum nesting of JSON within JSON strings.
 const MAX_JSON_DEPTH: usize = 4;
 
-/// How many places of a text are tried as the beginning of JSON.
-const MAX_JSON_STARTS: usize = 16;
-
-/// Members of a session event, beside [`HOST_MEMBERS`], that the server compares with ids of its own. Nobody writes a text into them, and a
-/// pattern that matches digits must not turn them into other ids.
-const EVENT_IDS: [&str; 6] = ["type", "timer_id", "call_id", "step", "attempt", "holder"];
+/// Members of a session event, beside [`HOST_MEMBERS`], that are words or ids of the server, or say how to talk to a user. Nobody writes a
+/// text into them, and no rule may turn them into others: a session would speak another language, or miss its timer.
+const EVENT_IDS: [&str; 12] =
+    ["type", "timer_id", "call_id", "step", "attempt", "holder", "trigger", "state", "disposition", "locale", "time_zone", "channel"];
 
 /// Members of a call of a desk that it needs to answer the call.
 const DESK_IDS: [&str; 4] = ["type", "session_id", "correlation_id", "mode"];
@@ -32,8 +36,11 @@ const DESK_IDS: [&str; 4] = ["type", "session_id", "correlation_id", "mode"];
 /// Members of a session event or a call of a desk with parameters: variables, arguments of a tool, fields of a form, the body of a webhook.
 const PARAMETER_MEMBERS: [&str; 6] = ["params", "vars", "edited_args", "fields", "body", "context"];
 
-/// Members that stand beside the parameters of a session. A path names them as its first part, as templates do.
-const PROFILE_MEMBERS: [&str; 2] = ["user", "visitor"];
+/// The member with the user of a session, which stands beside its parameters. A path names it as its first part, as templates do.
+const USER: &str = "user";
+
+/// The member with what a page says of its user. It is a user that nobody has verified, so paths of users mean it, too.
+const VISITOR: &str = "visitor";
 
 /// The redaction rules.
 #[derive(Debug, Clone, Default)]
@@ -90,6 +97,10 @@ impl Redaction {
                 match parts.as_slice() {
                     parts if parts.iter().any(String::is_empty) => return Err(format!("invalid parameter path '{param}'")),
                     [name] if !param.starts_with("$.") => self.names.push((name.clone(), with)),
+                    [first, rest @ ..] if first == USER => {
+                        self.paths.push(([&[VISITOR.to_owned()][..], rest].concat(), with.clone()));
+                        self.paths.push((parts, with));
+                    }
                     _ => self.paths.push((parts, with)),
                 }
             }
@@ -103,20 +114,24 @@ impl Redaction {
         self.is_off()
     }
 
-    fn is_off(&self) -> bool {
+    /// Returns whether there are no rules.
+    pub fn is_off(&self) -> bool {
         self.patterns.is_empty() && self.names.is_empty() && self.paths.is_empty()
     }
 
-    /// Redacts a user event.
-    pub fn redact_event(&self, event: &mut UserEvent) {
+    /// Redacts a user event, but for what it takes of the choices that its conversation offers.
+    pub fn redact_event(&self, event: &mut UserEvent, choices: &Choices<'_>) {
         if self.is_off() {
             return;
         }
-        self.redact_optional(&mut event.text);
+        let chosen = event.flow.as_deref().map(|it| choices.find_chosen(it)).unwrap_or_default();
+        if !chosen.contains(&"text") {
+            self.redact_optional(&mut event.text);
+        }
         self.redact_params(&mut event.params);
         if let Some(Value::Object(members)) = event.flow.as_deref_mut() {
             members.get_mut(IDENTITY).and_then(Value::as_object_mut).into_iter().for_each(|it| self.redact_identity(it));
-            self.redact_envelope(members, |name| EVENT_IDS.contains(&name) || HOST_MEMBERS.contains(&name));
+            self.redact_envelope(members, |name| EVENT_IDS.contains(&name) || HOST_MEMBERS.contains(&name) || chosen.contains(&name));
         }
     }
 
@@ -223,28 +238,47 @@ impl Redaction {
         }
     }
 
-    /// Redacts the members of an event or a call, except those that are ids. The id of a user stays too: a session is compared by it with the
-    /// user's next token.
+    /// Redacts the members of an event or a call, except those that are ids.
     fn redact_envelope(&self, members: &mut Map, is_id: impl Fn(&str) -> bool) {
-        let user_id = members.get("user").and_then(|it| it.get("id")).cloned();
-        self.replace_paths(members, |first| PROFILE_MEMBERS.contains(&first));
         let mut redacted = Map::with_capacity(members.len());
         for (name, mut value) in std::mem::take(members) {
             if is_id(&name) {
                 redacted.insert(name, value);
                 continue;
             }
-            // A rule by name is about parameters; what holds all of them stays an object.
-            if value.is_object() && PARAMETER_MEMBERS.contains(&name.as_str()) {
-                self.redact_parameter(&mut value);
-            } else {
-                self.redact_member(&name, &mut value, MAX_JSON_DEPTH);
+            match (name.as_str(), &mut value) {
+                (USER, Value::Object(user)) => self.redact_profile(USER, "id", user),
+                (VISITOR, Value::Object(visitor)) => self.redact_profile(VISITOR, "verified", visitor),
+                // A rule by name is about parameters; what holds all of them stays an object.
+                (name, value @ Value::Object(_)) if PARAMETER_MEMBERS.contains(&name) => self.redact_parameter(value),
+                (name, value) => self.redact_member(name, value, MAX_JSON_DEPTH),
             }
-            redacted.insert(self.apply_patterns(&name).into_owned(), value);
+            // A word of the protocol is a lower-case one.
+            let is_word = name.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
+            let name = if is_word { name } else { self.apply_patterns(&name).into_owned() };
+            redacted.insert(name, value);
         }
         *members = redacted;
-        let user = members.get_mut("user").and_then(Value::as_object_mut);
-        user.zip(user_id).into_iter().for_each(|(user, id)| _ = user.insert("id".to_owned(), id));
+    }
+
+    /// Redacts what is known of a user or a visitor. One member stays as it is whatever the rules are, and so does the object: by the id of
+    /// its user a session is compared with the user's next token, and a visitor is marked as unverified.
+    fn redact_profile(&self, name: &str, kept: &str, members: &mut Map) {
+        let kept_value = members.get(kept).cloned();
+        let is_whole = |it: &&(Vec<String>, String)| it.0.len() == 1 && it.0.first().is_some_and(|it| it == name);
+        let whole = self.find_name(name).or_else(|| self.paths.iter().find(is_whole).map(|it| it.1.as_str()));
+        if let Some(with) = whole {
+            members.values_mut().for_each(|it| replace_value(it, with));
+        }
+        for (path, with) in &self.paths {
+            if let Some((_, rest)) = path.split_first().filter(|it| it.0 == name && !it.1.is_empty()) {
+                replace_at(members, rest, with);
+            }
+        }
+        self.redact_map(members, MAX_JSON_DEPTH);
+        if let Some(value) = kept_value {
+            members.insert(kept.to_owned(), value);
+        }
     }
 
     fn redact_parameter(&self, value: &mut Value) {
@@ -256,43 +290,69 @@ impl Redaction {
     }
 
     fn redact_params(&self, params: &mut Map) {
-        self.replace_paths(params, |_| true);
+        self.paths.iter().for_each(|(path, with)| replace_at(params, path, with));
         self.redact_map(params, MAX_JSON_DEPTH);
-    }
-
-    /// Replaces the values at the paths of the rules whose first part is meant.
-    fn replace_paths(&self, params: &mut Map, is_meant: impl Fn(&str) -> bool) {
-        for (path, with) in self.paths.iter().filter(|it| it.0.first().is_some_and(|first| is_meant(first))) {
-            // A desk gets a variable within an object under its whole path.
-            if let Some(value) = params.get_mut(&path.join(".")) {
-                replace_value(value, with);
-            }
-            let Some((last, before)) = path.split_last() else { continue };
-            let parent = before.iter().try_fold(&mut *params, |map, part| map.get_mut(part)?.as_object_mut());
-            if let Some(value) = parent.and_then(|it| it.get_mut(last)) {
-                replace_value(value, with);
-            }
-        }
     }
 
     fn redact_optional(&self, text: &mut Option<String>) {
         text.iter_mut().for_each(|it| self.redact_text(it, MAX_JSON_DEPTH));
     }
 
-    /// Redacts a text. JSON text, also behind other words, is parsed first, so that escapes hide nothing and the result is still JSON.
     fn redact_text(&self, text: &mut String, nested: usize) {
-        if nested > 0
-            && let Some((start, mut value)) = find_json(text)
-        {
-            let before = value.clone();
-            self.redact_value(&mut value, nested - 1);
-            if value != before {
-                text.replace_range(start.., &value.to_string());
-            }
-        }
-        if let Cow::Owned(redacted) = self.apply_patterns(text) {
+        if let Some(redacted) = self.find_redacted(text, nested) {
             *text = redacted;
         }
+    }
+
+    /// Returns what a text becomes; `None` if it stays as it is. The JSON in it is read first, so that rules by name meet it, escapes hide
+    /// nothing, and the result is still JSON.
+    fn find_redacted(&self, text: &str, nested: usize) -> Option<String> {
+        let edited = if nested > 0 { self.redact_json(text, nested - 1) } else { None };
+        let redacted = match self.apply_patterns(edited.as_deref().unwrap_or(text)) {
+            Cow::Owned(redacted) => Some(redacted),
+            Cow::Borrowed(_) => None,
+        };
+        redacted.or(edited)
+    }
+
+    /// Redacts the JSON in a text, token by token: what no rule means stays as it is written. Returns `None` if that is all of it.
+    fn redact_json(&self, text: &str, nested: usize) -> Option<String> {
+        let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+        for json in find_json(text) {
+            let mut at = json.start;
+            while let Some(token) = next_token(text, at..json.end) {
+                match token {
+                    Token::Name(range) => {
+                        at = range.end;
+                        let name = decode_string(text.get(range.clone()).unwrap_or_default()).unwrap_or_default();
+                        if let Cow::Owned(redacted) = self.apply_patterns(&name) {
+                            edits.push((range, encode_string(&redacted)));
+                        }
+                        if let Some(with) = self.find_name(&name) {
+                            let value = member_value(text, at, json.end);
+                            at = value.end;
+                            if text.get(value.clone()).is_some_and(|it| !it.is_empty() && it != "null") {
+                                edits.push((value, encode_string(with)));
+                            }
+                        }
+                    }
+                    Token::Text(range) => {
+                        at = range.end;
+                        let content = decode_string(text.get(range.clone()).unwrap_or_default());
+                        if let Some(redacted) = content.and_then(|it| self.find_redacted(&it, nested)) {
+                            edits.push((range, encode_string(&redacted)));
+                        }
+                    }
+                    Token::Number(range) => {
+                        at = range.end;
+                        if let Cow::Owned(redacted) = self.apply_patterns(text.get(range.clone()).unwrap_or_default()) {
+                            edits.push((range, encode_string(&redacted)));
+                        }
+                    }
+                }
+            }
+        }
+        (!edits.is_empty()).then(|| replace_ranges(text, &edits))
     }
 
     /// Applies the patterns; if matching fails, the whole text is replaced.
@@ -330,20 +390,51 @@ impl Redaction {
         }
     }
 
-    /// Redacts a member by its name, which may be the path of a variable that ends with the name.
     fn redact_member(&self, name: &str, value: &mut Value, nested: usize) {
-        let last = name.rsplit_once('.').map_or(name, |it| it.1);
-        match self.names.iter().find(|it| it.0.eq_ignore_ascii_case(name) || it.0.eq_ignore_ascii_case(last)) {
-            Some((_, with)) => replace_value(value, with),
+        match self.find_name(name) {
+            Some(with) => replace_value(value, with),
             None => self.redact_value(value, nested),
+        }
+    }
+
+    /// Finds the replacement of a member by its name, which may be the path of a variable that ends with the name.
+    fn find_name(&self, name: &str) -> Option<&str> {
+        let last = name.rsplit_once('.').map_or(name, |it| it.1);
+        let found = self.names.iter().find(|it| it.0.eq_ignore_ascii_case(name) || it.0.eq_ignore_ascii_case(last));
+        found.map(|it| it.1.as_str())
+    }
+}
+
+/// Replaces the values at a path: within a list, those of each item. A member may be named by several parts, as a desk gets a variable
+/// within an object.
+fn replace_at(members: &mut Map, path: &[String], with: &str) {
+    for parts in 1..=path.len() {
+        let (name, rest) = path.split_at(parts);
+        if let Some(value) = members.get_mut(&name.join(".")) {
+            replace_within(value, rest, with);
         }
     }
 }
 
-/// Finds the JSON that a text is or ends with, such as the content of a tool's error behind its message; returns where it begins.
-fn find_json(text: &str) -> Option<(usize, Value)> {
-    let mut starts = text.match_indices(['{', '[']).take(MAX_JSON_STARTS);
-    starts.find_map(|(start, _)| Some((start, serde_json::from_str(text.get(start..)?).ok()?)))
+fn replace_within(value: &mut Value, path: &[String], with: &str) {
+    match value {
+        value if path.is_empty() => replace_value(value, with),
+        Value::Object(members) => replace_at(members, path, with),
+        Value::Array(items) => items.iter_mut().for_each(|it| replace_within(it, path, with)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Replaces parts of a text, which are in order.
+fn replace_ranges(text: &str, edits: &[(Range<usize>, String)]) -> String {
+    let (mut replaced, mut end) = (String::with_capacity(text.len()), 0);
+    for (range, with) in edits {
+        replaced.push_str(text.get(end..range.start).unwrap_or_default());
+        replaced.push_str(with);
+        end = range.end;
+    }
+    replaced.push_str(text.get(end..).unwrap_or_default());
+    replaced
 }
 
 fn replace_value(value: &mut Value, with: &str) {
@@ -380,7 +471,7 @@ mod tests {
             params: params.as_object().cloned().unwrap_or_default(),
             flow: None,
         };
-        redaction.redact_event(&mut event);
+        redaction.redact_event(&mut event, &Choices::default());
         assert_eq!(event.text.as_deref(), Some("it is [card]."));
         let expected = json!({
             "n": "[card]", "list": ["a [card] b", 7], "iban": "[redacted]", "deep": {"IBAN": "[redacted]"}, "name": "stays",
@@ -388,7 +479,7 @@ mod tests {
         });
         assert_eq!(Value::Object(event.params.clone()), expected);
         let once = event.clone();
-        redaction.redact_event(&mut event);
+        redaction.redact_event(&mut event, &Choices::default());
         assert_eq!(event, once);
         let answer = EffectResult::Ok(Reply::Http(HttpReply {
             status: 200,
@@ -397,7 +488,7 @@ mod tests {
             broken_json: false,
         }));
         let EffectResult::Ok(Reply::Http(reply)) = redaction.redact_answer(answer) else { panic!("another reply") };
-        assert_eq!(reply.body, "[\"[card]\",true]");
+        assert_eq!(reply.body, "[\"[card]\", true]");
         let error = EffectResult::Error(EffectError::new(EffectErrorKind::Refused, "1234 5678 is unknown"));
         let EffectResult::Error(error) = redaction.redact_answer(error) else { panic!("no error") };
         assert_eq!(error.message, "[card] is unknown");
@@ -415,12 +506,133 @@ mod tests {
     }
 
     fn redact_flow_event(event: Value) -> Value {
+        redact_event_with(&rules(), event, None)
+    }
+
+    /// Redacts the event of a session with this state.
+    fn redact_event_with(rules: &Redaction, event: Value, state: Option<&Value>) -> Value {
         let mut event = UserEvent::from_flow_event(event);
-        rules().redact_event(&mut event);
+        rules.redact_event(&mut event, &Choices::offered_by(state));
         let once = event.clone();
-        rules().redact_event(&mut event);
+        rules.redact_event(&mut event, &Choices::offered_by(state));
         assert_eq!(event, once, "redaction is idempotent");
         event.flow.map(|it| *it).unwrap_or_default()
+    }
+
+    fn redact_tool_text(rules: Value, text: &str) -> String {
+        read(rules).0.redact_tool_text(text.to_owned())
+    }
+
+    #[test]
+    fn rules_by_name_meet_json_wherever_it_stands_in_a_text() {
+        let rules = json!([{"param": "iban", "with": "[iban]"}, {"pattern": r"\b4929\d{4}\b", "with": "[card]"}]);
+        for (text, expected) in [
+            (
+                "Here:\n```json\n{\n  \"iban\": \"DE1\",\n  \"n\": 1.0\n}\n```\nDone.",
+                "Here:\n```json\n{\n  \"iban\": \"[iban]\",\n  \"n\": 1.0\n}\n```\nDone.",
+            ),
+            (r#"a {"IBAN": {"of": ["DE1"]}} and [{"holder.iban":7}] b"#, r#"a {"IBAN": "[iban]"} and [{"holder.iban":"[iban]"}] b"#),
+            ("{\"iban\":\"DE1\"}\n{\"iban\":\"DE2\"}\n", "{\"iban\":\"[iban]\"}\n{\"iban\":\"[iban]\"}\n"),
+            ("\u{feff}{\"iban\":\"DE1\"}", "\u{feff}{\"iban\":\"[iban]\"}"),
+            // Twice in one object, and cut off at the end.
+            (r#"{"iban":"DE1","iban":null}"#, r#"{"iban":"[iban]","iban":null}"#),
+            (r#"failed: {"iban":"DE0012"#, r#"failed: {"iban":"[iban]""#),
+            (r#"failed: {"iban":["DE0012",{"a":"#, r#"failed: {"iban":"[iban]""#),
+            (r#"failed: {"a":1,"iban":"#, r#"failed: {"a":1,"iban":"#),
+            // Escaped, in JSON within JSON, and in names.
+            (r#"see {"a":"{\"iban\":\"DE1\"}","\u0069ban":1}"#, r#"see {"a":"{\"iban\":\"[iban]\"}","\u0069ban":"[iban]"}"#),
+            (r#""{\"iban\":\"DE1\"}""#, r#""{\"iban\":\"[iban]\"}""#),
+            (r#"see {"a":"\u0034929 1111 \u00349291111","49291111":49291111}."#, r#"see {"a":"4929 1111 [card]","[card]":"[card]"}."#),
+            // What is not JSON stays as it is.
+            (r#"the member "iban": "DE1" of {iban} [or] {'iban': 'DE1'}"#, r#"the member "iban": "DE1" of {iban} [or] {'iban': 'DE1'}"#),
+            ("{ \"a\" : [ 1.50, null ] }", "{ \"a\" : [ 1.50, null ] }"),
+        ] {
+            assert_eq!(redact_tool_text(rules.clone(), text), expected);
+        }
+        let hostile = "{".repeat(1_000_000);
+        assert_eq!(redact_tool_text(rules, &hostile), hostile);
+    }
+
+    #[test]
+    fn paths_enter_lists_and_meet_visitors() {
+        let (redaction, _) = read(json!([{"param": "items.iban"}, {"param": "user.home.city"}, {"param": "$.note"}]));
+        let mut params = json!({"items": [{"iban": "DE1", "n": 1}, [{"iban": "DE2"}], "DE3"], "iban": "DE4", "note": ["a"],
+            "items.iban": "DE5", "visitor": {"home.city": "Ulm"}});
+        redaction.redact_variables(params.as_object_mut().expect("an object"));
+        let expected = json!({"items": [{"iban": "[redacted]", "n": 1}, [{"iban": "[redacted]"}], "DE3"], "iban": "DE4",
+            "note": "[redacted]", "items.iban": "[redacted]", "visitor": {"home.city": "[redacted]"}});
+        assert_eq!(params, expected);
+        let profile = json!({"id": "u1", "home": [{"city": "Ulm", "zip": "89073"}]});
+        let redacted = json!({"id": "u1", "home": [{"city": "[redacted]", "zip": "89073"}]});
+        let found = redact_event_with(&redaction, json!({"type": "session.start", "user": profile, "visitor": profile}), None);
+        assert_eq!((&found["user"], &found["visitor"]), (&redacted, &redacted));
+        let (redaction, _) = read(json!([{"param": "visitor.name"}]));
+        let found = redact_event_with(&redaction, json!({"type": "session.start", "user": {"name": "Ada"}}), None);
+        assert_eq!(found["user"], json!({"name": "Ada"}), "what is verified is not what a page says");
+    }
+
+    #[test]
+    fn who_a_user_is_stays_whatever_the_rules_are() {
+        let profile = json!({"id": "u-12345", "name": "Ada", "home": {"id": 12345}, "verified": false});
+        for rule in [
+            json!({"param": "user"}),
+            json!({"param": "$.user"}),
+            json!({"param": "user.id"}),
+            json!({"param": "id"}),
+            json!({"param": "verified"}),
+            json!({"param": "visitor"}),
+            json!({"pattern": "[a-z]+"}),
+            json!({"pattern": r"\d+"}),
+            json!({"pattern": "user|visitor|id"}),
+        ] {
+            let (redaction, problems) = read(json!([rule]));
+            assert_eq!(problems, [""; 0], "{rule}");
+            let identity = json!({"user": profile, "visitor": profile});
+            let mut event =
+                UserEvent::from_flow_event(json!({"type": "session.start", "user": profile, "visitor": profile, "identity": identity}));
+            redaction.redact_event(&mut event, &Choices::default());
+            let found = event.flow.map(|it| *it).unwrap_or_default();
+            for found in [&found, &found["identity"]] {
+                assert_eq!(found["user"]["id"], "u-12345", "{rule}: {found}");
+                assert_eq!(found["visitor"]["verified"], false, "{rule}: {found}");
+            }
+        }
+        let (redaction, _) = read(json!([{"param": "user", "with": "[user]"}]));
+        let found = redact_event_with(&redaction, json!({"type": "session.start", "user": profile, "params": {"user": "Ada"}}), None);
+        assert_eq!(found["user"], json!({"id": "u-12345", "name": "[user]", "home": "[user]", "verified": "[user]"}));
+        assert_eq!(found["params"], json!({"user": "[user]"}));
+    }
+
+    #[test]
+    fn what_is_offered_is_not_redacted_where_it_is_chosen() {
+        let options = json!([{"id": "acc-12345", "label": "Account 12345", "value": 12345}, {"id": "acc-67890", "label": "Account 67890"}]);
+        let state = json!({"awaiting": {"options": options}, "wait": {"options": ["12345"]}});
+        for event in [
+            json!({"type": "user.button", "button_id": "acc-12345", "value": 12345, "label": "Account 12345"}),
+            json!({"type": "user.message", "text": "Account 67890"}),
+            json!({"type": "run.resume", "decision": "12345"}),
+        ] {
+            assert_eq!(redact_event_with(&rules(), event.clone(), Some(&state)), event);
+            assert_ne!(redact_flow_event(event.clone()), event, "nothing is offered");
+        }
+        let event = json!({"type": "user.button", "button_id": "acc-67890", "value": 12345, "label": "It is 67890"});
+        let expected = json!({"type": "user.button", "button_id": "acc-67890", "value": "[digits]", "label": "It is [digits]"});
+        assert_eq!(redact_event_with(&rules(), event, Some(&state)), expected, "what is not offered is free text");
+        let mut event = UserEvent::from_flow_event(json!({"type": "user.message", "text": "Account 67890"}));
+        rules().redact_event(&mut event, &Choices::offered_by(Some(&state)));
+        assert_eq!(event.text.as_deref(), Some("Account 67890"));
+    }
+
+    #[test]
+    fn how_to_talk_to_a_user_stays() {
+        let (redaction, _) = read(json!([{"pattern": "[a-z]+"}, {"param": "locale"}, {"param": "channel"}]));
+        let event = json!({"type": "session.start", "locale": "de-DE", "time_zone": "Europe/Berlin", "channel": "web", "trigger": "start"});
+        assert_eq!(redact_event_with(&redaction, event.clone(), None), event);
+        let found = redact_event_with(&redaction, json!({"type": "handoff.status", "state": "completed", "disposition": "resolved"}), None);
+        assert_eq!((&found["state"], &found["disposition"]), (&json!("completed"), &json!("resolved")));
+        let (redaction, _) = read(json!([{"param": "channel"}]));
+        let found = redact_event_with(&redaction, json!({"type": "session.start", "channel": "web", "params": {"channel": "web"}}), None);
+        assert_eq!((&found["channel"], &found["params"]["channel"]), (&json!("web"), &json!("[redacted]")), "a variable is none of them");
     }
 
     #[test]
@@ -438,7 +650,7 @@ mod tests {
         let found = redact_flow_event(json!({"type": "user.message", "text": "hi", "identity": identity}));
         let user = json!({"id": "u-12345", "email": "[redacted]", "iban": "[redacted]", "phone": "[digits]"});
         assert_eq!(found["identity"]["user"], user, "a session is compared with the user's next token by the id");
-        let visitor = json!({"id": "u-[digits]", "email": "a@b.c", "iban": "[redacted]", "phone": "[digits]"});
+        let visitor = json!({"id": "u-[digits]", "email": "[redacted]", "iban": "[redacted]", "phone": "[digits]"});
         assert_eq!(found["identity"]["visitor"], visitor);
         let found = redact_flow_event(json!({"type": "user.button", "button_id": "b", "value": 12345, "label": "It is 12345."}));
         assert_eq!((&found["value"], &found["label"]), (&json!("[digits]"), &json!("It is [digits].")));
