@@ -260,9 +260,9 @@ impl Redaction {
         self.redact_map(params, MAX_JSON_DEPTH);
     }
 
-    /// Replaces the values at the paths of the rules whose first part is meant.
-    fn replace_paths(&self, params: &mut Map, is_meant: impl Fn(&str) -> bool) {
-        for (path, with) in self.paths.iter().filter(|it| it.0.first().is_some_and(|first| is_meant(first))) {
+    /// Replaces the values at the paths of the rules whose first part applies.
+    fn replace_paths(&self, params: &mut Map, applies: impl Fn(&str) -> bool) {
+        for (path, with) in self.paths.iter().filter(|it| it.0.first().is_some_and(|first| applies(first))) {
             // A desk gets a variable within an object under its whole path.
             if let Some(value) = params.get_mut(&path.join(".")) {
                 replace_value(value, with);
