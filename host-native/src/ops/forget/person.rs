@@ -97,8 +97,7 @@ async fn find_gap(connection: &mut Connection, unreadable: &BTreeSet<String>, ha
         return Ok(Some(reason.to_owned()));
     }
     let without_rows = forget::find_without_rows(connection).await?;
-    Ok(without_rows
-        .map(|it| format!("conversation {it} has an owner but no rows to search in; delete it first if you do not need it")))
+    Ok(without_rows.map(|it| format!("conversation {it} has an owner but no rows to search in; delete it first if you do not need it")))
 }
 
 fn list_ids(ids: &BTreeSet<String>) -> String {
