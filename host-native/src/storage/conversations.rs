@@ -78,7 +78,7 @@ pub async fn find(pool: &Pool, filter: &ConversationFilter) -> sqlx::Result<Vec<
              c.state_code, c.last_user_text, c.created_at,
              max(cast(case typeof(c.updated_at) when 'text' then round((julianday(c.updated_at) - 2440587.5) * 86400000.0)
                else c.updated_at end as integer), coalesce(s.updated_at, 0), coalesce((select max(t.closed_at) from ce_turn t
-                 where t.conversation_id = c.conversation_id and (t.fault is not null or t.status = 'lost')), 0)) as at
+                 where t.conversation_id = c.conversation_id and t.fault is not null), 0)) as at
            from ce_conversation c left join cs_session s on s.session_id = c.conversation_id
              left join cv_conversation_owner o on o.conversation_id = c.conversation_id) c
          where ($1 is null or upper(status) = upper($1)) and ($2 is null or upper(intent_code) = upper($2))
@@ -96,7 +96,7 @@ pub async fn find(pool: &Pool, filter: &ConversationFilter) -> sqlx::Result<Vec<
              c.state_code, c.last_user_text, c.created_at,
              greatest(floor(extract(epoch from c.updated_at) * 1000)::bigint, s.updated_at,
                (select floor(extract(epoch from max(t.closed_at)) * 1000)::bigint from ce_turn t
-                 where t.conversation_id = c.conversation_id and (t.fault is not null or t.status = 'lost'))) as at
+                 where t.conversation_id = c.conversation_id and t.fault is not null)) as at
            from ce_conversation c left join cs_session s on s.session_id = c.conversation_id
              left join cv_conversation_owner o on o.conversation_id = c.conversation_id) c
          where ($1::text is null or upper(status) = upper($1)) and ($2::text is null or upper(intent_code) = upper($2))

@@ -243,7 +243,7 @@ fn an_open_turn_that_cannot_be_read_does_not_block_its_conversation() {
     ));
     let server = serve_slow(&env, 0, &["convengine.turn.lease=500ms"]);
     assert_eq!(server.say(ID, "my order")["success"], true);
-    assert_eq!(sql.texts("select status from ce_turn order by number"), ["lost", "closed"]);
+    assert_eq!(sql.texts("select concat_ws(' ', status, fault) from ce_turn order by number"), ["lost TURN_LOST", "closed"]);
     let rows = server.audit(ID);
     assert_eq!((&rows[0]["stage"], &rows[1]["stage"]), (&json!("TURN_CANCELLED"), &json!("ENGINE_KNOWN_FAILURE")));
     assert!(rows[1]["payloadJson"].as_str().unwrap().contains("TURN_LOST"), "{}", rows[1]);
