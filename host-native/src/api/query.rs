@@ -9,8 +9,10 @@ use serde::de::DeserializeOwned;
 use super::error::ApiError;
 use crate::clock;
 
-/// Maximum and default number of items of a page.
+/// Maximum number of items of a page.
 pub const MAX_LIMIT: i64 = 200;
+
+/// Default number of items of a page.
 pub const DEFAULT_LIMIT: i64 = 50;
 
 // Attributes take literals only.

@@ -155,7 +155,8 @@ impl UnansweredCall {
 }
 
 fn serve_with(env: &TestEnv, settings: &[String]) -> Server {
-    env.serve(&REGEX_ONLY.into_iter().chain(settings.iter().map(String::as_str)).collect::<Vec<_>>())
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    env.serve(&[&REGEX_ONLY[..], &settings].concat())
 }
 
 #[test]
