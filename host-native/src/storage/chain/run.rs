@@ -264,23 +264,23 @@ mod tests {
         for mut database in each_database().await {
             save_turn(&mut database, "running").await;
             let pool = database.pool.clone();
-            let is_cancelled = async || super::is_cancelled(&pool, RUN).await.expect("an answer");
+            let is_stored = async || is_cancelled(&pool, RUN).await.expect("an answer");
             let ids = async |status: &str| {
                 let filter = RunFilter { chain: "daily", statuses: vec![status.to_owned()], limit: 9, ..RunFilter::default() };
                 list(&pool, &filter).await.expect("runs").len()
             };
-            assert!(!is_cancelled().await);
+            assert!(!is_stored().await);
             request_cancellation(&pool, RUN).await.expect("stored");
-            assert!(is_cancelled().await);
+            assert!(is_stored().await);
             save_turn(&mut database, "sleeping").await;
-            assert!(is_cancelled().await, "a turn that ends meanwhile does not withdraw it");
+            assert!(is_stored().await, "a turn that ends meanwhile does not withdraw it");
             assert_eq!((ids("sleeping").await, ids("cancelling").await), (1, 0), "lists show the status of the run itself");
             save_turn(&mut database, "failed").await;
-            assert!(!is_cancelled().await, "a run that has failed can be opened again");
+            assert!(!is_stored().await, "a run that has failed can be opened again");
             request_cancellation(&pool, RUN).await.expect("nothing to store");
-            assert!(!is_cancelled().await);
+            assert!(!is_stored().await);
             save_turn(&mut database, "cancelled").await;
-            assert!(is_cancelled().await);
+            assert!(is_stored().await);
         }
     }
 }
