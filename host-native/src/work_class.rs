@@ -1,4 +1,4 @@
-//! Whom work is done for. Work in the background has permits, database connections and places in the queue of the writer of its own, so
+//! The class of work: for users or in the background. Work in the background has permits, database connections and places in the queue of the writer of its own, so
 //! that any amount of it leaves those of the users free.
 //!
 //! The class belongs to a task: what a task awaits has its class. A task that it spawns is work for users, unless it is spawned with
@@ -13,7 +13,7 @@ tokio::task_local! {
     static CLASS: WorkClass;
 }
 
-/// Whom work is done for.
+/// The class of work: who waits for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WorkClass {
     /// For somebody who waits for it.

@@ -10,18 +10,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::query::QueryParams;
+use super::query::{QueryParams, next_cursor, read_limit, read_text, read_time};
 use super::request::parse_uuid;
-use crate::clock;
 use crate::runtime::turn_runner::Host;
 use crate::storage::conversations::{ConversationFilter, find};
-
-/// Maximum and default page size.
-const MAX_LIMIT: i64 = 200;
-const DEFAULT_LIMIT: i64 = 50;
-
-// Attributes take literals only.
-const _: () = assert!(MAX_LIMIT == 200, "change the OpenAPI attribute of the parameter too");
 
 /// Query parameters of the list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -70,40 +62,28 @@ pub async fn list(
 ) -> Result<Json<Value>, ApiError> {
     let filter = parse_filter(query).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
     let found = find(&host.readers, &filter).await.map_err(|it| ApiError::from_database(&it, &uri))?;
-    let is_full = i64::try_from(found.len()).is_ok_and(|it| it == filter.limit);
-    let next = found.last().filter(|_| is_full).map(|it| format!("{}:{}", it.updated_at_ms, it.conversation_id));
+    let next = next_cursor(&found, filter.limit, |it| format!("{}:{}", it.updated_at_ms, it.conversation_id));
     Ok(Json(json!({"conversations": found, "next": next})))
 }
 
 fn parse_filter(query: ConversationQuery) -> Result<ConversationFilter, String> {
-    // Not every database accepts NUL in a query, and stored texts contain none.
-    let filled = |it: Option<String>| it.map(|it| it.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty());
-    let time = |name: &str, it: Option<String>| {
-        let invalid = || format!("{name} is not a time; send a value such as 2026-01-31T12:00:00Z, or milliseconds");
-        filled(it).map(|it| clock::parse(&it).ok_or_else(invalid)).transpose()
-    };
-    let faults = match filled(query.faults).map(|it| it.to_ascii_lowercase()).as_deref() {
+    let faults = match read_text(query.faults).map(|it| it.to_ascii_lowercase()).as_deref() {
         None => None,
         Some("true") => Some(true),
         Some("false") => Some(false),
         Some(_) => return Err("faults is not a Boolean; send true or false or omit it".to_owned()),
     };
-    let limit = match filled(query.limit).map(|it| it.parse::<i64>()) {
-        None => DEFAULT_LIMIT,
-        Some(Ok(limit)) if (1..=MAX_LIMIT).contains(&limit) => limit,
-        Some(_) => return Err(format!("limit is invalid; send a number from 1 to {MAX_LIMIT}")),
-    };
-    let after = filled(query.after).map(|it| parse_cursor(&it).ok_or("after is invalid; send the next value of the previous page"));
+    let after = read_text(query.after).map(|it| parse_cursor(&it).ok_or("after is invalid; send the next value of the previous page"));
     Ok(ConversationFilter {
-        status: filled(query.status),
-        intent: filled(query.intent),
-        state: filled(query.state),
-        text: filled(query.text),
-        from: time("from", query.from)?,
-        to: time("to", query.to)?,
+        status: read_text(query.status),
+        intent: read_text(query.intent),
+        state: read_text(query.state),
+        text: read_text(query.text),
+        from: read_time("from", query.from)?,
+        to: read_time("to", query.to)?,
         has_faults: faults,
         cursor: after.transpose()?,
-        limit,
+        limit: read_limit(query.limit)?,
     })
 }
 
@@ -115,6 +95,7 @@ fn parse_cursor(text: &str) -> Option<(Millis, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::query::DEFAULT_LIMIT;
     use axum::extract::Query;
 
     fn read(query: &str) -> Result<ConversationFilter, String> {

@@ -18,7 +18,7 @@ use crate::runtime::writer::CommitError;
 /// The path prefix of assistant routes.
 pub const ASSISTANTS_PREFIX: &str = "/v1/";
 
-/// What a client is told to wait when a service is unavailable.
+/// How long a client should wait when a service is unavailable, in seconds.
 pub const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
 /// An error response to a request.

@@ -9,18 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::query::QueryParams;
+use super::query::{QueryParams, next_cursor, read_limit, read_text, read_time};
 use super::schemas::{list as list_of, nullable_text, object, text};
 use crate::clock;
 use crate::runtime::turn_runner::Host;
 use crate::storage::security_log::{self, SecurityLogFilter, SecurityLogRow};
-
-/// Maximum and default page size.
-const MAX_LIMIT: i64 = 200;
-const DEFAULT_LIMIT: i64 = 50;
-
-// Attributes take literals only.
-const _: () = assert!(MAX_LIMIT == 200, "change the OpenAPI attribute of the parameter too");
 
 /// Query parameters of the list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -63,8 +56,7 @@ pub async fn list(
 ) -> Result<Json<Value>, ApiError> {
     let filter = parse_filter(query).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
     let found = security_log::list(&host.readers, &filter).await.map_err(|it| ApiError::from_database(&it, &uri))?;
-    let is_full = i64::try_from(found.len()).is_ok_and(|it| it == filter.limit);
-    let next = found.last().filter(|_| is_full).map(|it| it.id.to_string());
+    let next = next_cursor(&found, filter.limit, |it| it.id.to_string());
     Ok(Json(json!({"entries": found.iter().map(render).collect::<Vec<_>>(), "next": next})))
 }
 
@@ -76,25 +68,14 @@ fn render(row: &SecurityLogRow) -> Value {
 }
 
 fn parse_filter(query: SecurityLogQuery) -> Result<SecurityLogFilter, String> {
-    // Not every database accepts NUL in a query, and stored texts contain none.
-    let filled = |it: Option<String>| it.map(|it| it.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty());
-    let time = |name: &str, it: Option<String>| {
-        let invalid = || format!("{name} is not a time; send a value such as 2026-01-31T12:00:00Z, or milliseconds");
-        filled(it).map(|it| clock::parse(&it).ok_or_else(invalid)).transpose()
-    };
-    let limit = match filled(query.limit).map(|it| it.parse::<i64>()) {
-        None => DEFAULT_LIMIT,
-        Some(Ok(limit)) if (1..=MAX_LIMIT).contains(&limit) => limit,
-        Some(_) => return Err(format!("limit is invalid; send a number from 1 to {MAX_LIMIT}")),
-    };
-    let after = filled(query.after).map(|it| it.parse().map_err(|_| "after is invalid; send the next value of the previous page"));
+    let after = read_text(query.after).map(|it| it.parse().map_err(|_| "after is invalid; send the next value of the previous page"));
     Ok(SecurityLogFilter {
-        actor: filled(query.actor),
-        action: filled(query.action),
-        from: time("from", query.from)?,
-        to: time("to", query.to)?,
+        actor: read_text(query.actor),
+        action: read_text(query.action),
+        from: read_time("from", query.from)?,
+        to: read_time("to", query.to)?,
         before: after.transpose()?,
-        limit,
+        limit: read_limit(query.limit)?,
     })
 }
 
@@ -115,6 +96,7 @@ mod tests {
     use axum::extract::Query;
 
     use super::*;
+    use crate::api::query::DEFAULT_LIMIT;
 
     #[test]
     fn filters_are_parsed_or_rejected_with_advice() {

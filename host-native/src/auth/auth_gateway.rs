@@ -252,7 +252,7 @@ impl AuthGateway {
             return Ok(call);
         }
         // The tools for developers are those of the administrator.
-        // Metrics are for whoever watches over the server, also while no key can be looked up.
+        // Monitoring reads metrics, also while no key can be looked up.
         if route.path == mcp::PATH || route.path == metrics::PATH {
             match self.authenticate_administrator(access, uri, headers, peer) {
                 Ok(Some(call)) => return Ok(call),

@@ -165,7 +165,11 @@ mod tests {
         let status = |client, refusal: ApiError| throttle.count(client, refusal, &uri).status();
         let wrong = || unauthorized(&uri, Some("unknown"));
         for _ in 0..5 {
-            assert_eq!(status(client("192.0.2.1"), unauthorized(&uri, None)), StatusCode::UNAUTHORIZED, "missing ones are no guesses");
+            assert_eq!(
+                status(client("192.0.2.1"), unauthorized(&uri, None)),
+                StatusCode::UNAUTHORIZED,
+                "a missing credential is not a guess"
+            );
         }
         for expected in [StatusCode::UNAUTHORIZED, StatusCode::UNAUTHORIZED, StatusCode::TOO_MANY_REQUESTS] {
             assert_eq!(status(client("192.0.2.1"), wrong()), expected);

@@ -113,8 +113,8 @@ impl UserVerifier {
 /// Joins what a page says of its user, and marks it. Members of `visitor` win over those of `user`.
 fn unverified(user: Option<Value>, visitor: Option<Value>) -> Option<Value> {
     let mut joined: Option<Map> = None;
-    for said in [user, visitor].into_iter().flatten() {
-        if let Value::Object(members) = said {
+    for statement in [user, visitor].into_iter().flatten() {
+        if let Value::Object(members) = statement {
             joined.get_or_insert_default().extend(members);
         }
     }
@@ -199,7 +199,7 @@ mod tests {
     #[tokio::test]
     async fn a_token_that_nobody_can_verify_is_refused() {
         let team = Caller::new("key 1").with_scopes(Scopes::ADMIN);
-        let refused = identify(&team, json!({"user_token": "a.b.c"})).await.expect_err("there are no keys");
+        let refused = identify(&team, json!({"user_token": "a.b.c"})).await.expect_err("no keys are configured");
         assert!(refused.has_code("user_token_unsupported") && refused.message().contains("convengine.security.jwt.jwks-url"));
     }
 }

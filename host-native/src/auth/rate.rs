@@ -19,8 +19,8 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// The value of the headers where nothing limits a call.
-const UNLIMITED: HeaderValue = HeaderValue::from_static("unlimited");
+/// The value of the headers where nothing limits a call: the largest one, so that clients can read a number everywhere.
+const UNLIMITED: HeaderValue = HeaderValue::from_static("4294967295");
 
 /// Number of calls after which idle entries are evicted.
 const SWEEP_INTERVAL: u32 = 1024;
@@ -247,7 +247,7 @@ mod tests {
         assert!(headers[LIMIT] == "7" && headers[REMAINING] == "0", "{headers:?}");
         let mut headers = HeaderMap::new();
         write_unlimited(&mut headers);
-        assert!(headers[LIMIT] == "unlimited" && headers[REMAINING] == "unlimited", "{headers:?}");
+        assert!(headers[LIMIT] == UNLIMITED && headers[REMAINING] == UNLIMITED, "{headers:?}");
         RateStatus::of_quota(7, 2, 1).write_headers(&mut headers);
         assert!(headers[LIMIT] == "7" && headers[REMAINING] == "5", "{headers:?}");
     }

@@ -97,7 +97,7 @@ pub fn spawn(host: Arc<Host>, retention: RetentionSettings) -> JoinHandle<()> {
 async fn sweep_host(host: &Host, retention: &RetentionSettings) -> sqlx::Result<()> {
     let mut connection = storage::open(host.config_manager.database(), false).await?;
     record_snapshots(&mut connection, host).await?;
-    let swept = sweep(&mut connection, retention, host.ingress.as_ref(), &mut |id| host.streams.close_conversation(id)).await;
+    let swept = sweep(&mut connection, retention, host.ingress.as_ref(), &mut |id| forgetting::end_streams(host, id, false)).await;
     connection.close().await?;
     swept.map(|_| ())
 }

@@ -92,7 +92,7 @@ mod tests {
                 .await
         });
         has_started.await.expect("the work has begun");
-        // Whoever waits may give up: the thread is still in use.
+        // The caller may give up waiting: the thread is still in use.
         first.abort();
         assert!(timeout(Duration::from_millis(50), busy.run(|| ())).await.is_err());
         assert_eq!(other.run(|| 1).await.expect("no panic"), 1);

@@ -36,6 +36,11 @@ pub struct StopSignal<'s> {
 }
 
 impl StopSignal<'_> {
+    /// The session of the turn.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
     /// Waits until the turn is to be stopped.
     pub async fn wait(&self) {
         self.signal.notified().await;

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::database::{Connection, SqlValue, Statement};
+use super::database::{Connection, Pool, SqlValue, Statement};
 use crate::clock;
 use convengine_core::turn::Millis;
 
@@ -90,6 +90,16 @@ pub async fn record_use(connection: &mut Connection, hash: &str, at: Millis) -> 
     Ok(connection.execute(&sql, &[SqlValue::Text(hash), SqlValue::Integer(day)]).await? > 0)
 }
 
+/// Returns whether a snapshot is stored, and its use on the day of `at` is recorded.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn is_use_recorded(pool: &Pool, hash: &str, at: Millis) -> sqlx::Result<bool> {
+    let sql = Statement::portable("select 1 as found from ce_config_snapshot where hash = $1 and used_at >= $2");
+    let values = [SqlValue::Text(hash), SqlValue::Integer(clock::start_of_day(at))];
+    pool.fetch_optional(&sql, &values).await.map(|it| it.is_some())
+}
+
 /// Deletes at most `most` snapshots that were last used before a time and that nothing names: no turn, no session, no published version and
 /// none of the newest `activations` activations. Returns their number.
 ///
@@ -159,6 +169,9 @@ mod tests {
             }
             assert!(record_use(connection, "used", 39 * DAY + 7).await.expect("an answer"));
             assert!(!record_use(connection, "none", 39 * DAY).await.expect("an answer"));
+            for (hash, at, is_recorded) in [("used", 39 * DAY + 9, true), ("used", 40 * DAY, false), ("none", 0, false)] {
+                assert_eq!(is_use_recorded(&database.pool, hash, at).await.expect("an answer"), is_recorded, "{hash} {at}");
+            }
             let mut rows = TurnRows::default();
             let state = json!({"status": "completed", "seq": 1});
             rows.add_session(&SessionRow {

@@ -189,16 +189,18 @@ pub(super) fn turn_from_row(row: &DatabaseRow) -> sqlx::Result<StoredTurn> {
     })
 }
 
-/// Closes an unreadable turn as lost. Returns whether the owner still held it.
+/// Closes an unreadable turn as lost, with the code of its fault. Returns whether the owner still held it.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn close_as_lost(pool: &Pool, turn: &str, owner: &str) -> sqlx::Result<bool> {
+pub async fn close_as_lost(pool: &Pool, turn: &str, owner: &str, fault: Option<&str>) -> sqlx::Result<bool> {
     let sql = Statement::per_dialect(
-        "update ce_turn set status = 'lost', owner = null, lease_until = null where turn_id = $1 and status = 'open' and owner = $2",
-        "update ce_turn set status = 'lost', owner = null, lease_until = null where turn_id = $1::uuid and status = 'open' and owner = $2",
+        "update ce_turn set status = 'lost', fault = $3, owner = null, lease_until = null
+         where turn_id = $1 and status = 'open' and owner = $2",
+        "update ce_turn set status = 'lost', fault = $3, owner = null, lease_until = null
+         where turn_id = $1::uuid and status = 'open' and owner = $2",
     );
-    Ok(pool.execute(&sql, &[SqlValue::Text(turn), SqlValue::Text(owner)]).await? > 0)
+    Ok(pool.execute(&sql, &[SqlValue::Text(turn), SqlValue::Text(owner), SqlValue::OptionalText(fault)]).await? > 0)
 }
 
 /// Deletes the stored effects of ended turns. The cost depends on the number of effects, not of turns.

@@ -1,6 +1,8 @@
 //! Runs of chains whose server is killed or restarted, or is one of several (docs/spec/workflows-http.md#5).
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
 use convengine_core::pack::Pack;
@@ -108,4 +110,88 @@ fn a_wait_expires_after_a_restart() {
     assert_refused(&run.resume(&server, &json!({"step": "ask", "decision": "yes"})), 409, "wait_expired");
     assert_refused(&run.resume(&server, &json!({"step": "nap"})), 409, "run_finished");
     assert!(Duration::from_millis(700) <= Duration::from_millis(ended["duration_ms"].as_u64().unwrap()));
+}
+
+/// A run whose only attempt awaits the answer of a service that does not answer.
+struct UnansweredCall {
+    service: TcpListener,
+    call: TcpStream,
+    run: Run,
+    server: Server,
+    settings: Vec<String>,
+}
+
+impl UnansweredCall {
+    fn start(env: &TestEnv, lease: &str) -> UnansweredCall {
+        let service = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = service.local_addr().unwrap();
+        let settings = ["convengine.chains.lease", "convengine.turn.lease"].map(|it| format!("{it}={lease}"));
+        let allowed = format!("convengine.outbound.allow={address}");
+        let settings: Vec<String> = settings.into_iter().chain([allowed]).flat_map(|it| ["--set".to_owned(), it]).collect();
+        let server = serve_with(env, &settings);
+        let config = json!({"direction": "outbound", "url": format!("http://{address}/never"), "timeout_ms": 60_000});
+        publish_chain(&server, &chain("desk", json!([step("call", "webhook", config)]), &[]));
+        let run = Run::start(&server, "desk", &json!({}));
+        let (call, _) = service.accept().unwrap();
+        UnansweredCall { service, call, run, server, settings }
+    }
+
+    /// Kills the server that made the call.
+    fn kill_server(&self) {
+        self.server.kill();
+        // What is accepted next would be another call.
+        drop(self.call.shutdown(Shutdown::Both));
+    }
+
+    /// Asserts that the run ended as cancelled, without another call.
+    #[track_caller]
+    fn assert_cancelled(&self, env: &TestEnv, server: &Server) {
+        let ended = self.run.wait_for(server, "cancelled");
+        assert_eq!(attempts(&ended), [("call".to_owned(), "cancelled".to_owned(), 1)]);
+        self.service.set_nonblocking(true).unwrap();
+        assert_eq!(self.service.accept().map(|_| ()).unwrap_err().kind(), ErrorKind::WouldBlock, "the service got another call");
+        assert_eq!(env.run(&["replay", "--conversation", &self.run.id]).code, 0);
+    }
+}
+
+fn serve_with(env: &TestEnv, settings: &[String]) -> Server {
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    env.serve(&[&REGEX_ONLY[..], &settings].concat())
+}
+
+#[test]
+#[on(postgres)]
+fn a_cancel_after_the_death_of_the_executing_process_stops_what_another_one_recovers() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let call = UnansweredCall::start(&env, "2s");
+    let other = serve_with(&env, &call.settings);
+    call.kill_server();
+    let cancelled = post(&other, &format!("{}/cancel", call.run.path), &json!({}));
+    assert_eq!((cancelled.status, cancelled.json()), (200, json!({"run_id": call.run.id, "status": "cancelled"})));
+    call.assert_cancelled(&env, &other);
+}
+
+/// The request is stored as by a process that died before it could end the run.
+#[test]
+fn a_stored_request_to_cancel_stops_the_attempt_that_recovery_continues() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let call = UnansweredCall::start(&env, "1s");
+    call.kill_server();
+    env.sql().run(&format!("update cs_run set status = 'cancelling' where run_id = '{}'", call.run.id));
+    let next = serve_with(&env, &call.settings);
+    call.assert_cancelled(&env, &next);
+}
+
+#[test]
+fn a_stored_request_to_cancel_ends_a_run_before_its_next_step() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
+    let steps =
+        json!([step("nap", "schedule", json!({"after_ms": 1_500})), step("log", "notify", json!({"channel": "log", "text": "up"}))]);
+    publish_chain(&server, &chain("desk", steps, &[]));
+    let run = Run::start(&server, "desk", &json!({}));
+    run.wait_for(&server, "sleeping");
+    env.sql().run(&format!("update cs_run set status = 'cancelling' where run_id = '{}'", run.id));
+    let shown = attempts(&run.wait_for(&server, "cancelled"));
+    assert_eq!(shown, [("nap".to_owned(), "cancelled".to_owned(), 1)], "the step after it has not begun");
 }

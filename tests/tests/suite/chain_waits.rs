@@ -1,5 +1,6 @@
 //! Waits of runs: who resumes them, what stops them, and who watches (docs/spec/workflows-http.md#4).
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::chains::{Run, attempts, chain, human, post, publish_chain, serve, step};
 use crate::flows::{JSON, assert_refused};
-use crate::harness::{REGEX_ONLY, Server, TestEnv, orders_pack, wait_until};
+use crate::harness::{REGEX_ONLY, Server, TestEnv, client, orders_pack, wait_until};
 
 #[test]
 fn a_token_resumes_its_wait_once_and_opens_nothing_else() {
@@ -147,6 +148,20 @@ fn the_events_of_a_run_begin_with_all_that_was() {
     let traced = server.get(&format!("{}/trace", run.path)).json();
     let kinds: Vec<&str> = traced["events"].as_array().unwrap().iter().map(|it| it["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["workflow_chain.run", "chain.step", "chain.step", "workflow_chain.resume", "chain.step", "chain.end"]);
+}
+
+#[test]
+fn the_events_of_a_deleted_run_end_at_once() {
+    let (_env, server) = serve(&chain("desk", json!([human("ask")]), &[]));
+    let run = Run::start(&server, "desk", &json!({}));
+    run.wait_for(&server, "awaiting_human");
+    let mut events = BufReader::new(client().get(format!("http://{}{}/events", server.address, run.path)).send().unwrap());
+    assert!(events.read_line(&mut String::new()).unwrap() > 0, "the stream has begun");
+    let deleted = server.request("DELETE", &format!("/api/v1/conversation/{}", run.id), &[], "");
+    assert_eq!((deleted.status, deleted.json()), (200, json!({"forgotten": 1})));
+    let since = Instant::now();
+    events.read_to_string(&mut String::new()).unwrap();
+    assert!(since.elapsed() < Duration::from_secs(10), "it waits for the next heartbeat: {:?}", since.elapsed());
 }
 
 const HOUR_MS: i64 = 3_600_000;

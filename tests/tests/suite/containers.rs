@@ -90,7 +90,7 @@ fn without_a_service_the_pack_answers() {
 }
 
 #[test]
-fn tasks_are_told_which_container_they_serve() {
+fn tasks_receive_the_container_that_they_serve() {
     let (url, requests) = start_service(vec![(200, r#"{"result": {"city": "Bonn"}}"#), (200, r#"{"result": {"limit": 7}}"#)]);
     let mut pack = cards();
     let task = |id: u32, kind: &str, task: &str| json!({"task_id": id, "kind": kind, "task": task, "intent_code": "CARD", "state_code": "UNKNOWN", "binding": {"http": {"url": url}}});
@@ -102,9 +102,9 @@ fn tasks_are_told_which_container_they_serve() {
     assert_eq!(ask(&server), r#"data {"limit":7}"#);
     let container = json!({"page_id": 7, "section_id": 8, "container_id": 9, "input_param_name": "question"});
     let requests = requests.join().unwrap();
-    let told: Vec<_> = requests.iter().map(|it| (&it["task"], &it["called_for"], &it["container"])).collect();
+    let received: Vec<_> = requests.iter().map(|it| (&it["task"], &it["called_for"], &it["container"])).collect();
     let transform = json!("transform");
-    assert_eq!(told, [(&json!("cards:before"), &transform, &container), (&json!("cards:after"), &transform, &container)]);
+    assert_eq!(received, [(&json!("cards:before"), &transform, &container), (&json!("cards:after"), &transform, &container)]);
 }
 
 #[test]

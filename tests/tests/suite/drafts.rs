@@ -152,6 +152,24 @@ fn a_dry_run_reports_what_an_import_would_change() {
     assert!(!tables.contains("drafts"), "{tables}");
 }
 
+/// Another process that deletes unused snapshots looks at the stored day only.
+#[test]
+fn a_draft_is_in_use_from_the_day_when_a_process_compiles_it() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let settings = [&REGEX_ONLY[..], &OPEN].concat();
+    let server = env.serve(&settings);
+    save_draft(&server, &desk("Desk"));
+    Session::start_simulated(&server, &json!({}));
+    server.kill();
+    drop(server);
+    env.sql().run("update ce_config_snapshot set used_at = 5");
+    let unused = "select s.hash from ce_config_snapshot s join cs_session c on c.snapshot = 'sha256:' || s.hash where s.used_at = 5";
+    assert_eq!(env.sql().texts(unused).len(), 1);
+    let server = env.serve(&settings);
+    Session::start_simulated(&server, &json!({}));
+    assert_eq!(env.sql().texts(unused), [""; 0]);
+}
+
 #[test]
 fn a_session_is_replayed_under_another_document() {
     let env = TestEnv::with_pack(&orders_pack());

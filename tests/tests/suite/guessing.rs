@@ -32,8 +32,8 @@ const SETTINGS: [&str; 6] = [
     "convengine.admin-token=the-token-of-the-administrator",
 ];
 
-/// Made-up credentials of every kind, by a number.
-fn made_up(server: &Server, number: usize) -> [Answer; 5] {
+/// Invented credentials of every kind, by a number.
+fn invented_credentials(server: &Server, number: usize) -> [Answer; 5] {
     let key = format!("ce_{number:012x}_{number:064x}");
     let bearer = |prefix: &str| format!("Bearer {prefix}{number:043}");
     let resume = format!("/v1/workflow-chains/desk/runs/{ID}/resume");
@@ -49,7 +49,7 @@ fn made_up(server: &Server, number: usize) -> [Answer; 5] {
 
 #[test]
 #[on(sqlite)]
-fn what_is_made_up_costs_no_statement_and_leaves_no_line() {
+fn invented_credentials_cost_no_statement_and_leave_no_line() {
     let env = TestEnv::with_pack(&orders_pack());
     let admin = key(&env, &["--scope", "admin"]);
     let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &SETTINGS].concat());
@@ -60,7 +60,7 @@ fn what_is_made_up_costs_no_statement_and_leaves_no_line() {
     let before = count_statements();
     let mut statuses = Vec::new();
     for number in 0..COUNT {
-        statuses.extend(made_up(&server, number).map(|it| it.status));
+        statuses.extend(invented_credentials(&server, number).map(|it| it.status));
         let origin = format!("https://evil-{number}.example");
         let preflight = [("Origin", origin.as_str()), ("Access-Control-Request-Method", "POST")];
         assert_eq!(server.request("OPTIONS", DEPLOYED, &preflight, "").header("access-control-allow-origin"), "");
@@ -78,7 +78,7 @@ fn what_is_made_up_costs_no_statement_and_leaves_no_line() {
     assert!(statuses[FAILURES..].iter().all(|it| *it == 429), "{statuses:?}");
     assert_eq!(with_key(), 200, "what is known still counts");
     assert_eq!(server.request("GET", "/v1/agents", &[("Authorization", &format!("Bearer {ADMIN}"))], "").status, 200);
-    assert_eq!(server.get(LIST).status, 401, "no credentials are no guess");
+    assert_eq!(server.get(LIST).status, 401, "a request without credentials is not a guess");
     let log = server.log();
     let lines: Vec<&str> = log.lines().filter(|it| !it.contains(STATEMENT) && it.contains("credentials")).collect();
     assert_eq!(lines.len(), 1, "{lines:?}");
@@ -91,7 +91,7 @@ fn what_is_made_up_costs_no_statement_and_leaves_no_line() {
 }
 
 #[test]
-fn an_address_that_guesses_is_told_when_to_retry() {
+fn an_address_that_guesses_learns_when_to_retry() {
     let env = TestEnv::with_pack(&orders_pack());
     let proxied = ["--set", "convengine.http.trusted-proxies=127.0.0.1", "--set", "convengine.security.guessing.failures=3"];
     let server = env.serve(&[&REGEX_ONLY[..], &SETTINGS, &proxied].concat());
@@ -115,7 +115,7 @@ fn what_another_process_makes_is_known_soon() {
     let env = TestEnv::with_pack(&orders_pack());
     let server = env.serve(&[&REGEX_ONLY[..], &SETTINGS].concat());
     for number in 0..3 {
-        assert_eq!(made_up(&server, number).map(|it| it.status), [401; 5]);
+        assert_eq!(invented_credentials(&server, number).map(|it| it.status), [401; 5]);
         let fresh = key(&env, &["--scope", "read"]);
         assert_eq!(server.request("GET", LIST, &[("X-API-Key", &fresh)], "").status, 200, "{number}");
     }

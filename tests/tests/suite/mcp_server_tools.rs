@@ -146,7 +146,10 @@ fn calls_of_users_are_limited_as_over_http() {
     let message = call_in_vain(&server, &converse, "ask_desk", json!({"text": "more please"}));
     assert!(message.contains("visitor rate limit exceeded"), "{message}");
     let invented = json!({"text": "more please", "session_id": "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a71"});
-    assert!(call_in_vain(&server, &converse, "ask_desk", invented).contains("visitor rate limit"), "an id that is made up is no visitor");
+    assert!(
+        call_in_vain(&server, &converse, "ask_desk", invented).contains("visitor rate limit"),
+        "an invented id does not count as a visitor"
+    );
     let go_on = || json!({"text": "more please", "session_id": first});
     call(&server, &converse, "ask_desk", go_on());
     call(&server, &converse, "ask_desk", go_on());

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use crate::chains::{Run, chain, human, publish_chain, step};
-use crate::flows::{Session, desk as flow_desk, reply_texts, serve_desk};
+use crate::flows::{Session, desk as flow_desk, reply_texts, serve_desk, with_changes};
 use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack, wait_until};
 use crate::stream::{ID, Listener};
 
@@ -256,6 +256,33 @@ fn sessions_and_runs_of_a_person_are_deleted() {
         assert!(!contains_mark(&bytes(&env), id));
     }
     assert_eq!(server.get(&run.path).status, 404);
+}
+
+/// The desk reads a PIN, and unsets it in the same turn.
+#[test]
+fn a_value_that_is_read_and_unset_in_one_turn_is_found() {
+    let document = with_changes(
+        flow_desk("Desk"),
+        &[
+            ("/variables", json!([{"name": "pin", "type": "string"}, {"name": "count", "type": "number", "default": 0}])),
+            ("/entities", json!([{"id": "pin", "kind": "regex", "patterns": ["\\b(\\d{4})\\b"]}])),
+            ("/graphs/2/nodes/1/data/redact", json!(false)),
+            ("/graphs/2/nodes/2/type", json!("set")),
+            ("/graphs/2/nodes/2/data", json!({"assign": [{"variable": "pin", "op": "unset"}]})),
+        ],
+    );
+    let (env, server) = serve_desk(&document, &[]);
+    let (read, _) = Session::start_simulated(&server, &json!({}));
+    read.say(&server, "log in");
+    read.say(&server, "it is 4711");
+    let (mentioned, _) = Session::start_simulated(&server, &json!({}));
+    mentioned.say(&server, "4711");
+    let forget = |pin: &str| server.request("POST", FORGET, &JSON, json!({"person": {"pin": pin}}).to_string());
+    assert_eq!(forget("4712").json()["code"], "nothing_found");
+    let done = forget("4711");
+    assert_eq!((done.status, done.json()), (200, json!({"forgotten": 1})), "{done:?}");
+    let ids = env.sql().texts("select cast(conversation_id as text) from ce_conversation");
+    assert_eq!(ids, [mentioned.id], "a text that contains the value is not what was read");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Turns that are sent twice, that time out, and that another process has started.
 
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
@@ -75,12 +76,16 @@ fn a_key_is_for_one_message() {
 
 /// A server whose model answers the message "slow" after a delay.
 fn serve_slow(env: &TestEnv, delay_ms: u32, set: &[&str]) -> Server {
+    env.start(&mut slow_command(env, delay_ms, set))
+}
+
+fn slow_command(env: &TestEnv, delay_ms: u32, set: &[&str]) -> Command {
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
     let rules = json!([{"user_text": "slow", "delay_ms": delay_ms, "reply": reply}, {"reply": reply}]);
     let model = format!("scripted:{}", env.write_pack("model.json", &rules));
-    let mut arguments = vec!["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"];
+    let mut arguments = [&SERVE[..], &["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"]].concat();
     set.iter().for_each(|it| arguments.extend(["--set", it]));
-    env.serve(&arguments)
+    env.command(&arguments)
 }
 
 fn open_turns(env: &TestEnv) -> Vec<String> {
@@ -124,6 +129,38 @@ fn turns_of_a_killed_server_are_finished_by_the_next() {
     assert_eq!(next.texts(ID), ["slow"]);
     let output = env.run(&["replay", "--conversation", ID]);
     assert_eq!(output.code, 0, "{output:?}");
+}
+
+/// Each compilation reads the snapshot first; the statements are in the log on SQLite.
+#[test]
+#[on(sqlite)]
+fn recovered_turns_of_one_snapshot_compile_it_once() {
+    const TURNS: usize = 4;
+    const READ: &str = "select body from ce_config_snapshot where hash";
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = serve_slow(&env, 60_000, &["convengine.turn.lease=500ms"]);
+    thread::scope(|scope| {
+        for number in 0..TURNS {
+            let body = json!({"conversationId": format!("5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a010{number}"), "message": "slow"}).to_string();
+            let server = &server;
+            scope.spawn(move || server.try_post(&body));
+        }
+        assert!(wait_until(|| open_turns(&env).len() == TURNS), "the turns are not open");
+        server.kill();
+    });
+    drop(server);
+    env.sql().run("update ce_response set exact_text = 'Changed.'");
+    let start = || env.start(slow_command(&env, 0, &["convengine.turn.lease=500ms"]).env("RUST_LOG", "info,sqlx::query=debug"));
+    let count_reads = |server: &Server| server.log().matches(READ).count();
+    let next = start();
+    assert!(wait_until(|| open_turns(&env).is_empty()), "the turns are not finished");
+    let with_recovery = count_reads(&next);
+    next.kill();
+    drop(next);
+    assert_eq!(env.sql().texts("select distinct status from ce_turn"), ["closed"], "each ran on its own snapshot");
+    let idle = start();
+    assert_eq!(idle.say(ID, "my order")["payload"]["value"], "Changed.", "the snapshot of the turns is not the active one");
+    assert_eq!(with_recovery - count_reads(&idle), 1);
 }
 
 /// On SQLite only one process uses the database.
@@ -206,7 +243,7 @@ fn an_open_turn_that_cannot_be_read_does_not_block_its_conversation() {
     ));
     let server = serve_slow(&env, 0, &["convengine.turn.lease=500ms"]);
     assert_eq!(server.say(ID, "my order")["success"], true);
-    assert_eq!(sql.texts("select status from ce_turn order by number"), ["lost", "closed"]);
+    assert_eq!(sql.texts("select concat_ws(' ', status, fault) from ce_turn order by number"), ["lost TURN_LOST", "closed"]);
     let rows = server.audit(ID);
     assert_eq!((&rows[0]["stage"], &rows[1]["stage"]), (&json!("TURN_CANCELLED"), &json!("ENGINE_KNOWN_FAILURE")));
     assert!(rows[1]["payloadJson"].as_str().unwrap().contains("TURN_LOST"), "{}", rows[1]);

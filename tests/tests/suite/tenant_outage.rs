@@ -43,7 +43,7 @@ fn a_tenant_that_is_down_at_the_start_is_taken_up_when_it_is_back() {
     let refused = send(&server, "b");
     assert_unavailable(&refused);
     assert!(refused.json()["message"].as_str().unwrap().contains("not available"), "{refused:?}");
-    assert_eq!(send(&server, "c").status, 400, "there is no such tenant");
+    assert_eq!(send(&server, "c").status, 400, "unknown tenant");
     assert_only_b_is_down(&server);
     assert!(server.log().contains("tenant=\"b\""), "{}", server.log());
     two.b.bring_database_back();

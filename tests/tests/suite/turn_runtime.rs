@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Scripted};
-use convengine_core::turn::{Completion, Effect, Journal, Millis, Notice, Outcome, RescuedTurn, Slice, Turn, TurnInput, state_hash};
+use convengine_core::turn::{
+    CancelReason, Completion, Effect, Journal, Millis, Notice, Outcome, RescuedTurn, Slice, Turn, TurnInput, state_hash,
+};
 use convengine_host::runtime::stream::TokenPublisher;
 use convengine_host::runtime::turn_runner::{Clock, Effects, Progress, Publisher, Refusal, TurnRuntime, TurnStore};
 use convengine_player::{CorePlayer, Suspend};
@@ -73,6 +75,10 @@ impl TurnStore for Part {
 }
 
 impl Effects for Part {
+    async fn find_cancellation(&mut self) -> Result<Option<CancelReason>, Refusal> {
+        Ok(None)
+    }
+
     fn start(&mut self, effect: Effect, _tokens: Option<TokenPublisher>) {
         self.lock().running.push_back(effect);
     }

@@ -50,7 +50,7 @@ export interface Conversation {
   channel: string;
   /** Who the user is, as the server has verified. */
   user: Record<string, unknown> | null;
-  /** What a page has said of its user. */
+  /** What a page states about its user. */
   visitor: Record<string, unknown> | null;
   handoff: { state: 'queued' | 'accepted'; queue?: string; reason?: string; author?: string; requested_at: string } | null;
   history: Entry[];

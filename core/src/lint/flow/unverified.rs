@@ -1,6 +1,6 @@
 //! Values that nobody has verified and that choose whose data a call reads. (S004)
 //!
-//! A page says what it likes in `visitor` and in the inputs of the document, so whoever opens it reads the data of anybody else.
+//! A page says what it likes in `visitor` and in the inputs of the document, so anyone who opens it could read the data of somebody else.
 
 use std::collections::BTreeSet;
 

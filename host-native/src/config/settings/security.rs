@@ -193,7 +193,7 @@ impl Default for JwtTree {
 
 impl SecuritySettings {
     pub(super) fn new(tree: SecurityTree, problems: &mut Vec<String>) -> SecuritySettings {
-        // Also where tokens are no credentials: those of a page's users are verified in every mode.
+        // Also where tokens are not accepted as credentials: those of a page's users are verified in every mode.
         let has_jwt = tree.jwt.jwks_url.is_some() || tree.jwt.jwks_file.is_some() || tree.mode.is_some_and(|it| it.jwt);
         SecuritySettings {
             mode: tree.mode,

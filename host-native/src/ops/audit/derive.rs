@@ -6,10 +6,11 @@ use convengine_core::config::Config;
 use convengine_core::turn::{LlmCallRow, Millis, NoticeBody, RescuedTurn, Slice, Turn, TurnError, Write, state_hash};
 use quick_cache::sync::Cache;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use serde_json::Value;
 
 use crate::storage::turn::{StoredTurn, decompress};
 use crate::storage::turn_rows::with_total_ms;
-use crate::storage::{Pool, config};
+use crate::storage::{Connection, Pool, config, snapshot};
 
 /// The cache size.
 const MAX_CACHED: usize = 8;
@@ -132,7 +133,24 @@ impl ConfigCache {
         if let Some(config) = self.0.get(hash) {
             return Ok(config);
         }
-        let config = match config::find_snapshot(pool, hash).await? {
+        let source = config::find_snapshot(pool, hash).await?;
+        self.compile(hash, source).await
+    }
+
+    /// Like [`ConfigCache::load`], on a connection.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn load_on(&mut self, connection: &mut Connection, hash: &str) -> sqlx::Result<Option<Arc<Config>>> {
+        if let Some(config) = self.0.get(hash) {
+            return Ok(config);
+        }
+        let source = snapshot::find_content(connection, hash).await?;
+        self.compile(hash, source).await
+    }
+
+    async fn compile(&mut self, hash: &str, source: Option<Value>) -> sqlx::Result<Option<Arc<Config>>> {
+        let config = match source {
             Some(source) => Some(Arc::new(run_blocking(move || Config::from_source(&source).0).await?)),
             None => None,
         };

@@ -11,6 +11,7 @@ use crate::api::request::parse_uuid;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
 use crate::print_line;
+use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::recovery;
 use crate::runtime::restate::Ingress;
 use crate::runtime::turn_runner::{Host, Refusal};
@@ -113,9 +114,17 @@ async fn forget_conversation(host: &Arc<Host>, connection: &mut Connection, id: 
     let deleted = delete_in_transaction(connection, id).await?;
     // A message in between has made its turn from the rows.
     clear_state(ingress, &ids).await?;
-    host.streams.close_conversation(id);
+    end_streams(host, id, true);
     // A conversation may have state only, or rows only.
     Ok(deleted.max(with_state))
+}
+
+/// Ends the streams of a deleted conversation, and wakes those who wait for a change of it as a session or run. `is_on_desk` is whether a person
+/// may have had it.
+pub fn end_streams(host: &Host, conversation: &str, is_on_desk: bool) {
+    host.streams.close_conversation(conversation);
+    // Fails while no client waits.
+    let _ = host.session_changes.send(SessionChange { session: Arc::from(conversation), is_handoff: is_on_desk });
 }
 
 /// Whether every conversation leaves rows, in which a person can be searched for.

@@ -1,18 +1,20 @@
 //! Finds the conversations of a person by the values that are stored of them.
 //!
 //! What is looked at: input parameters and context of tables, with the values that were extracted from messages; variables, `user`, `visitor`
-//! and parameters of sessions, also of those within them; bodies, variables and steps of chains; and what the turns of all of these were
-//! given, by their journals.
+//! and parameters of sessions, also of those within them; bodies, variables and steps of chains; what the turns of all of these were given, by
+//! their journals; and what they held in between, by replays of the turns that were given the value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use convengine_core::config::Config;
+use convengine_core::turn::{Map, Turn};
 use serde_json::Value;
 
-use crate::ops::audit::derive::run_blocking;
+use crate::ops::audit::derive::{ConfigCache, run_blocking};
 use crate::storage::Connection;
 use crate::storage::forget::{self, StoredJournal, StoredValues};
-use crate::storage::turn::decompress_json_text;
+use crate::storage::turn::{decompress, decompress_json_text};
 
 /// Conversations and journals that are read at once.
 const PAGE_SIZE: i64 = 100;
@@ -53,6 +55,8 @@ struct Criterion {
 struct Findings {
     found: BTreeSet<String>,
     unreadable: BTreeSet<String>,
+    /// Journals of turns that were given the value, and may have held it under the name only in between.
+    to_replay: Vec<StoredJournal>,
 }
 
 /// Returns the conversations that hold each of these values under its name or path. `has_all_rows` is whether all conversations leave rows.
@@ -93,8 +97,7 @@ async fn find_gap(connection: &mut Connection, unreadable: &BTreeSet<String>, ha
         return Ok(Some(reason.to_owned()));
     }
     let without_rows = forget::find_without_rows(connection).await?;
-    Ok(without_rows
-        .map(|it| format!("conversation {it} belongs to somebody and has no rows to search in; delete it first if it is not wanted")))
+    Ok(without_rows.map(|it| format!("conversation {it} has an owner but no rows to search in; delete it first if you do not need it")))
 }
 
 fn list_ids(ids: &BTreeSet<String>) -> String {
@@ -112,12 +115,17 @@ async fn search(connection: &mut Connection, criterion: Criterion) -> sqlx::Resu
         after = Some(last.conversation.clone());
         findings = examine(&criterion, findings, page, Findings::add_values).await?;
     }
-    let mut after: Option<String> = None;
+    let (mut after, mut configs): (Option<String>, _) = (None, ConfigCache::default());
     loop {
         let page = forget::list_journals(connection, after.as_deref(), PAGE_SIZE).await?;
         let Some(last) = page.last() else { return Ok(findings) };
         after = Some(last.turn.clone());
         findings = examine(&criterion, findings, page, Findings::add_journal).await?;
+        for journal in std::mem::take(&mut findings.to_replay) {
+            if let Some(config) = configs.load_on(connection, &journal.snapshot).await? {
+                findings = examine(&criterion, findings, vec![(journal, config)], Findings::add_replay).await?;
+            }
+        }
     }
 }
 
@@ -158,8 +166,20 @@ impl Findings {
         }
         match text.as_deref().and_then(parse) {
             Some(journal) if criterion.is_in_journal(&journal) => _ = self.found.insert(stored.conversation),
+            Some(journal) if criterion.is_given_in(&journal) => self.to_replay.push(stored),
             Some(_) => {}
             None => _ = self.unreadable.insert(stored.conversation),
+        }
+    }
+
+    /// Adds the conversation of a turn that held the value at the edge of a step. One that does not replay holds what it was given alone.
+    fn add_replay(&mut self, criterion: &Criterion, (stored, config): (StoredJournal, Arc<Config>)) {
+        if self.found.contains(&stored.conversation) {
+            return;
+        }
+        let replayed = decompress(&stored.journal).ok().and_then(|it| Turn::restore_observed(it, config).ok());
+        if replayed.is_some_and(|(turn, _)| turn.read_views(|views| views.iter().any(|it| criterion.is_in_view(&it.session)))) {
+            self.found.insert(stored.conversation);
         }
     }
 }
@@ -232,6 +252,17 @@ impl Criterion {
     fn is_below_name(&self, object: &Value, names: &[&str]) -> bool {
         let Some((name, rest)) = self.path.split_once('.') else { return false };
         names.contains(&name) && object.get(name).is_some_and(|it| self.is_below(it, rest))
+    }
+
+    /// Whether a session has it between two steps of a turn.
+    fn is_in_view(&self, session: &Map) -> bool {
+        session.get("inputParams").is_some_and(|it| self.is_in(it)) || self.is_in_state(&Value::Object(session.clone()))
+    }
+
+    /// Whether the event of a turn or the result of an effect may have it, under whatever name.
+    fn is_given_in(&self, journal: &Value) -> bool {
+        let given = [journal.pointer("/input/event"), journal.get("entries")];
+        given.into_iter().flatten().any(|it| it.to_string().contains(&self.excerpt))
     }
 
     /// Whether the input of a turn has it, or what the turn started from.

@@ -12,7 +12,7 @@ use crate::config::classifiers::ClassifierTrainer;
 use crate::ops::audit::derive::run_blocking;
 use crate::runtime::assistant::phrase_vectors;
 use crate::runtime::turn_runner::Host;
-use crate::storage::{self, config};
+use crate::storage::{self, config, snapshot};
 
 /// The cache size.
 const MAX_CACHED: usize = 64;
@@ -55,7 +55,8 @@ impl FlowCache {
 
     async fn compile(&self, host: &Host, document: Value) -> Result<Arc<Config>, Missing> {
         let config = run_blocking(move || Config::from_flow(&document)).await?.map_err(|_| Missing::Snapshot)?;
-        if !config::has_snapshot(&host.readers, config.hash_source()).await? {
+        // Sessions may start on it from now on, so no other process may take it for unused.
+        if !snapshot::is_use_recorded(&host.readers, config.hash_source(), clock::now()).await? {
             let mut connection = storage::open(host.config_manager.database(), false).await?;
             config::store_snapshot_text(&mut connection, config.hash_source(), || config.source_text(), clock::now()).await?;
             connection.close().await?;

@@ -1,4 +1,4 @@
-//! Tells waiting clients of this process that a session has a new turn.
+//! Tells waiting clients of this process that a session has a new turn or is deleted.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-/// A session with a new turn.
+/// A session with a new turn, or one that is deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionChange {
     /// The session.

@@ -16,6 +16,7 @@ use crate::ops::observe::AttemptLog;
 use crate::runtime::turn_runner::{Host, Message, Refusal};
 use crate::storage::assistant::DocumentKind;
 use crate::storage::assistant::session::{self, DueTimer};
+use crate::storage::chain::run;
 use crate::work_class::spawn_in_background;
 
 /// The maximum polling interval, which bounds the delay of timers armed by other processes.
@@ -142,6 +143,7 @@ async fn fire_timer(host: &Arc<Host>, due: &DueTimer) -> Result<(), Refusal> {
     match running.submit_event(host, event).await {
         Ok(_) | Err(Refusal::StaleTimer) => Ok(()),
         Err(Refusal::SessionEnded) => Ok(session::delete_timer(&host.readers, due).await?),
+        Err(Refusal::Run(refusal)) if refusal.code == "run_finished" => Ok(session::delete_timer(&host.readers, due).await?),
         Err(refusal) => Err(refusal),
     }
 }
@@ -169,6 +171,10 @@ async fn prepare(host: &Arc<Host>, due: &DueTimer) -> sqlx::Result<Option<(Runni
     let mut event: Map = event.as_object().cloned().unwrap_or_default();
     if running.program.kind() == DocumentKind::Chain {
         event.insert("stepwise".to_owned(), json!(true));
+        // The process that was to cancel it may have died.
+        if run::is_cancelled(&host.readers, &due.session).await? {
+            event.insert("type".to_owned(), json!("run.cancel"));
+        }
     }
     Ok(Some((running, event)))
 }

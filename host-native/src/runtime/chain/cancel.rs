@@ -1,4 +1,4 @@
-//! Cancels runs: stops the attempt that is being executed, in whichever process, and then ends the run.
+//! Cancels runs: stores the request, stops the attempt that is being executed, in whichever process, and then ends the run.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use super::event::submit_event;
 use crate::runtime::stream::request_stop;
 use crate::runtime::turn_runner::{Host, Refusal};
 use crate::storage::assistant::session::{self, Session};
+use crate::storage::chain::run;
 
 /// How often the other processes are asked to stop an attempt, because a request may be lost and an attempt may have just begun.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(500);
@@ -19,12 +20,13 @@ const REQUEST_INTERVAL: Duration = Duration::from_millis(500);
 /// The statuses of runs that have ended.
 const FINAL_STATUSES: [&str; 3] = ["succeeded", "failed", "cancelled"];
 
-/// Cancels a run that has the stored state. Returns the answer of the turn, or the id and status of a run that ended with the attempt that was
-/// stopped.
+/// Cancels a run that has the stored state. The request is stored first, so that a process that recovers the attempt of one that has died does
+/// not continue it. Returns the answer of the turn, or the id and status of a run that ended with the attempt that was stopped.
 ///
 /// # Errors
-/// Returns [`Refusal`]; the run is not cancelled then.
+/// Returns [`Refusal`]; the run is then not cancelled yet, but before its next step if the request was stored.
 pub async fn cancel_run(host: &Arc<Host>, run: &str, stored: &Session, members: Map) -> Result<Value, Refusal> {
+    run::request_cancellation(&host.readers, run).await?;
     match &host.ingress {
         Some(ingress) => _ = ingress.cancel(run).await?,
         None => _ = host.stop_signals.stop(run),

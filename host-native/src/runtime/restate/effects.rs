@@ -176,6 +176,11 @@ impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
 }
 
 impl Effects for DurableEffects<'_, '_> {
+    async fn find_cancellation(&mut self) -> Result<Option<CancelReason>, Refusal> {
+        // The cluster cancels the invocation, also one that it continues elsewhere.
+        Ok(None)
+    }
+
     fn start(&mut self, effect: Effect, tokens: Option<TokenPublisher>) {
         self.started += 1;
         self.has_writes |= is_write(&effect);

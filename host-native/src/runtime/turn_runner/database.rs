@@ -15,6 +15,7 @@ use crate::runtime::journal_writer::{EndedTurn, JournalWriter, PendingRows};
 use crate::runtime::recovery;
 use crate::runtime::stop_signals::StopSignal;
 use crate::runtime::stream::{TokenPublisher, TurnPublisher};
+use crate::storage::chain::run;
 use crate::storage::turn_rows::Table;
 use crate::work_class::in_current_class;
 
@@ -112,6 +113,12 @@ impl<'h> HostEffects<'h> {
 }
 
 impl Effects for HostEffects<'_> {
+    async fn find_cancellation(&mut self) -> Result<Option<CancelReason>, Refusal> {
+        // Another process may have begun the step, and died before it could be stopped.
+        let Some(stop) = &self.stop else { return Ok(None) };
+        Ok(run::is_cancelled(&self.host.readers, stop.session()).await?.then_some(CancelReason::Requested))
+    }
+
     fn start(&mut self, effect: Effect, tokens: Option<TokenPublisher>) {
         self.started += 1;
         if self.interrupted.contains(&effect.id) {

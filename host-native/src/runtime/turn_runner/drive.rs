@@ -47,11 +47,18 @@ impl<S: TurnStore, E: Effects, C: Clock, P: Publisher> TurnRuntime<'_, S, E, C, 
                 crash::point("before the effects");
             }
             self.publisher.publish();
-            for effect in slice.effects {
-                let tokens = self.publisher.start_effect(&effect);
-                self.effects.start(effect, tokens);
-            }
-            slice = match self.effects.next().await? {
+            let stopped = if slice.effects.is_empty() { None } else { self.effects.find_cancellation().await? };
+            let progress = match stopped {
+                Some(reason) => Progress::Cancelled(reason),
+                None => {
+                    for effect in slice.effects {
+                        let tokens = self.publisher.start_effect(&effect);
+                        self.effects.start(effect, tokens);
+                    }
+                    self.effects.next().await?
+                }
+            };
+            slice = match progress {
                 Progress::Completed(completion) => {
                     crash::point("after an effect");
                     self.publisher.finish_effect(&completion);

@@ -41,6 +41,12 @@ pub trait TurnStore: Send {
 
 /// Executes the effects of a turn.
 pub trait Effects: Send {
+    /// Returns why the turn is to end before the effects that it requests now start, if it is.
+    ///
+    /// # Errors
+    /// Returns a [`Refusal`] when this cannot be read; the effects must not start then.
+    fn find_cancellation(&mut self) -> impl Future<Output = Result<Option<CancelReason>, Refusal>> + Send;
+
     /// Starts an effect, beside those that run. `tokens` publishes its output while it is generated.
     fn start(&mut self, effect: Effect, tokens: Option<TokenPublisher>);
 

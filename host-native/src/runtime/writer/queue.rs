@@ -12,7 +12,7 @@ use crate::ops::observe::{Meter, names};
 use crate::storage::turn_rows::TurnRows;
 use crate::work_class::WorkClass;
 
-/// Rows of each class that may wait; whoever adds more waits itself.
+/// Rows of each class that may wait in the queue; adding more waits for a place.
 const CAPACITY: usize = 256;
 
 /// Most turns in one transaction.

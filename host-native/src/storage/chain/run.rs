@@ -44,11 +44,12 @@ pub struct ListedRun {
 pub async fn list(pool: &Pool, filter: &RunFilter<'_>) -> sqlx::Result<Vec<ListedRun>> {
     let sql = Statement::per_dialect(
         "select r.run_id, r.created_at, s.state from cs_run r join cs_session s on s.session_id = r.run_id
-         where r.chain = $1 and ($2 = '[]' or r.status in (select value from json_each($2))) and ($3 is null or r.branch = $3)
+         where r.chain = $1 and ($2 = '[]' or iif(r.status = 'cancelling', s.status, r.status) in (select value from json_each($2))) and ($3 is null or r.branch = $3)
            and r.created_at > $4 and r.created_at < $5 and (r.created_at < $6 or (r.created_at = $6 and r.run_id < $7))
          order by r.created_at desc, r.run_id desc limit $8",
         "select r.run_id::text as run_id, r.created_at, s.state from cs_run r join cs_session s on s.session_id = r.run_id
-         where r.chain = $1 and ($2 = '[]' or r.status in (select json_array_elements_text($2::json)))
+         where r.chain = $1
+           and ($2 = '[]' or case r.status when 'cancelling' then s.status else r.status end in (select json_array_elements_text($2::json)))
            and ($3::text is null or r.branch = $3)
            and r.created_at > $4 and r.created_at < $5 and (r.created_at < $6 or (r.created_at = $6 and r.run_id < $7::uuid))
          order by r.created_at desc, r.run_id desc limit $8",
@@ -103,6 +104,30 @@ pub async fn count_unfinished(pool: &Pool, chain: &str) -> sqlx::Result<i64> {
         "select count(*)::bigint as open from cs_run where chain = $1 and status not in ('succeeded', 'failed', 'cancelled')",
     );
     pool.fetch_optional(&sql, &[SqlValue::Text(chain)]).await?.ok_or(sqlx::Error::RowNotFound)?.integer("open")
+}
+
+/// Records that a run is to be cancelled, unless it has ended.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn request_cancellation(pool: &Pool, run: &str) -> sqlx::Result<()> {
+    let sql = Statement::per_dialect(
+        "update cs_run set status = 'cancelling' where run_id = $1 and status not in ('succeeded', 'failed', 'cancelled')",
+        "update cs_run set status = 'cancelling' where run_id = $1::uuid and status not in ('succeeded', 'failed', 'cancelled')",
+    );
+    pool.execute(&sql, &[SqlValue::Text(run)]).await.map(|_| ())
+}
+
+/// Returns whether a run is to be cancelled, or is cancelled.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn is_cancelled(pool: &Pool, run: &str) -> sqlx::Result<bool> {
+    let sql = Statement::per_dialect(
+        "select 1 as found from cs_run where run_id = $1 and status in ('cancelling', 'cancelled')",
+        "select 1 as found from cs_run where run_id = $1::uuid and status in ('cancelling', 'cancelled')",
+    );
+    pool.fetch_optional(&sql, &[SqlValue::Text(run)]).await.map(|it| it.is_some())
 }
 
 /// Inserts runs that have not begun, each with its key unless that key has started another run.
@@ -176,15 +201,20 @@ pub(in crate::storage) const CREATE: [RowStatement; 6] = [
 
 const RUN_COLUMNS: &[Column] = &[Text, Text, Text, Integer, Text, JsonText, Integer, Text, Text, Text, Integer];
 
-/// Updates runs after a turn. The end of a run ends the pause of a schedule that waits for it.
+/// Updates runs after a turn; a run that is to be cancelled remains so until it ends. The end of a run ends the pause of a schedule that waits
+/// for it.
 pub(in crate::storage) const SAVE: [RowStatement; 2] = [
     RowStatement {
         sqlite: "insert into cs_run (run_id, chain, status, branch, created_at, updated_at) values ($1, $2, $3, $4, $5, $5)
-             on conflict (run_id) do update set status = excluded.status, branch = excluded.branch, updated_at = excluded.updated_at",
+             on conflict (run_id) do update set branch = excluded.branch, updated_at = excluded.updated_at,
+               status = case when cs_run.status = 'cancelling' and excluded.status not in ('succeeded', 'failed', 'cancelled')
+                 then cs_run.status else excluded.status end",
         postgres: "insert into cs_run (run_id, chain, status, branch, created_at, updated_at)
              select r.run::uuid, r.chain, r.status, r.branch, r.at, r.at
              from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) r (run, chain, status, branch, at)
-             on conflict (run_id) do update set status = excluded.status, branch = excluded.branch, updated_at = excluded.updated_at",
+             on conflict (run_id) do update set branch = excluded.branch, updated_at = excluded.updated_at,
+               status = case when cs_run.status = 'cancelling' and excluded.status not in ('succeeded', 'failed', 'cancelled')
+                 then cs_run.status else excluded.status end",
         columns: RUN_STATUS_COLUMNS,
     },
     RowStatement {
@@ -199,3 +229,59 @@ pub(in crate::storage) const SAVE: [RowStatement; 2] = [
 ];
 
 const RUN_STATUS_COLUMNS: &[Column] = &[Text, Text, Text, Text, Integer];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::storage::call_log::CallLogColumns;
+    use crate::storage::commit::write;
+    use crate::storage::testing::{Database, each_database};
+    use crate::storage::turn_rows::{SessionRow, TurnRows};
+
+    const RUN: &str = "4d7fe557-03ba-56be-b8c3-a9a5d12f0d69";
+
+    /// Stores the rows of a turn after which the run has a status.
+    async fn save_turn(database: &mut Database, status: &str) {
+        let state = json!({"chain": "daily", "status": status, "seq": 1});
+        let row = SessionRow {
+            session: RUN,
+            assistant: "chain:daily",
+            deployment: None,
+            version: Some(1),
+            snapshot: "sha256:a",
+            state: &state,
+            at: 7,
+        };
+        let mut rows = TurnRows::default();
+        rows.add_session(&row);
+        rows.add_run(&row);
+        write(&mut database.connection, &rows, CallLogColumns::Plain).await.expect("written");
+    }
+
+    #[tokio::test]
+    async fn a_request_to_cancel_remains_until_the_run_ends() {
+        for mut database in each_database().await {
+            save_turn(&mut database, "running").await;
+            let pool = database.pool.clone();
+            let is_stored = async || is_cancelled(&pool, RUN).await.expect("an answer");
+            let ids = async |status: &str| {
+                let filter = RunFilter { chain: "daily", statuses: vec![status.to_owned()], limit: 9, ..RunFilter::default() };
+                list(&pool, &filter).await.expect("runs").len()
+            };
+            assert!(!is_stored().await);
+            request_cancellation(&pool, RUN).await.expect("stored");
+            assert!(is_stored().await);
+            save_turn(&mut database, "sleeping").await;
+            assert!(is_stored().await, "a turn that ends meanwhile does not withdraw it");
+            assert_eq!((ids("sleeping").await, ids("cancelling").await), (1, 0), "lists show the status of the run itself");
+            save_turn(&mut database, "failed").await;
+            assert!(!is_stored().await, "a run that has failed can be opened again");
+            request_cancellation(&pool, RUN).await.expect("nothing to store");
+            assert!(!is_stored().await);
+            save_turn(&mut database, "cancelled").await;
+            assert!(is_stored().await);
+        }
+    }
+}

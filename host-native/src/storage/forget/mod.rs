@@ -185,9 +185,9 @@ pub async fn list_running(connection: &mut Connection, conversations: &[String])
 
 /// Builds a statement that selects conversations whose newest turn is older than `$1`, which `$2` is as text, and that await nothing.
 ///
-/// A conversation of tables is updated by each turn but a failed one; a session or run has the time of its newest turn in `cs_session`. Timers
-/// that end the wait for a user who is silent are nothing that is awaited. The original engine stored timestamps as numbers or text; each form
-/// is a range of the index.
+/// A conversation of tables is updated by each turn but one that failed or was lost, whose own row has its time; a session or run has the time of
+/// its newest turn in `cs_session`. Timers that end the wait for a user who is silent are nothing that is awaited. The original engine stored
+/// timestamps as numbers or text; each form is a range of the index.
 macro_rules! select_idle {
     ($sqlite:literal, $postgres:literal) => {
         Statement::per_dialect(
@@ -195,8 +195,8 @@ macro_rules! select_idle {
                 "select c.conversation_id from ce_conversation c where (c.updated_at < $1 or c.updated_at >= '' and c.updated_at < $2)
                    and not exists (select 1 from cs_session s where s.session_id = c.conversation_id and s.updated_at >= $1)
                    and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
-                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.fault is not null
-                     and t.closed_at >= $1)
+                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id
+                     and (t.fault is not null or t.status = 'lost') and t.closed_at >= $1)
                    and not exists (select 1 from cs_timer d where d.session_id = c.conversation_id and d.purpose not in ('session', 'no_input'))
                    and not exists (select 1 from cs_handoff h where h.session_id = c.conversation_id)
                    and not exists (select 1 from cs_run r where r.run_id = c.conversation_id
@@ -207,8 +207,8 @@ macro_rules! select_idle {
                 "select c.conversation_id::text from ce_conversation c where c.updated_at < to_timestamp($1 / 1000.0) and $2 <> ''
                    and not exists (select 1 from cs_session s where s.session_id = c.conversation_id and s.updated_at >= $1)
                    and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
-                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.fault is not null
-                     and t.closed_at >= to_timestamp($1 / 1000.0))
+                   and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id
+                     and (t.fault is not null or t.status = 'lost') and t.closed_at >= to_timestamp($1 / 1000.0))
                    and not exists (select 1 from cs_timer d where d.session_id = c.conversation_id and d.purpose not in ('session', 'no_input'))
                    and not exists (select 1 from cs_handoff h where h.session_id = c.conversation_id)
                    and not exists (select 1 from cs_run r where r.run_id = c.conversation_id

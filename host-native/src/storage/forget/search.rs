@@ -22,6 +22,8 @@ pub struct StoredJournal {
     pub turn: String,
     /// The conversation of the turn.
     pub conversation: String,
+    /// The hash of the configuration that it ran on.
+    pub snapshot: String,
     /// The journal.
     pub journal: Vec<u8>,
 }
@@ -62,14 +64,22 @@ fn values_from_row(row: &DatabaseRow) -> sqlx::Result<StoredValues> {
 /// Returns any database error.
 pub async fn list_journals(connection: &mut Connection, after: Option<&str>, most: i64) -> sqlx::Result<Vec<StoredJournal>> {
     let sql = Statement::per_dialect(
-        "select turn_id as turn, conversation_id, journal from ce_turn where ($1 is null or turn_id > $1) order by turn_id limit $2",
-        "select turn_id::text as turn, conversation_id::text as conversation_id, journal from ce_turn
+        "select turn_id as turn, conversation_id, config_hash, journal from ce_turn
+         where ($1 is null or turn_id > $1) order by turn_id limit $2",
+        "select turn_id::text as turn, conversation_id::text as conversation_id, config_hash, journal from ce_turn
          where ($1::text is null or turn_id > $1::text::uuid) order by turn_id limit $2",
     );
     let rows = connection.fetch_all(&sql, &[SqlValue::OptionalText(after), SqlValue::Integer(most)]).await?;
-    rows.iter()
-        .map(|it| Ok(StoredJournal { turn: it.text("turn")?, conversation: it.text("conversation_id")?, journal: it.bytes("journal")? }))
-        .collect()
+    rows.iter().map(journal_from_row).collect()
+}
+
+fn journal_from_row(row: &DatabaseRow) -> sqlx::Result<StoredJournal> {
+    Ok(StoredJournal {
+        turn: row.text("turn")?,
+        conversation: row.text("conversation_id")?,
+        snapshot: row.text("config_hash")?,
+        journal: row.bytes("journal")?,
+    })
 }
 
 /// Returns a conversation that has an owner and neither a row nor a turn, if there is one: what it holds is stored elsewhere.

@@ -13,6 +13,7 @@ const OLD: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0001";
 const NEW: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0002";
 const FAILED: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0003";
 const QUEUED: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0004";
+const LOST: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0005";
 
 fn turn(id: &'static str, conversation: &'static str, number: u32, status: &'static str) -> TurnRow<'static> {
     TurnRow {
@@ -145,11 +146,13 @@ async fn a_conversation_is_idle_when_its_newest_turn_is_old_and_it_awaits_nothin
                 rows.add_run(&row);
             }
         }
-        // A conversation of tables whose newest turn has failed, and a run that has not begun.
+        // Conversations of tables whose newest turn has failed or was lost, and a run that has not begun.
         let failed =
             TurnRow { closed_at: 5_000, fault: Some("LLM_FAILED"), ..turn("11111111-0000-4000-8000-000000000006", FAILED, 1, "closed") };
         rows.add_created_conversation(FAILED, 1_000);
         rows.add_turn(&failed);
+        rows.add_created_conversation(LOST, 1_000);
+        rows.add_turn(&TurnRow { closed_at: 5_000, ..turn("11111111-0000-4000-8000-000000000007", LOST, 1, "lost") });
         let state = json!({"status": "queued", "seq": 0});
         let queued = SessionRow {
             session: QUEUED,
@@ -167,14 +170,18 @@ async fn a_conversation_is_idle_when_its_newest_turn_is_old_and_it_awaits_nothin
         let mut found = list_idle_since(connection, 3_000, 20).await.expect("an answer");
         found.sort_unstable();
         assert_eq!(found.iter().collect::<Vec<_>>(), idle);
-        // Whoever was listed before a turn is not deleted after it.
-        let listed: Vec<String> = ids.iter().map(String::as_str).chain([FAILED, QUEUED]).map(str::to_owned).collect();
+        // What was listed before a turn is not deleted after it.
+        let listed: Vec<String> = ids.iter().map(String::as_str).chain([FAILED, QUEUED, LOST]).map(str::to_owned).collect();
         connection.begin().await.expect("a transaction");
         let mut deleted = delete_idle(connection, &listed, 3_000).await.expect("deleted");
         connection.commit().await.expect("committed");
         deleted.sort_unstable();
         assert_eq!(deleted, found);
-        assert_eq!(list_idle_since(connection, 9_000, 20).await.expect("an answer").len(), 2, "the one in use, and the failed one");
+        assert_eq!(
+            list_idle_since(connection, 9_000, 20).await.expect("an answer").len(),
+            3,
+            "the one in use, and those whose turn failed or was lost"
+        );
         let left = Statement::portable("select (select count(*) from cs_session) as sessions, (select count(*) from cs_run) as runs");
         let left = connection.fetch_optional(&left, &[]).await.expect("an answer").expect("a row");
         assert_eq!((left.integer("sessions").expect("a count"), left.integer("runs").expect("a count")), (5, 2));

@@ -225,8 +225,8 @@ async fn an_open_turn_belongs_to_one_owner() {
         let mut rows = TurnRows::default();
         rows.add_turn(&TurnRow { turn_id: SECOND, number: 2, message_key: None, ..open });
         store_rows(&mut database, &rows).await.expect("an open turn");
-        assert!(turn::close_as_lost(&database.pool, SECOND, "me").await.expect("an answer"));
-        assert!(!turn::close_as_lost(&database.pool, SECOND, "me").await.expect("an answer"));
+        assert!(turn::close_as_lost(&database.pool, SECOND, "me", Some("TURN_LOST")).await.expect("an answer"));
+        assert!(!turn::close_as_lost(&database.pool, SECOND, "me", Some("TURN_LOST")).await.expect("an answer"));
         let statuses: Vec<String> =
             turn::list_ended(&database.pool, CONVERSATION).await.expect("turns").into_iter().map(|it| it.status).collect();
         assert_eq!(statuses, ["closed", "lost"]);

@@ -126,7 +126,11 @@ pub async fn wait_for_messages(host: &Host, uri: &Uri, caller: &Caller, id: &str
         }
         let pause = deadline.min(Instant::now() + POLL_INTERVAL);
         tokio::select! {
-            _ = timeout_at(pause, wait_for_session(&mut changes, id)) => {}
+            changed = timeout_at(pause, wait_for_session(&mut changes, id)) => {
+                if changed.is_ok() && session::find_seq(&host.readers, id).await.map_err(database)?.is_none() {
+                    return Err(not_found(uri));
+                }
+            }
             () = &mut credential_end => return Err(unauthorized(uri, Some("revoked or expired"))),
             // A stopping server does not wait for its clients.
             () = host.streams.wait_closed() => return render_messages(host, uri, id, Vec::new(), query.after).await,

@@ -35,7 +35,7 @@ const CHANNEL: &str = "mcp";
 /// Users see no debug information.
 const VISIBILITY: Visibility = Visibility { debug: false };
 
-/// The kinds of documents that have tools. Runs of chains are no conversations.
+/// The kinds of documents that have tools. Runs of chains are not conversations.
 pub const ASKED_KINDS: [DocumentKind; 3] = [DocumentKind::Assistant, DocumentKind::Workflow, DocumentKind::Agent];
 
 /// A tool that talks.
@@ -313,7 +313,7 @@ async fn check_program_rate(
     if let Some(session) = session {
         let found =
             session::find_program(&host.readers, session).await.map_err(|it| refusal_text(&ApiError::from_database(&it, &uri())))?;
-        // An id that the client has made up is no visitor.
+        // An id that the client has invented does not count as a visitor.
         visitor = found.filter(|it| it == program).map_or(visitor, |_| session);
     }
     limits.check_visitor(deployment, visitor, &uri()).map(|_| ()).map_err(|it| refusal_text(&it))

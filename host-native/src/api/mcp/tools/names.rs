@@ -10,7 +10,7 @@ pub const TABLES: &str = "ask_tables";
 /// Maximum characters of a name, as some clients accept no more.
 const MAX_CHARS: usize = 64;
 
-/// The name of the tool of a document. It stays the same whichever other documents there are: an id that is no name as it is gets a digest
+/// The name of the tool of a document. It stays the same whichever other documents there are: an id that is not a valid name gets a digest
 /// at its end, as does the key of a workflow or an AI agent.
 pub fn ask_name(program: &ProgramKey) -> String {
     let key = program.as_str();

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_and_what_is_no_text_are_left_out() {
+    fn attributes_and_elements_without_text_are_left_out() {
         for (page, simple) in [
             ("<!doctype html><p class=x onclick='a()'>A &lt;b&gt; &amp; c", "<!DOCTYPE html><p>A &lt;b&gt; &amp; c"),
             ("<script>if (a<b) '</p>'</script>x<style>p{}</style>y", "xy"),
