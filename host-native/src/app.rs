@@ -392,6 +392,7 @@ pub(crate) fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> V
     tasks.push(credential_watch::spawn_check(Arc::clone(host), settings.security.keys_recheck));
     tasks.extend(embedding::spawn_embedding(Arc::clone(host)));
     tasks.push(timers::spawn_measurement(Arc::clone(host)));
+    tasks.push(schedule::spawn_measurement(Arc::clone(host)));
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
     tasks.extend(settings.assistants.timers.then(|| schedule::spawn(Arc::clone(host))));
     tasks.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(host))));

@@ -1,5 +1,5 @@
-//! The class of work: for users or in the background. Work in the background has permits, database connections and places in the queue of the writer of its own, so
-//! that any amount of it leaves those of the users free.
+//! The class of work: for users or in the background. Work in the background has permits, database connections and places in the queue of the
+//! writer of its own, so that any amount of it leaves those of the users free.
 //!
 //! The class belongs to a task: what a task awaits has its class. A task that it spawns is work for users, unless it is spawned with
 //! [`in_current_class`].

@@ -25,8 +25,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How often keys that are no longer valid are deleted, in polls.
 const SWEEP_POLLS: u64 = 1200;
 
-/// How often schedules are counted, in polls.
-const COUNT_POLLS: u64 = 10;
+/// How often schedules are counted.
+const MEASURE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Later than this, a time counts as missed, in milliseconds.
 const MISSED_AFTER_MS: Millis = 60_000;
@@ -43,18 +43,25 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
         let mut log = AttemptLog::new("read the schedules of chains");
         for poll in 0_u64.. {
             log.note(start_due(&host).await);
-            if poll % COUNT_POLLS == 0 {
-                match status::count_late(&host.readers, clock::now()).await {
-                    Ok(counts) => host.meter.record_schedules(counts.due, counts.failing),
-                    Err(error) => tracing::debug!(%error, "cannot count the schedules of chains"),
-                }
-            }
             if poll % SWEEP_POLLS == 0
                 && let Err(error) = run_key::delete_expired(&host.readers, clock::now()).await
             {
                 tracing::warn!(%error, "cannot delete expired keys of runs");
             }
             sleep(POLL_INTERVAL).await;
+        }
+    })
+}
+
+/// Spawns the task that counts the schedules that are due, and those that fail or that nobody starts, also where they are not started.
+pub fn spawn_measurement(host: Arc<Host>) -> JoinHandle<()> {
+    spawn_in_background(async move {
+        loop {
+            match status::count_late(&host.readers, clock::now()).await {
+                Ok(counts) => host.meter.record_schedules(counts.due, counts.failing),
+                Err(error) => tracing::debug!(%error, "cannot count the schedules of chains"),
+            }
+            sleep(MEASURE_INTERVAL).await;
         }
     })
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, sleep_until};
 
-use super::error::{is_connection_error, is_lock_timeout, is_statement_timeout, to_commit_error};
+use super::error::{is_busy, is_connection_error, is_lock_timeout, is_statement_timeout, to_commit_error};
 use super::parked::{PARK_TIMEOUT, Parked};
 use super::queue::{QueuedRows, RowReceiver};
 use super::{CommitError, CommitResult};
@@ -72,7 +72,7 @@ struct BatchWriter {
     database: DatabaseConfig,
     connection: Option<Connection>,
     call_log: CallLogColumns,
-    /// When the database became unreachable.
+    /// When the database became unreachable, or another program began to write for long.
     lost_since: Option<Instant>,
     /// When rows were last refused because the database stays unreachable, with the reason.
     given_up: Option<(Instant, String)>,
@@ -99,6 +99,8 @@ enum BatchError {
     Commit(CommitError),
     /// The connection was lost; the outcome of the commit is unknown.
     ConnectionLost(String),
+    /// Another program writes to the file.
+    Busy(String),
     /// Another transaction holds a lock on a row.
     Locked,
     /// A statement took too long.
@@ -158,7 +160,13 @@ impl BatchWriter {
             Err(BatchError::Locked) if batch.len() == 1 => batch.drain(..).for_each(|it| self.park(it)),
             Err(BatchError::Slow) if batch.len() == 1 => batch.drain(..).for_each(|it| self.write_separately(it)),
             // Retry individually, so that one conflict or lock does not fail the whole batch, and one that takes long does not delay it.
-            Err(error @ (BatchError::Commit(_) | BatchError::ConnectionLost(_) | BatchError::Locked | BatchError::Slow)) => {
+            Err(
+                error @ (BatchError::Commit(_)
+                | BatchError::ConnectionLost(_)
+                | BatchError::Busy(_)
+                | BatchError::Locked
+                | BatchError::Slow),
+            ) => {
                 let mut limit = if matches!(error, BatchError::Slow) { Limit::Brief } else { Limit::Normal };
                 for queued in batch.drain(..) {
                     if self.parked.contains(&queued.conversation) {
@@ -250,7 +258,7 @@ impl BatchWriter {
         written
     }
 
-    /// Writes the rows of one turn, reconnecting when the connection is lost.
+    /// Writes the rows of one turn, reconnecting when the connection is lost, and again while another program writes.
     async fn write_single(&mut self, rows: &TurnRows, limit: Limit) -> Written {
         // One attempt for all that waits: where the database swallows packets, each takes long.
         if let Some((at, reason)) = &self.given_up
@@ -266,7 +274,7 @@ impl BatchWriter {
                 Err(BatchError::Commit(CommitError::Unavailable(reason))) => return Written::Done(Err(CommitError::Unavailable(reason))),
                 // A conflict may be this turn's own row, written before the connection was lost.
                 Err(BatchError::Commit(error)) => return Written::Done(if self.has_rows(rows).await { Ok(()) } else { Err(error) }),
-                Err(BatchError::ConnectionLost(reason)) => {
+                Err(BatchError::ConnectionLost(reason) | BatchError::Busy(reason)) => {
                     let since = *self.lost_since.get_or_insert_with(Instant::now);
                     if since.elapsed() > RECONNECT_TIMEOUT {
                         self.given_up = Some((Instant::now(), reason.clone()));
@@ -291,7 +299,7 @@ impl BatchWriter {
         let outcome = match &result {
             Ok(()) => "ok",
             Err(BatchError::ConnectionLost(_)) => "lost",
-            Err(BatchError::Locked) => "locked",
+            Err(BatchError::Locked | BatchError::Busy(_)) => "locked",
             Err(BatchError::Slow) => "slow",
             Err(BatchError::Commit(error)) => error.label(),
         };
@@ -321,6 +329,10 @@ impl BatchWriter {
             tracing::error!(%error, "lost the database connection");
             self.connection = None;
             return Err(BatchError::ConnectionLost(error.to_string()));
+        }
+        if is_busy(&error) {
+            tracing::error!(%error, "another program writes to the database");
+            return Err(BatchError::Busy(error.to_string()));
         }
         self.lost_since = None;
         if is_lock_timeout(&error) {
@@ -403,6 +415,45 @@ mod tests {
             ..TurnRow::default()
         });
         rows
+    }
+
+    /// Returns a batch of turns of conversations, and the answers that they will get.
+    fn batch_of(turns: &[(&str, &str)]) -> (Vec<QueuedRows>, Vec<impl Future<Output = CommitResult> + use<>>) {
+        let queue = |&(conversation, turn): &(&str, &str)| {
+            let (queued, answered) = QueuedRows::new(conversation, turn_rows(conversation, turn), &Meter::default());
+            (queued, async move { answered.await.expect("an answer") })
+        };
+        turns.iter().map(queue).unzip()
+    }
+
+    #[tokio::test]
+    async fn turns_wait_while_another_program_writes_and_are_refused_together_when_it_does_not_end() {
+        let mut database = storage::testing::sqlite().await;
+        let mut other = storage::open(&database.config, false).await.expect("another program");
+        sqlx::query("pragma busy_timeout = 20").execute(database.connection.sqlite()).await.expect("a short wait");
+        let mut writer = BatchWriter::new(database.config.clone(), Meter::default());
+        writer.attach(Some(database.connection)).await;
+        sqlx::query("begin immediate").execute(other.sqlite()).await.expect("a lock");
+        let (mut batch, answers) = batch_of(&[("a", "1"), ("b", "2"), ("c", "3")]);
+        let release = async {
+            sleep(Duration::from_secs(1)).await;
+            sqlx::query("rollback").execute(other.sqlite()).await.expect("no lock");
+        };
+        tokio::join!(writer.write_batch(&mut batch), release);
+        assert_eq!(join_all(answers).await, [Ok(()), Ok(()), Ok(())]);
+
+        sqlx::query("begin immediate").execute(other.sqlite()).await.expect("a lock");
+        writer.lost_since = Instant::now().checked_sub(RECONNECT_TIMEOUT);
+        let (mut batch, answers) = batch_of(&[("d", "4"), ("e", "5"), ("f", "6")]);
+        let since = Instant::now();
+        writer.write_batch(&mut batch).await;
+        assert!(join_all(answers).await.iter().all(|it| matches!(it, Err(CommitError::Unavailable(_)))));
+        assert!(since.elapsed() < Duration::from_secs(1), "one attempt for all: {:?}", since.elapsed());
+        sqlx::query("rollback").execute(other.sqlite()).await.expect("no lock");
+        let (mut batch, answers) = batch_of(&[("g", "7")]);
+        sleep(GIVEN_UP_FOR).await;
+        writer.write_batch(&mut batch).await;
+        assert_eq!(join_all(answers).await, [Ok(())]);
     }
 
     #[tokio::test]

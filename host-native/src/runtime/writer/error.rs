@@ -18,6 +18,13 @@ pub(super) fn is_connection_error(error: &sqlx::Error) -> bool {
 /// a failover, idle transaction timeout, serialization failure or deadlock.
 const RETRYABLE_CODES: [&str; 5] = ["57P0", "08", "25006", "25P03", "40"];
 
+/// Returns whether another program holds the write lock of a SQLite file.
+pub(super) fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().filter(|it| is_sqlite_error(*it)).and_then(|it| it.code()?.parse::<u32>().ok());
+    // The lower eight bits are the primary code: SQLITE_BUSY.
+    code.is_some_and(|it| it & 255 == 5)
+}
+
 /// Returns whether PostgreSQL gave up waiting for a lock.
 pub(super) fn is_lock_timeout(error: &sqlx::Error) -> bool {
     has_postgres_code(error, "55P03")

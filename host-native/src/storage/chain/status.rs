@@ -88,16 +88,22 @@ pub async fn list_due(pool: &Pool, now: Millis) -> sqlx::Result<Vec<DueSchedule>
     rows.iter().map(due).collect()
 }
 
-/// Counts the schedules of live chains that are due, and those that fail.
+/// How late a schedule that waits for nothing counts as failing, in milliseconds: nobody starts it.
+const FAILING_AFTER_MS: Millis = 60_000;
+
+/// Counts the schedules of live chains that are due, and those that fail or that nobody starts.
 ///
 /// # Errors
 /// Returns any database error.
 pub async fn count_late(pool: &Pool, now: Millis) -> sqlx::Result<ScheduleCounts> {
     let sql = Statement::portable(
-        "select count(*) as due, count(case when failures > 0 then 1 end) as failing from cs_chain
+        "select count(*) as due, count(case when failures > 0 or (waits = 0 and next_run_at <= $2) then 1 end) as failing from cs_chain
          where status = 'live' and next_run_at <= $1",
     );
-    let row = pool.fetch_optional(&sql, &[SqlValue::Integer(now)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let row = pool
+        .fetch_optional(&sql, &[SqlValue::Integer(now), SqlValue::Integer(now - FAILING_AFTER_MS)])
+        .await?
+        .ok_or(sqlx::Error::RowNotFound)?;
     Ok(ScheduleCounts { due: row.integer("due")?, failing: row.integer("failing")? })
 }
 
