@@ -66,7 +66,9 @@ pub fn edges(nodes: &[&str]) -> Value {
 pub fn with_changes(mut document: Value, changes: &[(&str, Value)]) -> Value {
     for (pointer, value) in changes {
         let (parent, member) = pointer.rsplit_once('/').unwrap();
-        document.pointer_mut(parent).unwrap_or_else(|| panic!("{pointer}"))[member] = value.clone();
+        let parent = document.pointer_mut(parent).unwrap_or_else(|| panic!("{pointer}"));
+        let place = if parent.is_array() { &mut parent[member.parse::<usize>().unwrap()] } else { &mut parent[member] };
+        *place = value.clone();
     }
     document
 }

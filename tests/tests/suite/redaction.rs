@@ -255,7 +255,7 @@ fn json_in_replies_of_models_is_redacted_wherever_it_stands() {
 #[test]
 fn what_is_offered_is_chosen_though_a_rule_means_it() {
     let cards = [CARD, "4929123456782222"];
-    let buttons = cards.map(|it| json!({"id": it, "label": format!("Card {it}"), "value": it}));
+    let buttons = cards.map(|it| json!({"id": format!("card-{it}"), "label": format!("Card {it}"), "value": it}));
     let choose = json!({"id": "add", "type": "message", "name": "Choose", "data": {
         "blocks": [{"kind": "buttons", "text": "Which one?", "buttons": buttons}], "await": "button"}});
     let text = "You chose {{ event.button.value }}.";
@@ -271,8 +271,7 @@ fn what_is_offered_is_chosen_though_a_rule_means_it() {
         assert_eq!(answer.status, 200, "{answer:?}");
         reply_texts(&answer.json()).into_iter().map(str::to_owned).collect()
     };
-    let clicked =
-        json!({"type": "user.button", "button_id": cards[1], "value": cards[1], "label": format!("Card {}", cards[1]), "event_id": "e1"});
+    let clicked = json!({"type": "user.button", "button_id": format!("card-{}", cards[1]), "value": cards[1], "label": format!("Card {}", cards[1]), "event_id": "e1"});
     let answers = [format!("You chose {}.", cards[0]), format!("You chose {}.", cards[1])];
     assert_eq!(chosen(&clicked), answers[1..]);
     let again = session.send_event(&server, &clicked);
@@ -280,7 +279,8 @@ fn what_is_offered_is_chosen_though_a_rule_means_it() {
     assert_eq!(chosen(&json!({"type": "user.message", "text": format!("Card {}", cards[0])})), answers[..1]);
     // What is not offered is what somebody has written.
     let (unknown, written) = ("4929000000000001", "4929000000000002");
-    let event = json!({"type": "user.button", "button_id": cards[1], "value": unknown, "label": format!("Card {unknown}")});
+    let event =
+        json!({"type": "user.button", "button_id": format!("card-{}", cards[1]), "value": unknown, "label": format!("Card {unknown}")});
     assert_eq!(chosen(&event), answers[1..]);
     session.say(&server, &format!("It is {written}."));
     let mut stored = bytes(&env);
@@ -305,7 +305,7 @@ fn results_errors_and_the_error_output_of_mcp_servers_are_redacted() {
         {"where": "stderr", "text": format!("charging {CARD} with hunter2-hunter2 by {block}")},
         {"tool": "track", "where": "result", "text": block}, {"tool": "track", "where": "result", "text": block},
     ]));
-    assert!(result.starts_with("SUCCESS") && result.contains("{\"iban\":\"[iban]\"}\n{\"iban\":\"[iban]\"}"), "{result}");
+    assert!(result.starts_with("SUCCESS") && result.contains(r#"{\"iban\":\"[iban]\"}\n{\"iban\":\"[iban]\"}"#), "{result}");
     assert!(
         wait_until(|| server.log().contains("MCP server: charging [card] with [secret:oms] by {\"iban\":\"[iban]\"}")),
         "{}",
