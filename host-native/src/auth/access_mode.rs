@@ -48,20 +48,20 @@ impl AccessMode {
         }
     }
 
-    /// How callers authenticate now, with the origins of the settings. `report_failure` gets the number of each tenant whose database did not
-    /// answer, if another one did.
+    /// How callers authenticate now, with the origins of the settings. `list_tenants` is called when they have to be asked; `report_failure` gets
+    /// the name of each whose database did not answer, if another one did.
     ///
     /// # Errors
     /// Any database error of the lookup whether a tenant has keys or deployments, if no tenant answered.
-    pub async fn current<'d>(
+    pub async fn current<'d, 'p, N>(
         &self,
         origins: &'d AllowedOrigins,
-        tenants: &[&Pool],
-        report_failure: impl Fn(usize),
+        list_tenants: impl FnOnce() -> Vec<(N, &'p Pool)>,
+        report_failure: impl Fn(N),
     ) -> sqlx::Result<CurrentAccess<'d>> {
         let (mode, is_local_only, is_default) = match self {
             AccessMode::Explicit(mode) => (*mode, false, false),
-            AccessMode::Default { when_closed, openness } => match openness.is_closed(tenants, report_failure).await? {
+            AccessMode::Default { when_closed, openness } => match openness.is_closed(list_tenants, report_failure).await? {
                 true => (*when_closed, false, true),
                 false => (AuthMode::default(), true, true),
             },

@@ -289,8 +289,8 @@ impl AuthGateway {
 
     /// How callers authenticate now. Tenants whose databases do not answer are not asked, for they serve nobody.
     async fn current_access(&self) -> sqlx::Result<CurrentAccess<'_>> {
-        let (names, readers): (Vec<_>, Vec<_>) = self.tenants.reachable().map(|(name, it)| (name, &it.host.readers)).unzip();
-        self.access.current(&self.origins, &readers, |it| self.tenants.report_unavailable(names[it])).await
+        let list_tenants = || self.tenants.reachable().map(|(name, it)| (name, &it.host.readers)).collect();
+        self.access.current(&self.origins, list_tenants, |it| self.tenants.report_unavailable(it)).await
     }
 
     /// Whether an origin may call a path: the configured origins, and on deployment paths those of deployments.

@@ -3,8 +3,8 @@
 //! While it does, its credentials are compared with what this process knows, which costs no database work: those of others behind the same
 //! address still count.
 //!
-//! While a tenant is down, a credential that no other tenant knows may be its own. Such ones are answered alike and never with 429, whoever
-//! they are of; as guesses, they weigh little.
+//! While a tenant is down, a credential that no other tenant knows may be its own. All of these get the same answer and never 429; as guesses,
+//! they weigh little.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -194,7 +194,7 @@ mod tests {
         let wrong = || unauthorized(&uri, Some("unknown"));
         for _ in 0..50 {
             assert_eq!(status(tenant_unavailable(&uri)), StatusCode::SERVICE_UNAVAILABLE);
-            assert_eq!(status(outdated(&uri, "token expired")), StatusCode::UNAUTHORIZED, "genuine ones are no guesses");
+            assert_eq!(status(outdated(&uri, "token expired")), StatusCode::UNAUTHORIZED, "genuine tokens are not counted as guesses");
         }
         for _ in 0..10 {
             assert_eq!(status(unknown()), StatusCode::SERVICE_UNAVAILABLE);

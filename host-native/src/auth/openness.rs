@@ -42,11 +42,16 @@ impl Openness {
         *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Whether the server is closed. `report_failure` gets the number of each tenant whose database did not answer, if another one did.
+    /// Whether the server is closed. `list_tenants` is called when they have to be asked; `report_failure` gets the name of each whose database
+    /// did not answer, if another one did.
     ///
     /// # Errors
     /// Any database error if no tenant answered. It is then not known whether the server is closed.
-    pub async fn is_closed(&self, tenants: &[&Pool], report_failure: impl Fn(usize)) -> sqlx::Result<bool> {
+    pub async fn is_closed<'p, N>(
+        &self,
+        list_tenants: impl FnOnce() -> Vec<(N, &'p Pool)>,
+        report_failure: impl Fn(N),
+    ) -> sqlx::Result<bool> {
         if self.closed.load(Ordering::Acquire) {
             return Ok(true);
         }
@@ -58,6 +63,7 @@ impl Openness {
             return Ok(self.closed.load(Ordering::Acquire));
         }
         let started = Instant::now();
+        let (names, tenants): (Vec<N>, Vec<&Pool>) = list_tenants().into_iter().unzip();
         let mut answers = join_all(tenants.iter().map(|it| look_up(it, tenants.len() > 1))).await;
         if answers.iter().any(|it| matches!(it, Ok(true))) {
             self.closed.store(true, Ordering::Release);
@@ -69,7 +75,7 @@ impl Openness {
         {
             return Err(error);
         }
-        answers.iter().enumerate().filter(|it| it.1.is_err()).for_each(|it| report_failure(it.0));
+        names.into_iter().zip(&answers).filter(|it| it.1.is_err()).for_each(|it| report_failure(it.0));
         *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
         Ok(false)
     }
@@ -99,8 +105,8 @@ mod tests {
         let (tenants, others) = (each_database().await, each_database().await);
         for (tenant, other) in tenants.iter().zip(&others) {
             let openness = Openness::default();
-            let pools = [&other.pool, &tenant.pool];
-            assert!(!openness.is_closed(&pools, |_| {}).await.expect("an answer"));
+            let pools = || vec![((), &other.pool), ((), &tenant.pool)];
+            assert!(!openness.is_closed(pools, |()| {}).await.expect("an answer"));
             let key = ApiKey {
                 key_id: "a".to_owned(),
                 name: "n".to_owned(),
@@ -114,11 +120,11 @@ mod tests {
             };
             insert(&tenant.pool, &key).await.expect("a key");
             openness.forget_lookup();
-            assert!(openness.is_closed(&pools, |_| {}).await.expect("an answer"));
+            assert!(openness.is_closed(pools, |()| {}).await.expect("an answer"));
             revoke(&tenant.pool, "a", 2).await.expect("an answer");
-            assert!(openness.is_closed(&[], |_| {}).await.expect("an answer"), "closed until a restart");
-            assert!(Openness::default().is_closed(&pools, |_| {}).await.expect("an answer"), "a revoked key counts");
-            assert!(Openness::new(true).is_closed(&[&other.pool], |_| {}).await.expect("an answer"));
+            assert!(openness.is_closed(Vec::new, |()| {}).await.expect("an answer"), "closed until a restart");
+            assert!(Openness::default().is_closed(pools, |()| {}).await.expect("an answer"), "a revoked key counts");
+            assert!(Openness::new(true).is_closed(|| vec![((), &other.pool)], |()| {}).await.expect("an answer"));
         }
     }
 
@@ -128,11 +134,12 @@ mod tests {
         for (tenant, lost) in tenants.iter().zip(&others) {
             lost.pool.close().await;
             let (openness, failed) = (Openness::default(), StdMutex::new(Vec::new()));
-            let report = |it: usize| failed.lock().expect("a list").push(it);
-            assert!(!openness.is_closed(&[&lost.pool, &tenant.pool], report).await.expect("an answer"));
-            assert_eq!(failed.lock().expect("a list").as_slice(), [0]);
+            let report = |it: &'static str| failed.lock().expect("a list").push(it);
+            let both = || vec![("lost", &lost.pool), ("other", &tenant.pool)];
+            assert!(!openness.is_closed(both, report).await.expect("an answer"));
+            assert_eq!(failed.lock().expect("a list").as_slice(), ["lost"]);
             openness.forget_lookup();
-            assert!(openness.is_closed(&[&lost.pool], |_| {}).await.is_err(), "the only tenant");
+            assert!(openness.is_closed(|| vec![((), &lost.pool)], |()| {}).await.is_err(), "the only tenant");
         }
     }
 }

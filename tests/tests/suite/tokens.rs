@@ -222,9 +222,9 @@ fn genuine_tokens_that_are_out_of_date_are_no_guesses() {
     let signed = |changes: Value| signer.sign(&claims(changes));
     let (expired, early) = (signed(json!({"exp": now() - 60})), signed(json!({"nbf": now() + 60})));
     for _ in 0..5 {
-        for (token, why) in [(&expired, "token expired"), (&early, "token is not valid yet")] {
+        for (token, reason) in [(&expired, "token expired"), (&early, "token is not valid yet")] {
             let answer = call("192.0.2.1", token);
-            assert!(answer.status == 401 && answer.text.contains(why), "{answer:?}");
+            assert!(answer.status == 401 && answer.text.contains(reason), "{answer:?}");
             assert!(answer.header("www-authenticate").contains("error=\"invalid_token\""), "clients sign in again: {answer:?}");
         }
     }

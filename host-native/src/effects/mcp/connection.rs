@@ -52,7 +52,7 @@ const MAX_SERVER_NAME_CHARS: usize = 100;
 /// Progress notifications that may wait; more are dropped.
 const PROGRESS_CAPACITY: usize = 16;
 
-/// Why a server is lost.
+/// The reason that is logged when a server ends.
 pub const ENDED: &str = "it ended or closed the connection";
 
 /// The member of `_meta` with the idempotency key of a call.

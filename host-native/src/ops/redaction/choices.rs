@@ -1,5 +1,5 @@
-//! The choices that a conversation offers. Whoever chooses sends what the document says, so it is not redacted: the choice
-//! would not be found, or be another one.
+//! The choices that a conversation offers. A choice is a text of the document and not of its user, so it is not redacted: it would not be
+//! found, or be another one.
 
 use convengine_core::{chain, flow};
 use serde_json::Value;

@@ -632,7 +632,11 @@ mod tests {
         assert_eq!((&found["state"], &found["disposition"]), (&json!("completed"), &json!("resolved")));
         let (redaction, _) = read(json!([{"param": "channel"}]));
         let found = redact_event_with(&redaction, json!({"type": "session.start", "channel": "web", "params": {"channel": "web"}}), None);
-        assert_eq!((&found["channel"], &found["params"]["channel"]), (&json!("web"), &json!("[redacted]")), "a variable is none of them");
+        assert_eq!(
+            (&found["channel"], &found["params"]["channel"]),
+            (&json!("web"), &json!("[redacted]")),
+            "rules apply to variables of these names"
+        );
     }
 
     #[test]

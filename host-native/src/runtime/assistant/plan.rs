@@ -111,15 +111,18 @@ pub struct UsedQuota {
     pub used: i64,
 }
 
-impl UsedQuota {
-    /// Writes the quota into the rate limit headers of an answer to a call that counts against it.
-    pub fn write_headers(self, answer: &mut Result<Response, ApiError>) {
-        let status = RateStatus::of_quota(self.limit, self.used, seconds_to_next_month(clock::now()));
-        status.write_headers(match answer {
-            Ok(response) => response.headers_mut(),
-            Err(error) => error.headers_mut(),
-        });
-    }
+/// Writes a quota into the rate limit headers of an answer to a call that counts against it.
+pub fn write_headers(found: sqlx::Result<Option<UsedQuota>>, answer: &mut Result<Response, ApiError>) {
+    let UsedQuota { limit, used } = match found {
+        Ok(Some(quota)) => quota,
+        Ok(None) => return,
+        Err(error) => return tracing::warn!(%error, "cannot read a quota for the headers of a response"),
+    };
+    let headers = match answer {
+        Ok(response) => response.headers_mut(),
+        Err(error) => error.headers_mut(),
+    };
+    RateStatus::of_quota(limit, used, seconds_to_next_month(clock::now())).write_headers(headers);
 }
 
 /// Returns the HTTP error for an exceeded monthly quota, with its scope.

@@ -41,7 +41,7 @@ pub trait TurnStore: Send {
 
 /// Executes the effects of a turn.
 pub trait Effects: Send {
-    /// Returns why the turn is to end before the effects that it requests now start, if it is.
+    /// Returns the reason to end the turn before the effects that it requests now start, if there is one.
     ///
     /// # Errors
     /// Returns a [`Refusal`] when this cannot be read; the effects must not start then.

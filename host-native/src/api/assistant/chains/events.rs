@@ -77,7 +77,7 @@ fn trace_of(turn: &TurnWithConfig, run: &Value) -> Vec<Value> {
     events
 }
 
-/// Adds why an attempt has failed, as the run keeps it, to the event of its end: also for an attempt after which the step was tried again.
+/// Adds the error of a failed attempt, as the run keeps it, to the event of its end: also for an attempt after which the step was tried again.
 fn add_error(event: &mut Value, run: &Value) {
     if event["kind"] != "chain.step" || event["data"]["status"] != "failed" {
         return;

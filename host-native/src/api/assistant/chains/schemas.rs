@@ -66,7 +66,7 @@ fn run() -> Value {
         "properties": {
             "path": text("The path of the step"), "kind": text("The kind of the step"), "attempt": {"type": "integer", "minimum": 1},
             "status": {"enum": ["pending", "running", "waiting", "succeeded", "failed", "skipped", "cancelled"]},
-            "error": {"type": "object", "properties": {"code": text("Why the attempt failed"), "message": text("The same for people")}},
+            "error": {"type": "object", "properties": {"code": text("The code of the failure"), "message": text("The same for people")}},
         },
     });
     json!({

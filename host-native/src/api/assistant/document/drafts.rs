@@ -83,11 +83,7 @@ pub async fn save(
     body: Body,
 ) -> Result<Response, ApiError> {
     let mut answer = answer_save(host, uri, kind, id, headers, body).await;
-    match plan::find_import_quota(host).await {
-        Ok(Some(quota)) => quota.write_headers(&mut answer),
-        Ok(None) => {}
-        Err(error) => tracing::warn!(%error, "cannot read the quota of imports for the headers of a response"),
-    }
+    plan::write_headers(plan::find_import_quota(host).await, &mut answer);
     answer
 }
 

@@ -64,11 +64,7 @@ pub async fn run_event(
 ) -> Result<Response, ApiError> {
     let mut answer = answer_event(host, uri, running, event, sees, status).await;
     if running.is_metered() {
-        match plan::find_session_quota(host).await {
-            Ok(Some(quota)) => quota.write_headers(&mut answer),
-            Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "cannot read the quota of sessions for the headers of a response"),
-        }
+        plan::write_headers(plan::find_session_quota(host).await, &mut answer);
     }
     answer
 }
