@@ -64,7 +64,9 @@ use crate::runtime::assistant::timers::{self, FiringSessions};
 use crate::runtime::assistant::version_cache::VersionCache;
 use crate::runtime::blocking::BlockingShare;
 use crate::runtime::chain::schedule;
-use crate::runtime::leases::{self, ClaimGate};
+use crate::runtime::connectivity::Connectivity;
+use crate::runtime::leases;
+use crate::runtime::processor_share::ProcessorShare;
 use crate::runtime::recovery;
 use crate::runtime::restate::Ingress;
 use crate::runtime::stop_signals::StopSignals;
@@ -237,7 +239,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let credentials = credentials.map_err(|it| storage::database_failure(database, &it))?;
     let (writer, writer_task) = Writer::start(connection, database, &meter);
     let shortest_lease = settings.turns.lease.min(settings.chains.lease);
-    let claim_gate = ClaimGate::new(readers.is_shared(), shortest_lease);
+    let connectivity = Arc::new(Connectivity::new(readers.is_shared(), shortest_lease));
     let host = Host {
         config_manager: current,
         stored_snapshot: StoredSnapshot::default(),
@@ -287,7 +289,8 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         spend_cap: settings.llm.cap,
         owner: Uuid::new_v4().to_string(),
         open_turns: Arc::default(),
-        claim_gate,
+        processor_share: ProcessorShare::default(),
+        connectivity,
         meter,
         traces,
         pack_player: OnceLock::new(),

@@ -21,7 +21,7 @@ use tokio::time::sleep;
 
 use super::caller::Caller;
 use crate::clock;
-use crate::ops::observe::AttemptLog;
+use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::turn_runner::Host;
 use crate::storage::Pool;
 use crate::storage::api_key;
@@ -140,11 +140,11 @@ impl http_body::Body for EndingBody {
 pub fn spawn_check(host: Arc<Host>, recheck: Duration) -> JoinHandle<()> {
     tokio::spawn(async move {
         let interval = recheck.max(MIN_CHECK_INTERVAL);
-        let mut log = AttemptLog::new("check the credentials of streams");
+        let mut task = RepeatedTask::new("check the credentials of streams", &host.connectivity);
         loop {
             sleep(interval).await;
             for credential in host.open_credentials.list() {
-                if log.note(is_active(&host.readers, &credential).await) == Some(false) {
+                if task.attempt(is_active(&host.readers, &credential)).await == Some(false) {
                     host.open_credentials.end(&credential);
                 }
             }

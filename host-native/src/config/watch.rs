@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
 
 use crate::config::active::ReloadError;
 use crate::runtime::turn_runner::Host;
@@ -18,7 +17,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
     spawn_in_background(async move {
         loop {
-            sleep(POLL_INTERVAL).await;
+            host.connectivity.pause(POLL_INTERVAL).await;
             follow(&host).await;
         }
     })

@@ -12,9 +12,9 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::clock;
-use crate::ops::observe::AttemptLog;
 use crate::runtime::journal_writer::JournalWriter;
 use crate::runtime::leases::lease_ms;
+use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::turn_queue::Busy;
 use crate::runtime::turn_runner::{Host, OpenTurn, Refusal, finish_abandoned};
 use crate::runtime::writer::CommitError;
@@ -43,7 +43,7 @@ const CLAIM_BATCH: u32 = 32;
 pub async fn settle_conversation(host: &Arc<Host>, conversation: &str, deadline: Instant) -> Result<(), Refusal> {
     let mut pause = MIN_POLL_INTERVAL;
     loop {
-        if host.claim_gate.is_open()
+        if host.connectivity.may_claim()
             && let Some(open) = lease::claim_open(&host.readers, conversation, &host.owner, lease_ms(host.turn_settings.lease)).await?
         {
             // Rare, and much larger than the futures of the turns that wait for it.
@@ -68,11 +68,11 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
         let recoveries = Arc::new(Semaphore::new(host.turn_queue.max_background()));
         let mut next_sweep = Instant::now();
         let mut has_more = true;
-        let mut log = AttemptLog::new("search for orphaned turns");
+        let mut task = RepeatedTask::new("search for orphaned turns", &host.connectivity);
         loop {
             let mut delay = pause;
             if has_more || host.readers.is_shared() {
-                match log.note(recover_orphans(&host, &recoveries).await) {
+                match task.attempt(recover_orphans(&host, &recoveries)).await {
                     Some(false) => has_more = false,
                     Some(true) => (has_more, delay) = (true, pause.min(MAX_POLL_INTERVAL)),
                     None => {}
@@ -91,7 +91,7 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
 
 /// Claims orphaned turns in batches, as many as this process has the capacity for. Returns whether more may be left.
 async fn recover_orphans(host: &Arc<Host>, recoveries: &Arc<Semaphore>) -> sqlx::Result<bool> {
-    while host.claim_gate.is_open() {
+    while host.connectivity.may_claim() {
         // No other task acquires permits.
         let batch = u32::try_from(recoveries.available_permits()).unwrap_or(CLAIM_BATCH).min(CLAIM_BATCH);
         let Ok(mut permits) = Arc::clone(recoveries).try_acquire_many_owned(batch) else { break };

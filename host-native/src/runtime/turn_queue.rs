@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use crate::ops::observe::meter::GaugeGuard;
 use crate::ops::observe::{Meter, names};
+use crate::runtime::processor_share;
 use crate::work_class::WorkClass;
 
 /// How much longer than a turn may last another one waits for it: the time to store its rows, or to recover it.
@@ -220,6 +221,9 @@ fn running_gauge(class: WorkClass) -> &'static str {
 
 impl QueueTicket {
     fn into_permit(self, turn: Option<OwnedMutexGuard<()>>, permit: OwnedSemaphorePermit) -> TurnPermit {
+        if self.class == WorkClass::User {
+            processor_share::note_user();
+        }
         let running = self.queue.meter.track(running_gauge(self.class));
         TurnPermit { _turn: turn, _ticket: self, _permit: permit, _running: running }
     }
@@ -227,6 +231,9 @@ impl QueueTicket {
 
 impl Drop for QueueTicket {
     fn drop(&mut self) {
+        if self.class == WorkClass::User {
+            processor_share::note_user();
+        }
         let mut conversations = self.queue.lock_conversations();
         let Some(entry) = conversations.get_mut(&self.conversation) else { return };
         entry.turn_count -= 1;

@@ -112,7 +112,8 @@ impl Pool {
         }
     }
 
-    /// Fetches the first row of what a turn reads, if any: on SQLite on the calling thread, on PostgreSQL without a ping before or after.
+    /// Fetches the first row of what a turn reads by its key, if any: on SQLite on the calling thread, on PostgreSQL without a ping before or
+    /// after and without planning it each time.
     pub(super) async fn load_row(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Option<DatabaseRow>> {
         match self {
             Pool::Sqlite(_, readers) => Ok(readers.fetch_optional(statement.sqlite, values)?.map(DatabaseRow::LocalSqlite)),

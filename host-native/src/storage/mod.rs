@@ -213,15 +213,17 @@ pub async fn set_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Sets the timeouts of a writer on PostgreSQL: like [`set_timeouts`], and so that a statement that takes long does not block what is queued
-/// behind it.
+/// Sets up the connection of a writer on PostgreSQL: like [`set_timeouts`], so that a statement that takes long does not block what is queued
+/// behind it, and that plans are kept.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn set_writer_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
+pub async fn set_up_writer(connection: &mut Connection) -> sqlx::Result<()> {
     set_timeouts(connection).await?;
     if matches!(connection, Connection::Postgres(_)) {
-        connection.fetch_all(&Statement::portable("select set_config('statement_timeout', '1s', false)"), &[]).await?;
+        // It would plan the statement of each commit again, which takes a third of its time: rows come as arrays, of unknown length.
+        let sql = "select set_config('statement_timeout', '1s', false), set_config('plan_cache_mode', 'force_generic_plan', false)";
+        connection.fetch_all(&Statement::portable(sql), &[]).await?;
     }
     Ok(())
 }

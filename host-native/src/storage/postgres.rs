@@ -45,7 +45,7 @@ impl PostgresReaders {
             let was_idle = idle.is_some();
             let mut connection = match idle {
                 Some(connection) => connection,
-                None => timeout(ACQUIRE_TIMEOUT, Box::pin(self.options.connect())).await.map_err(|_| sqlx::Error::PoolTimedOut)??,
+                None => timeout(ACQUIRE_TIMEOUT, Box::pin(self.connect())).await.map_err(|_| sqlx::Error::PoolTimedOut)??,
             };
             match timeout(STATEMENT_TIMEOUT, Box::pin(postgres_query(statement, values).fetch_optional(&mut connection))).await {
                 Ok(Ok(row)) => {
@@ -62,6 +62,14 @@ impl PostgresReaders {
                 }
             }
         }
+    }
+
+    /// Opens a connection. Its statements find a few rows by their keys, so that planning them again, which PostgreSQL may prefer, costs more
+    /// than it gains.
+    async fn connect(&self) -> sqlx::Result<PgConnection> {
+        let mut connection = self.options.connect().await?;
+        sqlx::query("set plan_cache_mode = 'force_generic_plan'").execute(&mut connection).await?;
+        Ok(connection)
     }
 
     /// Closes the connections.

@@ -206,9 +206,7 @@ impl TenantCluster {
     }
 
     async fn get(&self, path: &str) -> Result<Value> {
-        let (status, body) = self.client(0).get_with(path, &HEALTHY).await?;
-        ensure!(status == StatusCode::OK, "{path}: {status} {}", String::from_utf8_lossy(&body));
-        Ok(serde_json::from_slice(&body)?)
+        read(&mut self.client(0), path).await
     }
 
     /// Every server stays ready without the tenant whose database is gone, names it here, and refuses its users for a time.
@@ -235,6 +233,12 @@ impl Drop for TenantCluster {
         // Best effort: the file is temporary.
         let _ = fs::remove_file(&self.pack);
     }
+}
+
+async fn read(client: &mut Client, path: &str) -> Result<Value> {
+    let (status, body) = client.get_with(path, &HEALTHY).await?;
+    ensure!(status == StatusCode::OK, "{path}: {status} {}", String::from_utf8_lossy(&body));
+    Ok(serde_json::from_slice(&body)?)
 }
 
 /// The tables of a conversation, an assistant, a chain that sleeps until a time, and one that works for about a second.
@@ -301,11 +305,13 @@ async fn wait_for_naps(cluster: &TenantCluster, begun: Instant) -> Result<u64> {
 /// Starts a chain again and again, once it has ended; returns how many have succeeded.
 async fn run_chains(cluster: Rc<TenantCluster>, is_over: Rc<Cell<bool>>, number: usize) -> Result<usize> {
     let (mut client, mut succeeded) = (cluster.client(number), 0);
+    // They began at different times, as those of real users have.
+    sleep(Duration::from_millis(u64::try_from(number * 37 % 1000)?)).await;
     while !is_over.get() {
         let path = format!("/v1/workflow-chains/errand/runs/{}", start_run(&mut client, "errand", &json!({})).await?);
         let begun = Instant::now();
         loop {
-            let run = cluster.get(&path).await?;
+            let run = read(&mut client, &path).await?;
             match run["status"].as_str() {
                 Some("queued" | "running" | "sleeping") => {
                     ensure!(begun.elapsed() < TIMEOUT, "a chain does not end: {run}");
@@ -331,7 +337,7 @@ async fn index(cluster: Rc<TenantCluster>, chunks: usize) -> Result<Duration> {
         let path = format!("/v1/agents/{ASSISTANT}/knowledge");
         let (status, answer) = client.post(&path, body, &HEALTHY).await?;
         ensure!(status.is_success(), "an article was not stored: {status} {}", String::from_utf8_lossy(&answer));
-        while cluster.get(&format!("{path}/{id}")).await?["status"] != "ready" {
+        while read(&mut client, &format!("{path}/{id}")).await?["status"] != "ready" {
             ensure!(begun.elapsed() < TIMEOUT, "an article is not searchable");
             sleep(POLL_INTERVAL).await;
         }

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep;
-
 use super::tools::ASKED_KINDS;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::{self, Deployment};
@@ -38,7 +36,7 @@ impl Published {
     /// Waits until something else is published than before.
     pub async fn wait_for_change(&mut self, host: &Arc<Host>) {
         loop {
-            sleep(POLL_INTERVAL).await;
+            host.connectivity.pause(POLL_INTERVAL).await;
             match Published::read(host).await {
                 Ok(now) if now != *self => {
                     *self = now;

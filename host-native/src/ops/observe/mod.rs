@@ -1,6 +1,5 @@
 //! Observability of a server: metrics, traces and logs. None of them contains user text, and none can fail a turn.
 
-mod attempts;
 mod export;
 pub mod ids;
 pub mod log;
@@ -11,7 +10,6 @@ mod spans;
 mod tenant;
 mod turn;
 
-pub use attempts::AttemptLog;
 pub use export::SpanSender;
 pub use meter::Meter;
 pub use scrape::{TenantMetrics, render_all_metrics, render_metrics, start_recording};

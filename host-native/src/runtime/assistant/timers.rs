@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::run::{ARMED_SEQ, RunningSession};
 use crate::clock;
-use crate::ops::observe::AttemptLog;
+use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::turn_runner::{Host, Message, Refusal};
 use crate::storage::assistant::DocumentKind;
 use crate::storage::assistant::session::{self, DueTimer};
@@ -23,7 +23,7 @@ use crate::work_class::spawn_in_background;
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The minimum polling interval.
-const MIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The maximum number of timers claimed at a time. One that cannot be fired is due again when its claim ends.
 const BATCH_SIZE: usize = 64;
@@ -60,9 +60,9 @@ pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
     spawn_in_background(async move {
         // As many sessions at once as turns in the background, so that what this process cannot run yet is left to the others.
         let permits = Arc::new(Semaphore::new(host.turn_queue.max_background()));
-        let mut log = AttemptLog::new("read session timers");
+        let mut task = RepeatedTask::new("read session timers", &host.connectivity);
         loop {
-            let wait = log.note(fire_due_timers(&host, &permits).await).unwrap_or(MAX_POLL_INTERVAL);
+            let wait = task.attempt(fire_due_timers(&host, &permits)).await.unwrap_or(MAX_POLL_INTERVAL);
             // A turn that arms a timer notifies `armed`.
             let _ = timeout(wait.clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL), host.timer_armed.notified()).await;
             tokio::time::sleep(MIN_POLL_INTERVAL).await;
@@ -74,6 +74,7 @@ pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
 pub fn spawn_measurement(host: Arc<Host>) -> JoinHandle<()> {
     spawn_in_background(async move {
         loop {
+            host.connectivity.wait().await;
             measure_lag(&host).await;
             tokio::time::sleep(MEASURE_INTERVAL).await;
         }
@@ -132,14 +133,18 @@ async fn fire_due_timers(host: &Arc<Host>, permits: &Arc<Semaphore>) -> sqlx::Re
 /// # Errors
 /// Returns [`Refusal`] when a timer cannot be fired.
 pub async fn fire_timers_of(host: &Arc<Host>, session: &str) -> Result<(), Refusal> {
-    while let Some(due) = session::find_due_timer(&host.readers, session, clock::now()).await? {
-        fire_timer(host, &due).await?;
+    loop {
+        let place = host.processor_share.enter().await;
+        let Some(due) = session::find_due_timer(&host.readers, session, clock::now()).await? else { return Ok(()) };
+        let prepared = prepare(host, &due).await?;
+        drop(place);
+        if let Some((running, event)) = prepared {
+            fire_timer(host, &due, running, event).await?;
+        }
     }
-    Ok(())
 }
 
-async fn fire_timer(host: &Arc<Host>, due: &DueTimer) -> Result<(), Refusal> {
-    let Some((running, event)) = prepare(host, due).await? else { return Ok(()) };
+async fn fire_timer(host: &Arc<Host>, due: &DueTimer, running: RunningSession, event: Map) -> Result<(), Refusal> {
     match running.submit_event(host, event).await {
         Ok(_) | Err(Refusal::StaleTimer) => Ok(()),
         Err(Refusal::SessionEnded) => Ok(session::delete_timer(&host.readers, due).await?),

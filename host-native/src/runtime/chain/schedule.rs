@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use super::trigger::{LiveChain, Trigger, TriggerError, start_run};
 use crate::clock;
-use crate::ops::observe::AttemptLog;
+use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::turn_runner::Host;
 use crate::storage::chain::status::{ChainStatus, DueSchedule, Postponement};
 use crate::storage::chain::{run, run_key, status};
@@ -40,9 +40,9 @@ const SCOPE: &str = "schedule";
 /// Spawns the task that starts scheduled runs while the server runs.
 pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
     spawn_in_background(async move {
-        let mut log = AttemptLog::new("read the schedules of chains");
+        let mut task = RepeatedTask::new("read the schedules of chains", &host.connectivity);
         for poll in 0_u64.. {
-            log.note(start_due(&host).await);
+            task.attempt(start_due(&host)).await;
             if poll % SWEEP_POLLS == 0
                 && let Err(error) = run_key::delete_expired(&host.readers, clock::now()).await
             {
@@ -57,6 +57,7 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
 pub fn spawn_measurement(host: Arc<Host>) -> JoinHandle<()> {
     spawn_in_background(async move {
         loop {
+            host.connectivity.wait().await;
             match status::count_late(&host.readers, clock::now()).await {
                 Ok(counts) => host.meter.record_schedules(counts.due, counts.failing),
                 Err(error) => tracing::debug!(%error, "cannot count the schedules of chains"),

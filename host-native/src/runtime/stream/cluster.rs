@@ -19,7 +19,8 @@ use super::assembly::{Publication, PublicationAssembler};
 use super::chunk::Chunk;
 use super::coalescing::TokenBuffer;
 use super::{Room, Streams};
-use crate::ops::observe::AttemptLog;
+use crate::runtime::connectivity::Connectivity;
+use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::turn_runner::Host;
 use crate::storage::{DatabaseConfig, Pool, stream};
 use crate::work_class::spawn_in_background;
@@ -126,9 +127,13 @@ pub async fn start_cluster(host: &Arc<Host>, database: &DatabaseConfig, turns_ru
     let (ready, connected) = oneshot::channel();
     let sharing = ClusterTasks {
         streams: Arc::clone(&host.streams),
-        receiver: tokio::spawn(receive_publications(Arc::downgrade(host), database.clone(), ready).in_current_span()),
+        receiver: tokio::spawn(
+            receive_publications(Arc::downgrade(host), Arc::clone(&host.connectivity), database.clone(), ready).in_current_span(),
+        ),
         announcer: spawn_in_background(announce_subscriptions(Arc::downgrade(host))),
-        sender: tokio::spawn(send_publications(host.readers.clone(), host.owner.clone(), queue, waiting).in_current_span()),
+        sender: tokio::spawn(
+            send_publications(host.readers.clone(), Arc::clone(&host.connectivity), host.owner.clone(), queue, waiting).in_current_span(),
+        ),
     };
     // Without a connection the server serves its own events.
     let _ = timeout(STARTUP_TIMEOUT, connected).await;
@@ -152,7 +157,14 @@ async fn send_request(host: &Host, kind: &str, conversations: &[&str]) {
     }
 }
 
-async fn send_publications(pool: Pool, process: String, mut queue: mpsc::UnboundedReceiver<Publication>, pending_bytes: Arc<AtomicUsize>) {
+async fn send_publications(
+    pool: Pool,
+    connectivity: Arc<Connectivity>,
+    process: String,
+    mut queue: mpsc::UnboundedReceiver<Publication>,
+    pending_bytes: Arc<AtomicUsize>,
+) {
+    let mut task = RepeatedTask::new("send events to other processes", &connectivity);
     let mut tokens = TokenBuffer::default();
     let mut is_open = true;
     while is_open {
@@ -170,26 +182,25 @@ async fn send_publications(pool: Pool, process: String, mut queue: mpsc::Unbound
             Err(_) => tokens.take_due(),
         };
         for publication in ready {
-            send_publication(&pool, &process, &publication).await;
+            send_publication(&mut task, &pool, &process, &publication).await;
             pending_bytes.fetch_sub(publication.len(), Ordering::Relaxed);
         }
     }
 }
 
-async fn send_publication(pool: &Pool, process: &str, publication: &Publication) {
-    let mut log = AttemptLog::new("send events to other processes");
+async fn send_publication(task: &mut RepeatedTask, pool: &Pool, process: &str, publication: &Publication) {
     for part in publication.to_parts(process) {
-        while log.note(stream::notify(pool, EVENT_CHANNEL, &part).await).is_none() {
+        while task.attempt(stream::notify(pool, EVENT_CHANNEL, &part)).await.is_none() {
             sleep(RETRY_DELAY).await;
         }
     }
 }
 
-async fn receive_publications(host: Weak<Host>, database: DatabaseConfig, ready: oneshot::Sender<()>) {
+async fn receive_publications(host: Weak<Host>, connectivity: Arc<Connectivity>, database: DatabaseConfig, ready: oneshot::Sender<()>) {
     let mut ready = Some(ready);
-    let mut log = AttemptLog::new("receive events from other processes");
+    let mut task = RepeatedTask::new("receive events from other processes", &connectivity);
     loop {
-        let Some(mut listener) = log.note(stream::listen(&database, &[REQUEST_CHANNEL, EVENT_CHANNEL]).await) else {
+        let Some(mut listener) = task.attempt(stream::listen(&database, &[REQUEST_CHANNEL, EVENT_CHANNEL])).await else {
             sleep(RETRY_DELAY).await;
             continue;
         };
@@ -220,7 +231,8 @@ async fn announce_subscriptions(host: Weak<Host>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut round = 0_u32;
     loop {
-        let Some(streams) = host.upgrade().map(|it| Arc::clone(&it.streams)) else { return };
+        let shared = host.upgrade().map(|it| (Arc::clone(&it.streams), Arc::clone(&it.connectivity)));
+        let Some((streams, connectivity)) = shared else { return };
         let all = tokio::select! {
             _ = ticks.tick() => {
                 round = round.wrapping_add(1);
@@ -228,6 +240,7 @@ async fn announce_subscriptions(host: Weak<Host>) {
             }
             () = streams.announcement_requested.notified() => true,
         };
+        connectivity.wait().await;
         let Some(host) = host.upgrade() else { return };
         let (subscribed, unchecked) = streams.take_subscriptions();
         if all {

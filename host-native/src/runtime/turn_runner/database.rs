@@ -12,6 +12,7 @@ use super::{Host, Refusal};
 use crate::config::active::ActiveConfig;
 use crate::effects::execute_effect;
 use crate::runtime::journal_writer::{EndedTurn, JournalWriter, PendingRows};
+use crate::runtime::processor_share::WorkPlace;
 use crate::runtime::recovery;
 use crate::runtime::stop_signals::StopSignal;
 use crate::runtime::stream::{TokenPublisher, TurnPublisher};
@@ -95,15 +96,23 @@ pub struct HostEffects<'h> {
     /// Non-repeatable effects that were dispatched before a crash.
     interrupted: Vec<EffectId>,
     started: usize,
+    /// Held while the turn works, not while it waits for its effects.
+    place: Option<WorkPlace>,
 }
 
 impl<'h> HostEffects<'h> {
     /// Creates the executor of a turn of a conversation, which is cancelled when it takes too long. `interrupted` are the effects that fail
     /// because nobody knows whether they were executed.
-    pub fn new(host: &'h Arc<Host>, configured: Arc<ActiveConfig>, conversation: &str, interrupted: Vec<EffectId>) -> Self {
+    pub fn new(
+        host: &'h Arc<Host>,
+        configured: Arc<ActiveConfig>,
+        conversation: &str,
+        interrupted: Vec<EffectId>,
+        place: WorkPlace,
+    ) -> Self {
         let deadline = tokio::time::Instant::now() + host.turn_settings.max_duration;
         let stop = configured.config.chain().is_some().then(|| host.stop_signals.register(conversation));
-        HostEffects { host, configured, running: JoinSet::new(), deadline, stop, interrupted, started: 0 }
+        HostEffects { host, configured, running: JoinSet::new(), deadline, stop, interrupted, started: 0, place: Some(place) }
     }
 
     /// The number of effects that were started.
@@ -131,14 +140,17 @@ impl Effects for HostEffects<'_> {
     }
 
     async fn next(&mut self) -> Result<Progress, Refusal> {
-        tokio::select! {
+        self.place = None;
+        let progress = tokio::select! {
             completed = self.running.join_next() => match completed {
                 Some(completion) => completion.map(Progress::Completed).map_err(|it| Refusal::Internal(it.to_string())),
                 None => Ok(Progress::Idle),
             },
             () = tokio::time::sleep_until(self.deadline) => Ok(Progress::Cancelled(CancelReason::Timeout)),
             () = wait_for_stop(self.stop.as_ref()) => Ok(Progress::Cancelled(CancelReason::Requested)),
-        }
+        };
+        self.place = Some(self.host.processor_share.enter().await);
+        progress
     }
 
     fn stop(&mut self) {

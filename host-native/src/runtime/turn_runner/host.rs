@@ -28,8 +28,9 @@ use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::assistant::timers::FiringSessions;
 use crate::runtime::assistant::version_cache::VersionCache;
 use crate::runtime::blocking::BlockingShare;
+use crate::runtime::connectivity::Connectivity;
 use crate::runtime::journal_writer::OpenTurns;
-use crate::runtime::leases::ClaimGate;
+use crate::runtime::processor_share::ProcessorShare;
 use crate::runtime::restate::Ingress;
 use crate::runtime::stop_signals::StopSignals;
 use crate::runtime::stream::Streams;
@@ -127,8 +128,10 @@ pub struct Host {
     pub owner: String,
     /// The open turns this process runs.
     pub open_turns: Arc<OpenTurns>,
-    /// Whether this process may claim the turns of others.
-    pub claim_gate: ClaimGate,
+    /// How much works in the background while users are served.
+    pub processor_share: ProcessorShare,
+    /// Whether the database can be reached, and turns of others may be claimed.
+    pub connectivity: Arc<Connectivity>,
     /// Metrics.
     pub meter: Meter,
     /// The trace exporter.

@@ -124,6 +124,7 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
         WorkClass::User => message.received,
         WorkClass::Background => Instant::now(),
     };
+    let place = host.processor_share.enter().await;
     let mut configured = host.config_manager.active();
     let Some(Loaded { mut session, ownership, mut event }) = load(host, &configured.config, message).await? else { return Ok(None) };
     if let Some(flow) = &message.flow {
@@ -146,6 +147,7 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
         input.at = at.max(earliest);
     }
     let (turn, slice) = Turn::start(input, Arc::clone(&configured.config))?;
+    drop(place);
     let id = turn.journal().input.turn.clone();
     let key = message.idempotency_key.clone();
     let journal = JournalWriter::new(host, &message.conversation, &id, key, Arc::clone(&configured.config)).with_ownership(&ownership);
@@ -215,7 +217,8 @@ async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Resu
         let conversation = open.turn.journal().input.conversation.clone();
         let OpenTurn { active_config, mut turn, slice, journal, interrupted, status, .. } = open;
         let mut store = DatabaseStore::new(host, &conversation, journal, status, received);
-        let mut effects = HostEffects::new(host, active_config, &conversation, interrupted);
+        let place = host.processor_share.enter().await;
+        let mut effects = HostEffects::new(host, active_config, &conversation, interrupted, place);
         let (clock, published) = (&mut HostClock(host), &mut publisher);
         let outcome = TurnRuntime { store: &mut store, effects: &mut effects, clock, publisher: published }.drive(&mut turn, slice).await;
         if let Ok(outcome) = &outcome {

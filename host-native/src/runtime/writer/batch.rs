@@ -137,7 +137,7 @@ impl BatchWriter {
     async fn attach(&mut self, connection: Option<Connection>) {
         let Some(mut connection) = connection else { return };
         self.call_log = CallLogColumns::detect(&mut connection).await;
-        if let Err(error) = storage::set_writer_timeouts(&mut connection).await {
+        if let Err(error) = storage::set_up_writer(&mut connection).await {
             tracing::warn!(%error, "cannot set the writer's database timeouts");
         }
         self.connection = Some(connection);
@@ -311,7 +311,7 @@ impl BatchWriter {
         if self.connection.is_none() {
             let connecting = with_timeout(async {
                 let mut connection = storage::open_writer(&self.database).await?;
-                storage::set_writer_timeouts(&mut connection).await?;
+                storage::set_up_writer(&mut connection).await?;
                 let log = CallLogColumns::detect(&mut connection).await;
                 Ok((connection, log))
             });

@@ -158,7 +158,7 @@ pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Draft>> {
 /// Returns any database error.
 pub async fn find_assistant(pool: &Pool, id: &str) -> sqlx::Result<Option<Assistant>> {
     let sql = Statement::portable("select id, name, revision, live_version from cs_assistant where id = $1");
-    pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(assistant_from_row).transpose()
+    pool.load_row(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(assistant_from_row).transpose()
 }
 
 /// Returns all documents of a kind, ordered by id.

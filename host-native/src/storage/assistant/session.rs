@@ -103,7 +103,7 @@ pub async fn find_due_timer(pool: &Pool, session: &str, now: Millis) -> sqlx::Re
            select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
          order by t.due limit 1",
     );
-    let row = pool.fetch_optional(&sql, &[SqlValue::Text(session), SqlValue::Integer(now)]).await?;
+    let row = pool.load_row(&sql, &[SqlValue::Text(session), SqlValue::Integer(now)]).await?;
     row.map(|it| Ok(DueTimer { session: it.text("session_id")?, timer: it.text("id")?, seq: it.optional_integer("seq")? })).transpose()
 }
 

@@ -97,7 +97,7 @@ pub async fn list(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Version>> {
 /// Returns any database error.
 pub async fn find_snapshot(pool: &Pool, assistant: &str, number: i64) -> sqlx::Result<Option<String>> {
     let sql = Statement::portable("select snapshot from cs_version where assistant_id = $1 and version = $2");
-    let row = pool.fetch_optional(&sql, &[SqlValue::Text(assistant), SqlValue::Integer(number)]).await?;
+    let row = pool.load_row(&sql, &[SqlValue::Text(assistant), SqlValue::Integer(number)]).await?;
     row.map(|it| it.text("snapshot")).transpose()
 }
 

@@ -127,7 +127,7 @@ pub async fn is_cancelled(pool: &Pool, run: &str) -> sqlx::Result<bool> {
         "select 1 as found from cs_run where run_id = $1 and status in ('cancelling', 'cancelled')",
         "select 1 as found from cs_run where run_id = $1::uuid and status in ('cancelling', 'cancelled')",
     );
-    pool.fetch_optional(&sql, &[SqlValue::Text(run)]).await.map(|it| it.is_some())
+    pool.load_row(&sql, &[SqlValue::Text(run)]).await.map(|it| it.is_some())
 }
 
 /// Inserts runs that have not begun, each with its key unless that key has started another run.

@@ -52,7 +52,7 @@ pub struct ScheduleCounts {
 /// Returns any database error.
 pub async fn find(pool: &Pool, slug: &str) -> sqlx::Result<Option<ChainStatus>> {
     let sql = Statement::portable("select slug, status, next_run_at from cs_chain where slug = $1");
-    pool.fetch_optional(&sql, &[SqlValue::Text(slug)]).await?.as_ref().map(status_from_row).transpose()
+    pool.load_row(&sql, &[SqlValue::Text(slug)]).await?.as_ref().map(status_from_row).transpose()
 }
 
 /// Returns the status of all chains.

@@ -139,7 +139,7 @@ fn report_runs(kind: &DatabaseKind, runs: usize, sleepers: usize, connections: u
 }
 
 fn report_background(kind: &DatabaseKind, timers: usize, chains: usize, chunks: usize) -> Result<Value> {
-    let load = BackgroundLoad { timers, chains, chunks, start: Duration::from_secs(60), calm: Duration::from_secs(12) };
+    let load = BackgroundLoad { timers, chains, chunks, start: Duration::from_secs(45), calm: Duration::from_secs(30) };
     let seen = background::run_background(&sibling_program("convengine")?, kind, load)?;
     Ok(json!({
         "turns": seen.turns, "p50_ms": seen.p50_ms, "p99_ms": seen.p99_ms, "memory_kb": seen.memory_kb, "refused": seen.refused,

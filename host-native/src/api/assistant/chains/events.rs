@@ -16,7 +16,7 @@ use convengine_core::turn::Write;
 use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use super::{find_run, render_run};
 use crate::api::assistant::runtime::inspect::{TurnWithConfig, load_turns_after, load_turns_of};
@@ -177,7 +177,7 @@ impl RunWatcher {
             let may_run_elsewhere = host.readers.is_shared();
             tokio::select! {
                 () = wait_for_session(&mut self.changes, &self.run) => {}
-                () = sleep(POLL_INTERVAL), if may_run_elsewhere => {}
+                () = host.connectivity.pause(POLL_INTERVAL), if may_run_elsewhere => {}
                 () = sleep_until(self.heartbeat) => {
                     self.heartbeat = Instant::now() + HEARTBEAT;
                     return Some(Bytes::from_static(b":\n\n"));

@@ -15,7 +15,7 @@ use futures_util::stream;
 use serde_json::json;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use crate::api::error::ApiError;
 use crate::runtime::assistant::session_changes::SessionChange;
@@ -80,7 +80,7 @@ impl DeskWatcher {
                     Err(RecvError::Lagged(_)) => return Some(self.render_change(None).await),
                     Err(RecvError::Closed) => return None,
                 },
-                () = sleep(POLL_INTERVAL), if host.readers.is_shared() => {
+                () = host.connectivity.pause(POLL_INTERVAL), if host.readers.is_shared() => {
                     // A database that is unavailable for a moment changes nothing.
                     let found = handoff::find_revision(&host.readers).await.unwrap_or(self.revision);
                     if found != self.revision {

@@ -9,9 +9,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use crate::clock;
-use crate::ops::observe::AttemptLog;
 use crate::runtime::assistant::spend_budget::Budget;
 use crate::runtime::charged_call::charge;
+use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::spend_cap::{cost_micros, unreadable};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::ProgramKey;
@@ -114,9 +114,9 @@ fn are_comparable(vectors: &[Vec<f32>]) -> bool {
 pub fn spawn_embedding(host: Arc<Host>) -> Option<JoinHandle<()>> {
     let model = host.models.embedding_model()?;
     Some(spawn_in_background(async move {
-        let mut log = AttemptLog::new("embed knowledge sources");
+        let mut task = RepeatedTask::new("embed knowledge sources", &host.connectivity);
         loop {
-            match log.note(embed_next(&host, &model).await) {
+            match task.attempt(embed_next(&host, &model)).await {
                 Some(true) => {}
                 Some(false) => {
                     let _ = timeout(POLL_INTERVAL, host.knowledge.wait_for_index()).await;

@@ -11,7 +11,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::clock;
 use crate::ops::audit::derive::run_blocking;
-use crate::ops::observe::{AttemptLog, Meter, names};
+use crate::ops::observe::{Meter, names};
+use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::knowledge::source::{self, Base, IndexingJob, SourceVersion};
 use crate::storage::assistant::knowledge::{chunk, vector};
@@ -39,7 +40,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// The interval of looking for chunks that processes which died have left.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(3_600);
 
-/// The shortest pause between two transactions on SQLite.
+/// The shortest pause between two transactions.
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 
 /// Stores a source. A small one is indexed before this returns; others wait for [`spawn_indexing`], as does a small one that another process
@@ -50,8 +51,12 @@ const MIN_PAUSE: Duration = Duration::from_millis(1);
 pub async fn put_source(database: &DatabaseConfig, assistant: &str, source: Source) -> sqlx::Result<()> {
     let is_small = source.text.len() <= MAX_IMMEDIATE_BYTES;
     let not_before = if is_small { clock::now() + LEASE_MS } else { 0 };
-    let stored = store(database, assistant, source, not_before).await?;
-    if is_small { stored.index(database).await } else { Ok(()) }
+    let mut connection = storage::open(database, false).await?;
+    let stored = store(&mut connection, assistant, source, not_before).await?;
+    if is_small {
+        stored.index_on(&mut connection).await?;
+    }
+    connection.close().await
 }
 
 /// Stores a source and indexes it, whatever its size.
@@ -59,15 +64,15 @@ pub async fn put_source(database: &DatabaseConfig, assistant: &str, source: Sour
 /// # Errors
 /// Returns any database error.
 pub async fn put_and_index(database: &DatabaseConfig, assistant: &str, source: Source) -> sqlx::Result<()> {
-    store(database, assistant, source, clock::now() + LEASE_MS).await?.index(database).await
+    let mut connection = storage::open(database, false).await?;
+    store(&mut connection, assistant, source, clock::now() + LEASE_MS).await?.index_on(&mut connection).await?;
+    connection.close().await
 }
 
-async fn store(database: &DatabaseConfig, assistant: &str, source: Source, not_before: Millis) -> sqlx::Result<StoredSource> {
-    let mut connection = storage::open(database, false).await?;
+async fn store(connection: &mut Connection, assistant: &str, source: Source, not_before: Millis) -> sqlx::Result<StoredSource> {
     connection.begin().await?;
-    let stored = store_in_transaction(&mut connection, assistant, source, not_before).await?;
+    let stored = store_in_transaction(connection, assistant, source, not_before).await?;
     connection.commit().await?;
-    connection.close().await?;
     Ok(stored)
 }
 
@@ -107,9 +112,13 @@ impl StoredSource {
     /// Returns any database error.
     pub async fn index(self, database: &DatabaseConfig) -> sqlx::Result<()> {
         let mut connection = storage::open(database, false).await?;
-        let is_taken = source::take(&mut connection, &version_of(&self.job), self.not_before, clock::now() + LEASE_MS).await?;
-        connection.close().await?;
-        if is_taken { index_source(database, &self.job).await } else { Ok(()) }
+        self.index_on(&mut connection).await?;
+        connection.close().await
+    }
+
+    async fn index_on(self, connection: &mut Connection) -> sqlx::Result<()> {
+        let is_taken = source::take(connection, &version_of(&self.job), self.not_before, clock::now() + LEASE_MS).await?;
+        if is_taken { index_source(connection, &self.job).await } else { Ok(()) }
     }
 }
 
@@ -144,7 +153,7 @@ pub fn spawn_indexing(host: Arc<Host>) -> JoinHandle<()> {
     spawn_in_background(async move {
         let database = host.config_manager.database();
         let mut next_sweep = Instant::now();
-        let mut log = AttemptLog::new("index knowledge sources");
+        let mut task = RepeatedTask::new("index knowledge sources", &host.connectivity);
         loop {
             if Instant::now() >= next_sweep {
                 next_sweep = Instant::now() + SWEEP_INTERVAL;
@@ -152,7 +161,7 @@ pub fn spawn_indexing(host: Arc<Host>) -> JoinHandle<()> {
                     tracing::warn!(%error, "cannot delete obsolete chunks of knowledge sources");
                 }
             }
-            match log.note(index_and_measure(&host).await) {
+            match task.attempt(index_and_measure(&host)).await {
                 Some(true) => host.knowledge.notify_indexed(),
                 Some(false) => {
                     let _ = timeout(POLL_INTERVAL, host.knowledge.wait_for_source()).await;
@@ -173,7 +182,12 @@ pub(super) async fn index_next(database: &DatabaseConfig, pool: &Pool, meter: &M
     let Some(job) = source::lease_next(pool, now, now + LEASE_MS).await? else { return Ok(false) };
     let _running = meter.track(names::INDEXING_RUNNING);
     let started = Instant::now();
-    let indexed = index_source(database, &job).await;
+    let indexed = async {
+        let mut connection = storage::open(database, false).await?;
+        index_source(&mut connection, &job).await?;
+        connection.close().await
+    };
+    let indexed = indexed.await;
     meter.record_indexing(if indexed.is_ok() { "ok" } else { "failed" }, started.elapsed());
     if let Err(sqlx::Error::Database(error)) = &indexed
         && !is_transient(error.as_ref())
@@ -193,25 +207,23 @@ fn is_transient(error: &dyn sqlx::error::DatabaseError) -> bool {
 }
 
 /// Stores the chunks of a version beside those that searches find, a few at a time, and then makes searches find it instead.
-async fn index_source(database: &DatabaseConfig, job: &IndexingJob) -> sqlx::Result<()> {
+async fn index_source(connection: &mut Connection, job: &IndexingJob) -> sqlx::Result<()> {
     let source = job.source.clone();
     let chunks = run_blocking(move || cut_source(&source)).await?;
     let version = version_of(job);
-    let mut connection = storage::open(database, false).await?;
     // A process that died may have stored some of them.
-    Deletion::Version(version).run(&mut connection).await?;
-    let Some(base) = source::find_base(&mut connection, &job.assistant).await? else { return Ok(()) };
+    Deletion::Version(version).run(connection).await?;
+    let Some(base) = source::find_base(connection, &job.assistant).await? else { return Ok(()) };
     let mut progress = Progress { total: count(chunks.len()), recorded: None };
     for (batch, first) in chunks.chunks(BATCH_SIZE).zip((1..).step_by(BATCH_SIZE)) {
         let started = Instant::now();
-        if !store_batch(&mut connection, &version, base, first, batch, &mut progress).await? {
+        if !store_batch(connection, &version, base, first, batch, &mut progress).await? {
             break;
         }
-        pause(&connection, started.elapsed()).await;
+        pause(started.elapsed()).await;
     }
-    publish(&mut connection, &version, chunks.len()).await?;
-    Deletion::ObsoleteOf(&job.assistant, &job.source.id).run(&mut connection).await?;
-    connection.close().await
+    publish(connection, &version, chunks.len()).await?;
+    Deletion::ObsoleteOf(&job.assistant, &job.source.id).run(connection).await
 }
 
 /// What is recorded of the progress of a source.
@@ -292,7 +304,7 @@ impl Deletion<'_> {
             connection.begin().await?;
             chunk::delete(connection, &ids).await?;
             connection.commit().await?;
-            pause(connection, started.elapsed()).await;
+            pause(started.elapsed()).await;
         }
     }
 
@@ -306,11 +318,9 @@ impl Deletion<'_> {
     }
 }
 
-/// Lets turns commit on SQLite, where one writes at a time and those that wait are not served in order: for as long as they had to wait.
-async fn pause(connection: &Connection, waited: Duration) {
-    if !matches!(connection, Connection::Postgres(_)) {
-        sleep(waited.max(MIN_PAUSE)).await;
-    }
+/// Lets turns run for as long as a transaction took: on SQLite they wait for its end, and not in order; on PostgreSQL it takes their processors.
+async fn pause(took: Duration) {
+    sleep(took.max(MIN_PAUSE)).await;
 }
 
 fn version_of(job: &IndexingJob) -> SourceVersion<'_> {
