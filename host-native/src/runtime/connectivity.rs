@@ -70,13 +70,15 @@ impl Connectivity {
         !matches!(std::mem::replace(&mut *self.lock(), State::Lost), State::Lost)
     }
 
-    /// Marks the database as reachable, and wakes all who wait for it.
-    pub fn mark_connected(&self) {
+    /// Marks the database as reachable, and wakes all who wait for it. Returns whether it was lost before.
+    pub fn mark_connected(&self) -> bool {
         let mut state = self.lock();
-        if matches!(*state, State::Lost) {
+        let was_lost = matches!(*state, State::Lost);
+        if was_lost {
             *state = State::ConnectedSince(Instant::now());
             self.connected.notify_waiters();
         }
+        was_lost
     }
 
     fn is_lost(&self) -> bool {

@@ -34,7 +34,9 @@ pub fn spawn(host: Arc<Host>) -> Option<JoinHandle<()>> {
             let result = timeout(RENEWAL_TIMEOUT, renew_all(&host, &mut connection)).await;
             match result.unwrap_or_else(|_| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))) {
                 Ok(()) => {
-                    host.connectivity.mark_connected();
+                    if host.connectivity.mark_connected() {
+                        tracing::warn!("can renew the leases of open turns again");
+                    }
                     pause = RECONNECT_PAUSE;
                     // A failure elsewhere is seen here early, so that others need not find out by failing.
                     let _ = timeout(interval, host.connectivity.check_requested()).await;
@@ -42,7 +44,7 @@ pub fn spawn(host: Arc<Host>) -> Option<JoinHandle<()>> {
                 Err(error) => {
                     // Once for each interruption, not for each attempt.
                     if host.connectivity.mark_lost() {
-                        tracing::warn!(%error, "cannot renew the leases of open turns; retrying");
+                        tracing::warn!(%error, "cannot renew the leases of open turns; trying until it succeeds");
                     }
                     if !host.open_turns.by_lease().is_empty() {
                         host.meter.record_lease_failure();
