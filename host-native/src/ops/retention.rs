@@ -85,6 +85,7 @@ pub fn spawn(host: Arc<Host>, retention: RetentionSettings) -> JoinHandle<()> {
             sleep(SWEEP_INTERVAL).await;
         }
         loop {
+            host.connectivity.wait().await;
             if let Err(error) = sweep_host(&host, &retention).await {
                 tracing::warn!(%error, "cannot delete old data yet");
             }

@@ -21,7 +21,10 @@ pub struct Connectivity {
 
 #[derive(Debug)]
 enum State {
+    /// No connection can be opened.
     Lost,
+    /// A connection was lost, and the next one is not tried yet.
+    Interrupted,
     ConnectedSince(Instant),
 }
 
@@ -36,7 +39,7 @@ impl Connectivity {
     /// its own start, because leases expire during an outage without anybody having died.
     pub fn may_claim(&self) -> bool {
         match *self.lock() {
-            State::Lost => false,
+            State::Lost | State::Interrupted => false,
             State::ConnectedSince(since) => since.elapsed() >= self.grace,
         }
     }
@@ -65,20 +68,30 @@ impl Connectivity {
         self.check.notified().await;
     }
 
-    /// Returns whether the database could be reached before.
-    pub fn mark_lost(&self) -> bool {
-        !matches!(std::mem::replace(&mut *self.lock(), State::Lost), State::Lost)
+    /// Marks a connection as lost. Returns whether it was there before.
+    pub fn mark_interrupted(&self) -> bool {
+        let mut state = self.lock();
+        let was_connected = matches!(*state, State::ConnectedSince(_));
+        if was_connected {
+            *state = State::Interrupted;
+        }
+        was_connected
     }
 
-    /// Marks the database as reachable, and wakes all who wait for it. Returns whether it was lost before.
+    /// Marks the database as out of reach.
+    pub fn mark_lost(&self) {
+        *self.lock() = State::Lost;
+    }
+
+    /// Marks the database as reachable, and wakes all who wait for it. Returns whether it was not before.
     pub fn mark_connected(&self) -> bool {
         let mut state = self.lock();
-        let was_lost = matches!(*state, State::Lost);
-        if was_lost {
+        let was_connected = matches!(*state, State::ConnectedSince(_));
+        if !was_connected {
             *state = State::ConnectedSince(Instant::now());
             self.connected.notify_waiters();
         }
-        was_lost
+        !was_connected
     }
 
     fn is_lost(&self) -> bool {
@@ -92,6 +105,8 @@ impl Connectivity {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     #[test]
@@ -102,8 +117,11 @@ mod tests {
         let connect_long_ago = || *connectivity.lock() = State::ConnectedSince(Instant::now().checked_sub(MAX_GRACE).unwrap());
         connect_long_ago();
         assert!(connectivity.may_claim());
-        connectivity.mark_lost();
+        assert!(connectivity.mark_interrupted() && !connectivity.mark_interrupted(), "it was there once");
         assert!(!connectivity.may_claim());
+        assert!(connectivity.wait().now_or_never().is_some(), "the next connection may be opened");
+        connectivity.mark_lost();
+        assert!(!connectivity.may_claim() && connectivity.wait().now_or_never().is_none());
         connectivity.mark_connected();
         assert!(!connectivity.may_claim(), "others renew their leases first");
         connect_long_ago();

@@ -26,28 +26,34 @@ pub fn spawn(host: Arc<Host>) -> Option<JoinHandle<()>> {
     if !host.readers.is_shared() {
         return None;
     }
-    let interval = (host.turn_settings.lease.min(host.chain_settings.lease) / 4).min(MAX_INTERVAL);
+    let interval = (host.turn_settings.lease.min(host.chain_settings.lease) / 4).min(MAX_INTERVAL).saturating_sub(RECONNECT_PAUSE);
     let renew = async move {
         let mut connection = None;
         let mut pause = RECONNECT_PAUSE;
         loop {
             let result = timeout(RENEWAL_TIMEOUT, renew_all(&host, &mut connection)).await;
+            let has_connected = connection.is_some();
             match result.unwrap_or_else(|_| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))) {
                 Ok(()) => {
                     if host.connectivity.mark_connected() {
                         tracing::warn!("can renew the leases of open turns again");
                     }
                     pause = RECONNECT_PAUSE;
+                    sleep(RECONNECT_PAUSE).await;
                     // A failure elsewhere is seen here early, so that others need not find out by failing.
                     let _ = timeout(interval, host.connectivity.check_requested()).await;
                 }
                 Err(error) => {
                     // Once for each interruption, not for each attempt.
-                    if host.connectivity.mark_lost() {
+                    if host.connectivity.mark_interrupted() {
                         tracing::warn!(%error, "cannot renew the leases of open turns; trying until it succeeds");
                     }
                     if !host.open_turns.by_lease().is_empty() {
                         host.meter.record_lease_failure();
+                    }
+                    // A connection may be lost for reasons of its own. A database that is full answers those that are connected.
+                    if !has_connected && !is_exhausted(&error) {
+                        host.connectivity.mark_lost();
                     }
                     connection = None;
                     sleep(pause).await;
@@ -78,6 +84,11 @@ async fn renew_all(host: &Host, held: &mut Option<Connection>) -> sqlx::Result<(
         lease::renew(connection, &turns, &host.owner, lease_ms(lease)).await?;
     }
     Ok(())
+}
+
+/// Returns whether a database has refused a connection because it has too many, or lacks another resource.
+fn is_exhausted(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Database(it) if it.code().is_some_and(|it| it.starts_with("53")))
 }
 
 /// Returns a lease in milliseconds.

@@ -16,7 +16,7 @@ use crate::runtime::journal_writer::JournalWriter;
 use crate::runtime::leases::lease_ms;
 use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::turn_queue::Busy;
-use crate::runtime::turn_runner::{Host, OpenTurn, Refusal, finish_abandoned};
+use crate::runtime::turn_runner::{Host, OpenTurn, Refusal, enter, finish_abandoned};
 use crate::runtime::writer::CommitError;
 use crate::storage::lease::{self, ClaimedTurn};
 use crate::storage::turn::{self, StoredEffect, StoredTurn};
@@ -163,6 +163,7 @@ async fn continue_turn(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal
         caller_span: None,
         subscriber: None,
         owner: owner::find(&host.readers, &open.conversation_id).await?.map(Arc::from),
+        place: enter(host, &open.conversation_id).await,
     };
     match finish_abandoned(host, open_turn).await {
         // Retrying would fail the same way.

@@ -55,6 +55,8 @@ struct ConversationQueue {
     turn_count: usize,
     /// Those of users, which are limited.
     user_turn_count: usize,
+    /// Notified when a user's turn arrives.
+    user_arrived: Arc<Notify>,
 }
 
 /// The permit to run a turn of a conversation, released on drop.
@@ -174,6 +176,19 @@ impl TurnQueue {
         }
     }
 
+    /// Waits until a user's turn waits in a conversation, whose queue the caller is in.
+    pub async fn wait_for_user(&self, conversation: &str) {
+        let arrived = {
+            let conversations = self.lock_conversations();
+            let Some(entry) = conversations.get(conversation) else { return };
+            if entry.user_turn_count > 0 {
+                return;
+            }
+            Arc::clone(&entry.user_arrived).notified_owned()
+        };
+        arrived.await;
+    }
+
     /// Waits until no turn runs or waits, rejecting new ones.
     pub async fn drain(&self) {
         self.is_draining.store(true, Ordering::Relaxed);
@@ -195,7 +210,10 @@ impl TurnQueue {
         }
         let turns_ahead = u32::try_from(entry.turn_count).unwrap_or(u32::MAX);
         entry.turn_count += 1;
-        entry.user_turn_count += usize::from(class == WorkClass::User);
+        if class == WorkClass::User {
+            entry.user_turn_count += 1;
+            entry.user_arrived.notify_waiters();
+        }
         let ticket = QueueTicket { queue: Arc::clone(self), conversation: conversation.to_owned(), class };
         Ok(Place { ticket, turn: Arc::clone(&entry.lock), turns_ahead })
     }
@@ -249,6 +267,8 @@ impl Drop for QueueTicket {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
     use crate::work_class::in_background;
 
@@ -397,6 +417,21 @@ mod tests {
         for message in messages {
             assert_eq!(message.await.expect("no panic"), Ok(()));
         }
+    }
+
+    #[tokio::test]
+    async fn a_turn_in_the_background_learns_that_a_user_waits_for_it() {
+        let gate = Arc::new(queue(1));
+        let _timer = in_background(gate.acquire("a")).await.expect("free");
+        let mut waiting = Box::pin(gate.wait_for_user("a"));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        let message = tokio::spawn({
+            let gate = Arc::clone(&gate);
+            async move { gate.acquire("a").await.map(drop) }
+        });
+        waiting.await;
+        gate.wait_for_user("a").now_or_never().expect("it still waits");
+        message.abort();
     }
 
     #[tokio::test]

@@ -65,10 +65,11 @@ impl PostgresReaders {
     }
 
     /// Opens a connection. Its statements find a few rows by their keys, so that planning them again, which PostgreSQL may prefer, costs more
-    /// than it gains.
+    /// than it gains, and reading a whole table never pays, also if it was small when the plan was made.
     async fn connect(&self) -> sqlx::Result<PgConnection> {
         let mut connection = self.options.connect().await?;
-        sqlx::query("set plan_cache_mode = 'force_generic_plan'").execute(&mut connection).await?;
+        let sql = "select set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)";
+        sqlx::query(sql).execute(&mut connection).await?;
         Ok(connection)
     }
 

@@ -47,6 +47,9 @@ const SUBSCRIPTION_TTL: Duration = Duration::from_secs(60);
 /// How long a starting server waits for its connection to the others.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a stopping server waits for events to be sent.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Delay before the database is retried.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 
@@ -103,13 +106,15 @@ pub struct ClusterTasks {
 }
 
 impl ClusterTasks {
-    /// Stops the tasks once all queued events are sent.
-    pub async fn shut_down(self) {
+    /// Stops the tasks once all queued events are sent, or a database that is out of reach was waited for.
+    pub async fn shut_down(mut self) {
         self.receiver.abort();
         self.announcer.abort();
         self.streams.rooms().cluster = None;
         // The sender task ends with its queue.
-        let _ = self.sender.await;
+        if timeout(SHUTDOWN_TIMEOUT, &mut self.sender).await.is_err() {
+            self.sender.abort();
+        }
     }
 }
 

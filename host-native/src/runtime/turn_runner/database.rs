@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use super::runtime::{Clock, Effects, Progress, Publisher, TurnStore};
-use super::{Host, Refusal};
+use super::{Host, Refusal, enter};
 use crate::config::active::ActiveConfig;
 use crate::effects::execute_effect;
 use crate::runtime::journal_writer::{EndedTurn, JournalWriter, PendingRows};
@@ -96,6 +96,7 @@ pub struct HostEffects<'h> {
     /// Non-repeatable effects that were dispatched before a crash.
     interrupted: Vec<EffectId>,
     started: usize,
+    conversation: String,
     /// Held while the turn works, not while it waits for its effects.
     place: Option<WorkPlace>,
 }
@@ -112,7 +113,17 @@ impl<'h> HostEffects<'h> {
     ) -> Self {
         let deadline = tokio::time::Instant::now() + host.turn_settings.max_duration;
         let stop = configured.config.chain().is_some().then(|| host.stop_signals.register(conversation));
-        HostEffects { host, configured, running: JoinSet::new(), deadline, stop, interrupted, started: 0, place: Some(place) }
+        HostEffects {
+            host,
+            configured,
+            running: JoinSet::new(),
+            deadline,
+            stop,
+            interrupted,
+            started: 0,
+            conversation: conversation.to_owned(),
+            place: Some(place),
+        }
     }
 
     /// The number of effects that were started.
@@ -149,7 +160,9 @@ impl Effects for HostEffects<'_> {
             () = tokio::time::sleep_until(self.deadline) => Ok(Progress::Cancelled(CancelReason::Timeout)),
             () = wait_for_stop(self.stop.as_ref()) => Ok(Progress::Cancelled(CancelReason::Requested)),
         };
-        self.place = Some(self.host.processor_share.enter().await);
+        if matches!(progress, Ok(Progress::Completed(_))) {
+            self.place = Some(enter(self.host, &self.conversation).await);
+        }
         progress
     }
 

@@ -32,6 +32,7 @@ use crate::runtime::assistant::run::earliest_event_at;
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::idempotency;
 use crate::runtime::journal_writer::JournalWriter;
+use crate::runtime::processor_share::WorkPlace;
 use crate::runtime::restate::Ingress;
 use crate::runtime::stream::TurnPublisher;
 use crate::runtime::stream::live::Subscriber;
@@ -119,12 +120,12 @@ async fn run_in_order(host: &Arc<Host>, message: &Message) -> Result<SubmitResul
 
 /// Runs the turn of a message. Returns `None` when the message already has a turn.
 async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
+    let place = enter(host, &message.conversation).await;
     // Nobody waits for a turn in the background, so its duration is that of its work, which begins before the time of its input.
     let received = match WorkClass::current() {
         WorkClass::User => message.received,
         WorkClass::Background => Instant::now(),
     };
-    let place = host.processor_share.enter().await;
     let mut configured = host.config_manager.active();
     let Some(Loaded { mut session, ownership, mut event }) = load(host, &configured.config, message).await? else { return Ok(None) };
     if let Some(flow) = &message.flow {
@@ -147,7 +148,6 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
         input.at = at.max(earliest);
     }
     let (turn, slice) = Turn::start(input, Arc::clone(&configured.config))?;
-    drop(place);
     let id = turn.journal().input.turn.clone();
     let key = message.idempotency_key.clone();
     let journal = JournalWriter::new(host, &message.conversation, &id, key, Arc::clone(&configured.config)).with_ownership(&ownership);
@@ -163,11 +163,21 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
         caller_span: caller,
         subscriber,
         owner: ownership.owner,
+        place,
     };
     match run_to_end(host, open, received).await {
         // Its effects may be dispatched and must not be repeated by another turn.
         Err(Refusal::Commit(CommitError::TakenOver)) => Box::pin(idempotency::wait_for_new_owner(host, message, &id)).await.map(Some),
         other => other.map(Some),
+    }
+}
+
+/// Waits for a place to work for a turn of a conversation, unless a user waits for the turn.
+pub async fn enter(host: &Host, conversation: &str) -> WorkPlace {
+    tokio::select! {
+        biased;
+        place = host.processor_share.enter() => place,
+        () = host.turn_queue.wait_for_user(conversation) => WorkPlace::free(),
     }
 }
 
@@ -192,6 +202,8 @@ pub struct OpenTurn {
     pub subscriber: Option<Subscriber>,
     /// The owner of the conversation, if any, to whom its events may be published.
     pub owner: Option<Arc<str>>,
+    /// Its place to work.
+    pub place: WorkPlace,
 }
 
 /// Runs an orphaned turn to its end and stores it.
@@ -215,9 +227,8 @@ async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Resu
     // A future holds what it moves several times.
     let driven = Box::pin(async {
         let conversation = open.turn.journal().input.conversation.clone();
-        let OpenTurn { active_config, mut turn, slice, journal, interrupted, status, .. } = open;
+        let OpenTurn { active_config, mut turn, slice, journal, interrupted, status, place, .. } = open;
         let mut store = DatabaseStore::new(host, &conversation, journal, status, received);
-        let place = host.processor_share.enter().await;
         let mut effects = HostEffects::new(host, active_config, &conversation, interrupted, place);
         let (clock, published) = (&mut HostClock(host), &mut publisher);
         let outcome = TurnRuntime { store: &mut store, effects: &mut effects, clock, publisher: published }.drive(&mut turn, slice).await;

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::clock;
 use crate::ops::audit::derive::run_blocking;
 use crate::ops::observe::{Meter, names};
+use crate::runtime::processor_share::has_users;
 use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::knowledge::source::{self, Base, IndexingJob, SourceVersion};
@@ -220,7 +221,7 @@ async fn index_source(connection: &mut Connection, job: &IndexingJob) -> sqlx::R
         if !store_batch(connection, &version, base, first, batch, &mut progress).await? {
             break;
         }
-        pause(started.elapsed()).await;
+        pause(connection, started.elapsed()).await;
     }
     publish(connection, &version, chunks.len()).await?;
     Deletion::ObsoleteOf(&job.assistant, &job.source.id).run(connection).await
@@ -304,7 +305,7 @@ impl Deletion<'_> {
             connection.begin().await?;
             chunk::delete(connection, &ids).await?;
             connection.commit().await?;
-            pause(started.elapsed()).await;
+            pause(connection, started.elapsed()).await;
         }
     }
 
@@ -318,9 +319,12 @@ impl Deletion<'_> {
     }
 }
 
-/// Lets turns run for as long as a transaction took: on SQLite they wait for its end, and not in order; on PostgreSQL it takes their processors.
-async fn pause(took: Duration) {
-    sleep(took.max(MIN_PAUSE)).await;
+/// Lets turns run for as long as a transaction took: on SQLite they wait for its end, and not in order; on PostgreSQL, while users are served,
+/// it takes their processors.
+async fn pause(connection: &Connection, took: Duration) {
+    if !matches!(connection, Connection::Postgres(_)) || has_users() {
+        sleep(took.max(MIN_PAUSE)).await;
+    }
 }
 
 fn version_of(job: &IndexingJob) -> SourceVersion<'_> {
