@@ -56,7 +56,7 @@ await withPage(base, { before: listen, tolerated }, (page) => WAYS[what](page, m
 /** Records the effects that the worker reports as answered. */
 async function listen(page) {
   // Lint is fetched beside the first turns; a page without it complains when the network is gone.
-  linted = page.waitForResponse(/\/lint-[\w-]+\.wasm$/).catch(() => undefined);
+  linted = page.waitForEvent('requestfinished', (it) => /\/lint-[\w-]+\.wasm$/.test(it.url())).catch(() => undefined);
   await page.addInitScript(() => {
     globalThis.answered = [];
     globalThis.workers = [];
