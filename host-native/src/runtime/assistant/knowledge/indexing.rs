@@ -209,6 +209,7 @@ fn is_transient(error: &dyn sqlx::error::DatabaseError) -> bool {
 
 /// Stores the chunks of a version beside those that searches find, a few at a time, and then makes searches find it instead.
 async fn index_source(connection: &mut Connection, job: &IndexingJob) -> sqlx::Result<()> {
+    let mut started = Instant::now();
     let source = job.source.clone();
     let chunks = run_blocking(move || cut_source(&source)).await?;
     let version = version_of(job);
@@ -217,11 +218,11 @@ async fn index_source(connection: &mut Connection, job: &IndexingJob) -> sqlx::R
     let Some(base) = source::find_base(connection, &job.assistant).await? else { return Ok(()) };
     let mut progress = Progress { total: count(chunks.len()), recorded: None };
     for (batch, first) in chunks.chunks(BATCH_SIZE).zip((1..).step_by(BATCH_SIZE)) {
-        let started = Instant::now();
         if !store_batch(connection, &version, base, first, batch, &mut progress).await? {
             break;
         }
         pause(connection, started.elapsed()).await;
+        started = Instant::now();
     }
     publish(connection, &version, chunks.len()).await?;
     Deletion::ObsoleteOf(&job.assistant, &job.source.id).run(connection).await
@@ -319,7 +320,7 @@ impl Deletion<'_> {
     }
 }
 
-/// Lets turns run for as long as a transaction took: on SQLite they wait for its end, and not in order; on PostgreSQL, while users are served,
+/// Lets turns run for as long as a transaction and its preparation took: on SQLite they wait for its end, and not in order; on PostgreSQL, while users are served,
 /// it takes their processors.
 async fn pause(connection: &Connection, took: Duration) {
     if !matches!(connection, Connection::Postgres(_)) || has_users() {
