@@ -127,6 +127,6 @@ mod tests {
         connect_long_ago();
         connectivity.mark_connected();
         assert!(connectivity.may_claim());
-        assert!(Connectivity::new(false, Duration::from_secs(45)).may_claim(), "there are no others");
+        assert!(Connectivity::new(false, Duration::from_secs(45)).may_claim(), "no other process can hold a lease of this database");
     }
 }

@@ -429,7 +429,8 @@ mod tests {
             let gate = Arc::clone(&gate);
             async move { gate.acquire("a").await.map(drop) }
         });
-        waiting.await;
+        tokio::task::yield_now().await;
+        waiting.now_or_never().expect("the message has arrived");
         gate.wait_for_user("a").now_or_never().expect("it still waits");
         message.abort();
     }

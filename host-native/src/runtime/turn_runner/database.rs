@@ -98,7 +98,7 @@ pub struct HostEffects<'h> {
     started: usize,
     conversation: String,
     /// Held while the turn works, not while it waits for its effects.
-    place: Option<WorkPlace>,
+    place: WorkPlace,
 }
 
 impl<'h> HostEffects<'h> {
@@ -122,7 +122,7 @@ impl<'h> HostEffects<'h> {
             interrupted,
             started: 0,
             conversation: conversation.to_owned(),
-            place: Some(place),
+            place,
         }
     }
 
@@ -151,7 +151,7 @@ impl Effects for HostEffects<'_> {
     }
 
     async fn next(&mut self) -> Result<Progress, Refusal> {
-        self.place = None;
+        self.place = WorkPlace::free();
         let progress = tokio::select! {
             completed = self.running.join_next() => match completed {
                 Some(completion) => completion.map(Progress::Completed).map_err(|it| Refusal::Internal(it.to_string())),
@@ -161,7 +161,7 @@ impl Effects for HostEffects<'_> {
             () = wait_for_stop(self.stop.as_ref()) => Ok(Progress::Cancelled(CancelReason::Requested)),
         };
         if matches!(progress, Ok(Progress::Completed(_))) {
-            self.place = Some(enter(self.host, &self.conversation).await);
+            self.place = enter(self.host, &self.conversation).await;
         }
         progress
     }

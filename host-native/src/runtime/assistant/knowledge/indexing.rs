@@ -320,8 +320,8 @@ impl Deletion<'_> {
     }
 }
 
-/// Lets turns run for as long as a transaction and its preparation took: on SQLite they wait for its end, and not in order; on PostgreSQL, while users are served,
-/// it takes their processors.
+/// Lets turns run for as long as a transaction and its preparation took: on SQLite they wait for its end, and not in order; on PostgreSQL it
+/// takes their processors while users are served.
 async fn pause(connection: &Connection, took: Duration) {
     if !matches!(connection, Connection::Postgres(_)) || has_users() {
         sleep(took.max(MIN_PAUSE)).await;
