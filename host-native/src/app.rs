@@ -229,7 +229,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let server_lock = ServerLock::acquire(database)?;
     database.report_loose_files();
     let current = ConfigManager::load(&mut connection, database, &settings.tree).await?;
-    let knowledge = KnowledgeBases::new(&mut connection, &models, settings.assistants.search_memory)
+    let knowledge = KnowledgeBases::new(database, &mut connection, &models, settings.assistants.search_memory)
         .await
         .map_err(|it| storage::database_failure(database, &it))?;
     let readers = storage::open_sized_pool(database, settings.pool_sizes, meter.clone()).await?;

@@ -24,6 +24,7 @@ pub mod feedback;
 pub mod forget;
 pub mod import;
 pub mod inspect;
+pub mod kept_connection;
 pub mod lease;
 pub mod load;
 pub mod mcp_tool;

@@ -16,7 +16,6 @@ use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::turn_runner::{Host, Message, Refusal};
 use crate::storage::assistant::DocumentKind;
 use crate::storage::assistant::session::{self, DueTimer};
-use crate::storage::chain::run;
 use crate::work_class::spawn_in_background;
 
 /// The maximum polling interval, which bounds the delay of timers armed by other processes.
@@ -166,18 +165,18 @@ pub async fn to_message(host: &Arc<Host>, due: &DueTimer) -> sqlx::Result<Option
 
 /// Returns the session of a due timer and its event; deletes a timer whose session no longer exists.
 async fn prepare(host: &Arc<Host>, due: &DueTimer) -> sqlx::Result<Option<(RunningSession, Map)>> {
-    let (Some(stored), Some(seq)) = (session::find(&host.readers, &due.session).await?, due.seq) else {
+    let Some((stored, seq)) = &due.stored else {
         session::delete_timer(&host.readers, due).await?;
         return Ok(None);
     };
-    let running = RunningSession::from_stored(host, &due.session, &stored).await?;
+    let running = RunningSession::from_stored(host, &due.session, stored).await?;
     // A newer turn may have rearmed a timer with the same id.
     let event = json!({"type": "timer.fired", "timer_id": due.timer, ARMED_SEQ: seq});
     let mut event: Map = event.as_object().cloned().unwrap_or_default();
     if running.program.kind() == DocumentKind::Chain {
         event.insert("stepwise".to_owned(), json!(true));
         // The process that was to cancel it may have died.
-        if run::is_cancelled(&host.readers, &due.session).await? {
+        if due.is_cancelled {
             event.insert("type".to_owned(), json!("run.cancel"));
         }
     }

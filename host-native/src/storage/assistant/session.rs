@@ -28,14 +28,16 @@ pub struct Session {
 }
 
 /// A due timer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DueTimer {
-    /// The session.
+    /// The id of the session.
     pub session: String,
     /// The timer id within the session.
     pub timer: String,
-    /// The session's current sequence number; absent when the session no longer exists.
-    pub seq: Option<i64>,
+    /// The session with its current sequence number; absent when it no longer exists.
+    pub stored: Option<(Session, i64)>,
+    /// Whether the session is a run that is to be cancelled, or is cancelled.
+    pub is_cancelled: bool,
 }
 
 /// Returns a session by id.
@@ -94,17 +96,30 @@ pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Load
 /// Returns any database error.
 pub async fn find_due_timer(pool: &Pool, session: &str, now: Millis) -> sqlx::Result<Option<DueTimer>> {
     let sql = Statement::per_dialect(
-        "select t.session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
+        "select t.session_id, t.id, s.seq, s.assistant_id, s.deployment_id, s.version, s.snapshot, s.status, s.state,
+           (select count(*) from cs_run r where r.run_id = t.session_id and r.status in ('cancelling', 'cancelled')) as cancelled
+         from cs_timer t left join cs_session s on s.session_id = t.session_id
          where t.session_id = $1 and t.due <= $2 and (t.purpose = 'step' or not exists (
            select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
          order by t.due limit 1",
-        "select t.session_id::text as session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
+        "select t.session_id::text as session_id, t.id, s.seq, s.assistant_id, s.deployment_id::text, s.version, s.snapshot, s.status, s.state,
+           (select count(*) from cs_run r where r.run_id = t.session_id and r.status in ('cancelling', 'cancelled')) as cancelled
+         from cs_timer t left join cs_session s on s.session_id = t.session_id
          where t.session_id = $1::uuid and t.due <= $2 and (t.purpose = 'step' or not exists (
            select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
          order by t.due limit 1",
     );
     let row = pool.load_row(&sql, &[SqlValue::Text(session), SqlValue::Integer(now)]).await?;
-    row.map(|it| Ok(DueTimer { session: it.text("session_id")?, timer: it.text("id")?, seq: it.optional_integer("seq")? })).transpose()
+    row.as_ref().map(due_timer_from_row).transpose()
+}
+
+fn due_timer_from_row(row: &DatabaseRow) -> sqlx::Result<DueTimer> {
+    let stored = match row.optional_integer("seq")? {
+        Some(seq) => Some((session_from_row(row)?, seq)),
+        None => None,
+    };
+    let is_cancelled = row.integer("cancelled")? > 0;
+    Ok(DueTimer { session: row.text("session_id")?, timer: row.text("id")?, stored, is_cancelled })
 }
 
 /// Claims at most `most` due timers for 5 seconds, earliest first, without those of sessions with an open turn and of paused chains. Returns
@@ -371,7 +386,7 @@ mod tests {
                 rows.add_usage("default", "llm", 5, 9 + seq, "bank");
                 write(&mut database.connection, &rows, CallLogColumns::Plain).await.expect("written");
                 let found = find(&database.pool, ID).await.expect("an answer").expect("a session");
-                assert_eq!((found.state, found.version, found.status.as_str()), (state.clone(), version, "active"));
+                assert_eq!((&found.state, found.version, found.status.as_str()), (&state, version, "active"));
                 let next = async |now| find_next_due(&database.pool, now).await.expect("an answer");
                 let of_timer = [(false, Some(9_000)), (true, None)];
                 let expected = if seq == 1 { of_timer } else { [(false, None); 2] };
@@ -380,7 +395,8 @@ mod tests {
                 assert_eq!([oldest(8_999).await, oldest(9_000).await], [None, (seq == 1).then_some(9_000)]);
                 assert_eq!(find_seq(&database.pool, ID).await.expect("an answer"), state["seq"].as_i64());
                 let due = find_due_timer(&database.pool, ID, 9_000).await.expect("an answer");
-                assert_eq!(due.and_then(|it| it.seq), (seq == 1).then_some(1));
+                let stored = due.map(|it| (it.is_cancelled, it.stored.expect("a session")));
+                assert_eq!(stored, (seq == 1).then_some((false, (found, 1))));
                 // One process claims it, and no other.
                 let claim = async || claim_due_timers(&database.pool, 9_000, 10).await.expect("timers").len();
                 assert_eq!([claim().await, claim().await], if seq == 1 { [1, 0] } else { [0, 0] });

@@ -235,6 +235,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::storage::assistant::session;
     use crate::storage::call_log::CallLogColumns;
     use crate::storage::commit::write;
     use crate::storage::testing::{Database, each_database};
@@ -244,7 +245,8 @@ mod tests {
 
     /// Stores the rows of a turn after which the run has a status.
     async fn save_turn(database: &mut Database, status: &str) {
-        let state = json!({"chain": "daily", "status": status, "seq": 1});
+        let timer = json!({"id": "step", "due": "1970-01-01T00:00:09Z", "purpose": "step"});
+        let state = json!({"chain": "daily", "status": status, "seq": 1, "timers": [timer]});
         let row = SessionRow {
             session: RUN,
             assistant: "chain:daily",
@@ -265,7 +267,12 @@ mod tests {
         for mut database in each_database().await {
             save_turn(&mut database, "running").await;
             let pool = database.pool.clone();
-            let is_stored = async || is_cancelled(&pool, RUN).await.expect("an answer");
+            let is_stored = async || {
+                let is_stored = is_cancelled(&pool, RUN).await.expect("an answer");
+                let due = session::find_due_timer(&pool, RUN, 9_000).await.expect("an answer").expect("a timer");
+                assert_eq!(due.is_cancelled, is_stored);
+                is_stored
+            };
             let ids = async |status: &str| {
                 let filter = RunFilter { chain: "daily", statuses: vec![status.to_owned()], limit: 9, ..RunFilter::default() };
                 list(&pool, &filter).await.expect("runs").len()

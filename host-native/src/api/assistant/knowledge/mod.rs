@@ -13,6 +13,7 @@ use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
+use convengine_core::knowledge::Source;
 use serde_json::{Value, json};
 
 use self::new_source::NewSource;
@@ -131,12 +132,18 @@ async fn put_source(
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let locale = indexing::default_locale(&document::find_draft(host, uri, key).await?.document);
     let source = received?.into_source(uri, &locale).await?;
-    let (id, database) = (source.id.clone(), host.config_manager.database());
-    indexing::put_source(database, key.as_str(), source).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let id = source.id.clone();
+    store_source(host, key, source).await.map_err(|it| ApiError::from_database(&it, uri))?;
     host.knowledge.notify_stored();
     let stored = find_source(host, uri, key, &id).await?;
     let status = if stored.status == "indexing" { StatusCode::ACCEPTED } else { StatusCode::CREATED };
     Ok((status, Json(describe(&stored))))
+}
+
+async fn store_source(host: &Host, key: &ProgramKey, source: Source) -> sqlx::Result<()> {
+    let mut connection = host.knowledge.connection.take().await?;
+    indexing::put_source(&mut connection, key.as_str(), source).await?;
+    host.knowledge.connection.put_back(connection).await
 }
 
 async fn list_sources(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Json<Value>, ApiError> {

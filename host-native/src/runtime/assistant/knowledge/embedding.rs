@@ -18,7 +18,7 @@ use crate::storage::assistant::ProgramKey;
 use crate::storage::assistant::knowledge::source::{self, SourceVersion};
 use crate::storage::assistant::knowledge::vector::{self, ChunkVector, EmbeddingJob};
 use crate::storage::assistant::session;
-use crate::storage::{self, DatabaseConfig};
+use crate::storage::kept_connection::KeptConnection;
 use crate::work_class::spawn_in_background;
 
 /// The number of texts in one call.
@@ -141,14 +141,14 @@ async fn embed_next(host: &Host, model: &str) -> sqlx::Result<bool> {
 
 async fn embed_source(host: &Host, job: &EmbeddingJob, model: &str) -> sqlx::Result<Result<(), EffectError>> {
     let version = SourceVersion { assistant: &job.assistant, source: &job.source, version: job.version };
-    let database = host.config_manager.database();
+    let connection = &host.knowledge.connection;
     let key = ProgramKey::parse(&job.assistant);
     let limit = i64::try_from(BATCH_SIZE).unwrap_or(i64::MAX);
     let mut renewed = Instant::now();
     loop {
         let (ids, texts): (Vec<i64>, Vec<String>) = vector::list_missing(&host.readers, &version, model, limit).await?.into_iter().unzip();
         if ids.is_empty() {
-            return finish(database, &version, model).await.map(Ok);
+            return finish(connection, &version, model).await.map(Ok);
         }
         // On SQLite each renewal writes the text of the source again.
         if renewed.elapsed() > RENEWAL_INTERVAL {
@@ -160,21 +160,21 @@ async fn embed_source(host: &Host, job: &EmbeddingJob, model: &str) -> sqlx::Res
             Err(error) => return Ok(Err(error)),
         };
         let vectors: Vec<ChunkVector> = ids.into_iter().zip(vectors).map(|(chunk, vector)| ChunkVector { chunk, vector }).collect();
-        store_batch(database, model, &vectors).await?;
+        store_batch(connection, model, &vectors).await?;
     }
 }
 
-async fn store_batch(database: &DatabaseConfig, model: &str, vectors: &[ChunkVector]) -> sqlx::Result<()> {
-    let mut connection = storage::open(database, false).await?;
+async fn store_batch(kept: &KeptConnection, model: &str, vectors: &[ChunkVector]) -> sqlx::Result<()> {
+    let mut connection = kept.take().await?;
     vector::put(&mut connection, model, vectors).await?;
-    connection.close().await
+    kept.put_back(connection).await
 }
 
-async fn finish(database: &DatabaseConfig, version: &SourceVersion<'_>, model: &str) -> sqlx::Result<()> {
-    let mut connection = storage::open(database, false).await?;
+async fn finish(kept: &KeptConnection, version: &SourceVersion<'_>, model: &str) -> sqlx::Result<()> {
+    let mut connection = kept.take().await?;
     connection.begin().await?;
     source::increment_revision(&mut connection, version.assistant).await?;
     vector::finish(&mut connection, version, model).await?;
     connection.commit().await?;
-    connection.close().await
+    kept.put_back(connection).await
 }

@@ -49,15 +49,11 @@ const MIN_PAUSE: Duration = Duration::from_millis(1);
 ///
 /// # Errors
 /// Returns any database error. The source may be stored then, and is indexed in the background.
-pub async fn put_source(database: &DatabaseConfig, assistant: &str, source: Source) -> sqlx::Result<()> {
+pub async fn put_source(connection: &mut Connection, assistant: &str, source: Source) -> sqlx::Result<()> {
     let is_small = source.text.len() <= MAX_IMMEDIATE_BYTES;
     let not_before = if is_small { clock::now() + LEASE_MS } else { 0 };
-    let mut connection = storage::open(database, false).await?;
-    let stored = store(&mut connection, assistant, source, not_before).await?;
-    if is_small {
-        stored.index_on(&mut connection).await?;
-    }
-    connection.close().await
+    let stored = store(connection, assistant, source, not_before).await?;
+    if is_small { stored.index_on(connection).await } else { Ok(()) }
 }
 
 /// Stores a source and indexes it, whatever its size.

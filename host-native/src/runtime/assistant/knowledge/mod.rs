@@ -21,8 +21,9 @@ pub mod vectors;
 use tokio::sync::Notify;
 
 use crate::effects::llm::Models;
-use crate::storage::Connection;
 use crate::storage::assistant::knowledge::vector::{self, VectorSearch};
+use crate::storage::kept_connection::KeptConnection;
+use crate::storage::{Connection, DatabaseConfig};
 use directory::DirectoryCache;
 use memory::SearchMemory;
 use vectors::VectorCache;
@@ -36,6 +37,8 @@ pub struct KnowledgeBases {
     pub vector_search: VectorSearch,
     /// The vectors of recently searched knowledge bases, if they are searched in memory.
     pub vectors: VectorCache,
+    /// Stores sources.
+    pub connection: KeptConnection,
     stored: Notify,
     indexed: Notify,
 }
@@ -45,7 +48,12 @@ impl KnowledgeBases {
     ///
     /// # Errors
     /// Returns any database error.
-    pub async fn new(connection: &mut Connection, models: &Models, memory: SearchMemory) -> sqlx::Result<KnowledgeBases> {
+    pub async fn new(
+        database: &DatabaseConfig,
+        connection: &mut Connection,
+        models: &Models,
+        memory: SearchMemory,
+    ) -> sqlx::Result<KnowledgeBases> {
         let mut vector_search = VectorSearch::Memory;
         if models.embedding_model().is_some() {
             vector_search = vector::prepare_search(connection).await?;
@@ -57,6 +65,7 @@ impl KnowledgeBases {
             directories: DirectoryCache::new(memory),
             vector_search,
             vectors: VectorCache::new(memory),
+            connection: KeptConnection::new(database.clone()),
             stored: Notify::new(),
             indexed: Notify::new(),
         })

@@ -49,6 +49,13 @@ fn request(query: String, sources: Option<Vec<String>>) -> KnowledgeRequest {
     KnowledgeRequest { assistant: "desk".to_owned(), program: None, sources, query, top_k: 5, vector_weight: 0.5 }
 }
 
+/// Stores a source on a connection of its own.
+async fn put(database: &Database, assistant: &str, source: Source) -> sqlx::Result<()> {
+    let mut connection = crate::storage::open(&database.config, false).await?;
+    put_source(&mut connection, assistant, source).await?;
+    connection.close().await
+}
+
 async fn search(database: &Database, directories: &DirectoryCache, request: &KnowledgeRequest) -> KnowledgeReply {
     Searcher::by_keyword(&database.pool, directories).search(request).await.expect("a reply")
 }
@@ -58,14 +65,14 @@ async fn databases_find_what_the_index_of_the_core_finds() {
     for database in each_database().await {
         let (mut random, mut index, directories) = (Random(7), KnowledgeIndex::new(), DirectoryCache::default());
         // Another assistant with the same words changes nothing.
-        put_source(&database.config, "other", random.source()).await.expect("stored");
+        put(&database, "other", random.source()).await.expect("stored");
         for round in 0..60 {
             let source = random.source();
             if round % 7 == 6 {
                 let existed = delete_source(&database.config, "desk", &source.id).await.expect("an answer");
                 assert_eq!(existed, index.remove(&source.id));
             } else {
-                put_source(&database.config, "desk", source.clone()).await.expect("stored");
+                put(&database, "desk", source.clone()).await.expect("stored");
                 index.add(&source);
             }
             let searched = [None, Some(vec![]), Some(vec!["fees".to_owned(), "it's".to_owned()])][random.below(3)].clone();
@@ -97,8 +104,8 @@ async fn a_large_source_is_indexed_in_the_background_while_the_old_one_is_found(
             unreadable_pages: 0,
         };
         let large = |word: &str| of(format!("{word} ").repeat(MAX_IMMEDIATE_BYTES / word.len()));
-        put_source(&database.config, "desk", of("Old fees".to_owned())).await.expect("stored");
-        put_source(&database.config, "desk", large("young")).await.expect("stored");
+        put(&database, "desk", of("Old fees".to_owned())).await.expect("stored");
+        put(&database, "desk", large("young")).await.expect("stored");
         let state = async || source::find(&database.pool, "desk", "fees").await.expect("an answer").expect("a source");
         assert_eq!((state().await.status.as_str(), state().await.is_searchable), ("indexing", true));
         let found = async |word: &str| search(&database, &directories, &request(word.to_owned(), None)).await.stats.frequencies[0];
@@ -114,7 +121,7 @@ async fn a_large_source_is_indexed_in_the_background_while_the_old_one_is_found(
         assert!(indexed.chunks > 100);
         assert_eq!((found("old").await, found("young").await), (0, u64::try_from(indexed.chunks).expect("a number")));
 
-        put_source(&database.config, "desk", large("late")).await.expect("stored");
+        put(&database, "desk", large("late")).await.expect("stored");
         assert!(delete_source(&database.config, "desk", "fees").await.expect("an answer"));
         assert!(!index_next(&database.config, &database.pool, &Meter::default(), now + 60_001).await.expect("an answer"), "deleted");
         assert_eq!(search(&database, &directories, &request("young late".to_owned(), None)).await.stats.chunks, 0);
@@ -134,10 +141,10 @@ async fn searches_see_the_old_or_the_new_chunks() {
             format: SourceFormat::Text,
             unreadable_pages: 0,
         };
-        put_source(&database.config, "desk", of("fee 0")).await.expect("stored");
+        put(&database, "desk", of("fee 0")).await.expect("stored");
         let replace = async {
             for round in 1..30 {
-                put_source(&database.config, "desk", of(&format!("fee {round}"))).await.expect("stored");
+                put(&database, "desk", of(&format!("fee {round}"))).await.expect("stored");
             }
         };
         let look = async {
@@ -158,8 +165,8 @@ fn fees(text: String) -> Source {
 #[tokio::test]
 async fn others_write_while_a_large_source_is_indexed() {
     for mut database in each_database().await {
-        put_source(&database.config, "desk", fees("Old fees".to_owned())).await.expect("stored");
-        put_source(&database.config, "desk", fees("young fees apply ".repeat(40_000))).await.expect("stored");
+        put(&database, "desk", fees("Old fees".to_owned())).await.expect("stored");
+        put(&database, "desk", fees("young fees apply ".repeat(40_000))).await.expect("stored");
         let (is_done, mut written) = (Cell::new(false), 0);
         let meter = Meter::default();
         let index = async {
@@ -185,7 +192,7 @@ async fn others_write_while_a_large_source_is_indexed() {
 #[tokio::test]
 async fn what_a_process_that_died_has_left_is_deleted() {
     for mut database in each_database().await {
-        put_source(&database.config, "desk", fees("Old fees".to_owned())).await.expect("stored");
+        put(&database, "desk", fees("Old fees".to_owned())).await.expect("stored");
         let connection = &mut database.connection;
         let base = source::find_base(connection, "desk").await.expect("an answer").expect("a base");
         // A version that was replaced before it was published, and a source that was deleted.
@@ -217,7 +224,7 @@ async fn put_vectors(database: &mut Database, random: &mut Random) -> Vec<(Strin
         let text = (0..200).map(|it| format!("# Part {it}\n\n{}\n\n", "word ".repeat(150))).collect();
         let (title, locale, format) = (String::new(), String::new(), SourceFormat::Markdown);
         let of = Source { id: id.to_owned(), title, text, url: None, locale, format, unreadable_pages: 0 };
-        put_source(&database.config, "desk", of).await.expect("stored");
+        put(database, "desk", of).await.expect("stored");
     }
     while let Some(job) = vector::lease_next(&database.pool, "m", 1, 2).await.expect("an answer") {
         let version = SourceVersion { assistant: "desk", source: &job.source, version: job.version };

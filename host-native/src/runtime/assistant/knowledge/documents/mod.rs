@@ -13,7 +13,7 @@ use super::document::Document;
 use super::indexing::put_source;
 use crate::storage::assistant::knowledge::source;
 use crate::storage::testing::each_database;
-use crate::storage::{DatabaseConfig, Pool};
+use crate::storage::{Connection, Pool};
 use samples::{Sample, samples};
 
 /// A row of the table.
@@ -53,10 +53,10 @@ async fn documents_of_many_languages_and_formats_are_found_as_they_were_written(
     for format in ["text", "markdown", "html", "pdf"] {
         assert!(samples().iter().any(|it| it.format.name() == format), "{format}");
     }
-    for database in each_database().await {
+    for mut database in each_database().await {
         let mut rows = Vec::new();
         for sample in samples() {
-            rows.push(index(&database.config, &database.pool, sample).await);
+            rows.push(index(&mut database.connection, &database.pool, sample).await);
         }
         println!("| document | characters in | characters found | unreadable | status |\n|---|---|---|---|---|");
         for row in &rows {
@@ -77,7 +77,7 @@ fn id_of(sample: &Sample) -> String {
 }
 
 /// Stores a document as a server does, and compares what searches find with what it says.
-async fn index(database: &DatabaseConfig, pool: &Pool, sample: Sample) -> Row {
+async fn index(connection: &mut Connection, pool: &Pool, sample: Sample) -> Row {
     let (id, title, locale) = (id_of(&sample), String::new(), sample.locale.to_owned());
     let document = Document { format: sample.format, bytes: sample.bytes, charset: sample.charset.map(str::to_owned) };
     let read = document.convert().await.unwrap_or_else(|it| panic!("{}: {it}", sample.name));
@@ -91,7 +91,7 @@ async fn index(database: &DatabaseConfig, pool: &Pool, sample: Sample) -> Row {
     let is_counted = |term: &String| chunks.iter().any(|it| it.count(term) > 0);
     let terms = query_terms(sample.word, &[sample.locale]);
     assert!(!terms.is_empty() && terms.iter().all(is_counted), "{}: {terms:?} in {:?}", sample.name, of.text);
-    put_source(database, "desk", of).await.expect("stored");
+    put_source(connection, "desk", of).await.expect("stored");
     let row = source::find(pool, "desk", &id).await.expect("an answer").expect("a source");
     let (unreadable, pages, status) = (row.unreadable_characters, row.source.unreadable_pages, row.status);
     Row { name: format!("{}: {}", sample.locale, sample.name), written: written.len(), found: common, unreadable, pages, status }
