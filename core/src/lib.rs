@@ -36,35 +36,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod audit;
-pub mod chain;
-pub mod config;
-mod entity;
-mod extension;
-mod fault;
-pub mod flow;
-mod intent;
-pub mod json;
-pub mod knowledge;
-pub mod lexical;
-pub mod lint;
-mod llm;
-mod locale;
-pub mod pack;
-mod pending_action;
-mod pipeline;
-mod planner_loop;
 mod program;
-mod respond;
-mod rules;
-mod schema;
-mod service;
-mod session;
-mod step_context;
-pub mod text;
-mod tool;
 pub mod turn;
-pub mod value;
-mod verbose;
+#[cfg(all(test, feature = "flows", feature = "tables"))]
+mod turn_tests;
 
-pub use audit::{Stage, is_recorded, matches_glob};
+pub use convengine_config as config;
+#[cfg(feature = "flows")]
+pub use convengine_flow::{self as flow, chain};
+#[cfg(feature = "lint")]
+pub use convengine_lint as lint;
+pub use convengine_pack as pack;
+#[cfg(feature = "tables")]
+pub use convengine_tables::audit::{Stage, is_recorded, matches_glob};
+pub use convengine_text::{self as text, json, value};
+pub use convengine_understanding::{knowledge, lexical};

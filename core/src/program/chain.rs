@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::chain::{self, Runner};
-use crate::config::Config;
-use crate::turn::{EffectContext, Outcome, Program, TurnInput};
+use convengine_config::Config;
+use convengine_flow::chain::{self, Runner};
+use convengine_turn::{EffectContext, Outcome, Program, TurnInput};
 
 /// Creates the program that runs the configuration's chain.
 pub(super) fn build_program(input: TurnInput, effects: EffectContext, config: Arc<Config>) -> Program {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::config::Config;
-use crate::flow::{self, Walker};
-use crate::turn::{EffectContext, Outcome, Program, TurnInput};
+use convengine_config::Config;
+use convengine_flow::{self as flow, Walker};
+use convengine_turn::{EffectContext, Outcome, Program, TurnInput};
 
 /// Creates the program that runs the configuration's flow document.
 pub(super) fn build_program(input: TurnInput, effects: EffectContext, config: Arc<Config>) -> Program {

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::audit::Stage;
-use crate::config::Config;
-use crate::extension;
-use crate::fault::Fault;
-use crate::pipeline;
-use crate::respond;
-use crate::session::Session;
-use crate::step_context::StepContext;
-use crate::turn::{CancelReason, EffectContext, Outcome, Program, TurnInput, Write, payload};
+use convengine_config::Config;
+use convengine_tables::audit::Stage;
+use convengine_tables::extension;
+use convengine_tables::pipeline;
+use convengine_tables::respond;
+use convengine_tables::session::Session;
+use convengine_tables::step_context::StepContext;
+use convengine_turn::Fault;
+use convengine_turn::{CancelReason, EffectContext, Outcome, Program, TurnInput, Write, payload};
 
 /// Creates the program that runs the configuration's pipeline.
 pub(super) fn build_program(input: TurnInput, effects: EffectContext, config: Arc<Config>) -> Program {

@@ -2,41 +2,17 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use convengine_config::Config;
+use convengine_tables::extension;
+use convengine_tables::session::Session;
+use convengine_tables::step_context::StepContext;
+use convengine_turn::{
+    CancelReason, EffectContext, EffectError, EffectErrorKind, FaultReport, Outcome, Payload, PayloadKind, Program, SessionAfter, TurnInput,
+};
 use serde_json::Value;
 
-use crate::config::Config;
-use crate::extension;
-use crate::session::Session;
-use crate::step_context::StepContext;
-use crate::turn::{
-    CancelReason, EffectContext, EffectError, EffectErrorKind, FaultReport, LaunchMode, LoadedSession, Millis, Observation, Outcome,
-    Payload, PayloadKind, Program, SessionAfter, Slice, TaskRequest, Turn, TurnError, TurnInput, UserEvent,
-};
-
-impl Turn {
-    /// Starts a task as its binding says: a service, a script or an extension. The end of the turn has its result as payload, or the kind
-    /// of its error as code of the fault; see [`Outcome::task_result`].
-    ///
-    /// # Errors
-    /// [`TurnError::Stalled`] is a bug in the core.
-    pub fn start_task(config: Arc<Config>, request: &TaskRequest, key: &str, at: Millis, seed: u64) -> Result<(Turn, Slice), TurnError> {
-        let input = TurnInput {
-            turn: key.to_owned(),
-            conversation: request.view.get("conversation_id").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            at,
-            seed,
-            program: config.program(),
-            event: UserEvent::default(),
-            session: LoadedSession::default(),
-        };
-        let (name, arguments) = (request.task.clone(), request.input.clone());
-        let mode = LaunchMode { defer_end: false, is_replay: false, observation: Observation::Nothing };
-        Turn::launch(input, config.hash_source().to_owned(), mode, |input, effects| build_program(input, effects, config, name, arguments))
-    }
-}
-
-fn build_program(input: TurnInput, effects: EffectContext, config: Arc<Config>, name: String, arguments: Option<Value>) -> Program {
+/// Creates the program of a task.
+pub fn build_program(input: TurnInput, effects: EffectContext, config: Arc<Config>, name: String, arguments: Option<Value>) -> Program {
     Box::pin(async move {
         let conversation = input.conversation.clone();
         let mut cx = StepContext { config: &config, session: Session::from_input(input, 0), effects };
@@ -68,29 +44,12 @@ fn to_outcome(conversation_id: String, called: Result<Result<Value, EffectError>
     }
 }
 
-impl Outcome {
-    /// The result of a task that [`Turn::start_task`] ran.
-    ///
-    /// # Errors
-    /// The error of the task.
-    pub fn task_result(&self) -> Result<Value, EffectError> {
-        match (&self.payload, &self.fault) {
-            (Some(payload), _) => Ok(serde_json::from_str(&payload.value).unwrap_or_default()),
-            (None, Some(fault)) => {
-                let kind = EffectErrorKind::deserialize(&Value::from(fault.code.as_str())).unwrap_or(EffectErrorKind::Invalid);
-                Err(EffectError::new(kind, fault.message.clone()))
-            }
-            (None, None) => Ok(Value::Null),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::turn::{Completion, EffectResult, HttpReply, Map, Reply, Request, TaskUse};
+    use crate::turn::{Completion, EffectResult, HttpReply, Map, Reply, Request, TaskRequest, TaskUse, Turn};
 
     /// Runs a function; a service answers its call.
     fn run(binding: &Value, name: &str, status: u16) -> Result<Value, EffectError> {

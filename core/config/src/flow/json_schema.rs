@@ -1,0 +1,188 @@
+//! The published JSON Schemas of flow documents and AI agents, for editors and generators.
+
+use convengine_text::json::into_members;
+use serde_json::{Map, Value, json};
+
+use super::shape::{AI_AGENT, DOCUMENT, Definition, MAX_SAFE_INTEGER, MemberShape, NO_MAX, NO_MAX_LENGTH, NO_MIN, Shape, TaggedUnion};
+
+/// Returns the JSON Schema (2020-12) of flow documents. It accepts what the structure check accepts, except for what a schema cannot
+/// express: unique ids, locale keys of texts, which time zones exist, and the size of the document.
+///
+/// Unknown members are allowed, because readers keep them.
+pub fn json_schema() -> Value {
+    document_schema(&DOCUMENT, "https://convengine.dev/schema/conversation-flow-1.0.json")
+}
+
+/// Returns the JSON Schema of AI agents.
+pub fn agent_json_schema() -> Value {
+    document_schema(&AI_AGENT, "https://convengine.dev/schema/ai-agent-1.0.json")
+}
+
+fn document_schema(root: &Definition, id: &str) -> Value {
+    let mut definitions = Map::new();
+    definition_ref(root, &mut definitions);
+    let Value::Object(document) = definitions.shift_remove(root.name).unwrap_or_default() else { return Value::Null };
+    let mut schema = Map::new();
+    schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("$id".to_owned(), json!(id));
+    schema.insert("title".to_owned(), json!(root.name));
+    schema.extend(document);
+    schema.insert("$defs".to_owned(), Value::Object(definitions));
+    Value::Object(schema)
+}
+
+/// Returns a reference to a definition, and adds the definition on first use.
+fn definition_ref(definition: &Definition, definitions: &mut Map<String, Value>) -> Value {
+    if !definitions.contains_key(definition.name) {
+        // Inserted first, so that definitions are in order of first use.
+        definitions.insert(definition.name.to_owned(), Value::Null);
+        let schema = shape_schema(&definition.shape, definitions);
+        definitions.insert(definition.name.to_owned(), schema);
+    }
+    json!({"$ref": format!("#/$defs/{}", definition.name)})
+}
+
+fn shape_schema(shape: &Shape, definitions: &mut Map<String, Value>) -> Value {
+    match shape {
+        Shape::Any => json!(true),
+        Shape::AnyObject => json!({"type": "object"}),
+        Shape::Bool => json!({"type": "boolean"}),
+        Shape::Text(min, max) => with_lengths(json!({"type": "string"}), ["minLength", "maxLength"], *min, *max),
+        Shape::PatternText(pattern) => json!({"type": "string", "pattern": pattern.source()}),
+        Shape::Const(text, _) => json!({"const": text}),
+        Shape::Enum(allowed) => json!({"enum": allowed}),
+        Shape::Integer(min, max) => {
+            let min = if *min == NO_MIN { -MAX_SAFE_INTEGER } else { i64::from(*min) };
+            let max = if *max == NO_MAX { MAX_SAFE_INTEGER } else { i64::from(*max) };
+            json!({"type": "integer", "minimum": min, "maximum": max})
+        }
+        Shape::Number(min, max) => {
+            let schema = json!({"type": "number"});
+            let schema = if *min == NO_MIN { schema } else { with_keyword(schema, "minimum", json!(min)) };
+            if *max == NO_MAX { schema } else { with_keyword(schema, "maximum", json!(max)) }
+        }
+        Shape::List(list) => {
+            let schema = json!({"type": "array", "items": shape_schema(&list.item, definitions)});
+            with_lengths(schema, ["minItems", "maxItems"], list.min, list.max)
+        }
+        Shape::Map(member) => json!({"type": "object", "additionalProperties": shape_schema(member, definitions)}),
+        Shape::LocalizedTexts(text) => json!({
+            "type": "object", "description": "texts by locale, 'channel:NAME' or 'default'",
+            "required": ["default"], "additionalProperties": shape_schema(text, definitions)
+        }),
+        Shape::PartialTexts(text) => json!({
+            "type": "object", "description": "texts by locale, 'channel:NAME' or 'default'",
+            "additionalProperties": shape_schema(text, definitions)
+        }),
+        Shape::ClosedObject(fields) => with_keyword(object_schema(None, fields, definitions), "additionalProperties", json!(false)),
+        Shape::Object(fields) => object_schema(None, fields, definitions),
+        Shape::Union(tagged) => union_schema(tagged, definitions),
+        Shape::AnyOf(shapes) => json!({"anyOf": shapes.iter().map(|it| shape_schema(it, definitions)).collect::<Vec<_>>()}),
+        Shape::Bounded(coded) => shape_schema(&coded.shape, definitions),
+        Shape::Ref(definition) => definition_ref(definition, definitions),
+    }
+}
+
+/// Adds a keyword to a schema.
+fn with_keyword(schema: Value, keyword: &str, value: Value) -> Value {
+    let mut schema = into_members(schema);
+    schema.insert(keyword.to_owned(), value);
+    Value::Object(schema)
+}
+
+fn with_lengths(schema: Value, [least, most]: [&str; 2], min: u32, max: u32) -> Value {
+    let schema = if min == 0 { schema } else { with_keyword(schema, least, json!(min)) };
+    if max == NO_MAX_LENGTH { schema } else { with_keyword(schema, most, json!(max)) }
+}
+
+/// Returns the schema of an object with fields, and optionally a tag.
+fn object_schema(tag: Option<(&str, Value)>, fields: &[MemberShape], definitions: &mut Map<String, Value>) -> Value {
+    let required = fields.iter().filter(|it| it.is_required).map(|it| it.name);
+    let required: Vec<&str> = tag.as_ref().map(|it| it.0).into_iter().chain(required).collect();
+    let mut properties: Map<String, Value> = tag.iter().map(|it| (it.0.to_owned(), it.1.clone())).collect();
+    for field in fields {
+        properties.insert(field.name.to_owned(), member_schema(field, definitions));
+    }
+    let schema = json!({"type": "object", "properties": properties});
+    if required.is_empty() { schema } else { with_keyword(schema, "required", json!(required)) }
+}
+
+fn member_schema(field: &MemberShape, definitions: &mut Map<String, Value>) -> Value {
+    let schema = shape_schema(&field.shape, definitions);
+    match serde_json::from_str(field.default) {
+        Ok(default) => with_keyword(schema, "default", default),
+        Err(_) => schema,
+    }
+}
+
+/// Returns the schema of a tagged union: the common members, then one alternative for each kind.
+fn union_schema(tagged: &TaggedUnion, definitions: &mut Map<String, Value>) -> Value {
+    let names: Vec<&str> = tagged.kinds.iter().map(|it| it.0).collect();
+    let common = object_schema(Some((tagged.tag, json!({"enum": names}))), tagged.common, definitions);
+    let kinds = tagged.kinds.iter().map(|(name, fields)| object_schema(Some((tagged.tag, json!({"const": name}))), fields, definitions));
+    let kinds = kinds.collect();
+    with_keyword(common, "oneOf", kinds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_is_deterministic_and_has_every_definition_once() {
+        let schema = json_schema();
+        assert_eq!(schema.to_string(), json_schema().to_string());
+        let names: Vec<&String> = schema["$defs"].as_object().unwrap().keys().collect();
+        assert_eq!(
+            names.iter().map(|it| it.as_str()).collect::<Vec<_>>(),
+            [
+                "Intent",
+                "LocalizedText",
+                "Template",
+                "EntityType",
+                "Tool",
+                "HttpRequest",
+                "OutputMap",
+                "Retry",
+                "SmallTalk",
+                "Events",
+                "Settings",
+                "EngineTexts",
+                "EngineText",
+                "Repair",
+                "VarDecl",
+                "Graph",
+                "Param",
+                "Edge",
+                "Node",
+                "Block",
+                "Button",
+                "Validation"
+            ]
+        );
+        assert_eq!(schema["properties"]["settings"]["$ref"], "#/$defs/Settings");
+        assert_eq!(
+            schema["$defs"]["Settings"]["properties"]["fallback_limit"],
+            json!({"type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER, "default": 3})
+        );
+    }
+
+    #[test]
+    fn the_schema_of_ai_agents_has_the_configuration_of_each_guardrail() {
+        let schema = agent_json_schema();
+        let names: Vec<&str> = schema["$defs"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names, ["Template", "Tool", "HttpRequest", "OutputMap", "Retry", "Task", "Guardrail"]);
+        let checked = convengine_text::json::schema::JsonSchema::compile(&schema).unwrap();
+        let with = |guardrail: Value| json!({"schema_version": "1.0", "doc": "ai_agent", "id": "a", "name": "A", "mission": "Help.", "guardrails": [guardrail]});
+        for guardrail in [
+            json!({"id": "g", "kind": "AUTH"}),
+            json!({"id": "g", "kind": "LIMIT", "enabled": false, "config": {"max_calls": 1, "per": "conversation"}}),
+            json!({"id": "g", "kind": "ESCALATE", "config": {"keywords": ["lawyer"], "on": ["limit"]}}),
+        ] {
+            assert_eq!(checked.find_violation(&with(guardrail.clone())), None, "{guardrail}");
+        }
+        for guardrail in [json!({"id": "g", "kind": "BUDGET"}), json!({"id": "g", "kind": "REDACT", "config": {"kinds": ["name"]}})] {
+            assert!(checked.find_violation(&with(guardrail.clone())).is_some(), "{guardrail}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Flow documents, workflow graphs and AI agents: the check of their structure, their JSON Schema, and their compiled form. (docs/spec/flows.md#2, docs/spec/flows.md#3)
+
+mod bound;
+mod chain;
+mod classifier;
+mod compiled;
+pub mod document;
+mod import;
+mod issue;
+mod json_schema;
+mod redaction;
+mod shape;
+mod snapshot;
+mod structure;
+mod workspace_tools;
+
+pub use bound::{BoundFlow, document_kind};
+pub use chain::{Chain, chain_references, is_chain, is_same_name};
+pub use compiled::{Flow, GraphRef, IntentPhrases, UNREADABLE_CODES, agent_memory_variable_of};
+pub use convengine_understanding::entity::system_entity_names;
+pub use import::import_canvas;
+pub use issue::{DocumentIssue, DocumentSeverity};
+pub use json_schema::{agent_json_schema, json_schema};
+pub use snapshot::snapshot_hash;
+pub use structure::{check_agent_structure, check_chain_structure, check_structure, check_workflow_structure};
+pub use workspace_tools::{add_workspace_tools, find_missing_tools};

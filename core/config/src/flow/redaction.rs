@@ -1,0 +1,16 @@
+//! Collects the variables whose values are redacted in logs. (docs/spec/flows.md#3, docs/spec/flows.md#4.4)
+
+use convengine_text::variable_path::VariablePath;
+
+use super::document::{Document, EntityData, NodeKind};
+
+/// Returns the variables to redact: by their declaration, by the node that collects them, or by their entity.
+pub(super) fn redacted_variables(document: &Document) -> Vec<VariablePath> {
+    let of_entity = |id: &str| document.entities.iter().any(|it| it.id == id && it.redact);
+    let declared = document.variables.iter().filter(|it| it.redact).map(|it| &it.name);
+    let nodes = document.graphs.iter().flat_map(|it| &it.nodes);
+    let slots = nodes.filter_map(|it| if let NodeKind::Entity(data) = &it.kind { Some(&**data) } else { None });
+    let redacts = |it: &&EntityData| it.redact || of_entity(&it.entity);
+    let parameters = document.intents.iter().flat_map(|it| &it.parameters).filter(|it| of_entity(&it.entity));
+    declared.chain(slots.filter(redacts).map(|it| &it.variable)).chain(parameters.map(|it| &it.variable)).cloned().collect()
+}

@@ -1,0 +1,85 @@
+//! The structural check of flow documents: issues D001 to D011 and codes of single bounds. (docs/spec/flows.md#11)
+
+mod checker;
+mod descriptions;
+mod location;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use self::checker::Checker;
+use self::location::FormLocation;
+use super::issue::DocumentIssue;
+use super::shape::{AI_AGENT, CHAIN, DOCUMENT, Definition, Shape, WORKFLOW};
+
+/// The maximum size of a document, in bytes of compact JSON.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// Returns the structural issues of a flow document: of its top-level lists first, then by graph and node, at most a thousand errors
+/// and a thousand warnings.
+///
+/// Some bounds have their own code: `N002` `N006` `V006` `K004` `A004` `B005` `T006`.
+pub fn check_structure(source: &Value) -> Vec<DocumentIssue> {
+    check_shape(source, &DOCUMENT)
+}
+
+/// Returns the structural issues of a workflow graph.
+pub fn check_workflow_structure(source: &Value) -> Vec<DocumentIssue> {
+    check_shape(source, &WORKFLOW)
+}
+
+/// Returns the structural issues of a chain.
+pub fn check_chain_structure(source: &Value) -> Vec<DocumentIssue> {
+    let mut issues = check_shape(source, &CHAIN);
+    issues.extend(duplicate_chain_ids(source));
+    issues
+}
+
+/// Reports branches and steps whose id occurs before, because paths of runs name both. (docs/spec/chains.md#1)
+fn duplicate_chain_ids(source: &Value) -> Vec<DocumentIssue> {
+    let list = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let (mut steps, mut branches) = (BTreeSet::new(), BTreeSet::new());
+    let mut issues = Vec::new();
+    let mut check_steps = |sequence: &Value, path: &str, graph: Option<String>| {
+        for (at, step) in list(sequence, "steps").iter().enumerate() {
+            let Some(id) = text(step, "id").filter(|it| !steps.insert(it.clone())) else { continue };
+            let message = format!("the step id '{id}' occurs more than once in the chain");
+            let issue = DocumentIssue::error("D004", format!("{path}/steps/{at}/id"), message).with_fix("give it a unique id");
+            issues.push(DocumentIssue { graph: graph.clone(), node: Some(id), name: text(step, "label"), ..issue });
+        }
+    };
+    check_steps(source, "", None);
+    let found = list(source, "branches");
+    for (number, branch) in found.iter().enumerate() {
+        check_steps(branch, &format!("/branches/{number}"), text(branch, "id"));
+    }
+    for (number, branch) in found.iter().enumerate() {
+        let Some(id) = text(branch, "id").filter(|it| !branches.insert(it.clone())) else { continue };
+        let message = format!("the branch id '{id}' occurs more than once in the chain");
+        let issue = DocumentIssue::error("X005", format!("/branches/{number}/id"), message).with_fix("give it a unique id");
+        issues.push(DocumentIssue { graph: Some(id), name: text(branch, "name"), ..issue });
+    }
+    issues
+}
+
+/// Returns the structural issues of an AI agent.
+pub fn check_agent_structure(source: &Value) -> Vec<DocumentIssue> {
+    check_shape(source, &AI_AGENT)
+}
+
+fn check_shape(source: &Value, shape: &'static Definition) -> Vec<DocumentIssue> {
+    let mut checker = Checker::new(source);
+    let place = FormLocation::document();
+    let size = convengine_text::json::serialized_length(source).unwrap_or_default();
+    if size > MAX_BYTES {
+        let message = format!("the document has {size} bytes; the maximum is {MAX_BYTES}");
+        checker.report_error(|| place.error("D005", message).with_fix("split the assistant or move long texts out of it"));
+    }
+    checker.check(&Shape::Ref(shape), source, &place);
+    checker.issues
+}

@@ -1,0 +1,359 @@
+//! Configuration: control tables and settings compiled to an immutable snapshot with a content hash.
+//!
+//! Compiling never fails. A row that cannot be compiled is skipped and becomes an [`Issue`]; only an invalid policy row stops
+//! turns, because skipping it would let through what it blocks. (docs/decisions/0009-invalid-configuration-rows.md)
+
+mod binding;
+mod built_in;
+mod classifier;
+mod code;
+mod container;
+mod defaults;
+mod dialogue_act;
+mod disambiguation;
+mod extension;
+pub mod flow;
+mod guardrail;
+mod http_call;
+mod intent_resolver;
+mod issue;
+mod matcher;
+mod matcher_set;
+mod memory;
+mod parts;
+mod pending_action;
+mod planner;
+mod policy;
+mod profile;
+mod prompt;
+mod recency;
+mod response;
+mod row;
+mod rule;
+mod schema;
+mod scope;
+mod scope_index;
+mod script;
+pub mod settings;
+mod source;
+mod sql_repair;
+mod state_graph;
+mod step;
+mod tables;
+mod task;
+mod tool;
+mod tool_request;
+mod trainable;
+mod verbose;
+
+pub use binding::{Binding, Bindings};
+pub use built_in::PromptPair;
+pub use classifier::{Classifier, Classifiers, Example};
+pub use code::{ANY, UNKNOWN, is_same_code};
+pub use code::{enclosing_scopes, to_upper_code};
+pub use container::{Container, Containers};
+pub use dialogue_act::{DialogueAct, DialogueActPrompts, DialogueActs};
+pub use disambiguation::DisambiguationQuestion;
+pub use extension::{Extension, Extensions};
+pub use guardrail::{Indeterminate, SensitivePatterns};
+pub use http_call::{HttpCall, ResponseMapping, ValueSource};
+pub use intent_resolver::{AllowedIntent, IntentResolverConfig};
+pub use issue::{Issue, Severity};
+pub use matcher::TextMatcher;
+pub use parts::{Part, Reuse};
+use parts::{PartCache, Parts};
+pub use pending_action::{PendingAction, PendingActions};
+pub use planner::{Planner, Planners};
+pub use policy::{Policies, Policy};
+pub use profile::{Arbitration, Profile, V1, V2};
+pub use prompt::{InteractionTerms, PromptTemplate, PromptTemplates, SCHEMA_JSON};
+pub use response::{OutputFormat, Response, ResponseSource, Responses};
+pub use row::{TableRow, by_priority};
+pub use rule::{Phase, Rule, RuleAction, RuleCondition, Rules, SetDialogueAct};
+pub use schema::{OutputSchema, SchemaField, Schemas, ValueKind, ValueSchema};
+use scope::Scopes;
+pub use script::{MEMBERS as TASK_MEMBERS, Script};
+pub use settings::{DialogueActMode, InteractionDecision, Settings};
+use source::ConfigSource;
+pub use state_graph::StateEdges;
+pub use step::{PUBLISHERS, Step};
+pub use tables::Tables;
+pub use task::{HookPoint, HookStage, HookTask, HookTasks};
+pub use tool::{
+    ArgumentsSchema, Executor, McpTool, SqlTemplate, Tool, Tools, canonical_tool_group, classify_mcp_tool, join_mcp_code, mcp_spec,
+    read_tools, split_mcp_code,
+};
+pub use tool_request::{ArgsTemplate, ToolRequestRow, ToolRequestRows};
+pub use trainable::TrainableClassifier;
+pub use verbose::{StepMatcher, VerboseEvent, VerboseRow, VerboseRows};
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use convengine_turn::{Map, ProgramRef};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// An immutable compiled configuration.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    /// `convengine.*` settings; a row of `ce_config` overrides the settings tree.
+    pub settings: Settings,
+    /// Patterns and prompts that classify the dialogue act.
+    pub dialogue_acts: DialogueActs,
+    /// Intents, prompts and thresholds of the intent resolver.
+    pub intent_resolver: Part<IntentResolverConfig>,
+    /// Policy rows.
+    pub policies: Part<Policies>,
+    /// Classifier rows of enabled intents.
+    pub classifiers: Part<Classifiers>,
+    /// Patterns that mark a message as sensitive.
+    pub sensitive_patterns: SensitivePatterns,
+    /// Actions that run once the user confirms.
+    pub pending_actions: Part<PendingActions>,
+    /// Texts of the question that disambiguates pending actions.
+    pub disambiguation: DisambiguationQuestion,
+    /// Containers to fetch, by scope.
+    pub containers: Part<Containers>,
+    /// Allowed state transitions.
+    pub state_edges: Part<StateEdges>,
+    /// Prompts of the conversation summary.
+    pub memory: PromptPair,
+    /// Rules by phase and scope.
+    pub rules: Part<Rules>,
+    /// Output schemas of the values to collect, by intent and state.
+    pub schemas: Part<Schemas>,
+    /// Prompt templates by intent and state.
+    pub prompts: Part<PromptTemplates>,
+    /// Responses by intent.
+    pub responses: Part<Responses>,
+    /// Tasks hooked into steps, container data and responses.
+    pub hooks: Part<HookTasks>,
+    /// Executors of tasks that the host does not run itself.
+    pub bindings: Part<Bindings>,
+    /// Extensions by name.
+    pub extensions: Part<Extensions>,
+    /// Tools by scope and code.
+    pub tools: Part<Tools>,
+    /// Tool requests made by the configuration.
+    pub tool_requests: Part<ToolRequestRows>,
+    /// Prompts of the model that repairs failed SQL queries.
+    pub sql_repair: PromptPair,
+    /// Planner prompts by scope.
+    pub planners: Part<Planners>,
+    /// Progress messages by determinant.
+    pub verbose: Part<VerboseRows>,
+    /// The document that is run in place of tables.
+    pub document: Option<DocumentProgram>,
+    source: ConfigSource,
+    part_cache: PartCache,
+}
+
+/// A compiled document with its interpreter: a new interpreter is a variant here, a module in `program`, and one of [`ProgramRef`].
+#[derive(Debug, Clone)]
+pub enum DocumentProgram {
+    /// An assistant, a workflow graph or an AI agent.
+    Flow(Arc<flow::Flow>),
+    /// A chain.
+    Chain(Arc<flow::Chain>),
+}
+
+impl Config {
+    /// Compiles control tables and a settings tree (the value under `convengine`).
+    pub fn compile(tables: &Tables, tree: &Value) -> (Config, Vec<Issue>) {
+        let (config, issues, _) = Config::compile_normalized(tables.to_normalized(), tree, None);
+        (config, issues)
+    }
+
+    /// Compiles control tables and a settings tree to exactly what [`Config::compile`] does, but shares with an earlier configuration what
+    /// it has compiled from the same rows.
+    pub fn recompile(tables: Tables, tree: &Value, earlier: Option<&Config>) -> (Config, Vec<Issue>, Reuse) {
+        Config::compile_normalized(tables.into_normalized(), tree, earlier)
+    }
+
+    fn compile_normalized(mut tables: Tables, tree: &Value, earlier: Option<&Config>) -> (Config, Vec<Issue>, Reuse) {
+        let mut issues = Vec::new();
+        let tree = settings::normalize(tree);
+        let rows = tables.config_rows();
+        let settings = Settings::read(&tree, &rows, &mut issues);
+        let profile = settings.profile;
+        profile.remove_unread_tables(&mut tables, &mut issues);
+        let source = ConfigSource::new(&tables, settings::core_settings(&tree));
+        let scopes = Scopes::from_tables(&tables);
+        let scopes = &scopes;
+        let sensitive_patterns = SensitivePatterns::compile(&settings.guardrail, &mut issues);
+        // Issues are listed in the order in which the parts are compiled.
+        let mut parts = Parts::new(tables, &source, &tree, scopes, earlier, issues);
+        let transitions = &settings.state_graph.allowed_transitions;
+        let state_edges = parts.compile(
+            &["ce_state_graph", "ce_intent", "ce_config"],
+            |it| &it.state_edges,
+            |tables, _, issues| StateEdges::compile(tables, transitions, issues),
+        );
+        let dialogue_acts = DialogueActs::compile(&rows, &mut parts.issues);
+        let intent_resolver = parts.compile(
+            &["ce_intent", "ce_config"],
+            |it| &it.intent_resolver,
+            |tables, _, issues| IntentResolverConfig::compile(tables, &rows, issues),
+        );
+        let locale = &intent_resolver.example_locale;
+        let http = &settings.tools.http;
+        let config = Config {
+            sensitive_patterns,
+            state_edges,
+            dialogue_acts,
+            policies: parts.compile(&["ce_policy"], |it| &it.policies, Policies::compile),
+            classifiers: parts.compile(
+                &["ce_intent_classifier", "ce_intent", "ce_config"],
+                |it| &it.classifiers,
+                |tables, patterns, issues| Classifiers::compile(tables, scopes, locale, patterns, issues),
+            ),
+            pending_actions: parts.compile(
+                &["ce_pending_action"],
+                |it| &it.pending_actions,
+                |tables, _, issues| PendingActions::compile(tables, scopes, issues),
+            ),
+            disambiguation: DisambiguationQuestion::compile(&rows, &mut parts.issues),
+            containers: parts.compile(
+                &["ce_container_config"],
+                |it| &it.containers,
+                |tables, _, issues| Containers::compile(tables, scopes, issues),
+            ),
+            memory: memory::compile_prompts(&rows, &mut parts.issues),
+            rules: parts.compile(
+                &["ce_rule", "ce_config"],
+                |it| &it.rules,
+                |tables, patterns, issues| Rules::compile(tables, scopes, profile, patterns, issues),
+            ),
+            schemas: parts.compile(&["ce_output_schema"], |it| &it.schemas, |tables, _, issues| Schemas::compile(tables, scopes, issues)),
+            prompts: parts.compile(
+                &["ce_prompt_template"],
+                |it| &it.prompts,
+                |tables, _, issues| PromptTemplates::compile(tables, scopes, issues),
+            ),
+            hooks: parts.compile(&["ce_task"], |it| &it.hooks, |tables, _, issues| HookTasks::compile(tables, scopes, issues)),
+            bindings: parts.compile(
+                &["ce_task", "ce_config"],
+                |it| &it.bindings,
+                |tables, _, issues| Bindings::compile(tables, http, issues),
+            ),
+            extensions: parts.compile(&["cv_extension"], |it| &it.extensions, |tables, _, issues| Extensions::compile(tables, issues)),
+            tools: parts.compile(
+                &["ce_mcp_tool", "ce_mcp_db_tool", "ce_http_tool", "cv_tool_spec", "cv_mcp_tool", "ce_config"],
+                |it| &it.tools,
+                |tables, _, issues| Tools::compile(tables, scopes, http, issues),
+            ),
+            tool_requests: parts.compile(
+                &["ce_tool"],
+                |it| &it.tool_requests,
+                |tables, _, issues| ToolRequestRows::compile(tables, scopes, issues),
+            ),
+            sql_repair: sql_repair::compile_prompts(&rows, &mut parts.issues),
+            planners: parts.compile(
+                &["ce_mcp_planner", "ce_config"],
+                |it| &it.planners,
+                |tables, _, issues| Planners::compile(tables, scopes, &rows, issues),
+            ),
+            responses: parts.compile(
+                &["ce_response", "ce_config"],
+                |it| &it.responses,
+                |tables, _, issues| Responses::compile(tables, scopes, profile, issues),
+            ),
+            verbose: parts.compile(
+                &["ce_verbose"],
+                |it| &it.verbose,
+                |tables, patterns, issues| VerboseRows::compile(tables, scopes, patterns, issues),
+            ),
+            intent_resolver,
+            settings,
+            document: None,
+            source: ConfigSource::default(),
+            part_cache: Default::default(),
+        };
+        let (issues, reuse, part_cache) = parts.finish();
+        (Config { source, part_cache, ..config }, issues, reuse)
+    }
+
+    /// Compiles a flow document or a chain.
+    ///
+    /// # Errors
+    /// The first issue that makes the document unreadable.
+    pub fn from_flow(document: &Value) -> Result<Config, String> {
+        let hash = flow::snapshot_hash(document).trim_start_matches("sha256:").to_owned();
+        let program = if flow::is_chain(document) {
+            DocumentProgram::Chain(Arc::new(flow::Chain::compile(document)?))
+        } else {
+            DocumentProgram::Flow(Arc::new(flow::Flow::compile(document)?))
+        };
+        Ok(Config { source: ConfigSource::from_document(document, hash), document: Some(program), ..Config::default() })
+    }
+
+    /// Recompiles a stored snapshot.
+    pub fn from_source(source: &Value) -> (Config, Vec<Issue>) {
+        if let Some(Ok(config)) = source.get("flow").map(Config::from_flow) {
+            return (config, Vec::new());
+        }
+        let tables = source.get("tables").and_then(|it| Tables::deserialize(it).ok()).unwrap_or_default();
+        Config::compile(&tables, source.get("settings").unwrap_or(&Value::Null))
+    }
+
+    /// SHA-256 of the canonical source, in hexadecimal.
+    pub fn hash_source(&self) -> &str {
+        &self.source.hash
+    }
+
+    /// SHA-256 of the canonical rows without settings, in hexadecimal; blank for a document.
+    pub fn hash_rows(&self) -> &str {
+        &self.source.rows_hash
+    }
+
+    /// Returns the rows and settings that this snapshot was compiled from; replay recompiles it from them. Those of tables are parsed at
+    /// each call.
+    pub fn source(&self) -> Cow<'_, Value> {
+        self.source.value()
+    }
+
+    /// Returns the source as JSON.
+    pub fn source_text(&self) -> String {
+        self.source.text()
+    }
+
+    /// Returns the settings that affect turns.
+    pub fn source_settings(&self) -> &Value {
+        self.source.settings()
+    }
+
+    /// Parses the rows of a table that this snapshot was compiled from.
+    pub fn source_rows(&self, table: &str) -> Vec<Map> {
+        self.source.rows(table)
+    }
+
+    /// Iterates over the tables that this snapshot was compiled from, with their numbers of rows.
+    pub fn row_counts(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.source.row_counts()
+    }
+
+    /// The program that a user message runs.
+    pub fn program(&self) -> ProgramRef {
+        match &self.document {
+            Some(DocumentProgram::Flow(_)) => ProgramRef::Flow,
+            Some(DocumentProgram::Chain(_)) => ProgramRef::Chain,
+            None => self.settings.profile.program,
+        }
+    }
+
+    /// The flow that is run: that of an assistant, a workflow graph or an AI agent.
+    pub fn flow(&self) -> Option<&flow::Flow> {
+        if let Some(DocumentProgram::Flow(flow)) = &self.document { Some(flow) } else { None }
+    }
+
+    /// The chain that is run.
+    pub fn chain(&self) -> Option<&Arc<flow::Chain>> {
+        if let Some(DocumentProgram::Chain(chain)) = &self.document { Some(chain) } else { None }
+    }
+
+    /// Why no turn can run: the path and reason of an invalid policy row.
+    pub fn policy_unavailable(&self) -> Option<&str> {
+        self.policies.unavailable_reason.as_deref()
+    }
+}

@@ -1,0 +1,198 @@
+//! `ce_response`: responses by intent and state. (docs/spec/data-and-api.md#5.1)
+
+use convengine_text::template::Template;
+use convengine_turn::{Candidate, Verdict};
+use serde_json::Value;
+
+use super::code::{ANY, is_same_code, mismatch_reason, to_upper_code};
+use super::issue::Issue;
+use super::profile::Profile;
+use super::row::TableRow;
+use super::scope::Scopes;
+use super::scope_index::ScopeIndex;
+use super::tables::Tables;
+
+/// Subtracted from the priority of a row of the state itself.
+const OWN_STATE_BONUS: i64 = 1000;
+
+/// Subtracted from the priority of a row of any state.
+const ANY_STATE_BONUS: i64 = 10;
+
+/// The output format of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// Text to show.
+    Text,
+    /// JSON for the client.
+    Json,
+}
+
+impl OutputFormat {
+    /// The name in tables and audits.
+    pub fn name(self) -> &'static str {
+        match self {
+            OutputFormat::Text => "TEXT",
+            OutputFormat::Json => "JSON",
+        }
+    }
+}
+
+/// How a response is produced.
+#[derive(Debug, Clone)]
+pub enum ResponseSource {
+    /// From the text of the row.
+    Exact(Template),
+    /// By a model, from a prompt template of the same format.
+    Derived {
+        /// `derivation_hint`, appended verbatim to the prompt.
+        hint: String,
+        /// `json_schema`.
+        schema: Option<Value>,
+    },
+}
+
+/// A response row.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// `response_id`.
+    pub id: i64,
+    /// The intent, in upper case.
+    pub intent: String,
+    /// The state, in upper case.
+    pub state: String,
+    /// The output format.
+    pub format: OutputFormat,
+    /// `output_format` as stored.
+    pub format_name: String,
+    /// `response_type` as stored.
+    pub type_name: String,
+    /// How the response is produced.
+    pub source: ResponseSource,
+    /// The lowest wins; null is last.
+    pub priority: i64,
+    /// Breaks ties: the first in the table wins.
+    position: usize,
+}
+
+/// Response rows by intent and state.
+#[derive(Debug, Clone, Default)]
+pub struct Responses(ScopeIndex<Response>);
+
+impl Responses {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, profile: &Profile, issues: &mut Vec<Issue>) -> Responses {
+        let mut responses = Responses::default();
+        for row in scopes.rows(tables, "ce_response", issues) {
+            match compile(&row, profile, issues) {
+                Ok(response) => responses.0.add(&row, response),
+                Err(issue) => issues.push(issue),
+            }
+        }
+        responses
+    }
+
+    /// Returns the response for an intent and a state: a row of the intent, else of `ANY`; the best score wins, then the first.
+    pub fn select(&self, intent: &str, state: &str) -> Option<&Response> {
+        self.best(intent, state).or_else(|| self.best(ANY, state))
+    }
+
+    fn best(&self, intent: &str, state: &str) -> Option<&Response> {
+        let own = self.0.rows_at(intent, state).iter().map(|it| (OWN_STATE_BONUS, it));
+        let any = self.0.rows_at(intent, ANY).iter().map(|it| (ANY_STATE_BONUS, it));
+        own.chain(any).min_by_key(|(closeness, it)| it.rank(*closeness)).map(|it| it.1)
+    }
+
+    /// Returns the verdict on each row for an intent and a state: the selected row, those that lose by score, then the others.
+    pub fn candidates(&self, intent: &str, state: &str) -> Vec<Candidate> {
+        let chosen = self.select(intent, state);
+        let mut fitting: Vec<(i64, &Response)> = self
+            .0
+            .entries()
+            .filter(|it| mismatch_reason(it.0, intent, state).is_none())
+            .map(|((_, own), it)| (if is_same_code(own, state) { OWN_STATE_BONUS } else { ANY_STATE_BONUS }, it))
+            .collect();
+        // The selected row first, then the rows it competed with.
+        let other_intent = |it: &Response| chosen.is_some_and(|chosen| chosen.intent != it.intent);
+        fitting.sort_by_key(|(closeness, it)| (other_intent(it), it.rank(*closeness)));
+        let best = fitting.first().map(|(closeness, it)| it.rank(*closeness));
+        let judged = fitting.into_iter().map(|(closeness, it)| {
+            let (score, position) = it.rank(closeness);
+            let formula = format!("priority {} - {closeness} for the closeness of its state = {score}", it.priority);
+            let (fate, reason) = match best {
+                Some((_, first)) if first == position => (Verdict::Won, formula),
+                Some(_) if other_intent(it) => (Verdict::Lost, "it would win only without a row of the intent itself".to_owned()),
+                // On a tie, the first in the table wins.
+                Some((best, first)) => {
+                    let winning = best.saturating_add(closeness).saturating_sub(i64::from(position > first));
+                    (Verdict::Lost, format!("{formula}, and the lowest wins: priority {winning} would"))
+                }
+                None => (Verdict::NotMatched, formula),
+            };
+            Candidate { score: score.into(), ..it.candidate(fate).with_reason(reason) }
+        });
+        judged.chain(self.0.out_of_scope(intent, state, Response::candidate)).collect()
+    }
+}
+
+impl Response {
+    /// The sort key, of which the lowest wins: score, then table position.
+    fn rank(&self, closeness: i64) -> (i64, usize) {
+        (self.priority.saturating_sub(closeness), self.position)
+    }
+
+    fn candidate(&self, fate: Verdict) -> Candidate {
+        let what = match &self.source {
+            ResponseSource::Exact(template) => template.source(),
+            ResponseSource::Derived { hint, .. } => hint,
+        };
+        Candidate::for_row("ce_response", self.id, what, fate)
+    }
+}
+
+fn compile(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<Response, Issue> {
+    let output_format = row.code("output_format").unwrap_or_default();
+    let format = match to_upper_code(&output_format).as_str() {
+        "TEXT" => OutputFormat::Text,
+        "JSON" => OutputFormat::Json,
+        _ => return Err(row.error("output_format", format!("'{output_format}' is not TEXT or JSON"), "the format is one of these")),
+    };
+    Ok(Response {
+        id: row.id(),
+        intent: row.code_or_any("intent_code"),
+        state: row.code_or_any("state_code"),
+        format,
+        format_name: output_format,
+        type_name: row.code("response_type").unwrap_or_default(),
+        source: compile_source(row, profile, issues)?,
+        priority: row.integer("priority").unwrap_or(999_999),
+        position: row.position(),
+    })
+}
+
+fn compile_source(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<ResponseSource, Issue> {
+    let response_type = row.code("response_type").unwrap_or_default();
+    match to_upper_code(&response_type).as_str() {
+        // Older databases spell EXACT as TEXT. (docs/decisions/0040-accepted-spellings.md)
+        "EXACT" | "TEXT" if profile.has_literal_texts => Ok(ResponseSource::Exact(compile_literal(row, profile, issues))),
+        "EXACT" | "TEXT" => {
+            let text = Template::compile(&row.text("exact_text").unwrap_or_default());
+            text.map(ResponseSource::Exact).map_err(|reason| row.error("exact_text", reason, "the template is corrected"))
+        }
+        "DERIVED" => {
+            let schema = row.text("json_schema").filter(|it| !it.trim().is_empty());
+            let schema = schema.map(|it| serde_json::from_str(&it)).transpose();
+            let invalid = |it: serde_json::Error| row.error("json_schema", format!("is not JSON: {it}"), "the schema is corrected");
+            Ok(ResponseSource::Derived { hint: row.text("derivation_hint").unwrap_or_default(), schema: schema.map_err(invalid)? })
+        }
+        _ => Err(row.error("response_type", format!("'{response_type}' is not EXACT or DERIVED"), "the type is one of these")),
+    }
+}
+
+/// A literal text, with a warning when it looks like a template.
+fn compile_literal(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Template {
+    let text = row.text("exact_text").unwrap_or_default();
+    if Template::compile(&text).is_ok_and(|it| it.literal().is_none()) {
+        let reason = format!("the profile '{}' shows the text verbatim, without filling in values", profile.name);
+        issues.push(Issue::warning(row.path("exact_text"), reason, profile.hint("let a model write the response (DERIVED)")));
+    }
+    Template::from_text(&text)
+}

@@ -1,0 +1,198 @@
+//! `ce_rule`: conditions and actions by phase and scope. (docs/spec/data-and-api.md#6)
+
+mod action;
+
+use std::collections::BTreeMap;
+
+use convengine_text::json::path::JsonPath;
+use convengine_text::regex::Regex;
+use convengine_turn::{Candidate, Verdict};
+
+use super::code::{ANY, is_same_code, to_upper_code};
+use super::issue::Issue;
+use super::parts::Patterns;
+use super::profile::Profile;
+use super::row::{TableRow, by_priority};
+use super::scope::Scopes;
+use super::scope_index::ScopeIndex;
+use super::tables::Tables;
+
+pub use action::{RuleAction, SetDialogueAct};
+
+/// The phase of a turn at which rules run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// After the dialogue act is classified.
+    PostDialogueAct,
+    /// After a classifier chose the intent.
+    PostClassifierIntent,
+    /// After the intent resolver chose the intent.
+    PostAgentIntent,
+    /// After values are extracted.
+    PostSchemaExtraction,
+    /// After a directly requested tool has run.
+    PostToolExecution,
+    /// Before the planner runs.
+    PreAgentMcp,
+    /// After a question is interpreted as a database query.
+    PostSemanticInterpret,
+    /// After the planner has run.
+    PostAgentMcp,
+    /// Before the response is selected.
+    PreResponseResolution,
+}
+
+/// Names of phases; the first name of each phase is canonical, the others are older spellings.
+const PHASE_NAMES: [(&str, Phase); 16] = [
+    ("POST_DIALOGUE_ACT", Phase::PostDialogueAct),
+    ("POST_CLASSIFIER_INTENT", Phase::PostClassifierIntent),
+    ("POST_AGENT_INTENT", Phase::PostAgentIntent),
+    ("POST_SCHEMA_EXTRACTION", Phase::PostSchemaExtraction),
+    ("POST_TOOL_EXECUTION", Phase::PostToolExecution),
+    ("PRE_AGENT_MCP", Phase::PreAgentMcp),
+    ("POST_SEMANTIC_INTERPRET", Phase::PostSemanticInterpret),
+    ("POST_AGENT_MCP", Phase::PostAgentMcp),
+    ("PRE_RESPONSE_RESOLUTION", Phase::PreResponseResolution),
+    ("PIPELINE_RULES", Phase::PreResponseResolution),
+    ("AGENT_POST_INTENT", Phase::PostAgentIntent),
+    ("CLASSIFIER_POST_INTENT", Phase::PostClassifierIntent),
+    ("AGENT_POST_MCP", Phase::PostAgentMcp),
+    ("AGENT_POST_SEMANTIC_INTERPRET", Phase::PostSemanticInterpret),
+    ("SEMANTIC_INTERPRET_POST", Phase::PostSemanticInterpret),
+    ("TOOL_POST_EXECUTION", Phase::PostToolExecution),
+];
+
+impl Phase {
+    /// Parses the name of a phase; `None` gives the default of the column.
+    pub fn parse(name: Option<&str>) -> Option<Phase> {
+        let Some(name) = name else { return Some(Phase::PreResponseResolution) };
+        PHASE_NAMES.iter().find(|it| is_same_code(it.0, name)).map(|it| it.1)
+    }
+
+    /// The canonical name in tables and audits.
+    pub fn name(self) -> &'static str {
+        PHASE_NAMES.iter().find(|it| it.1 == self).map_or("", |it| it.0)
+    }
+}
+
+/// When a rule applies.
+#[derive(Debug, Clone)]
+pub enum RuleCondition {
+    /// Always.
+    Always,
+    /// The trimmed message equals this, ignoring case.
+    Exact(String),
+    /// The regular expression matches somewhere in the message.
+    Regex(Regex),
+    /// The path is true for the facts of the turn.
+    JsonPath(JsonPath),
+    /// The path matches a value of the context.
+    ContextJsonPath(JsonPath),
+}
+
+/// A rule row.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// `rule_id`.
+    pub id: i64,
+    /// `rule_type` as stored.
+    pub rule_type: String,
+    /// `state_code` as stored; `ANY` when it is null.
+    pub state_code: String,
+    /// `match_pattern` as stored.
+    pub pattern: String,
+    /// `action` as stored.
+    pub action_name: String,
+    /// `action_value` as stored.
+    pub action_value: Option<String>,
+    /// `phase` as stored.
+    pub phase: String,
+    /// The compiled condition.
+    pub condition: RuleCondition,
+    /// The compiled action.
+    pub action: RuleAction,
+}
+
+/// Rules by phase and scope.
+#[derive(Debug, Clone, Default)]
+pub struct Rules(BTreeMap<Phase, ScopeIndex<Rule>>);
+
+impl Rules {
+    pub(super) fn compile(
+        tables: &Tables,
+        scopes: &Scopes,
+        profile: &Profile,
+        regexes: &mut Patterns<'_>,
+        issues: &mut Vec<Issue>,
+    ) -> Rules {
+        let mut rules = Rules::default();
+        let rows = by_priority(scopes.rows(tables, "ce_rule", issues));
+        for row in rows {
+            match compile(&row, regexes) {
+                Ok((phase, _)) if !profile.has_phase(phase) => {
+                    let reason = format!("the rule never runs: the profile '{}' has no such phase", profile.name);
+                    issues.push(Issue::warning(row.path("phase"), reason, profile.hint("name another phase")));
+                }
+                Ok((phase, rule)) => rules.0.entry(phase).or_default().add(&row, rule),
+                Err(issue) => issues.push(issue),
+            }
+        }
+        rules
+    }
+
+    /// Iterates over the rules of a phase that apply to an intent and a state: the narrowest scope first, then by priority.
+    pub fn eligible(&self, phase: Phase, intent: &str, state: &str) -> impl Iterator<Item = &Rule> + use<'_> {
+        self.0.get(&phase).map(|it| it.applicable(intent, state)).into_iter().flatten()
+    }
+
+    /// Returns the rules of a phase in other scopes as candidates.
+    pub fn out_of_scope(&self, phase: Phase, intent: &str, state: &str) -> Vec<Candidate> {
+        self.0.get(&phase).map(|it| it.out_of_scope(intent, state, Rule::candidate)).unwrap_or_default()
+    }
+}
+
+impl Rule {
+    /// The rule as a candidate of an explanation.
+    pub fn candidate(&self, fate: Verdict) -> Candidate {
+        Candidate::for_row("ce_rule", self.id, &self.pattern, fate)
+    }
+}
+
+fn compile(row: &TableRow<'_>, regexes: &mut Patterns<'_>) -> Result<(Phase, Rule), Issue> {
+    let phase_name = row.code("phase").unwrap_or_else(|| Phase::PreResponseResolution.name().to_owned());
+    let Some(phase) = Phase::parse(Some(&phase_name)) else {
+        return Err(row.error("phase", format!("'{phase_name}' is not a phase"), "it names one, such as PRE_RESPONSE_RESOLUTION"));
+    };
+    let rule_type = row.code("rule_type").unwrap_or_default();
+    let pattern = row.text("match_pattern").unwrap_or_default();
+    let action_name = row.code("action").unwrap_or_default();
+    let action_value = row.text("action_value");
+    let rule = Rule {
+        id: row.id(),
+        condition: compile_condition(row, &rule_type, &pattern, regexes)?,
+        action: RuleAction::compile(row, &action_name, action_value.as_deref())?,
+        state_code: row.text("state_code").unwrap_or_else(|| ANY.to_owned()),
+        phase: phase_name,
+        rule_type,
+        pattern,
+        action_name,
+        action_value,
+    };
+    Ok((phase, rule))
+}
+
+fn compile_condition(row: &TableRow<'_>, rule_type: &str, pattern: &str, regexes: &mut Patterns<'_>) -> Result<RuleCondition, Issue> {
+    let invalid = |reason: String| row.error("match_pattern", reason, "the pattern is corrected");
+    match to_upper_code(rule_type).as_str() {
+        _ if pattern.trim().is_empty() => Err(invalid("is blank".to_owned())),
+        "EXACT" if is_same_code(pattern, ANY) => Ok(RuleCondition::Always),
+        "EXACT" => Ok(RuleCondition::Exact(pattern.trim().to_lowercase())),
+        "REGEX" => regexes.compile(pattern).map(RuleCondition::Regex).map_err(invalid),
+        "JSON_PATH" => JsonPath::compile(pattern).map(RuleCondition::JsonPath).map_err(invalid),
+        "CONTEXT_JSON_PATH" => JsonPath::compile(pattern).map(RuleCondition::ContextJsonPath).map_err(invalid),
+        _ => {
+            let reason = format!("'{rule_type}' is not EXACT, REGEX, JSON_PATH or CONTEXT_JSON_PATH");
+            Err(row.error("rule_type", reason, "the type is one of these"))
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Tools of MCP servers, as approved in `cv_mcp_tool`. (docs/spec/tools.md#7)
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use convengine_text::json::schema::JsonSchema;
+use convengine_turn::EffectClass;
+use serde_json::{Value, json};
+
+use super::executor::ArgumentsSchema;
+use crate::flow::document::Approval;
+use crate::issue::Issue;
+use crate::row::TableRow;
+use crate::tables::Tables;
+
+/// A tool of an MCP server.
+#[derive(Debug, Clone)]
+pub struct McpTool {
+    /// The server.
+    pub server: String,
+    /// Its name there.
+    pub name: String,
+    /// What a call does.
+    pub class: EffectClass,
+    /// Whether repeating a call with the same arguments changes nothing more.
+    pub is_idempotent: bool,
+    /// Whether the user approves each call.
+    pub needs_approval: bool,
+    /// The description for planners.
+    pub description: Option<String>,
+    /// The schema of its arguments, if it demands anything.
+    pub arguments: Option<ArgumentsSchema>,
+}
+
+impl McpTool {
+    /// Creates the setup that a call carries; `is_approved` is whether a person has approved the call.
+    pub fn spec(&self, is_approved: bool) -> Value {
+        mcp_spec(&self.server, &self.name, self.class, self.is_idempotent, is_approved)
+    }
+}
+
+/// Approved tools by code, or the reason why a row was skipped.
+#[derive(Debug, Default)]
+pub(super) struct McpTools(BTreeMap<String, Result<Arc<McpTool>, Arc<str>>>);
+
+impl McpTools {
+    /// Compiles the rows of `cv_mcp_tool`.
+    pub fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> McpTools {
+        let mut tools = McpTools::default();
+        for row in tables.rows("cv_mcp_tool") {
+            let code = row.code("tool_code").unwrap_or_default();
+            let compiled = compile(&row, &code).map(Arc::new).map_err(|(column, reason)| {
+                let issue = row.error(column, &reason, "the tool is approved again");
+                let reason = format!("{} {reason}", issue.path).into();
+                issues.push(issue);
+                reason
+            });
+            tools.0.insert(code, compiled);
+        }
+        tools
+    }
+
+    /// Returns an approved tool.
+    ///
+    /// # Errors
+    /// Why it cannot be called.
+    pub fn find(&self, code: &str) -> Result<Arc<McpTool>, Arc<str>> {
+        let missing = || format!("the tool '{code}' is not approved: approve it among the tools of its server").into();
+        self.0.get(code).cloned().unwrap_or_else(|| Err(missing()))
+    }
+}
+
+/// Splits the code `mcp.SERVER.TOOL` into server and tool.
+pub fn split_mcp_code(code: &str) -> Option<(&str, &str)> {
+    code.strip_prefix("mcp.")?.split_once('.').filter(|it| !it.0.is_empty() && !it.1.is_empty())
+}
+
+/// Returns the code of a tool of a server; see [`split_mcp_code`].
+pub fn join_mcp_code(server: &str, tool: &str) -> String {
+    format!("mcp.{server}.{tool}")
+}
+
+/// What a call of a tool does, and whether it is idempotent, by the annotations of its definition.
+pub fn classify_mcp_tool(definition: &Value) -> (EffectClass, bool) {
+    let hint = |name: &str, default: bool| definition.pointer(&format!("/annotations/{name}")).and_then(Value::as_bool).unwrap_or(default);
+    let class = match (hint("readOnlyHint", false), hint("destructiveHint", true)) {
+        (true, _) => EffectClass::Read,
+        (false, true) => EffectClass::Irreversible,
+        (false, false) => EffectClass::Write,
+    };
+    (class, class == EffectClass::Read || hint("idempotentHint", false))
+}
+
+/// Creates the setup that a call of a tool carries; `is_approved` is whether a person has approved the call.
+pub fn mcp_spec(server: &str, tool: &str, class: EffectClass, is_idempotent: bool, is_approved: bool) -> Value {
+    json!({"server": server, "tool": tool, "effect": class, "idempotent": is_idempotent, "approved": is_approved})
+}
+
+fn compile(row: &TableRow<'_>, code: &str) -> Result<McpTool, (&'static str, String)> {
+    let (server, tool) = split_mcp_code(code).ok_or_else(|| ("tool_code", "is not a code of the form mcp.SERVER.TOOL".to_owned()))?;
+    let definition = row.text("definition").and_then(|it| serde_json::from_str::<Value>(&it).ok()).filter(Value::is_object);
+    let definition = definition.ok_or_else(|| ("definition", "is not a JSON object".to_owned()))?;
+    let (class, is_idempotent) = classify_mcp_tool(&definition);
+    let needs_approval = match row.code("approval").map(|it| Approval::parse(&it).ok_or(it)) {
+        Some(Ok(Approval::Always)) => true,
+        Some(Ok(Approval::Never)) => false,
+        None | Some(Ok(Approval::Write)) => class != EffectClass::Read,
+        Some(Err(other)) => return Err(("approval", format!("must be always, write or never, not '{other}'"))),
+    };
+    let schema = definition.get("inputSchema").filter(|it| it.as_object().is_some_and(|it| !it.is_empty()));
+    let arguments = schema.map(|source| {
+        let schema = JsonSchema::compile(source).map_err(|it| ("definition", format!("has an inputSchema that {it}")))?;
+        Ok(ArgumentsSchema { source: Arc::new(source.clone()), schema: Arc::new(schema) })
+    });
+    Ok(McpTool {
+        server: server.to_owned(),
+        name: tool.to_owned(),
+        class,
+        is_idempotent,
+        needs_approval,
+        description: definition.get("description").and_then(Value::as_str).map(str::to_owned),
+        arguments: arguments.transpose()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_decide_what_a_call_does() {
+        let classify = |annotations: Value| classify_mcp_tool(&json!({"annotations": annotations}));
+        assert_eq!(classify(Value::Null), (EffectClass::Irreversible, false));
+        assert_eq!(classify(json!({"readOnlyHint": true, "destructiveHint": true})), (EffectClass::Read, true));
+        assert_eq!(classify(json!({"destructiveHint": false})), (EffectClass::Write, false));
+        assert_eq!(classify(json!({"destructiveHint": false, "idempotentHint": true})), (EffectClass::Write, true));
+        assert_eq!(classify(json!({"readOnlyHint": "true", "idempotentHint": 1})), (EffectClass::Irreversible, false));
+    }
+
+    #[test]
+    fn a_code_names_server_and_tool() {
+        assert_eq!(split_mcp_code("mcp.acme-oms.orders.get"), Some(("acme-oms", "orders.get")));
+        assert_eq!(join_mcp_code("acme-oms", "orders.get"), "mcp.acme-oms.orders.get");
+        for code in ["mcp.acme", "mcp..x", "mcp.a.", "acme.get", ""] {
+            assert_eq!(split_mcp_code(code), None, "{code}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Arguments as a template: a JSON object whose strings contain placeholders.
+//!
+//! `"to {{context.city}}"` fills a string; `{{context.amount}}` outside a string keeps the type of the value. Values are inserted
+//! into the parsed object, so no value can add or change another argument.
+
+use convengine_text::json::path::JsonPath;
+use convengine_text::template::Template;
+use convengine_turn::Map;
+use serde_json::Value;
+
+/// Prefixes the path of a value that keeps its type.
+const PATH_MARKER: char = '\u{1}';
+
+/// Delimiters of placeholders outside a string.
+const PLACEHOLDERS: [(&str, &str); 5] = [("{{", "}}"), ("[[${", "}]]"), ("[(${", "})]"), ("[${", "}]"), ("#{", "}")];
+
+/// Compiled arguments.
+#[derive(Debug, Clone, Default)]
+pub struct ArgsTemplate(Vec<(String, ArgTemplate)>);
+
+#[derive(Debug, Clone)]
+enum ArgTemplate {
+    Literal(Value),
+    Text(Template),
+    Path(JsonPath),
+    List(Vec<ArgTemplate>),
+    Object(Vec<(String, ArgTemplate)>),
+}
+
+impl ArgsTemplate {
+    /// Compiles arguments; a blank source has none.
+    ///
+    /// # Errors
+    /// Why the source is not a JSON object, or the invalid template in it.
+    pub fn compile(source: &str) -> Result<ArgsTemplate, String> {
+        if source.trim().is_empty() {
+            return Ok(ArgsTemplate::default());
+        }
+        match serde_json::from_str(&quote_placeholders(source)?) {
+            Ok(Value::Object(members)) => compile_object(members).map(ArgsTemplate),
+            Ok(_) => Err("is no JSON object".to_owned()),
+            Err(error) => Err(format!("is no JSON object: {error}")),
+        }
+    }
+
+    /// Returns the arguments, with strings rendered by `fill` and typed values looked up by `take`.
+    pub fn render(&self, fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Map {
+        render_members(&self.0, fill, take)
+    }
+}
+
+/// Turns each placeholder outside a string into a marked string, so that the whole is JSON.
+fn quote_placeholders(source: &str) -> Result<String, String> {
+    let mut out = String::with_capacity(source.len());
+    let (mut rest, mut in_text) = (source, false);
+    while let Some(c) = rest.chars().next() {
+        let form = PLACEHOLDERS.iter().find(|it| !in_text && rest.starts_with(it.0));
+        if let Some((open, close)) = form {
+            let (inner, after) = rest.split_at(open.len()).1.split_once(close).ok_or_else(|| format!("has '{open}' without '{close}'"))?;
+            out.push_str(&Value::from(format!("{PATH_MARKER}{}", inner.trim())).to_string());
+            rest = after;
+            continue;
+        }
+        // In a string, the character after a backslash never ends it.
+        let taken = if in_text && c == '\\' { rest.chars().take(2).map(char::len_utf8).sum() } else { c.len_utf8() };
+        in_text ^= c == '"';
+        let (head, tail) = rest.split_at(taken);
+        out.push_str(head);
+        rest = tail;
+    }
+    Ok(out)
+}
+
+fn compile_object(members: Map) -> Result<Vec<(String, ArgTemplate)>, String> {
+    members.into_iter().map(|(name, value)| Ok((name, compile_arg(value)?))).collect()
+}
+
+fn compile_arg(value: Value) -> Result<ArgTemplate, String> {
+    match value {
+        Value::String(text) => match text.strip_prefix(PATH_MARKER) {
+            Some(path) => JsonPath::compile(path).map(ArgTemplate::Path),
+            None => Template::compile(&text).map(ArgTemplate::Text),
+        },
+        Value::Array(items) => items.into_iter().map(compile_arg).collect::<Result<_, _>>().map(ArgTemplate::List),
+        Value::Object(members) => compile_object(members).map(ArgTemplate::Object),
+        fixed @ (Value::Null | Value::Bool(_) | Value::Number(_)) => Ok(ArgTemplate::Literal(fixed)),
+    }
+}
+
+fn render_members(args: &[(String, ArgTemplate)], fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Map {
+    args.iter().map(|(name, arg)| (name.clone(), arg.render(fill, take))).collect()
+}
+
+impl ArgTemplate {
+    fn render(&self, fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Value {
+        match self {
+            ArgTemplate::Literal(value) => value.clone(),
+            ArgTemplate::Text(template) => Value::String(fill(template)),
+            ArgTemplate::Path(path) => take(path).unwrap_or(Value::Null),
+            ArgTemplate::List(items) => Value::Array(items.iter().map(|it| it.render(fill, take)).collect()),
+            ArgTemplate::Object(args) => Value::Object(render_members(args, fill, take)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn render(source: &str) -> Value {
+        let document = json!({"city": "Li\"on\", \"admin\": true, \"x\": \"", "amount": 12.5, "list": [1, {"a": null}]});
+        let args = ArgsTemplate::compile(source).unwrap();
+        let fill = |it: &Template| it.render(|name| document.get(name)).text;
+        Value::Object(args.render(&fill, &|it| it.first(&document)))
+    }
+
+    #[test]
+    fn values_fill_only_their_own_placeholder() {
+        let expected =
+            json!({"to": "in Li\"on\", \"admin\": true, \"x\": \"!", "n": 12.5, "all": [[1, {"a": null}], "12.5"], "gone": null});
+        assert_eq!(render(r#"{"to": "in {{city}}!", "n": {{ amount }}, "all": [{{list}}, "{{amount}}"], "gone": [[${nope}]]}"#), expected);
+        assert_eq!(render(r#"{"city": {{city}}, "deep": {"\"{": [[1]]}}"#)["deep"], json!({"\"{": [[1]]}));
+        assert_eq!(render("  "), json!({}));
+    }
+
+    #[test]
+    fn anything_but_an_object_is_rejected() {
+        for (source, expected) in [
+            ("[1]", "is no JSON object"),
+            ("{\"a\": {{b}", "without '}}'"),
+            ("{a}", "is no JSON object"),
+            ("{\"a\": {{b c(}}}", "at character"),
+        ] {
+            let error = ArgsTemplate::compile(source).unwrap_err();
+            assert!(error.contains(expected), "{source}: {error}");
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Explanations of what a flow decides, for observers (docs/spec/flows.md#15.7): the event's dispatch, edges, fallbacks, migrations, and
+//! what the explanations of slots, intents and agents share.
+//!
+//! The deciding code records them. Nothing is built for a turn that nobody observes.
+
+use std::borrow::Cow;
+
+use convengine_config::flow::document::{EdgeDef, FallbackOn, FlowCondition, Node, NodeKind};
+use convengine_text::names::NameResolver;
+use convengine_turn::{Candidate, Explanation, Map, Verdict};
+use serde_json::{Value, json};
+
+use super::Walker;
+use super::frames::into_members;
+use super::redaction::{Redactions, mask_trace};
+use crate::state::FlowEvent;
+
+/// The handlers of an event in the order in which they are tried: name, verdict, and the reason for passing it over.
+const HANDLERS: [(&str, &str, &str); 11] = [
+    ("program", "another program, which a node runs, takes the event", "no node runs another program"),
+    ("person", "a person has the conversation and takes the event", "no person has the conversation"),
+    ("closed", "the session has ended and takes no event", "the session is active"),
+    ("waiting_node", "the node waits for an answer and takes the event", "no node waits for an answer"),
+    ("migrated_node", "the session continues at the node where its migration left it", "the session has not been migrated to a node"),
+    ("nodes", "the program has no intents: its nodes take the event", "the program is an assistant"),
+    ("intents", "the intent of the message is searched", ""),
+    ("start", "the session starts", ""),
+    ("timer", "the timer is armed and takes the event", ""),
+    ("late", "the event comes too late and changes nothing", ""),
+    ("end", "the session ends", ""),
+];
+
+/// The number of handlers that are tried for every event.
+const COMMON_HANDLERS: usize = 3;
+
+/// The number of handlers that are tried for a message, a button or an approval.
+const INPUT_HANDLERS: usize = 7;
+
+impl<'c> Walker<'c> {
+    /// Sets the step of decisions that are made before the first node.
+    pub(super) fn enter_phase(&self, phase: &'static str) {
+        self.effects.enter_node(|| Cow::Borrowed(phase));
+    }
+
+    /// Explains which handler takes the event.
+    pub(super) fn explain_dispatch(&self, handler: &'static str) {
+        let Some(explanation) = self.effects.begin_explanation("route") else { return };
+        let at = HANDLERS.iter().position(|it| it.0 == handler).unwrap_or_default();
+        let is_tried = |index: usize| index == at || index < COMMON_HANDLERS || at < INPUT_HANDLERS && index < INPUT_HANDLERS;
+        let candidate = |(index, (name, _, reason)): (usize, &(&str, &str, &str))| {
+            let (verdict, reason) = match index.cmp(&at) {
+                std::cmp::Ordering::Less => (Verdict::NotMatched, *reason),
+                std::cmp::Ordering::Equal => (Verdict::Won, ""),
+                std::cmp::Ordering::Greater => (Verdict::NotReached, ""),
+            };
+            Candidate::for_choice("", name, verdict).with_reason(reason)
+        };
+        let rows = HANDLERS.iter().enumerate().filter(|it| is_tried(it.0)).map(candidate).collect();
+        let (button, timer) = match &self.event {
+            FlowEvent::Button { button_id, .. } => (Some(button_id), None),
+            FlowEvent::Timer { timer_id } => (None, Some(timer_id)),
+            FlowEvent::Start { .. }
+            | FlowEvent::Message { .. }
+            | FlowEvent::Approval { .. }
+            | FlowEvent::HandoffStatus { .. }
+            | FlowEvent::HandoffMessage { .. }
+            | FlowEvent::End { .. } => (None, None),
+        };
+        let awaiting = self.state.awaiting.as_ref().map(|it| it.kind);
+        let about = json!({
+            "event": super::dispatch::event_name(&self.event), "node": self.current_node_key(), "awaiting": awaiting, "button": button,
+            "timer": timer,
+        });
+        explanation.with_subject(about).with_candidates(rows).record(&self.effects, HANDLERS.get(at).map_or("", |it| it.1));
+    }
+
+    /// Explains which edge of a node is taken; `ports` are those that were tried, `chosen` is an edge of `port`.
+    pub(super) fn explain_route(&self, node: &'c Node, ports: &[&str], port: &str, chosen: Option<&EdgeDef>) {
+        let Some(explanation) = self.effects.begin_explanation("route") else { return };
+        let edges: Vec<(&str, &EdgeDef)> = self
+            .graph()
+            .into_iter()
+            .flat_map(|graph| ports.iter().flat_map(move |it| graph.edges(&node.id, it).map(|edge| (*it, edge))))
+            .collect();
+        // An only way is no decision.
+        if edges.len() < 2 && edges.iter().all(|it| it.1.condition.is_none() || it.1.is_default()) && chosen.is_some() {
+            return;
+        }
+        let mut is_decided = false;
+        let mut rows = Vec::new();
+        for (of_port, edge) in &edges {
+            let condition = edge.condition.as_ref().map(|it| &it.expr).filter(|_| !edge.is_default());
+            let is_chosen = chosen.is_some_and(|it| std::ptr::eq(it, *edge));
+            let name = condition.map_or(if edge.is_default() { "default" } else { of_port }, |it| &it.source);
+            let mut candidate = Candidate::for_choice("", name, Verdict::Won);
+            candidate.facts.insert("target".to_owned(), json!(edge.target));
+            candidate = match condition {
+                _ if is_decided => Candidate { verdict: Verdict::NotReached, ..candidate },
+                Some(condition) => self.with_condition(candidate, condition),
+                None => candidate,
+            };
+            is_decided |= is_chosen;
+            rows.push(candidate);
+        }
+        let about = json!({"node": self.node_key(node), "port": port, "target": chosen.map(|it| &it.target)});
+        let is_conditional = chosen.is_some_and(|it| it.condition.is_some() && !it.is_default());
+        let verdict = match chosen {
+            Some(edge) if is_conditional => format!("the condition of the edge to '{}' is the first that is true", edge.target),
+            Some(edge) => format!("no condition is true: the edge to '{}' is taken without one", edge.target),
+            None if port == "error" => "no condition is true and one has no value, so the node has failed".to_owned(),
+            None => format!("no condition is true, and no edge of the port '{port}' is without one"),
+        };
+        let explanation = Explanation { step: Cow::Owned(self.node_key(node)), ..explanation };
+        explanation.with_subject(about).with_candidates(rows).record(&self.effects, verdict);
+    }
+
+    /// Explains which button of a message is chosen, as its id and the port that the node is left by.
+    pub(super) fn explain_button(&self, node: &Node, options: &[Value], chosen: Option<(&str, &str)>) {
+        let Some(explanation) = self.effects.begin_explanation("route").filter(|_| !options.is_empty()) else { return };
+        let candidate = |option: &Value| {
+            let text = |name: &str| option.get(name).and_then(Value::as_str).unwrap_or_default();
+            let is_chosen = chosen.is_some_and(|it| it.0 == text("id"));
+            let mut candidate = Candidate::for_choice("", text("id"), if is_chosen { Verdict::Won } else { Verdict::NotMatched });
+            candidate.facts.insert("label".to_owned(), json!(text("label")));
+            candidate
+        };
+        let rows = options.iter().map(candidate).collect();
+        let about = json!({"node": self.node_key(node), "port": chosen.map(|it| it.1)});
+        let verdict = if chosen.is_some() { "the answer chooses a button" } else { "the answer chooses none of the buttons" };
+        explanation.with_subject(about).with_candidates(rows).record(&self.effects, verdict);
+    }
+
+    /// Adds to a candidate whether its condition is true, and the values that it reads.
+    fn with_condition(&self, mut candidate: Candidate, condition: &FlowCondition) -> Candidate {
+        let scope = self.scope();
+        let (verdict, reason) = match &condition.compiled {
+            Ok(expr) => {
+                candidate.facts.extend(expr.paths().iter().map(|it| (it.to_string(), json!(scope.value(it)))));
+                match expr.is_true(&scope) {
+                    Ok(true) => (Verdict::Won, String::new()),
+                    Ok(false) => (Verdict::NotMatched, "the condition is false".to_owned()),
+                    Err(error) => (Verdict::Failed, error.0),
+                }
+            }
+            Err(error) => (Verdict::Failed, error.message.clone()),
+        };
+        Candidate { verdict, ..candidate }.with_reason(reason)
+    }
+
+    /// Explains which fallback handles a message without an intent: `limit_graph`, `event_graph`, `intent` or `node`.
+    pub(super) fn explain_fallback(&self, handler: &str) {
+        let Some(explanation) = self.effects.begin_explanation("fallback") else { return };
+        let (settings, event, count) = (self.settings(), &self.flow.document.events.fallback, self.state.counters.fallbacks);
+        let disabled = Some("the fallback event is disabled").filter(|_| !event.enabled);
+        let below = || format!("fallback {count} is within the limit of {}", settings.fallback_limit);
+        let limit = if settings.fallback_limit_graph.is_some() { below() } else { "there is none".to_owned() };
+        let mut intents = self.flow.document.intents.iter().filter(|it| it.is_fallback).peekable();
+        let intent = if intents.peek().is_some() { "it is disabled" } else { "there is none" };
+        let options = [
+            ("limit_graph", limit),
+            ("event_graph", disabled.unwrap_or("the fallback event has none").to_owned()),
+            ("intent", intent.to_owned()),
+            ("node", String::new()),
+        ];
+        let at = options.iter().position(|it| it.0 == handler).unwrap_or_default();
+        let candidate = |(index, (name, reason)): (usize, (&str, String))| match index.cmp(&at) {
+            std::cmp::Ordering::Less => Candidate::for_choice("", name, Verdict::NotMatched).with_reason(reason),
+            std::cmp::Ordering::Equal => Candidate::for_choice("", name, Verdict::Won),
+            std::cmp::Ordering::Greater => Candidate::for_choice("", name, Verdict::NotReached),
+        };
+        let rows = options.into_iter().enumerate().map(candidate).collect();
+        let verdict = match handler {
+            "limit_graph" => "more messages in a row have no intent than the limit allows: its graph takes over",
+            "event_graph" => "the graph of the fallback event takes over",
+            "intent" => "the fallback intent takes over",
+            _ => "only a fallback node of the graph can take over",
+        };
+        let message = if event.message.is_none() { "none" } else { disabled.unwrap_or("sent") };
+        let about = json!({"count": count, "limit": settings.fallback_limit, "message": if handler == "limit_graph" { "not sent" } else { message }});
+        explanation.with_subject(about).with_candidates(rows).record(&self.effects, verdict);
+    }
+
+    /// Explains which fallback node of the current graph handles a failure; `entered` is the one that was entered before.
+    pub(super) fn explain_fallback_node(&self, on: &[FallbackOn], chosen: Option<&Node>, is_entered: bool) {
+        let Some((explanation, graph)) = self.effects.begin_explanation("fallback").zip(self.graph()) else { return };
+        let mut rows = Vec::new();
+        for node in &graph.definition.nodes {
+            let NodeKind::Fallback(data) = &node.kind else { continue };
+            let (verdict, reason) = match chosen {
+                _ if node.disabled => (Verdict::OutOfScope, "it is disabled"),
+                Some(it) if it.id == node.id && is_entered => (Verdict::Failed, "it has been entered in this turn already"),
+                Some(it) if it.id == node.id => (Verdict::Won, ""),
+                _ if data.on == FallbackOn::Any || on.contains(&data.on) => (Verdict::Lost, "another fallback node takes precedence"),
+                _ => (Verdict::NotMatched, "it is for another kind of failure"),
+            };
+            rows.push(Candidate::for_choice("", &node.id, verdict).with_reason(reason));
+        }
+        let verdict = match chosen {
+            Some(node) if is_entered => format!("the fallback node '{}' has been entered in this turn already: the turn stops", node.id),
+            Some(node) => format!("the fallback node '{}' takes over", node.id),
+            None => format!("the graph '{}' has no fallback node for it", graph.definition.id),
+        };
+        let kinds: Vec<&str> = on.iter().map(|it| fallback_name(*it)).collect();
+        let about = json!({"graph": graph.definition.id, "on": kinds.join(", "), "error": self.state.vars.get("_error").and_then(|it| it.get("code"))});
+        explanation.with_subject(about).with_candidates(rows).record(&self.effects, verdict);
+    }
+
+    /// Explains a migration by its report (docs/spec/flows.md#13).
+    pub(super) fn explain_migration(&self, report: &Value) {
+        let Some(explanation) = self.effects.begin_explanation("migration") else { return };
+        let text = |key: &str| report.get(key).and_then(Value::as_str);
+        let nodes = |key: &str| report.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let moved = |it: &str| report.get("moved").and_then(|moved| moved.get(it)?.as_str());
+        let kept = nodes("mapped").map(|it| match moved(it) {
+            Some(to) => Candidate::for_choice("", it, Verdict::Won).with_reason(format!("moved to {to}, as the document declares")),
+            None => Candidate::for_choice("", it, Verdict::Won).with_reason("kept: the node is the same in both versions"),
+        });
+        let gone = nodes("dropped")
+            .enumerate()
+            .map(|(at, it)| {
+                (it, if at == 0 { "reset: the new version has no such node" } else { "reset: it runs within a node that is gone" })
+            })
+            .map(|(it, reason)| Candidate::for_choice("", it, Verdict::Failed).with_reason(reason));
+        let rows = kept.chain(gone).collect();
+        let verdict = match text("reset") {
+            Some("entity") => "the awaited value has another type: the user is asked again",
+            Some(_) => "a node is gone: the session is reset to a node that exists",
+            None => "the session continues at the same nodes",
+        };
+        let about = json!({"from": report.get("from"), "to": report.get("to"), "node": self.current_node_key()});
+        explanation.with_subject(about).with_candidates(rows).record(&self.effects, verdict);
+    }
+
+    /// Adds a candidate to the explanation of the slot or agent step that runs.
+    pub(super) fn note(&mut self, candidate: impl FnOnce() -> Candidate) {
+        if let Some(explanation) = &mut self.open_explanation {
+            explanation.rows.push(candidate());
+        }
+    }
+
+    /// Adds facts to the explanation of the slot or agent step that runs, and decides it.
+    pub(super) fn note_verdict(&mut self, verdict: impl FnOnce(&mut Map) -> String) {
+        if let Some(explanation) = &mut self.open_explanation {
+            explanation.verdict = verdict(&mut explanation.about);
+        }
+    }
+
+    /// Begins the explanation of a slot or an agent step.
+    pub(super) fn open_explanation(&mut self, topic: &'static str, about: impl FnOnce(&Self) -> Value) {
+        let explanation = self.effects.begin_explanation(topic);
+        self.open_explanation = explanation.map(|it| Box::new(it.with_subject(about(self))));
+    }
+
+    /// Records the explanation of a slot or an agent step with its verdict, unless that is decided already.
+    pub(super) fn close_explanation(&mut self, verdict: impl FnOnce() -> String) {
+        let Some(explanation) = self.open_explanation.take() else { return };
+        let decided = explanation.verdict.clone();
+        explanation.record(&self.effects, if decided.is_empty() { verdict() } else { decided });
+    }
+
+    /// Redacts the explanations of the turn as its traces and its history are: a value may turn out to be private only after a decision.
+    pub(super) fn redact_explanations(&self) {
+        self.effects.edit_explanations(|explanations| {
+            let redactions = self.redactions();
+            let remembered = self.state.history.iter().rev().find(|it| it.role == "user").map(|it| it.text.as_str());
+            let hidden = remembered.filter(|it| !self.input_text().starts_with(it));
+            for explanation in explanations {
+                self.redact_explanation(explanation, &redactions, hidden);
+            }
+        });
+    }
+
+    fn redact_explanation(&self, explanation: &mut Explanation, redactions: &Redactions, hidden: Option<&str>) {
+        let redact = |value: Value| {
+            let value = redactions.redact_value(value);
+            self.flow.document.agent.as_ref().map(|it| mask_trace(it, value.clone())).unwrap_or(value)
+        };
+        let redact_map = |map: &mut Map| *map = into_members(redact(Value::Object(std::mem::take(map))));
+        let redact_text = |text: &mut String| {
+            if let Value::String(redacted) = redact(Value::String(std::mem::take(text))) {
+                *text = redacted;
+            }
+        };
+        if let Some(hidden) = hidden {
+            explanation.about.get_mut("text").into_iter().for_each(|it| *it = json!(hidden));
+        }
+        redact_map(&mut explanation.about);
+        redact_text(&mut explanation.verdict);
+        for row in &mut explanation.rows {
+            if hidden.is_some() {
+                // Terms are parts of the message.
+                ["for", "against"].into_iter().for_each(|it| drop(row.facts.shift_remove(it)));
+            }
+            redact_map(&mut row.facts);
+            redact_text(&mut row.reason);
+        }
+    }
+}
+
+/// The name of a case that a fallback node handles.
+fn fallback_name(on: FallbackOn) -> &'static str {
+    match on {
+        FallbackOn::NoEdge => "no_edge",
+        FallbackOn::Error => "error",
+        FallbackOn::NoIntent => "no_intent",
+        FallbackOn::Any => "any",
+    }
+}

@@ -1,0 +1,119 @@
+//! The call stack of a session.
+
+use std::collections::BTreeMap;
+
+use convengine_config::flow::GraphRef;
+use convengine_config::flow::document::{Param, ProgramKind};
+use convengine_text::variable_path::VariablePath;
+use convengine_turn::Map;
+use serde_json::{Value, json};
+
+use super::Walker;
+use crate::state::{Frame, FrameKind, Resume};
+
+/// Maximum depth of interrupting intents.
+const MAX_INTERRUPT_DEPTH: usize = 4;
+
+impl<'c> Walker<'c> {
+    /// The graph of the current frame.
+    pub(super) fn graph(&self) -> Option<GraphRef<'c>> {
+        self.flow.graph(&self.frame()?.graph)
+    }
+
+    /// Pushes a frame at the entry of a graph. Returns `false` when the graph does not exist.
+    pub(super) fn push_graph(&mut self, graph: &str, kind: FrameKind) -> bool {
+        let Some(entry) = self.flow.graph(graph).map(|it| it.definition.entry.clone()) else { return false };
+        self.state.stack.push(Frame {
+            graph: graph.to_owned(),
+            node: entry,
+            kind,
+            intent_id: None,
+            locals: None,
+            return_map: BTreeMap::new(),
+            return_to: None,
+            resume: None,
+            request: 0,
+        });
+        true
+    }
+
+    /// Pushes the graph of an intent. At the maximum depth, it replaces the innermost interrupting intent.
+    pub(super) fn push_intent(&mut self, intent: &str, graph: &str) -> bool {
+        let interrupted = self.state.awaiting.take().is_some();
+        let is_interrupt =
+            |it: &[Frame]| matches!(it, [below, above] if below.resume == Some(Resume::Reenter) && above.kind == FrameKind::Intent);
+        let depth = self.state.stack.windows(2).filter(|it| is_interrupt(it)).count();
+        if interrupted && depth >= MAX_INTERRUPT_DEPTH {
+            self.warn("interrupt_depth", json!({"intent": intent}));
+            while self.state.stack.pop().is_some_and(|it| it.kind != FrameKind::Intent) {}
+        } else if interrupted && let Some(frame) = self.state.stack.last_mut() {
+            frame.resume = Some(Resume::Reenter);
+        }
+        if !self.push_graph(graph, FrameKind::Intent) {
+            return false;
+        }
+        self.state.counters.requests += 1;
+        if let Some(frame) = self.state.stack.last_mut() {
+            frame.intent_id = Some(intent.to_owned());
+            frame.request = self.state.counters.requests;
+        }
+        self.update_active_intent();
+        true
+    }
+
+    /// Sets `_active_intent_id` to the innermost intent.
+    pub(super) fn update_active_intent(&mut self) {
+        let active = self.state.stack.iter().rev().find_map(|it| it.intent_id.clone());
+        self.state.vars.insert("_active_intent_id".to_owned(), json!(active));
+    }
+
+    /// Drops all frames above the root and stops waiting.
+    pub(super) fn reset_to_root(&mut self) {
+        self.state.stack.truncate(1);
+        self.state.counters.attempts.clear();
+        let entry = self.flow.graph(&self.flow.document.root).map(|it| &it.definition.entry);
+        if let Some(root) = self.state.stack.last_mut() {
+            root.resume = None;
+            // A workflow or an AI agent has nowhere to idle: it begins again with the next message.
+            if self.flow.kind != ProgramKind::Assistant
+                && let Some(entry) = entry
+            {
+                entry.clone_into(&mut root.node);
+            }
+        }
+        self.state.awaiting = None;
+        self.state.vars.shift_remove("_slot");
+        self.update_active_intent();
+    }
+
+    /// Pops the current frame and writes its return values to its caller.
+    pub(super) fn pop_frame(&mut self, returned: &Map) -> Option<Frame> {
+        let frame = self.state.stack.pop()?;
+        for (name, variable) in &frame.return_map {
+            let value = returned.get(name).or_else(|| frame.locals.as_ref()?.get(name)).cloned();
+            if let (Some(value), Ok(path)) = (value, VariablePath::parse(variable)) {
+                // A value of the wrong type is ignored.
+                let _ = self.write_variable(&path, value);
+            }
+        }
+        self.update_active_intent();
+        Some(frame)
+    }
+
+    /// The number of frames.
+    pub(super) fn depth(&self) -> usize {
+        self.state.stack.len()
+    }
+
+    /// The declaration of a local variable of the current frame.
+    pub(super) fn local_declaration(&self, name: &str) -> Option<&'c Param> {
+        self.frame()?.locals.as_ref()?;
+        let form = self.graph()?.definition;
+        form.params.iter().chain(&form.returns).find(|it| it.name.first_name() == name)
+    }
+}
+
+/// Converts an object to its members.
+pub(super) fn into_members(value: Value) -> Map {
+    convengine_text::json::into_members(value)
+}

@@ -1,0 +1,116 @@
+//! Model calls of flows: requests, usage, budget and the call log.
+
+use convengine_config::flow::document::EntityData;
+use convengine_text::value::EXPRESSION;
+use convengine_turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Write};
+use convengine_understanding::entity::Entity;
+use serde_json::{Value, json};
+
+use super::Walker;
+
+impl Walker<'_> {
+    /// Asks a model for a JSON object; `None` when the call fails or the reply is not an object.
+    pub(super) async fn ask_json(&mut self, purpose: &str, system: &str, user: &Value, schema: Value) -> Option<Value> {
+        let request = LlmRequest {
+            purpose: purpose.to_owned(),
+            mode: LlmMode::Json,
+            system: system.to_owned(),
+            user: format_members(user),
+            hint: None,
+            schema: Some(schema),
+            context: json!({}),
+            user_text: self.last_user_text().trim().to_owned(),
+            dialogue: None,
+        };
+        let reply = self.ask_model(request, 1).await.ok()?;
+        let value = convengine_text::json::read_object(&reply.text).ok().map(Value::Object);
+        if value.is_none() {
+            self.warn("llm.invalid", json!({"purpose": purpose}));
+        }
+        value
+    }
+
+    /// Calls a model, and counts and logs the call.
+    ///
+    /// # Errors
+    /// Returns the error of the effect, or `Limited` when the spend budget is used up.
+    pub(super) async fn ask_model(&mut self, request: LlmRequest, attempt: u32) -> Result<LlmReply, EffectError> {
+        self.check_budget(&request.purpose)?;
+        let mut row = new_log_row(self, &request);
+        let purpose = request.purpose.clone();
+        let outcome = self.effects.perform(request).await;
+        row.created_at = self.effects.now();
+        self.state.usage.llm_calls += 1;
+        match &outcome {
+            Ok(reply) => {
+                row.success = true;
+                row.response_text = Some(format_reply(reply));
+                row.provider.clone_from(&reply.provider);
+                row.model.clone_from(&reply.model);
+                if let Some(usage) = reply.usage {
+                    row.input_tokens = Some(usage.input_tokens);
+                    row.output_tokens = Some(usage.output_tokens);
+                    row.cost_micros = usage.cost_micros;
+                    self.state.usage.input_tokens += usage.input_tokens;
+                    self.state.usage.output_tokens += usage.output_tokens;
+                    self.record_cost(usage);
+                }
+                self.record_effect("llm.generate", Some(&purpose), "ok", attempt);
+            }
+            Err(error) => {
+                row.error_message = Some(error.message.clone());
+                self.record_effect("llm.generate", Some(&purpose), "error", attempt);
+                self.warn("llm.failed", json!({"purpose": purpose, "kind": error.kind}));
+            }
+        }
+        self.record.model_call_writes.push(Write::LlmCall(row));
+        if let Some(reply) = outcome.as_ref().ok().filter(|it| !it.reasoning.is_empty()) {
+            self.trace("llm.reasoning", json!({"purpose": purpose, "text": reply.reasoning}));
+        }
+        outcome
+    }
+
+    /// Lets a model extract a value; `None` when it is not valid for the entity.
+    pub(super) async fn extract_by_model(&mut self, data: &EntityData, entity: &Entity) -> Option<Value> {
+        let system = "Find the value that a user's message gives for a question. Answer with JSON: {\"value\": the value or null}.";
+        let question = data.prompt.templates().next().map(|it| it.source.clone()).unwrap_or_default();
+        let user =
+            json!({"message": self.last_user_text(), "question": question, "type": data.entity, "variable": data.variable.to_string()});
+        let schema = json!({"type": "object", "required": ["value"], "properties": {"value": {}}});
+        let reply = self.ask_json("extract", system, &user, schema).await?;
+        entity.accept(reply.get("value")?, self.extraction_context())
+    }
+}
+
+/// Formats the members of an object as `name: value` lines, without escaping.
+fn format_members(user: &Value) -> String {
+    let line = |(name, value): (&String, &Value)| format!("{name}: {}", EXPRESSION.print(value));
+    user.as_object().into_iter().flatten().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A reply as it is logged: its text, or JSON when it has tool calls.
+fn format_reply(reply: &LlmReply) -> String {
+    match reply.tool_calls.is_empty() {
+        true => reply.text.clone(),
+        false => json!({"text": reply.text, "tool_calls": reply.tool_calls}).to_string(),
+    }
+}
+
+fn new_log_row(walker: &Walker<'_>, request: &LlmRequest) -> LlmCallRow {
+    let frame = walker.frame();
+    LlmCallRow {
+        intent_code: walker.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or("UNKNOWN").to_owned(),
+        state_code: frame.map_or_else(|| "UNKNOWN".to_owned(), |it| format!("{}/{}", it.graph, it.node)),
+        provider: convengine_config::UNKNOWN.to_owned(),
+        model: convengine_config::UNKNOWN.to_owned(),
+        prompt_text: format!("[system] {}\n\n[user] {}", request.system, request.user_prompt()),
+        user_context: request.context.to_string(),
+        response_text: None,
+        success: false,
+        error_message: None,
+        created_at: 0,
+        input_tokens: None,
+        output_tokens: None,
+        cost_micros: None,
+    }
+}

@@ -1,0 +1,144 @@
+//! Verifies and chooses intents with a model (docs/spec/flows.md#5.3).
+
+use convengine_config::flow::document::IntentDef;
+use convengine_text::json::schema::JsonSchema;
+use convengine_text::phrase::Phrase;
+use convengine_turn::Verdict;
+use serde_json::{Value, json};
+
+use super::Walker;
+use super::matching::{IntentMatch, IntentSearch};
+
+/// Minimum confidence for an intent that verification has rejected (docs/spec/flow-rulings.md#12).
+const MIN_CONFIDENCE_AFTER_REJECTION: f64 = 0.8;
+
+/// Maximum phrases per intent in a model request.
+const MAX_PHRASES: usize = 5;
+
+/// Maximum intents in a model request.
+const MAX_CANDIDATES: usize = 40;
+
+impl<'c> Walker<'c> {
+    /// Lets a model verify a match. The error is the id of a rejected intent; a model that fails accepts.
+    pub(super) async fn verify_match(&mut self, hit: IntentMatch<'c>, input: &Phrase) -> Result<IntentMatch<'c>, &'c str> {
+        let exact = hit.phrase.is_some_and(|it| Phrase::new(it, &self.flow.document.default_locale).tokens() == input.tokens());
+        if !self.settings().llm_verify {
+            return Ok(hit);
+        }
+        if exact {
+            self.explain_exact_match(&hit);
+            return Ok(hit);
+        }
+        Ok(self.ask_for_verification(&hit, true).await?.unwrap_or(hit))
+    }
+
+    /// Asks a model whether a match is right: `None` when it fails, which `fails_open` says the meaning of. The error is the id of a
+    /// rejected intent.
+    pub(super) async fn ask_for_verification(
+        &mut self,
+        hit: &IntentMatch<'c>,
+        fails_open: bool,
+    ) -> Result<Option<IntentMatch<'c>>, &'c str> {
+        let phrases: Vec<&String> = hit.intent.phrases.iter().take(MAX_PHRASES).collect();
+        let system = "A keyword search has matched a user's message with an intent of an assistant. Decide whether the message \
+                      really asks for that intent. Answer with JSON: {\"match\": true or false, \"confidence\": 0 to 1}.";
+        let user = json!({
+            "message": self.input_text(), "intent": hit.intent.name, "description": hit.intent.description, "phrases": phrases,
+        });
+        let schema = json!({
+            "type": "object", "required": ["match", "confidence"],
+            "properties": {"match": {"type": "boolean"}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}},
+        });
+        let reply = self.ask_for_schema("intent_verify", system, &user, schema).await;
+        self.explain_verification(hit, reply.as_ref(), fails_open);
+        let Some(reply) = reply else { return Ok(None) };
+        if reply.get("match") == Some(&Value::Bool(false)) {
+            self.trace("intent.rejected", json!({"intent": hit.intent.id}));
+            return Err(&hit.intent.id);
+        }
+        let source = if hit.phrase.is_some() { "phrase_verified" } else { "lexical_verified" };
+        Ok(Some(IntentMatch { source, confidence: read_confidence(&reply), ..hit.clone() }))
+    }
+
+    /// Asks a model for an object of a schema; `None` when the reply does not conform (docs/spec/flows-http.md#7).
+    pub(super) async fn ask_for_schema(&mut self, purpose: &str, system: &str, user: &Value, schema: Value) -> Option<Value> {
+        let compiled = JsonSchema::compile(&schema);
+        let mut reply = self.ask_json(purpose, system, user, schema).await?;
+        let fits = compiled.is_ok_and(|it| {
+            it.coerce(&mut reply);
+            it.find_violation(&reply).is_none()
+        });
+        if !fits {
+            self.warn("llm.invalid", json!({"purpose": purpose}));
+        }
+        fits.then_some(reply)
+    }
+
+    /// Lets a model choose an intent.
+    pub(super) async fn match_by_model(&mut self, input: &Phrase, search: &mut IntentSearch<'c>) -> Option<IntentMatch<'c>> {
+        if !self.settings().llm_match || input.tokens().is_empty() {
+            return None;
+        }
+        let candidates = self.select_candidates(input);
+        if candidates.is_empty() {
+            return None;
+        }
+        let shown: Vec<Value> = candidates
+            .iter()
+            .map(|it| {
+                let slots = self.hinted_slots(it);
+                let phrases: Vec<&String> = it.phrases.iter().take(MAX_PHRASES).collect();
+                json!({"id": it.id, "name": it.name, "description": it.description, "phrases": phrases, "slots": slots})
+            })
+            .collect();
+        let system = "Choose the intent of an assistant that a user's message asks for, or null when none fits. Answer with JSON: \
+                      {\"intent_id\": id or null, \"confidence\": 0 to 1, \"slots\": {}}. Slots hold values of the message by the \
+                      name of their variable.";
+        let ids: Vec<Value> = candidates.iter().map(|it| json!(it.id)).chain([Value::Null]).collect();
+        let schema = json!({
+            "type": "object", "required": ["intent_id", "confidence"],
+            "properties": {
+                "intent_id": {"enum": ids}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}, "slots": {"type": "object"},
+            },
+        });
+        let user = json!({"message": self.input_text(), "intents": shown});
+        let reply = self.ask_for_schema("intent_match", system, &user, schema).await;
+        let reply = reply?;
+        search.note_fact("model", || reply.get("intent_id").cloned().unwrap_or_default());
+        let id = reply.get("intent_id")?.as_str()?;
+        let intent = candidates.into_iter().find(|it| it.id == id)?;
+        let confidence = read_confidence(&reply);
+        let least = if search.rejected.contains(&id) { MIN_CONFIDENCE_AFTER_REJECTION } else { 0.0 };
+        let least = self.settings().intent_min_confidence.max(least);
+        search.note_fact("minConfidence", || json!(least));
+        if confidence < least {
+            search.note(id, Verdict::NotMatched, json!(confidence), "the confidence of the model is below the least that is accepted");
+            self.trace("intent.unsure", json!({"intent": id, "confidence": confidence}));
+            return None;
+        }
+        search.note(id, Verdict::Matched, json!(confidence), "the model has chosen it");
+        let slots = reply.get("slots").cloned().unwrap_or_default();
+        Some(IntentMatch { intent, source: "llm", confidence, phrase: None, slots, message: None })
+    }
+
+    /// The intents for a model request: all, or those that share the most words with the message.
+    fn select_candidates(&self, input: &Phrase) -> Vec<&'c IntentDef> {
+        let flow = self.flow;
+        let mut found: Vec<(usize, &IntentDef)> = Vec::new();
+        for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases).filter(|it| it.0.enabled && !it.0.is_fallback) {
+            let shared = |it: &Phrase| it.tokens().iter().filter(|it| input.tokens().contains(it)).count();
+            let name = Phrase::new(&format!("{} {}", intent.name, intent.description), &flow.document.default_locale);
+            found.push((phrases.positive.iter().chain([&name]).map(shared).max().unwrap_or(0), intent));
+        }
+        if found.len() > MAX_CANDIDATES {
+            found.sort_by_key(|it| std::cmp::Reverse(it.0));
+            found.truncate(MAX_CANDIDATES);
+        }
+        found.into_iter().map(|it| it.1).collect()
+    }
+}
+
+/// The confidence in a model's reply.
+fn read_confidence(reply: &Value) -> f64 {
+    reply.get("confidence").and_then(Value::as_f64).unwrap_or_default()
+}

@@ -1,0 +1,71 @@
+//! Approval of agent tool calls (docs/spec/flows.md#4.13).
+
+use serde_json::{Value, json};
+
+use super::super::super::Walker;
+use super::super::super::walk::Transition;
+use super::tools::{CheckedCall, args_violation, error_result};
+use super::{AgentRun, AgentTransition};
+use crate::state::{Awaiting, FlowEvent};
+
+impl<'c> Walker<'c> {
+    /// Handles the decision about the first open call, then continues with the other calls in order.
+    pub(super) async fn on_approval(&mut self, mut run: AgentRun<'c>, awaiting: Awaiting) -> Transition {
+        let FlowEvent::Approval { call_id, approved, edited_args, reason } = self.event.clone() else { return Transition::Wait(awaiting) };
+        let Some(call) = run.memory.pending_calls.first().filter(|it| it.id == call_id).cloned() else {
+            self.warn("approval.unknown_call", json!({"call_id": call_id}));
+            return Transition::Wait(awaiting);
+        };
+        self.begin_agent_step(&run, None);
+        self.note_verdict(|about| {
+            about.insert("approved".to_owned(), json!(approved));
+            String::new()
+        });
+        let edited = edited_args.filter(|_| approved).map(Value::Object);
+        let state = if approved { "approved" } else { "rejected" };
+        let payload = json!({"node": run.node.id, "call_id": call.id, "tool": call.name, "state": state, "edited": edited.is_some()});
+        let result = match (approved, self.check_call(&run, &call)) {
+            (true, CheckedCall::Tool(tool, _)) => {
+                if let Some(reason) = edited.as_ref().and_then(|it| args_violation(tool, it)) {
+                    self.close_explanation(|| format!("the edited arguments are not valid, and the call still waits: {reason}"));
+                    self.warn("approval.invalid_args", json!({"call_id": call_id, "reason": reason}));
+                    return Transition::Wait(awaiting);
+                }
+                self.trace("agent.approval", payload);
+                let args = edited.clone().unwrap_or_else(|| self.with_redacted_values(tool, call.arguments.clone()));
+                match self.refuse_call(&mut run, &tool.id, Some(tool)) {
+                    Some(refusal) => refusal,
+                    None => with_edited_args(self.call_counted_tool(&mut run, tool, args, true).await, edited),
+                }
+            }
+            // The document has changed since the call.
+            (true, _) => error_result("unknown_tool", "the tool cannot be called any more"),
+            (false, _) => {
+                self.trace("agent.approval", payload);
+                error_result("rejected", reason.as_deref().unwrap_or("a person has said no"))
+            }
+        };
+        self.answer_call(&mut run, &call, result);
+        self.continue_run(run).await
+    }
+
+    async fn continue_run(&mut self, mut run: AgentRun<'c>) -> Transition {
+        let then = self.run_tool_calls(&mut run).await;
+        self.end_agent_step(&run, &then);
+        match then {
+            AgentTransition::Continue => self.run_steps(run).await,
+            then
+            @ (AgentTransition::AwaitInput | AgentTransition::AwaitApproval | AgentTransition::Leave(_) | AgentTransition::Fail(_)) => {
+                self.close_agent(run, then)
+            }
+        }
+    }
+}
+
+/// Adds the edited arguments to a result, so that the model sees them.
+fn with_edited_args(mut result: Value, edited: Option<Value>) -> Value {
+    if let (Some(args), Some(result)) = (edited, result.as_object_mut()) {
+        result.insert("edited_args".to_owned(), args);
+    }
+    result
+}

@@ -1,0 +1,220 @@
+//! HTTP calls with retries, for service nodes and agent tools (docs/spec/flows.md#4.6).
+
+use convengine_config::flow::document::{OutputMapping, ValueTemplate};
+use convengine_turn::backoff::{Backoff, wait};
+use convengine_turn::{EffectContext, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody};
+use serde_json::{Value, json};
+
+use super::super::Walker;
+use super::super::failure::{EFFECT_LIMIT, Failure};
+use super::super::variables::coerce;
+use super::http_request::{self, CallRequest, ServiceCall};
+
+/// Failure codes that the host reports as error details.
+const HOST_FAILURE_CODES: [&str; 9] =
+    ["dns", "tls", "blocked_target", "response_too_large", "budget", "tool_error", "tool_changed", "tool_denied", "tool_unknown"];
+
+/// Maximum effects per turn.
+pub(super) const MAX_EFFECTS: usize = 128;
+
+/// The result of a call with its attempts.
+pub(super) struct CallAttempts {
+    /// The reply to the last attempt, with any status.
+    pub outcome: Result<HttpReply, EffectError>,
+    /// Whether each attempt succeeded.
+    pub attempts: Vec<bool>,
+    /// Whether the effect limit of the turn prevented another attempt.
+    is_limited: bool,
+}
+
+impl CallAttempts {
+    /// The number of the last attempt.
+    pub fn last_attempt(&self) -> u32 {
+        u32::try_from(self.attempts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the reply.
+    ///
+    /// # Errors
+    /// Returns the failure of the last attempt, or of the effect limit.
+    pub fn reply(&self) -> Result<&HttpReply, Failure> {
+        if self.is_limited {
+            let reason = format!("a turn has {MAX_EFFECTS} effects at most");
+            return Err(Failure { attempt: self.last_attempt(), ..Failure::new(EFFECT_LIMIT, reason) });
+        }
+        self.outcome
+            .as_ref()
+            .map_err(|it| Failure { attempt: self.last_attempt(), ..Failure::new(effect_failure_code(it), effect_failure_message(it)) })
+    }
+}
+
+/// Makes a call and retries it by its policy. It does not use the walker, so that several calls can run concurrently. `place` is added to
+/// its trace, and `most` is the number of effects left in the turn.
+pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<'_>, place: &Map, most: usize) -> CallAttempts {
+    let mut first_key = None;
+    let retry = &call.retry;
+    let mut backoff = Backoff::new(retry.initial_ms, retry.multiplier, retry.max_ms);
+    let mut attempts = Vec::new();
+    loop {
+        if attempts.len() >= most {
+            let outcome = Err(EffectError::new(EffectErrorKind::Limited, EFFECT_LIMIT));
+            return CallAttempts { outcome, attempts, is_limited: true };
+        }
+        let key = effects.next_key();
+        let is_last = attempts.len() + 1 >= usize::try_from(call.attempts).unwrap_or(usize::MAX);
+        let outcome = call.request.perform(effects, first_key.as_ref(), is_last).await;
+        let code = match &outcome {
+            Ok(reply) if call.is_success(reply.status) => "ok",
+            Ok(reply) => status_failure_code(reply.status),
+            Err(error) => effect_failure_code(error),
+        };
+        attempts.push(code == "ok");
+        let mut trace = json!({"attempt": attempts.len(), "code": code});
+        match &call.request {
+            CallRequest::Http(_) => insert(&mut trace, "status", json!(outcome.as_ref().ok().map(|it| it.status))),
+            CallRequest::Tool(request) => insert(&mut trace, "tool", json!(request.tool_code)),
+            CallRequest::Task(request) => insert(&mut trace, "tool", json!(request.task)),
+        }
+        if let Some(trace) = trace.as_object_mut() {
+            trace.extend(place.clone());
+        }
+        effects.publish(NoticeBody::Audit { stage: "service.answer".into(), payload: trace.into() });
+        let retry_after = match &outcome {
+            Ok(reply) => reply.retry_after_ms,
+            Err(error) => error.retry_after_ms,
+        };
+        let may = code != "ok" && !is_last && http_request::is_retryable(retry, &outcome);
+        let Some(next) = backoff.next_wait(retry_after).filter(|_| may) else {
+            return CallAttempts { outcome, attempts, is_limited: false };
+        };
+        wait(effects, next).await;
+        first_key.get_or_insert(key);
+    }
+}
+
+fn insert(trace: &mut Value, name: &str, value: Value) {
+    if let Some(trace) = trace.as_object_mut() {
+        trace.insert(name.to_owned(), value);
+    }
+}
+
+impl Walker<'_> {
+    /// Counts and records the attempts of a call.
+    pub(super) fn record_attempts(&mut self, kind: &str, call_attempts: &CallAttempts) {
+        for (attempt, ok) in (1..).zip(&call_attempts.attempts) {
+            self.state.usage.tool_calls += 1;
+            self.record_effect(kind, None, if *ok { "ok" } else { "error" }, attempt);
+        }
+    }
+
+    /// The number of effects left in the turn.
+    pub(crate) fn effects_left(&self) -> usize {
+        MAX_EFFECTS.saturating_sub(self.record.debug.effects.len())
+    }
+
+    /// Checks that the turn may request another effect.
+    ///
+    /// # Errors
+    /// Returns the failure at the limit of the turn.
+    pub(super) fn check_effects_left(&self) -> Result<(), Failure> {
+        match self.effects_left() {
+            0 => Err(Failure::new(EFFECT_LIMIT, "the turn has requested too many effects")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The current graph and node, for traces.
+    pub(super) fn trace_location(&self) -> Map {
+        let place = self.frame().map(|it| json!({"graph": it.graph, "node": it.node}));
+        convengine_text::json::into_members(place.unwrap_or_default())
+    }
+
+    /// Writes the outputs of a response, all of them or none. Templates of defaults can read the extra roots of the call.
+    ///
+    /// # Errors
+    /// Returns `output_missing` or `type_mismatch`.
+    pub(super) fn write_outputs<'o>(
+        &mut self,
+        outputs: impl Iterator<Item = &'o OutputMapping>,
+        body: &Value,
+        extra: &Map,
+    ) -> Result<(), Failure> {
+        let mut taken = Vec::new();
+        for output in outputs {
+            let default = |it: &Value| self.render_json(&ValueTemplate::from(it.clone()), extra.clone());
+            taken.extend(read_output(output, body, default)?.map(|it| (&output.variable, it)));
+        }
+        let before = self.snapshot_variables();
+        for (variable, value) in taken {
+            if let Err(reason) = self.write_variable(variable, value) {
+                self.restore_variables(before);
+                return Err(Failure::new("type_mismatch", reason.0));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads an output of a response; `None` when it is absent and not required. `render_default` renders a default.
+///
+/// # Errors
+/// Returns `output_missing` or `type_mismatch`.
+pub fn read_output(output: &OutputMapping, body: &Value, render_default: impl FnOnce(&Value) -> Value) -> Result<Option<Value>, Failure> {
+    let query = output
+        .query
+        .as_ref()
+        .map_err(|reason| Failure::new("output_missing", format!("the path '{}' cannot be read: {reason}", output.path)))?;
+    let value = match (query.value(body), &output.default) {
+        (Some(value), _) => value,
+        (None, Some(default)) => render_default(default),
+        (None, None) if output.required => {
+            return Err(Failure::new("output_missing", format!("the answer has nothing at '{}'", output.path)));
+        }
+        (None, None) => return Ok(None),
+    };
+    let Some(kind) = output.kind else { return Ok(Some(value)) };
+    let mismatch = |_| Failure::new("type_mismatch", format!("what is at '{}' is not {}", output.path, kind.name_with_article()));
+    coerce(value, kind).map(Some).map_err(mismatch)
+}
+
+/// Parses a response body: JSON, or else text.
+///
+/// # Errors
+/// Returns `parse` when the content type is JSON and the body is not.
+pub fn parse_body(reply: &HttpReply) -> Result<Value, Failure> {
+    if reply.broken_json {
+        return Err(Failure::new("parse", "the answer says that it is JSON, and it is none"));
+    }
+    Ok(serde_json::from_str(&reply.body).unwrap_or_else(|_| json!(reply.body)))
+}
+
+/// The failure code of an unsuccessful status; statuses below 400 share the code of 4xx.
+pub fn status_failure_code(status: u16) -> &'static str {
+    if status >= 500 { "status_5xx" } else { "status_4xx" }
+}
+
+/// The failure code of an effect that failed.
+pub fn effect_failure_code(error: &EffectError) -> &'static str {
+    let known = error.detail.as_ref().and_then(|it| HOST_FAILURE_CODES.into_iter().find(|code| *code == it.code()));
+    if let Some(code) = known {
+        return code;
+    }
+    match error.kind {
+        EffectErrorKind::Timeout => "timeout",
+        EffectErrorKind::Denied => "blocked_target",
+        EffectErrorKind::NotFound => "secret_missing",
+        EffectErrorKind::Cancelled | EffectErrorKind::Interrupted => "cancelled",
+        EffectErrorKind::Mismatch => "parse",
+        EffectErrorKind::CircuitOpen => "circuit_open",
+        EffectErrorKind::Unavailable
+        | EffectErrorKind::Invalid
+        | EffectErrorKind::Limited
+        | EffectErrorKind::Refused
+        | EffectErrorKind::Unsupported => "network",
+    }
+}
+
+/// The failure message; it omits the provider's text.
+fn effect_failure_message(error: &EffectError) -> String {
+    format!("the service could not be asked ({})", effect_failure_code(error))
+}

@@ -1,0 +1,73 @@
+//! `set` nodes: assign variables, all of them or none (docs/spec/flows.md#4.8).
+
+use convengine_config::flow::document::{AssignOp, Assignment, SetData};
+use convengine_text::value::{Arithmetic, EXPRESSION};
+use convengine_turn::Map;
+use serde_json::{Value, json};
+
+use super::super::Walker;
+use super::super::failure::Failure;
+use super::super::walk::Transition;
+
+impl<'c> Walker<'c> {
+    pub(super) fn run_set(&mut self, data: &'c SetData) -> Transition {
+        // A single assignment of a plain name needs no snapshot: when it fails, nothing has changed.
+        let at_once = matches!(data.assignments.as_slice(), [only] if only.variable.parts().len() == 1);
+        let before = (!at_once).then(|| self.snapshot_variables());
+        for assign in &data.assignments {
+            let Err(failure) = self.apply_assignment(assign) else { continue };
+            before.into_iter().for_each(|it| self.restore_variables(it));
+            return Transition::Fail(failure);
+        }
+        Transition::Port("out".to_owned())
+    }
+
+    fn apply_assignment(&mut self, assign: &'c Assignment) -> Result<(), Failure> {
+        let path = &assign.variable;
+        let mismatch = |reason: String| Failure::new("type_mismatch", reason);
+        if assign.op == AssignOp::Unset {
+            return self.remove_variable(path).map_err(|it| mismatch(it.0));
+        }
+        let operand = self.evaluate_operand(assign)?;
+        let before = self.variable(path).cloned().filter(|it| !it.is_null());
+        let value = match assign.op {
+            AssignOp::Set | AssignOp::Unset => operand.unwrap_or(Value::Null),
+            AssignOp::Increment => {
+                let wrong = || mismatch(format!("'{path}' is no number that could grow"));
+                let (from, by) = (before.unwrap_or_else(|| json!(0)), operand.unwrap_or_else(|| json!(1)));
+                EXPRESSION.calculate(Arithmetic::Add, &from, &by).map(Value::Number).map_err(|_| wrong())?
+            }
+            AssignOp::Append => {
+                let Value::Array(mut items) = before.unwrap_or_else(|| json!([])) else {
+                    return Err(mismatch(format!("'{path}' is no list that could grow")));
+                };
+                items.push(operand.unwrap_or(Value::Null));
+                Value::Array(items)
+            }
+            AssignOp::Merge => match (before.unwrap_or_else(|| json!({})), operand) {
+                (Value::Object(mut members), Some(Value::Object(more))) => {
+                    members.extend(more);
+                    Value::Object(members)
+                }
+                _ => return Err(mismatch(format!("only an object can be merged into '{path}'"))),
+            },
+        };
+        self.write_variable(path, value).map_err(|it| mismatch(it.0))
+    }
+
+    /// Evaluates the value of an assignment.
+    fn evaluate_operand(&mut self, assign: &'c Assignment) -> Result<Option<Value>, Failure> {
+        if let Some(formula) = &assign.expr {
+            let result = match &formula.0.compiled {
+                Ok(expr) => expr.evaluate(&self.scope()).map_err(|it| it.0),
+                Err(error) => Err(error.message.clone()),
+            };
+            let value = result.map_err(|reason| {
+                self.warn("expr.error", json!({"expr": formula.0.source, "reason": reason}));
+                Failure::new("expr_error", reason)
+            })?;
+            return Ok(Some(value.unwrap_or(Value::Null)));
+        }
+        Ok(assign.value.as_ref().map(|it| self.render_json(it, Map::new())))
+    }
+}

@@ -1,0 +1,183 @@
+//! Renders HTTP requests from templates, for any program: what can be read by name is up to the program.
+
+use convengine_config::flow::document::{FlowTemplate, HttpRequestDef, ValueTemplate};
+use convengine_text::interpolation::{Interpolated, OutputContext, TextWithSecrets};
+use convengine_text::names::NameResolver;
+use convengine_text::url::percent_encode;
+use convengine_turn::{EffectClass, HttpCaller, HttpRequest};
+use serde_json::Value;
+
+use super::failure::Failure;
+
+/// Default timeout in milliseconds.
+pub const DEFAULT_TIMEOUT_MS: u32 = 10_000;
+
+/// The header of the idempotency key.
+pub const IDEMPOTENCY_HEADER: &str = "Idempotency-Key";
+
+/// Content type of JSON.
+const JSON_TYPE: &str = "application/json";
+
+/// Content type of multipart forms.
+const MULTIPART_TYPE: &str = "multipart/form-data";
+
+/// Renders requests with the names of a program.
+pub struct RequestRenderer<'n> {
+    names: &'n dyn NameResolver,
+    /// The undefined names of each rendered part.
+    pub undefined: Vec<Vec<String>>,
+}
+
+impl<'n> RequestRenderer<'n> {
+    /// Creates a renderer.
+    pub fn new(names: &'n dyn NameResolver) -> RequestRenderer<'n> {
+        RequestRenderer { names, undefined: Vec::new() }
+    }
+
+    /// Renders a request; `keyed` omits the idempotency header of the document.
+    ///
+    /// # Errors
+    /// `template_undefined` when a name of the path or of a header is not defined, `url_unsafe` when a value would change where the URL leads.
+    pub fn render(&mut self, form: &HttpRequestDef, caller: HttpCaller, keyed: bool) -> Result<HttpRequest, Failure> {
+        let mut secrets = Vec::new();
+        let mut url = self.render_url(&form.url)?;
+        record_secrets(&mut secrets, "url", &url);
+        for (name, value) in &form.query {
+            url.text.push(if url.text.contains('?') { '&' } else { '?' });
+            url.text.push_str(&percent_encode(name));
+            url.text.push('=');
+            let value = self.render_part(value, OutputContext::Query, false)?;
+            let from = url.text.len();
+            secrets.extend(value.secrets.iter().map(|(at, secret)| format!("url {} {secret}", from + at)));
+            url.text.push_str(&value.text);
+        }
+        let mut headers = Vec::new();
+        for (name, value) in form.headers.iter().filter(|it| !keyed || !it.0.eq_ignore_ascii_case(IDEMPOTENCY_HEADER)) {
+            let value = self.render_part(value, OutputContext::Header, true)?;
+            record_secrets(&mut secrets, &headers.len().to_string(), &value);
+            headers.push((name.clone(), value.text));
+        }
+        let mut body = None;
+        if let Some(filling) = &form.body
+            && form.body_type.as_deref() != Some("none")
+        {
+            let RenderedBody { sealed, kind, part } = self.render_body(filling, form.body_type.as_deref());
+            record_secrets(&mut secrets, part, &sealed);
+            let of_author = headers.iter_mut().find(|it: &&mut (String, String)| it.0.eq_ignore_ascii_case("content-type"));
+            match of_author {
+                // Only this value has the boundary.
+                Some(header) if kind.starts_with(MULTIPART_TYPE) => header.1 = kind,
+                Some(_) => {}
+                None => headers.push(("Content-Type".to_owned(), kind)),
+            }
+            body = Some(sealed.text);
+        }
+        Ok(HttpRequest {
+            caller,
+            method: form.method.clone(),
+            url: url.text,
+            headers,
+            body,
+            auth: None,
+            connect_timeout_ms: DEFAULT_TIMEOUT_MS,
+            timeout_ms: DEFAULT_TIMEOUT_MS,
+            max_bytes: 0,
+            class: EffectClass::Read,
+            idempotent: false,
+            key: None,
+            breaker: None,
+            secrets,
+            sign: None,
+        })
+    }
+
+    /// Renders a URL; names of its query may be undefined.
+    ///
+    /// # Errors
+    /// `template_undefined` and `url_unsafe`.
+    pub fn render_url(&mut self, template: &FlowTemplate) -> Result<TextWithSecrets, Failure> {
+        let Ok(interpolation) = &template.compiled else {
+            return Err(Failure::new("template_undefined", format!("the template '{}' cannot be read", template.source)));
+        };
+        let rendered = interpolation.render_request_url(self.names).map_err(|reason| Failure::new("url_unsafe", reason))?;
+        let failure = rendered.undefined_in_path.first().map(|name| Failure::new("template_undefined", format!("'{name}' is not defined")));
+        self.undefined.extend([rendered.undefined_in_path, rendered.undefined_in_query]);
+        failure.map_or(Ok(rendered.url), Err)
+    }
+
+    /// Renders a part of a request; with `strict`, an undefined name is an error.
+    ///
+    /// # Errors
+    /// `template_undefined`.
+    pub fn render_part(&mut self, template: &FlowTemplate, place: OutputContext, strict: bool) -> Result<TextWithSecrets, Failure> {
+        let Ok(interpolation) = &template.compiled else {
+            return Err(Failure::new("template_undefined", format!("the template '{}' cannot be read", template.source)));
+        };
+        let Interpolated { output: part, undefined } = interpolation.render_with_secrets(self.names, place);
+        let failure =
+            undefined.first().filter(|_| strict).map(|name| Failure::new("template_undefined", format!("'{name}' is not defined")));
+        self.undefined.push(undefined);
+        failure.map_or(Ok(part), Err)
+    }
+
+    /// Renders the body of a request.
+    fn render_body(&mut self, filling: &ValueTemplate, kind: Option<&str>) -> RenderedBody {
+        let Ok(tree) = &filling.compiled else {
+            let sealed = TextWithSecrets { text: filling.source.to_string(), secrets: Vec::new() };
+            return RenderedBody { sealed, kind: JSON_TYPE.to_owned(), part: "json" };
+        };
+        let names = self.names;
+        let (rendered, kind, part) = match (kind, &filling.source) {
+            (Some("form"), _) => (tree.render_form(names), "application/x-www-form-urlencoded".to_owned(), "form"),
+            (Some("multipart"), _) => {
+                let Interpolated { output: members, undefined } = tree.render_members(names);
+                let (body, boundary) = encode_multipart(members);
+                (Interpolated { output: body, undefined }, format!("{MULTIPART_TYPE}; boundary={boundary}"), "body")
+            }
+            (Some("text") | None, Value::String(source)) => {
+                (render_plain_text(source, names), "text/plain; charset=utf-8".to_owned(), "body")
+            }
+            // A text is JSON already, unless it is a single placeholder, whose value is converted to JSON.
+            _ => (tree.render_text(names).unwrap_or_else(|| tree.render_with_secrets(names)), JSON_TYPE.to_owned(), "json"),
+        };
+        self.undefined.push(rendered.undefined);
+        RenderedBody { sealed: rendered.output, kind, part }
+    }
+}
+
+fn record_secrets(secrets: &mut Vec<String>, part: &str, sealed: &TextWithSecrets) {
+    secrets.extend(sealed.secrets.iter().map(|(at, secret)| format!("{part} {at} {secret}")));
+}
+
+/// A rendered body.
+struct RenderedBody {
+    sealed: TextWithSecrets,
+    /// Its content type.
+    kind: String,
+    /// How secrets are escaped in it: as JSON (`json`), form-encoded (`form`), or not at all (`body`).
+    part: &'static str,
+}
+
+/// Encodes a multipart form (RFC 7578). Returns the body and its boundary, which is a hash of all parts.
+fn encode_multipart(members: Vec<(&str, TextWithSecrets)>) -> (TextWithSecrets, String) {
+    let name = |it: &str| it.replace('\r', "%0D").replace('\n', "%0A").replace('"', "%22");
+    let mut hash = convengine_text::json::canonical::Hasher::default();
+    members.iter().for_each(|(name, value)| hash.add_json(&serde_json::json!([name, value.text])));
+    let boundary = format!("part-{:.32}", hash.finish());
+    let mut body = TextWithSecrets::default();
+    for (member, value) in members {
+        body.text.push_str(&format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"\r\n\r\n", name(member)));
+        let from = body.text.len();
+        body.secrets.extend(value.secrets.into_iter().map(|(at, secret)| (from + at, secret)));
+        body.text.push_str(&value.text);
+        body.text.push_str("\r\n");
+    }
+    body.text.push_str(&format!("--{boundary}--\r\n"));
+    (body, boundary)
+}
+
+fn render_plain_text(source: &str, names: &dyn NameResolver) -> Interpolated<TextWithSecrets> {
+    convengine_text::interpolation::Interpolation::parse(source)
+        .map(|it| it.render_with_secrets(names, OutputContext::Text))
+        .unwrap_or_default()
+}

@@ -1,0 +1,459 @@
+//! The stored state of a flow session, its events and its turn status (docs/spec/flows.md#7).
+
+use std::collections::BTreeMap;
+
+use convengine_text::json::{DecodeError, decode_tagged};
+use convengine_text::time_zone::UTC;
+use convengine_turn::Map;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::slot_values::PendingValues;
+use crate::handoff::{Handoff, HandoffDisposition, HandoffReport};
+
+/// An event of a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum FlowEvent {
+    /// The session starts.
+    #[serde(rename = "session.start")]
+    Start {
+        /// Initial variables.
+        #[serde(default)]
+        params: Map,
+        /// The user's locale; the document's default when absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        locale: Option<String>,
+        /// The user's time zone, by its IANA name; that of the channel, else the document's default, when absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        time_zone: Option<String>,
+        /// The channel; `web` when absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        channel: Option<String>,
+        /// Who the user is, as the host has verified.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        user: Option<Value>,
+        /// What a page says of its user, which nobody has verified.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        visitor: Option<Value>,
+        /// The trigger of a workflow graph, by the id of its node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trigger: Option<String>,
+    },
+    /// The user sends a message.
+    #[serde(rename = "user.message")]
+    Message {
+        /// The text.
+        text: String,
+        /// Attachments.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Value>,
+        /// The id that the client gave the event.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        event_id: Option<String>,
+    },
+    /// The user presses a button.
+    #[serde(rename = "user.button")]
+    Button {
+        /// The id of the button.
+        button_id: String,
+        /// Its value.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        value: Option<Value>,
+        /// Its label.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+        /// The id that the client gave the event.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        event_id: Option<String>,
+    },
+    /// A timer has fired.
+    #[serde(rename = "timer.fired")]
+    Timer {
+        /// The id of the timer.
+        timer_id: String,
+    },
+    /// A person has approved or rejected a tool call.
+    #[serde(rename = "approval.decision")]
+    Approval {
+        /// The id of the call.
+        call_id: String,
+        /// Whether the call may be made.
+        approved: bool,
+        /// Arguments that replace the model's.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        edited_args: Option<Map>,
+        /// The reason.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// The desk reports the status of a handoff.
+    #[serde(rename = "handoff.status")]
+    HandoffStatus {
+        /// What happened.
+        state: HandoffReport,
+        /// How the person has closed the conversation.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        disposition: Option<HandoffDisposition>,
+        /// Variables that the person returns.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        vars: Map,
+        /// A message to the user.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// The person.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        author: Option<String>,
+        /// The credential of the person, by which people of one name are told apart.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        holder: Option<String>,
+    },
+    /// A person at the desk sends a message.
+    #[serde(rename = "handoff.message")]
+    HandoffMessage {
+        /// The text.
+        text: String,
+        /// The person.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        author: Option<String>,
+    },
+    /// The host ends the session.
+    #[serde(rename = "session.end")]
+    End {
+        /// The reason.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+}
+
+impl FlowEvent {
+    /// Reads an event, whose `type` names the variant.
+    ///
+    /// # Errors
+    /// What does not fit, with its path.
+    pub fn parse(event: &Value) -> Result<FlowEvent, DecodeError> {
+        decode_tagged(event, "type")
+    }
+}
+
+/// The status of a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionStatus {
+    /// It accepts events.
+    #[default]
+    Active,
+    /// A person has taken over.
+    HandedOff,
+    /// It has ended.
+    Completed,
+    /// It cannot continue.
+    Failed,
+    /// The user has not come back in time.
+    Abandoned,
+}
+
+/// The stored state of a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionState {
+    /// Version of the format, `1.0`.
+    pub schema_version: String,
+    /// The id of the session.
+    pub session_id: String,
+    /// The workspace that owns the session.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub workspace_id: String,
+    /// `assistant`, `workflow` or `agent`.
+    pub program: String,
+    /// Content hash of the document version that it runs on.
+    pub snapshot: String,
+    /// The channel.
+    #[serde(default)]
+    pub channel: String,
+    /// The user's locale.
+    #[serde(default)]
+    pub locale: String,
+    /// The user's time zone, by its IANA name; absent in stored states for UTC.
+    #[serde(default = "utc", skip_serializing_if = "is_utc")]
+    pub time_zone: String,
+    /// Who the user is, as the host has verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<Value>,
+    /// What a page says of its user, which nobody has verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visitor: Option<Value>,
+    /// The status.
+    pub status: SessionStatus,
+    /// Number of user turns.
+    pub turn: u32,
+    /// Number of events.
+    pub seq: u64,
+    /// Variables.
+    pub vars: Map,
+    /// Frames, the root first.
+    pub stack: Vec<Frame>,
+    /// What the current frame waits for.
+    #[serde(default)]
+    pub awaiting: Option<Awaiting>,
+    /// The slots that requests have filled, in this order, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filled_slots: Vec<FilledSlot>,
+    /// Values that messages hold for slots that are not reached yet, those of the latest message last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending_values: Vec<PendingValues>,
+    /// Counters.
+    #[serde(default)]
+    pub counters: Counters,
+    /// Usage of models and tools.
+    #[serde(default)]
+    pub usage: FlowUsage,
+    /// The latest messages.
+    #[serde(default)]
+    pub history: Vec<HistoryEntry>,
+    /// The transfer to a person.
+    #[serde(default)]
+    pub handoff: Option<Handoff>,
+    /// Armed timers.
+    #[serde(default)]
+    pub timers: Vec<Timer>,
+    /// Reserved for the state of a random generator.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rng: String,
+    /// When it started, in ISO 8601.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub created_at: String,
+    /// When the last event happened, in ISO 8601.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub last_event_at: String,
+}
+
+impl SessionState {
+    /// Takes over who the host says that the user is: the members `user` and `visitor`, each an object or absent. A session stays with the
+    /// user that it has.
+    pub fn adopt_identity(&mut self, identity: &Value) {
+        let member = |name: &str| identity.get(name).filter(|it| it.is_object());
+        let known = self.user.as_ref().and_then(|it| it.get("id"));
+        if let Some(user) = member("user").filter(|it| known.is_none() || it.get("id") == known) {
+            self.user = Some(user.clone());
+        }
+        if let Some(visitor) = member("visitor") {
+            self.visitor = Some(visitor.clone());
+        }
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+fn utc() -> String {
+    UTC.to_owned()
+}
+
+fn is_utc(zone: &str) -> bool {
+    zone == UTC
+}
+
+/// The kind of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameKind {
+    /// The root graph.
+    Root,
+    /// The graph of an intent.
+    Intent,
+    /// A called graph.
+    Subflow,
+    /// The graph of an event.
+    Event,
+}
+
+/// A graph on the call stack.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The graph.
+    pub graph: String,
+    /// The current node.
+    pub node: String,
+    /// The kind.
+    pub kind: FrameKind,
+    /// The intent of the graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent_id: Option<String>,
+    /// Local variables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locals: Option<Map>,
+    /// Return values by name, each with the caller's variable that receives it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub return_map: BTreeMap<String, String>,
+    /// The node of the caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_to: Option<String>,
+    /// How it continues when it is the current frame again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Resume>,
+    /// The number of the request that it serves; 0 for that of the frame below.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub request: u32,
+}
+
+/// A slot that a request has filled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilledSlot {
+    /// The variable.
+    pub variable: String,
+    /// The number of the request.
+    pub request: u32,
+    /// Its graph and, for a parameter, `NODE#VARIABLE`, else its node; empty while it has not been reached.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// Whether something has been done with it that cannot be taken back.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_final: bool,
+    /// Whether its value was taken back, so that it is asked for again.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_emptied: bool,
+}
+
+/// How a frame continues when it is the current frame again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resume {
+    /// It prompts again.
+    Reenter,
+    /// It runs from its node without waiting.
+    After,
+}
+
+/// The kind of input that is awaited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AwaitingKind {
+    /// A value for a slot.
+    Entity,
+    /// A button.
+    Button,
+    /// Any input.
+    Any,
+    /// A message to an agent.
+    Agent,
+    /// The action of a person.
+    Handoff,
+    /// An approval decision.
+    Approval,
+}
+
+/// The input that the current frame waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Awaiting {
+    /// The kind.
+    pub kind: AwaitingKind,
+    /// The node that waits.
+    pub node: String,
+    /// The entity of the slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity: Option<String>,
+    /// The variable of the slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
+    /// Buttons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<Value>,
+    /// When waiting started, in ISO 8601.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Consecutive no-input events.
+    #[serde(default)]
+    pub no_input_count: u32,
+    /// The tool call that needs approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Value>,
+}
+
+/// Counters of a session; nodes are keyed as `graph/node`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counters {
+    /// Consecutive fallbacks.
+    pub fallbacks: u32,
+    /// No-input events.
+    pub no_input: u32,
+    /// Requests: intents that were begun.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub requests: u32,
+    /// Invalid answers by slot.
+    pub attempts: BTreeMap<String, u32>,
+    /// Entries by node.
+    pub visits: BTreeMap<String, u32>,
+    /// Texts sent of each sequence.
+    pub sequence: BTreeMap<String, u32>,
+}
+
+/// Usage of a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FlowUsage {
+    /// Model calls.
+    pub llm_calls: u32,
+    /// Input tokens.
+    pub input_tokens: u64,
+    /// Output tokens.
+    pub output_tokens: u64,
+    /// Cost in microcents.
+    pub cost_microcents: u64,
+    /// Tool calls.
+    pub tool_calls: u32,
+}
+
+impl FlowUsage {
+    /// Adds what a nested program has used between two points.
+    pub fn add_difference(&mut self, before: FlowUsage, after: FlowUsage) {
+        self.llm_calls += after.llm_calls.saturating_sub(before.llm_calls);
+        self.input_tokens += after.input_tokens.saturating_sub(before.input_tokens);
+        self.output_tokens += after.output_tokens.saturating_sub(before.output_tokens);
+        self.cost_microcents += after.cost_microcents.saturating_sub(before.cost_microcents);
+        self.tool_calls += after.tool_calls.saturating_sub(before.tool_calls);
+    }
+}
+
+/// An entry of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryEntry {
+    /// `user`, `bot`, `human` or `system`.
+    pub role: String,
+    /// The text.
+    pub text: String,
+    /// The person who wrote it, for `human`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// The user turn.
+    pub turn: u32,
+}
+
+/// A timer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timer {
+    /// The id, unique in the session.
+    pub id: String,
+    /// When it fires, in ISO 8601.
+    pub due: String,
+    /// The purpose.
+    pub purpose: String,
+}
+
+/// The status of a session after a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnStatus {
+    /// It waits for the user.
+    AwaitingInput,
+    /// A person has taken over.
+    HandedOff,
+    /// The session has ended.
+    Completed,
+    /// The session has failed.
+    Failed,
+}

@@ -1,0 +1,72 @@
+//! Conditions that are never true, and conditions on unknown paths that are always or never true.
+
+use std::cell::RefCell;
+
+use convengine_config::{Issue, TableRow};
+use convengine_text::json::path::{JsonPath, KnownType, Satisfiability};
+
+use super::context::LintContext;
+use super::known_paths::KnownPaths;
+
+pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
+    let facts = KnownPaths::new(context);
+    let of_turn = |path: &[&str]| facts.known_type(path);
+    let of_context = |path: &[&str]| if path.is_empty() { KnownType::Object } else { facts.known_type(&[&["context"], path].concat()) };
+    for rule in &context.rules {
+        findings.extend(match rule.kind.as_str() {
+            "JSON_PATH" => check_condition(&facts, &rule.row, "match_pattern", &rule.pattern, of_turn),
+            "CONTEXT_JSON_PATH" => check_condition(&facts, &rule.row, "match_pattern", &rule.pattern, of_context),
+            _ => None,
+        });
+    }
+    for row in context.rows("ce_tool") {
+        findings.extend(row.code("when_path").and_then(|it| check_condition(&facts, row, "when_path", &it, of_turn)));
+    }
+}
+
+/// Returns the paths that a condition reads, with those of nested filters.
+pub(super) fn paths_of(source: &str) -> Vec<String> {
+    let read = RefCell::new(Vec::new());
+    if let Ok(path) = JsonPath::compile(source) {
+        path.satisfiability(|names| {
+            read.borrow_mut().push(names.join("."));
+            KnownType::Object
+        });
+    }
+    read.into_inner()
+}
+
+fn check_condition(
+    facts: &KnownPaths,
+    row: &TableRow<'_>,
+    column: &str,
+    source: &str,
+    known: impl Fn(&[&str]) -> KnownType,
+) -> Option<Issue> {
+    let missing = RefCell::new(None);
+    let verdict = JsonPath::compile(source).ok()?.satisfiability(|names| {
+        let known = known(names);
+        if known == KnownType::Missing {
+            missing.borrow_mut().get_or_insert(names.join("."));
+        }
+        known
+    });
+    let outcome = match verdict {
+        Satisfiability::Never => "never true",
+        Satisfiability::Always => "always true",
+        Satisfiability::Sometimes => return None,
+    };
+    match missing.into_inner() {
+        Some(path) => {
+            let rule = if path.starts_with("context.") { "unknown-context-path" } else { "unknown-fact-path" };
+            let reason = format!("unknown path '{path}', so the condition is {outcome}");
+            Some(Issue::warning(row.path(column), reason, facts.suggest(&path)).with_rule(rule))
+        }
+        None if verdict == Satisfiability::Never => {
+            let hint = "compare values of the same type: order only numbers, write true and false without quotes, and compare the result \
+                        of a function";
+            Some(Issue::error(row.path(column), "the condition is never true", hint).with_rule("condition-never-met"))
+        }
+        None => None,
+    }
+}

@@ -1,0 +1,164 @@
+//! Templates that use unknown variables.
+
+use std::collections::BTreeSet;
+
+use convengine_config::{Issue, TableRow};
+use convengine_text::template::Template;
+
+use super::context::LintContext;
+use super::known_paths::{KnownPaths, VIEW_MEMBERS, find_similar};
+
+/// Names of every template, besides the session view.
+const COMMON_NAMES: [&str; 22] = [
+    "session",
+    "inputParams",
+    "safeInputParams",
+    "rawInputParams",
+    "promptVars",
+    "metadata",
+    "schema",
+    "schemaJson",
+    "stepInfos",
+    "standalone_query",
+    "resolved_user_input",
+    "dialogue_act",
+    "missing_fields",
+    "missing_field_options",
+    "container_data",
+    "schema_id",
+    "schema_json",
+    "schema_description",
+    "schema_field_details",
+    "post_intent_rule",
+    "rule_execution_source",
+    "rule_execution_origin",
+];
+
+/// Names that exist only in the texts of responses.
+const RESPONSE_NAMES: [&str; 3] = ["outputFormat", "responseType", "exactText"];
+
+/// Names that exist only in prompts, with the equivalent in other texts.
+const PROMPT_NAMES: [(&str, &str); 19] = [
+    ("user_input", "userText"),
+    ("userInput", "userText"),
+    ("user_text", "userText"),
+    ("user_message", "userText"),
+    ("userMessage", "userText"),
+    ("input_text", "userText"),
+    ("inputText", "userText"),
+    ("resolvedInput", "resolvedUserInput"),
+    ("resolved_input", "resolvedUserInput"),
+    ("effective_input", "resolvedUserInput"),
+    ("effectiveInput", "resolvedUserInput"),
+    ("rewritten_query", "standaloneQuery"),
+    ("rewrittenQuery", "standaloneQuery"),
+    ("pending_clarification", "pendingClarificationQuestion"),
+    ("pendingClarification", "pendingClarificationQuestion"),
+    ("contextJson", "context"),
+    ("context_json", "context"),
+    ("data_schema", "schema"),
+    ("json_schema", "schema"),
+];
+
+/// Template columns by table, and whether they are prompts.
+const TEMPLATE_COLUMNS: [(&str, &[&str], bool); 4] = [
+    ("ce_response", &["exact_text"], false),
+    ("ce_verbose", &["message", "error_message"], false),
+    ("ce_prompt_template", &["system_prompt", "user_prompt"], true),
+    ("ce_mcp_planner", &["system_prompt", "user_prompt"], true),
+];
+
+pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
+    let facts = KnownPaths::new(context);
+    let own = defined_names(context, &facts);
+    let plain = |table: &str| context.profile.has_literal_texts && table == "ce_response";
+    for (table, columns, is_prompt) in TEMPLATE_COLUMNS.into_iter().filter(|it| !plain(it.0)) {
+        for row in context.rows(table) {
+            for column in columns {
+                let source = row.text(column).unwrap_or_default();
+                let Ok(template) = Template::compile(&source) else { continue };
+                findings.extend(template.names().filter_map(|name| {
+                    check_variable(row, column, name, &own, is_prompt).or_else(|| check_unset(context, row, column, name, &own))
+                }));
+            }
+        }
+    }
+}
+
+/// Returns the names that the configuration defines: extracted fields, and parameters that rules set.
+fn defined_names(context: &LintContext<'_>, facts: &KnownPaths) -> BTreeSet<String> {
+    let mut own = facts.properties.clone();
+    for rule in context.rules.iter().filter(|it| it.action.starts_with("SET_") || it.action.starts_with("GET_")) {
+        let words = rule.value.split(|it: char| !(it.is_alphanumeric() || it == '_'));
+        own.extend(words.filter(|it| !it.is_empty()).map(str::to_owned));
+    }
+    own
+}
+
+fn check_variable(row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<String>, is_prompt: bool) -> Option<Issue> {
+    let mut parts = name.split('.');
+    let (first, second) = (parts.next()?, parts.next());
+    let warning = |rule: &'static str, hint: String| {
+        Some(Issue::warning(row.path(column), format!("unknown variable '{name}', which renders as empty text"), hint).with_rule(rule))
+    };
+    let view = || VIEW_MEMBERS.iter().map(|it| it.0);
+    match (first, second) {
+        ("context", Some("agent")) if !own.contains("agent") => {
+            return warning("unknown-context-path", "write context.mcp".to_owned());
+        }
+        ("session", Some(member)) if member != "stepInfos" && view().all(|it| it != member) => {
+            let hint = find_similar(member, view()).map_or_else(
+                || "read parameters from inputParams and collected values from context".to_owned(),
+                |it| format!("write session.{it}"),
+            );
+            return warning("unknown-variable", hint);
+        }
+        _ => {}
+    }
+    if own.contains(first) || view().chain(COMMON_NAMES).any(|it| it == first) {
+        return None;
+    }
+    let of_prompts = PROMPT_NAMES.iter().find(|it| it.0 == first);
+    if let Some((_, instead)) = of_prompts.filter(|_| !is_prompt) {
+        return warning("unknown-variable", format!("it exists only in prompts; write {instead}"));
+    }
+    let similar = find_similar(first, view().chain(COMMON_NAMES)).filter(|_| of_prompts.is_none() && !is_prompt)?;
+    warning("unknown-variable", format!("write {similar}"))
+}
+
+/// Reports a name in the text of a response that nothing sets. Tasks and extensions may set any.
+fn check_unset(context: &LintContext<'_>, row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<String>) -> Option<Issue> {
+    let first = name.split('.').next()?;
+    let is_open = context.has_tasks || ["ce_pending_action", "cv_extension"].iter().any(|it| !context.rows(it).is_empty());
+    let is_set = own.contains(first) || VIEW_MEMBERS.iter().map(|it| it.0).chain(COMMON_NAMES).chain(RESPONSE_NAMES).any(|it| it == first);
+    (column == "exact_text" && !is_open && !is_set).then(|| {
+        let hint = format!("write inputParams.{name} if clients send it, or correct the name");
+        Issue::warning(row.path(column), format!("nothing sets '{name}', which then renders as empty text"), hint)
+            .with_rule("unset-variable")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use convengine_pack::{Conversations, Pack};
+    use convengine_tables::session::Session;
+    use convengine_turn::ProgramRef;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn shared_parameters_are_known() {
+        let turn = r#"{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "hello"}}}"#;
+        let pack = Pack::parse(&format!(r#"{{"name": "one", "turns": [{turn}]}}"#)).unwrap();
+        let mut session = Session::from_input(pack.message(0).unwrap().into_input(&Conversations::default(), ProgramRef::PipelineV2), 20);
+        session.share_view();
+        let response = json!({"response_id": 1});
+        let row = TableRow::new("ce_response", "response_id", 1, response.as_object().unwrap());
+        let judged = |name: &str| check_variable(&row, "exact_text", name, &BTreeSet::new(), false);
+        assert!(session.params.len() > 5);
+        let unknown: Vec<&String> = session.params.keys().filter(|it| judged(it).is_some()).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+        assert!(judged("conversation_id").is_some());
+    }
+}

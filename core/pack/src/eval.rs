@@ -1,0 +1,60 @@
+//! The evals of an AI agent as turns that a host can play. (docs/spec/flows.md#10.6)
+
+use serde_json::{Value, json};
+
+use super::{PackRequest, PackTurn};
+
+/// A question to an AI agent with what its answer must contain. Each eval is a conversation of its own.
+#[derive(Debug, Clone)]
+pub struct AgentEval {
+    /// Its name.
+    pub name: String,
+    /// The text that a reply has to contain.
+    pub expected: String,
+    /// The turn that asks.
+    pub turn: PackTurn,
+}
+
+impl AgentEval {
+    /// Returns whether a reply contains the expected text, ignoring case and the width of white space.
+    pub fn is_met(&self, replies: &[&str]) -> bool {
+        let normalize = |it: &str| convengine_text::collapse_whitespace(it).to_lowercase();
+        let expected = normalize(&self.expected);
+        replies.iter().any(|it| normalize(it).contains(&expected))
+    }
+}
+
+/// Returns the evals of an AI agent.
+pub fn agent_evals(document: &Value) -> Vec<AgentEval> {
+    let text = |it: &Value, name: &str| it.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let path = format!("/v1/runtime/ai-agents/{}/turn", text(document, "id"));
+    let eval = |(number, it): (usize, &Value)| {
+        let body = json!({"text": text(it, "prompt")});
+        let request = PackRequest { method: "POST".to_owned(), path: path.clone(), body, content_type: None };
+        let turn = PackTurn { conversation: Some(format!("eval-{number}")), request: Some(request), ..PackTurn::default() };
+        AgentEval { name: text(it, "name"), expected: text(it, "expected"), turn }
+    };
+    let evals = document.get("evals").and_then(Value::as_array);
+    (1..).zip(evals.into_iter().flatten()).map(eval).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_eval_is_a_conversation_with_an_expected_text() {
+        let document = json!({"id": "shop", "evals": [
+            {"name": "status", "prompt": "Where is my order?", "expected": "Order  number"},
+            {"name": "terms", "prompt": "Returns?", "expected": "thirty days"},
+        ]});
+        let evals = agent_evals(&document);
+        let labels: Vec<_> = evals.iter().map(|it| (it.name.as_str(), it.turn.conversation.as_deref())).collect();
+        assert_eq!(labels, [("status", Some("eval-1")), ("terms", Some("eval-2"))]);
+        let request = evals[0].turn.request.as_ref().unwrap();
+        assert_eq!((request.path.as_str(), &request.body), ("/v1/runtime/ai-agents/shop/turn", &json!({"text": "Where is my order?"})));
+        assert!(evals[0].is_met(&["One moment.", "What is the ORDER number?"]));
+        assert!(!evals[0].is_met(&["What is the order?", "Its number?"]) && !evals[0].is_met(&[]));
+        assert!(agent_evals(&json!({"id": "a"})).is_empty());
+    }
+}

@@ -1,0 +1,106 @@
+//! What a pack scripts and asks for: rules of the model that never apply, and tasks that nothing carries out.
+
+use std::collections::BTreeSet;
+
+use convengine_config::{Issue, TableRow, to_upper_code};
+use convengine_text::task::TaskName;
+use convengine_turn::LLM_PURPOSES;
+
+use super::{Pack, ScriptRule};
+
+/// The purpose of calls for embeddings.
+const EMBED: &str = "embed";
+
+/// The modes of calls.
+const KINDS: [&str; 3] = ["text", "json", "json_strict"];
+
+impl Pack {
+    /// Returns the issues of the pack beside those of its tables and documents.
+    pub fn script_issues(&self) -> Vec<Issue> {
+        let of_rules = self.llm.iter().enumerate().flat_map(|(at, rule)| rule_issues(at, rule));
+        of_rules.chain(self.task_issues()).collect()
+    }
+
+    /// Reports tasks that rows call and that neither the pack nor a row of `ce_task` carries out.
+    fn task_issues(&self) -> Vec<Issue> {
+        let tables = self.tables.to_normalized();
+        let bound: BTreeSet<String> =
+            tables.enabled_rows("ce_task").iter().filter(|it| it.text("binding").is_some()).filter_map(|it| it.code("task")).collect();
+        let is_known = |name: &str| self.tasks.contains_key(name) || bound.contains(name);
+        let mut issues = Vec::new();
+        let mut check = |row: &TableRow<'_>, column: &str, source: &str| {
+            let task = TaskName::parse(source);
+            let names = task.iter().flat_map(|it| it.methods.iter().map(|method| format!("{}:{method}", it.bean)));
+            for name in names.filter(|it| !is_known(it)) {
+                let hint = "add it to the tasks of the pack, or to ce_task with a binding, or correct the name";
+                issues.push(
+                    Issue::warning(row.path(column), format!("nothing carries out the task '{name}'"), hint).with_rule("unknown-task"),
+                );
+            }
+        };
+        for row in tables.enabled_rows("ce_rule") {
+            if row.code("action").is_some_and(|it| to_upper_code(&it) == "SET_TASK") {
+                check(&row, "action_value", &row.code("action_value").unwrap_or_default());
+            }
+        }
+        for row in tables.enabled_rows("ce_pending_action") {
+            if let (Some(bean), Some(methods)) = (row.code("bean_name"), row.code("method_names")) {
+                check(&row, "bean_name", &format!("{bean}:{methods}"));
+            }
+        }
+        issues
+    }
+}
+
+fn rule_issues(at: usize, rule: &ScriptRule) -> Vec<Issue> {
+    let path = |member: &str| format!("llm[{at}].{member}");
+    let mut issues = Vec::new();
+    if let Some(purpose) = rule.purpose.as_deref().filter(|it| *it != EMBED && !LLM_PURPOSES.contains(it)) {
+        let hint = format!("use one of {}, {EMBED}", LLM_PURPOSES.join(", "));
+        issues.push(Issue::error(path("purpose"), format!("no call has the purpose '{purpose}'"), hint).with_rule("unknown-purpose"));
+    }
+    if let Some(kind) = rule.kind.as_deref().filter(|it| !KINDS.contains(it)) {
+        let hint = format!("use {}", KINDS.join(", "));
+        issues.push(Issue::error(path("kind"), format!("no call has the kind '{kind}'"), hint).with_rule("unknown-purpose"));
+    }
+    for name in rule.unknown.keys() {
+        let hint = "use purpose, kind, user_text, contains, times, reply, replies, error or delay_ms";
+        issues.push(Issue::warning(path(name), format!("unknown member '{name}', which has no effect"), hint).with_rule("unknown-member"));
+    }
+    issues
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_that_never_apply_and_tasks_without_anyone_are_reported() {
+        let pack = Pack::parse(
+            r#"{"name": "p", "tasks": {"loan:check": {"result": 1}},
+                "llm": [{"purpose": "agent", "reply": "x"}, {"purpose": "embed"}, {"purpose": "INTENT_AGENT"}, {"kind": "xml", "reply": 1},
+                    {"answer": "x"}],
+                "tables": {
+                    "ce_rule": [
+                        {"rule_id": 1, "phase": "PRE_RESPONSE_RESOLUTION", "intent_code": "ANY", "state_code": "ANY", "rule_type": "EXACT",
+                         "match_pattern": "ANY", "action": "SET_TASK", "action_value": "loan:check,rate"},
+                        {"rule_id": 2, "phase": "PRE_RESPONSE_RESOLUTION", "intent_code": "ANY", "state_code": "ANY", "rule_type": "EXACT",
+                         "match_pattern": "ANY", "action": "SET_TASK", "action_value": "mail:send"}],
+                    "ce_task": [{"task_id": 1, "kind": "TASK", "task": "mail:send", "binding": "{\"http\": {\"url\": \"http://x\"}}"}],
+                    "ce_pending_action": [{"pending_action_id": 4, "intent_code": "LOAN", "state_code": "ANY", "action_key": "A", "bean_name": "card",
+                        "method_names": "block"}]
+                }}"#,
+        );
+        let issues: Vec<String> = pack.unwrap().script_issues().iter().map(|it| format!("{} {}", it.rule, it.path)).collect();
+        assert_eq!(
+            issues,
+            [
+                "unknown-purpose llm[2].purpose",
+                "unknown-purpose llm[3].kind",
+                "unknown-member llm[4].answer",
+                "unknown-task ce_rule[1].action_value",
+                "unknown-task ce_pending_action[4].bean_name",
+            ]
+        );
+    }
+}

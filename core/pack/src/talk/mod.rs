@@ -1,0 +1,205 @@
+//! Talks: the concise text format for the turns of a pack.
+//!
+//! Lines before the first `>` are the header. Each `>` begins a turn, indented lines below it answer the requests of the turn, and
+//! lines with a mark are its expectations. `tests/README.md` documents the format.
+
+mod answer;
+mod check;
+mod flow;
+mod line;
+mod message;
+mod time;
+
+use serde_json::Value;
+
+pub use self::message::conversation_id_for_label;
+
+use convengine_turn::{Map, Millis};
+
+use self::line::Line;
+use super::{FIRST_TURN_AT, Pack, PackError, PackTurn, TURN_INTERVAL};
+
+/// The lines before the first message.
+#[derive(Default)]
+struct Header<'t> {
+    about: Option<&'t str>,
+    name: Option<&'t str>,
+    at: Option<Millis>,
+    config: Option<Line<'t>>,
+    /// The document, if the talk plays one.
+    document: Option<flow::Document<'t>>,
+    settings: Vec<(Line<'t>, Value)>,
+}
+
+impl Pack {
+    /// Parses a talk. `config` returns the text of the pack that it refers to, whose turns are ignored.
+    ///
+    /// # Errors
+    /// [`PackError`] with line and column if the talk or its pack is invalid.
+    pub fn parse_talk(text: &str, config: impl Fn(&str) -> Result<String, String>) -> Result<Pack, PackError> {
+        let mut header = Header::default();
+        let mut turns: Vec<PackTurn> = Vec::new();
+        let mut clock = None;
+        let mut end = Line::new(1, "");
+        for (number, text) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+            let line = Line::new(number, text);
+            end = Line { number, column: 1, text: "" };
+            if line.text.is_empty() {
+                continue;
+            }
+            if let Some(comment) = line.strip_mark("#") {
+                header.about.get_or_insert(comment.text);
+            } else if let Some(message) = line.strip_mark(">") {
+                turns.last().map_or(Ok(()), check_complete)?;
+                turns.push(new_turn(&message, &header, &mut clock)?);
+            } else if let Some(turn) = turns.last_mut() {
+                add_line(turn, &line)?;
+            } else {
+                header.parse_line(&line)?;
+            }
+        }
+        let last = turns.last().ok_or_else(|| end.error("the talk has no messages; add one, such as '> Hello'"))?;
+        check_complete(last)?;
+        header.into_pack(turns, &end, config)
+    }
+}
+
+/// Returns the words that talks can have (marks of checks, roots of paths, kinds of failures), for the documentation.
+pub fn talk_words() -> Vec<&'static str> {
+    let marks = check::MARKS.iter().map(|it| it.0);
+    marks.chain(check::ROOTS).chain(answer::ERROR_KEYWORDS.iter().map(|it| it.0)).collect()
+}
+
+/// Creates a turn, by default one minute after the previous one.
+fn new_turn(line: &Line<'_>, header: &Header<'_>, clock: &mut Option<Millis>) -> Result<PackTurn, PackError> {
+    let message = message::parse_message(line, header.document)?;
+    let start = header.at.unwrap_or(FIRST_TURN_AT);
+    let at = match (*clock, message.wait) {
+        (Some(previous), wait) => previous.saturating_add(wait.unwrap_or(TURN_INTERVAL)),
+        (None, wait) => start.saturating_add(wait.unwrap_or(0)),
+    };
+    *clock = Some(at);
+    Ok(PackTurn {
+        conversation: Some(message.conversation),
+        request: Some(message.request),
+        at: Some(at),
+        line: line.number,
+        ..PackTurn::default()
+    })
+}
+
+/// Adds an answer or a check to a turn.
+fn add_line(turn: &mut PackTurn, line: &Line<'_>) -> Result<(), PackError> {
+    if line.is_indented() {
+        if !turn.checks.is_empty() {
+            return Err(line.error("answers must come before checks; move this line up"));
+        }
+        turn.answers.push(answer::parse_answer(line)?);
+        return Ok(());
+    }
+    match check::parse_check(line)? {
+        Some(check) => check::add_check(&mut turn.checks, check),
+        None => {
+            return Err(line.error("expected an indented answer, or a line that begins with one of > < <~ ! = ~ ~! ? ?! % %! $ #"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a turn has at least one check, so that it can fail.
+fn check_complete(turn: &PackTurn) -> Result<(), PackError> {
+    if turn.checks.is_empty() {
+        let line = Line { number: turn.line, column: 1, text: "" };
+        return Err(line.error("the message has no checks; add one, such as '< the reply'"));
+    }
+    Ok(())
+}
+
+impl<'t> Header<'t> {
+    fn parse_line(&mut self, line: &Line<'t>) -> Result<(), PackError> {
+        let (word, rest) = line.split_word();
+        match word.text {
+            "name" => self.name = Some(rest.required("the name")?),
+            "config" => {
+                rest.required("the file of the pack")?;
+                self.config = Some(rest);
+            }
+            "program" if rest.text.starts_with("flow") => {
+                let (_, id) = rest.split_word();
+                self.document = Some(flow::Document::Assistant(id.required("the id of the assistant")?));
+            }
+            "program" if rest.text.starts_with("workflow") => {
+                let (_, id) = rest.split_word();
+                self.document = Some(flow::Document::Workflow(id.required("the id of the workflow graph")?));
+            }
+            "program" if rest.text.starts_with("chain") => {
+                let (_, slug) = rest.split_word();
+                self.document = Some(flow::Document::Chain(slug.required("the slug of the chain")?));
+            }
+            "program" if rest.text.starts_with("agent") => {
+                let (_, id) = rest.split_word();
+                self.document = Some(flow::Document::Agent(id.required("the id of the AI agent")?));
+            }
+            "program" => {
+                let profile = rest.text.strip_prefix("pipeline").map(str::trim_start).filter(|it| ["", "v1", "v2"].contains(it));
+                let unknown =
+                    || rest.error("unknown program; write pipeline v1, pipeline v2, flow ID, workflow ID, agent ID or chain SLUG");
+                let profile = profile.ok_or_else(unknown)?;
+                if !profile.is_empty() {
+                    self.settings.push((Line { text: "pipeline.profile", ..rest }, Value::from(profile)));
+                }
+            }
+            "at" => {
+                let at = time::parse_instant(rest.text);
+                self.at = Some(at.ok_or_else(|| rest.error("invalid time; write it as 2026-01-01T09:00:00Z"))?);
+            }
+            "set" => {
+                let (key, value) = rest.split_once("=").ok_or_else(|| rest.error("expected KEY=VALUE"))?;
+                key.required("the key of the setting")?;
+                let value = serde_json::from_str(value.text).unwrap_or_else(|_| Value::from(value.text));
+                self.settings.push((key, value));
+            }
+            _ => {
+                return Err(line.error("unknown header line; use name, program, config, at, set or a comment, and begin a message with >"));
+            }
+        }
+        Ok(())
+    }
+
+    fn into_pack(self, turns: Vec<PackTurn>, end: &Line<'_>, config: impl Fn(&str) -> Result<String, String>) -> Result<Pack, PackError> {
+        let file =
+            self.config.ok_or_else(|| Line { number: 1, ..*end }.error("the talk has no configuration; add a line 'config FILE.json'"))?;
+        let text = config(file.text).map_err(|reason| file.error(format!("cannot read '{}': {reason}", file.text)))?;
+        let mut pack = Pack::parse(&text).map_err(|error| file.error(format!("'{}': {error}", file.text)))?;
+        for (key, value) in self.settings {
+            let names: Vec<&str> = key.text.strip_prefix("convengine.").unwrap_or(key.text).split('.').collect();
+            set_path(&mut pack.settings, &names, value);
+        }
+        if let Some(name) = self.name {
+            name.clone_into(&mut pack.name);
+        }
+        if let Some(about) = self.about {
+            about.clone_into(&mut pack.about);
+        }
+        pack.turns = turns;
+        Ok(pack)
+    }
+}
+
+/// Sets a value in the settings tree; names match in kebab case and in camel case.
+fn set_path(tree: &mut Value, names: &[&str], value: Value) {
+    let Some((name, rest)) = names.split_first() else {
+        *tree = value;
+        return;
+    };
+    if !tree.is_object() {
+        *tree = Value::Object(Map::new());
+    }
+    let Some(members) = tree.as_object_mut() else { return };
+    let normalize = |it: &str| it.replace('-', "").to_lowercase();
+    let key = members.keys().find(|it| normalize(it) == normalize(name)).map_or_else(|| (*name).to_owned(), Clone::clone);
+    set_path(members.entry(key).or_insert(Value::Null), rest, value);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! Model calls: prompts are rendered and audited, and every call is logged.
+
+mod variables;
+
+pub use variables::prompt_variables;
+
+use convengine_text::template::Template;
+use convengine_text::value::TEMPLATE;
+use convengine_turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Map, Write, payload};
+use serde_json::{Value, json};
+
+use crate::audit::Stage;
+use crate::session::Session;
+use crate::step_context::StepContext;
+
+/// A pair of rendered prompts.
+#[derive(Debug, Clone, Default)]
+pub struct Prompts {
+    /// System prompt.
+    pub system: String,
+    /// User prompt.
+    pub user: String,
+    /// Text appended to the prompt.
+    pub hint: Option<String>,
+}
+
+/// Renders two prompts and audits both.
+pub fn render_prompts(cx: &StepContext<'_>, system: &Template, user: &Template, variables: &Map) -> Prompts {
+    let render = |template: &Template| {
+        let text = cx.session.render(template, || variables.clone()).text;
+        cx.audit(Stage::PromptRendering, |_| payload!({"rendered_template": text, "promptVars": to_texts(variables)}));
+        text
+    };
+    Prompts { system: render(system), user: render(user), hint: None }
+}
+
+fn to_texts(variables: &Map) -> Map {
+    variables.iter().map(|(key, value)| (key.clone(), Value::from(TEMPLATE.print(value)))).collect()
+}
+
+/// Calls a model and logs the call. What it thought aloud is audited and is no part of its answer.
+///
+/// # Errors
+/// The host's error; the call site decides how to handle it.
+pub async fn call_model(
+    cx: &mut StepContext<'_>,
+    purpose: &str,
+    mode: LlmMode,
+    prompts: Prompts,
+    schema: Option<Value>,
+) -> Result<LlmReply, EffectError> {
+    let request = LlmRequest {
+        purpose: purpose.to_owned(),
+        mode,
+        system: prompts.system,
+        user: prompts.user,
+        hint: prompts.hint,
+        schema,
+        context: Value::Object(cx.session.context.clone()),
+        user_text: cx.session.text().to_owned(),
+        dialogue: None,
+    };
+    let mut row = new_log_row(&cx.session, &request);
+    let outcome = cx.effects.perform(request).await;
+    row.created_at = cx.effects.now();
+    match &outcome {
+        Ok(reply) => {
+            row.success = true;
+            row.response_text = Some(reply.text.clone());
+            row.provider = name_or_unknown(&reply.provider);
+            row.model = name_or_unknown(&reply.model);
+            row.input_tokens = reply.usage.map(|it| it.input_tokens);
+            row.output_tokens = reply.usage.map(|it| it.output_tokens);
+            row.cost_micros = reply.usage.and_then(|it| it.cost_micros);
+        }
+        Err(error) => row.error_message = Some(error.message.clone()),
+    }
+    cx.session.writes.push(Write::LlmCall(row));
+    if let Some(reply) = outcome.as_ref().ok().filter(|it| !it.reasoning.is_empty()) {
+        cx.audit(Stage::LlmReasoning, |_| payload!({"purpose": purpose, "reasoning": reply.reasoning}));
+    }
+    outcome
+}
+
+fn new_log_row(session: &Session, request: &LlmRequest) -> LlmCallRow {
+    LlmCallRow {
+        intent_code: session.intent.clone(),
+        state_code: session.state.clone(),
+        provider: name_or_unknown(""),
+        model: name_or_unknown(""),
+        prompt_text: prompt_text(request),
+        user_context: request.context.to_string(),
+        response_text: None,
+        success: false,
+        error_message: None,
+        created_at: 0,
+        input_tokens: None,
+        output_tokens: None,
+        cost_micros: None,
+    }
+}
+
+fn prompt_text(request: &LlmRequest) -> String {
+    format!("[system] {}\n\n[user] {}", request.system, request.user_prompt())
+}
+
+fn name_or_unknown(name: &str) -> String {
+    if name.trim().is_empty() { convengine_config::UNKNOWN.to_owned() } else { name.to_owned() }
+}
+
+/// Explains which template was chosen, or that none matches.
+pub fn explain_template(cx: &StepContext<'_>, format: &str, chosen: Option<i64>) {
+    let (intent, state) = (&cx.session.intent, &cx.session.state);
+    if let Some(explanation) = cx.effects.begin_explanation("template") {
+        let verdict = if chosen.is_some() { "the template of the closest scope is taken" } else { "no template fits" };
+        let rows = cx.config.prompts.candidates(format, intent, state, chosen);
+        explanation
+            .with_subject(json!({"format": format, "intent": intent, "state": state}))
+            .with_candidates(rows)
+            .record(&cx.effects, verdict);
+    }
+}

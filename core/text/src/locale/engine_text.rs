@@ -1,0 +1,80 @@
+//! The names of the texts that the engine itself says (docs/reference/engine-texts.md).
+
+/// A text that the engine says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineText {
+    /// Asks whether a value is right.
+    ConfirmValue,
+    /// The label of the button that agrees.
+    Yes,
+    /// The label of the button that does not agree.
+    No,
+    /// Asks for a value.
+    AskForValue,
+    /// Asks which of several values is meant.
+    ChooseValue,
+    /// Asks which of several requests is meant.
+    ChooseIntent,
+    /// A message was not understood.
+    NotUnderstood,
+    /// A request was cancelled.
+    Cancelled,
+    /// There is nothing to cancel.
+    NothingToCancel,
+    /// A question has to be answered.
+    AnswerNeeded,
+    /// Why a question is asked.
+    ReasonForQuestion,
+    /// There is no earlier question to return to.
+    FirstQuestion,
+    /// A value cannot be changed.
+    CannotChange,
+    /// A value was changed.
+    Corrected,
+    /// The conversation begins again.
+    StartedOver,
+    /// No person can take over.
+    NoPerson,
+    /// A request goes on after an interruption.
+    Returned,
+    /// What can be asked for.
+    CanHelpWith,
+    /// Another message was not understood.
+    NotUnderstoodAgain,
+    /// A question is given up.
+    GivenUp,
+    /// A value is left as it was.
+    LeftAlone,
+    /// Something failed.
+    Error,
+}
+
+impl EngineText {
+    /// The name under which a document words it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            EngineText::ConfirmValue => "confirm_value",
+            EngineText::Yes => "yes",
+            EngineText::No => "no",
+            EngineText::AskForValue => "ask_for_value",
+            EngineText::ChooseValue => "choose_value",
+            EngineText::ChooseIntent => "choose_intent",
+            EngineText::NotUnderstood => "not_understood",
+            EngineText::Cancelled => "cancelled",
+            EngineText::NothingToCancel => "nothing_to_cancel",
+            EngineText::AnswerNeeded => "answer_needed",
+            EngineText::ReasonForQuestion => "reason_for_question",
+            EngineText::FirstQuestion => "first_question",
+            EngineText::CannotChange => "cannot_change",
+            EngineText::Corrected => "corrected",
+            EngineText::StartedOver => "started_over",
+            EngineText::NoPerson => "no_person",
+            EngineText::Returned => "returned",
+            EngineText::CanHelpWith => "can_help_with",
+            EngineText::NotUnderstoodAgain => "not_understood_again",
+            EngineText::GivenUp => "given_up",
+            EngineText::LeftAlone => "left_alone",
+            EngineText::Error => "error",
+        }
+    }
+}

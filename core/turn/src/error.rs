@@ -1,0 +1,167 @@
+//! Errors between host and core, as data.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::effect::EffectId;
+use super::input::ProgramRef;
+
+/// Why an effect failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectErrorKind {
+    /// The deadline passed.
+    Timeout,
+    /// The other side could not be reached or is out of service.
+    Unavailable,
+    /// The other side refused.
+    Refused,
+    /// The answer could not be parsed.
+    Invalid,
+    /// The requested thing does not exist.
+    NotFound,
+    /// The host does not allow it.
+    Denied,
+    /// A circuit breaker is open.
+    CircuitOpen,
+    /// A rate or spend limit was hit.
+    Limited,
+    /// This host does not support it.
+    Unsupported,
+    /// The process ended before the answer was known.
+    Interrupted,
+    /// The host cancelled the effect.
+    Cancelled,
+    /// The reply does not belong to the request.
+    Mismatch,
+}
+
+/// A failed effect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct EffectError {
+    /// The class of failure.
+    pub kind: EffectErrorKind,
+    /// For the audit; never shown to the user.
+    pub message: String,
+    /// The HTTP status code, if the service answered with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Milliseconds to wait before the next attempt, if the other side asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+    /// A more specific code, if the host knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<EffectErrorDetail>,
+}
+
+/// A more specific failure code. (docs/spec/flows.md#4.6) Hosts may report codes that are not among these.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EffectErrorDetail(Cow<'static, str>);
+
+impl EffectErrorDetail {
+    /// The host name could not be resolved.
+    pub const DNS: Self = Self(Cow::Borrowed("dns"));
+    /// The TLS handshake failed.
+    pub const TLS: Self = Self(Cow::Borrowed("tls"));
+    /// The address may not be called.
+    pub const TARGET: Self = Self(Cow::Borrowed("blocked_target"));
+    /// The response exceeds the size limit.
+    pub const TOO_LARGE: Self = Self(Cow::Borrowed("response_too_large"));
+    /// A tool of an MCP server answered with an error.
+    pub const TOOL_ERROR: Self = Self(Cow::Borrowed("tool_error"));
+    /// A secret is not stored.
+    pub const SECRET_MISSING: Self = Self(Cow::Borrowed("secret_missing"));
+    /// The MCP server, the task or the extension does not exist.
+    pub const TOOL_UNKNOWN: Self = Self(Cow::Borrowed("tool_unknown"));
+    /// A tool of an MCP server may not be called.
+    pub const TOOL_DENIED: Self = Self(Cow::Borrowed("tool_denied"));
+    /// A tool of an MCP server is not the one that was approved.
+    pub const TOOL_CHANGED: Self = Self(Cow::Borrowed("tool_changed"));
+    /// The spend budget is used up.
+    pub const BUDGET: Self = Self(Cow::Borrowed("budget"));
+
+    /// The code.
+    pub fn code(&self) -> &str {
+        &self.0
+    }
+}
+
+impl EffectError {
+    /// Creates an error.
+    pub fn new(kind: EffectErrorKind, message: impl Into<String>) -> Self {
+        EffectError { kind, message: message.into(), status: None, retry_after_ms: None, detail: None }
+    }
+
+    /// Returns the error with a more specific code.
+    #[must_use]
+    pub fn with_detail(self, detail: EffectErrorDetail) -> Self {
+        EffectError { detail: Some(detail), ..self }
+    }
+
+    pub(super) fn mismatch() -> Self {
+        EffectError::new(EffectErrorKind::Mismatch, "the host answered with a reply of another kind")
+    }
+}
+
+/// A misuse of the protocol, or a journal that does not match.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TurnError {
+    /// The program waits for something other than an effect: a bug in the core.
+    #[error("the turn waits for something other than an effect")]
+    Stalled,
+    /// The effect was not requested, or is answered already.
+    #[error("effect {} is not open; answer each effect of a slice exactly once", id.0)]
+    UnknownEffect {
+        /// The effect.
+        id: EffectId,
+    },
+    /// The journal has a protocol that this build does not support.
+    #[error("unsupported journal protocol {found}; this build supports {known}")]
+    Protocol {
+        /// The protocol of the journal.
+        found: u16,
+        /// The protocol of this build.
+        known: u16,
+    },
+    /// The configuration runs another program than requested.
+    #[error("the turn requires program {requested:?}, but the configuration runs {configured:?}")]
+    Program {
+        /// The program of the input or the journal.
+        requested: ProgramRef,
+        /// The program of the configuration.
+        configured: ProgramRef,
+    },
+    /// The configuration runs a program that this build was compiled without.
+    #[error("the configuration requires the feature '{feature}' of convengine-core, which this build does not have")]
+    MissingFeature {
+        /// The feature.
+        feature: &'static str,
+    },
+    /// The replay requested another effect than the recorded turn.
+    #[error(transparent)]
+    Diverged(Box<Divergence>),
+}
+
+/// The first point at which a replay differs from its journal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("replay diverged at effect {} (journal entry {index}) in step {step}{}: {difference}", effect.0, last_port(ports))]
+pub struct Divergence {
+    /// Position in the journal, from 0.
+    pub index: usize,
+    /// The effect.
+    pub effect: EffectId,
+    /// The replay's current step.
+    pub step: String,
+    /// The ports that the replay has taken in a flow, each as `graph/node:port`.
+    pub ports: Vec<String>,
+    /// The fields that differ, one per line.
+    pub difference: String,
+}
+
+/// Names the port that was taken last, if any.
+fn last_port(ports: &[String]) -> String {
+    ports.last().map(|it| format!(", after the port {it}")).unwrap_or_default()
+}

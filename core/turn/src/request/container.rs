@@ -1,0 +1,57 @@
+//! The effect that fetches container data before values are extracted.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Reply, Request};
+use crate::{EffectClass, Map, Operation};
+
+/// Deadline in milliseconds.
+const DEADLINE_MS: u32 = 10_000;
+
+/// A container query; the request body of its service.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerRequest {
+    /// The page.
+    pub page_id: i64,
+    /// The section of the page.
+    pub section_id: i64,
+    /// The container of the section.
+    pub container_id: i64,
+    /// The user on whose behalf it runs; the engine's name.
+    pub user_id: String,
+    /// The user who is logged in; the engine's name.
+    pub logged_in_user_id: String,
+    /// The parameters.
+    pub input_params: Map,
+}
+
+/// A container's answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContainerReply {
+    /// The data.
+    pub data: Value,
+}
+
+impl From<ContainerRequest> for Request {
+    fn from(request: ContainerRequest) -> Self {
+        Request::Container(request)
+    }
+}
+
+impl Operation for ContainerRequest {
+    type Output = ContainerReply;
+
+    fn class(&self) -> EffectClass {
+        EffectClass::Read
+    }
+
+    fn deadline_ms(&self) -> u32 {
+        DEADLINE_MS
+    }
+
+    fn extract_output(reply: Reply) -> Option<ContainerReply> {
+        if let Reply::Container(reply) = reply { Some(reply) } else { None }
+    }
+}

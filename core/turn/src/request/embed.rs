@@ -1,0 +1,48 @@
+//! The effect that embeds texts.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Reply, Request, Usage};
+use crate::{EffectClass, Operation};
+
+/// Deadline in milliseconds.
+const DEADLINE_MS: u32 = 10_000;
+
+/// Texts to embed; hosts may cache the embeddings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmbedRequest {
+    /// The texts.
+    pub texts: Vec<String>,
+}
+
+/// One vector per text, in the same order.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EmbedReply {
+    /// The vectors.
+    pub vectors: Vec<Vec<f64>>,
+    /// What the call has used; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+impl From<EmbedRequest> for Request {
+    fn from(request: EmbedRequest) -> Self {
+        Request::Embed(request)
+    }
+}
+
+impl Operation for EmbedRequest {
+    type Output = EmbedReply;
+
+    fn class(&self) -> EffectClass {
+        EffectClass::Read
+    }
+
+    fn deadline_ms(&self) -> u32 {
+        DEADLINE_MS
+    }
+
+    fn extract_output(reply: Reply) -> Option<EmbedReply> {
+        if let Reply::Embed(reply) = reply { Some(reply) } else { None }
+    }
+}
