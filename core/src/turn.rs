@@ -37,7 +37,7 @@ impl Turn {
         start(input, config, LaunchMode { defer_end: false, is_replay: false, observation: Observation::Nothing })
     }
 
-    /// Starts a turn that records session views and explanations for observers; see [`Turn::views`] and [`Turn::whys`].
+    /// Starts a turn that records session views and explanations for observers; see [`Turn::read_views`] and [`Turn::explanations`].
     ///
     /// # Errors
     /// Same as [`Turn::start`].
@@ -55,7 +55,7 @@ impl Turn {
         reject_divergence(Turn::rescue(&journal, config)?)
     }
 
-    /// Like [`Turn::restore`], but records session views and explanations; see [`Turn::views`] and [`Turn::whys`].
+    /// Like [`Turn::restore`], but records session views and explanations; see [`Turn::read_views`] and [`Turn::explanations`].
     ///
     /// # Errors
     /// Same as [`Turn::restore`].
@@ -66,7 +66,7 @@ impl Turn {
     /// Replays a recorded turn for as long as its journal matches, so that a host can resume or cancel a turn after a crash.
     ///
     /// A turn that diverges stops where it would request another effect, or would end. It does not end by itself any more: the host
-    /// cancels it with [`Turn::abandon`]. It keeps the recorded journal, so that no paid result is lost. Replaying such a journal
+    /// cancels it with [`Turn::cancel`]. It keeps the recorded journal, so that no paid result is lost. Replaying such a journal
     /// diverges at the same place: [`Turn::restore`] returns the divergence as an error, this function returns it with the same notices
     /// and the same end.
     ///
@@ -77,7 +77,7 @@ impl Turn {
         replay(journal, config, Observation::Nothing)
     }
 
-    /// Like [`Turn::rescue`], but records the session at each audit; see [`Turn::metas`].
+    /// Like [`Turn::rescue`], but records the session at each audit; see [`Turn::audit_metadata`].
     ///
     /// # Errors
     /// Same as [`Turn::rescue`].

@@ -10,7 +10,7 @@ use super::compiled_pattern::CompiledPattern;
 /// Steps that a backtracking pattern may take on one text.
 const STEP_LIMIT: usize = 200_000;
 
-/// A compiled pattern; case-insensitive unless compiled with [`Regex::linear`].
+/// A compiled pattern; case-insensitive unless compiled with [`Regex::new_case_sensitive`] or [`Regex::new_linear`].
 #[derive(Debug, Clone)]
 pub struct Regex(CompiledPattern);
 

@@ -1,7 +1,7 @@
 //! The turn protocol: what a host passes to the core, what it gets back, and how a turn is journaled.
 //!
 //! This layer does not know pipelines or configuration content. A [`TurnMachine`] is one future, polled by hand; the only thing it can wait
-//! for is an effect requested through the [`Door`].
+//! for is an effect requested through the [`EffectContext`].
 
 pub mod backoff;
 mod cancel;
@@ -82,7 +82,7 @@ impl Slice {
     }
 }
 
-/// The code of a turn; it accesses the outside through the [`Door`] only.
+/// The code of a turn; it accesses the outside through the [`EffectContext`] only.
 pub type Program = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// How a turn is launched.

@@ -20,7 +20,7 @@ pub fn page() -> Result<Page> {
         body.push_str(&format!("\n\n## {heading}\n\n{}\n\n{}", wrap(&meanings.section(group)), table(head, &rows).trim_end()));
     };
     section("Failed turns", "faults", &["Code", "Recoverable", "When"], fault_codes()?);
-    section("Failed effects", "effects", &["Kind", "When"], enum_variants("core/src/turn/error.rs", "EffectErrorKind")?);
+    section("Failed effects", "effects", &["Kind", "When"], enum_variants("core/turn/src/error.rs", "EffectErrorKind")?);
     section("Details of failed effects", "details", &["Detail", "When"], details()?);
     section("Errors of assistant routes", "routes", &["Code", "Status", "When"], route_codes()?);
     section("Errors of other routes", "statuses", &["Status", "When"], meanings.names("statuses"));
@@ -37,14 +37,14 @@ fn row(name: &str, meaning: &str, columns: usize) -> Vec<String> {
 }
 
 fn fault_codes() -> Result<Vec<String>> {
-    let source = read_source("core/src/fault.rs")?;
+    let source = read_source("core/turn/src/fault.rs")?;
     let names = source.lines().filter_map(|it| it.trim().strip_prefix("FaultCode::")?.split_once("=> \"")?.1.split('"').next());
     Ok(names.map(str::to_owned).collect())
 }
 
 /// The codes of `EffectErrorDetail`.
 fn details() -> Result<Vec<String>> {
-    Ok(literals_after(&read_source("core/src/turn/error.rs")?, "Self(Cow::Borrowed("))
+    Ok(literals_after(&read_source("core/turn/src/error.rs")?, "Self(Cow::Borrowed("))
 }
 
 /// The variants of an enumeration in snake_case, as they are serialized.
@@ -76,6 +76,6 @@ fn route_codes() -> Result<Vec<String>> {
         codes.extend(literals_after(&source, "conflict("));
     }
     // Refusals of events of runs.
-    codes.extend(literals_after(&read_source("core/src/chain/events.rs")?, "RunRefusal::new("));
+    codes.extend(literals_after(&read_source("core/flow/src/chain/events.rs")?, "RunRefusal::new("));
     Ok(codes.into_iter().collect())
 }

@@ -23,16 +23,16 @@ pub fn page() -> Result<Page> {
             body.push_str(&format!("\n{}", fence("json", &serde_json::to_string_pretty(&example).unwrap_or_default())));
         }
     };
-    let request = struct_members("core/src/turn/request/task.rs", "TaskRequest", false)?;
+    let request = struct_members("core/turn/src/request/task.rs", "TaskRequest", false)?;
     section("Request of a task", "task", &["Member", "Meaning"], &request, Some(task_request()));
-    let uses = enum_words("core/src/turn/request/task.rs", "TaskUse")?;
+    let uses = enum_words("core/turn/src/request/task.rs", "TaskUse")?;
     section("Occasions of a task", "uses", &["`called_for`", "When"], &uses, None);
     section("Answer of a task", "reply", &["Member", "Meaning"], &task_members()?, Some(task_reply()));
     section("Members of a call", "call", &["Member", "Meaning"], &call_members()?, Some(call()));
     section("Headers", "headers", &["Header", "Meaning"], &meanings.names("headers"), None);
     let mapping = ["RAW_JSON", "JSON_PATH", "FIELD_TEMPLATE", "TEXT"].map(str::to_owned);
     section("Response mapping", "mapping", &["Mode", "`mapped`"], &mapping, Some(envelope()));
-    let container = struct_members("core/src/turn/request/container.rs", "ContainerRequest", true)?;
+    let container = struct_members("core/turn/src/request/container.rs", "ContainerRequest", true)?;
     section("Request of a container", "container", &["Member", "Meaning"], &container, Some(container_request()));
     section("Failures", "failures", &["Status or cause", "Kind and effect"], &meanings.names("failures"), None);
     body.push('\n');
@@ -114,7 +114,7 @@ fn task_members() -> Result<Vec<String>> {
 
 /// The members of a call that a binding may have; the longer of two names is that of the column of `ce_http_tool`.
 fn call_members() -> Result<Vec<String>> {
-    let source = read_source("core/src/config/binding.rs")?;
+    let source = read_source("core/config/src/binding.rs")?;
     let mut names = literals_after(&source, "text([");
     names.extend(literals_after(&source, "call.get(").into_iter().filter(|it| it == "idempotent"));
     anyhow::ensure!(names.len() > 8, "binding.rs names {} members of a call", names.len());

@@ -95,9 +95,9 @@ const NOT_RULES: [&str; 3] = ["api-key", "proxy-authorization", "x-api-key"];
 fn table_rules() -> Result<BTreeSet<String>> {
     let mut rules = BTreeSet::from(["compile".to_owned()]);
     let is_rule = |it: &&str| it.contains('-') && it.bytes().all(|it| it.is_ascii_lowercase() || it == b'-') && !NOT_RULES.contains(it);
-    for file in sources(&["core/src/lint", "core/src/pack"])?
+    for file in sources(&["core/lint/src", "core/pack/src"])?
         .iter()
-        .filter(|it| it.ends_with("/pack/lint.rs") || it.starts_with("core/src/lint") && !it.contains("/flow/"))
+        .filter(|it| it.ends_with("/pack/src/lint.rs") || it.starts_with("core/lint/src") && !it.contains("/flow/"))
     {
         let source = read_source(file)?;
         let code = source.split("#[cfg(test)]").next().unwrap_or_default();
@@ -109,7 +109,7 @@ fn table_rules() -> Result<BTreeSet<String>> {
 /// The codes that the checks of documents contain.
 fn document_codes() -> Result<BTreeSet<String>> {
     let mut codes = BTreeSet::new();
-    for file in sources(&["core/src/config/flow", "core/src/lint/flow"])? {
+    for file in sources(&["core/config/src/flow", "core/lint/src/flow"])? {
         let is_code =
             |it: &str| it.len() == 4 && it.starts_with(|c: char| c.is_ascii_uppercase()) && it[1..].bytes().all(|it| it.is_ascii_digit());
         codes.extend(read_source(&file)?.split('"').filter(|it| is_code(it)).map(str::to_owned));

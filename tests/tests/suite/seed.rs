@@ -26,10 +26,10 @@ fn progress_messages_load_lint_clean_and_name_existing_steps() {
     }
 }
 
-/// The core's source files, one text per folder, because a step's name may be in a file beside.
+/// The source files of the pipelines, one text per folder, because a step's name may be in a file beside.
 fn sources() -> Vec<String> {
     let mut texts = Vec::new();
-    let mut open = vec![root().join("core/src")];
+    let mut open = vec![root().join("core/tables/src")];
     while let Some(folder) = open.pop() {
         let mut text = String::new();
         for entry in fs::read_dir(folder).unwrap() {

@@ -1,49 +1,37 @@
 //! What the repository demands of itself: layers, headers, docs and dependencies.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use convengine_tests::root;
 
-/// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 30] = [
-    ("value", 0),
-    ("text", 1),
-    ("json", 2),
-    ("knowledge", 2),
-    ("locale", 2),
-    ("lexical", 3),
-    ("turn", 3),
-    ("entity", 3),
-    ("fault", 4),
-    ("config", 5),
-    ("lint", 6),
-    ("pack", 6),
-    ("session", 6),
-    ("audit", 7),
-    ("step_context", 8),
-    ("verbose", 9),
-    ("llm", 9),
-    ("service", 10),
-    ("extension", 11),
-    ("rules", 12),
-    ("schema", 13),
-    ("tool", 13),
-    ("pending_action", 13),
-    ("intent", 14),
-    ("planner_loop", 14),
-    ("respond", 14),
-    ("flow", 15),
-    ("pipeline", 15),
-    ("chain", 16),
-    ("program", 17),
+/// The modules of `core/tables`; each may use modules with a smaller number only.
+const LAYERS: [(&str, u32); 15] = [
+    ("session", 0),
+    ("audit", 1),
+    ("step_context", 2),
+    ("verbose", 3),
+    ("llm", 3),
+    ("service", 4),
+    ("extension", 5),
+    ("rules", 6),
+    ("schema", 7),
+    ("tool", 7),
+    ("pending_action", 7),
+    ("intent", 8),
+    ("planner_loop", 8),
+    ("respond", 8),
+    ("pipeline", 9),
 ];
 
-/// What the core may depend on; an addition needs a sentence in docs/dependencies.md.
-const CORE_DEPENDENCIES: [&str; 19] = [
+/// The crates of the core, from `core`; each may use those before it only, and Cargo refuses a circle.
+const CORE_CRATES: [&str; 10] = ["values", "text", "understanding", "turn", "config", "lint", "pack", "tables", "flow", "."];
+
+/// What crates of the core may depend on beside each other; an addition needs a sentence in docs/dependencies.md.
+const CORE_DEPENDENCIES: [&str; 18] = [
     "aho-corasick",
     "base64",
-    "convengine-values",
     "croner",
     "fancy-regex",
     "icu_normalizer",
@@ -101,11 +89,11 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 #[test]
-fn modules_of_the_core_use_lower_layers_only() {
+fn modules_of_the_tables_use_lower_layers_only() {
     let layer = |module: &str| LAYERS.iter().find(|it| it.0 == module).map(|it| it.1);
-    let source = root().join("core/src");
+    let source = root().join("core/tables/src");
     let mut bad = Vec::new();
-    for path in files("core/src", &[".rs"]) {
+    for path in files("core/tables/src", &[".rs"]) {
         let relative = path.strip_prefix(&source).unwrap();
         let module = relative.components().next().unwrap().as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned();
         if module == "lib" {
@@ -125,7 +113,7 @@ fn modules_of_the_core_use_lower_layers_only() {
 
 #[test]
 fn every_step_says_what_it_reads_writes_and_waits_for() {
-    let steps = files("core/src/pipeline/step", &[".rs"]);
+    let steps = files("core/tables/src/pipeline/step", &[".rs"]);
     for path in steps.iter().filter(|it| !it.ends_with("mod.rs")) {
         let text = read(path);
         let header: Vec<&str> = text.lines().take_while(|it| it.starts_with("//!")).collect();
@@ -146,7 +134,7 @@ fn every_step_says_what_it_reads_writes_and_waits_for() {
 fn public_items_are_documented() {
     let starts = ["pub fn ", "pub async fn ", "pub struct ", "pub enum ", "pub trait ", "pub const ", "pub type ", "pub static "];
     let mut bare = Vec::new();
-    for path in ["core/src", "extension", "host-native/src", "host-wasm/src", "player/src", "server/src", "tests/src"]
+    for path in ["core", "extension", "host-native/src", "host-wasm/src", "player/src", "server/src", "tests/src"]
         .iter()
         .flat_map(|it| files(it, &[".rs"]))
     {
@@ -170,12 +158,27 @@ fn public_items_are_documented() {
     assert!(bare.is_empty(), "without a sentence:\n{}", bare.join("\n"));
 }
 
+/// The names of a section of a manifest.
+fn dependencies<'m>(manifest: &'m str, section: &str) -> Vec<&'m str> {
+    let lines = manifest.split(&format!("[{section}]\n")).nth(1).and_then(|it| it.split("\n[").next()).unwrap_or_default().lines();
+    lines.filter_map(|it| it.split(['.', ' ', '=']).next()).filter(|it| !it.is_empty()).collect()
+}
+
 #[test]
 fn the_core_depends_on_its_list_alone() {
-    let manifest = read(&root().join("core/Cargo.toml"));
-    let section = manifest.split("[dependencies]").nth(1).and_then(|it| it.split("\n[").next()).unwrap();
-    let names: Vec<&str> = section.lines().filter_map(|it| it.split(['.', ' ', '=']).next()).filter(|it| !it.is_empty()).collect();
-    assert_eq!(names, CORE_DEPENDENCIES);
+    let mut used = BTreeSet::new();
+    for (number, folder) in CORE_CRATES.iter().enumerate() {
+        let manifest = read(&root().join("core").join(folder).join("Cargo.toml"));
+        for section in ["dependencies", "dev-dependencies"] {
+            for name in dependencies(&manifest, section) {
+                match name.strip_prefix("convengine-") {
+                    Some(own) => assert!(CORE_CRATES[..number].contains(&own), "{folder} depends on {name}"),
+                    None => drop(used.insert(name.to_owned())),
+                }
+            }
+        }
+    }
+    assert_eq!(used.iter().map(String::as_str).collect::<Vec<_>>(), CORE_DEPENDENCIES);
 }
 
 #[test]

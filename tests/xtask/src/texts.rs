@@ -9,7 +9,7 @@ use crate::project::Project;
 
 /// Folders whose texts reach users, operators or developers.
 const FOLDERS: [&str; 8] =
-    ["core/src", "extension/src", "host-native/src", "player/src", "server/src", "tests/xtask/src", "web-demo/src", "web-demo/index.html"];
+    ["core", "extension/src", "host-native/src", "player/src", "server/src", "tests/xtask/src", "web-demo/src", "web-demo/index.html"];
 
 /// Prints `file:line: text` for each text.
 pub fn print(project: &Project) -> Result<()> {

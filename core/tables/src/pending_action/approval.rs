@@ -27,7 +27,7 @@ pub struct Approval {
 /// Returns the approval status of the message that the turn works on.
 ///
 /// # Errors
-/// [`Undecided`] when a pattern cannot be evaluated and the gate does not fail closed.
+/// [`Indeterminate`] when a pattern cannot be evaluated and the gate does not fail closed.
 pub fn check_approval(cx: &StepContext<'_>) -> Result<Approval, Indeterminate> {
     if cx.session.approved_text.is_some() {
         return Ok(Approval { sensitive: true, granted: true });

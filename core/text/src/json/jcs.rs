@@ -1,6 +1,6 @@
 //! The JSON Canonicalization Scheme (RFC 8785), for hashes that other systems compute as well.
 //!
-//! Unlike [`canon`](super::canon), it formats numbers as ECMAScript does and sorts keys by their UTF-16 code units.
+//! Unlike [`canonical`](super::canonical), it formats numbers as ECMAScript does and sorts keys by their UTF-16 code units.
 
 use std::cmp::Ordering;
 

@@ -52,7 +52,7 @@ pub enum LlmMode {
 /// A request to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LlmRequest {
-    /// The purpose, one of [`PURPOSES`]; hosts choose the model by it.
+    /// The purpose, one of [`LLM_PURPOSES`](crate::LLM_PURPOSES); hosts choose the model by it.
     pub purpose: String,
     /// How the answer is constrained.
     pub mode: LlmMode,

@@ -12,10 +12,8 @@ use super::copy::SourceCopy;
 pub enum Proof {
     /// A pack or talk below `tests`, run in the core.
     Pack(&'static str),
-    /// A unit test of the core.
-    Core(&'static str),
-    /// A unit test of the server.
-    Server(&'static str),
+    /// A unit test of a crate, by both names.
+    Unit(&'static str, &'static str),
     /// A test of a test program of the corpus, by both names.
     Corpus(&'static str, &'static str),
     /// A test of the suite.
@@ -26,9 +24,7 @@ impl Display for Proof {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Proof::Pack(file) => write!(f, "{file}"),
-            Proof::Core(test) => write!(f, "core {test}"),
-            Proof::Server(test) => write!(f, "server {test}"),
-            Proof::Corpus(program, test) => write!(f, "{program} {test}"),
+            Proof::Unit(program, test) | Proof::Corpus(program, test) => write!(f, "{program} {test}"),
             Proof::Suite(test) => write!(f, "suite {test}"),
         }
     }
@@ -48,13 +44,9 @@ impl Proof {
                 test.args(["test", &format!("tests/{file}")]);
                 test
             }
-            Proof::Core(name) => {
-                quiet(&["test", "--no-run", "--package", "convengine-core", "--lib"])?;
-                copy.cargo(&["test", "--package", "convengine-core", "--lib", "--", "--exact", name])
-            }
-            Proof::Server(name) => {
-                quiet(&["test", "--no-run", "--package", "convengine-host", "--lib"])?;
-                copy.cargo(&["test", "--package", "convengine-host", "--lib", "--", "--exact", name])
+            Proof::Unit(package, name) => {
+                quiet(&["test", "--no-run", "--package", package, "--lib"])?;
+                copy.cargo(&["test", "--package", package, "--lib", "--", "--exact", name])
             }
             Proof::Corpus(program, name) => {
                 quiet(&["test", "--no-run", "--package", "convengine-corpus", "--test", program])?;

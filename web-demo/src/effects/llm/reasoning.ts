@@ -1,5 +1,5 @@
 /**
- * Separates what a model thinks aloud from its answer, by the rules of the engine (`core/src/text/reasoning.rs`): the engine does the same to
+ * Separates what a model thinks aloud from its answer, by the rules of the engine (`core/text/src/reasoning.rs`): the engine does the same to
  * the whole answer, this class to one that is still being streamed.
  */
 
