@@ -94,7 +94,7 @@ impl HttpCall {
     pub fn compile(source: &HttpCallSource, defaults: &HttpPolicy) -> Result<HttpCall, ColumnError> {
         let method = source.method.as_deref().map_or_else(|| "GET".to_owned(), |it| it.trim().to_uppercase());
         if !["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].contains(&method.as_str()) {
-            return Err(("method", format!("'{method}' is no method; use GET, HEAD, POST, PUT, PATCH or DELETE")));
+            return Err(("method", format!("'{method}' is not a method; use GET, HEAD, POST, PUT, PATCH or DELETE")));
         }
         let (origin, path, query) = parse_url(source.url.as_deref().unwrap_or_default()).map_err(|it| ("url_template", it))?;
         let has_body = !["GET", "HEAD", "DELETE"].contains(&method.as_str());
@@ -165,7 +165,7 @@ fn parse_auth(text: &str) -> Result<Option<SecretHeader>, String> {
     if !text.starts_with('{') {
         return Ok(Some(SecretHeader::bearer(text)));
     }
-    let value: Value = serde_json::from_str(text).map_err(|it| format!("is no JSON object: {it}"))?;
+    let value: Value = serde_json::from_str(text).map_err(|it| format!("is not a JSON object: {it}"))?;
     let member = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let kind = member("type").map_or_else(|| "BEARER_STATIC".to_owned(), |it| it.to_uppercase());
     let (header, prefix) = match kind.as_str() {
@@ -183,7 +183,7 @@ fn parse_auth(text: &str) -> Result<Option<SecretHeader>, String> {
 fn parse_mapping(text: &str) -> Result<ResponseMapping, String> {
     let text = text.trim();
     let value: Value = if text.starts_with('{') {
-        serde_json::from_str(text).map_err(|it| format!("is no JSON object: {it}"))?
+        serde_json::from_str(text).map_err(|it| format!("is not a JSON object: {it}"))?
     } else {
         serde_json::json!({"mode": text})
     };

@@ -89,7 +89,7 @@ impl<'c> Walker<'c> {
     /// Runs the document of a node from its start.
     pub(super) async fn start_program(&mut self, node: &'c Node, data: &'c ProgramData) -> Transition {
         let Some(flow) = self.root_flow.find_bound(data) else {
-            return Transition::Fail(Failure::new("program_missing", format!("there is no {} '{}'", data.kind.name(), data.id)));
+            return Transition::Fail(Failure::new("program_missing", format!("unknown {} '{}'", data.kind.name(), data.id)));
         };
         if self.outer.len() >= self.settings().max_call_depth {
             let message = format!("programs run each other more than {} deep", self.settings().max_call_depth);
@@ -186,7 +186,7 @@ impl<'c> Walker<'c> {
             }
             None => {
                 self.remove_child(&node.id);
-                Transition::Fail(Failure::new("program_missing", format!("there is no {} '{}' any more", data.kind.name(), data.id)))
+                Transition::Fail(Failure::new("program_missing", format!("the {} '{}' no longer exists", data.kind.name(), data.id)))
             }
         };
         if self.apply_transition(node, next).await {

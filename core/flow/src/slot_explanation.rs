@@ -62,8 +62,8 @@ impl Walker<'_> {
             about.insert("maxAttempts".to_owned(), json!(limit));
             match is_last {
                 false => format!("the answer is not valid: the user is asked again, after attempt {attempt} of {limit}"),
-                true if data.required => format!("there is no valid answer in {attempt} attempts: the node fails"),
-                true => format!("there is no valid answer in {attempt} attempts: the optional value gets its default"),
+                true if data.required => format!("no valid answer in {attempt} attempts: the node fails"),
+                true => format!("no valid answer in {attempt} attempts: the optional value gets its default"),
             }
         });
     }

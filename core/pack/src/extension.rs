@@ -80,7 +80,7 @@ fn decode_module(members: &Map) -> Result<Vec<u8>, String> {
     match (text("wasm"), text("file")) {
         (Some(wasm), _) => STANDARD.decode(wasm).map_err(|_| "the module is not valid Base64; encode the bytes of the file".to_owned()),
         (None, Some(file)) => Err(format!("the module file '{file}' is missing; drop it onto the page")),
-        (None, None) => Err("there is no module; add its 'file', or its Base64 as 'wasm'".to_owned()),
+        (None, None) => Err("missing module; add its 'file', or its Base64 as 'wasm'".to_owned()),
     }
 }
 

@@ -156,7 +156,7 @@ impl Scripted {
             Request::Container(request) => (self.fakes.answer_container(request), 0),
             Request::Sleep(request) => (EffectResult::Ok(Reply::Slept), request.ms.into()),
             Request::Http(request) => (self.answer_http(request), 0),
-            Request::Sql(request) => (self.fakes.answer_sql(request).unwrap_or_else(|| unsupported("there is no database here")), 0),
+            Request::Sql(request) => (self.fakes.answer_sql(request).unwrap_or_else(|| unsupported("no database is available here")), 0),
             Request::Extension(_) => (unsupported("extensions need a host"), 0),
             Request::Knowledge(request) => (self.search_knowledge(request), 0),
             Request::Script(_) => (unsupported("scripts need an interpreter"), 0),
@@ -284,7 +284,7 @@ pub(super) fn model_answer(purpose: &str, scripted: Option<&Value>) -> EffectRes
         Some(Value::String(text)) => Some(LlmReply::from_script(text.clone())),
         Some(other) => Some(LlmReply::from_script(other.to_string())),
     };
-    let invalid = || EffectError::new(EffectErrorKind::Invalid, "the reply is neither a text nor a list of 'tool_calls'");
+    let invalid = || EffectError::new(EffectErrorKind::Invalid, "the reply is neither a string nor a list of 'tool_calls'");
     reply.map_or_else(|| EffectResult::Error(invalid()), |it| EffectResult::Ok(Reply::Llm(it)))
 }
 

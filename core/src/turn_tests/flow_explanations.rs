@@ -233,7 +233,7 @@ fn a_slot_says_which_rules_a_value_breaks() {
 fn a_slot_says_when_its_attempts_are_used_up_and_who_interrupts_it() {
     let turns = play(flow_file!("entity_three_strikes.talk"), SLOTS);
     let last = find(&turns[4], "slot", &[]);
-    assert_eq!(last["verdict"], "there is no valid answer in 3 attempts: the node fails");
+    assert_eq!(last["verdict"], "no valid answer in 3 attempts: the node fails");
     assert_eq!((&last["about"]["attempt"], &last["about"]["maxAttempts"]), (&json!(3), &json!(3)));
     assert_eq!(candidates(&last), [("entity", "not_matched", "the answer holds no value of it")]);
     let uninterrupted = find(&turns[4], "intent_match", &[]);

@@ -147,7 +147,7 @@ fn get_or_create<'v>(value: &'v mut Value, parts: &[PathPart]) -> Result<&'v mut
             if node.get(name).is_none() {
                 set_member(node, name, Value::Null);
             }
-            node.get_mut(name).ok_or_else(|| format!("there is no '{name}'"))
+            node.get_mut(name).ok_or_else(|| format!("missing member '{name}'"))
         }
         PathPart::Index(at) => element_mut(node, *at),
     })
@@ -163,7 +163,7 @@ fn set_member(node: &mut Value, name: &str, value: Value) {
 }
 
 fn element_mut(node: &mut Value, at: i64) -> Result<&mut Value, String> {
-    let missing = || format!("there is no element {at}");
+    let missing = || format!("missing element {at}");
     let items = node.as_array_mut().ok_or_else(missing)?;
     let index = resolve_index(at, items.len()).ok_or_else(missing)?;
     items.get_mut(index).ok_or_else(missing)

@@ -53,7 +53,7 @@ pub async fn decorate(x: Ext, view: View) -> Result<Patch, Fault> {
 fn read_number(view: &View, name: &str) -> Result<f64, Fault> {
     let value = view.value(name).ok_or_else(|| Fault::new("MISSING_VALUE", format!("the value '{name}' is missing")))?;
     let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
-    let invalid = || Fault::new("WRONG_VALUE", format!("the value '{name}' is no number above 0"));
+    let invalid = || Fault::new("WRONG_VALUE", format!("the value '{name}' is not a number above 0"));
     number.filter(|it| it.is_finite() && *it > 0.0).ok_or_else(invalid)
 }
 

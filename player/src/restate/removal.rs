@@ -42,7 +42,7 @@ impl RestateCluster {
     fn find_id(&self, name: &str) -> Result<String> {
         let rows = self.query(&format!("select plain_node_id from nodes where name = '{name}'"))?;
         let id = rows.first().and_then(|it| it["plain_node_id"].as_str());
-        Ok(id.with_context(|| format!("{name} is no member of the cluster: {rows:?}"))?.to_owned())
+        Ok(id.with_context(|| format!("{name} is not a member of the cluster: {rows:?}"))?.to_owned())
     }
 
     /// Succeeds when a node is in no replica set of a partition.

@@ -204,7 +204,7 @@ fn an_invalid_module_is_rejected_and_changes_nothing() {
     let of_file = |file: &str| json!({"name": "n", "extensions": {"bad": {"file": file}}});
     refused(of_file(&build_guest(&env, "imports")), &["extensions.bad: the module imports 'env.now': build it without imports"]);
     refused(of_file(&build_guest(&env, "no_resume")), &["extensions.bad: the module does not export 'conv_resume'"]);
-    refused(of_file(&env.write("text.wasm", "hello")), &["extensions.bad: the module is no WebAssembly module"]);
+    refused(of_file(&env.write("text.wasm", "hello")), &["extensions.bad: the module is not a WebAssembly module"]);
     refused(of_file("gone.wasm"), &["cannot read ", "gone.wasm"]);
     refused(json!({"name": "n", "extensions": {"bad": {}}}), &["extensions.bad: there is no module"]);
     let row = json!({"name": "bare", "module": "0".repeat(64)});

@@ -50,7 +50,7 @@ const EXPORTS: [name: string, parameters: number][] = [
 /** Compiles a module and limits its memory to `memoryBytes`. */
 export function compileModule(bytes: Uint8Array<ArrayBuffer>, memoryBytes: number): CompiledModule {
   if (MAGIC.some((it, index) => bytes[index] !== it)) {
-    throw deniedError('is no WebAssembly module: build it for wasm32-unknown-unknown');
+    throw deniedError('is not a WebAssembly module: build it for wasm32-unknown-unknown');
   }
   const memory = limitMemory(bytes, Math.floor(memoryBytes / PAGE));
   const module = parseModule(memory.bytes);
@@ -227,7 +227,7 @@ function invalidError(reason: string): GuestError {
 }
 
 function invalidModuleError(): GuestError {
-  return deniedError('is no valid WebAssembly module: build it again');
+  return deniedError('is not a valid WebAssembly module: build it again');
 }
 
 function signatureError(name: string, parameters: number): GuestError {

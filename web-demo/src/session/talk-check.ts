@@ -26,7 +26,7 @@ export interface CheckResult {
 
 /** Roots of paths that only a server or the core knows. */
 const UNKNOWN_ROOTS = ['params', 'session', 'requests', 'row', 'calls'];
-const HINT = 'write a text that only looks like JSON as a JSON string';
+const HINT = 'write text that only looks like JSON as a JSON string';
 
 /** Marks and how the rest of their line is parsed. A mark comes before its own prefixes. */
 const MARKS: [mark: string, parse: (line: TalkLine) => TalkCheck][] = [
@@ -80,7 +80,7 @@ function parsePath(line: TalkLine): TalkCheck {
   if (contains >= 0 && (equals < 0 || contains < equals)) return parsePathText(line, 'contains');
   const [path, value] = splitAt(line, ' = ') ?? [];
   if (!path || !value) throw new TalkError(line.number, 'expected path = JSON or path ~ text');
-  parseLineJson(value, 'write the value as JSON, and a text in quotes');
+  parseLineJson(value, 'write the value as JSON, and a string in quotes');
   return { line: line.number, kind: 'equals', path, json: value.text };
 }
 

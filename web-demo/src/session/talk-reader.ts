@@ -235,7 +235,7 @@ function parseReply(line: TalkLine, kind: string): string {
   if (failure) return `"error":${JSON.stringify({ kind: 'unavailable', message: failure.text })}`;
   if (ERROR_KINDS.includes(line.text)) return `"error":${JSON.stringify({ kind: line.text, message: `the script answers with '${line.text}'` })}`;
   const isJson = /^[[{"]/.test(line.text);
-  const value = isJson ? parseLineJson(line, 'write a text that only looks like JSON as a JSON string') : line.text;
+  const value = isJson ? parseLineJson(line, 'write text that only looks like JSON as a JSON string') : line.text;
   const json = isJson ? line.text : JSON.stringify(line.text);
   return `"reply":${kind === 'task' ? taskReply(line, value, json) : json}`;
 }

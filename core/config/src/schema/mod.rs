@@ -248,7 +248,7 @@ mod tests {
     fn a_constraint_that_cannot_be_enforced_is_reported() {
         for (shape, reason) in [
             (r#"{"pattern": "("}"#, "'a': 'pattern'"),
-            (r#"{"maxLength": "5"}"#, "'a': 'maxLength' is no whole number"),
+            (r#"{"maxLength": "5"}"#, "'a': 'maxLength' is not a whole number"),
             (r#"{"if": {}}"#, "'a': 'if' is not checked here"),
             (r##"{"$ref": "#/none"}"##, "'a': '$ref' leads nowhere"),
         ] {

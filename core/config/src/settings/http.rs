@@ -64,7 +64,7 @@ impl HttpPolicy {
     /// # Errors
     /// The unknown key or the invalid value.
     pub fn with_overrides(&self, row: &Value) -> Result<HttpPolicy, String> {
-        let Value::Object(overrides) = super::normalize(row) else { return Err("is no JSON object".to_owned()) };
+        let Value::Object(overrides) = super::normalize(row) else { return Err("is not a JSON object".to_owned()) };
         let mut policy = serde_json::to_value(self).unwrap_or_default();
         policy.as_object_mut().into_iter().for_each(|it| it.extend(overrides.clone()));
         json::decode::<HttpPolicy>(&policy).map(HttpPolicy::clamp).map_err(|it| it.to_string())
@@ -106,6 +106,6 @@ mod tests {
         assert_eq!((policy.read_timeout_ms, policy.max_attempts, policy.circuit_open_ms), (900, 3, 1000));
         assert!(defaults.with_overrides(&json!({"attempts": 3})).unwrap_err().contains("attempts"));
         assert!(defaults.with_overrides(&json!({"max-attempts": "3"})).unwrap_err().contains("invalid type"));
-        assert_eq!(defaults.with_overrides(&json!(3)).unwrap_err(), "is no JSON object");
+        assert_eq!(defaults.with_overrides(&json!(3)).unwrap_err(), "is not a JSON object");
     }
 }

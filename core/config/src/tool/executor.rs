@@ -183,7 +183,7 @@ impl ExecutorSet {
         let identifiers = row.code("allowed_identifiers").map(|it| serde_json::from_str(&it));
         let Ok(identifiers) = identifiers.transpose() else {
             let hint = "it is an object of lists, such as {\"table\": [\"orders\"]}";
-            return self.skip_row(row, "allowed_identifiers", "is no JSON object of lists of texts", hint, issues);
+            return self.skip_row(row, "allowed_identifiers", "is not a JSON object of lists of strings", hint, issues);
         };
         let max_rows = row.integer("max_rows").and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 0).unwrap_or(DEFAULT_MAX_ROWS);
         self.sql
@@ -215,7 +215,7 @@ impl ExecutorSet {
                     self.specs.insert(row.id(), Arc::new(Value::Object(spec)));
                 }
             }
-            Some(Err(error)) => self.skip_row(row, "spec", &format!("is no JSON object: {error}"), "it is a JSON object", issues),
+            Some(Err(error)) => self.skip_row(row, "spec", &format!("is not a JSON object: {error}"), "it is a JSON object", issues),
             None => {}
         }
     }
@@ -254,7 +254,7 @@ impl ExecutorSet {
     }
 
     fn add_arguments(&mut self, id: i64, text: &str) -> Result<(), String> {
-        let source: Value = serde_json::from_str(text).map_err(|it| format!("is no JSON: {it}"))?;
+        let source: Value = serde_json::from_str(text).map_err(|it| format!("is not valid JSON: {it}"))?;
         let demands = source.as_object().is_some_and(|it| !it.is_empty());
         if demands {
             let schema = Arc::new(JsonSchema::compile(&source)?);
@@ -281,7 +281,7 @@ fn http_source(row: &TableRow<'_>) -> HttpCallSource {
 /// `{"expression": "…"}`, or `{"expression": {"name": "…"}}`.
 fn compile_calculator(spec: &Value) -> Result<Executor, String> {
     let compile = |name: &str, source: &Value| {
-        let source = source.as_str().ok_or_else(|| format!("the formula '{name}' is no text"))?;
+        let source = source.as_str().ok_or_else(|| format!("the formula '{name}' is not a string"))?;
         Formula::compile(source).map(|it| (name.to_owned(), it)).map_err(|it| format!("the formula '{source}' {it}"))
     };
     let formulas = match spec.get("expression") {

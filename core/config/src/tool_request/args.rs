@@ -38,8 +38,8 @@ impl ArgsTemplate {
         }
         match serde_json::from_str(&quote_placeholders(source)?) {
             Ok(Value::Object(members)) => compile_object(members).map(ArgsTemplate),
-            Ok(_) => Err("is no JSON object".to_owned()),
-            Err(error) => Err(format!("is no JSON object: {error}")),
+            Ok(_) => Err("is not a JSON object".to_owned()),
+            Err(error) => Err(format!("is not a JSON object: {error}")),
         }
     }
 
@@ -127,9 +127,9 @@ mod tests {
     #[test]
     fn anything_but_an_object_is_rejected() {
         for (source, expected) in [
-            ("[1]", "is no JSON object"),
+            ("[1]", "is not a JSON object"),
             ("{\"a\": {{b}", "without '}}'"),
-            ("{a}", "is no JSON object"),
+            ("{a}", "is not a JSON object"),
             ("{\"a\": {{b c(}}}", "at character"),
         ] {
             let error = ArgsTemplate::compile(source).unwrap_err();

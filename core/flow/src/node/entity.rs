@@ -88,7 +88,7 @@ impl<'c> Walker<'c> {
 
     fn try_fill_unasked(&mut self, node: Option<&'c Node>, id: &str, data: &EntityData) -> Option<SlotResult> {
         let Some(entity) = self.flow.compile_slot_entity(data) else {
-            return Some(SlotResult::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity))));
+            return Some(SlotResult::Failed(Failure::new("entity_unknown", format!("unknown entity '{}'", data.entity))));
         };
         if self.is_left_over(data) {
             // A reserved name is no slot.
@@ -213,7 +213,7 @@ impl<'c> Walker<'c> {
 
     async fn read_slot_answer(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting) -> SlotResult {
         let Some(entity) = self.flow.compile_slot_entity(data) else {
-            return SlotResult::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity)));
+            return SlotResult::Failed(Failure::new("entity_unknown", format!("unknown entity '{}'", data.entity)));
         };
         if let Some(candidate) = self.state.vars.shift_remove(CANDIDATE_VARIABLE).and_then(|it| it.get("candidate").cloned()) {
             return self.on_confirmation(node, id, data, awaiting, candidate).await;

@@ -127,7 +127,7 @@ struct HttpCallPlan<'c> {
 /// Prepares the call of a service node.
 pub(super) fn prepare_node_call<'c>(walker: &mut Walker<'c>, node: &'c Node, data: &'c ServiceData) -> Result<ServiceCall<'c>, Failure> {
     let tool = match &data.tool_id {
-        Some(id) => Some(walker.flow.tool(id).ok_or_else(|| Failure::new("tool_unknown", format!("there is no tool '{id}'")))?),
+        Some(id) => Some(walker.flow.tool(id).ok_or_else(|| Failure::new("tool_unknown", format!("unknown tool '{id}'")))?),
         None => None,
     };
     if let Some(tool) = tool.filter(|it| remote_tool::is_remote(it)) {

@@ -183,7 +183,7 @@ pub fn read_output(output: &OutputMapping, body: &Value, render_default: impl Fn
 /// Returns `parse` when the content type is JSON and the body is not.
 pub fn parse_body(reply: &HttpReply) -> Result<Value, Failure> {
     if reply.broken_json {
-        return Err(Failure::new("parse", "the answer says that it is JSON, and it is none"));
+        return Err(Failure::new("parse", "the response declares JSON but cannot be parsed"));
     }
     Ok(serde_json::from_str(&reply.body).unwrap_or_else(|_| json!(reply.body)))
 }

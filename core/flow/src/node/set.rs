@@ -33,13 +33,13 @@ impl<'c> Walker<'c> {
         let value = match assign.op {
             AssignOp::Set | AssignOp::Unset => operand.unwrap_or(Value::Null),
             AssignOp::Increment => {
-                let wrong = || mismatch(format!("'{path}' is no number that could grow"));
+                let wrong = || mismatch(format!("cannot increment '{path}': it is not a number"));
                 let (from, by) = (before.unwrap_or_else(|| json!(0)), operand.unwrap_or_else(|| json!(1)));
                 EXPRESSION.calculate(Arithmetic::Add, &from, &by).map(Value::Number).map_err(|_| wrong())?
             }
             AssignOp::Append => {
                 let Value::Array(mut items) = before.unwrap_or_else(|| json!([])) else {
-                    return Err(mismatch(format!("'{path}' is no list that could grow")));
+                    return Err(mismatch(format!("cannot append to '{path}': it is not a list")));
                 };
                 items.push(operand.unwrap_or(Value::Null));
                 Value::Array(items)

@@ -14,7 +14,7 @@ use crate::state::FrameKind;
 impl<'c> Walker<'c> {
     pub(super) fn run_subflow(&mut self, node: &'c Node, data: &'c SubflowData) -> Transition {
         let Some(callee) = self.flow.graph(&data.graph) else {
-            return Transition::Fail(Failure::new("graph_missing", format!("there is no graph '{}'", data.graph)));
+            return Transition::Fail(Failure::new("graph_missing", format!("unknown graph '{}'", data.graph)));
         };
         let depth = self.state.stack.iter().filter(|it| it.kind == FrameKind::Subflow).count();
         if data.mode == CallMode::Call && depth >= self.settings().max_call_depth {

@@ -42,7 +42,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     let has_event = events.fallback.enabled && (has_text(&events.fallback.message) || events.fallback.graph.is_some());
     let has_intent = document.intents.iter().any(|it| it.is_fallback && it.enabled);
     if !has_event && !has_intent && !context.root_graph().is_some_and(|it| has_fallback(it, FallbackOn::NoIntent)) {
-        let message = "there is no reply to messages without an intent";
+        let message = "no reply to messages without an intent";
         findings.push(location("/events").error("B006", message).with_fix("enable the event 'fallback' with a message"));
     }
     if settings.knowledge_fallback && settings.knowledge_fallback_min_score.is_none() {

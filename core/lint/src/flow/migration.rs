@@ -21,7 +21,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     let Some(declared) = context.source.pointer("/meta/migrations") else { return };
     let mut checker = MigrationChecker { context, findings };
     let Some(migrations) = declared.as_array() else {
-        return checker.report("/meta/migrations", "the migrations are no list", "write a list of objects");
+        return checker.report("/meta/migrations", "expected a list of migrations", "write a list of objects");
     };
     for (at, migration) in migrations.iter().enumerate() {
         checker.check_migration(&format!("/meta/migrations/{at}"), migration);
@@ -40,7 +40,7 @@ impl MigrationChecker<'_, '_, '_> {
     }
 
     fn check_migration(&mut self, path: &str, migration: &Value) {
-        let Some(members) = migration.as_object() else { return self.report(path, "a migration is no object", "write an object") };
+        let Some(members) = migration.as_object() else { return self.report(path, "expected an object for each migration", "write an object") };
         if let Some(unknown) = members.keys().find(|it| !MEMBERS.contains(&it.as_str())) {
             self.report(&format!("{path}/{unknown}"), format!("unknown member '{unknown}'"), "use from_hash, nodes, vars or unmappable");
         }
@@ -60,26 +60,26 @@ impl MigrationChecker<'_, '_, '_> {
             Some(Value::Object(nodes)) => nodes
                 .iter()
                 .for_each(|(old, new)| self.check_node(&format!("{path}/nodes/{}", old.replace('~', "~0").replace('/', "~1")), old, new)),
-            Some(_) => self.report(&format!("{path}/nodes"), "the nodes are no object", "write the old id and the new id of each node"),
+            Some(_) => self.report(&format!("{path}/nodes"), "expected an object of nodes", "write the old id and the new id of each node"),
         }
         match members.get("vars") {
             None => {}
             Some(Value::Array(changes)) => {
                 changes.iter().enumerate().for_each(|(at, it)| self.check_change(&format!("{path}/vars/{at}"), it));
             }
-            Some(_) => self.report(&format!("{path}/vars"), "the changes to variables are no list", "write a list of objects"),
+            Some(_) => self.report(&format!("{path}/vars"), "expected a list of changes to variables", "write a list of objects"),
         }
     }
 
     /// Checks a renamed node: it must exist in the graph of the old one, or in any graph.
     fn check_node(&mut self, path: &str, old: &str, new: &Value) {
-        let Some(new) = new.as_str() else { return self.report(path, "the new id of a node is no text", "write the id of a node") };
+        let Some(new) = new.as_str() else { return self.report(path, "expected a string as the new id of a node", "write the id of a node") };
         let id = new.rsplit_once('/').map_or(new, |it| it.1);
         let graph = old.split_once('/').map(|it| it.0);
         let mut graphs = self.context.graphs.iter().filter(|it| graph.is_none_or(|graph| it.definition.id == graph));
         if !graphs.any(|it| it.node_index(id).is_some()) {
             let place = graph.map(|it| format!(" in the graph '{it}'")).unwrap_or_default();
-            self.report(path, format!("there is no node '{id}'{place}"), "use the id of a node of this version");
+            self.report(path, format!("unknown node '{id}'{place}"), "use the id of a node of this version");
         }
     }
 

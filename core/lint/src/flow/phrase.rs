@@ -78,7 +78,7 @@ fn check_phrase_marks(
 ) {
     let location = context.item_location("intents", at).join(&format!("/phrases/{number}"));
     for variable in phrase.variables().filter(|it| !is_slot(context, intent, it)) {
-        let message = format!("'{{{variable}}}' in the phrase '{text}' is no slot of '{}'", intent.name);
+        let message = format!("'{{{variable}}}' in the phrase '{text}' is not a slot of '{}'", intent.name);
         let fix = "use the variable of a parameter of the intent or of an entity node of its graph";
         findings.push(location.clone().error("I013", message).with_fix(fix));
     }

@@ -117,7 +117,7 @@ fn check_unhandled_failure(
         return None;
     }
     let message =
-        format!("when '{}' fails, the user gets the error message: '{port}' is not connected, and there is no fallback", node.name);
+        format!("when '{}' fails, the user gets the error message: '{port}' is not connected, and no fallback is set", node.name);
     Some(location.warning("G009", message).with_fix(format!("connect the port '{port}', or add a node of the type 'fallback'")))
 }
 

@@ -136,7 +136,7 @@ fn check_compiled(source: &Value, flow: &Flow, target: &PublishTarget<'_>) -> Ve
 
 fn check_graph(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, findings: &mut Vec<DocumentIssue>) {
     if graph_cx.entry_index().is_none() {
-        let issue = graph_cx.location().join("/entries").error("W001", "no entry leads to a node that runs, and there is no root");
+        let issue = graph_cx.location().join("/entries").error("W001", "no entry leads to a node that runs, and no root is set");
         findings.push(issue.with_fix("add a trigger to 'entries', or name the first node in 'root'"));
     } else if !graph_cx.definition.nodes.iter().enumerate().any(|(at, it)| graph_cx.is_reachable(at) && is_goal(it)) {
         let issue = graph_cx.location().error("W003", "no agent, assistant, knowledge search or end is reachable");
@@ -207,7 +207,7 @@ fn check_program(context: &FlowContext<'_>, data: &ProgramData, location: &Locat
         }
     }
     let Some(versions) = programs.versions.get(&BoundPrograms::key(data.kind, id)) else {
-        return Some(location.error(missing, format!("there is no {kind} '{id}'")).with_fix("create it, or correct the id"));
+        return Some(location.error(missing, format!("unknown {kind} '{id}'")).with_fix("create it, or correct the id"));
     };
     if versions.iter().any(|it| it == ANY_VERSION || *it == data.version) {
         return None;

@@ -40,7 +40,7 @@ pub(super) fn parse_answer(line: &Line<'_>) -> Result<PackAnswer, PackError> {
     let (reply, error) = match parse_failure(&answer) {
         Some(error) => (Value::Null, Some(error)),
         None if text.starts_with(['{', '[', '"']) => {
-            (line::parse_json(&answer, "write a text that only looks like JSON as a JSON string")?, None)
+            (line::parse_json(&answer, "write text that only looks like JSON as a JSON string")?, None)
         }
         None => (Value::from(text), None),
     };

@@ -71,7 +71,7 @@ pub(super) fn add_check(checks: &mut Vec<PackCheck>, next: PackCheck) {
 
 fn parse_reply(line: &Line<'_>) -> Result<Check, PackError> {
     if line.text.starts_with(['{', '[']) {
-        return Ok(Check::ReplyJson(parse_json(line, "write a text that only looks like JSON as a JSON string")?));
+        return Ok(Check::ReplyJson(parse_json(line, "write text that only looks like JSON as a JSON string")?));
     }
     if line.text.starts_with('"')
         && let Ok(text) = serde_json::from_str::<String>(line.text)
@@ -102,7 +102,7 @@ fn parse_path_check(line: &Line<'_>) -> Result<Check, PackError> {
     if sign == " ~ " {
         return Ok(Check::Contains { path, text: value.required("the text")?.to_owned() });
     }
-    Ok(Check::Equals { path, value: parse_json(&value, "write the value as JSON, and a text in quotes")? })
+    Ok(Check::Equals { path, value: parse_json(&value, "write the value as JSON, and a string in quotes")? })
 }
 
 fn parse_lacks(line: &Line<'_>) -> Result<Check, PackError> {

@@ -49,7 +49,7 @@ fn parse_body(line: &Line<'_>, conversation: &str) -> Result<Value, PackError> {
         return Ok(json!({"conversationId": id, "message": line.text}));
     }
     let Value::Object(mut members) = line::parse_json(line, "a message that begins with { is the request body as JSON")? else {
-        return Err(line.error("expected a text or a JSON object"));
+        return Err(line.error("expected text or a JSON object"));
     };
     let mut body = Map::new();
     body.insert("conversationId".to_owned(), members.shift_remove("conversationId").unwrap_or(id));

@@ -32,7 +32,7 @@ const HTTP_BYTES: u32 = 1_048_576;
 pub(super) async fn call_extension(cx: &mut StepContext<'_>, name: &str, call: &TaskCall) -> Result<TaskReply, EffectError> {
     let config = cx.config;
     let Some(extension) = config.extensions.find(name) else {
-        let reason = format!("there is no extension '{name}': add it to the pack, or import one that has it");
+        let reason = format!("unknown extension '{name}': add it to the pack, or import one that has it");
         return Err(EffectError::new(EffectErrorKind::NotFound, reason));
     };
     let mut messages = vec![start_message(cx, call)];

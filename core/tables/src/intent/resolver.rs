@@ -77,7 +77,7 @@ async fn call_model(cx: &mut StepContext<'_>) -> Result<String, Fault> {
 
 async fn evaluate_reply(cx: &mut StepContext<'_>, reply: &str) -> Option<String> {
     let Ok(object) = convengine_text::json::read_object(reply) else {
-        return reject_reply(cx, None, "rejected: the answer is no JSON object", json!({"reason": "invalid json"}));
+        return reject_reply(cx, None, "rejected: the answer is not a JSON object", json!({"reason": "invalid json"}));
     };
     let mut reply = ResolverReply::parse(&object, &cx.config.intent_resolver);
     cx.session.set_param("intent_scores", json!(reply.scores));

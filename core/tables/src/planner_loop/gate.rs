@@ -22,7 +22,7 @@ const GREETING_SUFFIXES: [&str; 3] = ["there", "all", "everyone"];
 const GATES: [(Gate, &str, &str); 7] = [
     (Gate::Guard, "guardrail", "tools are held back in this turn"),
     (Gate::Schema, "schema", "values are still collected"),
-    (Gate::Act, "dialogue act", "the message is no request"),
+    (Gate::Act, "dialogue act", "the message is not a request"),
     (Gate::Greeting, "greeting", "the message only says hello"),
     (Gate::Question, "question", "a question to the user is open"),
     (Gate::Tools, "tools", "no tool is for this intent and state"),

@@ -101,7 +101,7 @@ fn text_member(members: &Map, key: &str) -> Result<Option<String>, String> {
     match members.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.trim().to_owned()).filter(|it| !it.is_empty())),
-        Some(_) => Err(format!("'{key}' is neither a text nor null")),
+        Some(_) => Err(format!("'{key}' is neither a string nor null")),
     }
 }
 

@@ -43,7 +43,7 @@ impl<'e> Evaluator<'e> {
                 None | Some(Value::Null) => ok_value(Value::from(0)),
                 Some(value) => match length(value) {
                     Some(length) => ok_value(Value::from(length)),
-                    None => eval_error("'len' needs a text, a list or an object"),
+                    None => eval_error("'len' needs a string, a list or an object"),
                 },
             },
             Function::Lower => changed(str::to_lowercase),
@@ -100,7 +100,7 @@ impl<'e> Evaluator<'e> {
             Some(Value::Number(millis)) => millis.as_i64().map(|it| Date::in_zone(it, zone)),
             None | Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
         };
-        found.ok_or_else(|| EvalError(["a date is needed as '2026-01-31', not ", type_name(value)].concat()))
+        found.ok_or_else(|| EvalError(["expected a date such as '2026-01-31', found ", type_name(value)].concat()))
     }
 
     /// Returns the elements of a list; an empty list for null.
@@ -109,7 +109,7 @@ impl<'e> Evaluator<'e> {
             None | Some(Value::Null) => Ok(&[]),
             Some(Value::Array(items)) => self.spend(items.len()).map(|()| items.as_slice()),
             Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
-                Err(EvalError(["a list is needed, not ", type_name(value)].concat()))
+                Err(EvalError(["expected a list, found ", type_name(value)].concat()))
             }
         }
     }
@@ -139,7 +139,7 @@ fn places_of(value: &Value) -> Option<usize> {
 }
 
 fn expect_number(value: Option<&Value>) -> Result<Number, EvalError> {
-    value.and_then(|it| EXPRESSION.number_of(it)).ok_or_else(|| EvalError(["a number is needed, not ", type_name(value)].concat()))
+    value.and_then(|it| EXPRESSION.number_of(it)).ok_or_else(|| EvalError(["expected a number, found ", type_name(value)].concat()))
 }
 
 fn to_boolean(value: Option<&Value>) -> Result<bool, EvalError> {

@@ -22,6 +22,6 @@ pub(super) fn expect_text(value: Option<&Value>) -> Result<Option<String>, EvalE
     match value {
         None | Some(Value::Null) => Ok(None),
         Some(it @ (Value::Bool(_) | Value::Number(_) | Value::String(_))) => Ok(Some(EXPRESSION.print(it).into_owned())),
-        Some(Value::Array(_) | Value::Object(_)) => Err(EvalError(["a text is needed, not ", type_name(value)].concat())),
+        Some(Value::Array(_) | Value::Object(_)) => Err(EvalError(["expected a string, found ", type_name(value)].concat())),
     }
 }

@@ -161,7 +161,7 @@ impl<'e> Evaluator<'e> {
             Relation::Matches => {
                 self.spend(PATTERN_STEPS)?;
                 let Some(Value::String(pattern)) = right else {
-                    return eval_error("the pattern of 'matches' is no text");
+                    return eval_error("the pattern of 'matches' is not a string");
                 };
                 self.matches_pattern(&Regex::new_linear(pattern).map_err(EvalError)?, left)?
             }
@@ -215,7 +215,7 @@ pub(super) fn ok_value<'e>(value: Value) -> Result<Val<'e>, EvalError> {
 pub(super) fn ok_number<'e>(number: Option<Number>) -> Result<Val<'e>, EvalError> {
     match number {
         Some(number) => ok_value(Value::Number(number)),
-        None => eval_error("the result is too large, or no number"),
+        None => eval_error("the result is too large, or not a number"),
     }
 }
 
@@ -235,5 +235,5 @@ pub(super) fn compare_values(left: Option<&Value>, right: Option<&Value>) -> Res
 }
 
 fn no_order_error(left: Option<&Value>, right: Option<&Value>) -> EvalError {
-    EvalError([type_name(left), " cannot be ordered with ", type_name(right)].concat())
+    EvalError(["cannot compare ", type_name(left), " with ", type_name(right)].concat())
 }

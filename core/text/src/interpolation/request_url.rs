@@ -159,7 +159,7 @@ impl Writer {
         };
         let rest = ["https://", "http://"].iter().find_map(after);
         let Some(rest) = rest.filter(|it| !it.is_empty()) else {
-            return Err(format!("'{}' is no http or https URL", placeholder.path));
+            return Err(format!("'{}' is not an http or https URL", placeholder.path));
         };
         self.rendered.url.text.push_str(text);
         self.part = match rest {

@@ -144,7 +144,7 @@ impl<'e, 'v> TemplateEvaluator<'e, 'v> {
                 return self.calculate(Arithmetic::Add, &left, right);
             }
             return Err(format!(
-                "{} and {} cannot be added; begin with a text, as in '' + x",
+                "{} and {} cannot be added; begin with a string, as in '' + x",
                 type_name(Some(&*left)),
                 type_name(Some(right))
             ));
@@ -169,7 +169,7 @@ impl<'e, 'v> TemplateEvaluator<'e, 'v> {
 
     fn compare(&self, comparison: Comparison, left: &Value, right: &Value) -> Result<bool, String> {
         let found = self.dialect.satisfies(comparison, Some(left), Some(right));
-        found.ok_or_else(|| format!("{} cannot be ordered with {}", type_name(Some(left)), type_name(Some(right))))
+        found.ok_or_else(|| format!("cannot compare {} with {}", type_name(Some(left)), type_name(Some(right))))
     }
 
     /// Returns the text of a value within a concatenation, where null prints `null`.

@@ -72,7 +72,7 @@ mod tests {
     fn failed_formulas_return_a_message() {
         for (source, expected) in [
             ("principal / 0", "divided by zero"),
-            ("name * 2", "no calculating with a text"),
+            ("name * 2", "cannot calculate with a string"),
             ("missing + 1", "cannot be added"),
             ("big * big * 1e300 * 1e300", "too large"),
             ("#numbers.round(1, 99)", "from 0 to 12"),

@@ -218,7 +218,7 @@ fn argument_count_error(name: &str, expected: usize, arguments: usize) -> String
 }
 
 fn expect_number(value: &Value) -> Result<f64, String> {
-    value.as_f64().ok_or_else(|| format!("a number is needed, not {}", type_name(Some(value))))
+    value.as_f64().ok_or_else(|| format!("expected a number, found {}", type_name(Some(value))))
 }
 
 fn number_result(number: f64) -> Result<Value, String> {
@@ -259,7 +259,7 @@ fn replace(value: &Value, from: &Value, to: &Value) -> Result<Value, String> {
     }
     let [text, from, to] = [value, from, to].map(|it| TEMPLATE.print(it));
     if from.is_empty() {
-        return Err("'#strings.replace' needs a text to look for".to_owned());
+        return Err("'#strings.replace' needs a string to look for".to_owned());
     }
     limit_text(text.len().saturating_add(text.matches(&*from).count().saturating_mul(to.len())))?;
     Ok(Value::from(text.replace(&*from, &to)))

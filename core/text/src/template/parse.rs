@@ -233,13 +233,13 @@ impl<'s> Parser<'s> {
     }
 
     fn parse_text(&mut self, quote: char) -> Result<TemplateExpr, String> {
-        let text = self.cursor.take_quoted(quote).ok_or_else(|| format!("has a text that is not closed by {quote}"))?;
+        let text = self.cursor.take_quoted(quote).ok_or_else(|| format!("has an unterminated string: missing {quote}"))?;
         if text.contains("__${") { self.parse_pieces(&text, "__${", "__") } else { Ok(TemplateExpr::Literal(Value::from(text))) }
     }
 
     fn parse_template_text(&mut self) -> Result<TemplateExpr, String> {
         self.cursor.eat("|");
-        let text = self.cursor.take_until("|").ok_or("has a text that is not closed by |")?;
+        let text = self.cursor.take_until("|").ok_or("has an unterminated string: missing |")?;
         self.parse_pieces(text, "${", "")
     }
 

@@ -44,7 +44,7 @@ impl Dialect {
     /// An operand is no number, the divisor is 0, or the result is too large.
     pub fn calculate(&self, operator: Arithmetic, left: &Value, right: &Value) -> Result<Number, String> {
         let (Some(left), Some(right)) = (self.number_of(left), self.number_of(right)) else {
-            return Err(["there is no calculating with ", type_name(Some(left)), " and ", type_name(Some(right))].concat());
+            return Err(["cannot calculate with ", type_name(Some(left)), " and ", type_name(Some(right))].concat());
         };
         let is_division = matches!(operator, Arithmetic::Divide | Arithmetic::Remainder);
         let wholes = left.as_i64().zip(right.as_i64());
@@ -65,7 +65,7 @@ impl Dialect {
                 kept.or_else(|| decimal().and_then(round_to_digits).and_then(form))
             }
         };
-        result.ok_or_else(|| "the result is too large, or no number".to_owned())
+        result.ok_or_else(|| "the result is too large, or not a number".to_owned())
     }
 }
 

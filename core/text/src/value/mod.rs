@@ -23,13 +23,13 @@ pub use text::TextForm;
 pub use truth::Truth;
 
 /// Returns the name of a value's type, for messages.
-// Messages of evaluation errors are part of the hashed trace of a turn: these names must not change.
+// Messages of evaluation errors are part of the hashed trace of a turn: a change of these names changes hashes.
 pub fn type_name(value: Option<&Value>) -> &'static str {
     match value {
-        None | Some(Value::Null) => "nothing",
-        Some(Value::Bool(_)) => "true or false",
+        None | Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "a boolean",
         Some(Value::Number(_)) => "a number",
-        Some(Value::String(_)) => "a text",
+        Some(Value::String(_)) => "a string",
         Some(Value::Array(_)) => "a list",
         Some(Value::Object(_)) => "an object",
     }

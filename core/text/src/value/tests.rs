@@ -135,13 +135,13 @@ fn calculations_differ_in_the_form_of_their_result() {
         assert_eq!(all(operator, left.clone(), right.clone()), expected, "{left} {operator:?} {right}");
     }
     let divided = "a number is divided by zero";
-    let too_large = "the result is too large, or no number";
+    let too_large = "the result is too large, or not a number";
     assert_eq!(all(Arithmetic::Divide, json!(1), json!(0)), [divided; 3].join(" | "));
     assert_eq!(all(Arithmetic::Remainder, json!(1.5), json!(0)), [divided, divided, too_large].join(" | "));
     assert_eq!(all(Arithmetic::Multiply, json!(1e300), json!(1e300)), [too_large; 3].join(" | "));
     assert_eq!(EXPRESSION.calculate(Arithmetic::Add, &json!("1.5"), &json!(1)).map(Value::Number), Ok(json!(2.5)));
     let error = TEMPLATE.calculate(Arithmetic::Add, &json!("1"), &json!(null)).unwrap_err();
-    assert_eq!(error, "there is no calculating with a text and nothing");
+    assert_eq!(error, "cannot calculate with a string and null");
 }
 
 #[test]

@@ -12,7 +12,7 @@ const MAGIC: [u8; 4] = *b"CLX1";
 
 /// The bytes are no classifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("these bytes are no classifier of this version; train it again")]
+#[error("not a classifier of this version; train it again")]
 pub struct FormatError;
 
 impl LexicalClassifier {

@@ -66,7 +66,7 @@ pub fn render(name: &str, given: &Map<String, Value>) -> Result<GetPromptResult,
         match given.get(*argument) {
             Some(Value::String(value)) if !value.trim().is_empty() => text.push_str(&format!("\n\n## {argument}\n\n{}", value.trim())),
             Some(Value::String(_) | Value::Null) | None if !is_required => {}
-            _ => return Err(format!("argument '{argument}' of the prompt '{name}' is not a text; send one")),
+            _ => return Err(format!("argument '{argument}' of the prompt '{name}' is not a string; send one")),
         }
     }
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).with_description(template.about))

@@ -67,7 +67,7 @@ pub(super) fn read(servers: BTreeMap<String, McpServerTree>, problems: &mut Vec<
         }
         for (variable, text) in &tree.env {
             if variable.is_empty() || variable.contains(['=', '\0']) || text.0.trim() == SECRET_PREFIX {
-                let reason = "not a variable with a value; set a text or secret:NAME";
+                let reason = "not a variable with a value; set a string or secret:NAME";
                 problems.push(problem(format_args!("mcp.servers.{name}.env.{variable}"), reason));
             }
         }

@@ -42,7 +42,7 @@ pub(super) fn whole<'de, D: Deserializer<'de>, T: TryFrom<u64>, const MIN: u64, 
 /// Deserializes a list, or a text with commas.
 pub(super) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     match Value::deserialize(deserializer)? {
-        Value::Object(_) => Err(D::Error::custom("not a list; set a JSON array, or a text with commas")),
+        Value::Object(_) => Err(D::Error::custom("not a list; set a JSON array, or a string with commas")),
         value => Ok(as_list(&value)),
     }
 }

@@ -49,7 +49,7 @@ pub async fn search(pool: &Pool, request: &ToolRequest) -> Result<String, Effect
     }
     let names = spec.query.as_deref().map_or(QUERY_ARGUMENTS.to_vec(), |it| vec![it]);
     let question = names.iter().find_map(|it| argument_text(request, it));
-    let question = question.ok_or_else(|| invalid(format!("there is no question: give the argument '{}'", names[0])))?;
+    let question = question.ok_or_else(|| invalid(format!("missing question: give the argument '{}'", names[0])))?;
     let words = search_words::tokenize(&question);
     let found = match words.is_empty() {
         true => Vec::new(),

@@ -81,8 +81,8 @@ async fn collections_limits_and_arguments_are_configurable() {
             json!({"q": "x"}),
             "the spec of the tool cannot be used: unknown field `limt`, expected one of `collection`, `limit`, `query`",
         ),
-        (json!({}), json!({"q": " "}), "there is no question: give the argument 'query'"),
-        (json!({"query": "about"}), json!({"q": "x"}), "there is no question: give the argument 'about'"),
+        (json!({}), json!({"q": " "}), "missing question: give the argument 'query'"),
+        (json!({"query": "about"}), json!({"q": "x"}), "missing question: give the argument 'about'"),
     ] {
         let error = library.ask(spec, args).await.expect_err(expected);
         assert_eq!((error.kind, error.message.as_str()), (EffectErrorKind::Invalid, expected));

@@ -55,11 +55,11 @@ impl Module {
     /// Validates and compiles a module.
     pub fn compile(engine: &Engine, bytes: &[u8]) -> Result<Module, ModuleProblem> {
         if !bytes.starts_with(MAGIC) {
-            return Err(ModuleProblem::denied("is no WebAssembly module: build it for wasm32-unknown-unknown"));
+            return Err(ModuleProblem::denied("is not a WebAssembly module: build it for wasm32-unknown-unknown"));
         }
         let module = wasmtime::Module::new(engine, bytes).map_err(|it| {
             tracing::debug!("invalid module: {it:?}");
-            ModuleProblem::denied("is no valid WebAssembly module: build it again")
+            ModuleProblem::denied("is not a valid WebAssembly module: build it again")
         })?;
         if let Some(import) = module.imports().next() {
             let reason = format!("imports '{}.{}': build it without imports", import.module(), import.name());

@@ -86,7 +86,7 @@ fn every_hostile_guest_has_its_error() {
 fn invalid_modules_are_denied_and_missing_ones_not_found() {
     let modules = [("text", b"hello".to_vec()), ("torn", guest("answers")[..40].to_vec()), ("component", b"\0asm\x0d\0\x01\0".to_vec())];
     for (name, reason) in
-        [("text", "is no WebAssembly module"), ("torn", "is no valid WebAssembly module"), ("component", "is no WebAssembly")]
+        [("text", "is not a WebAssembly module"), ("torn", "is not a valid WebAssembly module"), ("component", "is not a WebAssembly")]
     {
         let (kind, message) = expect_error(run(&extensions(&modules), &request(name, json!([{}]))));
         assert_eq!(kind, EffectErrorKind::Denied, "{name}");

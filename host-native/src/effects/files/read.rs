@@ -29,7 +29,7 @@ pub struct FileText {
 pub fn read_file(place: &ResolvedPath<'_>, spec: &Spec) -> Result<Value, EffectError> {
     if place.requested.is_empty() {
         let name = spec.path.as_deref().unwrap_or("path");
-        return Err(invalid(format!("there is no path: give the argument '{name}'")));
+        return Err(invalid(format!("missing path: give the argument '{name}'")));
     }
     if !spec.allows_file(place.file_name()) {
         return Err(denied(&place.requested, &format!("only files that end in {} may be read", spec.extensions.join(", "))));
@@ -44,7 +44,7 @@ pub fn read_file(place: &ResolvedPath<'_>, spec: &Spec) -> Result<Value, EffectE
 /// `Denied` if it is not a regular file, `Invalid` if it is not UTF-8, or the I/O failure.
 pub fn read_text(root: &Dir, path: &Path, requested: &str, limit: u64) -> Result<FileText, EffectError> {
     let failed = |it: std::io::Error| io_failure(requested, &it);
-    let special = || denied(requested, "it is no file");
+    let special = || denied(requested, "it is not a file");
     // Opening a pipe would block until something writes to it, and opening a device may have side effects.
     if !root.metadata(path).map_err(failed)?.is_file() {
         return Err(special());
@@ -67,7 +67,7 @@ pub fn read_text(root: &Dir, path: &Path, requested: &str, limit: u64) -> Result
             let end = error.utf8_error();
             // The limit may have cut a character in two.
             if !truncated || end.error_len().is_some() {
-                return Err(invalid(format!("'{requested}' is no text in UTF-8: only texts can be read")));
+                return Err(invalid(format!("'{requested}' is not UTF-8: only text files can be read")));
             }
             let mut bytes = error.into_bytes();
             bytes.truncate(end.valid_up_to());
@@ -84,7 +84,7 @@ pub fn read_text(root: &Dir, path: &Path, requested: &str, limit: u64) -> Result
 pub fn list_folder(place: &ResolvedPath<'_>, spec: &Spec) -> Result<Value, EffectError> {
     let failed = |it: std::io::Error| io_failure(&place.requested, &it);
     if !place.root.metadata(&place.path).map_err(failed)?.is_dir() {
-        return Err(invalid(format!("'{}' is no folder: read it, or list the folder it lies in", place.requested)));
+        return Err(invalid(format!("'{}' is not a folder: read it, or list the folder it lies in", place.requested)));
     }
     let names = list_names(place.root, &place.path, &place.requested)?;
     let mut entries = names.iter().filter_map(|it| describe_entry(place, it, spec));

@@ -161,12 +161,12 @@ async fn only_regular_files_are_opened() {
     let _socket = std::os::unix::net::UnixListener::bind(shelf.path("root/socket.txt")).expect("a socket");
     for path in ["pipe.txt", "socket.txt", "pump"] {
         let error = shelf.ask(json!({}), json!({"path": path})).await.expect_err(path);
-        assert_eq!((error.kind, error.message.ends_with("it is no file")), (EffectErrorKind::Denied, true), "{error}");
+        assert_eq!((error.kind, error.message.ends_with("it is not a file")), (EffectErrorKind::Denied, true), "{error}");
     }
     let listed = shelf.ask(json!({"operation": "list", "extensions": [".txt"]}), json!({"path": ""})).await.expect("names");
     assert_eq!(listed["entries"], json!([{"name": "pump", "kind": "folder", "size": null}]));
     let error = shelf.ask(json!({"operation": "list"}), json!({"path": "readme.md"})).await.expect_err("a file");
-    assert_eq!(error.message, "'readme.md' is no folder: read it, or list the folder it lies in");
+    assert_eq!(error.message, "'readme.md' is not a folder: read it, or list the folder it lies in");
     // The search skips them.
     assert_eq!(shelf.ask(json!({"operation": "search"}), json!({"query": "none"})).await.expect("lines")["lines"], json!([]));
 }
@@ -188,7 +188,7 @@ async fn large_and_binary_files_are_limited() {
     for bytes in [&b"\xff\xfe"[..], b"ab\xc3", b"\xc3\x28 and more text"] {
         shelf.write("root/image.txt", bytes);
         let error = shelf.ask(json!({"max_bytes": 4}), json!({"path": "image.txt"})).await.expect_err("no text");
-        assert_eq!(error.message, "'image.txt' is no text in UTF-8: only texts can be read");
+        assert_eq!(error.message, "'image.txt' is not UTF-8: only text files can be read");
     }
     for index in 0..1_005 {
         shelf.write(&format!("root/many/{index:04}.txt"), b"x");
@@ -214,7 +214,7 @@ async fn lines_with_every_word_are_found() {
     let found = shelf.ask(spec.clone(), json!({"query": "red", "path": "readme.md"})).await.expect("lines");
     assert_eq!(found["lines"].as_array().map(Vec::len), Some(1));
     let error = shelf.ask(spec, json!({"query": " ?"})).await.expect_err("no words");
-    assert_eq!(error.message, "there are no words to search for: give the argument 'query'");
+    assert_eq!(error.message, "missing words to search for: give the argument 'query'");
 }
 
 #[tokio::test]
@@ -230,7 +230,7 @@ async fn an_invalid_tool_configuration_is_reported() {
         ),
         (json!({"max_bytes": 2_000_000}), json!({"path": "x"}), "max_bytes is not allowed"),
         (json!({"rot": "x"}), json!({"path": "x"}), "unknown field `rot`"),
-        (json!({}), json!({}), "there is no path: give the argument 'path'"),
+        (json!({}), json!({}), "missing path: give the argument 'path'"),
     ] {
         let error = shelf.ask(spec, args).await.expect_err(expected);
         assert_eq!((error.kind, error.message.contains(expected)), (EffectErrorKind::Invalid, true), "{error}");

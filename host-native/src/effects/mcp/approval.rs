@@ -50,7 +50,7 @@ impl Approval {
         let text = |name: &str| match members.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text.trim().to_owned())),
-            Some(_) => Err(format!("'{name}' is not a text; send one or omit it")),
+            Some(_) => Err(format!("'{name}' is not a string; send one or omit it")),
         };
         let known = ["digest", "approval", "intent_code", "state_code"];
         if let Some(name) = members.keys().find(|it| !known.contains(&it.as_str())) {

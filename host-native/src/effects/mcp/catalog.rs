@@ -85,7 +85,7 @@ impl McpCatalog {
     /// # Errors
     /// `NotFound` for an unknown one, `Denied` for a disabled one.
     pub fn enabled_server(&self, key: &str) -> Result<&McpServer, EffectError> {
-        let unknown = || EffectError::new(EffectErrorKind::NotFound, format!("there is no MCP server '{key}': add a row to ce_mcp_server"));
+        let unknown = || EffectError::new(EffectErrorKind::NotFound, format!("unknown MCP server '{key}': add a row to ce_mcp_server"));
         let server = self.servers.get(key).ok_or_else(unknown)?;
         if server.enabled { Ok(server) } else { Err(denied(format!("the MCP server '{key}' is disabled: enable its row"))) }
     }

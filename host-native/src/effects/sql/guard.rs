@@ -145,7 +145,7 @@ fn parse_single(sql: &str, dialect: Dialect) -> Result<Statement, String> {
     let mut statements = statements.map_err(|it| unreadable(it.to_string()))?;
     match (statements.pop(), statements.is_empty()) {
         (Some(statement), true) => Ok(statement),
-        (None, _) => Err("there is no statement: write one query".to_owned()),
+        (None, _) => Err("missing statement: write one query".to_owned()),
         (Some(_), false) => Err("there is more than one statement: write one query".to_owned()),
     }
 }

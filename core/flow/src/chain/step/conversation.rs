@@ -15,7 +15,7 @@ impl<'c> Runner<'c> {
     /// Starts the conversation of a step.
     pub(super) async fn start_conversation(&mut self, step: &'c StepDef, path: &str, data: &'c ProgramStep) -> StepResult {
         let Some(flow) = self.chain.find_bound(data) else {
-            let message = format!("there is no published {} '{}'", data.kind.name(), data.target);
+            let message = format!("no published {} '{}'", data.kind.name(), data.target);
             return StepResult::Failed(StepFailure::new("program_missing", message));
         };
         let text = match &data.input {

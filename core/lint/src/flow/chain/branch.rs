@@ -33,7 +33,7 @@ pub(super) fn check(context: &ChainContext<'_>, findings: &mut Vec<DocumentIssue
                 Some(branch) => step_cx.branch.and_then(|it| next.get_mut(it)).unwrap_or(&mut roots).push(branch),
                 None => {
                     let code = if is_error { "X012" } else { "X005" };
-                    let message = format!("there is no branch '{id}'");
+                    let message = format!("unknown branch '{id}'");
                     findings.push(step_cx.location.join(&member).error(code, message).with_fix("add it to 'branches', or correct the id"));
                 }
             }

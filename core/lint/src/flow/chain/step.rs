@@ -51,7 +51,7 @@ fn check_program(context: &ChainContext<'_>, step_cx: &StepContext<'_>, program:
     let (kind, name) = (program.kind.name(), &program.target);
     let (message, fix) = match context.target.programs?.resolve(program.kind, name) {
         Resolution::Published => return None,
-        Resolution::Missing => (format!("there is no {kind} '{name}'"), "create it, or correct the name"),
+        Resolution::Missing => (format!("unknown {kind} '{name}'"), "create it, or correct the name"),
         Resolution::Ambiguous => (format!("several documents of the kind {kind} are named '{name}'"), "use the id of one"),
         Resolution::Unpublished => (format!("the {kind} '{name}' has no published version"), "publish it"),
     };

@@ -185,7 +185,7 @@ impl Lowering {
                 TestFunction::Match(text, pattern) => self.matches(text, pattern, true),
                 TestFunction::Search(text, pattern) => self.matches(text, pattern, false),
                 other @ (TestFunction::Custom(..) | TestFunction::Length(_) | TestFunction::Value(_) | TestFunction::Count(_)) => {
-                    Err(format!("'{}' is no condition; compare it", name(&other)))
+                    Err(format!("'{}' is not a condition; compare it", name(&other)))
                 }
             },
         }
@@ -236,7 +236,7 @@ impl Lowering {
         match test {
             Test::RelQuery(segments) => Ok(CompiledPath { from_document: false, segments: self.segments(segments)? }),
             Test::AbsQuery(query) => Ok(CompiledPath { from_document: true, segments: self.segments(query.segments)? }),
-            Test::Function(function) => Err(format!("'{}' is no path", name(&function))),
+            Test::Function(function) => Err(format!("'{}' is not a path", name(&function))),
         }
     }
 }

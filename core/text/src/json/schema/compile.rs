@@ -111,7 +111,7 @@ impl<'s> Compiler<'s> {
     /// Compiles a referenced schema, once; returns its number.
     fn compile_reference(&self, target: &str, depth: usize) -> Result<usize, String> {
         let pointer = target.strip_prefix('#').ok_or("leads out of the schema")?;
-        let pointer = String::from_utf8(percent_decode(pointer)).map_err(|_| "is no text")?;
+        let pointer = String::from_utf8(percent_decode(pointer)).map_err(|_| "is not a string")?;
         if let Some(known) = self.referenced.borrow().iter().position(|it| it.0 == pointer) {
             return Ok(known);
         }
@@ -134,7 +134,7 @@ impl<'s> Compiler<'s> {
             Value::Bool(true) => return Ok(Vec::new()),
             Value::Bool(false) => return Ok(vec![Rule::Never]),
             Value::Object(members) => members,
-            Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => return Err("is no schema: it is no object".to_owned()),
+            Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => return Err("is not a schema: expected an object".to_owned()),
         };
         let mut problems = Vec::new();
         let compiled = self.compile_members(members, &[], depth, &mut problems);
@@ -157,17 +157,17 @@ impl<'s> Compiler<'s> {
 
     fn compile_rule(&self, members: &Map<String, Value>, keyword: &str, value: &Value, depth: usize) -> Result<Option<Rule>, String> {
         let inner = |it: &Value| self.compile_schema(it, depth + 1);
-        let list = |it: &Value| it.as_array().ok_or("is no list".to_owned())?.iter().map(inner).collect::<Result<Vec<_>, _>>();
+        let list = |it: &Value| it.as_array().ok_or("is not a list".to_owned())?.iter().map(inner).collect::<Result<Vec<_>, _>>();
         // The specification defines 2.0 as an integer.
         let whole = value.as_number().and_then(|it| if it.is_f64() { number_from_f64(it.as_f64()?)?.as_u64() } else { it.as_u64() });
-        let length = |measure, bound| whole.map(|it| Rule::Length(measure, bound, it)).ok_or("is no whole number from 0".to_owned());
-        let number = |bound| if value.is_number() { Ok(Rule::Number(bound, value.clone())) } else { Err("is no number".to_owned()) };
+        let length = |measure, bound| whole.map(|it| Rule::Length(measure, bound, it)).ok_or("is not a whole number from 0".to_owned());
+        let number = |bound| if value.is_number() { Ok(Rule::Number(bound, value.clone())) } else { Err("is not a number".to_owned()) };
         let rule = match keyword {
             "type" => Rule::Types(parse_types(value)?),
-            "enum" => Rule::Enum(value.as_array().ok_or("is no list")?.clone()),
+            "enum" => Rule::Enum(value.as_array().ok_or("is not a list")?.clone()),
             "const" => Rule::Enum(vec![value.clone()]),
             "properties" => {
-                let named = value.as_object().ok_or("is no object")?;
+                let named = value.as_object().ok_or("is not an object")?;
                 let at = |name: &str, it: String| format!("the member '{name}': {it}");
                 let compiled = named.iter().map(|(name, it)| Ok((name.clone(), inner(it).map_err(|error| at(name, error))?)));
                 Rule::Properties(compiled.collect::<Result<_, String>>()?)
@@ -181,7 +181,7 @@ impl<'s> Compiler<'s> {
             "propertyNames" => Rule::Names(inner(value)?),
             "uniqueItems" if value.as_bool().ok_or("is neither true nor false")? => Rule::UniqueItems,
             "uniqueItems" => return Ok(None),
-            "$ref" => Rule::Reference(self.compile_reference(value.as_str().ok_or("is no text")?, depth)?),
+            "$ref" => Rule::Reference(self.compile_reference(value.as_str().ok_or("is not a string")?, depth)?),
             "minLength" => length(Measure::Characters, Bound::AtLeast)?,
             "maxLength" => length(Measure::Characters, Bound::AtMost)?,
             "minItems" => length(Measure::Items, Bound::AtLeast)?,
@@ -190,7 +190,7 @@ impl<'s> Compiler<'s> {
             "maxProperties" => length(Measure::Members, Bound::AtMost)?,
             // Unlike the patterns of rules, those of schemas are case-sensitive.
             "pattern" => {
-                let source = value.as_str().ok_or("is no text")?;
+                let source = value.as_str().ok_or("is not a string")?;
                 Rule::Pattern(source.to_owned(), Regex::new_case_sensitive(source)?)
             }
             "minimum" => number(Bound::AtLeast)?,
@@ -200,9 +200,9 @@ impl<'s> Compiler<'s> {
             "exclusiveMinimum" => number(Bound::Above)?,
             "exclusiveMaximum" => number(Bound::Below)?,
             "multipleOf" => {
-                Rule::MultipleOf(value.as_number().filter(|it| it.as_f64() > Some(0.0)).cloned().ok_or("is no number above 0")?)
+                Rule::MultipleOf(value.as_number().filter(|it| it.as_f64() > Some(0.0)).cloned().ok_or("is not a number above 0")?)
             }
-            "format" if self.checks_formats => Rule::Format(value.as_str().ok_or("is no text")?.to_owned()),
+            "format" if self.checks_formats => Rule::Format(value.as_str().ok_or("is not a string")?.to_owned()),
             "allOf" => Rule::AllOf(list(value)?),
             "anyOf" => Rule::AnyOf(list(value)?),
             "oneOf" => Rule::ExactlyOne(list(value)?),
@@ -228,5 +228,5 @@ fn parse_types(value: &Value) -> Result<Vec<JsonType>, String> {
 
 fn parse_strings(value: &Value) -> Result<Vec<String>, String> {
     let text = |it: &Value| it.as_str().map(str::to_owned);
-    value.as_array().and_then(|it| it.iter().map(text).collect()).ok_or_else(|| "is no list of texts".to_owned())
+    value.as_array().and_then(|it| it.iter().map(text).collect()).ok_or_else(|| "is not a list of strings".to_owned())
 }

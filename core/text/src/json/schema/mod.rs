@@ -276,9 +276,9 @@ mod tests {
             (json!({"$ref": "other.json"}), "'$ref' leads out of the schema"),
             (json!({"allOf": vec![json!({}); 1_000]}), "more than 1000 schemas"),
             (json!({"properties": {"a": {"type": "text"}}}), "the member 'a': the type 'text' is not known"),
-            (json!({"required": "a"}), "'required' is no list of texts"),
+            (json!({"required": "a"}), "'required' is not a list of strings"),
             (json!({"pattern": "("}), "'pattern'"),
-            (json!({"minLength": -1}), "'minLength' is no whole number"),
+            (json!({"minLength": -1}), "'minLength' is not a whole number"),
         ] {
             let error = JsonSchema::compile(&schema).unwrap_err();
             assert!(error.contains(expected), "{schema}: {error}");

@@ -77,7 +77,7 @@ pub(super) fn read_key(uri: &Uri, headers: &HeaderMap) -> Result<Option<String>,
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let key = value.to_str().ok().map(str::trim).filter(|it| !it.is_empty() && it.chars().count() <= MAX_KEY_CHARS);
     let refuse = || {
-        let message = format!("Idempotency-Key is not a text of 1 to {MAX_KEY_CHARS} characters; send another one or none");
+        let message = format!("Idempotency-Key is not a string of 1 to {MAX_KEY_CHARS} characters; send another one or none");
         ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_idempotency_key")
     };
     key.map(|it| Some(it.to_owned())).ok_or_else(refuse)

@@ -135,7 +135,7 @@ fn check_params(uri: &Uri, document: &Value, event: &Map) -> Result<(), ApiError
     }
     let names = unknown.join("', '");
     let message = format!(
-        "variables that are no inputs of the document: '{names}'; omit them, or declare each in \"inputs\" or with \"input\": true"
+        "variables that are not inputs of the document: '{names}'; omit them, or declare each in \"inputs\" or with \"input\": true"
     );
     Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("unknown_param"))
 }
