@@ -71,9 +71,6 @@ pub enum ReloadError {
 impl ActiveConfig {
     /// Reads and compiles the configuration of a database, as it is at one moment; what did not change is shared with an earlier one. The
     /// connection must not be in a transaction.
-    ///
-    /// # Errors
-    /// Returns any database error.
     async fn load(connection: &mut Connection, settings: &Value, earlier: Option<&ActiveConfig>) -> sqlx::Result<ActiveConfig> {
         connection.begin_read().await?;
         let loaded = ActiveConfig::read(connection, settings, earlier).await;
@@ -246,9 +243,6 @@ impl ConfigManager {
     }
 
     /// Returns the errors that the rows have in the caller's transaction, and the active configuration does not.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn find_new_errors(&self, connection: &mut Connection) -> sqlx::Result<Vec<Issue>> {
         let active = self.active();
         let compiled = compile::compile_database(connection, &self.settings, Some(Arc::clone(&active.config))).await?;

@@ -26,9 +26,6 @@ pub struct ClassifierTrainer(Mutex<()>);
 
 impl ClassifierTrainer {
     /// Supplies the classifiers of a configuration.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn supply(&self, database: &DatabaseConfig, config: &Arc<Config>) -> sqlx::Result<()> {
         if config.classifiers().is_empty() {
             return Ok(());
@@ -50,9 +47,6 @@ impl ClassifierTrainer {
 }
 
 /// Supplies the classifiers of a configuration: reads those that are stored; trains and stores the others.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn supply(connection: &mut Connection, config: &Arc<Config>) -> sqlx::Result<()> {
     for (index, hash) in read(connection, config).await? {
         let config = Arc::clone(config);
@@ -71,9 +65,6 @@ pub async fn supply(connection: &mut Connection, config: &Arc<Config>) -> sqlx::
 }
 
 /// Deletes the classifiers that have not been read for 30 days, with the embeddings of their phrases. Returns their number.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_unused(connection: &mut Connection) -> sqlx::Result<u64> {
     let deleted = classifier::delete_unused(connection, today() - KEPT_DAYS * DAY_MILLIS).await?;
     phrase_vector::delete_orphans(connection).await?;

@@ -49,9 +49,6 @@ pub async fn load_turns(settings: &Settings, conversation: &str) -> Result<(Pool
 }
 
 /// Returns the journals of turns and their configurations by hash. Missing configurations are omitted; unreadable journals are null.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn export_turns(pool: &Pool, conversation: &str, turns: Vec<StoredTurn>) -> sqlx::Result<Value> {
     let mut configs = Map::new();
     for hash in turns.iter().map(|it| &it.config_hash) {

@@ -227,18 +227,12 @@ pub fn read_journal(stored: &StoredTurn) -> Result<Journal, Refusal> {
 }
 
 /// Returns the configuration of a turn, or the active one when its snapshot is missing; the turn then likely diverges and is lost.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load_config(host: &Host, stored: &StoredTurn) -> Result<Arc<Config>, Refusal> {
     load_snapshot(host, &stored.config_hash).await
 }
 
 /// Returns the configuration of a snapshot: the active one, a cached one, or that of the database, which is compiled once for all turns; the
 /// active one when the snapshot is missing.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load_snapshot(host: &Host, hash: &str) -> Result<Arc<Config>, Refusal> {
     let current = Arc::clone(&host.config_manager.active().config);
     if current.hash_source() == hash {

@@ -45,9 +45,6 @@ pub async fn reserve(host: &Host, estimate: u64) -> Result<SpendReservation, Eff
 }
 
 /// Makes the counter of the cap include what was spent while there was no cap.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn count_recorded(host: &Host) -> sqlx::Result<()> {
     let Some(SpendCap { per, .. }) = host.spend_cap else { return Ok(()) };
     let now = clock::now();
@@ -56,9 +53,6 @@ pub async fn count_recorded(host: &Host) -> sqlx::Result<()> {
 }
 
 /// Returns what is used of the cap in this day or month, in millionths of a currency unit.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_used(host: &Host, per: SpendPeriod) -> sqlx::Result<i64> {
     let now = clock::now();
     if let Some(used) = counter::find(&host.readers, &counter_key(host, per, now)).await? {

@@ -20,18 +20,12 @@ pub struct Activation {
 }
 
 /// Locks the configuration rows against other writers until the transaction ends.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn lock_configuration(connection: &mut Connection) -> sqlx::Result<()> {
     let sql = Statement::per_dialect("select 1", "select pg_advisory_xact_lock(726174653)");
     connection.fetch_all(&sql, &[]).await.map(|_| ())
 }
 
 /// Inserts an activation.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert(connection: &mut Connection, activation: &Activation, at: Millis) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "insert into cv_activation (hash, rows_hash, how, restores, at) values ($1, $2, $3, nullif($4, 0), $5)",
@@ -51,25 +45,16 @@ const NEWEST: Statement =
     Statement::portable("select number, hash, rows_hash, how, restores from cv_activation order by number desc limit 1");
 
 /// Returns the newest activation.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_newest(connection: &mut Connection) -> sqlx::Result<Option<Activation>> {
     connection.fetch_optional(&NEWEST, &[]).await?.as_ref().map(activation_from_row).transpose()
 }
 
 /// Returns the newest activation over the reader pool, for polling.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_newest_in_pool(pool: &Pool) -> sqlx::Result<Option<Activation>> {
     pool.fetch_optional(&NEWEST, &[]).await?.as_ref().map(activation_from_row).transpose()
 }
 
 /// Returns the newest activation before `number` whose rows differ from `rows`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_previous(connection: &mut Connection, number: i64, rows: &str) -> sqlx::Result<Option<Activation>> {
     let sql = Statement::portable(
         "select number, hash, rows_hash, how, restores from cv_activation where number < $1 and rows_hash <> $2

@@ -49,9 +49,6 @@ impl ApiKey {
 }
 
 /// Inserts a new key.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert(pool: &Pool, key: &ApiKey) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "insert into cv_api_key (key_id, name, hash, scopes, created_at, expires_at, owner_claim)
@@ -72,54 +69,36 @@ pub async fn insert(pool: &Pool, key: &ApiKey) -> sqlx::Result<()> {
 }
 
 /// Returns the key with an id.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<ApiKey>> {
     let sql = Statement::portable("select * from cv_api_key where key_id = $1");
     pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(ApiKey::from_row).transpose()
 }
 
 /// Returns whether there is an API key, active or not, or a deployment.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn has_credentials(pool: &Pool) -> sqlx::Result<bool> {
     let sql = Statement::portable("select key_id from cv_api_key union all select token_hash from cs_deployment limit 1");
     Ok(pool.load_row(&sql, &[]).await?.is_some())
 }
 
 /// Replaces the hash of a key unless it has changed meanwhile.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn replace_hash(pool: &Pool, id: &str, old: &str, new: &str) -> sqlx::Result<()> {
     let sql = Statement::portable("update cv_api_key set hash = $3 where key_id = $1 and hash = $2");
     pool.execute(&sql, &[SqlValue::Text(id), SqlValue::Text(old), SqlValue::Text(new)]).await.map(|_| ())
 }
 
 /// Returns all keys, oldest first.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(pool: &Pool) -> sqlx::Result<Vec<ApiKey>> {
     let sql = Statement::portable("select * from cv_api_key order by created_at, key_id");
     pool.fetch_all(&sql, &[]).await?.iter().map(ApiKey::from_row).collect()
 }
 
 /// Revokes a key. Returns whether an active key was found.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn revoke(pool: &Pool, id: &str, at: Millis) -> sqlx::Result<bool> {
     let sql = Statement::portable("update cv_api_key set revoked_at = $2 where key_id = $1 and revoked_at is null");
     Ok(pool.execute(&sql, &[SqlValue::Text(id), SqlValue::Integer(at)]).await? > 0)
 }
 
 /// Records that a key was used.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn record_use(pool: &Pool, id: &str, at: Millis) -> sqlx::Result<()> {
     let sql = Statement::portable("update cv_api_key set last_used_at = $2 where key_id = $1");
     pool.execute(&sql, &[SqlValue::Text(id), SqlValue::Integer(at)]).await.map(|_| ())

@@ -26,9 +26,6 @@ pub struct AuditRow {
 }
 
 /// Returns the stored audit rows of a conversation, oldest first.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_for_conversation(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<AuditRow>> {
     let sql = Statement::per_dialect(
         "select audit_id, conversation_id, stage, payload_json, cast(created_at as text) as created_at
@@ -93,9 +90,6 @@ async fn reserve_first_ids(connection: &mut Connection, count: i64) -> sqlx::Res
 }
 
 /// Returns payloads as the database would return them after storing: PostgreSQL rejects NUL, and a `jsonb` column reformats JSON.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn normalize_payloads(pool: &Pool, payloads: Vec<String>) -> sqlx::Result<Vec<String>> {
     if payloads.is_empty() || !pool.is_shared() {
         return Ok(payloads);
@@ -113,9 +107,6 @@ pub async fn normalize_payloads(pool: &Pool, payloads: Vec<String>) -> sqlx::Res
 }
 
 /// Inserts audit rows, given as stage and payload. Does nothing when the conversation does not exist.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn append(pool: &Pool, conversation: &str, rows: &[(&str, serde_json::Value)], at: Millis) -> sqlx::Result<u64> {
     let sql = Statement::per_dialect(
         "insert into ce_audit (conversation_id, stage, payload_json, created_at)

@@ -5,9 +5,6 @@ use convengine_core::turn::Millis;
 use super::database::{Connection, SqlValue as Sql, Statement};
 
 /// Returns a classifier as the core encodes it, and records the day on which it was read.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(connection: &mut Connection, hash: &str, day: Millis) -> sqlx::Result<Option<Vec<u8>>> {
     let sql = Statement::portable("select used_at, bytes from cv_classifier where hash = $1");
     let Some(row) = connection.fetch_optional(&sql, &[Sql::Text(hash)]).await? else { return Ok(None) };
@@ -19,9 +16,6 @@ pub async fn find(connection: &mut Connection, hash: &str, day: Millis) -> sqlx:
 }
 
 /// Stores a classifier; replaces one that could not be decoded.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn store(connection: &mut Connection, hash: &str, bytes: &[u8], at: Millis, day: Millis) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "insert into cv_classifier (hash, created_at, used_at, bytes) values ($1, $2, $3, $4)
@@ -31,9 +25,6 @@ pub async fn store(connection: &mut Connection, hash: &str, bytes: &[u8], at: Mi
 }
 
 /// Deletes the classifiers that were last read before a day. Returns their number.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_unused(connection: &mut Connection, before: Millis) -> sqlx::Result<u64> {
     connection.execute(&Statement::portable("delete from cv_classifier where used_at < $1"), &[Sql::Integer(before)]).await
 }

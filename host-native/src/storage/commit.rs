@@ -150,9 +150,6 @@ fn statements(table: Table, log: CallLogColumns) -> &'static [RowStatement] {
 
 /// Returns whether rows that must not be written twice are already stored: the end of a turn, or the audit rows of an open one. Used
 /// after a lost connection, when the outcome of a commit is unknown.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn is_stored(connection: &mut Connection, rows: &TurnRows) -> sqlx::Result<bool> {
     if rows.ended_turns == 0 {
         return is_audit_progress_stored(connection, rows.find(Table::AuditProgress)).await;

@@ -214,17 +214,11 @@ pub fn key_column(table: &str) -> Option<&'static str> {
 }
 
 /// Reads the configuration tables that turns depend on. Missing and empty tables are omitted.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load_tables(connection: &mut Connection) -> sqlx::Result<Tables> {
     read_tables(connection, &SNAPSHOT_TABLES).await
 }
 
 /// Reads the authored tables that are not part of the snapshot.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load_other_tables(connection: &mut Connection) -> sqlx::Result<Tables> {
     read_tables(connection, &OTHER_TABLES).await
 }
@@ -293,17 +287,11 @@ fn value_at(row: &SqliteRow, index: usize, is_boolean: bool) -> sqlx::Result<Opt
 }
 
 /// Stores a snapshot unless it exists.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn store_snapshot(connection: &mut Connection, hash: &str, body: &Value, at: Millis) -> sqlx::Result<()> {
     store_snapshot_text(connection, hash, || body.to_string(), at).await
 }
 
 /// Stores a snapshot unless it exists; only then is its text rendered. Records that it is in use on the day of `at`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn store_snapshot_text(
     connection: &mut Connection,
     hash: &str,
@@ -326,9 +314,6 @@ pub async fn store_snapshot_text(
 const HASH: Statement = Statement::portable("select hash from ce_config_snapshot where hash = $1");
 
 /// Returns a snapshot by hash; `None` when it is not stored or is not JSON.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value>> {
     let sql = Statement::portable("select body from ce_config_snapshot where hash = $1");
     let row = pool.fetch_optional(&sql, &[Sql::Text(hash)]).await?;
@@ -337,9 +322,6 @@ pub async fn find_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value
 }
 
 /// Returns whether the database stores a snapshot.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn has_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<bool> {
     Ok(pool.fetch_optional(&HASH, &[Sql::Text(hash)]).await?.is_some())
 }

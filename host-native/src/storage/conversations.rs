@@ -64,9 +64,6 @@ pub struct ConversationSummary {
 }
 
 /// Returns matching conversations, most recently updated first.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(pool: &Pool, filter: &ConversationFilter) -> sqlx::Result<Vec<ConversationSummary>> {
     // The original engine stored timestamps as numbers or text. Faults are looked up in `ce_turn` only, which the original does not have.
     let sql = Statement::per_dialect(

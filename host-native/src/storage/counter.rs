@@ -37,9 +37,6 @@ impl CounterKey {
 }
 
 /// Adds an amount unless the limit is reached; returns whether it did. A counter that does not exist yet starts with `used_before`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn reserve(
     pool: &Pool,
     key: &CounterKey,
@@ -75,9 +72,6 @@ async fn create(pool: &Pool, key: &CounterKey, used: i64) -> sqlx::Result<()> {
 }
 
 /// Corrects a counter, for example when the real cost of a call is known.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn adjust(pool: &Pool, key: &CounterKey, difference: i64) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "update cs_counter set used = case when used + $5 < 0 then 0 else used + $5 end
@@ -87,9 +81,6 @@ pub async fn adjust(pool: &Pool, key: &CounterKey, difference: i64) -> sqlx::Res
 }
 
 /// Makes a counter that exists include what was used while nothing was counted.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn raise(pool: &Pool, key: &CounterKey, used: i64) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "update cs_counter set used = $5 where workspace_id = $1 and kind = $2 and ref = $3 and period = $4 and used < $5",
@@ -98,17 +89,11 @@ pub async fn raise(pool: &Pool, key: &CounterKey, used: i64) -> sqlx::Result<()>
 }
 
 /// Deletes the counters of days and months that began before a time. Returns their number.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_before(connection: &mut Connection, before: Millis) -> sqlx::Result<u64> {
     connection.execute(&Statement::portable("delete from cs_counter where period < $1"), &[SqlValue::Integer(before)]).await
 }
 
 /// Returns what is used; `None` when nothing was counted yet.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(pool: &Pool, key: &CounterKey) -> sqlx::Result<Option<i64>> {
     let sql = Statement::portable("select used from cs_counter where workspace_id = $1 and kind = $2 and ref = $3 and period = $4");
     pool.fetch_optional(&sql, &key.values()).await?.map(|it| it.integer("used")).transpose()

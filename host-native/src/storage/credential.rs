@@ -3,9 +3,6 @@
 use super::database::{Pool, Statement};
 
 /// Returns the hashes of all active credentials, as SHA-256 in hexadecimal digits. A key with an older hash is listed by its id.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_hashes(pool: &Pool) -> sqlx::Result<Vec<String>> {
     // Servers of an earlier version keep the first token of a deployment in its row.
     let sql = Statement::portable(

@@ -246,9 +246,6 @@ impl Connection {
 
     /// Begins a read transaction, in which every statement sees the database as it was at the first one, whatever others commit meanwhile.
     /// It ends with [`rollback`](Self::rollback) or with the connection.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn begin_read(&mut self) -> sqlx::Result<()> {
         let sql = Statement::per_dialect("begin deferred", "begin transaction isolation level repeatable read, read only");
         self.execute(&sql, &[]).await.map(|_| ())
@@ -263,17 +260,11 @@ impl Connection {
     }
 
     /// Rolls the transaction back.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn rollback(&mut self) -> sqlx::Result<()> {
         self.execute(&Statement::portable("rollback"), &[]).await.map(|_| ())
     }
 
     /// Checks that the database answers.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn ping(&mut self) -> sqlx::Result<()> {
         match self {
             Connection::Sqlite(it) => it.ping().await,
@@ -284,9 +275,6 @@ impl Connection {
     }
 
     /// Closes the connection.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn close(self) -> sqlx::Result<()> {
         match self {
             Connection::Sqlite(it) => it.close().await,

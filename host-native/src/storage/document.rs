@@ -18,9 +18,6 @@ pub struct DocumentHit {
 }
 
 /// Returns the best matches for any of the words, in one collection or in all.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn search(pool: &Pool, words: &[String], collection: Option<&str>, limit: u32) -> sqlx::Result<Vec<DocumentHit>> {
     // Title words have double weight. Words are quoted so that none is parsed as an operator.
     let sql = Statement::per_dialect(

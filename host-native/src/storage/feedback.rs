@@ -33,9 +33,6 @@ pub async fn insert(pool: &Pool, about: &ConversationRow, row: &FeedbackRow<'_>)
 }
 
 /// Inserts a question that was answered badly. Returns the row id.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert_failure(pool: &Pool, about: &ConversationRow, row: &FailureRow<'_>, metadata: &str) -> sqlx::Result<i64> {
     let sql = Statement::per_dialect(
         "insert into ce_semantic_query_failures (conversation_id, question, generated_sql, corrected_sql, root_cause_code, reason,
@@ -58,9 +55,6 @@ pub async fn insert_failure(pool: &Pool, about: &ConversationRow, row: &FailureR
 }
 
 /// Inserts a query that a tool has executed.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert_knowledge(
     pool: &Pool,
     about: &ConversationRow,

@@ -23,9 +23,6 @@ pub struct Column {
 }
 
 /// Returns the columns of a table by name; empty when the table does not exist.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn columns(connection: &mut Connection, table: &str) -> sqlx::Result<BTreeMap<String, Column>> {
     let sql = Statement::per_dialect(
         "select name, lower(type) as kind, '' as cast_to, pk > 0 as key,
@@ -52,27 +49,18 @@ pub async fn columns(connection: &mut Connection, table: &str) -> sqlx::Result<B
 }
 
 /// Disables foreign key checks, so that tables that reference each other can be replaced one by one.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn disable_foreign_keys(connection: &mut Connection) -> sqlx::Result<()> {
     // PostgreSQL has no such switch for ordinary users; see `keep_queries`.
     connection.execute(&Statement::per_dialect("pragma foreign_keys = off", "select 1"), &[]).await.map(|_| ())
 }
 
 /// Backs up tool queries while the tools are replaced, because PostgreSQL would delete them by cascade.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn back_up_tool_queries(connection: &mut Connection) -> sqlx::Result<()> {
     let sql = Statement::per_dialect("select 1", "create temporary table cv_kept_query on commit drop as select * from ce_mcp_db_tool");
     connection.execute(&sql, &[]).await.map(|_| ())
 }
 
 /// Restores the queries whose tools exist again.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn restore_tool_queries(connection: &mut Connection) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "select 1",
@@ -83,9 +71,6 @@ pub async fn restore_tool_queries(connection: &mut Connection) -> sqlx::Result<(
 }
 
 /// Deletes all rows of an authored table. The caller has validated the table name.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn clear(connection: &mut Connection, table: &str) -> sqlx::Result<()> {
     let sql = AssertSqlSafe(format!("delete from {table}"));
     match connection {
@@ -98,9 +83,6 @@ pub async fn clear(connection: &mut Connection, table: &str) -> sqlx::Result<()>
 /// Inserts a row. Returns the reason when the row violates a constraint. Omitted columns take their default.
 ///
 /// The caller has validated the table and column names.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert(
     connection: &mut Connection,
     table: &str,
@@ -178,9 +160,6 @@ fn violation_message(error: &dyn DatabaseError) -> Option<String> {
 }
 
 /// Advances sequences past the imported keys.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn advance_sequences(connection: &mut Connection, table: &str, columns: &BTreeMap<String, Column>) -> sqlx::Result<()> {
     let Connection::Postgres(to) = connection else { return Ok(()) };
     for name in columns.keys() {

@@ -23,9 +23,6 @@ pub struct Schema {
 }
 
 /// Reads a schema by name, ignoring case; without a name, the current schema. Returns `None` when it does not exist.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn read_schema(pool: &Pool, name: Option<&str>) -> sqlx::Result<Option<Schema>> {
     let Some(name) = resolve_schema_name(pool, name).await? else { return Ok(None) };
     Ok(Some(Schema {

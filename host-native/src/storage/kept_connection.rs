@@ -25,9 +25,6 @@ impl KeptConnection {
     }
 
     /// Returns the kept connection if it still works, otherwise a new one.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn take(&self) -> sqlx::Result<Connection> {
         let idle = self.idle().take();
         if let Some(mut connection) = idle
@@ -39,9 +36,6 @@ impl KeptConnection {
     }
 
     /// Keeps a connection on which everything has succeeded; one to SQLite is closed, which costs little there.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn put_back(&self, connection: Connection) -> sqlx::Result<()> {
         if !self.database.is_postgres() {
             return connection.close().await;

@@ -19,9 +19,6 @@ pub struct ClaimedTurn {
 
 /// Claims at most `most` orphaned open turns, oldest first: those with an expired lease, or on SQLite, those of another owner. Turns in
 /// `running` are left out, because this process runs them.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn claim_orphans(pool: &Pool, running: &[String], owner: &str, lease_ms: i64, most: i64) -> sqlx::Result<Vec<ClaimedTurn>> {
     let sql = Statement::per_dialect(
         "update ce_turn set owner = $1, lease_until = cast(unixepoch('subsec') * 1000 as integer) + $2
@@ -42,9 +39,6 @@ pub async fn claim_orphans(pool: &Pool, running: &[String], owner: &str, lease_m
 
 /// Claims the open turn of a conversation if it is orphaned or the owner's. The caller must hold the conversation's gate permit, so that it
 /// does not run the turn itself.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn claim_open(pool: &Pool, conversation: &str, owner: &str, lease_ms: i64) -> sqlx::Result<Option<StoredTurn>> {
     let sql = select_turns!(returning
         "update ce_turn set owner = $2, lease_until = cast(unixepoch('subsec') * 1000 as integer) + $3
@@ -58,9 +52,6 @@ pub async fn claim_open(pool: &Pool, conversation: &str, owner: &str, lease_ms: 
 }
 
 /// Returns whether a conversation has an open turn.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn has_open(pool: &Pool, conversation: &str) -> sqlx::Result<bool> {
     let sql = Statement::per_dialect(
         "select count(*) as open from ce_turn where conversation_id = $1 and status = 'open'",
@@ -70,9 +61,6 @@ pub async fn has_open(pool: &Pool, conversation: &str) -> sqlx::Result<bool> {
 }
 
 /// Renews the leases of open turns that the owner still holds. Those that a transaction has locked are renewed the next time.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn renew(connection: &mut Connection, turns: &[String], owner: &str, lease_ms: i64) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "update ce_turn set lease_until = cast(unixepoch('subsec') * 1000 as integer) + $2

@@ -23,9 +23,6 @@ pub struct LoadedConversation {
 
 /// Loads a conversation: its row, the number of turns, and the latest `history` exchanges since the last reset. `key` is the idempotency
 /// key of the message.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load_conversation(pool: &Pool, id: &str, history: usize, key: Option<&str>) -> sqlx::Result<LoadedConversation> {
     // Twice the limit, because exchanges with a blank side are dropped.
     let limit = i64::try_from(history.saturating_mul(2)).unwrap_or(i64::MAX);

@@ -5,9 +5,6 @@ use convengine_core::turn::MCP_GROUP;
 use super::database::{Connection, SqlValue as Sql, Statement};
 
 /// Stores the definition of a tool as approved.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn approve(connection: &mut Connection, code: &str, definition: &str, approval: Option<&str>) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "insert into cv_mcp_tool (tool_code, definition, approval) values ($1, $2, $3)
@@ -18,18 +15,12 @@ pub async fn approve(connection: &mut Connection, code: &str, definition: &str, 
 }
 
 /// Withdraws the approval of a tool. Returns whether it was approved.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn withdraw(connection: &mut Connection, code: &str) -> sqlx::Result<bool> {
     let sql = Statement::portable("delete from cv_mcp_tool where tool_code = $1");
     Ok(connection.execute(&sql, &[Sql::Text(code)]).await? > 0)
 }
 
 /// Lets planners use a tool for an intent and a state.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn set_scope(connection: &mut Connection, code: &str, intent: &str, state: &str) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "insert into ce_mcp_tool (tool_id, tool_code, tool_group, intent_code, state_code, enabled)

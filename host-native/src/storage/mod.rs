@@ -1,5 +1,7 @@
 //! Database access: one literal statement per function.
 //!
+//! A function that returns [`sqlx::Result`], here or above, fails with the error of the database unless its documentation says more.
+//!
 //! Reads use small pools, one for each class of work. All turn writes go through the writers of [`crate::runtime::writer`].
 
 pub mod activation;
@@ -173,9 +175,6 @@ pub async fn connect_for_rows(config: &DatabaseConfig) -> Result<Connection, Fai
 }
 
 /// Opens a connection.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn open(config: &DatabaseConfig, create: bool) -> sqlx::Result<Connection> {
     if config.is_postgres() {
         return Ok(Connection::Postgres(Box::new(postgres_options(config)?.connect().await?)));
@@ -188,9 +187,6 @@ pub async fn open(config: &DatabaseConfig, create: bool) -> sqlx::Result<Connect
 }
 
 /// Opens a connection for a writer: on SQLite one that runs on the writer's thread and leaves checkpoints to [`checkpoint`].
-///
-/// # Errors
-/// Returns any database error.
 pub async fn open_writer(config: &DatabaseConfig) -> sqlx::Result<Connection> {
     if config.is_postgres() {
         return open(config, false).await;
@@ -202,9 +198,6 @@ pub async fn open_writer(config: &DatabaseConfig) -> sqlx::Result<Connection> {
 
 /// Sets statement, lock and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks, and a
 /// lock of a stranger does not block the writer.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn set_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
     if matches!(connection, Connection::Postgres(_)) {
         let sql = "select set_config('statement_timeout', '10s', false), set_config('lock_timeout', '250ms', false),
@@ -216,9 +209,6 @@ pub async fn set_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
 
 /// Sets up the connection of a writer on PostgreSQL: like [`set_timeouts`], so that a statement that takes long does not block what is queued
 /// behind it, and that plans are kept.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn set_up_writer(connection: &mut Connection) -> sqlx::Result<()> {
     set_timeouts(connection).await?;
     if matches!(connection, Connection::Postgres(_)) {
@@ -232,9 +222,6 @@ pub async fn set_up_writer(connection: &mut Connection) -> sqlx::Result<()> {
 }
 
 /// Lets the transaction on PostgreSQL hardly wait for locks, and statements not take long.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn set_brief_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
     if matches!(connection, Connection::Postgres(_)) {
         let sql = "select set_config('lock_timeout', '20ms', true), set_config('statement_timeout', '250ms', true)";
@@ -244,9 +231,6 @@ pub async fn set_brief_timeouts(connection: &mut Connection) -> sqlx::Result<()>
 }
 
 /// Lets statements of the transaction on PostgreSQL take long.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn set_long_timeout(connection: &mut Connection) -> sqlx::Result<()> {
     if matches!(connection, Connection::Postgres(_)) {
         connection.fetch_all(&Statement::portable("select set_config('statement_timeout', '9s', true)"), &[]).await?;

@@ -6,27 +6,18 @@ use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 use super::schema;
 
 /// Returns whether the extension tables exist.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn has_tables(connection: &mut Connection) -> sqlx::Result<bool> {
     let tables = schema::list_tables(connection).await?;
     Ok(["cv_extension", "cv_module"].iter().all(|it| tables.contains(*it)))
 }
 
 /// Loads the modules that extensions reference.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load(connection: &mut Connection) -> sqlx::Result<BTreeMap<String, Vec<u8>>> {
     let sql = Statement::portable("select sha256, bytes from cv_module where sha256 in (select module from cv_extension)");
     connection.fetch_all(&sql, &[]).await?.iter().map(module_from_row).collect()
 }
 
 /// Loads the modules that a snapshot references.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load_for_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<BTreeMap<String, Vec<u8>>> {
     let sql = Statement::portable(
         "select sha256, bytes from cv_module
@@ -40,18 +31,12 @@ fn module_from_row(row: &DatabaseRow) -> sqlx::Result<(String, Vec<u8>)> {
 }
 
 /// Stores a module unless it exists.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert_if_absent(connection: &mut Connection, sha256: &str, bytes: &[u8]) -> sqlx::Result<()> {
     let sql = Statement::portable("insert into cv_module (sha256, bytes) values ($1, $2) on conflict (sha256) do nothing");
     connection.execute(&sql, &[SqlValue::Text(sha256), SqlValue::Bytes(bytes)]).await.map(|_| ())
 }
 
 /// Deletes the modules that neither an extension nor a snapshot references.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_unused(connection: &mut Connection) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "delete from cv_module where sha256 not in (select module from cv_extension)
@@ -61,9 +46,6 @@ pub async fn delete_unused(connection: &mut Connection) -> sqlx::Result<()> {
 }
 
 /// Returns the names of extensions whose module is missing.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_missing(connection: &mut Connection) -> sqlx::Result<Vec<String>> {
     let sql = Statement::portable("select name from cv_extension where module not in (select sha256 from cv_module) order by name");
     connection.fetch_all(&sql, &[]).await?.iter().map(|it| it.text("name")).collect()

@@ -5,9 +5,6 @@ use super::rows::Column::Text;
 use super::rows::RowStatement;
 
 /// Returns the owner of a conversation; `None` if it does not exist or belongs to nobody.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(pool: &Pool, conversation: &str) -> sqlx::Result<Option<String>> {
     let sql = Statement::per_dialect(
         "select owner from cv_conversation_owner where conversation_id = $1",

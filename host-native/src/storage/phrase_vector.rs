@@ -12,9 +12,6 @@ pub struct VectorBatch {
 }
 
 /// Returns the batches of a classifier in order.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load(pool: &Pool, hash: &str, model: &str) -> sqlx::Result<Vec<VectorBatch>> {
     let sql = Statement::portable("select first, count, vectors from cv_phrase_vector where hash = $1 and model = $2 order by first");
     let batch = |it: &DatabaseRow| {
@@ -27,18 +24,12 @@ pub async fn load(pool: &Pool, hash: &str, model: &str) -> sqlx::Result<Vec<Vect
 }
 
 /// Returns the positions of the batches of a classifier.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_stored(pool: &Pool, hash: &str, model: &str) -> sqlx::Result<Vec<i64>> {
     let sql = Statement::portable("select first from cv_phrase_vector where hash = $1 and model = $2");
     pool.fetch_all(&sql, &[Sql::Text(hash), Sql::Text(model)]).await?.iter().map(|it| it.integer("first")).collect()
 }
 
 /// Stores a batch.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn put(connection: &mut Connection, hash: &str, model: &str, batch: &VectorBatch) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "insert into cv_phrase_vector (hash, model, first, count, vectors) values ($1, $2, $3, $4, $5)
@@ -51,9 +42,6 @@ pub async fn put(connection: &mut Connection, hash: &str, model: &str, batch: &V
 }
 
 /// Deletes the vectors of classifiers that are gone.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_orphans(connection: &mut Connection) -> sqlx::Result<u64> {
     let sql = Statement::portable("delete from cv_phrase_vector where hash not in (select hash from cv_classifier)");
     connection.execute(&sql, &[]).await

@@ -8,9 +8,6 @@ use super::database::{Connection, SqlValue as Sql, Statement};
 use super::schema;
 
 /// Loads all scripted replies; empty when the table does not exist.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load(connection: &mut Connection) -> sqlx::Result<Fakes> {
     let mut fakes = Fakes::default();
     if !schema::list_tables(connection).await?.contains("cv_script") {
@@ -34,9 +31,6 @@ pub async fn load(connection: &mut Connection) -> sqlx::Result<Fakes> {
 }
 
 /// Replaces the replies of one kind: `task`, `tool`, `container` or `http`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn replace(connection: &mut Connection, kind: &str, replies: &Map) -> sqlx::Result<()> {
     delete(connection, kind).await?;
     for (name, reply) in replies {

@@ -46,9 +46,6 @@ pub struct SecurityLogFilter {
 }
 
 /// Adds a row; its number is ignored.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert(pool: &Pool, row: &SecurityLogRow) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "insert into cv_security_log (at, action, actor, actor_name, subject, address, outcome) values ($1, $2, $3, $4, $5, $6, $7)",
@@ -66,9 +63,6 @@ pub async fn insert(pool: &Pool, row: &SecurityLogRow) -> sqlx::Result<()> {
 }
 
 /// Returns the rows that a filter selects, newest first.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(pool: &Pool, filter: &SecurityLogFilter) -> sqlx::Result<Vec<SecurityLogRow>> {
     let sql = Statement::per_dialect(
         "select id, at, action, actor, actor_name, subject, address, outcome from cv_security_log
@@ -90,9 +84,6 @@ pub async fn list(pool: &Pool, filter: &SecurityLogFilter) -> sqlx::Result<Vec<S
 }
 
 /// Deletes at most so many rows that are older than a time. Returns how many were deleted.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_older(connection: &mut Connection, before: Millis, most: i64) -> sqlx::Result<u64> {
     let sql =
         Statement::portable("delete from cv_security_log where id in (select id from cv_security_log where at < $1 order by id limit $2)");

@@ -4,9 +4,6 @@ use super::DatabaseConfig;
 use super::database::{Pool, Statement};
 
 /// Returns the size of the database in bytes; on SQLite without the log of what is not yet in the file.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn database_bytes(pool: &Pool) -> sqlx::Result<u64> {
     let sql = Statement::per_dialect(
         "select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()",

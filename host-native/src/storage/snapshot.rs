@@ -27,9 +27,6 @@ pub struct SnapshotUsage {
 }
 
 /// Returns all snapshots, newest first.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(connection: &mut Connection) -> sqlx::Result<Vec<Snapshot>> {
     let sql = Statement::per_dialect(
         "select hash, cast(created_at as text) as kept_at from ce_config_snapshot order by created_at desc, hash",
@@ -41,9 +38,6 @@ pub async fn list(connection: &mut Connection) -> sqlx::Result<Vec<Snapshot>> {
 }
 
 /// Returns the usage of each snapshot. Scans all turns.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_usage(connection: &mut Connection) -> sqlx::Result<Vec<SnapshotUsage>> {
     let sql = Statement::portable(
         "select config_hash, count(*) as turns, count(distinct conversation_id) as conversations from ce_turn group by config_hash",
@@ -56,18 +50,12 @@ pub async fn list_usage(connection: &mut Connection) -> sqlx::Result<Vec<Snapsho
 }
 
 /// Returns at most two hashes that start with a prefix.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_by_prefix(connection: &mut Connection, digits: &str) -> sqlx::Result<Vec<String>> {
     let sql = Statement::portable("select hash from ce_config_snapshot where substr(hash, 1, length($1)) = $1 order by hash limit 2");
     connection.fetch_all(&sql, &[SqlValue::Text(digits)]).await?.iter().map(|it| it.text("hash")).collect()
 }
 
 /// Returns the content of a snapshot; `None` when it is not stored or is not JSON.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_content(connection: &mut Connection, hash: &str) -> sqlx::Result<Option<Json>> {
     let sql = Statement::portable("select body from ce_config_snapshot where hash = $1");
     let body = connection.fetch_optional(&sql, &[SqlValue::Text(hash)]).await?.map(|it| it.text("body")).transpose()?;
@@ -75,9 +63,6 @@ pub async fn find_content(connection: &mut Connection, hash: &str) -> sqlx::Resu
 }
 
 /// Records that turns may begin on a snapshot on the day of `at`. Returns whether it is stored.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn record_use(connection: &mut Connection, hash: &str, at: Millis) -> sqlx::Result<bool> {
     let sql = Statement::portable("select used_at from ce_config_snapshot where hash = $1");
     let Some(row) = connection.fetch_optional(&sql, &[SqlValue::Text(hash)]).await? else { return Ok(false) };
@@ -91,9 +76,6 @@ pub async fn record_use(connection: &mut Connection, hash: &str, at: Millis) -> 
 }
 
 /// Returns whether a snapshot is stored, and its use on the day of `at` is recorded.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn is_use_recorded(pool: &Pool, hash: &str, at: Millis) -> sqlx::Result<bool> {
     let sql = Statement::portable("select 1 as found from ce_config_snapshot where hash = $1 and used_at >= $2");
     let values = [SqlValue::Text(hash), SqlValue::Integer(clock::start_of_day(at))];
@@ -102,9 +84,6 @@ pub async fn is_use_recorded(pool: &Pool, hash: &str, at: Millis) -> sqlx::Resul
 
 /// Deletes at most `most` snapshots that were last used before a time and that nothing names: no turn, no session, no published version and
 /// none of the newest `activations` activations. Returns their number.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_unused(connection: &mut Connection, before: Millis, activations: i64, most: i64) -> sqlx::Result<u64> {
     let sql = Statement::per_dialect(
         "delete from ce_config_snapshot where hash in (select s.hash from ce_config_snapshot s where s.used_at < $1

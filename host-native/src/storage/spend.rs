@@ -3,9 +3,6 @@
 use super::database::{Pool, SqlValue, Statement};
 
 /// Returns the cost between two days, both inclusive, in millionths of a currency unit.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn sum_between(pool: &Pool, first: &str, last: &str) -> sqlx::Result<u64> {
     let sql = Statement::per_dialect(
         "select coalesce(sum(micros), 0) as micros from cv_spend where day >= $1 and day <= $2",
@@ -16,9 +13,6 @@ pub async fn sum_between(pool: &Pool, first: &str, last: &str) -> sqlx::Result<u
 }
 
 /// Adds the cost of a call to a day.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn add(pool: &Pool, day: &str, micros: i64) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "insert into cv_spend (day, micros) values ($1, $2) on conflict (day) do update set micros = cv_spend.micros + excluded.micros",

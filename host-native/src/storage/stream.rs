@@ -17,9 +17,6 @@ pub struct TurnState {
 
 /// Returns at most `most` turns of a conversation, starting at a turn or, without one, at the first. Empty for a turn of another
 /// conversation.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_since(pool: &Pool, conversation: &str, turn: Option<&str>, most: i64) -> sqlx::Result<Vec<TurnState>> {
     let sql = Statement::per_dialect(
         "select turn_id, status from ce_turn where conversation_id = $1
@@ -35,9 +32,6 @@ pub async fn list_since(pool: &Pool, conversation: &str, turn: Option<&str>, mos
 }
 
 /// Returns the last two turns of a conversation, newest first. Only the newest can be open.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_latest(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<TurnState>> {
     let sql = Statement::per_dialect(
         "select turn_id, status from ce_turn where conversation_id = $1 order by number desc limit 2",
@@ -51,9 +45,6 @@ fn turn_state_from_row(row: &DatabaseRow) -> sqlx::Result<TurnState> {
 }
 
 /// Returns conversation and turn id of the last ended turn of each conversation that has one.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_latest_ended(pool: &Pool, conversations: &[&str]) -> sqlx::Result<Vec<(String, String)>> {
     let sql = Statement::per_dialect(
         "select value as conversation_id, (select turn_id from ce_turn where conversation_id = value and status <> 'open'
@@ -70,9 +61,6 @@ pub async fn list_latest_ended(pool: &Pool, conversations: &[&str]) -> sqlx::Res
 }
 
 /// Notifies all processes that serve the database. Does nothing on SQLite, which has one.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn notify(pool: &Pool, channel: &str, payload: &str) -> sqlx::Result<()> {
     if !pool.is_shared() {
         return Ok(());
@@ -83,9 +71,6 @@ pub async fn notify(pool: &Pool, channel: &str, payload: &str) -> sqlx::Result<(
 }
 
 /// Subscribes to notifications over a dedicated connection.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn listen(config: &DatabaseConfig, channels: &[&str]) -> sqlx::Result<PgListener> {
     let pool = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
     let mut listener = PgListener::connect_with(&pool.connect_with(postgres_options(config)?).await?).await?;

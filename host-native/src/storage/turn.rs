@@ -74,9 +74,6 @@ macro_rules! select_turns {
 pub(super) use select_turns;
 
 /// Returns the ended turns of a conversation in order.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_ended(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
     let sql = select_turns!(
         "from ce_turn where conversation_id = $1 and status <> 'open' order by number",
@@ -86,9 +83,6 @@ pub async fn list_ended(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<Sto
 }
 
 /// Returns at most `most` ended turns of a conversation with a number above `number`, in order.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_ended_after(pool: &Pool, conversation: &str, number: u32, most: i64) -> sqlx::Result<Vec<StoredTurn>> {
     let sql = select_turns!(
         "from ce_turn where conversation_id = $1 and status <> 'open' and number > $2 order by number limit $3",
@@ -99,9 +93,6 @@ pub async fn list_ended_after(pool: &Pool, conversation: &str, number: u32, most
 }
 
 /// Returns the ended turns of a conversation whose audit rows are derived, in order. Empty when the conversation was deleted.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_to_derive(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
     let sql = select_turns!(
         "from ce_turn where conversation_id = $1 and audit_id is not null and status <> 'open'
@@ -113,9 +104,6 @@ pub async fn list_to_derive(pool: &Pool, conversation: &str) -> sqlx::Result<Vec
 }
 
 /// Returns a page of ended turns whose audit rows are derived, received in `from..to`, ordered by id, starting after `after`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_to_derive_between(pool: &Pool, from: Millis, to: Millis, after: &str, count: i64) -> sqlx::Result<Vec<StoredTurn>> {
     let sql = select_turns!(
         "from ce_turn t where turn_id > $3 and audit_id is not null and status <> 'open' and created_at >= $1 and created_at < $2
@@ -129,9 +117,6 @@ pub async fn list_to_derive_between(pool: &Pool, from: Millis, to: Millis, after
 }
 
 /// Marks the audit rows of turns as stored. Returns the turns that were not marked before.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn mark_audited(connection: &mut Connection, turns: &[&str]) -> sqlx::Result<BTreeSet<String>> {
     let sql = Statement::per_dialect(
         "update ce_turn set audit_id = null where audit_id is not null and turn_id in (select value from json_each($1)) returning turn_id",
@@ -142,9 +127,6 @@ pub async fn mark_audited(connection: &mut Connection, turns: &[&str]) -> sqlx::
 }
 
 /// Returns the open turn of a conversation.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_open(pool: &Pool, conversation: &str) -> sqlx::Result<Option<StoredTurn>> {
     let sql = select_turns!(
         "from ce_turn where conversation_id = $1 and status = 'open'",
@@ -154,18 +136,12 @@ pub async fn find_open(pool: &Pool, conversation: &str) -> sqlx::Result<Option<S
 }
 
 /// Returns a turn by id.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(pool: &Pool, turn: &str) -> sqlx::Result<Option<StoredTurn>> {
     let sql = select_turns!("from ce_turn where turn_id = $1", "from ce_turn where turn_id = $1::uuid");
     pool.fetch_optional(&sql, &[SqlValue::Text(turn)]).await?.as_ref().map(turn_from_row).transpose()
 }
 
 /// Returns the turn with an idempotency key.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_by_message_key(pool: &Pool, key: &str) -> sqlx::Result<Option<StoredTurn>> {
     let sql = select_turns!("from ce_turn where message_key = $1", "from ce_turn where message_key = $1");
     pool.fetch_optional(&sql, &[SqlValue::Text(key)]).await?.as_ref().map(turn_from_row).transpose()
@@ -190,9 +166,6 @@ pub(super) fn turn_from_row(row: &DatabaseRow) -> sqlx::Result<StoredTurn> {
 }
 
 /// Closes an unreadable turn as lost, with the code of its fault. Returns whether the owner still held it.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn close_as_lost(pool: &Pool, turn: &str, owner: &str, fault: Option<&str>) -> sqlx::Result<bool> {
     let sql = Statement::per_dialect(
         "update ce_turn set status = 'lost', fault = $3, owner = null, lease_until = null
@@ -204,9 +177,6 @@ pub async fn close_as_lost(pool: &Pool, turn: &str, owner: &str, fault: Option<&
 }
 
 /// Deletes the stored effects of ended turns. The cost depends on the number of effects, not of turns.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_ended_effects(pool: &Pool) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "delete from ce_turn_effect where not exists

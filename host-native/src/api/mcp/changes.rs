@@ -21,9 +21,6 @@ pub struct Published {
 
 impl Published {
     /// Reads what is published now.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn read(host: &Host) -> sqlx::Result<Published> {
         let mut versions = Vec::new();
         for kind in ASKED_KINDS {

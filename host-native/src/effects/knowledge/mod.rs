@@ -29,9 +29,6 @@ pub async fn execute(host: &Host, config: &Config, request: &KnowledgeRequest, d
 }
 
 /// Searches, and reads the passages of both lists instead of those of the best chunks.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn search_lists(host: &Host, request: &KnowledgeRequest) -> sqlx::Result<KnowledgeReply> {
     let key = ProgramKey::parse(&request.assistant);
     let searcher = Searcher::new(host, Payer::Document(&key), Instant::now() + SEARCH_TIMEOUT);

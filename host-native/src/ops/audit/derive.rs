@@ -126,9 +126,6 @@ impl ConfigCache {
     }
 
     /// Returns the configuration with a hash; `None` when its snapshot is not stored.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn load(&mut self, pool: &Pool, hash: &str) -> sqlx::Result<Option<Arc<Config>>> {
         if let Some(config) = self.0.get(hash) {
             return Ok(config);
@@ -138,9 +135,6 @@ impl ConfigCache {
     }
 
     /// Like [`ConfigCache::load`], on a connection.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn load_on(&mut self, connection: &mut Connection, hash: &str) -> sqlx::Result<Option<Arc<Config>>> {
         if let Some(config) = self.0.get(hash) {
             return Ok(config);
@@ -163,9 +157,6 @@ impl ConfigCache {
 pub type Derivations = Vec<(StoredTurn, Result<DerivedRows, String>)>;
 
 /// Derives the rows of turns on all cores.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn derive_all(pool: &Pool, configs: &mut ConfigCache, turns: Vec<StoredTurn>) -> sqlx::Result<Derivations> {
     let mut found = Vec::with_capacity(turns.len());
     for turn in turns {

@@ -23,9 +23,6 @@ struct NoticeMeta {
 
 /// Adds `_meta` to the payloads of a conversation's rows. Rows without a replayable turn, such as feedback, get only the members known
 /// from the row itself.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn add_meta(pool: &Pool, conversation: &str, mut configs: ConfigCache, mut rows: Vec<AuditRow>) -> sqlx::Result<Vec<AuditRow>> {
     let mut found = Vec::new();
     for turn in list_ended(pool, conversation).await? {

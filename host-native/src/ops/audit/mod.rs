@@ -28,9 +28,6 @@ pub const NOT_DERIVABLE: &str = "AUDIT_NOT_DERIVABLE";
 /// A turn whose rows cannot be derived (its journal or configuration cannot be read, or this build replays it differently) has a single
 /// row with stage [`NOT_DERIVABLE`] and the members `turn`, `turnId` and `reason`, at the turn's start and with its first reserved id.
 /// Readers that filter by stage skip it.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_rows(pool: &Pool, conversation: &str, mut configs: ConfigCache) -> sqlx::Result<Vec<AuditRow>> {
     // In this order no row is missed while another process materialises these turns; duplicates are removed below.
     let turns = list_to_derive(pool, conversation).await?;

@@ -141,9 +141,6 @@ async fn clear_state(ingress: Option<&Ingress>, ids: &[String]) -> Result<u64, R
 }
 
 /// Deletes the rows of a conversation.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_rows(host: &Host, id: &str) -> sqlx::Result<u64> {
     let mut connection = storage::open(host.config_manager.database(), false).await?;
     let deleted = delete_in_transaction(&mut connection, id).await;
@@ -160,9 +157,6 @@ async fn delete_in_transaction(connection: &mut Connection, id: &str) -> sqlx::R
 }
 
 /// Removes deleted data from the SQLite files.
-///
-/// # Errors
-/// Returns any database error.
 async fn purge_files(connection: &mut Connection) -> sqlx::Result<()> {
     if !forget::vacuum(connection).await? {
         tracing::warn!("the database is too large to vacuum while the server runs; run VACUUM to remove deleted data from free pages");
@@ -171,9 +165,6 @@ async fn purge_files(connection: &mut Connection) -> sqlx::Result<()> {
 }
 
 /// Truncates the SQLite write-ahead log, which still contains deleted data.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn truncate_wal(connection: &mut Connection) -> sqlx::Result<()> {
     for _ in 0..TRUNCATE_ATTEMPTS {
         if forget::truncate_wal(connection).await? {

@@ -87,9 +87,6 @@ impl ReplayReport {
 
 impl Recording {
     /// Loads what the replay of ended turns needs.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn load(pool: &Pool, conversation: &str, turns: Vec<StoredTurn>) -> sqlx::Result<Recording> {
         let mut audit_rows = audit::list_for_conversation(pool, conversation).await?;
         // Feedback rows do not belong to a turn.

@@ -85,17 +85,11 @@ async fn find_by_id_or_name(pool: &Pool, kind: DocumentKind, target: &str) -> sq
 }
 
 /// Returns the tools of the workspace that a document names.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_tools(pool: &Pool, kind: DocumentKind, document: &Value) -> sqlx::Result<Vec<Value>> {
     load_tools(pool, &tool_names(kind, document)).await
 }
 
 /// Returns what publishing a workflow needs to know of the documents and tools that it names, directly or not.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load_programs(pool: &Pool, document: &Value, tools: &[Value]) -> sqlx::Result<BoundPrograms> {
     let ids = tools.iter().filter_map(|it| it.get("id")?.as_str().map(str::to_owned));
     let mut programs = BoundPrograms { tools: ids.collect(), ..BoundPrograms::default() };
@@ -126,9 +120,6 @@ pub async fn load_programs(pool: &Pool, document: &Value, tools: &[Value]) -> sq
 }
 
 /// Returns what publishing a chain needs to know of the documents that its steps may name.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load_step_programs(pool: &Pool, chain: &Value) -> sqlx::Result<BoundPrograms> {
     let mut programs = BoundPrograms::default();
     let kinds: BTreeSet<ProgramKind> = chain_references(chain).into_iter().map(|it| it.0).collect();
@@ -176,9 +167,6 @@ fn tool_names(kind: DocumentKind, document: &Value) -> BTreeSet<String> {
 }
 
 /// Returns the tools of the workspace that have one of these names.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load_tools(pool: &Pool, names: &BTreeSet<String>) -> sqlx::Result<Vec<Value>> {
     // PostgreSQL refuses a name with a zero character.
     let ids: Vec<&str> = names.iter().map(String::as_str).filter(|it| is_tool_id(it)).collect();

@@ -23,9 +23,6 @@ pub const MAX_DOCUMENT_BYTES: usize = 4 * 1024 * 1024;
 
 /// Validates a document against the secrets, settings and other documents of a host. Returns it with its issues; an issue that prevents
 /// saving is returned alone.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
     let environment = Environment::load(host).await?;
     match key.kind() {
@@ -68,9 +65,6 @@ pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> s
 }
 
 /// Validates a tool of the workspace. Returns it with its issues.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn check_tool(host: &Host, tool: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
     let environment = Environment::load(host).await?;
     run(tool, move |tool| flow::check_workspace_tool(tool, &environment.target())).await

@@ -23,9 +23,6 @@ const NAMED_FAILURES: usize = 5;
 
 /// Plays the evals of an AI agent, each in a simulator session of its own. Returns an issue if fewer pass than the setting
 /// `assistants.eval-pass-threshold` asks for.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn check_evals(host: &Arc<Host>, key: &ProgramKey, document: &Value) -> sqlx::Result<Option<DocumentIssue>> {
     let evals = agent_evals(document);
     let threshold = host.eval_pass_threshold;

@@ -44,9 +44,6 @@ impl Default for FlowCache {
 
 impl FlowCache {
     /// Compiles a document for a new session, stores its snapshot and caches it. Returns `None` when it does not compile.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn compile_and_store(&self, host: &Host, document: Value) -> sqlx::Result<Option<Arc<Config>>> {
         // A bundle may have many documents.
         let (hash, document) = run_blocking(move || (snapshot_hash(&document), document)).await?;
@@ -67,18 +64,12 @@ impl FlowCache {
     }
 
     /// Supplies the classifiers of a configuration that is not kept.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn supply_classifiers(&self, host: &Host, config: &Arc<Config>) -> sqlx::Result<()> {
         self.trainer.supply(host.config_manager.database(), config).await
     }
 
     /// Trains and stores the classifiers of a document that is to be published, so that its first session does not wait for them, and embeds
     /// their phrases.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn prepare_classifiers(&self, host: &Host, document: Value) -> sqlx::Result<()> {
         let Ok(config) = run_blocking(move || Config::from_flow(&document)).await? else { return Ok(()) };
         let config = Arc::new(config);
@@ -87,9 +78,6 @@ impl FlowCache {
     }
 
     /// Returns the compiled document of a snapshot, given as `sha256:…` or as the bare hash; `None` when it is not stored.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn load(&self, host: &Host, snapshot: &str) -> sqlx::Result<Option<Arc<Config>>> {
         let config = self.load_snapshot(host, snapshot).await?;
         // The snapshot may be of tables instead of a document.
@@ -97,9 +85,6 @@ impl FlowCache {
     }
 
     /// Returns the compiled configuration of a snapshot of a document or of tables; `None` when it is not stored.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn load_snapshot(&self, host: &Host, snapshot: &str) -> sqlx::Result<Option<Arc<Config>>> {
         let hash = bare_hash(snapshot);
         found(self.configs.get_or_insert_async(hash, self.compile_stored(host, hash)).await)

@@ -81,9 +81,6 @@ impl PhraseVectorCache {
 
     /// Returns the model that has embedded the phrases of all intents of a document; `None` without one. Those of a published version that
     /// have no vectors are embedded in the background, for later turns.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn find_model(&self, host: &Arc<Host>, config: &Arc<Config>, is_published: bool) -> sqlx::Result<Option<String>> {
         let Some(model) = embedding_model(host).filter(|_| config.flow().is_some()) else { return Ok(None) };
         let classifiers = config.classifiers();
@@ -165,9 +162,6 @@ fn embedding_model(host: &Host) -> Option<String> {
 
 /// Embeds and stores the phrases of a document that have no vectors. A failure of the model is logged only: sessions are matched by words
 /// alone until the phrases are embedded.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn embed_phrases(host: &Host, config: &Config) -> sqlx::Result<()> {
     // The vectors of a script are not worth storing.
     let (Some(model), Some(flow)) = (host.models.embedding_model(), config.flow()) else { return Ok(()) };

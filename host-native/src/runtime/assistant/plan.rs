@@ -78,9 +78,6 @@ async fn release(host: &Host, counter: &CounterKey) {
 }
 
 /// Returns the quota of sessions and how much of it is used this month; `None` without one.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_session_quota(host: &Host) -> sqlx::Result<Option<UsedQuota>> {
     let Some(limit) = host.plan.sessions else { return Ok(None) };
     let (pool, workspace, period) = (&host.readers, &host.workspace, month_start(clock::now()));
@@ -93,9 +90,6 @@ pub async fn find_session_quota(host: &Host) -> sqlx::Result<Option<UsedQuota>> 
 }
 
 /// Returns the quota of imports and how much of it is used this month; `None` without one.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_import_quota(host: &Host) -> sqlx::Result<Option<UsedQuota>> {
     let Some(limit) = host.plan.imports else { return Ok(None) };
     let used = session::sum_usage(&host.readers, &host.workspace, "import", month_start(clock::now()), None).await?;

@@ -62,9 +62,6 @@ pub struct RunningSession {
 
 impl RunningSession {
     /// Prepares a stored session. If its document is no longer stored, it runs on an empty document and fails. (docs/spec/flows.md#2.3)
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn from_stored(host: &Host, id: &str, stored: &Session) -> sqlx::Result<RunningSession> {
         let stored_config = host.flows.load(host, &stored.snapshot).await?;
         let is_lost = stored_config.is_none();
@@ -118,9 +115,6 @@ impl RunningSession {
     }
 
     /// Returns the message of an event.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn to_message(&self, host: &Arc<Host>, mut event: Map) -> sqlx::Result<Message> {
         let key = event.get("event_id").and_then(Value::as_str).map(|it| event_key(&self.session, it));
         self.program.write_to(&mut event);

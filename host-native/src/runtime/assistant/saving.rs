@@ -24,9 +24,6 @@ pub enum SaveResult {
 }
 
 /// Saves a draft if the stored one is as expected and the plan allows another import this month.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn save_draft(host: &Host, key: &ProgramKey, document: &Value, expected: Expected) -> sqlx::Result<SaveResult> {
     let mut connection = storage::open(host.config_manager.database(), false).await?;
     let new_draft = NewDraft { workspace: &host.workspace, quota: host.plan.imports, key, document, expected };

@@ -107,9 +107,6 @@ impl SecretStore {
     }
 
     /// Reloads the secrets if they have changed.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn refresh_if_changed(&self, pool: &Pool, secrets: &Secrets) -> sqlx::Result<()> {
         let mut state = self.state.lock().await;
         let now = secret::list(pool).await?;
@@ -121,9 +118,6 @@ impl SecretStore {
     }
 
     /// Reloads the secrets after a change by this process.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn refresh(&self, pool: &Pool, secrets: &Secrets) -> sqlx::Result<()> {
         let mut state = self.state.lock().await;
         let now = secret::list(pool).await?;

@@ -38,9 +38,6 @@ impl Budget {
     }
 
     /// Returns the budget of a document outside of turns, as its draft sets it; `None` without a cap.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn of_draft(host: &Host, key: &ProgramKey, now: Millis) -> sqlx::Result<Option<Budget>> {
         let Some(draft) = draft::find(&host.readers, key.as_str()).await? else { return Ok(None) };
         let document: Value = serde_json::from_str(&draft.document).unwrap_or_default();
@@ -86,9 +83,6 @@ pub async fn settle(host: &Host, reserved: BudgetReservation, answer: &ModelAnsw
 }
 
 /// Returns the remaining budget in microcents; `None` without a cap.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_remaining(host: &Host, config: &Config, now: Millis) -> sqlx::Result<Option<i64>> {
     let Some(budget) = Budget::of_turn(host, config, now) else { return Ok(None) };
     let used = match counter::find(&host.readers, &budget.counter).await? {

@@ -153,9 +153,6 @@ async fn fire_timer(host: &Arc<Host>, due: &DueTimer, running: RunningSession, e
 }
 
 /// Returns the message of a due timer; deletes a timer whose session no longer exists.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn to_message(host: &Arc<Host>, due: &DueTimer) -> sqlx::Result<Option<Message>> {
     match prepare(host, due).await? {
         Some((running, event)) => running.to_message(host, event).await.map(Some),

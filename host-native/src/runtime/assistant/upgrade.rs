@@ -41,9 +41,6 @@ pub struct UpgradeTarget {
 
 impl Upgrade {
     /// Returns the live version if it differs from the session's and the version policy allows migration.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn find(host: &Host, stored: &Session, config: &Config) -> sqlx::Result<Option<Upgrade>> {
         let policy = config.flow().map(|it| it.document.settings.version_policy);
         let (Some(own), Some(VersionPolicy::MigrateAtRoot | VersionPolicy::MigrateEager)) = (stored.version, policy) else {
@@ -65,9 +62,6 @@ impl Upgrade {
     }
 
     /// Returns the upgrade with the model that has embedded the phrases of its document.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn with_phrase_vectors(self, host: &Arc<Host>) -> sqlx::Result<Upgrade> {
         let phrase_vectors = host.phrase_vectors.find_model(host, &self.target, true).await?;
         Ok(Upgrade { phrase_vectors, ..self })
@@ -120,9 +114,6 @@ pub struct DryRun {
 
 impl DryRun {
     /// Migrates all open sessions to a document without storing the result.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn run(host: &Host, program: &ProgramKey, document: &Value) -> sqlx::Result<DryRun> {
         let mut counted = DryRun::default();
         let Ok(to) = Config::from_flow(document) else { return Ok(counted) };

@@ -8,9 +8,6 @@ use crate::storage::Pool;
 
 /// Adds to an assistant or AI agent the tools of the workspace that it names and does not have. Drafts stay as they are written, so that a
 /// published version has the definitions of its publication.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn complete(pool: &Pool, document: &mut Value) -> sqlx::Result<()> {
     let names = find_missing_tools(document).into_iter().map(str::to_owned).collect();
     add_workspace_tools(document, &load_tools(pool, &names).await?);

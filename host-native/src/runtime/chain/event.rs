@@ -13,9 +13,6 @@ use crate::storage::assistant::session::{self, Session};
 use crate::storage::chain::status;
 
 /// Returns a run of a chain; `None` when the chain has no such run.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_run(host: &Host, slug: &str, run: &str) -> sqlx::Result<Option<Session>> {
     let found = session::find(&host.readers, run).await?;
     Ok(found.filter(|it| it.program.kind() == DocumentKind::Chain && it.program.id() == slug))

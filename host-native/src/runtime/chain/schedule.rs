@@ -140,9 +140,6 @@ fn read_schedule(document: &ChainDocument) -> Option<CronSchedule> {
 }
 
 /// Stores the status of a chain that was published: live, unless its document says that it is paused. Its schedule begins now.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn publish_status(host: &Host, document: &Value) -> sqlx::Result<()> {
     let document = ChainDocument::read(document);
     let now = clock::now();

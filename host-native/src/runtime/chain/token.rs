@@ -14,9 +14,6 @@ pub const TOKEN_PREFIX: &str = "crt_";
 const MARKER_PREFIX: &str = "resume_token:";
 
 /// Replaces the tokens of a wait by a new one.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn replace_token(host: &Host, wait: &TokenWait) -> sqlx::Result<String> {
     token::delete(&host.readers, wait).await?;
     add_token(host, wait).await
@@ -31,9 +28,6 @@ async fn add_token(host: &Host, wait: &TokenWait) -> sqlx::Result<String> {
 }
 
 /// Returns the wait of a token.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_wait(host: &Host, token: &str) -> sqlx::Result<Option<TokenWait>> {
     token::find(&host.readers, &hash_token(token)).await
 }

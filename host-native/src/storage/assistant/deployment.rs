@@ -27,9 +27,6 @@ pub struct Deployment {
 }
 
 /// Inserts a deployment with the hash of its first token, which has the id of the deployment.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert(pool: &Pool, deployment: &Deployment, token_hash: &str) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "insert into cs_deployment (id, assistant_id, name, channel, origins, debug, token_hash, created_at)
@@ -53,9 +50,6 @@ pub async fn insert(pool: &Pool, deployment: &Deployment, token_hash: &str) -> s
 }
 
 /// Returns the deployment with an active token of this hash, and that token.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_by_token_hash(pool: &Pool, token_hash: &str) -> sqlx::Result<Option<(Deployment, DeploymentToken)>> {
     let sql = Statement::per_dialect(
         "select d.id, d.assistant_id, d.name, d.channel, d.origins, d.debug, d.created_at, t.id as token_id, t.deployment_id,
@@ -73,9 +67,6 @@ pub async fn find_by_token_hash(pool: &Pool, token_hash: &str) -> sqlx::Result<O
 }
 
 /// Returns whether a deployment exists, and its document.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_program(pool: &Pool, id: &str) -> sqlx::Result<Option<ProgramKey>> {
     let sql = Statement::per_dialect(
         "select assistant_id from cs_deployment where id = $1",
@@ -86,9 +77,6 @@ pub async fn find_program(pool: &Pool, id: &str) -> sqlx::Result<Option<ProgramK
 }
 
 /// Returns all deployments, oldest first.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(pool: &Pool) -> sqlx::Result<Vec<Deployment>> {
     let sql = Statement::per_dialect(
         "select id, assistant_id, name, channel, origins, debug, created_at from cs_deployment order by created_at, id",
@@ -98,9 +86,6 @@ pub async fn list(pool: &Pool) -> sqlx::Result<Vec<Deployment>> {
 }
 
 /// Returns the deployments that can be used, oldest first: those whose tokens are not all revoked.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_open(pool: &Pool) -> sqlx::Result<Vec<Deployment>> {
     // A server of an earlier version that shares the database makes deployments without rows of tokens.
     let sql = Statement::per_dialect(

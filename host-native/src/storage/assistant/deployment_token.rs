@@ -29,9 +29,6 @@ impl DeploymentToken {
 }
 
 /// Inserts a token.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert(pool: &Pool, id: &str, deployment: &str, token_hash: &str, at: Millis) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "insert into cs_deployment_token (id, deployment_id, token_hash, created_at) values ($1, $2, $3, $4)",
@@ -42,9 +39,6 @@ pub async fn insert(pool: &Pool, id: &str, deployment: &str, token_hash: &str, a
 }
 
 /// Adds the token of a deployment that a server of an earlier version has made, which knows one token for each. Returns whether it did.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn adopt(pool: &Pool, token_hash: &str) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "insert into cs_deployment_token (id, deployment_id, token_hash, created_at)
@@ -56,9 +50,6 @@ pub async fn adopt(pool: &Pool, token_hash: &str) -> sqlx::Result<bool> {
 }
 
 /// Returns the active tokens of all deployments, oldest first.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_active(pool: &Pool) -> sqlx::Result<Vec<DeploymentToken>> {
     let sql = Statement::per_dialect(
         "select id as token_id, deployment_id, created_at as token_created_at, last_used_at from cs_deployment_token
@@ -70,9 +61,6 @@ pub async fn list_active(pool: &Pool) -> sqlx::Result<Vec<DeploymentToken>> {
 }
 
 /// Returns whether a token exists and is not revoked.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn is_active(pool: &Pool, id: &str) -> sqlx::Result<bool> {
     let sql = Statement::per_dialect(
         "select id from cs_deployment_token where id = $1 and revoked_at is null",
@@ -82,9 +70,6 @@ pub async fn is_active(pool: &Pool, id: &str) -> sqlx::Result<bool> {
 }
 
 /// Revokes a token of a deployment. Returns whether it was active.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn revoke(pool: &Pool, deployment: &str, id: &str, at: Millis) -> sqlx::Result<bool> {
     // Servers of an earlier version read the first token from the deployment.
     let sql = Statement::per_dialect(
@@ -102,9 +87,6 @@ pub async fn revoke(pool: &Pool, deployment: &str, id: &str, at: Millis) -> sqlx
 }
 
 /// Records that a token was used.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn record_use(pool: &Pool, id: &str, at: Millis) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "update cs_deployment_token set last_used_at = $2 where id = $1",

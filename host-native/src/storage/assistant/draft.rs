@@ -70,18 +70,12 @@ impl Expected {
 }
 
 /// Inserts or replaces the draft of an assistant. Returns the new revision, or nothing if the draft was not as expected.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn save(pool: &Pool, id: &str, name: &str, document: &str, expected: Expected, at: Millis) -> sqlx::Result<Option<i64>> {
     let values = [SqlValue::Text(id), SqlValue::Text(name), SqlValue::Text(document), SqlValue::Integer(at), expected.to_sql()];
     pool.fetch_optional(&SAVE, &values).await?.map(|it| it.integer("revision")).transpose()
 }
 
 /// Like [`save`], inside the caller's transaction.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn save_in_transaction(
     connection: &mut Connection,
     id: &str,
@@ -95,9 +89,6 @@ pub async fn save_in_transaction(
 }
 
 /// Returns the draft document as JSON text, inside the caller's transaction.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_document(connection: &mut Connection, id: &str) -> sqlx::Result<Option<String>> {
     let sql = Statement::portable("select draft from cs_assistant where id = $1");
     connection.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.map(|it| it.text("draft")).transpose()
@@ -113,17 +104,11 @@ const SAVE: Statement = Statement::portable(
 );
 
 /// Returns whether the table exists.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn has_table(connection: &mut Connection) -> sqlx::Result<bool> {
     Ok(schema::list_tables(connection).await?.contains("cs_assistant"))
 }
 
 /// Returns all drafts as JSON text, ordered by id.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_documents(connection: &mut Connection) -> sqlx::Result<Vec<String>> {
     let sql =
         Statement::per_dialect("select draft from cs_assistant order by id", "select draft from cs_assistant order by id collate \"C\"");
@@ -131,9 +116,6 @@ pub async fn list_documents(connection: &mut Connection) -> sqlx::Result<Vec<Str
 }
 
 /// Returns whether any draft or version has a node of the type `python`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn has_scripts(pool: &Pool) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "select 1 as found where exists (select 1 from cs_assistant where draft like $1)
@@ -143,9 +125,6 @@ pub async fn has_scripts(pool: &Pool) -> sqlx::Result<bool> {
 }
 
 /// Returns the draft of an assistant.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Draft>> {
     let sql = Statement::portable("select revision, draft from cs_assistant where id = $1");
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?;
@@ -153,18 +132,12 @@ pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Draft>> {
 }
 
 /// An assistant without its draft document.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_assistant(pool: &Pool, id: &str) -> sqlx::Result<Option<Assistant>> {
     let sql = Statement::portable("select id, name, revision, live_version from cs_assistant where id = $1");
     pool.load_row(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(assistant_from_row).transpose()
 }
 
 /// Returns all documents of a kind, ordered by id.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(pool: &Pool, kind: DocumentKind) -> sqlx::Result<Vec<Assistant>> {
     let sql = Statement::per_dialect(
         "select id, name, revision, live_version from cs_assistant order by id",

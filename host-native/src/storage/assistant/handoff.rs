@@ -36,9 +36,6 @@ pub struct DeskConversation {
 }
 
 /// Returns a page of conversations, those that have waited longest first, starting after a request time and session. Without a state, all.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(pool: &Pool, state: Option<&str>, after: (Millis, &str), most: i64) -> sqlx::Result<Vec<DeskConversation>> {
     let sql = Statement::per_dialect(
         "select session_id, assistant_id, state, queue, reason, ticket, author, requested_at, updated_at, preview, unread
@@ -53,9 +50,6 @@ pub async fn list(pool: &Pool, state: Option<&str>, after: (Millis, &str), most:
 }
 
 /// Returns a value that changes with the list.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_revision(pool: &Pool) -> sqlx::Result<(i64, Millis)> {
     let sql = Statement::portable("select count(*) as open, coalesce(max(updated_at), 0) as latest from cs_handoff");
     let row = pool.fetch_optional(&sql, &[]).await?.ok_or(sqlx::Error::RowNotFound)?;

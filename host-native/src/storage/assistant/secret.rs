@@ -27,9 +27,6 @@ pub struct StoredValue {
 }
 
 /// Inserts a secret that does not exist or was deleted. Returns whether it was inserted.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert(pool: &Pool, sealed: &StoredValue, at: Millis) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "insert into cs_secret (name, value, prefix, updated_at, key_id) values ($1, $2, '', $3, $4) on conflict (name) do update set
@@ -40,9 +37,6 @@ pub async fn insert(pool: &Pool, sealed: &StoredValue, at: Millis) -> sqlx::Resu
 }
 
 /// Replaces the value of a secret. Returns whether the secret exists.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn replace(pool: &Pool, sealed: &StoredValue, at: Millis) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "update cs_secret set value = $2, prefix = '', updated_at = $3, key_id = $4 where name = $1 and revoked_at is null",
@@ -56,9 +50,6 @@ fn value_parameters(sealed: &StoredValue, at: Millis) -> [SqlValue<'_>; 4] {
 }
 
 /// Replaces a stored value by another seal of the same secret. Returns whether it was still stored.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn reseal(pool: &Pool, stored: &StoredValue, sealed: &str, key_id: &str) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "update cs_secret set value = $3, prefix = '', key_id = $4 where name = $1 and value = $2 and revoked_at is null",
@@ -68,17 +59,11 @@ pub async fn reseal(pool: &Pool, stored: &StoredValue, sealed: &str, key_id: &st
 }
 
 /// Clears the prefixes of values, which earlier versions stored.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn clear_prefixes(pool: &Pool) -> sqlx::Result<u64> {
     pool.execute(&Statement::portable("update cs_secret set prefix = '' where prefix <> ''"), &[]).await
 }
 
 /// Removes earlier versions of rows from the files of the database, as far as it permits.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn purge_replaced_rows(pool: &Pool) -> sqlx::Result<()> {
     // SQLite has overwritten the rows in its pages (`secure_delete`), but its log may still hold the old pages.
     let sql = Statement::per_dialect("pragma wal_checkpoint(truncate)", "vacuum (full) cs_secret");
@@ -86,9 +71,6 @@ pub async fn purge_replaced_rows(pool: &Pool) -> sqlx::Result<()> {
 }
 
 /// Deletes the value of a secret and keeps its name as revoked. Returns whether the secret existed.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete(pool: &Pool, name: &str, now: Millis) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "update cs_secret set value = '', prefix = '', key_id = null, revoked_at = $2 where name = $1 and revoked_at is null",
@@ -97,9 +79,6 @@ pub async fn delete(pool: &Pool, name: &str, now: Millis) -> sqlx::Result<bool> 
 }
 
 /// Returns all secrets, ordered by name, without their values.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(pool: &Pool) -> sqlx::Result<Vec<Secret>> {
     let sql = Statement::per_dialect(
         "select name, updated_at from cs_secret where revoked_at is null order by name",
@@ -110,9 +89,6 @@ pub async fn list(pool: &Pool) -> sqlx::Result<Vec<Secret>> {
 }
 
 /// Returns all values as they are stored.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_values(pool: &Pool) -> sqlx::Result<Vec<StoredValue>> {
     let sql = Statement::portable("select name, value, key_id from cs_secret where revoked_at is null");
     let stored =
@@ -121,9 +97,6 @@ pub async fn list_values(pool: &Pool) -> sqlx::Result<Vec<StoredValue>> {
 }
 
 /// Returns the names of deleted secrets.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_revoked(pool: &Pool) -> sqlx::Result<BTreeSet<String>> {
     let sql = Statement::portable("select name from cs_secret where revoked_at is not null");
     pool.fetch_all(&sql, &[]).await?.iter().map(|it| it.text("name")).collect()

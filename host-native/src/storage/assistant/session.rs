@@ -41,9 +41,6 @@ pub struct DueTimer {
 }
 
 /// Returns a session by id.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Session>> {
     let sql = Statement::per_dialect(
         "select assistant_id, deployment_id, version, snapshot, status, state from cs_session where session_id = $1",
@@ -53,9 +50,6 @@ pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Session>> {
 }
 
 /// Returns the assistant or workflow of a session.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_program(pool: &Pool, id: &str) -> sqlx::Result<Option<ProgramKey>> {
     let sql = Statement::per_dialect(
         "select assistant_id from cs_session where session_id = $1",
@@ -66,9 +60,6 @@ pub async fn find_program(pool: &Pool, id: &str) -> sqlx::Result<Option<ProgramK
 }
 
 /// Loads a session for a new turn. `key` is the idempotency key of the event.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<LoadedConversation> {
     let sql = Statement::per_dialect(
         "select (select state from cs_session where session_id = $1) as state,
@@ -91,9 +82,6 @@ pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Load
 }
 
 /// Returns the earliest due timer of a session. Timers of a paused chain are not due, except for the one of the next step.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_due_timer(pool: &Pool, session: &str, now: Millis) -> sqlx::Result<Option<DueTimer>> {
     let sql = Statement::per_dialect(
         "select t.session_id, t.id, s.seq, s.assistant_id, s.deployment_id, s.version, s.snapshot, s.status, s.state,
@@ -124,9 +112,6 @@ fn due_timer_from_row(row: &DatabaseRow) -> sqlx::Result<DueTimer> {
 
 /// Claims at most `most` due timers for 5 seconds, earliest first, without those of sessions with an open turn and of paused chains. Returns
 /// their sessions. A run goes on by itself; its next step is only due here once the process that runs it has had the time to do so.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn claim_due_timers(pool: &Pool, now: Millis, most: i64) -> sqlx::Result<Vec<String>> {
     let sql = Statement::per_dialect(
         "update cs_timer set claimed_until = cast(unixepoch('subsec') * 1000 as integer) + 5000
@@ -155,9 +140,6 @@ pub async fn claim_due_timers(pool: &Pool, now: Millis, most: i64) -> sqlx::Resu
 
 /// Returns whether a timer is due, and when the next one after `now` is. Timers of a paused chain are not due, except for the one of the next
 /// step.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_next_due(pool: &Pool, now: Millis) -> sqlx::Result<(bool, Option<Millis>)> {
     let sql = Statement::portable(
         "select (select count(*) from (select 1 from cs_timer t where t.due <= $1 and (t.purpose = 'step' or not exists (
@@ -170,9 +152,6 @@ pub async fn find_next_due(pool: &Pool, now: Millis) -> sqlx::Result<(bool, Opti
 }
 
 /// Returns when the oldest due timer became due, without those of sessions with an open turn and of paused chains.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_oldest_due(pool: &Pool, now: Millis) -> sqlx::Result<Option<Millis>> {
     let sql = Statement::portable(
         "select t.due from cs_timer t where t.due <= $1
@@ -185,9 +164,6 @@ pub async fn find_oldest_due(pool: &Pool, now: Millis) -> sqlx::Result<Option<Mi
 }
 
 /// Returns the number of turns of a session, from 1 on; `None` when it does not exist.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_seq(pool: &Pool, id: &str) -> sqlx::Result<Option<i64>> {
     let sql = Statement::per_dialect(
         "select seq from cs_session where session_id = $1",
@@ -197,9 +173,6 @@ pub async fn find_seq(pool: &Pool, id: &str) -> sqlx::Result<Option<i64>> {
 }
 
 /// Deletes a timer that is no longer needed.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_timer(pool: &Pool, due: &DueTimer) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "delete from cs_timer where session_id = $1 and id = $2",
@@ -209,18 +182,12 @@ pub async fn delete_timer(pool: &Pool, due: &DueTimer) -> sqlx::Result<()> {
 }
 
 /// Returns the amount of one usage kind since a time, optionally for one assistant.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn sum_usage(pool: &Pool, workspace: &str, kind: &str, since: Millis, of: Option<&str>) -> sqlx::Result<i64> {
     let values = [SqlValue::Text(workspace), SqlValue::Text(kind), SqlValue::Integer(since), SqlValue::OptionalText(of)];
     pool.fetch_optional(&SUM_USAGE, &values).await?.ok_or(sqlx::Error::RowNotFound)?.integer("amount")
 }
 
 /// Records a session that a plan meters. Returns the id of the usage row.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn add_session_usage(pool: &Pool, workspace: &str, assistant: &str, at: Millis) -> sqlx::Result<i64> {
     let sql = Statement::portable(
         "insert into cs_usage_events (workspace_id, kind, at, amount, ref) values ($1, 'session', $2, 1, $3) returning id",
@@ -230,9 +197,6 @@ pub async fn add_session_usage(pool: &Pool, workspace: &str, assistant: &str, at
 }
 
 /// Records what models have cost a document outside of turns, in millionths of a currency unit.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn add_model_usage(pool: &Pool, workspace: &str, document: &str, micros: u64, at: Millis) -> sqlx::Result<()> {
     let sql = Statement::portable("insert into cs_usage_events (workspace_id, kind, at, amount, ref) values ($1, 'llm', $2, $3, $4)");
     // In microcents.
@@ -242,9 +206,6 @@ pub async fn add_model_usage(pool: &Pool, workspace: &str, document: &str, micro
 }
 
 /// Deletes a usage row, unless its session has a stored turn; `None` for a row that stands for no session. Returns whether it did.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_session_usage(pool: &Pool, number: i64, session: Option<&str>) -> sqlx::Result<bool> {
     let sql = Statement::per_dialect(
         "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2)",
@@ -254,9 +215,6 @@ pub async fn delete_session_usage(pool: &Pool, number: i64, session: Option<&str
 }
 
 /// Returns the number of documents imported since a time.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn count_imports(connection: &mut Connection, workspace: &str, since: Millis) -> sqlx::Result<i64> {
     let values = [SqlValue::Text(workspace), SqlValue::Text("import"), SqlValue::Integer(since), SqlValue::OptionalText(None)];
     connection.fetch_optional(&SUM_USAGE, &values).await?.ok_or(sqlx::Error::RowNotFound)?.integer("amount")
@@ -264,9 +222,6 @@ pub async fn count_imports(connection: &mut Connection, workspace: &str, since: 
 
 /// Deletes usage rows from before a time, which no quota and no budget counts any more. Examines at most `most` rows, the oldest. Returns the
 /// number of deleted rows.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_usage_before(connection: &mut Connection, before: Millis, most: i64) -> sqlx::Result<u64> {
     let sql = Statement::portable(
         "delete from cs_usage_events where id in
@@ -283,9 +238,6 @@ const SUM_USAGE: Statement = Statement::per_dialect(
 );
 
 /// Returns a page of open sessions of an assistant, ordered by id, starting after `after`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_open(pool: &Pool, assistant: &str, after: &str, count: i64) -> sqlx::Result<Vec<(String, Session)>> {
     let sql = Statement::per_dialect(
         "select session_id, assistant_id, deployment_id, version, snapshot, status, state from cs_session

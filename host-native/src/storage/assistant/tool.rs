@@ -7,17 +7,11 @@ use crate::storage::database::{Connection, Pool, SqlValue, Statement};
 use crate::storage::schema;
 
 /// Inserts or replaces a tool.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn save(pool: &Pool, id: &str, document: &str, at: Millis) -> sqlx::Result<()> {
     pool.execute(&SAVE, &[SqlValue::Text(id), SqlValue::Text(document), SqlValue::Integer(at)]).await.map(|_| ())
 }
 
 /// Like [`save`], inside the caller's transaction.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn save_in_transaction(connection: &mut Connection, id: &str, document: &str, at: Millis) -> sqlx::Result<()> {
     connection.execute(&SAVE, &[SqlValue::Text(id), SqlValue::Text(document), SqlValue::Integer(at)]).await.map(|_| ())
 }
@@ -28,18 +22,12 @@ const SAVE: Statement = Statement::portable(
 );
 
 /// Returns a tool as JSON text.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<String>> {
     let sql = Statement::portable("select document from cs_tool where id = $1");
     pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.map(|it| it.text("document")).transpose()
 }
 
 /// Returns those of these tools that exist, as JSON texts ordered by id.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_all(pool: &Pool, ids: impl IntoIterator<Item = &str>) -> sqlx::Result<Vec<String>> {
     let sql = Statement::per_dialect(
         "select document from cs_tool where id in (select value from json_each($1)) order by id",
@@ -50,26 +38,17 @@ pub async fn find_all(pool: &Pool, ids: impl IntoIterator<Item = &str>) -> sqlx:
 }
 
 /// Returns all tools as JSON texts, ordered by id.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(connection: &mut Connection) -> sqlx::Result<Vec<String>> {
     let sql = Statement::per_dialect("select document from cs_tool order by id", "select document from cs_tool order by id collate \"C\"");
     connection.fetch_all(&sql, &[]).await?.iter().map(|it| it.text("document")).collect()
 }
 
 /// Returns whether the table exists.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn has_table(connection: &mut Connection) -> sqlx::Result<bool> {
     Ok(schema::list_tables(connection).await?.contains("cs_tool"))
 }
 
 /// Deletes a tool. Returns whether it existed.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete(pool: &Pool, id: &str) -> sqlx::Result<bool> {
     Ok(pool.execute(&Statement::portable("delete from cs_tool where id = $1"), &[SqlValue::Text(id)]).await? > 0)
 }

@@ -72,9 +72,6 @@ async fn insert(connection: &mut Connection, published: &NewVersion<'_>, number:
 }
 
 /// Returns the versions of an assistant, newest first.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Version>> {
     let sql = Statement::portable(
         "select v.version, v.snapshot, v.published_at, v.version = a.live_version as live
@@ -92,9 +89,6 @@ pub async fn list(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Version>> {
 }
 
 /// Returns the content hash of a version.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_snapshot(pool: &Pool, assistant: &str, number: i64) -> sqlx::Result<Option<String>> {
     let sql = Statement::portable("select snapshot from cs_version where assistant_id = $1 and version = $2");
     let row = pool.load_row(&sql, &[SqlValue::Text(assistant), SqlValue::Integer(number)]).await?;
@@ -102,9 +96,6 @@ pub async fn find_snapshot(pool: &Pool, assistant: &str, number: i64) -> sqlx::R
 }
 
 /// Returns the document of a version as JSON text.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_document(pool: &Pool, assistant: &str, number: i64) -> sqlx::Result<Option<String>> {
     let sql = Statement::portable("select document from cs_version where assistant_id = $1 and version = $2");
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(assistant), SqlValue::Integer(number)]).await?;
@@ -112,9 +103,6 @@ pub async fn find_document(pool: &Pool, assistant: &str, number: i64) -> sqlx::R
 }
 
 /// Returns the content hash of a version and its document as JSON text.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_with_snapshot(pool: &Pool, assistant: &str, number: i64) -> sqlx::Result<Option<(String, String)>> {
     let sql = Statement::portable("select snapshot, document from cs_version where assistant_id = $1 and version = $2");
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(assistant), SqlValue::Integer(number)]).await?;

@@ -38,9 +38,6 @@ pub struct ListedRun {
 }
 
 /// Returns runs, newest first.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(pool: &Pool, filter: &RunFilter<'_>) -> sqlx::Result<Vec<ListedRun>> {
     let sql = Statement::per_dialect(
         "select r.run_id, r.created_at, s.state from cs_run r join cs_session s on s.session_id = r.run_id
@@ -79,9 +76,6 @@ fn listed_from_row(row: &DatabaseRow) -> sqlx::Result<ListedRun> {
 }
 
 /// Returns the runs of a chain that await a webhook at a step: two at most.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_awaiting(pool: &Pool, chain: &str, step: &str) -> sqlx::Result<Vec<String>> {
     let sql = Statement::per_dialect(
         "select r.run_id from cs_run r join cs_session s on s.session_id = r.run_id
@@ -95,9 +89,6 @@ pub async fn list_awaiting(pool: &Pool, chain: &str, step: &str) -> sqlx::Result
 }
 
 /// Returns the number of unfinished runs of a chain.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn count_unfinished(pool: &Pool, chain: &str) -> sqlx::Result<i64> {
     let sql = Statement::per_dialect(
         "select count(*) as open from cs_run where chain = $1 and status not in ('succeeded', 'failed', 'cancelled')",
@@ -107,9 +98,6 @@ pub async fn count_unfinished(pool: &Pool, chain: &str) -> sqlx::Result<i64> {
 }
 
 /// Records that a run is to be cancelled, unless it has ended.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn request_cancellation(pool: &Pool, run: &str) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "update cs_run set status = 'cancelling' where run_id = $1 and status not in ('succeeded', 'failed', 'cancelled')",
@@ -119,9 +107,6 @@ pub async fn request_cancellation(pool: &Pool, run: &str) -> sqlx::Result<()> {
 }
 
 /// Returns whether a run is to be cancelled, or is cancelled.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn is_cancelled(pool: &Pool, run: &str) -> sqlx::Result<bool> {
     let sql = Statement::per_dialect(
         "select 1 as found from cs_run where run_id = $1 and status in ('cancelling', 'cancelled')",

@@ -17,9 +17,6 @@ pub struct UsedKey {
 }
 
 /// Returns the run of a key.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(pool: &Pool, chain: &str, scope: &str, key: &str, now: Millis) -> sqlx::Result<Option<UsedKey>> {
     let sql = Statement::per_dialect(
         "select run_id, fingerprint from cs_run_key where chain = $1 and scope = $2 and key = $3 and created_at >= $4",
@@ -31,9 +28,6 @@ pub async fn find(pool: &Pool, chain: &str, scope: &str, key: &str, now: Millis)
 }
 
 /// Stores the key of an accepted webhook of a run. Returns whether it is new.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert(pool: &Pool, chain: &str, scope: &str, key: &str, run: &str, now: Millis) -> sqlx::Result<bool> {
     let sql = Statement::per_dialect(
         "insert into cs_run_key (chain, scope, key, fingerprint, run_id, created_at) values ($1, $2, $3, '', $4, $5)
@@ -55,9 +49,6 @@ pub async fn insert(pool: &Pool, chain: &str, scope: &str, key: &str, run: &str,
 }
 
 /// Deletes the keys that are no longer valid.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_expired(pool: &Pool, now: Millis) -> sqlx::Result<()> {
     let sql = Statement::portable("delete from cs_run_key where created_at < $1");
     pool.execute(&sql, &[SqlValue::Integer(now - KEY_TTL_MS)]).await.map(|_| ())

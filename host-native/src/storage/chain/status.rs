@@ -47,27 +47,18 @@ pub struct ScheduleCounts {
 }
 
 /// Returns the status of a chain; `None` when it is not published.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(pool: &Pool, slug: &str) -> sqlx::Result<Option<ChainStatus>> {
     let sql = Statement::portable("select slug, status, next_run_at from cs_chain where slug = $1");
     pool.load_row(&sql, &[SqlValue::Text(slug)]).await?.as_ref().map(status_from_row).transpose()
 }
 
 /// Returns the status of all chains.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(pool: &Pool) -> sqlx::Result<Vec<ChainStatus>> {
     let sql = Statement::portable("select slug, status, next_run_at from cs_chain");
     pool.fetch_all(&sql, &[]).await?.iter().map(status_from_row).collect()
 }
 
 /// Returns live chains whose schedule is due and is to be tried now.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_due(pool: &Pool, now: Millis) -> sqlx::Result<Vec<DueSchedule>> {
     let sql = Statement::per_dialect(
         "select slug, next_run_at, failures, waits from cs_chain where status = 'live' and next_run_at <= $1
@@ -92,9 +83,6 @@ pub async fn list_due(pool: &Pool, now: Millis) -> sqlx::Result<Vec<DueSchedule>
 const FAILING_AFTER_MS: Millis = 60_000;
 
 /// Counts the schedules of live chains that are due, and those that fail or that nobody starts.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn count_late(pool: &Pool, now: Millis) -> sqlx::Result<ScheduleCounts> {
     let sql = Statement::portable(
         "select count(*) as due, count(case when failures > 0 or (waits = 0 and next_run_at <= $2) then 1 end) as failing from cs_chain
@@ -108,18 +96,12 @@ pub async fn count_late(pool: &Pool, now: Millis) -> sqlx::Result<ScheduleCounts
 }
 
 /// Returns when the next schedule is due.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_next_due(pool: &Pool) -> sqlx::Result<Option<Millis>> {
     let sql = Statement::portable("select min(next_run_at) as due from cs_chain where status = 'live'");
     pool.fetch_optional(&sql, &[]).await?.map_or(Ok(None), |it| it.optional_integer("due"))
 }
 
 /// Stores the status of a chain and the next time of its schedule, whose attempts count anew.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn save(pool: &Pool, status: &ChainStatus, at: Millis) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "insert into cs_chain (slug, status, next_run_at, updated_at) values ($1, $2, $3, $4) on conflict (slug) do update set
@@ -132,9 +114,6 @@ pub async fn save(pool: &Pool, status: &ChainStatus, at: Millis) -> sqlx::Result
 }
 
 /// Claims a due schedule for 5 seconds. Returns `false` when another process has claimed it or moved it on.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn claim(pool: &Pool, slug: &str, planned: Millis) -> sqlx::Result<bool> {
     let sql = Statement::per_dialect(
         "update cs_chain set claimed_until = cast(unixepoch('subsec') * 1000 as integer) + 5000
@@ -148,9 +127,6 @@ pub async fn claim(pool: &Pool, slug: &str, planned: Millis) -> sqlx::Result<boo
 }
 
 /// Releases a claimed schedule that stays due, to be tried again after a pause in milliseconds, and counts the attempt.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn postpone(pool: &Pool, slug: &str, planned: Millis, reason: Postponement, pause: Millis) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "update cs_chain set claimed_until = cast(unixepoch('subsec') * 1000 as integer) + $3, failures = failures + $4, waits = waits + $5
@@ -168,9 +144,6 @@ pub async fn postpone(pool: &Pool, slug: &str, planned: Millis, reason: Postpone
 }
 
 /// Moves the schedule of a chain from one time to the next and releases it, unless another process has done so. Its attempts count anew.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn advance(pool: &Pool, slug: &str, from: Millis, to: Option<Millis>) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "update cs_chain set next_run_at = $3, claimed_until = null, failures = 0, waits = 0 where slug = $1 and next_run_at = $2",

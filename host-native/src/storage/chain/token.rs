@@ -16,9 +16,6 @@ pub struct TokenWait {
 }
 
 /// Stores the hash of a token.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert(pool: &Pool, hash: &str, wait: &TokenWait, at: Millis) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "insert into cs_resume_token (token_hash, run_id, path, attempt, created_at) values ($1, $2, $3, $4, $5)",
@@ -35,9 +32,6 @@ pub async fn insert(pool: &Pool, hash: &str, wait: &TokenWait, at: Millis) -> sq
 }
 
 /// Deletes the tokens of a wait.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete(pool: &Pool, wait: &TokenWait) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "delete from cs_resume_token where run_id = $1 and path = $2 and attempt = $3",
@@ -48,9 +42,6 @@ pub async fn delete(pool: &Pool, wait: &TokenWait) -> sqlx::Result<()> {
 }
 
 /// Returns the wait of a token.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(pool: &Pool, hash: &str) -> sqlx::Result<Option<TokenWait>> {
     let sql = Statement::per_dialect(
         "select run_id, path, attempt from cs_resume_token where token_hash = $1",

@@ -144,9 +144,6 @@ const CONVERSATION_TABLES: [(&str, Statement); 18] = [
 ];
 
 /// Deletes all rows of the conversations, inside the caller's transaction. Returns the number of deleted rows.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_conversations(connection: &mut Connection, conversations: &[String]) -> sqlx::Result<u64> {
     let existing = schema::list_tables(connection).await?;
     let ids = json!(conversations).to_string();
@@ -169,9 +166,6 @@ async fn lock_turns(connection: &mut Connection, ids: &str) -> sqlx::Result<()> 
 
 /// Returns the conversations that have an open turn with a live lease. SQLite leases are not renewed, so there a turn counts as orphaned
 /// after ten minutes.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_running(connection: &mut Connection, conversations: &[String]) -> sqlx::Result<Vec<String>> {
     let sql = Statement::per_dialect(
         "select conversation_id from ce_turn where status = 'open' and conversation_id in (select value from json_each($1))
@@ -221,9 +215,6 @@ macro_rules! select_idle {
 
 /// Returns at most `most` conversations whose newest turn is older than a time and that await nothing: no open turn, no timer, no desk and
 /// no step of a chain. Oldest first. Locks them on PostgreSQL.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_idle_since(connection: &mut Connection, before: Millis, most: i64) -> sqlx::Result<Vec<String>> {
     let sql = select_idle!(" order by c.updated_at limit $3", " order by c.updated_at limit $3 for update of c skip locked");
     let text = crate::clock::format_audit(before);
@@ -232,9 +223,6 @@ pub async fn list_idle_since(connection: &mut Connection, before: Millis, most: 
 }
 
 /// Deletes all rows of the conversations that have had no turn since they were listed, inside the caller's transaction. Returns these.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_idle(connection: &mut Connection, conversations: &[String], before: Millis) -> sqlx::Result<Vec<String>> {
     let sql = select_idle!(
         " and c.conversation_id in (select value from json_each($3))",
@@ -250,9 +238,6 @@ pub async fn delete_idle(connection: &mut Connection, conversations: &[String], 
 }
 
 /// Tries to take the sweep lock until the transaction ends. Returns whether it was acquired.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn try_lock_sweep(connection: &mut Connection) -> sqlx::Result<bool> {
     let sql = Statement::per_dialect("select true as alone", "select pg_try_advisory_xact_lock(726174654) as alone");
     connection.fetch_optional(&sql, &[]).await?.ok_or(sqlx::Error::RowNotFound)?.boolean("alone")
@@ -332,9 +317,6 @@ const AGED_TABLES: [(RowKind, &str, Statement); 5] = [
 ];
 
 /// Deletes rows of a kind older than a time, at most `most` per table. Returns the number of deleted rows.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_aged(connection: &mut Connection, kind: RowKind, before: Millis, most: i64) -> sqlx::Result<u64> {
     let existing = schema::list_tables(connection).await?;
     let text = crate::clock::format_audit(before);
@@ -350,9 +332,6 @@ const MAX_VACUUM_BYTES: i64 = 256 << 20;
 
 /// Vacuums an SQLite file, because free pages keep copies of moved rows. Must run outside of a transaction. Returns `false` when the
 /// file is too large.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn vacuum(connection: &mut Connection) -> sqlx::Result<bool> {
     let Connection::Sqlite(_) = connection else { return Ok(true) };
     let sql = Statement::portable("select page_count * page_size as bytes from pragma_page_count, pragma_page_size");
@@ -364,9 +343,6 @@ pub async fn vacuum(connection: &mut Connection) -> sqlx::Result<bool> {
 
 /// Checkpoints and truncates the SQLite write-ahead log. Must run outside of a transaction. Returns `false` when a reader prevented it.
 /// Does nothing on PostgreSQL, where vacuuming is the operator's task.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn truncate_wal(connection: &mut Connection) -> sqlx::Result<bool> {
     let Connection::Sqlite(_) = connection else { return Ok(true) };
     let row = connection.fetch_optional(&Statement::portable("pragma wal_checkpoint(truncate)"), &[]).await?;

@@ -29,9 +29,6 @@ pub struct StoredJournal {
 }
 
 /// Returns at most `most` conversations whose values contain a text, case-sensitively, ordered by id, starting after `after`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_values(connection: &mut Connection, text: &str, after: Option<&str>, most: i64) -> sqlx::Result<Vec<StoredValues>> {
     let sql = Statement::per_dialect(
         "select c.conversation_id, cast(c.input_params_json as text) as params, cast(c.context_json as text) as context, s.state
@@ -59,9 +56,6 @@ fn values_from_row(row: &DatabaseRow) -> sqlx::Result<StoredValues> {
 }
 
 /// Returns at most `most` journals, ordered by turn, starting after the turn `after`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_journals(connection: &mut Connection, after: Option<&str>, most: i64) -> sqlx::Result<Vec<StoredJournal>> {
     let sql = Statement::per_dialect(
         "select turn_id as turn, conversation_id, config_hash, journal from ce_turn
@@ -83,9 +77,6 @@ fn journal_from_row(row: &DatabaseRow) -> sqlx::Result<StoredJournal> {
 }
 
 /// Returns a conversation that has an owner and neither a row nor a turn, if there is one: what it holds is stored elsewhere.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_without_rows(connection: &mut Connection) -> sqlx::Result<Option<String>> {
     let sql = Statement::per_dialect(
         "select o.conversation_id from cv_conversation_owner o

@@ -47,9 +47,6 @@ fn migrator(connection: &Connection) -> &'static Migrator {
 }
 
 /// Returns the table names of a database.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_tables(connection: &mut Connection) -> sqlx::Result<BTreeSet<String>> {
     let sql = Statement::per_dialect(
         "select name from pragma_table_list where schema = 'main' and type in ('table', 'virtual') and name not like 'sqlite_%'",
@@ -59,9 +56,6 @@ pub async fn list_tables(connection: &mut Connection) -> sqlx::Result<BTreeSet<S
 }
 
 /// Returns whether every migration of this release is applied.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn is_ready(connection: &mut Connection, tables: &BTreeSet<String>) -> sqlx::Result<bool> {
     if !tables.contains(VERSION_TABLE) {
         return Ok(false);
@@ -133,9 +127,6 @@ async fn lock_migrations(connection: &mut Connection) -> sqlx::Result<()> {
 }
 
 /// Returns whether a table has a column.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn has_column(connection: &mut Connection, table: &str, column: &str) -> sqlx::Result<bool> {
     let sql = Statement::per_dialect(
         "select name from pragma_table_info($1) where name = $2",

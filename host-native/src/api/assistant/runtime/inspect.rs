@@ -154,17 +154,11 @@ async fn load_turns(host: &Host, uri: &Uri, running: &RunningSession) -> Result<
 }
 
 /// Loads the turns of a session.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load_turns_of(host: &Host, session: &str) -> sqlx::Result<Vec<TurnWithConfig>> {
     with_configs(host, turn::list_ended(&host.readers, session).await?).await
 }
 
 /// Loads at most `most` turns of a session with a number above `number`, in order.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load_turns_after(host: &Host, session: &str, number: u32, most: i64) -> sqlx::Result<Vec<TurnWithConfig>> {
     with_configs(host, turn::list_ended_after(&host.readers, session, number, most).await?).await
 }

@@ -57,17 +57,11 @@ pub enum AskTool {
 }
 
 /// Lists the tools of a caller.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(server: &McpServer) -> sqlx::Result<Vec<AskTool>> {
     select(server, |_| true).await
 }
 
 /// Returns the tool of a name if the caller has it.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(server: &McpServer, name: &str) -> sqlx::Result<Option<AskTool>> {
     Ok(select(server, |it| it == name).await?.pop())
 }

@@ -139,18 +139,12 @@ impl DirectoryCache {
     }
 
     /// Returns the directory of an assistant; it may be outdated. It is read once, however many wait for it.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn get(&self, pool: &Pool, assistant: &str) -> sqlx::Result<Arc<Directory>> {
         let load = async { load_directory(pool, assistant).await.map(|it| Arc::new(Directory::from_rows(it))) };
         self.directories.get_or_insert_async(assistant, load).await
     }
 
     /// Returns a later directory of an assistant than one that has proved to be outdated.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn get_later(&self, pool: &Pool, assistant: &str, outdated: &Arc<Directory>) -> sqlx::Result<Arc<Directory>> {
         self.directories.remove_if(assistant, |it| Arc::ptr_eq(it, outdated));
         self.get(pool, assistant).await

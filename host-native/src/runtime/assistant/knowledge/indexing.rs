@@ -57,9 +57,6 @@ pub async fn put_source(connection: &mut Connection, assistant: &str, source: So
 }
 
 /// Stores a source and indexes it, whatever its size.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn put_and_index(database: &DatabaseConfig, assistant: &str, source: Source) -> sqlx::Result<()> {
     let mut connection = storage::open(database, false).await?;
     store(&mut connection, assistant, source, clock::now() + LEASE_MS).await?.index_on(&mut connection).await?;
@@ -74,9 +71,6 @@ async fn store(connection: &mut Connection, assistant: &str, source: Source, not
 }
 
 /// Stores a source in the caller's transaction, to be indexed after it.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn put_in_transaction(connection: &mut Connection, assistant: &str, source: Source) -> sqlx::Result<StoredSource> {
     store_in_transaction(connection, assistant, source, clock::now() + LEASE_MS).await
 }
@@ -104,9 +98,6 @@ pub struct StoredSource {
 
 impl StoredSource {
     /// Indexes the source, unless another process has begun to.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn index(self, database: &DatabaseConfig) -> sqlx::Result<()> {
         let mut connection = storage::open(database, false).await?;
         self.index_on(&mut connection).await?;
@@ -120,9 +111,6 @@ impl StoredSource {
 }
 
 /// Deletes a source and its chunks. Returns whether it existed.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete_source(database: &DatabaseConfig, assistant: &str, id: &str) -> sqlx::Result<bool> {
     let mut connection = storage::open(database, false).await?;
     connection.begin().await?;

@@ -45,9 +45,6 @@ pub struct KnowledgeBases {
 
 impl KnowledgeBases {
     /// Creates what a server keeps of the knowledge bases in the database of `connection`.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn new(
         database: &DatabaseConfig,
         connection: &mut Connection,

@@ -52,17 +52,11 @@ impl<'a> Searcher<'a> {
     }
 
     /// Executes a search: lists and passages belong to one revision of the knowledge base.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn search(&self, request: &KnowledgeRequest) -> sqlx::Result<KnowledgeReply> {
         self.search_passages(request, |reply| reply.chunks_to_read(request)).await
     }
 
     /// Executes a search; `names` selects the chunks whose passages are added.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn search_passages(
         &self,
         request: &KnowledgeRequest,

@@ -53,9 +53,6 @@ pub struct VectorQuery<'a> {
 
 impl VectorQuery<'_> {
     /// Returns the nearest chunks, best first, or `None` if the directory is outdated.
-    ///
-    /// # Errors
-    /// Returns any database error.
     pub async fn find_nearest(&self, place: VectorSearch, cache: &VectorCache) -> sqlx::Result<Option<Vec<VectorHit>>> {
         match place {
             VectorSearch::Database => self.search_database().await,

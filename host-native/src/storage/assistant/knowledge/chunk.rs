@@ -11,9 +11,6 @@ use crate::storage::database::{Connection, DatabaseRow, Pool, SqlValue, Statemen
 const MAX_COUNT: u32 = 16_383;
 
 /// Stores chunks with their terms; `first` is the number of the first one, and `base` is the knowledge base.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn insert(connection: &mut Connection, of: &SourceVersion<'_>, base: i64, first: usize, chunks: &[Chunk]) -> sqlx::Result<()> {
     insert_chunks(connection, of, first, chunks).await?;
     insert_terms(connection, of, base, first, chunks).await
@@ -81,9 +78,6 @@ pub(super) fn token(base: i64, term: &str) -> String {
 
 /// Returns the database ids of chunks of a source that no search finds and no process stores any more: those of versions that have been
 /// replaced or deleted; at most `limit`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_obsolete_of(connection: &mut Connection, assistant: &str, source: &str, limit: i64) -> sqlx::Result<Vec<i64>> {
     let sql = Statement::portable(
         "select c.id from cs_knowledge_chunk c where c.assistant_id = $1 and c.source_id = $2 and not exists
@@ -95,9 +89,6 @@ pub async fn list_obsolete_of(connection: &mut Connection, assistant: &str, sour
 }
 
 /// Returns the database ids of chunks of all sources that no search finds and no process stores any more, at most `limit`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_obsolete(connection: &mut Connection, limit: i64) -> sqlx::Result<Vec<i64>> {
     let sql = Statement::portable(
         "select c.id from cs_knowledge_chunk c where not exists
@@ -108,9 +99,6 @@ pub async fn list_obsolete(connection: &mut Connection, limit: i64) -> sqlx::Res
 }
 
 /// Returns the database ids of the chunks of one version of a source, at most `limit`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_version(connection: &mut Connection, of: &SourceVersion<'_>, limit: i64) -> sqlx::Result<Vec<i64>> {
     let sql = Statement::portable("select id from cs_knowledge_chunk where assistant_id = $1 and source_id = $2 and version = $3 limit $4");
     let [assistant, source, version] = of.values();
@@ -118,9 +106,6 @@ pub async fn list_version(connection: &mut Connection, of: &SourceVersion<'_>, l
 }
 
 /// Deletes chunks by their database ids, with what finds them.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete(connection: &mut Connection, ids: &[i64]) -> sqlx::Result<()> {
     let ids = json!(ids).to_string();
     for (sqlite, postgres) in [
@@ -143,9 +128,6 @@ pub async fn delete(connection: &mut Connection, ids: &[i64]) -> sqlx::Result<()
 }
 
 /// Returns the passages of chunks by their database ids, in any order.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_passages(pool: &Pool, ids: &[i64]) -> sqlx::Result<Vec<Passage>> {
     let sql = Statement::per_dialect(
         "select source_id, number, title, url, text from cs_knowledge_chunk where id in (select value from json_each($1))",

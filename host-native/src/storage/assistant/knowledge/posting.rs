@@ -34,9 +34,6 @@ pub struct Posting {
 }
 
 /// Returns the searchable sources of an assistant; none if there is no knowledge base.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load_directory(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<DirectoryRow>> {
     let sql = Statement::per_dialect(
         "select b.id as base, b.revision, s.source_id, s.indexed_locale, s.embedding_model,
@@ -64,9 +61,6 @@ pub async fn load_directory(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Di
 }
 
 /// Returns the revision of a knowledge base, 0 if there is none.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_revision(pool: &Pool, assistant: &str) -> sqlx::Result<i64> {
     let sql = Statement::portable("select revision from cs_knowledge_base where assistant_id = $1");
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(assistant)]).await?;
@@ -74,9 +68,6 @@ pub async fn find_revision(pool: &Pool, assistant: &str) -> sqlx::Result<i64> {
 }
 
 /// Returns the revision of a knowledge base, 0 if there is none, and where terms occur in it.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_postings(pool: &Pool, assistant: &str, base: i64, terms: &[String]) -> sqlx::Result<(i64, Vec<Posting>)> {
     if terms.is_empty() {
         return Ok((find_revision(pool, assistant).await?, Vec::new()));

@@ -78,9 +78,6 @@ pub struct IndexingJob {
 }
 
 /// Increments the revision of a knowledge base, which is created if it does not exist. The row stays locked until the transaction ends.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn increment_revision(connection: &mut Connection, assistant: &str) -> sqlx::Result<Base> {
     let sql = Statement::portable(
         "insert into cs_knowledge_base (assistant_id, revision) values ($1, 1)
@@ -91,9 +88,6 @@ pub async fn increment_revision(connection: &mut Connection, assistant: &str) ->
 }
 
 /// Returns the knowledge base of an assistant.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find_base(connection: &mut Connection, assistant: &str) -> sqlx::Result<Option<Base>> {
     let sql = Statement::portable("select id, revision from cs_knowledge_base where assistant_id = $1");
     let row = connection.fetch_optional(&sql, &[SqlValue::Text(assistant)]).await?;
@@ -101,9 +95,6 @@ pub async fn find_base(connection: &mut Connection, assistant: &str) -> sqlx::Re
 }
 
 /// Stores a source that is to be indexed as `version`, from `not_before` on; searches find its previous version meanwhile.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn put(
     connection: &mut Connection,
     assistant: &str,
@@ -143,18 +134,12 @@ const COLUMNS_OF_ONE: &str = "select source_id, title, url, locale, format, stat
      from cs_knowledge_source where assistant_id = $1 and source_id = $2";
 
 /// Returns a source without its text.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn find(pool: &Pool, assistant: &str, source: &str) -> sqlx::Result<Option<SourceRow>> {
     let sql = Statement::portable(COLUMNS_OF_ONE);
     pool.fetch_optional(&sql, &[SqlValue::Text(assistant), SqlValue::Text(source)]).await?.as_ref().map(source_row).transpose()
 }
 
 /// Returns the sources of an assistant without their texts, ordered by id.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<SourceRow>> {
     let sql = Statement::per_dialect(
         "select source_id, title, url, locale, format, status, error, indexed_version, chunks, total_chunks, embedding_model,
@@ -168,9 +153,6 @@ pub async fn list(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<SourceRow>> 
 }
 
 /// Returns all sources with their texts and assistants, ordered by assistant and id.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_texts(connection: &mut Connection) -> sqlx::Result<Vec<(String, Source)>> {
     let sql = Statement::per_dialect(
         "select assistant_id, source_id, title, url, locale, format, unreadable_pages, text from cs_knowledge_source
@@ -183,26 +165,17 @@ pub async fn list_texts(connection: &mut Connection) -> sqlx::Result<Vec<(String
 }
 
 /// Returns whether the table exists.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn has_table(connection: &mut Connection) -> sqlx::Result<bool> {
     Ok(crate::storage::schema::list_tables(connection).await?.contains("cs_knowledge_source"))
 }
 
 /// Deletes a source. Returns whether it existed; its chunks are obsolete then, and deleted with [`super::chunk::delete`].
-///
-/// # Errors
-/// Returns any database error.
 pub async fn delete(connection: &mut Connection, assistant: &str, source: &str) -> sqlx::Result<bool> {
     let sql = Statement::portable("delete from cs_knowledge_source where assistant_id = $1 and source_id = $2");
     Ok(connection.execute(&sql, &[SqlValue::Text(assistant), SqlValue::Text(source)]).await? > 0)
 }
 
 /// Leases a source that waits to be indexed, if any, until `until`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn lease_next(pool: &Pool, now: Millis, until: Millis) -> sqlx::Result<Option<IndexingJob>> {
     let sql = Statement::per_dialect(
         "update cs_knowledge_source set leased_until = $2 where rowid =
@@ -223,9 +196,6 @@ pub async fn lease_next(pool: &Pool, now: Millis, until: Millis) -> sqlx::Result
 
 /// Takes a source that was stored with the lease `leased_until`, for another one until `until`. Returns `false` if another process has taken
 /// it, or if the version has been replaced or deleted.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn take(connection: &mut Connection, of: &SourceVersion<'_>, leased_until: Millis, until: Millis) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "update cs_knowledge_source set leased_until = $5
@@ -237,9 +207,6 @@ pub async fn take(connection: &mut Connection, of: &SourceVersion<'_>, leased_un
 }
 
 /// Returns whether a version is still to be indexed: it has not been replaced or deleted.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn is_current(connection: &mut Connection, of: &SourceVersion<'_>) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "select version from cs_knowledge_source where assistant_id = $1 and source_id = $2 and version = $3 and status = 'indexing'",
@@ -248,9 +215,6 @@ pub async fn is_current(connection: &mut Connection, of: &SourceVersion<'_>) -> 
 }
 
 /// Returns the number of sources that wait to be indexed or are being indexed.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn count_waiting(pool: &Pool) -> sqlx::Result<u32> {
     let sql = Statement::portable("select count(*) as waiting from cs_knowledge_source where status = 'indexing'");
     let row = pool.fetch_optional(&sql, &[]).await?.ok_or(sqlx::Error::RowNotFound)?;
@@ -258,9 +222,6 @@ pub async fn count_waiting(pool: &Pool) -> sqlx::Result<u32> {
 }
 
 /// Records progress and renews the lease. Returns `false` if the version has been replaced or deleted.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn record_progress(
     connection: &mut Connection,
     of: &SourceVersion<'_>,
@@ -278,9 +239,6 @@ pub async fn record_progress(
 }
 
 /// Makes searches find a version, which is `ready`, or `partial` if part of its document could not be read. Returns `false` if it has been replaced or deleted.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn finish(connection: &mut Connection, of: &SourceVersion<'_>, chunks: i64) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "update cs_knowledge_source set
@@ -293,9 +251,6 @@ pub async fn finish(connection: &mut Connection, of: &SourceVersion<'_>, chunks:
 }
 
 /// Records that a version cannot be indexed; searches go on to find the previous one.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn fail(pool: &Pool, of: &SourceVersion<'_>, error: &str) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "update cs_knowledge_source set status = 'failed', error = $4, leased_until = 0

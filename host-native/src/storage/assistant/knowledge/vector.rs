@@ -28,9 +28,6 @@ pub struct ChunkVector {
 }
 
 /// Leases a searchable source that is not embedded by `model`, if any, until `until`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn lease_next(pool: &Pool, model: &str, now: Millis, until: Millis) -> sqlx::Result<Option<EmbeddingJob>> {
     let sql = Statement::per_dialect(
         "update cs_knowledge_source set embedding_retry_at = $3 where rowid =
@@ -51,9 +48,6 @@ pub async fn lease_next(pool: &Pool, model: &str, now: Millis, until: Millis) ->
 }
 
 /// Renews the lease of a source.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn renew(pool: &Pool, of: &SourceVersion<'_>, until: Millis) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "update cs_knowledge_source set embedding_retry_at = $4 where assistant_id = $1 and source_id = $2 and indexed_version = $3",
@@ -63,9 +57,6 @@ pub async fn renew(pool: &Pool, of: &SourceVersion<'_>, until: Millis) -> sqlx::
 }
 
 /// Returns the database ids and the texts to embed of chunks that have no vector of `model`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_missing(pool: &Pool, of: &SourceVersion<'_>, model: &str, limit: i64) -> sqlx::Result<Vec<(i64, String)>> {
     let sql = Statement::portable(
         "select c.id, c.title, c.text from cs_knowledge_chunk c left join cs_knowledge_vector v on v.chunk_id = c.id and v.model = $4
@@ -77,9 +68,6 @@ pub async fn list_missing(pool: &Pool, of: &SourceVersion<'_>, model: &str, limi
 }
 
 /// Stores the vectors of chunks in one statement; all have the same length. Chunks that are gone are left out.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn put(connection: &mut Connection, model: &str, vectors: &[ChunkVector]) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "insert into cs_knowledge_vector (chunk_id, model, vector)
@@ -100,9 +88,6 @@ pub async fn put(connection: &mut Connection, model: &str, vectors: &[ChunkVecto
 }
 
 /// Records that all chunks of a version have vectors of `model`. Returns `false` if the version has been replaced or deleted.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn finish(connection: &mut Connection, of: &SourceVersion<'_>, model: &str) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "update cs_knowledge_source set embedding_model = $4, embedding_error = null, embedding_retry_at = 0
@@ -113,9 +98,6 @@ pub async fn finish(connection: &mut Connection, of: &SourceVersion<'_>, model: 
 }
 
 /// Returns the chunks that are gone and have vectors: those of a source that was replaced while it was embedded; at most `limit`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn list_orphans(connection: &mut Connection, limit: i64) -> sqlx::Result<Vec<i64>> {
     let sql = Statement::portable(
         "select v.chunk_id from cs_knowledge_vector v where not exists (select 1 from cs_knowledge_chunk c where c.id = v.chunk_id) limit $1",
@@ -124,9 +106,6 @@ pub async fn list_orphans(connection: &mut Connection, limit: i64) -> sqlx::Resu
 }
 
 /// Records why a version is not embedded, and when to try again.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn fail(pool: &Pool, of: &SourceVersion<'_>, error: &str, retry_at: Millis) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "update cs_knowledge_source set embedding_error = $4, embedding_retry_at = $5
@@ -137,9 +116,6 @@ pub async fn fail(pool: &Pool, of: &SourceVersion<'_>, error: &str, retry_at: Mi
 }
 
 /// Returns the number of vectors of the sources that are embedded by `model`, and how many numbers they have in all.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn measure(pool: &Pool, assistant: &str, model: &str) -> sqlx::Result<(u64, u64)> {
     let sql = Statement::per_dialect(
         "select count(*) as vectors, coalesce(sum(length(v.vector) / 4), 0) as numbers from cs_knowledge_source s
@@ -158,9 +134,6 @@ pub async fn measure(pool: &Pool, assistant: &str, model: &str) -> sqlx::Result<
 
 /// Returns the vectors of the sources that are embedded by `model`, ordered by chunk, from the first one after the chunk `after` on; at most
 /// `limit`.
-///
-/// # Errors
-/// Returns any database error.
 pub async fn load(pool: &Pool, assistant: &str, model: &str, after: i64, limit: i64) -> sqlx::Result<Vec<ChunkVector>> {
     let sql = Statement::portable(
         "select v.chunk_id, v.vector from cs_knowledge_source s
