@@ -198,7 +198,7 @@ async fn close_as_lost(host: &Host, open: &StoredTurn, reason: &str) -> Result<(
     tracing::error!(reason, turn = open.turn_id, "an orphaned turn cannot be recovered; closing it as lost");
     let fault = Outcome::for_lost_turn(&open.conversation_id).fault.map(|it| it.code);
     if turn::close_as_lost(&host.readers, &open.turn_id, &host.owner, fault.as_deref()).await? {
-        host.meter.record_recovery("unreadable");
+        host.meter.record_recovery("read_failed");
         let at = clock::now().max(open.created_at);
         audit::append(&host.readers, &open.conversation_id, &lost_turn_audit(open), at).await?;
     }

@@ -328,14 +328,14 @@ fn a_turn_without_remote_listeners_notifies_no_other_process() {
     let _inside = runtime.enter();
     let mut notifications = runtime.block_on(async {
         let mut notifications = PgListener::connect(&env.database_url()).await.unwrap();
-        notifications.listen("convengine_told").await.unwrap();
+        notifications.listen("convengine_events").await.unwrap();
         notifications
     });
     let mut next = || {
         let notification = async { tokio::time::timeout(Duration::from_secs(30), notifications.recv()).await };
         runtime.block_on(notification).expect("no notification arrived").unwrap().payload().to_owned()
     };
-    let mark = || env.sql().texts("select pg_notify('convengine_told', 'mark')::text");
+    let mark = || env.sql().texts("select pg_notify('convengine_events', 'mark')::text");
     let mut near = Listener::open(&one);
     run_turn(&one, &mut near, "my order");
     one.say("7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08", "my order");
@@ -347,4 +347,34 @@ fn a_turn_without_remote_listeners_notifies_no_other_process() {
     mark();
     let published: Vec<String> = std::iter::from_fn(|| Some(next()).filter(|it| it != "mark")).collect();
     assert!(!published.is_empty() && published.iter().all(|it| it.contains(ID)), "{published:?}");
+}
+
+/// While a cluster is updated, some of its processes still use the names of version 0.1.
+#[test]
+#[on(postgres)]
+fn requests_of_a_process_of_version_0_1_are_answered() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let server = env.serve(&[]);
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    // Its connection is closed within the runtime.
+    let _inside = runtime.enter();
+    let mut notifications = runtime.block_on(async {
+        let mut notifications = PgListener::connect(&env.database_url()).await.unwrap();
+        notifications.listen_all(["convengine_requests", "convengine_events"]).await.unwrap();
+        notifications
+    });
+    let mut next = |channel: &str| loop {
+        let notification = async { tokio::time::timeout(Duration::from_secs(30), notifications.recv()).await };
+        let notification = runtime.block_on(notification).expect("no notification arrived").unwrap();
+        if notification.channel() == channel {
+            return notification.payload().to_owned();
+        }
+    };
+    let request = |words: &str| env.sql().texts(&format!("select pg_notify('convengine_asked', 'other {words}')::text"));
+    request(&format!("- {ID}"));
+    // Requests are read in order: when this one is answered, the one before it has been read.
+    request("who");
+    next("convengine_requests");
+    run_turn(&server, &mut Listener::open(&server), "my order");
+    assert!(next("convengine_events").contains(ID));
 }

@@ -36,8 +36,8 @@ impl Meter {
         let outcomes = |name: &'static str, label: &'static str, values: &[&'static str]| {
             values.iter().for_each(|it| counter!(name, self.labels([(label, *it)])).increment(0));
         };
-        outcomes(names::TURNS_RECOVERED, "outcome", &["finished", "lost", "unreadable"]);
-        outcomes(names::REFUSALS, "reason", &["unreadable"]);
+        outcomes(names::TURNS_RECOVERED, "outcome", &["finished", "lost", "read_failed"]);
+        outcomes(names::REFUSALS, "reason", &["read_failed"]);
         outcomes(names::COMMITS, "outcome", &["rejected", "lost"]);
         outcomes(names::INDEXED, "outcome", &["failed"]);
         for kind in ["llm", "embed"] {

@@ -84,15 +84,15 @@ fn outcome_label(outcome: &Outcome) -> String {
 pub fn refusal_reason(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::Busy(_) => "busy",
-        Refusal::Load(_) => "unreadable",
+        Refusal::Load(_) => "read_failed",
         Refusal::Commit(error) => error.label(),
         Refusal::KeyReused | Refusal::EventIdReused => "other_message",
-        Refusal::SessionExists => "taken",
-        Refusal::QuotaExceeded(_) => "used_up",
+        Refusal::SessionExists => "conflict",
+        Refusal::QuotaExceeded(_) => "quota_exceeded",
         Refusal::ForeignConversation => "foreign",
         Refusal::SessionEnded => "closed",
         Refusal::Run(_) => "run",
-        Refusal::StaleTimer => "late",
+        Refusal::StaleTimer => "deadline_exceeded",
         Refusal::Unreachable(_) => "unreachable",
         Refusal::Internal(_) => "defect",
     }

@@ -26,8 +26,12 @@ use crate::storage::{DatabaseConfig, Pool, stream};
 use crate::work_class::spawn_in_background;
 
 /// Notification channels for requests and for events.
-const REQUEST_CHANNEL: &str = "convengine_asked";
-const EVENT_CHANNEL: &str = "convengine_told";
+const REQUEST_CHANNEL: &str = "convengine_requests";
+const EVENT_CHANNEL: &str = "convengine_events";
+
+/// Their names up to version 0.1, which processes of that version still send to while a cluster is updated.
+const OLD_REQUEST_CHANNEL: &str = "convengine_asked";
+const OLD_EVENT_CHANNEL: &str = "convengine_told";
 
 /// Kinds of requests: new events of conversations, also the events so far of running turns, (without conversations) the subscriptions of all
 /// other processes, and the end of the running turns of runs that are cancelled.
@@ -205,7 +209,7 @@ async fn receive_publications(host: Weak<Host>, connectivity: Arc<Connectivity>,
     let mut ready = Some(ready);
     let mut task = RepeatedTask::new("receive events from other processes", &connectivity);
     loop {
-        let Some(mut listener) = task.attempt(stream::listen(&database, &[REQUEST_CHANNEL, EVENT_CHANNEL])).await else {
+        let Some(mut listener) = task.attempt(stream::listen(&database, &[REQUEST_CHANNEL, EVENT_CHANNEL, OLD_REQUEST_CHANNEL, OLD_EVENT_CHANNEL])).await else {
             sleep(RETRY_DELAY).await;
             continue;
         };
@@ -316,7 +320,7 @@ impl Streams {
     }
 
     fn handle_notification(&self, process: &str, assembly: &mut PublicationAssembler, notification: &PgNotification) {
-        if notification.channel() == REQUEST_CHANNEL {
+        if [REQUEST_CHANNEL, OLD_REQUEST_CHANNEL].contains(&notification.channel()) {
             self.handle_request(process, notification.payload());
             return;
         }
