@@ -133,8 +133,8 @@ impl Classifiers {
 
 impl Classifier {
     /// The row as a candidate of an explanation.
-    pub fn candidate(&self, fate: Verdict) -> Candidate {
-        Candidate::for_row("ce_intent_classifier", self.id, &self.intent, fate)
+    pub fn candidate(&self, verdict: Verdict) -> Candidate {
+        Candidate::for_row("ce_intent_classifier", self.id, &self.intent, verdict)
     }
 }
 

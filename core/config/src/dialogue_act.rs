@@ -147,7 +147,7 @@ impl DialogueActs {
     pub fn candidates(&self, text: &str) -> Vec<Candidate> {
         let mut named = false;
         let mut judge = |(act, regex): &(DialogueAct, Regex)| {
-            let row = |fate| Candidate::for_choice("ce_config", act.name(), fate);
+            let row = |verdict| Candidate::for_choice("ce_config", act.name(), verdict);
             let judged = match regex.is_match(text) {
                 _ if named => row(Verdict::NotReached),
                 Ok(true) => row(Verdict::Matched),

@@ -41,7 +41,7 @@ impl SensitivePatterns {
     /// Returns the verdict on each pattern for a message.
     pub fn candidates(&self, text: &str) -> Vec<Candidate> {
         let judge = |it: &Regex| {
-            let row = |fate| Candidate::for_choice("", it.pattern(), fate);
+            let row = |verdict| Candidate::for_choice("", it.pattern(), verdict);
             match it.is_match(text) {
                 Ok(true) => row(Verdict::Matched),
                 Ok(false) => row(Verdict::NotMatched),

@@ -63,19 +63,19 @@ impl MatcherSet {
 /// Chooses for each pattern the requirement that fewest patterns share; a pattern without one is always tried.
 fn select_literals(regexes: Vec<(usize, Vec<LiteralAlternatives>)>, always: &mut Vec<usize>) -> Vec<(String, PatternRef)> {
     let mut sharers: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (position, demands) in &regexes {
-        for piece in demands.iter().flatten() {
+    for (position, requirements) in &regexes {
+        for piece in requirements.iter().flatten() {
             sharers.entry(piece.clone()).or_default().push(*position);
         }
     }
-    let bluntness = |demand: &LiteralAlternatives| {
-        let sharing: usize = demand.iter().filter_map(|it| sharers.get(it)).map(Vec::len).sum();
-        (selectivity(demand) < MIN_LITERAL_CHARS, sharing, Reverse(selectivity(demand)))
+    let by_selectivity = |requirement: &LiteralAlternatives| {
+        let sharing: usize = requirement.iter().filter_map(|it| sharers.get(it)).map(Vec::len).sum();
+        (selectivity(requirement) < MIN_LITERAL_CHARS, sharing, Reverse(selectivity(requirement)))
     };
     let mut pieces = Vec::new();
-    for (position, demands) in regexes {
-        match demands.into_iter().min_by_key(bluntness) {
-            Some(demand) => pieces.extend(demand.into_iter().map(|it| (it, PatternRef { position, at_start: false }))),
+    for (position, requirements) in regexes {
+        match requirements.into_iter().min_by_key(by_selectivity) {
+            Some(requirement) => pieces.extend(requirement.into_iter().map(|it| (it, PatternRef { position, at_start: false }))),
             None => always.push(position),
         }
     }

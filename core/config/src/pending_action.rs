@@ -57,8 +57,8 @@ impl PendingActions {
 
 impl PendingAction {
     /// The row as a candidate of an explanation.
-    pub fn candidate(&self, fate: Verdict) -> Candidate {
-        Candidate::for_row("ce_pending_action", self.id, self.key.as_ref().unwrap_or(&self.reference), fate)
+    pub fn candidate(&self, verdict: Verdict) -> Candidate {
+        Candidate::for_row("ce_pending_action", self.id, self.key.as_ref().unwrap_or(&self.reference), verdict)
     }
 }
 

@@ -86,8 +86,8 @@ impl Policies {
 }
 
 impl Policy {
-    fn candidate(&self, fate: Verdict) -> Candidate {
-        Candidate::for_row("ce_policy", self.id, &self.pattern, fate)
+    fn candidate(&self, verdict: Verdict) -> Candidate {
+        Candidate::for_row("ce_policy", self.id, &self.pattern, verdict)
     }
 }
 

@@ -69,8 +69,8 @@ impl InteractionTerms {
 }
 
 impl PromptTemplate {
-    fn candidate(&self, fate: Verdict) -> Candidate {
-        Candidate::for_row("ce_prompt_template", self.id, self.user.source(), fate)
+    fn candidate(&self, verdict: Verdict) -> Candidate {
+        Candidate::for_row("ce_prompt_template", self.id, self.user.source(), verdict)
     }
 }
 

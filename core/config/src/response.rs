@@ -117,7 +117,7 @@ impl Responses {
         let judged = fitting.into_iter().map(|(closeness, it)| {
             let (score, position) = it.rank(closeness);
             let formula = format!("priority {} - {closeness} for the closeness of its state = {score}", it.priority);
-            let (fate, reason) = match best {
+            let (verdict, reason) = match best {
                 Some((_, first)) if first == position => (Verdict::Won, formula),
                 Some(_) if other_intent(it) => (Verdict::Lost, "it would win only without a row of the intent itself".to_owned()),
                 // On a tie, the first in the table wins.
@@ -127,7 +127,7 @@ impl Responses {
                 }
                 None => (Verdict::NotMatched, formula),
             };
-            Candidate { score: score.into(), ..it.candidate(fate).with_reason(reason) }
+            Candidate { score: score.into(), ..it.candidate(verdict).with_reason(reason) }
         });
         judged.chain(self.0.out_of_scope(intent, state, Response::candidate)).collect()
     }
@@ -139,12 +139,12 @@ impl Response {
         (self.priority.saturating_sub(closeness), self.position)
     }
 
-    fn candidate(&self, fate: Verdict) -> Candidate {
+    fn candidate(&self, verdict: Verdict) -> Candidate {
         let what = match &self.source {
             ResponseSource::Exact(template) => template.source(),
             ResponseSource::Derived { hint, .. } => hint,
         };
-        Candidate::for_row("ce_response", self.id, what, fate)
+        Candidate::for_row("ce_response", self.id, what, verdict)
     }
 }
 

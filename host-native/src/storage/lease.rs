@@ -1,6 +1,6 @@
 //! Who runs the open turns of `ce_turn`: claims orphaned ones and renews leases.
 //!
-//! No statement waits for a row that another transaction has locked: the loser of a race, and a row that a stranger has locked, are left
+//! No statement waits for a row that another transaction has locked: the loser of a race, and a row that another one has locked, are left
 //! out.
 
 use serde_json::json;
@@ -128,12 +128,12 @@ mod tests {
     async fn a_row_that_a_stranger_has_locked_stops_neither_claims_nor_renewals() {
         let mut database = postgres().await;
         write(&mut database.connection, &open_turns(2), CallLogColumns::Plain).await.expect("open turns");
-        let mut stranger = lock_turn(&database.config, &id(1)).await;
+        let mut other_transaction = lock_turn(&database.config, &id(1)).await;
         assert!(claim_open(&database.pool, &id(1), "a", 60_000).await.expect("an answer").is_none());
         let claimed = claim_orphans(&database.pool, &[], "a", -1, 9).await.expect("turns");
         assert_eq!(claimed.iter().map(|it| it.turn_id.clone()).collect::<Vec<_>>(), [id(2)]);
         renew(&mut database.connection, &[id(1), id(2)], "a", 60_000).await.expect("renewed");
-        stranger.rollback().await.expect("an end");
+        other_transaction.rollback().await.expect("an end");
         let left = claim_orphans(&database.pool, &[], "b", 60_000, 9).await.expect("turns");
         assert_eq!(left.iter().map(|it| it.turn_id.clone()).collect::<Vec<_>>(), [id(1)], "the other lease is renewed");
     }

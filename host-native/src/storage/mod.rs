@@ -197,7 +197,7 @@ pub async fn open_writer(config: &DatabaseConfig) -> sqlx::Result<Connection> {
 }
 
 /// Sets statement, lock and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks, and a
-/// lock of a stranger does not block the writer.
+/// lock of another transaction does not block the writer.
 pub async fn set_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
     if matches!(connection, Connection::Postgres(_)) {
         let sql = "select set_config('statement_timeout', '10s', false), set_config('lock_timeout', '250ms', false),

@@ -146,11 +146,11 @@ pub async fn revert_to_unversioned(connection: &mut Connection) {
     }
 }
 
-/// Locks the row of a turn on PostgreSQL, as a stranger with an open transaction does, until the connection's transaction ends.
+/// Locks the row of a turn on PostgreSQL, as another transaction does, until the connection's transaction ends.
 pub async fn lock_turn(config: &DatabaseConfig, turn: &str) -> Connection {
-    let mut stranger = super::open(config, false).await.expect("a connection");
-    stranger.begin().await.expect("a transaction");
+    let mut other_transaction = super::open(config, false).await.expect("a connection");
+    other_transaction.begin().await.expect("a transaction");
     let lock = Statement::portable("select 1 from ce_turn where turn_id = $1::uuid for update");
-    stranger.fetch_all(&lock, &[SqlValue::Text(turn)]).await.expect("a lock");
-    stranger
+    other_transaction.fetch_all(&lock, &[SqlValue::Text(turn)]).await.expect("a lock");
+    other_transaction
 }

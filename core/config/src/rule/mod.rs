@@ -153,8 +153,8 @@ impl Rules {
 
 impl Rule {
     /// The rule as a candidate of an explanation.
-    pub fn candidate(&self, fate: Verdict) -> Candidate {
-        Candidate::for_row("ce_rule", self.id, &self.pattern, fate)
+    pub fn candidate(&self, verdict: Verdict) -> Candidate {
+        Candidate::for_row("ce_rule", self.id, &self.pattern, verdict)
     }
 }
 

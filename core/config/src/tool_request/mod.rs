@@ -31,8 +31,8 @@ pub struct ToolRequestRow {
 
 impl ToolRequestRow {
     /// The row as a candidate of an explanation.
-    pub fn candidate(&self, fate: Verdict) -> Candidate {
-        Candidate::for_row("ce_tool", self.id, self.code.as_ref().or(self.group.as_ref()).map_or("", String::as_str), fate)
+    pub fn candidate(&self, verdict: Verdict) -> Candidate {
+        Candidate::for_row("ce_tool", self.id, self.code.as_ref().or(self.group.as_ref()).map_or("", String::as_str), verdict)
     }
 }
 

@@ -46,8 +46,8 @@ pub async fn call_tool(
     let mut args = Value::Object(args.clone());
     if let Some(arguments) = tool.and_then(|it| it.arguments.as_ref()) {
         arguments.schema.coerce(&mut args);
-        if let Some(breach) = arguments.schema.find_violation(&args) {
-            return Err(EffectError::new(EffectErrorKind::Invalid, format!("the arguments do not fit the tool: {breach}")));
+        if let Some(violation) = arguments.schema.find_violation(&args) {
+            return Err(EffectError::new(EffectErrorKind::Invalid, format!("the arguments do not fit the tool: {violation}")));
         }
     }
     let outcome = execute_tool(cx, tool, group, &into_members(args), is_approved).await;

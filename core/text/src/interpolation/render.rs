@@ -19,11 +19,11 @@ pub(super) fn render_with_secrets(pieces: &[Piece], names: &dyn NameResolver, pl
                 output.secrets.push((output.text.len(), name.clone()));
                 output.text.push_str(&secret_marker(name));
             }
-            Piece::Placeholder(hole) => {
-                let text = hole.resolve(names, &mut rendered.undefined).map(|it| EXPRESSION.print(&it).into_owned()).unwrap_or_default();
+            Piece::Placeholder(placeholder) => {
+                let text = placeholder.resolve(names, &mut rendered.undefined).map(|it| EXPRESSION.print(&it).into_owned()).unwrap_or_default();
                 match place {
-                    OutputContext::Link if at > 0 && !hole.is_verbatim() => output.text.push_str(&percent_encode(&text)),
-                    OutputContext::Url | OutputContext::Query if !hole.is_verbatim() => output.text.push_str(&percent_encode(&text)),
+                    OutputContext::Link if at > 0 && !placeholder.is_verbatim() => output.text.push_str(&percent_encode(&text)),
+                    OutputContext::Url | OutputContext::Query if !placeholder.is_verbatim() => output.text.push_str(&percent_encode(&text)),
                     OutputContext::Form => output.text.push_str(&encode_form(&text)),
                     OutputContext::Url | OutputContext::Query | OutputContext::Link | OutputContext::Text => output.text.push_str(&text),
                     OutputContext::Header => output.text.push_str(&text.replace(['\r', '\n', '\0'], " ")),

@@ -77,9 +77,9 @@ impl Interpolation {
 
     /// Renders the template as a JSON value: a single placeholder keeps the type of its value and is null when it is not defined.
     pub fn render_value(&self, names: &dyn NameResolver) -> Interpolated<Value> {
-        if let [Piece::Placeholder(hole)] = self.pieces.as_slice() {
+        if let [Piece::Placeholder(placeholder)] = self.pieces.as_slice() {
             let mut undefined = Vec::new();
-            let value = hole.resolve(names, &mut undefined).unwrap_or_default();
+            let value = placeholder.resolve(names, &mut undefined).unwrap_or_default();
             return Interpolated { output: value, undefined };
         }
         let Interpolated { output: value, undefined } = self.render_text(names);
@@ -96,6 +96,6 @@ impl Interpolation {
     }
 
     fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
-        self.pieces.iter().filter_map(|it| if let Piece::Placeholder(hole) = it { Some(hole) } else { None })
+        self.pieces.iter().filter_map(|it| if let Piece::Placeholder(placeholder) = it { Some(placeholder) } else { None })
     }
 }

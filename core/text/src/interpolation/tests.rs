@@ -47,7 +47,7 @@ fn placeholders_print_values() {
 
 #[test]
 fn filters_change_values() {
-    for (hole, expected) in [
+    for (placeholder, expected) in [
         ("missing | default('you')", "you"),
         ("nothing | default('it\\'s')", "it's"),
         ("empty | default(\"x\\n\")", "x\n"),
@@ -100,7 +100,7 @@ fn filters_change_values() {
         ("missing | upper | default('a') | upper", "A"),
         ("\tname\n|  trim  ", "ada Lovelace"),
     ] {
-        let source = format!("{{{{ {hole} }}}}");
+        let source = format!("{{{{ {placeholder} }}}}");
         assert_eq!(text(&source), expected, "{source}");
     }
     for (locale, expected) in

@@ -84,10 +84,10 @@ pub fn parse_routes(llm: &LlmSettings) -> Result<Vec<ModelRoute>, Failure> {
 }
 
 fn parse_route(word: &str, llm: &LlmSettings) -> Result<ModelRoute, String> {
-    let (duty, model) = split_word(word);
-    if let Some(duty) = duty.filter(|it| !is_known(it)) {
+    let (purpose, model) = split_word(word);
+    if let Some(purpose) = purpose.filter(|it| !is_known(it)) {
         let known: Vec<&str> = all_names().collect();
-        return Err(format!("--llm {word}: unknown purpose '{duty}'; use one of {}", known.join(", ")));
+        return Err(format!("--llm {word}: unknown purpose '{purpose}'; use one of {}", known.join(", ")));
     }
     let (kind, name) = model.split_once(':').map_or((model, None), |it| (it.0, Some(it.1).filter(|it| !it.is_empty())));
     let model = match (kind, name) {
@@ -95,20 +95,20 @@ fn parse_route(word: &str, llm: &LlmSettings) -> Result<ModelRoute, String> {
         ("scripted", Some(file)) => Model::Scripted(ScriptedModel::read(file)?),
         (kind, name) => {
             let provider = find_provider(kind, llm).ok_or_else(|| unknown_model(word, model, llm))?;
-            if provider.protocol == Protocol::Anthropic && duty == Some(EMBED) {
+            if provider.protocol == Protocol::Anthropic && purpose == Some(EMBED) {
                 return Err(format!("--llm {word}: {kind} has no embeddings; use a provider that speaks the API of openai or ollama"));
             }
             provider.build_model(name)?
         }
     };
-    Ok(ModelRoute { purpose: duty.map(str::to_owned), model })
+    Ok(ModelRoute { purpose: purpose.map(str::to_owned), model })
 }
 
 /// Splits a value of `--llm` into its purpose, if it has one, and its model.
 fn split_word(word: &str) -> (Option<&str>, &str) {
     // An equals sign after the first colon belongs to the name of a file or a model.
     match word.split_once('=') {
-        Some((duty, model)) if !duty.contains(':') => (Some(duty.trim()), model.trim()),
+        Some((purpose, model)) if !purpose.contains(':') => (Some(purpose.trim()), model.trim()),
         Some(_) | None => (None, word.trim()),
     }
 }

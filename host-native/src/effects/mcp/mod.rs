@@ -238,12 +238,12 @@ fn check_approval(catalog: &McpCatalog, code: &str, approved: &Value, request: &
 /// Checks a result against the approved schema, if the tool has one that can be checked.
 fn check_result(server: &McpServer, approved: &Value, text: &str) -> Result<(), EffectError> {
     let Some(schema) = approved.get("outputSchema").and_then(|it| JsonSchema::compile(it).ok()) else { return Ok(()) };
-    let breach = match serde_json::from_str(text) {
+    let violation = match serde_json::from_str(text) {
         Ok(result) => schema.find_violation(&result),
         Err(_) => Some("it is not JSON".to_owned()),
     };
-    let Some(breach) = breach else { return Ok(()) };
-    let message = format!("the result of the MCP server '{}' does not match the output schema: {breach}", server.key);
+    let Some(violation) = violation else { return Ok(()) };
+    let message = format!("the result of the MCP server '{}' does not match the output schema: {violation}", server.key);
     Err(EffectError::new(EffectErrorKind::Invalid, message))
 }
 
@@ -255,7 +255,7 @@ fn take_arguments(approved: &Value, args: &Map) -> Result<Map, EffectError> {
     let mut args = Value::Object(args.clone());
     schema.coerce(&mut args);
     match schema.find_violation(&args) {
-        Some(breach) => Err(invalid(format!("the arguments do not match the input schema: {breach}"))),
+        Some(violation) => Err(invalid(format!("the arguments do not match the input schema: {violation}"))),
         None => Ok(into_members(args)),
     }
 }

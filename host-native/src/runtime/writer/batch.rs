@@ -176,7 +176,7 @@ impl BatchWriter {
                     match self.write_single(&queued.rows, limit).await {
                         Written::Done(result) => _ = queued.answer.send(result),
                         Written::Locked => {
-                            // A stranger may have locked them all.
+                            // Another transaction may have locked them all.
                             limit = Limit::Brief;
                             self.park(queued);
                         }
@@ -487,7 +487,7 @@ mod tests {
         let mut first = TurnRows::default();
         ids.iter().for_each(|it| first.extend(&turn_rows(it, it)));
         write(&mut database.connection, &first, CallLogColumns::Plain).await.expect("the first turns");
-        let mut stranger = lock_turn(&database.config, &ids[0]).await;
+        let mut other_transaction = lock_turn(&database.config, &ids[0]).await;
 
         let (writer, task) = Writer::start(database.connection, &database.config, &Meter::default());
         let next = |conversation: &String, number: u32| {
@@ -501,7 +501,7 @@ mod tests {
         let others = ids[1..].iter().map(|it| writer.commit(it, next(it, 2)));
         assert!(join_all(others).await.iter().all(Result::is_ok), "the other conversations go on");
         assert!(locked.iter_mut().all(|it| it.try_recv().is_err()), "the locked one waits");
-        stranger.rollback().await.expect("an end");
+        other_transaction.rollback().await.expect("an end");
         for answer in locked {
             assert_eq!(answer.await.expect("an answer"), Ok(()), "in order: a turn needs the one before it");
         }

@@ -169,14 +169,14 @@ impl<'c> Walker<'c> {
         let mut output = call.arguments.get("output").cloned();
         if let Some(schema) = schema {
             let schema = JsonSchema::compile(schema).map_err(|it| format!("the output cannot be checked: {it}"))?;
-            let breach = match &mut output {
+            let violation = match &mut output {
                 Some(output) => {
                     schema.coerce(output);
                     schema.find_violation(output)
                 }
                 None => Some("'output' is missing".to_owned()),
             };
-            breach.map_or(Ok(()), Err)?;
+            violation.map_or(Ok(()), Err)?;
         }
         output.map_or(Ok(()), |it| self.write_variable(variable, it).map_err(|it| it.0))
     }
