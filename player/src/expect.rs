@@ -126,7 +126,7 @@ fn without_latency(text: &str) -> String {
 
 /// Returns the fields in which a turn differs from its expectation, with the expected value on the left and the actual on the right.
 ///
-/// `expect` is a result of [`compared`]. Only members it names are compared.
+/// `expect` is a result of [`without_volatile`]. Only members it names are compared.
 pub fn differences(expect: &Value, played: &PlayedTurn) -> Vec<Difference> {
     let mut found = Vec::new();
     let Some(expect) = expect.as_object() else { return found };

@@ -11,7 +11,7 @@ pub struct OriginNotAllowed;
 /// Requests without an origin, as from clients other than browsers, are allowed.
 ///
 /// # Errors
-/// [`Foreign`] if the origin is not allowed.
+/// [`OriginNotAllowed`] if the origin is not allowed.
 pub fn check_origin(patterns: &[String], headers: &HeaderMap) -> Result<(), OriginNotAllowed> {
     let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
     let Some(value) = headers.get(header::ORIGIN) else { return Ok(()) };

@@ -207,7 +207,7 @@ impl ConfigManager {
         result.map(|_| true)
     }
 
-    /// Restores an earlier configuration and loads it like [`Current::refresh`].
+    /// Restores an earlier configuration and loads it like [`reload_if_newer`](Self::reload_if_newer).
     ///
     /// # Errors
     /// Returns the reason; the configuration is then unchanged.

@@ -44,10 +44,10 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLogCol
     Ok(())
 }
 
-/// Writes the rows like [`write`], with one statement that is a transaction by itself; for rows for which [`fit_one_statement`] returns true.
+/// Writes the rows like [`write`](fn@write), with one statement that is a transaction by itself; for rows for which [`fit_one_statement`] returns true.
 ///
 /// # Errors
-/// Returns the errors of [`write`].
+/// Returns the errors of [`write`](fn@write).
 pub async fn write_at_once(connection: &mut Connection, rows: &TurnRows, log: CallLogColumns) -> sqlx::Result<()> {
     let first_id = reserve_audit_ids(connection, rows).await?;
     let steps = steps(rows, log, first_id);

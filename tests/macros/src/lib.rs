@@ -3,7 +3,7 @@
 //!
 //! A module that stores something imports it, which shadows the built-in attribute:
 //!
-//! ```ignore
+//! ```text
 //! use convengine_test_macros::test;
 //!
 //! #[test]
@@ -16,7 +16,7 @@
 //!
 //! The function stays as it is. Beside it comes a module of its name with one built-in test for each environment, which calls it:
 //!
-//! ```ignore
+//! ```text
 //! mod a_draft_is_stored_as_written {
 //!     #[::core::prelude::v1::test]
 //!     fn sqlite() {
@@ -59,7 +59,7 @@ pub fn test(_arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a test of each file of some folders below `tests`. Its name is that of the file, in a module with the name of the folder.
 ///
-/// ```ignore
+/// ```text
 /// test_files! {
 ///     play: ["packs/demo", "packs/flow/*.talk"], // calls `play("packs/demo/help_desk.json")`
 ///     sqlite_only: ["inventory_lookup"],         // these files run on SQLite alone

@@ -40,7 +40,9 @@ impl MigrationChecker<'_, '_, '_> {
     }
 
     fn check_migration(&mut self, path: &str, migration: &Value) {
-        let Some(members) = migration.as_object() else { return self.report(path, "expected an object for each migration", "write an object") };
+        let Some(members) = migration.as_object() else {
+            return self.report(path, "expected an object for each migration", "write an object");
+        };
         if let Some(unknown) = members.keys().find(|it| !MEMBERS.contains(&it.as_str())) {
             self.report(&format!("{path}/{unknown}"), format!("unknown member '{unknown}'"), "use from_hash, nodes, vars or unmappable");
         }
@@ -73,7 +75,9 @@ impl MigrationChecker<'_, '_, '_> {
 
     /// Checks a renamed node: it must exist in the graph of the old one, or in any graph.
     fn check_node(&mut self, path: &str, old: &str, new: &Value) {
-        let Some(new) = new.as_str() else { return self.report(path, "expected a string as the new id of a node", "write the id of a node") };
+        let Some(new) = new.as_str() else {
+            return self.report(path, "expected a string as the new id of a node", "write the id of a node");
+        };
         let id = new.rsplit_once('/').map_or(new, |it| it.1);
         let graph = old.split_once('/').map(|it| it.0);
         let mut graphs = self.context.graphs.iter().filter(|it| graph.is_none_or(|graph| it.definition.id == graph));

@@ -116,8 +116,7 @@ fn check_unhandled_failure(
     if graph_cx.is_wired(node, port) || !can_fail(context, graph_cx, node, true) {
         return None;
     }
-    let message =
-        format!("when '{}' fails, the user gets the error message: '{port}' is not connected, and no fallback is set", node.name);
+    let message = format!("when '{}' fails, the user gets the error message: '{port}' is not connected, and no fallback is set", node.name);
     Some(location.warning("G009", message).with_fix(format!("connect the port '{port}', or add a node of the type 'fallback'")))
 }
 

@@ -30,7 +30,8 @@ pub(super) fn format_date(value: &Value, pattern: &Value) -> Result<Value, Strin
         Value::Number(millis) => millis.as_i64().map(Date::from_millis),
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
-    let date = date.ok_or_else(|| format!("expected a date such as '2026-01-31' or '2026-01-31T09:00:00', found {}", type_name(Some(value))))?;
+    let date =
+        date.ok_or_else(|| format!("expected a date such as '2026-01-31' or '2026-01-31T09:00:00', found {}", type_name(Some(value))))?;
     let Value::String(pattern) = pattern else { return Err("the pattern of a date is a string, such as 'dd.MM.yyyy'".to_owned()) };
     let mut text = String::new();
     let mut rest = pattern.as_str();

@@ -40,7 +40,7 @@ pub async fn read_json(uri: &Uri, headers: &HeaderMap, body: Body, max_bytes: us
 /// Reads a body that is a small JSON object.
 ///
 /// # Errors
-/// As [`json`], and 400 if the body is not an object, 413 if it is too large.
+/// As [`read_json`], and 400 if the body is not an object, 413 if it is too large.
 pub async fn read_object(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Map, ApiError> {
     const MAX_OBJECT_BYTES: usize = 256 * 1024;
     match read_json(uri, headers, body, MAX_OBJECT_BYTES).await? {

@@ -140,7 +140,7 @@ fn has_unescaped_headers(command: &str, version: Version) -> bool {
 /// Parses the start of the received bytes.
 ///
 /// # Errors
-/// [`Malformed`] if the bytes are not a valid frame; the connection cannot continue.
+/// [`FrameError`] if the bytes are not a valid frame; the connection cannot continue.
 pub fn parse(bytes: &[u8], version: Version) -> Result<Parsed, FrameError> {
     parse_within(bytes, version, MAX_FRAME_BYTES)
 }
@@ -148,7 +148,7 @@ pub fn parse(bytes: &[u8], version: Version) -> Result<Parsed, FrameError> {
 /// Parses like [`parse`] with a limit of `max_bytes` bytes: frames from a server may be as long as its events.
 ///
 /// # Errors
-/// [`Malformed`] if the bytes are not a valid frame.
+/// [`FrameError`] if the bytes are not a valid frame.
 pub fn parse_within(bytes: &[u8], version: Version, max_bytes: usize) -> Result<Parsed, FrameError> {
     let heartbeats = bytes.iter().take_while(|it| [b'\n', b'\r'].contains(it)).count();
     if heartbeats > 0 {

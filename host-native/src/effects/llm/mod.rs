@@ -225,7 +225,8 @@ impl Models {
 
     /// Returns the models to try in order: those of the purpose, else of its group, else those without a purpose that `fallback` accepts.
     fn models_for_purpose(&self, purpose: &str, fallback: impl Fn(&Model) -> bool) -> Vec<&Model> {
-        let of = |purpose: &str| self.routes.iter().filter(|it| it.purpose.as_deref() == Some(purpose)).map(|it| &it.model).collect::<Vec<_>>();
+        let of =
+            |purpose: &str| self.routes.iter().filter(|it| it.purpose.as_deref() == Some(purpose)).map(|it| &it.model).collect::<Vec<_>>();
         let named = [Some(purpose), purpose::group_of(purpose)].into_iter().flatten().map(of).find(|it| !it.is_empty());
         let others = || self.routes.iter().filter(|it| it.purpose.is_none()).map(|it| &it.model).filter(|it| fallback(it)).collect();
         named.unwrap_or_else(others)

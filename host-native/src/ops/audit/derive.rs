@@ -83,10 +83,10 @@ pub struct ReplayMismatch {
     pub port: Option<String>,
 }
 
-/// Like [`again`], but returns the replay's state hash with the error.
+/// Like [`replay_turn`], but returns the replay's state hash with the error.
 ///
 /// # Errors
-/// Returns [`Unequal`] when the replay differs from the recorded turn.
+/// Returns [`ReplayMismatch`] when the replay differs from the recorded turn.
 pub fn replay_and_compare(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Slice, ReplayMismatch> {
     let without_end = |reason: String| ReplayMismatch { reason, hash: None, node: None, port: None };
     let journal = decompress(&stored.journal).map_err(|it| without_end(format!("the journal cannot be read: {it}")))?;

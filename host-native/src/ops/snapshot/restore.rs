@@ -65,7 +65,7 @@ impl From<sqlx::Error> for RestoreError {
 /// Restores rows in the caller's transaction. `known` are the issue texts to tolerate; by default those of the current rows.
 ///
 /// # Errors
-/// [`Refusal`]; the caller has to roll the transaction back.
+/// [`RestoreError`]; the caller has to roll the transaction back.
 pub async fn restore_rows(
     connection: &mut Connection,
     settings: &Value,

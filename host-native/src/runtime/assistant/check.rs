@@ -147,7 +147,7 @@ pub fn snapshot_hash(document: &Value) -> String {
     document_hash(document)
 }
 
-/// Returns the issue of a document that exceeds [`LARGEST`].
+/// Returns the issue of a document that exceeds [`MAX_DOCUMENT_BYTES`].
 pub fn too_large_issue() -> DocumentIssue {
     DocumentIssue::error("D005", "", format!("document is larger than {MAX_DOCUMENT_BYTES} bytes")).with_fix("reduce its size")
 }

@@ -55,7 +55,7 @@ pub fn bearer_token_with_prefix<'h>(headers: &'h HeaderMap, prefix: &str) -> Opt
 /// Admits a request if its token belongs to a deployment that allows its origin.
 ///
 /// # Errors
-/// Returns [`Refused`] for an unknown token or a foreign origin.
+/// Returns [`AccessDenied`] for an unknown token or a foreign origin.
 pub fn authorize<'d>(found: Option<&'d Deployment>, headers: &HeaderMap) -> Result<&'d Deployment, AccessDenied> {
     let deployment = found.ok_or(AccessDenied::UnknownToken)?;
     let origin = headers.get(header::ORIGIN).and_then(|it| it.to_str().ok()).ok_or(AccessDenied::ForeignOrigin)?;

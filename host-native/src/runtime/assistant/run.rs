@@ -100,7 +100,7 @@ impl RunningSession {
         self.submit_event_with_subscriber(host, event, None).await
     }
 
-    /// Like [`Running::hears`], and publishes the turn to a subscriber while it runs.
+    /// Like [`submit_event`](Self::submit_event), and publishes the turn to a subscriber while it runs.
     ///
     /// # Errors
     /// Returns [`Refusal`]; the session is then unchanged.
@@ -163,7 +163,7 @@ fn empty_document(program: &ProgramKey) -> Value {
 /// Checks whether the session accepts an event.
 ///
 /// # Errors
-/// Returns [`Refusal::Closed`] when the session has ended, [`Refusal::Late`] when it has advanced since the timer was armed.
+/// Returns [`Refusal::SessionEnded`] when the session has ended, [`Refusal::StaleTimer`] when it has advanced since the timer was armed.
 pub fn check_event(session: &LoadedSession, event: &UserEvent) -> Result<(), Refusal> {
     let state = session.flow.as_ref();
     if state.and_then(|it| it.get("program")?.as_str()) == Some(chain::PROGRAM) {

@@ -100,7 +100,7 @@ impl ClusterBus {
     }
 }
 
-/// The running tasks of the cluster; see [`share`].
+/// The running tasks of the cluster; see [`start_cluster`].
 #[derive(Debug)]
 pub struct ClusterTasks {
     streams: Arc<Streams>,
@@ -209,7 +209,9 @@ async fn receive_publications(host: Weak<Host>, connectivity: Arc<Connectivity>,
     let mut ready = Some(ready);
     let mut task = RepeatedTask::new("receive events from other processes", &connectivity);
     loop {
-        let Some(mut listener) = task.attempt(stream::listen(&database, &[REQUEST_CHANNEL, EVENT_CHANNEL, OLD_REQUEST_CHANNEL, OLD_EVENT_CHANNEL])).await else {
+        let Some(mut listener) =
+            task.attempt(stream::listen(&database, &[REQUEST_CHANNEL, EVENT_CHANNEL, OLD_REQUEST_CHANNEL, OLD_EVENT_CHANNEL])).await
+        else {
             sleep(RETRY_DELAY).await;
             continue;
         };

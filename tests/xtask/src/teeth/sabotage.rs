@@ -142,7 +142,10 @@ pub const SABOTAGES: [Sabotage; 57] = [
         file: "core/tables/src/schema/facts.rs",
         find: "complete: missing.is_empty(),",
         replace: "complete: true,",
-        noticed_by: Proof::Unit("convengine-tables", "schema::facts::tests::complete_and_missing_never_disagree_and_what_is_missing_can_be_given"),
+        noticed_by: Proof::Unit(
+            "convengine-tables",
+            "schema::facts::tests::complete_and_missing_never_disagree_and_what_is_missing_can_be_given",
+        ),
     },
     Sabotage {
         name: "broad_rows_before_narrow",

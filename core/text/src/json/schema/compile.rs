@@ -134,7 +134,9 @@ impl<'s> Compiler<'s> {
             Value::Bool(true) => return Ok(Vec::new()),
             Value::Bool(false) => return Ok(vec![Rule::Never]),
             Value::Object(members) => members,
-            Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => return Err("is not a schema: expected an object".to_owned()),
+            Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                return Err("is not a schema: expected an object".to_owned());
+            }
         };
         let mut problems = Vec::new();
         let compiled = self.compile_members(members, &[], depth, &mut problems);
