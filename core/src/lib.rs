@@ -38,7 +38,8 @@
 
 mod program;
 pub mod turn;
-#[cfg(all(test, feature = "flows", feature = "tables"))]
+#[cfg(all(feature = "flows", feature = "tables"))]
+#[cfg(test)]
 mod turn_tests;
 
 pub use convengine_config as config;

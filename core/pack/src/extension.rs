@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn invalid_modules_are_rejected_with_a_reason() {
         for (extension, words) in [
-            (json!({}), "extensions.fee: there is no module"),
+            (json!({}), "extensions.fee: missing module"),
             (json!({"file": "fee.wasm"}), "extensions.fee: the module file 'fee.wasm' is missing"),
             (json!({"wasm": "?"}), "extensions.fee: the module is not valid Base64"),
             (json!({"wasm": "", "host": []}), "extensions.fee: unknown member 'host'; use wasm, file, requests"),

@@ -164,7 +164,7 @@ mod tests {
             expanded(json!({"col": " id ", "tbl": "main.orders", "x": 1})).as_deref(),
             Ok("select id from main.orders limit :limit")
         );
-        assert!(expanded(json!({"col": "id, secret", "tbl": "main.orders"})).unwrap_err().contains("no name"));
+        assert!(expanded(json!({"col": "id, secret", "tbl": "main.orders"})).unwrap_err().contains("not the name"));
         assert!(expanded(json!({"col": "secret", "tbl": "main.orders"})).unwrap_err().contains("allowed"));
         assert!(expanded(json!({"col": "id"})).unwrap_err().contains("'tbl' is missing"));
         assert!(

@@ -229,7 +229,7 @@ fn failed_evaluations_return_errors() {
         ("date('31.01.2026')", "expected a date such as '2026-01-31', found a string"),
         ("date(missing)", "expected a date"),
         ("min(1, 'a')", "cannot compare a string with a number"),
-        ("max(list)", "cannot be ordered"),
+        ("max(list)", "cannot compare a string with a number"),
         ("max(yes)", "expected a list, found a boolean"),
         ("round(1, 13)", "'round' needs a whole number of digits from 0 to 12"),
         ("round(1, null)", "'round' needs a whole number of digits from 0 to 12"),

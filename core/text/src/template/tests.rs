@@ -224,7 +224,7 @@ fn invalid_templates_return_a_message() {
         ("{{#ctx.x}}", "calls '#ctx.x'"),
         ("{{name.substring()}}", "calls 'substring' with 0 values"),
         ("{{a = 1}}", "'=' was not expected"),
-        ("{{'a}}", "text that is not closed"),
+        ("{{'a}}", "unterminated string"),
         ("{{yes ? 1}}", "without ':'"),
         ("{{99999999999999999999}}", "too large"),
         ("{{${a}}}", "is not a path"),
@@ -254,15 +254,15 @@ fn invalid_templates_return_a_message() {
 #[test]
 fn failed_expressions_print_nothing_and_record_the_error() {
     for (source, text, expected) in [
-        ("a {{three + nope}} b\n{{1 / 0}}", "a  b\n", "line 1: a number and nothing cannot be added"),
+        ("a {{three + nope}} b\n{{1 / 0}}", "a  b\n", "line 1: a number and null cannot be added"),
         ("a\n{{1 / 0}}", "a\n", "line 2: a number is divided by zero"),
         ("{{9223372036854775807 + 1}}{{1e308 * 10}}", "", "too large"),
-        ("{{1.0 / 0}}", "", "no number"),
+        ("{{1.0 / 0}}", "", "not a number"),
         ("{{nope ? 1 : 2}}", "", "a condition has no value"),
         ("{{three ? 1 : 2}}{{!name}}", "", "a condition is a number"),
         ("{{name && yes}}", "", "a condition is a string"),
         ("{{1 < 'a'}}", "", "cannot compare a number with a string"),
-        ("{{yes + 1}}", "", "true or false and a number cannot be added"),
+        ("{{yes + 1}}", "", "a boolean and a number cannot be added"),
         ("{{nope.size()}}", "", "'size()' was asked of a value that is missing"),
         ("{{three.size()}}", "", "'size()' does not fit a number"),
         ("{{name.substring(2, 1)}}", "", "beyond the text"),
