@@ -102,6 +102,7 @@ pub(crate) struct Duration {
 }
 
 impl Duration {
+    /// Creates a duration of one unit; `None` when it is too long.
     pub fn from_count(count: Number, unit: Unit) -> Option<Duration> {
         let (base, factor) = unit.base();
         let mut duration = Duration { counts: [None; 7], last: Some(unit) };
@@ -140,6 +141,7 @@ impl Duration {
         self.sum(Duration::from_count(Number::from_integer(count.unsigned_abs()), unit)?)
     }
 
+    /// Whether it has hours, minutes or seconds.
     pub fn has_time(&self) -> bool {
         self.counts.iter().skip(4).any(Option::is_some)
     }

@@ -309,6 +309,7 @@ pub(crate) enum Meaning {
 }
 
 impl Meaning {
+    /// Creates the meaning of a duration.
     pub fn from_duration(duration: Duration) -> Meaning {
         Meaning::Duration(Arc::new(duration))
     }
@@ -456,6 +457,7 @@ pub(crate) struct Grammar {
 }
 
 impl Grammar {
+    /// Compiles the rules and words of a language.
     pub fn new(language: &Language) -> Grammar {
         let mut grammar = Grammar {
             words: BTreeMap::new(),
@@ -598,6 +600,7 @@ const MAX_DEPTH: usize = 12;
 const MAX_VALUES: usize = 24;
 
 impl Parser {
+    /// Prepares to read the tokens of a text.
     pub fn new(text: &str, tokens: Vec<Token>, language: &'static CompiledLanguage, meanings: Meanings) -> Parser {
         let words = tokens.iter().map(|it| language.grammar.words.get(&it.text).copied()).collect();
         Parser {

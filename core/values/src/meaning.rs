@@ -75,6 +75,7 @@ impl Captured {
 }
 
 impl Meanings {
+    /// Creates what the rules need of a context.
     pub fn new(context: &Context<'_>) -> Meanings {
         let language = context.locale.split(['-', '_']).next().unwrap_or_default();
         let region = region_of(context.locale);

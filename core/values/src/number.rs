@@ -11,9 +11,12 @@ pub(crate) struct Number {
 }
 
 impl Number {
+    /// Nothing.
     pub const ZERO: Number = Number { numerator: 0, denominator: 1 };
+    /// A single one.
     pub const ONE: Number = Number { numerator: 1, denominator: 1 };
 
+    /// Creates a fraction in lowest terms; `None` for a denominator of 0 and what is too large.
     pub fn new(numerator: i128, denominator: i128) -> Option<Number> {
         if denominator == 0 {
             return None;
@@ -23,6 +26,7 @@ impl Number {
         Some(Number { numerator: numerator / divisor, denominator: denominator / divisor })
     }
 
+    /// Creates a whole number.
     pub fn from_integer(value: u64) -> Number {
         Number { numerator: i128::from(value), denominator: 1 }
     }
@@ -34,20 +38,24 @@ impl Number {
         Number::new(numerator, 10_i128.checked_pow(u32::try_from(decimals.len()).ok()?)?)
     }
 
+    /// The sum; `None` when it is too large.
     pub fn add(self, other: Number) -> Option<Number> {
         let left = self.numerator.checked_mul(other.denominator)?;
         let right = other.numerator.checked_mul(self.denominator)?;
         Number::new(left.checked_add(right)?, self.denominator.checked_mul(other.denominator)?)
     }
 
+    /// The product; `None` when it is too large.
     pub fn multiply(self, other: Number) -> Option<Number> {
         Number::new(self.numerator.checked_mul(other.numerator)?, self.denominator.checked_mul(other.denominator)?)
     }
 
+    /// The quotient; `None` for a divisor of 0 and when it is too large.
     pub fn divide(self, other: Number) -> Option<Number> {
         self.multiply(Number::new(other.denominator, other.numerator)?)
     }
 
+    /// The number with the other sign.
     pub fn negate(self) -> Number {
         Number { numerator: -self.numerator, ..self }
     }
@@ -58,6 +66,7 @@ impl Number {
         if exponent < 0 { Number::new(1, power) } else { Number::new(power, 1) }
     }
 
+    /// Whether it is below 0.
     pub fn is_negative(self) -> bool {
         self.numerator < 0
     }

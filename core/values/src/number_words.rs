@@ -80,6 +80,7 @@ pub(crate) struct Lexicon {
 }
 
 impl Lexicon {
+    /// Creates the lexicon of the words of a language.
     pub fn new(words: &NumberWords) -> Lexicon {
         let mut lexicon = Lexicon { phrases: BTreeMap::new(), parts: BTreeMap::new(), verbs: BTreeSet::new() };
         let mut add = |phrases: &'static str, lexeme: Lexeme| {
@@ -1014,6 +1015,7 @@ const BLANK_LANGUAGES: &str = "bg cs fi fr hu nb nn no pl ru sk sv uk";
 const POINT_REGIONS: &str = "MX US GT HN NI PA PE PR DO SV";
 
 impl Marks {
+    /// The marks of a language in a region.
     pub fn from_language(language: &str, region: &str) -> Marks {
         let lists = |list: &str, word: &str| list.split(' ').any(|it| it == word);
         let is_swiss = matches!(region, "CH" | "LI");

@@ -206,7 +206,7 @@ fn an_invalid_module_is_rejected_and_changes_nothing() {
     refused(of_file(&build_guest(&env, "no_resume")), &["extensions.bad: the module does not export 'conv_resume'"]);
     refused(of_file(&env.write("text.wasm", "hello")), &["extensions.bad: the module is not a WebAssembly module"]);
     refused(of_file("gone.wasm"), &["cannot read ", "gone.wasm"]);
-    refused(json!({"name": "n", "extensions": {"bad": {}}}), &["extensions.bad: there is no module"]);
+    refused(json!({"name": "n", "extensions": {"bad": {}}}), &["extensions.bad: missing module"]);
     let row = json!({"name": "bare", "module": "0".repeat(64)});
     refused(json!({"name": "n", "tables": {"cv_extension": [row]}}), &["cv_extension.bare: missing module"]);
     assert_eq!(env.sql().dump(), before);

@@ -26,7 +26,7 @@ const LAYERS: [(&str, u32); 15] = [
 ];
 
 /// The crates of the core, from `core`; each may use those before it only, and Cargo refuses a circle.
-const CORE_CRATES: [&str; 10] = ["values", "text", "understanding", "turn", "config", "lint", "pack", "tables", "flow", "."];
+const CORE_CRATES: [&str; 10] = ["values", "text", "understanding", "turn", "config", "pack", "tables", "lint", "flow", "."];
 
 /// What crates of the core may depend on beside each other; an addition needs a sentence in docs/dependencies.md.
 const CORE_DEPENDENCIES: [&str; 18] = [

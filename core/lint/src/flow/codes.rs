@@ -37,7 +37,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("I010", Warning, "a required parameter without a reprompt"),
     ("I011", Warning, "small talk shadows a phrase"),
     ("I012", Error, "a disabled intent is called"),
-    ("I013", Error, "a placeholder in a phrase is not a slot of the intent"),
+    ("I013", Error, "a mark in a phrase is not a slot of the intent"),
     ("I014", Error, "a phrase without words, or without words between its marks"),
     ("I015", Warning, "a phrase is more like those of another intent"),
     ("I016", Warning, "an intent is learned badly from its phrases"),

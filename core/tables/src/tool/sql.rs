@@ -67,11 +67,11 @@ fn expand_identifiers(template: &SqlTemplate, args: &Map) -> Result<String, Stri
         }
         let text = value.as_str().unwrap_or_default().trim();
         if !is_identifier(text) {
-            return Err(format!("the argument '{name}' is not the name of a table or column"));
+            return Err(format!("the argument '{name}' is no name of a table or column"));
         }
         let allowed = template.identifiers.as_ref().map(|it| it.get(name).is_some_and(|it| it.iter().any(|it| it == text)));
         if allowed == Some(false) {
-            return Err(format!("the argument '{name}' is not one of the allowed names"));
+            return Err(format!("the argument '{name}' is none of the names that are allowed"));
         }
         sql = sql.replace(&token, text);
     }
@@ -164,7 +164,7 @@ mod tests {
             expanded(json!({"col": " id ", "tbl": "main.orders", "x": 1})).as_deref(),
             Ok("select id from main.orders limit :limit")
         );
-        assert!(expanded(json!({"col": "id, secret", "tbl": "main.orders"})).unwrap_err().contains("not the name"));
+        assert!(expanded(json!({"col": "id, secret", "tbl": "main.orders"})).unwrap_err().contains("no name"));
         assert!(expanded(json!({"col": "secret", "tbl": "main.orders"})).unwrap_err().contains("allowed"));
         assert!(expanded(json!({"col": "id"})).unwrap_err().contains("'tbl' is missing"));
         assert!(

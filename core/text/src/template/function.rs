@@ -196,7 +196,7 @@ impl Utility {
             Utility::StringsReplace => replace(&first, &second.unwrap_or_else(null), &arguments.next().unwrap_or_else(null))?,
             Utility::ListsIsEmpty if first.is_null() => Value::from(true),
             Utility::ListsIsEmpty if first.is_array() => return Method::IsEmpty.call(first, Vec::new()),
-            Utility::ListsIsEmpty => return Err(format!("'#lists.isEmpty' needs a list, not {}", type_name(Some(&*first)))),
+            Utility::ListsIsEmpty => return Err(format!("'#lists.isEmpty' needs a list, found {}", type_name(Some(&*first)))),
             Utility::DatesFormat => format_date(&first, &second.unwrap_or_else(null))?,
             Utility::NumbersFormatDecimal => Value::Null,
             Utility::ListsSize => return Method::Size.call(first, Vec::new()),
@@ -295,7 +295,7 @@ fn join_list(list: &Value, between: &Value) -> Result<Value, String> {
             Ok(Value::from(parts.join(&*between)))
         }
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            Err(format!("'#strings.listJoin' needs a list, not {}", type_name(Some(list))))
+            Err(format!("'#strings.listJoin' needs a list, found {}", type_name(Some(list))))
         }
     }
 }

@@ -61,7 +61,7 @@ metrics! {
     SCHEDULES_FAILING = Gauge "convengine_schedules_failing", "Due schedules of chains whose last attempts have failed.";
     LEASE_FAILURES = Counter "convengine_lease_failures_total", "Attempts to renew the leases of open turns that have failed.";
     TURNS_RECOVERED = Counter "convengine_turns_recovered_total",
-        "Turns recovered after a crash, by outcome: finished, lost (the journal no longer matches) or unreadable.";
+        "Turns recovered after a crash, by outcome: finished, lost (the journal no longer matches) or read_failed.";
     REFUSALS = Counter "convengine_refusals_total", "Rejected messages by reason.";
     EFFECTS = Counter "convengine_effects_total", "Effects requested by turns, by kind and outcome.";
     EFFECT_DURATION = Seconds "convengine_effect_duration_seconds", "Effect duration by kind.";

@@ -42,8 +42,8 @@ pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "effects_exchanged",
         file: "core/tables/src/pipeline/step_runner.rs",
-        find: "    extension::run_hooks(cx, name, HookStage::Before).await;\n    let result = step.run(cx).await;\n",
-        replace: "    let result = step.run(cx).await;\n    extension::run_hooks(cx, name, HookStage::Before).await;\n",
+        find: "    extension::run_hooks(cx, name, HookStage::Before).await;\n    let result = step::run(step, cx).await;\n",
+        replace: "    let result = step::run(step, cx).await;\n    extension::run_hooks(cx, name, HookStage::Before).await;\n",
         noticed_by: Proof::Pack("talks/hooks_and_transformers.talk"),
     },
     Sabotage {

@@ -18,10 +18,10 @@ impl<'c> Walker<'c> {
         let key = call.arguments.get("key").and_then(Value::as_str);
         let slots = run.policy.into_iter().flat_map(|it| &it.memory_slots);
         let (Some(slot), Some(value)) = (slots.into_iter().find(|it| Some(it.key.as_str()) == key), call.arguments.get("value")) else {
-            return error_result("invalid_args", "expected a key that may be set, and a value");
+            return error_result("invalid_args", "there is no such key, or no value");
         };
         if value.is_array() || value.is_object() || EXPRESSION.print(value).chars().count() > MAX_REMEMBERED_CHARS {
-            return error_result("invalid_args", "expected a short string, a number or a boolean as the value");
+            return error_result("invalid_args", "the value is no short text, number or boolean");
         }
         match self.write_variable(&slot.variable(), value.clone()) {
             Ok(()) => json!({"ok": true}),
@@ -33,7 +33,7 @@ impl<'c> Walker<'c> {
     pub(super) async fn search_agent_knowledge(&mut self, run: &AgentRun<'c>, call: &LlmToolCall) -> Value {
         let query = call.arguments.get("query").and_then(Value::as_str).unwrap_or_default();
         let Some(data) = run.policy.and_then(|it| it.knowledge.as_ref()) else {
-            return error_result("unknown_tool", "no knowledge base to search");
+            return error_result("unknown_tool", "there is no knowledge to search");
         };
         self.state.usage.tool_calls += 1;
         match self.find_passages(data, query).await {

@@ -87,7 +87,7 @@ impl<'c> Walker<'c> {
     /// Validates a call: its name, its arguments and its need for approval.
     pub(super) fn check_call(&self, run: &AgentRun<'c>, call: &LlmToolCall) -> CheckedCall<'c> {
         let Some(members) = call.arguments.as_object() else {
-            return CheckedCall::Invalid(error_result("invalid_args", "the arguments are not a JSON object"));
+            return CheckedCall::Invalid(error_result("invalid_args", "the arguments are no JSON object"));
         };
         match call.name.as_str() {
             FINISH => return CheckedCall::Finish,
@@ -99,7 +99,7 @@ impl<'c> Walker<'c> {
             return checked;
         }
         let Some((listed, tool)) = self.find_offered(run, &call.name) else {
-            return CheckedCall::Invalid(error_result("unknown_tool", "no tool has this name"));
+            return CheckedCall::Invalid(error_result("unknown_tool", "there is no tool of this name"));
         };
         match args_violation(tool, &call.arguments).or_else(|| self.find_contradiction(tool, members)) {
             Some(reason) => CheckedCall::Invalid(error_result("invalid_args", &reason)),

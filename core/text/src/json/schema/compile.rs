@@ -111,7 +111,7 @@ impl<'s> Compiler<'s> {
     /// Compiles a referenced schema, once; returns its number.
     fn compile_reference(&self, target: &str, depth: usize) -> Result<usize, String> {
         let pointer = target.strip_prefix('#').ok_or("leads out of the schema")?;
-        let pointer = String::from_utf8(percent_decode(pointer)).map_err(|_| "is not a string")?;
+        let pointer = String::from_utf8(percent_decode(pointer)).map_err(|_| "is not valid UTF-8")?;
         if let Some(known) = self.referenced.borrow().iter().position(|it| it.0 == pointer) {
             return Ok(known);
         }
