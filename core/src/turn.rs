@@ -12,6 +12,28 @@ use crate::program::select_program;
 use crate::program::task;
 
 /// The processing of one user event by the program of a configuration.
+///
+/// A turn runs until it has requested effects, and goes on with their answers; see the [example of the crate](crate). What it has done follows
+/// from its journal, so that another process can go on with it:
+///
+/// ```
+/// use std::sync::Arc;
+/// use convengine_core::config::Config;
+/// use convengine_core::pack::{Conversations, Message, Pack};
+/// use convengine_core::turn::{CancelReason, Turn};
+///
+/// // A model has to classify what the user does, so the turn requests a call.
+/// let pack = Pack::parse(r#"{"name": "waits", "tables": {}, "turns": []}"#)?;
+/// let config = Arc::new(Config::compile(&pack.tables, &pack.settings).0);
+/// let message = Message { message: Some("When are you open?".to_owned()), at: 1_767_258_000_000, ..Message::default() };
+/// let (turn, slice) = Turn::start(message.into_input(&Conversations::default(), config.program()), Arc::clone(&config))?;
+///
+/// let (mut restored, again) = Turn::restore(turn.journal().clone(), config)?;
+/// assert_eq!(again, slice);
+/// let end = restored.cancel(CancelReason::Timeout, 1_767_258_120_000)?.end.ok_or("it ends")?;
+/// assert_eq!(end.fault.ok_or("it fails")?.code, "TURN_TIMEOUT");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Turn(TurnMachine);
 

@@ -1,6 +1,7 @@
 //! Values matched by regular expressions.
 
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use convengine_text::collapse_whitespace;
 use convengine_text::phrase::Phrase;
@@ -28,6 +29,10 @@ struct Pattern {
     /// The pattern inside the value group.
     group_pattern: Option<String>,
     has_group: bool,
+    /// The pattern for a whole text, compiled when it is first needed.
+    whole: Arc<OnceLock<Option<fancy_regex::Regex>>>,
+    /// The pattern inside the value group for a whole text, compiled when it is first needed.
+    whole_group: Arc<OnceLock<Option<fancy_regex::Regex>>>,
 }
 
 impl PatternEntity {
@@ -92,11 +97,12 @@ impl PatternEntity {
     /// Returns the value of a whole text: matched by a pattern, or by the inside of its value group.
     pub(super) fn find_whole(&self, text: &str) -> Option<String> {
         let found = |pattern: &Pattern| {
-            let whole = compile_anchored(pattern.regex.as_str(), self.ignores_case)?;
-            captured_value(&whole, text, self.group.as_deref())
+            let whole = pattern.whole.get_or_init(|| compile_anchored(pattern.regex.as_str(), self.ignores_case));
+            captured_value(whole.as_ref()?, text, self.group.as_deref())
         };
         let matches_group = |pattern: &Pattern| {
-            let inner = compile_anchored(pattern.group_pattern.as_ref()?, self.ignores_case)?;
+            let inner = pattern.group_pattern.as_ref()?;
+            let inner = pattern.whole_group.get_or_init(|| compile_anchored(inner, self.ignores_case)).as_ref()?;
             inner.is_match(text).is_ok_and(|it| it).then(|| text.to_owned())
         };
         self.patterns.iter().find_map(found).or_else(|| self.patterns.iter().find_map(matches_group)).filter(|it| !it.is_empty())
@@ -114,7 +120,8 @@ impl Pattern {
         let flags = if let Ast::Concat(parts) = &tree { parts.asts.first() } else { None };
         let flags = flags.filter(|it| matches!(it, Ast::Flags(_))).and_then(|it| pattern.get(..it.span().end.offset));
         let inner = inner.map(|it| flags.unwrap_or_default().to_owned() + it);
-        Ok(Pattern { regex, group_pattern: inner, has_group: group.is_none() || group_tree.is_some() })
+        let has_group = group.is_none() || group_tree.is_some();
+        Ok(Pattern { regex, group_pattern: inner, has_group, whole: Arc::default(), whole_group: Arc::default() })
     }
 }
 
