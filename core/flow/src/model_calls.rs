@@ -1,6 +1,7 @@
 //! Model calls of flows: requests, usage, budget and the call log.
 
 use convengine_config::flow::document::EntityData;
+use convengine_text::json::read_object;
 use convengine_text::value::EXPRESSION;
 use convengine_turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Write};
 use convengine_understanding::entity::Entity;
@@ -23,7 +24,7 @@ impl Walker<'_> {
             dialogue: None,
         };
         let reply = self.ask_model(request, 1).await.ok()?;
-        let value = convengine_text::json::read_object(&reply.text).ok().map(Value::Object);
+        let value = read_object(&reply.text).ok().map(Value::Object);
         if value.is_none() {
             self.warn("llm.invalid", json!({"purpose": purpose}));
         }

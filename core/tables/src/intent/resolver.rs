@@ -1,7 +1,7 @@
 //! Resolves the intent with a model: scores, thresholds and clarification questions. (docs/spec/pipeline.md#2.13, Agent)
 
 use convengine_config::{Phase, is_same_code};
-use convengine_text::json::into_members;
+use convengine_text::json::{into_members, read_object};
 use convengine_turn::Fault;
 use convengine_turn::{Candidate, LlmMode, Payload, PayloadKind, Verdict, payload};
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ async fn call_model(cx: &mut StepContext<'_>) -> Result<String, Fault> {
 }
 
 async fn evaluate_reply(cx: &mut StepContext<'_>, reply: &str) -> Option<String> {
-    let Ok(object) = convengine_text::json::read_object(reply) else {
+    let Ok(object) = read_object(reply) else {
         return reject_reply(cx, None, "rejected: the answer is not a JSON object", json!({"reason": "invalid json"}));
     };
     let mut reply = ResolverReply::parse(&object, &cx.config.intent_resolver);

@@ -1,6 +1,6 @@
 //! The planner's reply, parsed strictly. (docs/spec/tools.md#2.4)
 
-use convengine_text::json::canonical;
+use convengine_text::json::{canonical, read_object};
 use convengine_turn::Map;
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ impl Plan {
     /// Parses a reply.
     pub fn parse(reply: &str) -> Result<Plan, InvalidPlan> {
         let unusable = |reason: String| InvalidPlan { reason, answer: INVALID_PLAN_ANSWER };
-        let members = convengine_text::json::read_object(reply).map_err(|it| unusable(format!("it is not one JSON object: {it}")))?;
+        let members = read_object(reply).map_err(|it| unusable(format!("it is not one JSON object: {it}")))?;
         if let Some(key) = members.keys().find(|it| !MEMBERS.contains(&it.as_str())) {
             return Err(unusable(format!("it has the member '{key}', which is not one of {}", MEMBERS.join(", "))));
         }

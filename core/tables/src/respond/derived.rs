@@ -1,7 +1,7 @@
 //! Answers written by a model. (docs/spec/data-and-api.md#5.3)
 
 use convengine_config::{OutputFormat, Response};
-use convengine_text::json::into_members;
+use convengine_text::json::{find_json, into_members};
 use convengine_text::template::Template;
 use convengine_turn::{Fault, FaultCode};
 use convengine_turn::{LlmMode, Map, payload};
@@ -125,7 +125,7 @@ async fn ask_model(cx: &mut StepContext<'_>, order: &AnswerRequest<'_>, template
 
 /// The JSON of a reply without what stands around it; a reply without JSON is returned as is.
 fn take_json(reply: String) -> String {
-    match convengine_text::json::find_json(&reply) {
+    match find_json(&reply) {
         Some(json) if json.len() < reply.trim().len() => json.to_owned(),
         Some(_) | None => reply,
     }

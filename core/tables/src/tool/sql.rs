@@ -2,6 +2,7 @@
 //! (docs/spec/tools.md#4.1)
 
 use convengine_config::{SqlTemplate, Tool};
+use convengine_text::json::read_object;
 use convengine_turn::{EffectError, EffectErrorKind, LlmMode, Map, SqlReply, SqlRequest, payload};
 use serde_json::{Value, json};
 
@@ -132,7 +133,7 @@ async fn repair_query(cx: &mut StepContext<'_>, sql: &str, params: &Map, error: 
         "type": "object", "additionalProperties": false, "required": ["sql"], "properties": {"sql": {"type": "string"}},
     });
     let reply = llm::call_model(cx, "sql_repair", LlmMode::JsonStrict, prompts, Some(schema)).await;
-    let repaired = reply.as_ref().ok().and_then(|it| convengine_text::json::read_object(&it.text).ok());
+    let repaired = reply.as_ref().ok().and_then(|it| read_object(&it.text).ok());
     let repaired = repaired.and_then(|it| it.get("sql")?.as_str().map(|it| it.trim().to_owned())).filter(|it| !it.is_empty());
     cx.audit(
         Stage::McpDbPreflightRepair,

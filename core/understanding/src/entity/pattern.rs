@@ -200,6 +200,15 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_for_a_whole_text_is_compiled_once_for_all_copies() {
+        let orders = patterns(&[r"ORD-(\d{4})"], None);
+        assert_eq!(orders.clone().find_whole("ORD-1234").as_deref(), Some("1234"));
+        assert_eq!(orders.clone().find_whole("1234").as_deref(), Some("1234"));
+        let compiled = |it: &super::Pattern| it.whole.get().is_some() && it.whole_group.get().is_some();
+        assert!(orders.patterns.iter().all(compiled));
+    }
+
+    #[test]
     fn case_may_be_ignored() {
         let plates = PatternEntity::new(&["(?x) ([A-Z]+-[0-9]+) # of a car".to_owned()], None, true).unwrap();
         assert_eq!(plates.find("it is b-77").as_deref(), Some("b-77"));

@@ -2,8 +2,8 @@
 //! Reads: settings, message, history. Writes: `dialogue_act*`, standalone query; everything when the act is RESET. Waits for: llm.
 
 use convengine_config::{DialogueAct, DialogueActMode, DialogueActs, Phase};
-use convengine_text::json::into_members;
 use convengine_text::json::schema::counterpart;
+use convengine_text::json::{into_members, read_object};
 use convengine_turn::Fault;
 use convengine_turn::{LlmMode, payload};
 use serde_json::{Value, json};
@@ -134,7 +134,7 @@ async fn ask_model(cx: &mut StepContext<'_>) -> Option<Guess> {
 }
 
 fn parse_reply(reply: &str) -> Option<Guess> {
-    let reply = convengine_text::json::read_object(reply).ok()?;
+    let reply = read_object(reply).ok()?;
     let act = DialogueAct::parse(reply.get("dialogueAct")?.as_str()?)?;
     let number = |it: &Value| it.as_f64().or_else(|| counterpart(it)?.as_f64());
     let confidence = reply.get("confidence").and_then(number).unwrap_or(0.0).clamp(0.0, 1.0);

@@ -2,6 +2,7 @@
 //! Reads: `ce_policy`, the message. Writes: payload, status and last texts of the row. Waits for: llm.
 
 use convengine_config::Policy;
+use convengine_text::json::read_object;
 use convengine_turn::{ConversationRow, Explanation, LlmMode, Payload, PayloadKind, Verdict, Write, payload};
 use convengine_turn::{Fault, FaultCode};
 use serde_json::json;
@@ -77,7 +78,7 @@ async fn ask_model(cx: &mut StepContext<'_>, policy: &Policy, text: &str) -> Res
         }
     };
     cx.audit(Stage::PolicyLlmOutput, |_| payload!({"policyId": id, "json": reply}));
-    let answer = convengine_text::json::read_object(&reply).ok().and_then(|it| it.get("match")?.as_bool());
+    let answer = read_object(&reply).ok().and_then(|it| it.get("match")?.as_bool());
     answer.ok_or_else(|| Fault::new_recoverable(FaultCode::LlmInvalidResponse, "the message could not be checked; please send it again"))
 }
 

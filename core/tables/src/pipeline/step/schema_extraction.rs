@@ -4,7 +4,7 @@
 //! context, schema facts, lock, last model text. Waits for: llm, rule tasks.
 
 use convengine_config::{OutputSchema, Phase, PromptTemplate, SCHEMA_JSON};
-use convengine_text::json::into_members;
+use convengine_text::json::{into_members, read_object};
 use convengine_turn::LlmMode;
 use convengine_turn::{Fault, FaultCode};
 use serde_json::{Value, json};
@@ -109,7 +109,7 @@ async fn ask_model(cx: &mut StepContext<'_>, schema: &OutputSchema, template: &P
 
 /// Merges the reply; one that is not a JSON object is ignored. Fresh values remove older tool results, unless this turn's tools ran before.
 fn merge_reply(cx: &mut StepContext<'_>, schema: &OutputSchema, reply: &str) {
-    let Ok(reply) = convengine_text::json::read_object(reply) else { return };
+    let Ok(reply) = read_object(reply) else { return };
     let fresh = schema::merge(schema, &mut cx.session.context, &reply);
     if fresh && cx.config.settings.profile.clears_tool_results && !schema.names.iter().any(|it| it == "mcp") {
         cx.session.context.shift_remove("mcp");
