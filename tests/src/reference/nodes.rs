@@ -1,11 +1,15 @@
 //! `nodes.md`: everything that a flow document consists of.
 
+use std::cell::RefCell;
+
 use anyhow::{Context, Result};
+use convengine_core::config::flow::document::NodeKind;
 use convengine_core::config::flow::json_schema;
-use serde_json::Value;
+use convengine_core::config::flow::shape::{Fields, Kinds};
+use serde_json::{Value, json};
 
 use super::markdown::{anchor, code, codes, fence, table, value, wrap};
-use super::{Meanings, Page, prose};
+use super::{Page, prose};
 
 /// A definition of the schema with its heading.
 const PARTS: [(&str, &str); 17] = [
@@ -31,14 +35,13 @@ const PARTS: [(&str, &str); 17] = [
 /// Generates the page.
 ///
 /// # Errors
-/// If the meanings or examples cannot be parsed.
+/// If the examples cannot be parsed.
 pub fn page() -> Result<Page> {
     let schema = json_schema();
-    let meanings = Meanings::parse("nodes.txt", include_str!("data/nodes.txt"))?;
     let examples: Value = serde_json::from_str(include_str!("data/node_examples.json"))?;
-    let writer = Writer { schema: &schema, meanings: &meanings };
+    let writer = Writer { schema: &schema, gaps: RefCell::default() };
     let mut body = prose(include_str!("data/nodes_intro.txt"));
-    body.push_str(&format!("\n\n## Document\n\n{}\n\n{}", meanings.section("Document"), writer.members("Document", &schema)));
+    body.push_str(&format!("\n\n## Document\n\n{}\n\n{}", writer.about("Document", &schema), writer.members("Document", &schema)));
     for (name, heading) in PARTS.iter().take(3) {
         body.push_str(&writer.part(name, heading));
     }
@@ -46,12 +49,11 @@ pub fn page() -> Result<Page> {
     body.push_str(&writer.members("Node", &schema["$defs"]["Node"]));
     body.push_str("\n`data` of each type is below.\n\n");
     let kinds = schema["$defs"]["Node"]["oneOf"].as_array().context("nodes are a union")?;
-    let types: Vec<(&str, &Value)> =
-        kinds.iter().filter_map(|it| Some((it["properties"]["type"]["const"].as_str()?, &it["properties"]["data"]))).collect();
-    body.push_str(&writer.overview(&types));
-    for (kind, data) in &types {
+    let types: Vec<(&str, &Value)> = kinds.iter().filter_map(|it| Some((it["properties"]["type"]["const"].as_str()?, it))).collect();
+    body.push_str(&writer.overview(&types)?);
+    for (kind, definition) in &types {
         let example = examples.get(kind).with_context(|| format!("no example of the node type {kind}"))?;
-        body.push_str(&writer.node(kind, data, example));
+        body.push_str(&writer.node(kind, definition, example)?);
     }
     body.push_str("\n## Block\n\nA part of a message, by `kind`.\n");
     body.push_str(&writer.union("Block", "kind"));
@@ -59,18 +61,30 @@ pub fn page() -> Result<Page> {
         body.push_str(&writer.part(name, heading));
     }
     let summary = "flow documents: every member, node type, port and setting";
-    Ok(Page { file: "nodes.md", title: "Flow documents and nodes", summary, body, gaps: meanings.gaps() })
+    Ok(Page { file: "nodes.md", title: "Flow documents and nodes", summary, body, gaps: writer.gaps.into_inner() })
+}
+
+/// The ports of a type of nodes, and the one by which it fails.
+fn ports(kind: &str) -> Result<(String, String)> {
+    let node = json!({"type": kind});
+    let fields = Fields::of_object(&node).context("a node is an object")?;
+    let node = NodeKind::read_kind(fields).with_context(|| format!("unknown node type {kind}"))?;
+    let traits = node.data().traits();
+    let own = traits.ports.iter().filter(|it| Some(**it) != traits.failure_port && **it != "else");
+    let last = traits.ports.iter().filter(|it| **it == "else");
+    Ok((codes(own.chain(traits.own_ports).chain(last).copied()), codes(traits.failure_port)))
 }
 
 struct Writer<'p> {
     schema: &'p Value,
-    meanings: &'p Meanings,
+    /// What has no description.
+    gaps: RefCell<Vec<String>>,
 }
 
 impl Writer<'_> {
     fn part(&self, name: &str, heading: &str) -> String {
-        let about = wrap(&self.meanings.section(name));
         let definition = &self.schema["$defs"][name];
+        let about = wrap(&self.about(name, definition));
         let kinds = if definition.get("oneOf").is_some() { self.union(name, "kind") } else { String::new() };
         format!("\n## {heading}\n\n{about}\n\n{}{kinds}", self.members(name, definition))
     }
@@ -85,39 +99,41 @@ impl Writer<'_> {
             if let Some(properties) = own["properties"].as_object_mut() {
                 properties.shift_remove(tag);
             }
-            format!("\n**`{kind}`**: {}\n\n{}", self.meanings.section(&section), self.members(&section, &own))
+            let about = if it.get("description").is_some() { format!(": {}", self.about(&section, it)) } else { String::new() };
+            format!("\n**`{kind}`**{about}\n\n{}", self.members(&section, &own))
         };
         kinds.map(of_kind).collect()
     }
 
-    fn overview(&self, types: &[(&str, &Value)]) -> String {
+    fn overview(&self, types: &[(&str, &Value)]) -> Result<String> {
         let rows: Vec<Vec<String>> = types
             .iter()
             .map(|(kind, _)| {
-                let (ports, failure) = self.ports(kind);
-                vec![format!("[`{kind}`](#{})", anchor(kind)), ports, failure]
+                let (ports, failure) = ports(kind)?;
+                Ok(vec![format!("[`{kind}`](#{})", anchor(kind)), ports, failure])
             })
-            .collect();
-        table(&["Type", "Output ports", "Failure port"], &rows)
+            .collect::<Result<_>>()?;
+        Ok(table(&["Type", "Output ports", "Failure port"], &rows))
     }
 
-    fn ports(&self, kind: &str) -> (String, String) {
-        let of = |name: &str| {
-            let text = self.meanings.find(kind, name).unwrap_or_default();
-            codes(text.split_whitespace())
-        };
-        (of("@ports"), of("@failure"))
-    }
-
-    fn node(&self, kind: &str, data: &Value, example: &Value) -> String {
-        let (ports, failure) = self.ports(kind);
+    fn node(&self, kind: &str, definition: &Value, example: &Value) -> Result<String> {
+        let (ports, failure) = ports(kind)?;
         let ports = if ports.is_empty() { "none".to_owned() } else { ports };
         let failure = if failure.is_empty() { String::new() } else { format!("; failure port: {failure}") };
-        let members = self.members(kind, data);
+        let members = self.members(kind, &definition["properties"]["data"]);
         let members = if members.is_empty() { "`data` has no members.\n".to_owned() } else { members };
         let example = fence("json", &serde_json::to_string_pretty(example).unwrap_or_default());
-        let about = wrap(&self.meanings.section(kind));
-        format!("\n### {kind}\n\n{about}\n\nPorts: {ports}{failure}.\n\n{members}\n{example}")
+        let about = wrap(&self.about(kind, definition));
+        Ok(format!("\n### {kind}\n\n{about}\n\nPorts: {ports}{failure}.\n\n{members}\n{example}"))
+    }
+
+    /// The description of a part of the schema; a missing one is a gap.
+    fn about(&self, name: &str, schema: &Value) -> String {
+        let text = schema["description"].as_str();
+        if text.is_none() {
+            self.gaps.borrow_mut().push(format!("{name} of the flow documents has no description"));
+        }
+        text.unwrap_or_default().to_owned()
     }
 
     /// The table of the members of an object, with those of the objects in it.
@@ -133,7 +149,7 @@ impl Writer<'_> {
             let path = format!("{prefix}{name}");
             let default = member.get("default").map(|it| value(&it.to_string()));
             let default = if required.contains(&name.as_str()) { "required".to_owned() } else { default.unwrap_or_default() };
-            rows.push(vec![code(&path), self.describe(member), default, self.meanings.get(section, &path)]);
+            rows.push(vec![code(&path), self.describe(member), default, self.about(&format!("{section}.{path}"), member)]);
             if member.get("properties").is_some() && member.get("oneOf").is_none() {
                 self.collect(section, &format!("{path}."), member, rows);
             } else if member["items"].get("properties").is_some() {

@@ -243,7 +243,7 @@ fn compile_entity(form: &EntityDef, locale: &str) -> Option<Entity> {
 
 /// Rewrites the ports `yes` and `no` of decisions as edges of `out` with the condition and its negation.
 fn normalize_decision_ports(graph: &mut GraphDef) {
-    for node in graph.nodes.iter().filter(|it| matches!(it.kind, NodeKind::Decision)) {
+    for node in graph.nodes.iter().filter(|it| matches!(it.kind, NodeKind::Decision(_))) {
         let of_port = |edge: &EdgeDef, port: &str| edge.source == node.id && edge.source_port == port;
         let conditions = ["yes", "no"].map(|port| {
             graph.edges.iter().find(|it| of_port(it, port)).and_then(|it| it.condition.as_ref()).map(|it| it.expr.source.clone())

@@ -3,22 +3,27 @@
 use convengine_text::json::into_members;
 use serde_json::{Map, Value, json};
 
-use super::shape::{AI_AGENT, DOCUMENT, Definition, MAX_SAFE_INTEGER, MemberShape, NO_MAX, NO_MAX_LENGTH, NO_MIN, Shape, TaggedUnion};
+use super::document::{AgentDocument, Document};
+use super::shape::{
+    Definition, Described, MAX_SAFE_INTEGER, Meaning, MemberShape, NO_MAX, NO_MAX_LENGTH, NO_MIN, Shape, TaggedUnion, Target, TextUse,
+};
 
 /// Returns the JSON Schema (2020-12) of flow documents. It accepts what the structure check accepts, except for what a schema cannot
 /// express: unique ids, locale keys of texts, which time zones exist, and the size of the document.
 ///
 /// Unknown members are allowed, because readers keep them.
 pub fn json_schema() -> Value {
-    document_schema(&DOCUMENT, "https://convengine.dev/schema/conversation-flow-1.0.json")
+    schema_of(&Document::SHAPE, "https://convengine.dev/schema/conversation-flow-1.0.json")
 }
 
 /// Returns the JSON Schema of AI agents.
 pub fn agent_json_schema() -> Value {
-    document_schema(&AI_AGENT, "https://convengine.dev/schema/ai-agent-1.0.json")
+    schema_of(&AgentDocument::SHAPE, "https://convengine.dev/schema/ai-agent-1.0.json")
 }
 
-fn document_schema(root: &Definition, id: &str) -> Value {
+/// Returns the schema of a part of documents, as a document of its own.
+pub(super) fn schema_of(root: &Shape, id: &str) -> Value {
+    let Shape::Ref(root) = root else { return Value::Null };
     let mut definitions = Map::new();
     definition_ref(root, &mut definitions);
     let Value::Object(document) = definitions.shift_remove(root.name).unwrap_or_default() else { return Value::Null };
@@ -37,6 +42,7 @@ fn definition_ref(definition: &Definition, definitions: &mut Map<String, Value>)
         // Inserted first, so that definitions are in order of first use.
         definitions.insert(definition.name.to_owned(), Value::Null);
         let schema = shape_schema(&definition.shape, definitions);
+        let schema = if definition.help.is_empty() { schema } else { with_keyword(schema, "description", json!(definition.help)) };
         definitions.insert(definition.name.to_owned(), schema);
     }
     json!({"$ref": format!("#/$defs/{}", definition.name)})
@@ -74,11 +80,12 @@ fn shape_schema(shape: &Shape, definitions: &mut Map<String, Value>) -> Value {
             "type": "object", "description": "texts by locale, 'channel:NAME' or 'default'",
             "additionalProperties": shape_schema(text, definitions)
         }),
-        Shape::ClosedObject(fields) => with_keyword(object_schema(None, fields, definitions), "additionalProperties", json!(false)),
-        Shape::Object(fields) => object_schema(None, fields, definitions),
+        Shape::ClosedObject(lists) => with_keyword(object_schema(None, lists, definitions), "additionalProperties", json!(false)),
+        Shape::Object(lists) => object_schema(None, lists, definitions),
         Shape::Union(tagged) => union_schema(tagged, definitions),
         Shape::AnyOf(shapes) => json!({"anyOf": shapes.iter().map(|it| shape_schema(it, definitions)).collect::<Vec<_>>()}),
         Shape::Bounded(coded) => shape_schema(&coded.shape, definitions),
+        Shape::Meant(meant) => shape_schema(&meant.shape, definitions),
         Shape::Ref(definition) => definition_ref(definition, definitions),
     }
 }
@@ -96,30 +103,86 @@ fn with_lengths(schema: Value, [least, most]: [&str; 2], min: u32, max: u32) -> 
 }
 
 /// Returns the schema of an object with fields, and optionally a tag.
-fn object_schema(tag: Option<(&str, Value)>, fields: &[MemberShape], definitions: &mut Map<String, Value>) -> Value {
-    let required = fields.iter().filter(|it| it.is_required).map(|it| it.name);
+fn object_schema(tag: Option<(&str, Value)>, lists: &[&[MemberShape]], definitions: &mut Map<String, Value>) -> Value {
+    let fields = || lists.iter().flat_map(|it| it.iter());
+    let required = fields().filter(|it| it.is_required).map(|it| it.name);
     let required: Vec<&str> = tag.as_ref().map(|it| it.0).into_iter().chain(required).collect();
     let mut properties: Map<String, Value> = tag.iter().map(|it| (it.0.to_owned(), it.1.clone())).collect();
-    for field in fields {
+    for field in fields() {
         properties.insert(field.name.to_owned(), member_schema(field, definitions));
     }
     let schema = json!({"type": "object", "properties": properties});
     if required.is_empty() { schema } else { with_keyword(schema, "required", json!(required)) }
 }
 
-fn member_schema(field: &MemberShape, definitions: &mut Map<String, Value>) -> Value {
-    let schema = shape_schema(&field.shape, definitions);
-    match serde_json::from_str(field.default) {
-        Ok(default) => with_keyword(schema, "default", default),
-        Err(_) => schema,
+/// Returns the schema of a member, with what a form shows of it.
+fn member_schema(member: &MemberShape, definitions: &mut Map<String, Value>) -> Value {
+    let mut schema = match shape_schema(&member.shape, definitions) {
+        Value::Object(schema) => schema,
+        // A member that may be anything.
+        _ => Map::new(),
+    };
+    for (keyword, text) in [("title", member.title), ("description", member.help)] {
+        if !text.is_empty() {
+            schema.insert(keyword.to_owned(), json!(text));
+        }
+    }
+    if let Ok(default) = serde_json::from_str(member.default) {
+        schema.insert("default".to_owned(), default);
+    }
+    if let Ok(example) = serde_json::from_str::<Value>(member.example) {
+        schema.insert("examples".to_owned(), json!([example]));
+    }
+    if let Some(meaning) = member.meaning.or_else(|| member.shape.meaning()) {
+        schema.insert("x-meaning".to_owned(), json!(meaning_name(meaning)));
+    }
+    if let Some((beside, value)) = member.shown_if {
+        schema.insert("x-shown-if".to_owned(), json!({beside: value}));
+    }
+    Value::Object(schema)
+}
+
+/// The name of what the strings of a member are, by which a form chooses how they are edited.
+fn meaning_name(meaning: Meaning) -> &'static str {
+    match meaning {
+        Meaning::Template(TextUse::Text) => "template",
+        Meaning::Template(TextUse::Url) => "url-template",
+        Meaning::Template(TextUse::Query) => "query-template",
+        Meaning::Template(TextUse::Header) => "header-template",
+        Meaning::Template(TextUse::Body) => "body-template",
+        Meaning::Condition => "condition",
+        Meaning::WorkflowCondition => "workflow-condition",
+        Meaning::Formula => "formula",
+        Meaning::Reads => "variable-read",
+        Meaning::Writes => "variable-written",
+        Meaning::Secret => "secret",
+        Meaning::Regex => "regex",
+        Meaning::Names(target) => match target {
+            Target::Graph => "graph",
+            Target::Node => "node",
+            Target::Port => "port",
+            Target::Intent => "intent",
+            Target::Entity => "entity",
+            Target::Tool => "tool",
+            Target::Server => "mcp-server",
+            Target::Source => "knowledge-source",
+            Target::Model => "model",
+            Target::Assistant => "assistant",
+            Target::Workflow => "workflow",
+            Target::Agent => "agent",
+            Target::Branch => "branch",
+        },
     }
 }
 
 /// Returns the schema of a tagged union: the common members, then one alternative for each kind.
 fn union_schema(tagged: &TaggedUnion, definitions: &mut Map<String, Value>) -> Value {
-    let names: Vec<&str> = tagged.kinds.iter().map(|it| it.0).collect();
+    let names: Vec<&str> = tagged.kinds.iter().map(|it| it.name).collect();
     let common = object_schema(Some((tagged.tag, json!({"enum": names}))), tagged.common, definitions);
-    let kinds = tagged.kinds.iter().map(|(name, fields)| object_schema(Some((tagged.tag, json!({"const": name}))), fields, definitions));
+    let kinds = tagged.kinds.iter().map(|kind| {
+        let schema = object_schema(Some((tagged.tag, json!({"const": kind.name}))), kind.lists, definitions);
+        if kind.help.is_empty() { schema } else { with_keyword(schema, "description", json!(kind.help)) }
+    });
     let kinds = kinds.collect();
     with_keyword(common, "oneOf", kinds)
 }
@@ -163,7 +226,10 @@ mod tests {
         assert_eq!(schema["properties"]["settings"]["$ref"], "#/$defs/Settings");
         assert_eq!(
             schema["$defs"]["Settings"]["properties"]["fallback_limit"],
-            json!({"type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER, "default": 3})
+            json!({
+                "type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER, "title": "Fallback limit",
+                "description": "Number of consecutive fallbacks before the limit graph runs.", "default": 3
+            })
         );
     }
 

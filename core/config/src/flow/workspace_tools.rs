@@ -6,19 +6,18 @@
 use serde_json::Value;
 
 use super::document::ProgramKind;
-use super::document_kind;
+use super::shape::Target;
+use super::{document_kind, names_in_document};
 
 /// Returns the tools that an assistant or AI agent names and does not have, in document order; none for documents of other kinds.
 pub fn find_missing_tools(document: &Value) -> Vec<&str> {
-    let named: Vec<&str> = match document_kind(document) {
-        Some(ProgramKind::Assistant) => list(document, "graphs").flat_map(|it| list(it, "nodes")).flat_map(node_tools).collect(),
-        Some(ProgramKind::Agent) => [document].into_iter().chain(list(document, "tasks")).flat_map(tool_names).collect(),
-        Some(ProgramKind::Workflow) | None => Vec::new(),
-    };
+    let kind = document_kind(document).filter(|it| *it != ProgramKind::Workflow);
+    let names = kind.map(|it| names_in_document(it, document)).unwrap_or_default();
+    let tools = names.into_iter().filter(|it| it.0 == Target::Tool).map(|it| it.1.text);
     let is_own = |id: &str| list(document, "tools").any(|it| has_id(it, id));
     let mut missing: Vec<&str> = Vec::new();
-    for id in named {
-        if !is_own(id) && !missing.contains(&id) {
+    for id in tools.filter(|it| !is_own(it)) {
+        if !missing.contains(&id) {
             missing.push(id);
         }
     }
@@ -37,17 +36,6 @@ pub fn add_workspace_tools(document: &mut Value, workspace: &[Value]) {
 
 fn has_id(tool: &Value, id: &str) -> bool {
     tool.get("id").and_then(Value::as_str) == Some(id)
-}
-
-/// The tools of an instruction agent and of a service.
-fn node_tools(node: &Value) -> impl Iterator<Item = &str> {
-    let data = node.get("data").unwrap_or(&Value::Null);
-    let of_agent = list(data, "tools").filter_map(|it| it.get("tool")?.as_str());
-    data.get("tool_id").and_then(Value::as_str).into_iter().chain(of_agent)
-}
-
-fn tool_names(form: &Value) -> impl Iterator<Item = &str> {
-    list(form, "tool_names").filter_map(Value::as_str)
 }
 
 fn list<'v>(form: &'v Value, member: &str) -> impl Iterator<Item = &'v Value> + use<'v> {

@@ -1,6 +1,6 @@
 //! Moves through the steps of a run. (docs/spec/chains.md#4)
 
-use convengine_config::flow::document::chain::{StepDef, StepKind};
+use convengine_config::flow::document::chain::{AfterBranch, StepDef, StepKind};
 use convengine_text::variable_path::VariablePath;
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ impl<'c> Runner<'c> {
             if let Some(step) = steps.get(frame.index) {
                 return Some((step, format!("{}{}", frame.prefix, step.id)));
             }
-            if self.state.frames.len() <= 1 || branch.is_some_and(|it| it.stops) {
+            if self.state.frames.len() <= 1 || branch.is_some_and(|it| it.then == AfterBranch::Stop) {
                 return None;
             }
             self.state.frames.pop();

@@ -60,7 +60,7 @@ impl<'c> Runner<'c> {
                 Some(Wait { due: Some(Date::from_millis(due).to_rfc3339_millis()), ..Wait::new(WaitKind::Retry, path, &step.id, attempt) });
             return;
         }
-        match (step.on_error, &step.error_branch) {
+        match (step.on_error(), &step.error_branch) {
             (StepOnError::Continue, _) => self.continue_without_output(step),
             (StepOnError::Branch, Some(branch)) => match self.check_branch(branch) {
                 Ok(()) => {

@@ -1,6 +1,6 @@
 //! `entity` nodes: fill a slot by prompting for its value (docs/spec/flows.md#4.4).
 
-use convengine_config::flow::document::{Ask, EntityData, FlowTemplate, LocalizedText, Node, NodeKind, ValueTemplate};
+use convengine_config::flow::document::{Ask, EntityData, FlowTemplate, LocalizedText, Node, NodeKind, Take, ValueTemplate};
 use convengine_text::locale::{EngineText, asks_for_free_words};
 use convengine_text::phrase::Phrase;
 use convengine_text::value::EXPRESSION;
@@ -278,7 +278,7 @@ impl<'c> Walker<'c> {
         let is_obeyed = |it: &Command| is_free_text || data.entity == "@boolean" && *it == Command::Cancel || has_no_value();
         let command = self.read_command().filter(is_obeyed).or_else(|| self.refuses_active_intent().then_some(Command::Cancel));
         if let Some(command) = command {
-            if data.takes_anything {
+            if data.take == Take::Anything {
                 return None;
             }
             if let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting.clone(), false).await {
@@ -286,7 +286,7 @@ impl<'c> Walker<'c> {
             }
             return Some(self.obey_in_slot(node, id, data, None, command).await);
         }
-        if data.takes_anything {
+        if data.take == Take::Anything {
             return None;
         }
         if is_free_text {
@@ -609,7 +609,7 @@ impl<'c> Walker<'c> {
     /// Whether the message that triggered the intent may fill the slot: it may not give a value that is redacted, or one that only an answer
     /// to the question may give.
     pub(crate) fn is_prefilled(&self, data: &EntityData) -> bool {
-        data.prefill != Some(false) && data.interruptible && !self.is_slot_redacted(data)
+        data.prefill.allowed() != Some(false) && data.interruptible && !self.is_slot_redacted(data)
     }
 
     pub(crate) fn is_slot_redacted(&self, data: &EntityData) -> bool {

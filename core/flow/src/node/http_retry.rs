@@ -161,19 +161,20 @@ impl Walker<'_> {
 /// Returns `output_missing` or `type_mismatch`.
 pub fn read_output(output: &OutputMapping, body: &Value, render_default: impl FnOnce(&Value) -> Value) -> Result<Option<Value>, Failure> {
     let query = output
+        .path
         .query
         .as_ref()
-        .map_err(|reason| Failure::new("output_missing", format!("the path '{}' cannot be read: {reason}", output.path)))?;
+        .map_err(|reason| Failure::new("output_missing", format!("the path '{}' cannot be read: {reason}", output.path.source)))?;
     let value = match (query.value(body), &output.default) {
         (Some(value), _) => value,
         (None, Some(default)) => render_default(default),
         (None, None) if output.required => {
-            return Err(Failure::new("output_missing", format!("the answer has nothing at '{}'", output.path)));
+            return Err(Failure::new("output_missing", format!("the answer has nothing at '{}'", output.path.source)));
         }
         (None, None) => return Ok(None),
     };
     let Some(kind) = output.kind else { return Ok(Some(value)) };
-    let mismatch = |_| Failure::new("type_mismatch", format!("what is at '{}' is not {}", output.path, kind.name_with_article()));
+    let mismatch = |_| Failure::new("type_mismatch", format!("what is at '{}' is not {}", output.path.source, kind.name_with_article()));
     coerce(value, kind).map(Some).map_err(mismatch)
 }
 

@@ -1,17 +1,13 @@
 //! `intent` nodes: the entry of an intent, which collects its parameters (docs/spec/flows.md#3, #4.2).
 
-use convengine_config::flow::document::{Ask, EntityData, IntentData, IntentParameter, Node, NodeKind};
-use convengine_understanding::entity::DayOptions;
-use serde_json::Value;
+use convengine_config::flow::document::{EntityData, IntentData, IntentParameter, Node, NodeKind};
+use convengine_config::flow::shape::Absent;
 
 use super::super::Walker;
 use super::super::failure::Failure;
 use super::super::walk::Transition;
 use super::entity::SlotResult;
 use crate::state::Awaiting;
-
-/// Maximum invalid answers for a parameter.
-const MAX_ATTEMPTS: u32 = 3;
 
 impl<'c> Walker<'c> {
     pub(super) fn run_intent(&mut self, node: &'c Node, data: &'c IntentData) -> Transition {
@@ -26,7 +22,7 @@ impl<'c> Walker<'c> {
             if !self.record_step(graph, id.clone().into(), parameter.variable.to_string().into(), "entity") {
                 return Transition::EndTurn;
             }
-            let filled = if parameter.is_prompted { self.fill_slot(node, &id, &slot) } else { self.fill_without_prompt(&id, &slot) };
+            let filled = if parameter.is_prompted() { self.fill_slot(node, &id, &slot) } else { self.fill_without_prompt(&id, &slot) };
             match filled {
                 SlotResult::Filled => self.record_port(&id, "out"),
                 SlotResult::Prompted(awaiting) => return Transition::Wait(awaiting),
@@ -53,8 +49,8 @@ impl<'c> Walker<'c> {
     pub(super) fn reprompt_parameter(&mut self, node: &'c Node, data: &'c IntentData) -> Transition {
         let given_up: Vec<String> = self.filled_in_graph().into_iter().map(|it| it.variable).collect();
         let unset = |it: &&IntentParameter| {
-            let is_empty = self.variable(&it.variable).is_none_or(Value::is_null);
-            it.is_prompted && is_empty && !given_up.contains(&it.variable.to_string())
+            let is_empty = self.variable(&it.variable).is_none_or(serde_json::Value::is_null);
+            it.is_prompted() && is_empty && !given_up.contains(&it.variable.to_string())
         };
         let Some(parameter) = self.unprompted_parameters(data).into_iter().find(unset) else { return Transition::Port("out".to_owned()) };
         Transition::Wait(self.prompt_for_slot(node, &format!("{}#{}", node.id, parameter.variable), &to_entity_data(parameter)))
@@ -88,24 +84,12 @@ fn to_entity_data(parameter: &IntentParameter) -> EntityData {
     EntityData {
         variable: parameter.variable.clone(),
         entity: parameter.entity.clone(),
-        day_options: DayOptions::default(),
-        multiple: false,
         prompt: parameter.prompt.clone(),
         reprompt: parameter.reprompt.clone(),
-        max_attempts: MAX_ATTEMPTS,
         required: parameter.required,
-        default: Value::Null,
-        ask: Ask::IfEmpty,
         keep: parameter.keep,
-        takes_anything: parameter.takes_anything,
+        take: parameter.take,
         help: parameter.help.clone(),
-        prefill: None,
-        validation: Vec::new(),
-        buttons: Vec::new(),
-        llm_extract: false,
-        interruptible: true,
-        confirm: false,
-        redact: false,
-        no_input_ms: None,
+        ..EntityData::absent()
     }
 }

@@ -125,9 +125,9 @@ impl<'c> Walker<'c> {
     /// The query: its parts, one per line.
     async fn knowledge_query(&mut self, data: &KnowledgeData) -> String {
         let mut parts = Vec::new();
-        for part in &data.query {
+        for part in &data.query.from {
             parts.push(match part {
-                QueryPart::Template => data.template.as_ref().map(|it| self.render_text(it)).unwrap_or_default(),
+                QueryPart::Template => data.query.template.as_ref().map(|it| self.render_text(it)).unwrap_or_default(),
                 QueryPart::LastUser => self.last_user_text().to_owned(),
                 QueryPart::Summary => self.summarize_conversation().await,
             });

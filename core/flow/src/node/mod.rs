@@ -41,7 +41,7 @@ impl<'c> Walker<'c> {
             NodeKind::Intent(data) => self.run_intent(node, data),
             NodeKind::Message(data) => self.run_message(node, data),
             NodeKind::Entity(data) => self.run_entity(node, data),
-            NodeKind::Decision | NodeKind::Router | NodeKind::Fallback(_) => Transition::Port("out".to_owned()),
+            NodeKind::Decision(_) | NodeKind::Router(_) | NodeKind::Fallback(_) => Transition::Port("out".to_owned()),
             NodeKind::Service(data) => self.run_service(node, data).await,
             NodeKind::Set(data) => self.run_set(data),
             NodeKind::Subflow(data) => self.run_subflow(node, data),
@@ -50,7 +50,7 @@ impl<'c> Walker<'c> {
             NodeKind::Python(data) => self.run_python(node, data).await,
             NodeKind::Handoff(data) => self.run_handoff(node, data).await,
             NodeKind::Program(data) => self.start_program(node, data).await,
-            NodeKind::Draft => Transition::Fail(Failure::new("not_supported", format!("'{}' nodes do not run", node.type_name))),
+            NodeKind::Draft(_) => Transition::Fail(Failure::new("not_supported", format!("'{}' nodes do not run", node.type_name))),
         }
     }
 
@@ -77,8 +77,8 @@ impl<'c> Walker<'c> {
             NodeKind::InstructionAgent(data) => self.await_agent_again(node, data),
             NodeKind::Start(_)
             | NodeKind::End(_)
-            | NodeKind::Decision
-            | NodeKind::Router
+            | NodeKind::Decision(_)
+            | NodeKind::Router(_)
             | NodeKind::Service(_)
             | NodeKind::Set(_)
             | NodeKind::Fallback(_)
@@ -87,7 +87,7 @@ impl<'c> Walker<'c> {
             | NodeKind::Python(_)
             | NodeKind::Handoff(_)
             | NodeKind::Program(_)
-            | NodeKind::Draft => Transition::EndTurn,
+            | NodeKind::Draft(_) => Transition::EndTurn,
         }
     }
 }

@@ -56,8 +56,8 @@ impl<'c> Walker<'c> {
         ]);
         ScriptRequest {
             language: "python".to_owned(),
-            code_hash: data.code_hash.clone(),
-            code: data.code.clone(),
+            code_hash: data.script.hash.clone(),
+            code: data.script.source.clone(),
             input,
             timeout_ms: data.timeout_ms,
             limits: ScriptLimits::default(),

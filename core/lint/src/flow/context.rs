@@ -79,7 +79,7 @@ impl<'g> FlowContext<'g> {
             flow,
             target,
             graphs,
-            document_texts: source_text::document_texts(source),
+            document_texts: source_text::document_texts(flow.kind, source),
             writes,
             calls_by_graph,
             graph_indexes,
@@ -143,7 +143,7 @@ impl<'g> GraphContext<'g> {
         let mut next = vec![Vec::new(); form.nodes.len()];
         let mut leaving = next.clone();
         let mut texts: Vec<Vec<SourceText<'g>>> =
-            sources.iter().enumerate().map(|(node, it)| source_text::node_texts(it, &format!("/graphs/{at}/nodes/{node}"))).collect();
+            sources.iter().enumerate().map(|(node, it)| source_text::node_texts(kind, it, &format!("/graphs/{at}/nodes/{node}"))).collect();
         for (number, edge) in form.edges.iter().enumerate() {
             let Some(from) = numbers.get(edge.source.as_str()) else { continue };
             leaving.get_mut(*from).into_iter().for_each(|it: &mut Vec<usize>| it.push(number));
@@ -153,12 +153,7 @@ impl<'g> GraphContext<'g> {
             let condition = edges.get(number).and_then(|it| it.pointer("/condition/expr"));
             if let (Some(texts), Some(condition)) = (texts.get_mut(*from), condition.and_then(Value::as_str)) {
                 let path = format!("/graphs/{at}/edges/{number}/condition/expr");
-                // A condition of a workflow is always valid, unless it is empty, which has its own code.
-                let text = match kind {
-                    ProgramKind::Workflow => SourceText::from_workflow_condition(path, condition),
-                    ProgramKind::Assistant | ProgramKind::Agent => SourceText::from_condition(path, condition, &[]),
-                };
-                texts.push(text);
+                texts.push(SourceText::from_edge(path, condition, kind));
             }
         }
         let name = source.pointer(&format!("/graphs/{at}/name")).and_then(Value::as_str);

@@ -39,7 +39,7 @@ fn said_texts(context: &FlowContext<'_>) -> Vec<EngineText> {
     let slots: Vec<_> = context.nodes().filter_map(|it| if let NodeKind::Entity(data) = &it.2.kind { Some(data) } else { None }).collect();
     let has_confirmation = slots.iter().any(|it| it.confirm);
     let parameters = || document.intents.iter().flat_map(|it| &it.parameters);
-    let has_blank_prompt = slots.iter().any(|it| it.prompt.is_blank()) || parameters().any(|it| it.is_prompted && it.prompt.is_blank());
+    let has_blank_prompt = slots.iter().any(|it| it.prompt.is_blank()) || parameters().any(|it| it.is_prompted() && it.prompt.is_blank());
     let entities: BTreeSet<&String> = slots.iter().map(|it| &it.entity).chain(parameters().map(|it| &it.entity)).collect();
     let has_clash = entities.into_iter().any(|it| flow.compile_entity(it).is_some_and(|it| !it.synonym_clashes().is_empty()));
     let asks_for_intent = flow.uses_classifier()

@@ -66,30 +66,10 @@ fn unknown_port(
 
 /// Returns the ports of a node. (docs/spec/flows.md#4)
 fn ports(context: &FlowContext<'_>, node: &Node) -> Vec<String> {
-    let ports = node.traits().ports.iter().map(|it| (*it).to_owned());
-    match &node.kind {
-        NodeKind::Message(data) => {
-            let buttons = data.blocks.iter().flat_map(|it| it.buttons());
-            ports.chain(buttons.map(|it| format!("btn:{}", it.id))).collect()
-        }
-        NodeKind::Subflow(data) if data.mode == CallMode::Call => ports.chain(exits_of(context, data)).collect(),
-        NodeKind::Python(data) => ports.chain(data.branches.iter().flatten().map(|it| format!("branch:{it}"))).collect(),
-        NodeKind::Start(_)
-        | NodeKind::End(_)
-        | NodeKind::Intent(_)
-        | NodeKind::Entity(_)
-        | NodeKind::Decision
-        | NodeKind::Router
-        | NodeKind::Service(_)
-        | NodeKind::Set(_)
-        | NodeKind::Fallback(_)
-        | NodeKind::Subflow(_)
-        | NodeKind::InstructionAgent(_)
-        | NodeKind::Knowledge(_)
-        | NodeKind::Handoff(_)
-        | NodeKind::Program(_)
-        | NodeKind::Draft => ports.collect(),
-    }
+    let own = node.traits().ports.iter().map(|it| (*it).to_owned());
+    let called = if let NodeKind::Subflow(data) = &node.kind { Some(data).filter(|it| it.mode == CallMode::Call) } else { None };
+    let exits = called.map(|it| exits_of(context, it)).unwrap_or_default();
+    own.chain(node.kind.data().data_ports()).chain(exits).collect()
 }
 
 /// Returns the exits of a called graph besides `out`: the declared ones and those of its end nodes.
@@ -125,7 +105,7 @@ fn check_branches(graph_cx: &GraphContext<'_>, at: usize, node: &Node, findings:
             graph_cx.node_location(at).warning("G021", message).with_fix("add an edge without a condition, or connect the port 'else'"),
         );
     }
-    if matches!(node.kind, NodeKind::Decision) {
+    if matches!(node.kind, NodeKind::Decision(_)) {
         check_decision_ports(graph_cx, at, findings);
     }
 }

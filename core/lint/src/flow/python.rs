@@ -48,7 +48,8 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         }
         let code = graph_cx.node_data(at, "code").and_then(Value::as_str).unwrap_or_default();
         let code_location = location.join("/code");
-        let of_interpreter = if let NodeKind::Python(data) = &node.kind { context.target.script_issues.get(&data.code_hash) } else { None };
+        let of_interpreter =
+            if let NodeKind::Python(data) = &node.kind { context.target.script_issues.get(&data.script.hash) } else { None };
         for (line, reason) in of_interpreter.into_iter().flatten() {
             findings.push(code_location.clone().error("P001", format!("line {line}: {reason}")).with_fix("correct the script"));
         }

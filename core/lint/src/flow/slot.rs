@@ -185,7 +185,7 @@ fn check_entity_node(
 fn check_prefill(context: &FlowContext<'_>, data: &EntityData, location: &Location, findings: &mut Vec<DocumentIssue>) {
     let is_redacted = data.redact || is_value_redacted(context, &data.variable, &data.entity);
     let reason = if is_redacted { "redacted" } else { "not interruptible" };
-    if data.prefill == Some(true) && (is_redacted || !data.interruptible) {
+    if data.prefill.allowed() == Some(true) && (is_redacted || !data.interruptible) {
         let message = format!("'{}' is {reason}, so the message that triggers the intent never fills it", data.variable);
         findings.push(location.join("/prefill").warning("N013", message).with_fix("remove 'prefill'"));
     }
@@ -193,7 +193,7 @@ fn check_prefill(context: &FlowContext<'_>, data: &EntityData, location: &Locati
 
 /// Whether the message that triggers an intent may fill a node.
 pub(super) fn is_prefilled(context: &FlowContext<'_>, data: &EntityData) -> bool {
-    data.prefill != Some(false) && data.interruptible && !data.redact && !is_value_redacted(context, &data.variable, &data.entity)
+    data.prefill.allowed() != Some(false) && data.interruptible && !data.redact && !is_value_redacted(context, &data.variable, &data.entity)
 }
 
 /// Whether the values of a variable are redacted by its declaration, or by their entity.

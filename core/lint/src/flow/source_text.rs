@@ -1,5 +1,8 @@
 //! Finds the templates, expressions and variable paths of a document.
 
+use convengine_config::flow::document::ProgramKind;
+use convengine_config::flow::shape::{Leaf, Meaning, TextUse};
+use convengine_config::flow::{document_leaves, node_leaves, step_leaves};
 use convengine_text::expr::{self, Expr};
 use convengine_text::interpolation::{self, Interpolation};
 use convengine_text::variable_path::{VariablePath, with_brackets};
@@ -58,47 +61,37 @@ impl TextKind {
 }
 
 impl<'g> SourceText<'g> {
-    fn from_template(path: String, source: &'g str, kind: TextKind, extra_roots: &'static [&'static str]) -> SourceText<'g> {
-        SourceText { path, source, kind, parsed: ParsedText::Interpolation(Interpolation::parse(source)), extra_roots, owner_name: None }
+    /// Parses a string of a document; `None` for one that is no template, expression or path that is read.
+    fn from_leaf(leaf: Leaf<'g>) -> Option<SourceText<'g>> {
+        let source = leaf.text;
+        let (kind, parsed) = match leaf.meaning {
+            Meaning::Template(place) => {
+                let kind = match place {
+                    TextUse::Text => TextKind::Text,
+                    TextUse::Url => TextKind::Url,
+                    TextUse::Query => TextKind::Query,
+                    TextUse::Header => TextKind::Header,
+                    TextUse::Body if leaf.is_whole => TextKind::TextBody,
+                    TextUse::Body => TextKind::Body,
+                };
+                (kind, ParsedText::Interpolation(Interpolation::parse(source)))
+            }
+            Meaning::Condition => (TextKind::Condition, ParsedText::Expr(Expr::parse(source))),
+            Meaning::WorkflowCondition => (TextKind::Condition, ParsedText::Expr(Expr::parse_workflow(source))),
+            Meaning::Formula => (TextKind::Formula, ParsedText::Expr(Expr::parse_value(source))),
+            Meaning::Reads => (TextKind::Path, ParsedText::Path(VariablePath::parse(source).ok())),
+            Meaning::Writes | Meaning::Secret | Meaning::Regex | Meaning::Names(_) => return None,
+        };
+        Some(SourceText { path: leaf.pointer, source, kind, parsed, extra_roots: leaf.roots, owner_name: None })
     }
 
-    /// Parses a condition of a workflow graph.
-    pub fn from_workflow_condition(path: String, source: &'g str) -> SourceText<'g> {
-        let parsed = ParsedText::Expr(Expr::parse_workflow(if source.trim().is_empty() { "else" } else { source }));
-        SourceText { path, source, kind: TextKind::Condition, parsed, extra_roots: &[], owner_name: None }
-    }
-
-    /// Parses the condition of a case of a chain.
-    fn from_case(path: String, source: &'g str) -> SourceText<'g> {
-        let parsed = ParsedText::Expr(Expr::parse_workflow(source));
-        SourceText { path, source, kind: TextKind::Condition, parsed, extra_roots: &[], owner_name: None }
-    }
-
-    /// Parses a condition.
-    pub fn from_condition(path: String, source: &'g str, extra_roots: &'static [&'static str]) -> SourceText<'g> {
-        SourceText { path, source, kind: TextKind::Condition, parsed: ParsedText::Expr(Expr::parse(source)), extra_roots, owner_name: None }
-    }
-
-    fn from_formula(path: String, source: &'g str) -> SourceText<'g> {
-        SourceText {
-            path,
-            source,
-            kind: TextKind::Formula,
-            parsed: ParsedText::Expr(Expr::parse_value(source)),
-            extra_roots: &[],
-            owner_name: None,
-        }
-    }
-
-    fn from_variable(path: String, source: &'g str) -> SourceText<'g> {
-        SourceText {
-            path,
-            source,
-            kind: TextKind::Path,
-            parsed: ParsedText::Path(VariablePath::parse(source).ok()),
-            extra_roots: &[],
-            owner_name: None,
-        }
+    /// Parses the condition of an edge. In a workflow graph an empty one is the default.
+    pub fn from_edge(path: String, source: &'g str, kind: ProgramKind) -> SourceText<'g> {
+        let parsed = match kind {
+            ProgramKind::Workflow => Expr::parse_workflow(if source.trim().is_empty() { "else" } else { source }),
+            ProgramKind::Assistant | ProgramKind::Agent => Expr::parse(source),
+        };
+        SourceText { path, source, kind: TextKind::Condition, parsed: ParsedText::Expr(parsed), extra_roots: &[], owner_name: None }
     }
 
     /// Returns the template, if it is a valid one.
@@ -131,262 +124,23 @@ impl<'g> SourceText<'g> {
     }
 }
 
-/// Collects the texts of an object.
-struct TextCollector<'g> {
-    texts: Vec<SourceText<'g>>,
-    extra_roots: &'static [&'static str],
-}
-
 /// Returns the texts of a node, without those of its edges.
-pub(super) fn node_texts<'g>(node: &'g Value, path: &str) -> Vec<SourceText<'g>> {
-    let mut collector = TextCollector { texts: Vec::new(), extra_roots: &[] };
-    let Some(data) = node.get("data") else { return Vec::new() };
-    let base = format!("{path}/data");
-    match node.get("type").and_then(Value::as_str).unwrap_or_default() {
-        "end" => {
-            collector.collect_localized(data, &base, "final_message");
-            collector.collect_value(data, &base, "outputs", TextKind::Text);
-        }
-        "message" => collector.for_each_item(data, &base, "blocks", TextCollector::collect_block),
-        "entity" => collector.collect_entity(data, &base),
-        "service" | "tool" => {
-            collector.collect_value(data, &base, "args", TextKind::Text);
-            collector.collect_text(data, &base, "idempotency_key", TextKind::Text);
-            collector.extra_roots = &["args"];
-            collector.collect_request(data, &base);
-            collector.collect_output_defaults(data, &base);
-        }
-        "flow-agent" | "workflow" | "agent" => collector.collect_value(data, &base, "inputs", TextKind::Text),
-        "set" => collector.for_each_item(data, &base, "assign", |collector, it, path| {
-            collector.collect_value(it, path, "value", TextKind::Text);
-            collector.collect_formula(it, path, "expr");
-        }),
-        "handoff" => {
-            ["queue", "reason"].iter().for_each(|it| collector.collect_text(data, &base, it, TextKind::Text));
-            collector.collect_localized(data, &base, "message");
-            collector.collect_paths(data, &base, "context");
-        }
-        "subflow" => collector.collect_value(data, &base, "inputs", TextKind::Text),
-        "knowledge" => {
-            if let Some(query) = data.get("query") {
-                collector.collect_text(query, &format!("{base}/query"), "template", TextKind::Text);
-            }
-            collector.collect_text(data, &base, "instructions", TextKind::Text);
-        }
-        "python" => collector.collect_paths(data, &base, "inputs"),
-        "instruction_agent" => {
-            collector.collect_text(data, &base, "instructions", TextKind::Text);
-            collector.collect_localized(data, &base, "greeting");
-            collector.collect_condition(data, &base, "exit_when", &[]);
-        }
-        _ => {}
-    }
-    collector.texts
+pub(super) fn node_texts<'g>(kind: ProgramKind, node: &'g Value, path: &str) -> Vec<SourceText<'g>> {
+    node_leaves(kind, node, path).into_iter().filter_map(SourceText::from_leaf).collect()
 }
 
 /// Returns the texts outside of graphs.
-pub(super) fn document_texts(document: &Value) -> Vec<SourceText<'_>> {
-    let mut collector = TextCollector { texts: Vec::new(), extra_roots: &[] };
-    collector.for_each_item(document, "", "intents", |collector, it, path| {
-        collector.for_each_item(it, path, "parameters", |collector, it, path| {
-            collector.collect_localized(it, path, "prompt");
-            collector.collect_list(it, path, "reprompt");
-            collector.collect_localized(it, path, "help");
-        });
-    });
-    collector.extra_roots = &["args"];
-    collector.for_each_item(document, "", "tools", |collector, it, path| {
-        let from = collector.texts.len();
-        collector.collect_request(it, path);
-        collector.collect_output_defaults(it, path);
-        let name = it.get("name").and_then(Value::as_str).map(str::to_owned);
-        collector.texts.iter_mut().skip(from).for_each(|it| it.owner_name.clone_from(&name));
-    });
-    collector.extra_roots = &[];
-    collector.for_each_item(document, "", "guardrails", |collector, it, path| {
-        if let Some(config) = it.get("config") {
-            collector.collect_condition(config, &format!("{path}/config"), "expr", &[]);
-        }
-    });
-    collector.for_each_item(document, "", "small_talk", |collector, it, path| collector.collect_list(it, path, "responses"));
-    for name in ["welcome", "fallback", "no_input"] {
-        let path = format!("/events/{name}");
-        if let Some(event) = document.pointer(&path) {
-            collector.collect_localized(event, &path, "message");
-        }
+pub(super) fn document_texts(kind: ProgramKind, document: &Value) -> Vec<SourceText<'_>> {
+    let mut texts: Vec<_> = document_leaves(kind, document).into_iter().filter_map(SourceText::from_leaf).collect();
+    for text in &mut texts {
+        let of_tool = text.path.strip_prefix("/tools/").and_then(|it| it.split_once('/'));
+        let name = of_tool.and_then(|(at, _)| document.pointer(&format!("/tools/{at}/name"))?.as_str());
+        text.owner_name = name.map(str::to_owned);
     }
-    if let Some(settings) = document.get("settings") {
-        collector.collect_localized(settings, "/settings", "error_message");
-        collector.collect_text(settings, "/settings", "handoff_webhook_url", TextKind::Text);
-    }
-    if let Some((texts, members)) = document.get("engine_texts").and_then(|it| Some((it, it.as_object()?))) {
-        members.keys().for_each(|name| collector.collect_localized(texts, "/engine_texts", name));
-    }
-    collector.texts
+    texts
 }
 
 /// Returns the texts of a step of a chain.
 pub(super) fn chain_step_texts<'g>(step: &'g Value, path: &str) -> Vec<SourceText<'g>> {
-    let mut collector = TextCollector { texts: Vec::new(), extra_roots: &[] };
-    let Some(config) = step.get("config") else { return Vec::new() };
-    let base = format!("{path}/config");
-    let names: &[&str] = match step.get("kind").and_then(Value::as_str).unwrap_or_default() {
-        "assistant" | "agent" => &["input"],
-        "webhook" => {
-            collector.collect_request_members(config, &base);
-            collector.collect_output_defaults(config, &base);
-            &[]
-        }
-        "human" => &["prompt"],
-        "decide" => {
-            collector.for_each_item(config, &base, "cases", |collector, it, path| {
-                let source = it.get("expr").and_then(Value::as_str);
-                collector.texts.extend(source.map(|it| SourceText::from_case(format!("{path}/expr"), it)));
-            });
-            &["on"]
-        }
-        "notify" => {
-            collector.collect_list(config, &base, "to");
-            &["subject", "text"]
-        }
-        "schedule" => &["at"],
-        _ => &[],
-    };
-    names.iter().for_each(|it| collector.collect_text(config, &base, it, TextKind::Text));
-    collector.texts
-}
-
-impl<'g> TextCollector<'g> {
-    fn for_each_item(&mut self, object: &'g Value, path: &str, name: &str, mut take: impl FnMut(&mut TextCollector<'g>, &'g Value, &str)) {
-        for (at, item) in object.get(name).and_then(Value::as_array).into_iter().flatten().enumerate() {
-            take(self, item, &format!("{path}/{name}/{at}"));
-        }
-    }
-
-    fn push_template(&mut self, source: &'g str, path: String, kind: TextKind) {
-        let here = self.extra_roots;
-        self.texts.push(SourceText::from_template(path, source, kind, here));
-    }
-
-    fn collect_text(&mut self, object: &'g Value, path: &str, name: &str, kind: TextKind) {
-        if let Some(text) = object.get(name).and_then(Value::as_str) {
-            self.push_template(text, format!("{path}/{name}"), kind);
-        }
-    }
-
-    fn collect_condition(&mut self, object: &'g Value, path: &str, name: &str, here: &'static [&'static str]) {
-        if let Some(text) = object.get(name).and_then(Value::as_str) {
-            self.texts.push(SourceText::from_condition(format!("{path}/{name}"), text, here));
-        }
-    }
-
-    fn collect_formula(&mut self, object: &'g Value, path: &str, name: &str) {
-        if let Some(text) = object.get(name).and_then(Value::as_str) {
-            self.texts.push(SourceText::from_formula(format!("{path}/{name}"), text));
-        }
-    }
-
-    fn collect_paths(&mut self, object: &'g Value, path: &str, name: &str) {
-        self.for_each_item(object, path, name, |collector, it, path| {
-            collector.texts.extend(it.as_str().map(|text| SourceText::from_variable(path.to_owned(), text)));
-        });
-    }
-
-    /// Adds a localized text: its variants are the string leaves of a value.
-    fn collect_localized(&mut self, object: &'g Value, path: &str, name: &str) {
-        self.collect_value(object, path, name, TextKind::Text);
-    }
-
-    fn collect_list(&mut self, object: &'g Value, path: &str, name: &str) {
-        self.collect_value(object, path, name, TextKind::Text);
-    }
-
-    fn collect_value(&mut self, object: &'g Value, path: &str, name: &str, kind: TextKind) {
-        if let Some(value) = object.get(name) {
-            self.collect_leaves(value, &mut format!("{path}/{name}"), kind);
-        }
-    }
-
-    fn collect_leaves(&mut self, value: &'g Value, path: &mut String, kind: TextKind) {
-        let length = path.len();
-        match value {
-            Value::String(text) => self.push_template(text, path.clone(), kind),
-            Value::Array(items) => {
-                for (at, item) in items.iter().enumerate() {
-                    path.push('/');
-                    path.push_str(&at.to_string());
-                    self.collect_leaves(item, path, kind);
-                    path.truncate(length);
-                }
-            }
-            Value::Object(members) => {
-                for (name, member) in members {
-                    path.push('/');
-                    path.push_str(&name.replace('~', "~0").replace('/', "~1"));
-                    self.collect_leaves(member, path, kind);
-                    path.truncate(length);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-
-    fn collect_entity(&mut self, data: &'g Value, path: &str) {
-        self.collect_localized(data, path, "prompt");
-        self.collect_list(data, path, "reprompt");
-        self.collect_localized(data, path, "help");
-        self.collect_value(data, path, "default", TextKind::Text);
-        self.collect_buttons(data, path);
-        self.for_each_item(data, path, "validation", |collector, it, path| {
-            collector.collect_condition(it, path, "expr", &["value"]);
-            collector.collect_localized(it, path, "message");
-        });
-    }
-
-    fn collect_buttons(&mut self, object: &'g Value, path: &str) {
-        self.for_each_item(object, path, "buttons", |collector, it, path| {
-            collector.collect_localized(it, path, "label");
-            collector.collect_text(it, path, "url", TextKind::Text);
-        });
-    }
-
-    fn collect_block(&mut self, block: &'g Value, path: &str) {
-        let is_list = block.get("items_from").is_some();
-        if let Some(source) = block.get("items_from").and_then(Value::as_str) {
-            self.texts.push(SourceText::from_variable(format!("{path}/items_from"), source));
-        }
-        self.collect_localized(block, path, "text");
-        ["url", "alt"].iter().for_each(|it| self.collect_text(block, path, it, TextKind::Text));
-        self.collect_value(block, path, "payload", TextKind::Text);
-        self.collect_card(block, path);
-        self.extra_roots = if is_list { &["item", "index"] } else { &[] };
-        self.for_each_item(block, path, "items", |collector, it, path| {
-            collector.collect_card(it, path);
-            collector.collect_value(it, path, "value", TextKind::Text);
-        });
-        self.extra_roots = &[];
-    }
-
-    fn collect_card(&mut self, card: &'g Value, path: &str) {
-        ["title", "subtitle", "image_url"].iter().for_each(|it| self.collect_text(card, path, it, TextKind::Text));
-        self.collect_buttons(card, path);
-    }
-
-    fn collect_request(&mut self, object: &'g Value, path: &str) {
-        if let Some(request) = object.get("request") {
-            self.collect_request_members(request, &format!("{path}/request"));
-        }
-    }
-
-    fn collect_output_defaults(&mut self, object: &'g Value, path: &str) {
-        self.for_each_item(object, path, "outputs", |collector, it, path| collector.collect_value(it, path, "default", TextKind::Text));
-    }
-
-    fn collect_request_members(&mut self, request: &'g Value, path: &str) {
-        self.collect_text(request, path, "url", TextKind::Url);
-        self.collect_value(request, path, "query", TextKind::Query);
-        self.collect_value(request, path, "headers", TextKind::Header);
-        let is_text = request.get("body").is_some_and(Value::is_string);
-        self.collect_value(request, path, "body", if is_text { TextKind::TextBody } else { TextKind::Body });
-    }
+    step_leaves(step, path).into_iter().filter_map(SourceText::from_leaf).collect()
 }

@@ -105,8 +105,8 @@ pub(super) fn missing_approval(target: &PublishTarget<'_>, tool: &FlowTool, loca
 
 pub(super) fn check_outputs(outputs: &[OutputMapping], location: &Location, findings: &mut Vec<DocumentIssue>) {
     for (number, output) in outputs.iter().enumerate() {
-        if let Err(reason) = &output.query {
-            let message = format!("invalid path '{}': {reason}", output.path);
+        if let Err(reason) = &output.path.query {
+            let message = format!("invalid path '{}': {reason}", output.path.source);
             findings
                 .push(location.join(&format!("/{number}/path")).error("V004", message).with_fix("write a JSONPath, such as '$.balance'"));
         }

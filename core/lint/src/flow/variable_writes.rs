@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use convengine_config::flow::Flow;
-use convengine_config::flow::document::{AssignOp, FlowTool, Node, NodeKind, OutputMapping, ValueType};
+use convengine_config::flow::document::{FlowTool, OutputMapping, ValueType};
 use convengine_text::variable_path::VariablePath;
 use serde_json::Value;
 
@@ -53,14 +53,17 @@ impl Writes {
             }
         }
         for parameter in flow.document.intents.iter().flat_map(|it| &it.parameters) {
-            writes.insert(&parameter.variable, None, None, type_of_entity(&parameter.entity));
+            writes.insert(&parameter.variable, None, None, ValueType::of_entity(&parameter.entity));
         }
         for (number, graph_cx) in graphs.iter().enumerate() {
             for param in &graph_cx.definition.params {
                 writes.insert(&param.name, Some(number), None, param.kind);
             }
             for (at, node) in graph_cx.definition.nodes.iter().enumerate() {
-                writes.insert_node(flow, (number, at), node);
+                match node.kind.data().writes(&flow.document) {
+                    Some(written) => written.iter().for_each(|it| writes.insert(&it.variable, Some(number), Some(at), it.kind)),
+                    None => writes.has_undeclared = true,
+                }
             }
         }
         writes
@@ -69,68 +72,6 @@ impl Writes {
     fn insert(&mut self, path: &VariablePath, graph: Option<usize>, node: Option<usize>, kind: Option<ValueType>) {
         let write = Write { graph, node, kind, path: path.clone() };
         self.by_name.entry(path.first_name().to_owned()).or_default().push(write);
-    }
-
-    fn insert_node(&mut self, flow: &Flow, (graph, at): (usize, usize), node: &Node) {
-        let mut add = |path: &VariablePath, kind| self.insert(path, Some(graph), Some(at), kind);
-        match &node.kind {
-            NodeKind::Start(data) => {
-                for (name, value) in &data.init {
-                    if let Ok(path) = VariablePath::parse(name) {
-                        add(&path, Some(type_of_value(value)));
-                    }
-                }
-            }
-            NodeKind::Entity(data) if data.multiple => add(&data.variable, Some(ValueType::Array)),
-            NodeKind::Entity(data) => add(&data.variable, type_of_entity(&data.entity)),
-            NodeKind::Service(data) => {
-                add(&VariablePath::from_name("response_body"), UNKNOWN_TYPE);
-                add(&VariablePath::from_name("response_status"), Some(ValueType::Number));
-                let tool = data.tool_id.as_deref().and_then(|it| flow.tool(it));
-                output_mappings(tool, &data.outputs).for_each(|it| add(&it.variable, it.kind));
-            }
-            NodeKind::Set(data) => {
-                for assign in data.assignments.iter().filter(|it| it.op != AssignOp::Unset) {
-                    let kind = match (assign.op, &assign.value) {
-                        (AssignOp::Increment, _) => Some(ValueType::Number),
-                        (AssignOp::Append, _) => Some(ValueType::Array),
-                        (AssignOp::Merge, _) => Some(ValueType::Object),
-                        (AssignOp::Set, Some(value)) if !value.source.is_string() => Some(type_of_value(&value.source)),
-                        (AssignOp::Set | AssignOp::Unset, _) => UNKNOWN_TYPE,
-                    };
-                    add(&assign.variable, kind);
-                }
-            }
-            NodeKind::Subflow(data) => {
-                data.outputs.values().for_each(|it| add(it, UNKNOWN_TYPE));
-                let inputs = data.inputs.as_ref().and_then(|it| it.source.as_object());
-                for name in inputs.into_iter().flat_map(|it| it.keys()) {
-                    // A graph without parameters shares the variables of its caller.
-                    if let Ok(path) = VariablePath::parse(name) {
-                        add(&path, UNKNOWN_TYPE);
-                    }
-                }
-            }
-            NodeKind::Program(data) => data.outputs.values().for_each(|it| add(it, UNKNOWN_TYPE)),
-            NodeKind::InstructionAgent(data) => {
-                if let Some(output) = &data.output {
-                    add(&output.variable, UNKNOWN_TYPE);
-                }
-            }
-            NodeKind::Knowledge(data) => add(&data.variable, Some(ValueType::Object)),
-            NodeKind::Python(data) => match &data.outputs {
-                Some(names) => names.iter().for_each(|it| add(it, UNKNOWN_TYPE)),
-                None => self.has_undeclared = true,
-            },
-            NodeKind::End(_)
-            | NodeKind::Intent(_)
-            | NodeKind::Message(_)
-            | NodeKind::Decision
-            | NodeKind::Router
-            | NodeKind::Fallback(_)
-            | NodeKind::Handoff(_)
-            | NodeKind::Draft => {}
-        }
     }
 
     /// Returns the writes of a variable, of its parts and of its parents.
@@ -165,26 +106,4 @@ pub(super) fn variable_of_path(path: &VariablePath, here: &[&str]) -> Option<Var
 /// Returns the output mappings of a call: those of the tool, then those of the node.
 pub(super) fn output_mappings<'f>(tool: Option<&'f FlowTool>, own: &'f [OutputMapping]) -> impl Iterator<Item = &'f OutputMapping> {
     tool.into_iter().flat_map(|it| &it.outputs).chain(own)
-}
-
-/// Returns the type of the values of an entity.
-fn type_of_entity(name: &str) -> Option<ValueType> {
-    match name {
-        "@number" | "@percent" | "@ordinal" => Some(ValueType::Number),
-        "@boolean" => Some(ValueType::Boolean),
-        "@list" => Some(ValueType::Array),
-        "@currency" | "@date_range" | "@time_range" | "@datetime_range" | "@number_range" | "@currency_range" => Some(ValueType::Object),
-        _ => Some(ValueType::String),
-    }
-}
-
-fn type_of_value(value: &Value) -> ValueType {
-    match value {
-        Value::Null => ValueType::Any,
-        Value::Bool(_) => ValueType::Boolean,
-        Value::Number(_) => ValueType::Number,
-        Value::String(_) => ValueType::String,
-        Value::Array(_) => ValueType::Array,
-        Value::Object(_) => ValueType::Object,
-    }
 }

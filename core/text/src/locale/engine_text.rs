@@ -50,6 +50,62 @@ pub enum EngineText {
 }
 
 impl EngineText {
+    /// All of them.
+    pub const ALL: [EngineText; 22] = [
+        EngineText::ConfirmValue,
+        EngineText::Yes,
+        EngineText::No,
+        EngineText::AskForValue,
+        EngineText::ChooseValue,
+        EngineText::ChooseIntent,
+        EngineText::NotUnderstood,
+        EngineText::Cancelled,
+        EngineText::NothingToCancel,
+        EngineText::AnswerNeeded,
+        EngineText::ReasonForQuestion,
+        EngineText::FirstQuestion,
+        EngineText::CannotChange,
+        EngineText::Corrected,
+        EngineText::StartedOver,
+        EngineText::NoPerson,
+        EngineText::Returned,
+        EngineText::CanHelpWith,
+        EngineText::NotUnderstoodAgain,
+        EngineText::GivenUp,
+        EngineText::LeftAlone,
+        EngineText::Error,
+    ];
+
+    /// What it does, in a sentence.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            EngineText::ConfirmValue => "Asks whether `{value}` is right.",
+            EngineText::Yes => "Button of consent.",
+            EngineText::No => "Button of refusal.",
+            EngineText::AskForValue => "Asks for a slot without a prompt, by its `{name}`.",
+            EngineText::ChooseValue => "Asks which of `{values}` is meant.",
+            EngineText::ChooseIntent => "Asks whether `{first}` or `{second}` is meant.",
+            EngineText::NotUnderstood => "Answers what nothing else answers.",
+            EngineText::Cancelled => "Answers somebody who leaves what is being done.",
+            EngineText::NothingToCancel => "The same while nothing is being done.",
+            EngineText::AnswerNeeded => "Says that a question has to be answered.",
+            EngineText::ReasonForQuestion => "Says for which intent a question is asked, by its `{name}`.",
+            EngineText::FirstQuestion => "Says that there is no question to go back to.",
+            EngineText::CannotChange => "Says that a value has been used and cannot be changed.",
+            EngineText::Corrected => "Says that a filled slot has another `{value}`.",
+            EngineText::StartedOver => "Says that the conversation begins anew.",
+            EngineText::NoPerson => "Says that nobody can take over.",
+            EngineText::Returned => "Says to which intent the conversation returns, by its `{name}`.",
+            EngineText::CanHelpWith => "Names the intents, as `{names}`.",
+            EngineText::NotUnderstoodAgain => {
+                "Answers what nothing else answers the second time, and precedes a question that is asked for the second time."
+            }
+            EngineText::GivenUp => "Answers what nothing else answers from the third time on.",
+            EngineText::LeftAlone => "Answers somebody who does not want what an intent is for.",
+            EngineText::Error => "Reports a failure that nothing handles.",
+        }
+    }
+
     /// The name under which a document words it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -117,31 +117,6 @@ mod tests {
     use super::super::LANGUAGES;
     use super::*;
 
-    const ALL: [EngineText; 22] = [
-        EngineText::ConfirmValue,
-        EngineText::Yes,
-        EngineText::No,
-        EngineText::AskForValue,
-        EngineText::ChooseValue,
-        EngineText::ChooseIntent,
-        EngineText::NotUnderstood,
-        EngineText::Cancelled,
-        EngineText::NothingToCancel,
-        EngineText::AnswerNeeded,
-        EngineText::ReasonForQuestion,
-        EngineText::FirstQuestion,
-        EngineText::CannotChange,
-        EngineText::Corrected,
-        EngineText::StartedOver,
-        EngineText::NoPerson,
-        EngineText::Returned,
-        EngineText::CanHelpWith,
-        EngineText::NotUnderstoodAgain,
-        EngineText::GivenUp,
-        EngineText::LeftAlone,
-        EngineText::Error,
-    ];
-
     #[test]
     fn the_language_of_the_locale_decides_then_the_second_locale_then_english() {
         for (locales, expected) in [
@@ -162,7 +137,7 @@ mod tests {
         let placeholders = |text: &str| text.split('{').skip(1).filter_map(|it| Some(it.split_once('}')?.0.to_owned())).collect::<Vec<_>>();
         for language in LANGUAGES {
             let Some(texts) = &language.texts else { continue };
-            for text in ALL {
+            for text in EngineText::ALL {
                 assert_eq!(placeholders(texts.get(text)), placeholders(en::TEXTS.get(text)), "{} {}", language.code, text.name());
                 assert!(!texts.get(text).trim().is_empty());
             }

@@ -1,5 +1,8 @@
 //! What documents of each kind name: other documents, and tools of the workspace. (docs/spec/flows.md#9)
 
+use convengine_core::config::flow::document::ProgramKind;
+use convengine_core::config::flow::names_in_document;
+use convengine_core::config::flow::shape::{Leaf, Target};
 use serde_json::Value;
 
 use crate::storage::assistant::{DocumentKind, ProgramKey};
@@ -18,19 +21,25 @@ pub struct Reference {
 
 /// Returns the documents that a document runs, in document order.
 pub fn find_references(kind: DocumentKind, document: &Value) -> Vec<Reference> {
-    match kind {
-        DocumentKind::Workflow => nodes(document).filter_map(node_reference).collect(),
-        DocumentKind::Assistant | DocumentKind::Chain | DocumentKind::Agent => Vec::new(),
-    }
+    let reference = |(target, leaf): (Target, Leaf<'_>)| {
+        let kind = match target {
+            Target::Assistant => DocumentKind::Assistant,
+            Target::Workflow => DocumentKind::Workflow,
+            Target::Agent => DocumentKind::Agent,
+            _ => return None,
+        };
+        let (data, _) = leaf.pointer.rsplit_once('/')?;
+        let version = document.pointer(&format!("{data}/version")).and_then(Value::as_str).unwrap_or(LATEST).to_owned();
+        kind.is_id(leaf.text).then(|| Reference { key: ProgramKey::new(kind, leaf.text), version })
+    };
+    names(kind, document).into_iter().filter_map(reference).collect()
 }
 
 /// Returns the tools of the workspace that a document is bound to when a session starts, in document order. Assistants and AI agents have
 /// theirs since they were published.
 pub fn find_tool_names(kind: DocumentKind, document: &Value) -> Vec<&str> {
-    match kind {
-        DocumentKind::Workflow => nodes(document).flat_map(node_tools).collect(),
-        DocumentKind::Assistant | DocumentKind::Chain | DocumentKind::Agent => Vec::new(),
-    }
+    let tools = names(kind, document).into_iter().filter(|it| it.0 == Target::Tool).map(|it| it.1.text);
+    tools.filter(|it| is_tool_id(it)).collect()
 }
 
 /// Whether a text is the id of a tool.
@@ -38,27 +47,12 @@ pub fn is_tool_id(text: &str) -> bool {
     DocumentKind::Assistant.is_id(text)
 }
 
-fn nodes(workflow: &Value) -> impl Iterator<Item = &Value> {
-    workflow.get("nodes").and_then(Value::as_array).into_iter().flatten()
-}
-
-fn node_reference(node: &Value) -> Option<Reference> {
-    let (kind, member) = match node.get("type")?.as_str()? {
-        "flow-agent" => (DocumentKind::Assistant, "assistant_id"),
-        "workflow" => (DocumentKind::Workflow, "workflow_id"),
-        "agent" => (DocumentKind::Agent, "agent_id"),
-        _ => return None,
-    };
-    let data = node.get("data")?;
-    let version = data.get("version").and_then(Value::as_str).unwrap_or(LATEST).to_owned();
-    let id = data.get(member)?.as_str().filter(|it| kind.is_id(it))?;
-    Some(Reference { key: ProgramKey::new(kind, id), version })
-}
-
-fn node_tools(node: &Value) -> impl Iterator<Item = &str> {
-    let data = node.get("data");
-    let of_agent = data.and_then(|it| it.get("tools")?.as_array()).into_iter().flatten().filter_map(|it| it.get("tool")?.as_str());
-    data.and_then(|it| it.get("tool_name")?.as_str()).into_iter().chain(of_agent).filter(|it| is_tool_id(it))
+/// What a workflow graph names.
+fn names(kind: DocumentKind, document: &Value) -> Vec<(Target, Leaf<'_>)> {
+    match kind {
+        DocumentKind::Workflow => names_in_document(ProgramKind::Workflow, document),
+        DocumentKind::Assistant | DocumentKind::Chain | DocumentKind::Agent => Vec::new(),
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use convengine_core::config::flow::document::chain::{ChainDocument, Overlap, TriggerKind};
+use convengine_core::config::flow::document::chain::{ChainDocument, InitialStatus, Misfire, Overlap, TriggerKind};
 use convengine_core::text::cron::CronSchedule;
 use convengine_core::turn::{Map, Millis};
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ async fn start_scheduled(host: &Arc<Host>, due: &DueSchedule) -> Result<Option<P
     // Of several missed times, only the last one counts.
     let at = schedule.last_until(planned - 1, now).unwrap_or(planned);
     let is_missed = now - at > MISSED_AFTER_MS;
-    if is_missed && document.trigger.schedule.skips_missed {
+    if is_missed && document.trigger.schedule.misfire == Misfire::Skip {
         status::advance(&host.readers, &due.slug, planned, schedule.next_after(now)).await?;
         return Ok(None);
     }
@@ -144,7 +144,8 @@ pub async fn publish_status(host: &Host, document: &Value) -> sqlx::Result<()> {
     let document = ChainDocument::read(document);
     let now = clock::now();
     let next_run_at = read_schedule(&document).and_then(|it| it.next_after(now));
-    status::save(&host.readers, &ChainStatus { slug: document.slug, is_paused: document.is_paused, next_run_at }, now).await
+    status::save(&host.readers, &ChainStatus { slug: document.slug, is_paused: document.status == InitialStatus::Paused, next_run_at }, now)
+        .await
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Reads an AI agent as a document with one graph: the agent, the person who takes over, and the end. (docs/spec/flows.md#10.6)
 
+use convengine_derive::Described;
 use convengine_text::phrase::Phrase;
 use convengine_text::variable_path::VariablePath;
+use convengine_turn::Map;
 use serde_json::{Value, json};
 
-use super::fields::Fields;
+use super::super::shape::{Absent, Described, Fields, STRING, Shape, Unread, parse_path};
 use super::guardrail::{Guardrail, GuardrailKind};
-use super::knowledge::KnowledgeData;
-use super::{Document, FlowTool};
+use super::{Document, FlowTool, KnowledgeData};
 
 /// The variable with the reason for which an agent requests a person.
 pub const HANDOFF_REASON: &str = "_handoff_reason";
@@ -36,67 +37,67 @@ pub struct AgentPolicy {
 }
 
 /// A task of an AI agent.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
+#[described(definition = "Task", role = Item)]
 pub struct AgentTask {
     /// Its id.
+    #[member(required, shape = ID)]
     pub id: String,
     /// Messages that lead to it.
+    #[member(shape = Items(&List::new(NON_EMPTY)))]
     pub examples: Vec<Phrase>,
     /// Variables that it needs.
+    #[member(each = NON_EMPTY)]
     pub needs: Vec<String>,
     /// The tools that are offered for it.
+    #[member(each = ID, meaning = Names(Tool))]
     pub tool_names: Vec<String>,
     /// Its flag.
     pub flag: TaskFlag,
 }
 
 /// The flag of a task.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum TaskFlag {
     /// None.
     #[default]
+    #[kind("NONE")]
     None,
     /// Its tools need a verified user.
+    #[kind("SENSITIVE")]
     Sensitive,
     /// It applies when no other task does.
+    #[kind("FALLBACK")]
     Fallback,
 }
 
 /// A value that an AI agent may remember.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
 pub struct MemorySlot {
     /// Its key.
+    #[member(required, shape = ID)]
     pub key: String,
     /// Its description.
     pub label: String,
 }
 
+/// A phrase that is compared without accents.
+impl Described for Phrase {
+    const SHAPE: Shape = STRING;
+
+    fn read(value: &Value) -> Option<Phrase> {
+        value.as_str().map(Phrase::without_accents)
+    }
+}
+
 impl MemorySlot {
     /// The variable that stores the value.
     pub fn variable(&self) -> VariablePath {
-        super::fields::parse_path(&format!("memory.{}", self.key))
+        parse_path(&format!("memory.{}", self.key))
     }
 }
 
 impl AgentPolicy {
-    fn read(fields: Fields<'_>) -> AgentPolicy {
-        let memory = fields.object_or_empty("memory");
-        let is_remembering = memory.flag("enabled", true);
-        let slot = |it: Fields<'_>| MemorySlot { key: it.string("key"), label: it.string("label") };
-        let sources = fields.strings("knowledge");
-        AgentPolicy {
-            persona: read_persona(fields.object_or_empty("persona")),
-            memory_guidance: if is_remembering { memory.string("guidance") } else { String::new() },
-            memory_slots: if is_remembering { memory.list("slots", slot) } else { Vec::new() },
-            tool_names: fields.strings("tool_names"),
-            tasks: fields.list("tasks", AgentTask::read),
-            guardrails: fields.list("guardrails", Guardrail::read).into_iter().flatten().collect(),
-            knowledge: (!sources.is_empty()).then(|| KnowledgeData { sources: Some(sources), ..KnowledgeData::for_fallback(None) }),
-            max_llm_steps: fields.count_u32("max_llm_steps_per_conv"),
-            max_tool_calls: fields.count_u32("max_tool_calls_per_turn"),
-        }
-    }
-
     /// Returns a task by id.
     pub fn task(&self, id: &str) -> Option<&AgentTask> {
         self.tasks.iter().find(|it| it.id == id)
@@ -119,47 +120,163 @@ impl AgentPolicy {
     }
 }
 
-impl AgentTask {
-    fn read(fields: Fields<'_>) -> AgentTask {
-        let flags = [("SENSITIVE", TaskFlag::Sensitive), ("FALLBACK", TaskFlag::Fallback)];
-        AgentTask {
-            id: fields.string("id"),
-            examples: fields.strings("examples").iter().map(|it| Phrase::without_accents(it)).collect(),
-            needs: fields.strings("needs"),
-            tool_names: fields.strings("tool_names"),
-            flag: fields.keyword("flag", &flags).unwrap_or_default(),
+/// An AI agent.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "AiAgent")]
+pub struct AgentDocument {
+    /// The version of the format.
+    #[member(required, shape = SCHEMA_VERSION)]
+    pub schema_version: Unread<String>,
+    /// The kind of the document.
+    #[member(required, shape = Const("ai_agent", "D001"))]
+    pub doc: Unread<String>,
+    /// Its id.
+    #[member(required, shape = ID)]
+    pub id: Unread<String>,
+    /// Its name.
+    #[member(required, shape = NAME)]
+    pub name: Unread<String>,
+    /// The time zone of sessions without one, by its IANA name.
+    #[member(shape = PatternText(Pattern::TimeZone))]
+    pub default_time_zone: Option<Unread<String>>,
+    /// What it is for, as instructions of the model.
+    #[member(required, shape = TEMPLATE)]
+    pub mission: Unread<String>,
+    /// Its role and manner.
+    persona: Persona,
+    /// The alias of the model.
+    #[member(shape = NON_EMPTY, meaning = Names(Model))]
+    pub model: Option<Unread<String>>,
+    /// The sampling temperature.
+    #[member(shape = Number(0, 2))]
+    pub temperature: Option<Unread<f64>>,
+    /// Its own tools.
+    #[member(shape = Items(&List { item: <FlowTool as Described>::SHAPE, min: 0, max: NO_MAX_LENGTH, keys: UniqueBy::Id }))]
+    pub tools: Unread<Vec<FlowTool>>,
+    /// The tools of the workspace that it has beside its own.
+    #[member(each = ID, meaning = Names(Tool))]
+    tool_names: Vec<String>,
+    /// Its tasks.
+    #[member(unique = Id)]
+    tasks: Vec<AgentTask>,
+    /// Its guardrails.
+    #[member(unique = Id)]
+    guardrails: Vec<Guardrail>,
+    /// What it remembers.
+    memory: MemoryDef,
+    /// The sources of knowledge that it may search.
+    #[member(each = NON_EMPTY, meaning = Names(Source))]
+    knowledge: Vec<String>,
+    /// The channels on which it is offered.
+    #[member(shape = Items(&List::new(NON_EMPTY)))]
+    pub channels: Option<Unread<Vec<String>>>,
+    /// Maximum model calls in a conversation.
+    #[member(shape = COUNT)]
+    max_llm_steps_per_conv: Option<u32>,
+    /// Maximum tool calls after a message of the user.
+    #[member(shape = COUNT)]
+    max_tool_calls_per_turn: Option<u32>,
+    /// What it may spend on models in a day, in cents.
+    #[member(shape = COUNT)]
+    daily_spend_cap_cents: Option<u64>,
+    /// Questions with the answers that are expected.
+    pub evals: Option<Unread<Vec<Eval>>>,
+    /// What others keep in the document.
+    pub meta: Option<Unread<Map>>,
+}
+
+/// The role and manner of an AI agent.
+#[derive(Debug, Clone, Described)]
+struct Persona {
+    /// Its role.
+    title: String,
+    /// Adjectives for its tone.
+    tone: Vec<String>,
+    /// How it speaks.
+    voice: String,
+    /// What it does not do.
+    boundaries: Vec<String>,
+}
+
+/// What an AI agent remembers.
+#[derive(Debug, Clone, Described)]
+struct MemoryDef {
+    /// Whether it remembers anything.
+    #[member(default = true)]
+    enabled: bool,
+    /// The values that it may remember.
+    slots: Vec<MemorySlot>,
+    /// How it uses its memory, as text for the model.
+    guidance: String,
+}
+
+/// A question with the answer that is expected.
+#[derive(Debug, Clone, Described)]
+pub struct Eval {
+    /// Its name.
+    #[member(required, shape = NON_EMPTY)]
+    pub name: String,
+    /// The question.
+    #[member(required, shape = NON_EMPTY)]
+    pub prompt: String,
+    /// The answer.
+    #[member(required, shape = NON_EMPTY)]
+    pub expected: String,
+}
+
+impl AgentDocument {
+    fn policy(self) -> AgentPolicy {
+        let memory = Some(self.memory).filter(|it| it.enabled);
+        let (memory_guidance, memory_slots) = memory.map(|it| (it.guidance, it.slots)).unwrap_or_default();
+        AgentPolicy {
+            persona: self.persona.text(),
+            memory_guidance,
+            memory_slots,
+            tool_names: self.tool_names,
+            tasks: self.tasks,
+            guardrails: self.guardrails.into_iter().filter(|it| it.enabled).collect(),
+            knowledge: Some(self.knowledge)
+                .filter(|it| !it.is_empty())
+                .map(|it| KnowledgeData { sources: Some(it), ..KnowledgeData::for_fallback(None) }),
+            max_llm_steps: self.max_llm_steps_per_conv,
+            max_tool_calls: self.max_tool_calls_per_turn,
         }
     }
 }
 
-fn read_persona(fields: Fields<'_>) -> String {
-    let list = |name: &str, separator: &str| Some(fields.strings(name).join(separator)).filter(|it| !it.trim().is_empty());
-    let title = fields.text("title").filter(|it| !it.trim().is_empty()).map(|it| format!("Your role: {it}"));
-    let tone = list("tone", ", ").map(|it| format!("Your tone: {it}"));
-    let voice = fields.text("voice").filter(|it| !it.trim().is_empty()).map(|it| format!("Your voice: {it}"));
-    let boundaries = list("boundaries", "\n- ").map(|it| format!("Your boundaries:\n- {it}"));
-    [title, tone, voice, boundaries].into_iter().flatten().collect::<Vec<_>>().join("\n")
+impl Persona {
+    /// The text for the model.
+    fn text(&self) -> String {
+        let lines = [
+            ("Your role: ", self.title.clone()),
+            ("Your tone: ", self.tone.join(", ")),
+            ("Your voice: ", self.voice.clone()),
+            ("Your boundaries:\n- ", self.boundaries.join("\n- ")),
+        ];
+        lines.iter().filter(|it| !it.1.trim().is_empty()).map(|it| format!("{}{}", it.0, it.1)).collect::<Vec<_>>().join("\n")
+    }
 }
 
 impl Document {
     /// Reads an AI agent whose structure has been checked.
     pub fn read_agent(source: &Value) -> Document {
-        let fields = Fields(source);
+        let fields = Fields::of_object(source).unwrap_or(Fields::EMPTY);
         let id = fields.string("id");
         let base = json!({
             "id": id, "name": fields.string("name"), "root": id, "graphs": [agent_graph(source)], "tools": fields.value("tools"),
             "default_time_zone": fields.value("default_time_zone"),
         });
         let mut document = Document::read(&base);
-        document.settings.daily_spend_cap_cents = fields.count("daily_spend_cap_cents");
-        Document { agent: Some(Box::new(AgentPolicy::read(fields))), ..document }
+        let agent = AgentDocument::read(source).unwrap_or_else(AgentDocument::absent);
+        document.settings.daily_spend_cap_cents = agent.daily_spend_cap_cents;
+        Document { agent: Some(Box::new(agent.policy())), ..document }
     }
 }
 
 /// Returns the graph of an AI agent as it would be written in a document.
 pub fn agent_graph(source: &Value) -> Value {
-    let fields = Fields(source);
-    let tools: Vec<Value> = fields.list("tools", |it| json!({"tool": it.string("id")}));
+    let fields = Fields::of_object(source).unwrap_or(Fields::EMPTY);
+    let tools: Vec<Value> = fields.list("tools").map(|it| json!({"tool": it.string("id")})).collect();
     let agent = json!({
         "instructions": fields.string("mission"), "tools": tools, "model": fields.value("model"), "temperature": fields.value("temperature"),
         "max_turns": u32::MAX, "memory": {"reset": "never"},

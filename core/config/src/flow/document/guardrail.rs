@@ -1,11 +1,11 @@
 //! Guardrails of AI agents: what they may do, and what they may say. (docs/spec/flows.md#10.6)
 
+use convengine_derive::Described;
 use convengine_text::personal_data::{PersonalData, mask_personal_data};
 use convengine_text::phrase::Phrase;
 use convengine_text::regex::Regex;
 
 use super::FlowCondition;
-use super::fields::Fields;
 
 /// The variable that tells whether the user is verified.
 const VERIFIED: &str = "user.verified";
@@ -17,38 +17,62 @@ const MICROCENTS_PER_CENT: u64 = 1_000_000;
 const REDACTED: &str = "[redacted]";
 
 /// A guardrail.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
+#[described(definition = "Guardrail", role = Item)]
 pub struct Guardrail {
     /// Its id.
+    #[member(required, shape = ID)]
     pub id: String,
+    /// Whether it is enabled.
+    #[member(default = true)]
+    pub enabled: bool,
     /// Its kind, with its configuration.
+    #[member(kinds)]
     pub kind: GuardrailKind,
 }
 
 /// The kind of a guardrail.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
+#[described(tag = "kind", content = "config")]
 pub enum GuardrailKind {
     /// Protected tools are called only while the condition is true.
+    #[kind(name = "AUTH", from = AuthDef, optional)]
     Auth(Box<FlowCondition>),
     /// Tools are called only so often.
+    #[kind(name = "LIMIT")]
     Limit(CallLimit),
     /// Models and tools are called only while the conversation has cost less than this, in microcents.
+    #[kind(name = "BUDGET", from = BudgetDef)]
     Budget(u64),
     /// Parts of replies are masked.
+    #[kind(name = "REDACT", from = RedactDef, optional)]
     Redact(ReplyMask),
     /// The conversation is handed over to a person.
+    #[kind(name = "ESCALATE", from = EscalateDef)]
     Escalate(Escalation),
 }
 
 /// A limit of tool calls.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
 pub struct CallLimit {
     /// Maximum calls.
+    #[member(required, shape = COUNT)]
     pub max_calls: u32,
-    /// Whether calls of the whole conversation are counted, and not only those after a message of the user.
-    pub is_per_conversation: bool,
+    /// Which calls are counted.
+    pub per: CountedCalls,
     /// The counted tools; all when empty.
+    #[member(each = ID, meaning = Names(Tool))]
     pub tools: Vec<String>,
+}
+
+/// Which calls count towards a limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
+pub enum CountedCalls {
+    /// Those after a message of the user.
+    #[default]
+    Turn,
+    /// Those of the whole conversation.
+    Conversation,
 }
 
 /// What is masked in replies.
@@ -70,7 +94,7 @@ pub struct Escalation {
 }
 
 /// Why a guardrail refuses a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Described)]
 pub enum Refusal {
     /// The user is not verified.
     AuthRequired,
@@ -81,10 +105,6 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The refusals by their codes.
-    pub const BY_CODE: [(&'static str, Refusal); 3] =
-        [("auth_required", Refusal::AuthRequired), ("limit", Refusal::Limit), ("budget", Refusal::Budget)];
-
     /// Its code.
     pub fn code(self) -> &'static str {
         match self {
@@ -96,37 +116,6 @@ impl Refusal {
 }
 
 impl Guardrail {
-    /// Reads a guardrail; `None` for one that is disabled or of an unknown kind, which the structure check reports.
-    pub(super) fn read(fields: Fields<'_>) -> Option<Guardrail> {
-        if !fields.flag("enabled", true) {
-            return None;
-        }
-        let config = fields.object_or_empty("config");
-        let kind = match fields.text("kind")? {
-            "AUTH" => GuardrailKind::Auth(Box::new(FlowCondition::from(auth_condition(config).as_str()))),
-            "LIMIT" => GuardrailKind::Limit(CallLimit {
-                max_calls: config.count_u32("max_calls").unwrap_or(0),
-                is_per_conversation: config.text("per") == Some("conversation"),
-                tools: config.strings("tools"),
-            }),
-            "BUDGET" => GuardrailKind::Budget(config.count("max_cents").unwrap_or(0).saturating_mul(MICROCENTS_PER_CENT)),
-            "REDACT" => GuardrailKind::Redact(ReplyMask {
-                kinds: personal_data(config),
-                patterns: config.strings("patterns").iter().map(|it| Regex::new_linear(it)).collect(),
-            }),
-            "ESCALATE" => GuardrailKind::Escalate(Escalation {
-                keywords: config.strings("keywords").into_iter().map(|it| (it.clone(), Phrase::without_accents(&it))).collect(),
-                on: config
-                    .list("on", |it| Refusal::BY_CODE.iter().find(|known| it.0 == known.0).map(|it| it.1))
-                    .into_iter()
-                    .flatten()
-                    .collect(),
-            }),
-            _ => return None,
-        };
-        Some(Guardrail { id: fields.string("id"), kind })
-    }
-
     /// Its kind as written.
     pub fn kind_name(&self) -> &'static str {
         match self.kind {
@@ -139,23 +128,77 @@ impl Guardrail {
     }
 }
 
-/// The condition of `AUTH`: `expr`, else that `variable` is true.
-fn auth_condition(config: Fields<'_>) -> String {
-    match config.text("expr") {
-        Some(expr) => expr.to_owned(),
-        None => format!("{} == true", config.text("variable").unwrap_or(VERIFIED)),
+/// The configuration of `AUTH`.
+#[derive(Debug, Clone, Described)]
+struct AuthDef {
+    /// The variable that must be true.
+    #[member(documented_default = r#""user.verified""#, shape = PATH, meaning = Reads)]
+    variable: Option<String>,
+    /// A condition that must be true instead.
+    #[member(shape = EXPRESSION, meaning = Condition)]
+    expr: Option<String>,
+}
+
+/// The configuration of `BUDGET`.
+#[derive(Debug, Clone, Described)]
+struct BudgetDef {
+    /// What a conversation may cost, in cents.
+    #[member(required, shape = COUNT)]
+    max_cents: u64,
+}
+
+/// The configuration of `REDACT`.
+#[derive(Debug, Clone, Described)]
+struct RedactDef {
+    /// The kinds of personal data that are masked; all without it.
+    #[member(each = Enum(&["email", "phone", "card", "iban"]))]
+    kinds: Option<Vec<String>>,
+    /// Regular expressions of what is masked.
+    #[member(each = NON_EMPTY, meaning = Regex)]
+    patterns: Vec<String>,
+}
+
+/// The configuration of `ESCALATE`.
+#[derive(Debug, Clone, Described)]
+struct EscalateDef {
+    /// Words, in messages of the user or in replies.
+    #[member(each = NON_EMPTY)]
+    keywords: Vec<String>,
+    /// Refusals by other guardrails.
+    on: Vec<Refusal>,
+}
+
+impl From<AuthDef> for GuardrailKind {
+    fn from(definition: AuthDef) -> GuardrailKind {
+        let is_true = || format!("{} == true", definition.variable.as_deref().unwrap_or(VERIFIED));
+        let condition = definition.expr.clone().unwrap_or_else(is_true);
+        GuardrailKind::Auth(Box::new(FlowCondition::from(condition.as_str())))
     }
 }
 
-/// The kinds that `REDACT` masks; all of them when it does not say.
-fn personal_data(config: Fields<'_>) -> Vec<PersonalData> {
-    let names =
-        [("email", PersonalData::Email), ("phone", PersonalData::Phone), ("card", PersonalData::Card), ("iban", PersonalData::Iban)];
-    if config.value("kinds").is_none() {
-        return PersonalData::ALL.to_vec();
+impl From<BudgetDef> for GuardrailKind {
+    fn from(definition: BudgetDef) -> GuardrailKind {
+        GuardrailKind::Budget(definition.max_cents.saturating_mul(MICROCENTS_PER_CENT))
     }
-    let kinds = config.strings("kinds");
-    names.into_iter().filter(|it| kinds.iter().any(|kind| kind == it.0)).map(|it| it.1).collect()
+}
+
+impl From<RedactDef> for GuardrailKind {
+    fn from(definition: RedactDef) -> GuardrailKind {
+        let names =
+            [("email", PersonalData::Email), ("phone", PersonalData::Phone), ("card", PersonalData::Card), ("iban", PersonalData::Iban)];
+        let kinds = match definition.kinds {
+            Some(chosen) => names.into_iter().filter(|it| chosen.iter().any(|kind| kind == it.0)).map(|it| it.1).collect(),
+            None => PersonalData::ALL.to_vec(),
+        };
+        GuardrailKind::Redact(ReplyMask { kinds, patterns: definition.patterns.iter().map(|it| Regex::new_linear(it)).collect() })
+    }
+}
+
+impl From<EscalateDef> for GuardrailKind {
+    fn from(definition: EscalateDef) -> GuardrailKind {
+        let keywords = definition.keywords.into_iter().map(|it| (it.clone(), Phrase::without_accents(&it))).collect();
+        GuardrailKind::Escalate(Escalation { keywords, on: definition.on })
+    }
 }
 
 impl ReplyMask {

@@ -1,274 +1,366 @@
 //! The typed form of a flow document. (docs/spec/flows.md#3)
 
 mod ai_agent;
-mod assignment;
 pub mod chain;
-mod fields;
 mod guardrail;
-mod handoff;
-mod knowledge;
-mod message;
 mod node;
-mod node_traits;
-mod program;
-mod python;
 mod repair;
 mod service;
-mod slot;
 mod text;
 mod top_level;
 mod workflow;
 
-pub use ai_agent::{AgentPolicy, AgentTask, HANDOFF_REASON, MemorySlot, TaskFlag, agent_graph};
-pub use assignment::{AssignOp, Assignment, SetData};
-pub use guardrail::{CallLimit, Escalation, Guardrail, GuardrailKind, Refusal, ReplyMask};
-pub use handoff::{HandoffData, HandoffMode};
-pub use knowledge::{Citations, KnowledgeData, QueryPart};
-pub use message::{Block, Button, Card, ListItem};
+pub use ai_agent::{AgentDocument, AgentPolicy, AgentTask, Eval, HANDOFF_REASON, MemorySlot, TaskFlag, agent_graph};
+pub use guardrail::{CallLimit, CountedCalls, Escalation, Guardrail, GuardrailKind, Refusal, ReplyMask};
 pub use node::{
-    AgentData, AgentMemory, AgentOutput, AgentTool, Approval, Await, CallMode, EndData, FallbackData, FallbackOn, IntentData, MemoryReset,
-    MessageData, Node, NodeKind, OnError, Selection, StartData, SubflowData,
+    AgentData, AgentMemory, AgentOutput, AgentTool, Approval, Ask, AssignOp, Assignment, Await, Block, Branching, Button, CallMode, Card,
+    Citations, DRAFT_TYPES, DecisionData, DraftData, EndData, EntityData, Failing, FallbackData, FallbackOn, HandoffData, HandoffMode,
+    IntentData, KnowledgeData, ListItem, MemoryReset, MessageData, Node, NodeData, NodeKind, NodeOf, NodeTraits, NodeTypes, OnError,
+    ProgramData, ProgramKind, PythonData, QueryPart, RouterData, Script, Selection, ServiceData, SetData, StartData, SubflowData, Take,
+    Validation, VariableWrite, Waiting, WorkflowNodeKind,
 };
-pub use node_traits::{Branching, Failing, NodeTraits, Waiting};
-pub use program::{ProgramData, ProgramKind};
-pub use python::PythonData;
 pub use repair::{CommandRule, RepairRules, command_name};
 pub use service::{
-    FINISH, FlowTool, HttpRequestDef, OutputMapping, REMEMBER, REQUEST_HUMAN, Retry, SEARCH_KNOWLEDGE, ServiceData, ValueType, is_built_in,
+    FINISH, FlowTool, HttpRequestDef, OutputMapping, REMEMBER, REQUEST_HUMAN, ResponsePath, Retry, SEARCH_KNOWLEDGE, ValueType, is_built_in,
 };
-pub use slot::{Ask, EntityData, Validation};
 pub use text::{FlowCondition, FlowFormula, FlowTemplate, LocalizedText, ValueTemplate};
-pub use workflow::DRAFT_TYPES;
+pub use workflow::WorkflowDocument;
 
 use std::collections::BTreeMap;
 
+use convengine_derive::Described;
+use convengine_text::locale::EngineText;
 use convengine_text::variable_path::VariablePath;
+use convengine_turn::Map;
 use serde_json::Value;
 
-/// A flow document.
-#[derive(Debug, Clone)]
+use self::repair::RepairDef;
+use super::shape::{ENGINE_TEXT, MemberShape, Shape, Unread};
+
+/// The wording of what the engine says.
+const ENGINE_TEXTS: Shape = Shape::Ref(&super::shape::Definition {
+    name: "EngineTexts",
+    shape: Shape::ClosedObject(&[&ENGINE_TEXT_MEMBERS]),
+    role: super::shape::Role::Part,
+    help: "Other words for the [texts of the engine](engine-texts.md); here a text by locale needs no `default`.",
+});
+
+const ENGINE_TEXT_MEMBERS: [MemberShape; EngineText::ALL.len()] = {
+    let mut members = [MemberShape::new("", ENGINE_TEXT); EngineText::ALL.len()];
+    let mut rest: &[EngineText] = &EngineText::ALL;
+    let mut to_name: &mut [MemberShape] = &mut members;
+    while let ([text, others @ ..], [member, unnamed @ ..]) = (rest, to_name) {
+        member.name = text.name();
+        member.help = text.meaning();
+        (rest, to_name) = (others, unnamed);
+    }
+    members
+};
+
+/// A flow document. Issues are reported in the order of the members, so graphs come last.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "ConversationFlow")]
 pub struct Document {
-    /// Its id.
+    /// Version of the format.
+    #[member(required, shape = SCHEMA_VERSION)]
+    pub schema_version: Unread<String>,
+    /// Kind of document.
+    #[member(required, shape = Const("conversation_flow", "D001"))]
+    pub doc: Unread<String>,
+    /// Id of the assistant.
+    #[member(required, shape = ID)]
     pub id: String,
-    /// Its name.
+    /// Display name.
+    #[member(required, shape = NAME)]
     pub name: String,
-    /// The locale of texts without one.
+    /// Locale of texts without one; `en` when absent.
+    #[member(shape = PatternText(Pattern::Locale), default = "en")]
     pub default_locale: String,
-    /// The time zone of sessions without one, by its IANA name.
+    /// Time zone of sessions without one; `UTC` when absent.
+    #[member(shape = PatternText(Pattern::TimeZone))]
     pub default_time_zone: Option<String>,
-    /// The time zones of channels, which come before it.
+    /// Time zones by channel, which come before `default_time_zone`.
+    #[member(each = PatternText(Pattern::TimeZone))]
     pub time_zones: BTreeMap<String, String>,
-    /// The declared locales.
+    /// Locales in which texts must exist (`D008`).
+    #[member(each = PatternText(Pattern::Locale))]
     pub locales: Vec<String>,
-    /// The id of the graph in which sessions start.
+    /// Id of the graph in which sessions start.
+    #[member(required, shape = ID, meaning = Names(Graph))]
     pub root: String,
-    /// Its graphs.
-    pub graphs: Vec<GraphDef>,
-    /// Its intents.
+    /// What users want, and which graph handles it.
+    #[member(unique = Id)]
     pub intents: Vec<IntentDef>,
-    /// Its entities.
+    /// Kinds of values of its own.
+    #[member(unique = Id)]
     pub entities: Vec<EntityDef>,
-    /// Its tools.
+    /// Services that nodes and agents call.
+    #[member(unique = Id)]
     pub tools: Vec<FlowTool>,
-    /// Its small talk.
+    /// Messages that are answered without leaving the current node.
+    #[member(unique = Id)]
     pub small_talk: Vec<SmallTalkDef>,
-    /// Replies to events.
+    /// Answers to the start of a session, to messages that nothing matches, and to silence.
     pub events: EventReplies,
-    /// Its settings.
+    /// Limits and defaults.
     pub settings: FlowSettings,
-    /// The declared variables.
-    pub variables: Vec<Variable>,
-    /// Its string table: by locale and key, or by key alone.
-    pub strings: convengine_turn::Map,
-    /// Its wording of what the engine says, by name.
+    /// Other words for what the engine itself says.
+    #[member(shape = ENGINE_TEXTS)]
     pub engine_texts: Vec<(String, LocalizedText)>,
-    /// What it changes of the repair of conversations.
+    /// What it changes when the user speaks about the conversation itself.
+    #[member(from = RepairDef)]
     pub repair: RepairRules,
+    /// Declared variables.
+    pub variables: Vec<Variable>,
+    /// Names of variables that pages may set at the start, beside those with `input`.
+    pub inputs: Unread<Vec<VariablePath>>,
+    /// Texts by locale and key, for `{{ strings.KEY }}` and the [filter `t`](templates.md#t).
+    pub strings: Map,
+    /// Free for tools; `meta.migrations` is read when sessions move to another version.
+    pub meta: Option<Unread<Map>>,
+    /// The graphs.
+    #[member(required, items(1, 500), unique = Id, codes("D001", "D005"))]
+    pub graphs: Vec<GraphDef>,
     /// What only an AI agent has.
+    #[member(skip)]
     pub agent: Option<Box<AgentPolicy>>,
 }
 
-/// A graph.
-#[derive(Debug, Clone)]
+/// A graph of nodes. There is exactly one of the kind `root`.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "Graph", role = Graph)]
 pub struct GraphDef {
-    /// Its id.
+    /// Unique id.
+    #[member(required, shape = ID)]
     pub id: String,
-    /// Its kind.
+    /// `root`: sessions start here; `intent`: the graph of an intent; `subflow`: called by other graphs.
+    #[member(required)]
     pub kind: GraphKind,
-    /// The id of the node at which it starts.
+    /// Display name.
+    pub name: Option<Unread<String>>,
+    /// Id of the first node; in an intent's graph an `intent` node.
+    #[member(required, shape = ID, meaning = Names(Node))]
     pub entry: String,
-    /// Its nodes.
-    pub nodes: Vec<Node>,
-    /// Its edges.
-    pub edges: Vec<EdgeDef>,
-    /// Its parameters.
+    /// Values that callers pass; a graph with `params` or `returns` has a scope of its own.
     pub params: Vec<Param>,
-    /// Its return values.
+    /// Values that it returns.
     pub returns: Vec<Param>,
-    /// The ports by which it may be left, besides `out`.
+    /// Ports by which it may be left, beside `out`.
+    #[member(each = ID)]
     pub exits: Vec<String>,
+    /// The edges.
+    #[member(required, items(0, 4000), unique = Id, codes("D001", "D005"))]
+    pub edges: Vec<EdgeDef>,
+    /// The nodes.
+    #[member(required, items(1, 1000), unique = IdAndName, codes("D001", "D005"))]
+    pub nodes: Vec<Node>,
 }
 
 /// The kind of a graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum GraphKind {
     /// The graph in which sessions start.
     Root,
     /// The graph of an intent.
     Intent,
     /// A graph that other graphs call.
+    #[default]
     Subflow,
 }
 
-/// An edge.
-#[derive(Debug, Clone)]
+/// Leads from a port of a node to another node.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "Edge", role = Item)]
 pub struct EdgeDef {
-    /// Its id.
+    /// Unique id within the graph.
+    #[member(required, shape = ID)]
     pub id: String,
-    /// The source node.
+    /// Id of the node that it leaves.
+    #[member(required, shape = ID, meaning = Names(Node))]
     pub source: String,
-    /// The port of the source node.
+    /// Port that it leaves.
+    #[member(default = "out", meaning = Names(Port))]
     pub source_port: String,
-    /// The target node.
+    /// Id of the node that it leads to.
+    #[member(required, shape = ID, meaning = Names(Node))]
     pub target: String,
-    /// Lower priorities are evaluated first.
+    /// Always `in`.
+    #[member(shape = Enum(&["in"]), documented_default = r#""in""#)]
+    pub target_port: Option<Unread<String>>,
+    /// Text for editors; no effect.
+    pub label: Option<Unread<String>>,
+    /// Of several edges of one port, lower is tried first; equal ones in document order.
+    #[member(default = 100)]
     pub priority: i64,
-    /// The condition under which it is taken.
+    /// When it may be taken; an edge without one always may.
     pub condition: Option<EdgeCondition>,
 }
 
 /// The condition of an edge.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
 pub struct EdgeCondition {
-    /// The expression.
+    /// The [expression](expressions.md).
+    #[member(required)]
     pub expr: FlowCondition,
 }
 
-/// A parameter or return value of a graph.
-#[derive(Debug, Clone)]
+/// A value that a graph takes or returns.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "Param")]
 pub struct Param {
-    /// Its name.
+    /// Name in the scope of the graph.
+    #[member(required)]
     pub name: VariablePath,
-    /// Its type.
+    /// Required type.
+    #[member(name = "type")]
     pub kind: Option<ValueType>,
-    /// Whether callers must pass it.
+    /// Whether callers must pass it; without it or a default the call fails with `param_missing`.
     pub required: bool,
-    /// Its default.
+    /// Value when callers pass none.
+    #[member(keep_null)]
     pub default: Option<Value>,
 }
 
-/// An intent.
-#[derive(Debug, Clone)]
+/// What a user may want.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "Intent", role = Item)]
 pub struct IntentDef {
-    /// Its id.
+    /// Unique id.
+    #[member(required, shape = ID)]
     pub id: String,
-    /// Its name.
+    /// Display name.
+    #[member(required, shape = NAME)]
     pub name: String,
-    /// Its name for users; blank when `name` is one.
+    /// Name for users, where the engine asks which of two intents is meant; default `name`.
     pub label: LocalizedText,
-    /// Its description.
+    /// What it is for, in words; models that choose intents read it.
     pub description: String,
-    /// Phrases that match it.
+    /// Messages that trigger it; `{variable}` is a [mark](matching.md#marks) that takes the value of a slot.
+    #[member(each = NON_EMPTY)]
     pub phrases: Vec<String>,
-    /// Phrases that rule it out.
+    /// Messages that never trigger it.
+    #[member(each = NON_EMPTY)]
     pub negative_phrases: Vec<String>,
-    /// The lowest priority wins.
+    /// Of several phrases with equally many words in common and the same score, the intent with the lowest number wins.
+    #[member(default = 100)]
     pub priority: i64,
-    /// The id of its graph.
+    /// Graph that handles it, of the kind `intent`.
+    #[member(required, shape = ID, meaning = Names(Graph))]
     pub graph: String,
-    /// Values that it collects on entry.
+    /// Values that its `intent` node collects, in order.
     pub parameters: Vec<IntentParameter>,
-    /// Whether it applies when no other intent matches.
+    /// Begins when no other intent matches; at most one.
     pub is_fallback: bool,
-    /// Whether it may interrupt an open question.
+    /// Whether it may interrupt another graph.
+    #[member(default = true)]
     pub interrupts: bool,
-    /// The knowledge sources of its nodes; all sources when absent.
+    /// Ids of the sources that the knowledge nodes of the intent search.
+    #[member(each = NON_EMPTY, meaning = Names(Source))]
     pub knowledge_sources: Option<Vec<String>>,
-    /// Whether it is enabled.
+    /// False: it is never matched.
+    #[member(default = true)]
     pub enabled: bool,
 }
 
 /// A value that an intent collects.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
 pub struct IntentParameter {
-    /// The variable that stores the value.
+    /// Variable that takes the value.
+    #[member(required, meaning = Writes)]
     pub variable: VariablePath,
-    /// Its entity type.
+    /// Built-in type or id of an [entity type](#entity-type).
+    #[member(required, shape = NON_EMPTY, meaning = Names(Entity))]
     pub entity: String,
     /// Whether the intent fails without it.
     pub required: bool,
-    /// Whether the user is asked for it; otherwise it is only extracted from the message that started the intent.
-    pub is_prompted: bool,
-    /// Whether it keeps what an earlier request has left.
+    /// The question; without one, and not required, only the triggering message is read.
+    pub prompt: LocalizedText,
+    /// Whether it takes over what an earlier request has left.
     pub keep: bool,
-    /// Whether it takes every text, also what is plainly no answer.
-    pub takes_anything: bool,
+    /// `anything`: a free text takes whatever is said.
+    pub take: Take,
     /// What answers somebody who asks why.
     pub help: Option<LocalizedText>,
-    /// The prompt.
-    pub prompt: LocalizedText,
-    /// The reprompts.
+    /// Questions after invalid answers.
     pub reprompt: Vec<LocalizedText>,
 }
 
-/// An entity of a document.
-#[derive(Debug, Clone)]
+/// A kind of value of the document. Built-in types are in [entities](entities.md).
+#[derive(Debug, Clone, Described)]
+#[described(definition = "EntityType", role = Item, tag = "kind")]
 pub struct EntityDef {
-    /// Its id.
+    /// Unique id.
+    #[member(required, shape = ID)]
     pub id: String,
-    /// `list` or `regex`.
-    pub kind: String,
-    /// The values of a list.
-    pub entries: Vec<ListEntry>,
-    /// The patterns of a regex.
-    pub patterns: Vec<String>,
-    /// Whether the patterns match in any case.
-    pub ignores_case: bool,
-    /// The capture group that holds the value.
-    pub group: Option<String>,
-    /// Its tolerance for typos.
-    pub fuzzy: FuzzyMatching,
-    /// Phrases in which no value of it is meant.
+    /// Phrases in which no value is meant: one within them is not read from a message.
+    #[member(each = NON_EMPTY)]
     pub negative_phrases: Vec<String>,
-    /// Whether its values are redacted in logs.
+    /// The session view, the trace and the history show the variable's name in place of its values; journals and stored sessions keep
+    /// them.
     pub redact: bool,
+    /// `list` or `regex`.
+    #[member(tag)]
+    pub kind: String,
+    /// The values.
+    #[member(of = "list", required, items(1, NO_MAX_LENGTH), codes("N002", "D001"))]
+    pub entries: Vec<ListEntry>,
+    /// Tolerance for typing errors.
+    #[member(of = "list")]
+    pub fuzzy: FuzzyMatching,
+    /// Regular expressions, tried in order; case matters unless `ignore_case` is true.
+    #[member(of = "regex", required, items(1, NO_MAX_LENGTH), each = NON_EMPTY, meaning = Regex)]
+    pub patterns: Vec<String>,
+    /// Named group that is the value; else group 1, else the match.
+    #[member(of = "regex")]
+    pub group: Option<String>,
+    /// Whether the patterns match in any case.
+    #[member(of = "regex", name = "ignore_case")]
+    pub ignores_case: bool,
 }
 
 /// A value of a list.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
 pub struct ListEntry {
-    /// The value.
+    /// Value that is stored.
+    #[member(required, shape = NON_EMPTY)]
     pub value: String,
-    /// Its synonyms.
+    /// Other spellings.
+    #[member(each = NON_EMPTY)]
     pub synonyms: Vec<String>,
-    /// Its name for users; blank when the value is one.
+    /// Name for users, where it is not the value; also a spelling.
     pub label: LocalizedText,
 }
 
 /// The tolerance of a list entity for typos.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Described)]
 pub struct FuzzyMatching {
-    /// Maximum edit distance, at most two.
+    /// Letters that may differ; words of fewer than 5 letters must match exactly.
+    #[member(shape = Integer(0, 2), default = 0)]
     pub max_edits: u8,
 }
 
-/// A small talk entry.
-#[derive(Debug, Clone)]
+/// A message that is answered without changing the place in the conversation.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "SmallTalk", role = Item)]
 pub struct SmallTalkDef {
-    /// Its id.
+    /// Unique id.
+    #[member(required, shape = ID)]
     pub id: String,
-    /// Patterns of user messages.
+    /// Messages that it matches.
+    #[member(required, items(1, NO_MAX_LENGTH), each = NON_EMPTY)]
     pub patterns: Vec<String>,
-    /// Variants of the reply.
+    /// Answers, of which one is chosen.
+    #[member(required, items(1, NO_MAX_LENGTH))]
     pub responses: Vec<LocalizedText>,
-    /// Minimum similarity of a match.
+    /// Lowest similarity.
+    #[member(shape = Number(0, 1), default = 0.8)]
     pub min_score: f64,
-    /// What happens after the reply.
+    /// `continue` (default) repeats the open question, `end_session` ends the session.
     pub after: Continuation,
 }
 
 /// What happens after a reply.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum Continuation {
     /// The session continues.
     #[default]
@@ -277,101 +369,123 @@ pub enum Continuation {
     EndSession,
 }
 
-/// Replies to events.
-#[derive(Debug, Clone)]
+/// Answers to events.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "Events")]
 pub struct EventReplies {
-    /// On the start of a session.
+    /// Sent when a session starts.
     pub welcome: EventReply,
-    /// When no intent matches.
+    /// Sent when nothing matches a message and the graph has no `fallback` node for it.
     pub fallback: EventReply,
-    /// When the user does not answer.
+    /// Sent when the user is silent.
     pub no_input: NoInputReply,
 }
 
 /// The reply to an event.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Described)]
 pub struct EventReply {
-    /// Whether it is enabled.
+    /// Whether it is used; off by default.
     pub enabled: bool,
-    /// The message.
+    /// Text.
     pub message: Option<LocalizedText>,
-    /// The id of a graph to run.
+    /// Graph that runs, in place of a text.
+    #[member(shape = ID, meaning = Names(Graph))]
     pub graph: Option<String>,
 }
 
 /// The reply when the user does not answer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
 pub struct NoInputReply {
-    /// Whether it is enabled.
+    /// Whether it is used; off by default.
     pub enabled: bool,
-    /// The message.
+    /// Text.
     pub message: Option<LocalizedText>,
-    /// The id of a graph to run.
+    /// Graph that runs after the text.
+    #[member(shape = ID, meaning = Names(Graph))]
     pub graph: Option<String>,
-    /// Maximum number of times in a row.
+    /// Times in a row.
+    #[member(default = 2)]
     pub max_times: u32,
-    /// What happens after the last time.
+    /// What follows: `continue` (default) or `end_session`.
     pub then: Continuation,
 }
 
-/// Settings of a document.
-#[derive(Debug, Clone)]
+/// Limits and defaults of the assistant.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "Settings")]
 pub struct FlowSettings {
-    /// Seconds until the no-input event; 0 for never.
+    /// Seconds until a user counts as silent; 0 is never.
+    #[member(shape = COUNT, default = 0)]
     pub no_input_timeout_s: u64,
-    /// Seconds until an idle session expires.
+    /// Seconds after the last user event until the session is abandoned.
+    #[member(shape = Integer(60, NO_MAX), default = 1800)]
     pub session_timeout_s: u64,
-    /// Days for which sessions are retained.
+    /// No effect.
     pub retention_days: Option<u32>,
-    /// Monthly budget for model calls, in cents.
+    /// What models may cost in a month; without it there is no limit.
+    #[member(shape = COUNT)]
     pub monthly_llm_spend_cap_cents: Option<u64>,
-    /// Daily budget of an AI agent for model calls, in cents.
-    pub daily_spend_cap_cents: Option<u64>,
-    /// Minimum confidence of an intent chosen by a model.
+    /// Lowest confidence of an intent that a model chooses.
+    #[member(shape = Number(0, 1), default = 0.6)]
     pub intent_min_confidence: f64,
-    /// Whether a model verifies intents matched by phrases.
+    /// Lets a model verify intents that phrases or their words match.
+    #[member(default = true)]
     pub llm_verify: bool,
-    /// Whether a model may choose an intent.
+    /// Lets a model choose the intent when nothing else matches.
+    #[member(default = true)]
     pub llm_match: bool,
-    /// How messages are matched with intents without a model.
+    /// Matches messages by the words of phrases.
     pub lexical_match: LexicalMatch,
-    /// Whether the knowledge base is queried before the fallback.
+    /// Whether the knowledge base answers what no intent matches.
     pub knowledge_fallback: bool,
-    /// Minimum score of a knowledge base answer.
+    /// Lowest confidence of such an answer.
+    #[member(shape = Number(0, 1), documented_default = "0.5")]
     pub knowledge_fallback_min_score: Option<f64>,
-    /// Number of consecutive fallbacks before the limit graph runs.
+    /// Consecutive fallbacks that are answered as usual.
+    #[member(shape = POSITIVE, default = 3)]
     pub fallback_limit: u32,
-    /// The id of the limit graph.
+    /// Graph that answers each further one.
+    #[member(shape = ID, meaning = Names(Graph))]
     pub fallback_limit_graph: Option<String>,
-    /// The message for unhandled failures.
+    /// Text for failures that nothing handles; by default the [engine text](engine-texts.md) `error`.
     pub error_message: Option<LocalizedText>,
-    /// The webhook that is notified of handoffs.
+    /// Address that handoffs are sent to; without one they wait at `/desk`.
     pub handoff_webhook_url: Option<FlowTemplate>,
-    /// Maximum number of nodes that a turn may enter.
+    /// Nodes that may be entered in a turn.
+    #[member(shape = Integer(1, 64), codes("D001", "B005"), default = 64)]
     pub max_steps_per_turn: u32,
-    /// Maximum depth of graph calls.
+    /// Subflow calls within each other.
+    #[member(shape = Integer(1, 32), default = 16)]
     pub max_call_depth: usize,
-    /// The version that running sessions use.
+    /// Whether open sessions stay on their version (`pin`), move when only the root graph is active, or move at once.
     pub version_policy: VersionPolicy,
-    /// Models by alias.
+    /// Names of models by alias.
+    #[member(each = NON_EMPTY)]
     pub models: BTreeMap<String, String>,
+    /// Daily budget of an AI agent for model calls, in cents.
+    #[member(skip)]
+    pub daily_spend_cap_cents: Option<u64>,
 }
 
 /// How messages are matched with intents without a model. (docs/spec/flows.md#5.3)
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Described)]
 pub struct LexicalMatch {
-    /// Whether they are.
+    /// Whether it does.
+    #[member(default = true)]
     pub enabled: bool,
-    /// The confidence from which on an intent is accepted, and no model asked; the one that the phrases give when absent.
+    /// Confidence that an intent needs, found from the phrases when absent; with it, no model is asked about what is above.
+    #[member(shape = Number(0, 1))]
     pub accept_above: Option<f64>,
-    /// The user is asked which of two intents is meant when their confidences differ by less.
+    /// The user is asked which of two intents is meant when their confidences differ by less; 0 never asks.
+    #[member(shape = Number(0, 1), default = 0.03)]
     pub ask_below_margin: f64,
 }
 
 /// The document version that running sessions use. (docs/spec/flows.md#13.2)
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum VersionPolicy {
     /// The version on which the session started.
+    #[default]
     Pin,
     /// The newest, once the session is back in the root graph and awaits no input.
     MigrateAtRoot,
@@ -379,15 +493,24 @@ pub enum VersionPolicy {
     MigrateEager,
 }
 
-/// A declared variable.
-#[derive(Debug, Clone)]
+/// A declared variable. Values are converted to its type, or the write fails with `type_mismatch`.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "VarDecl")]
 pub struct Variable {
-    /// Its path.
+    /// Variable path.
+    #[member(required)]
     pub name: VariablePath,
-    /// Its type.
+    /// Type of its values.
+    #[member(name = "type", required)]
     pub kind: ValueType,
-    /// Its initial value.
+    /// Value at the start of a session.
+    #[member(keep_null)]
     pub default: Option<Value>,
-    /// Whether its value is redacted in logs.
+    /// The session view, the trace and the history show its name in place of its values; journals and stored sessions keep them.
     pub redact: bool,
+    /// Pages that start a session of a workflow may set it; the simulator may set all variables.
+    pub input: Unread<bool>,
+    /// `session`; `user` has no effect yet.
+    #[member(shape = Enum(&["session", "user"]), documented_default = r#""session""#)]
+    pub scope: Option<Unread<String>>,
 }

@@ -1,8 +1,10 @@
 //! How a document changes what happens when the user speaks about the conversation itself (docs/reference/repair.md).
 
+use convengine_derive::Described;
 use convengine_values::Command;
+use serde_json::Value;
 
-use super::fields::Fields;
+use super::super::shape::{Absent, Described, List, NON_EMPTY, Shape};
 
 /// The commands by the names that documents give them.
 const REPAIR_COMMANDS: [(&str, Command); 7] = [
@@ -46,28 +48,94 @@ pub struct CommandRule {
     pub graph: Option<String>,
 }
 
-impl RepairRules {
-    pub(super) fn read(fields: Fields<'_>) -> RepairRules {
-        let is_enabled = |name: &str| fields.object_or_empty(name).flag("enabled", true);
-        let rule = |(name, command): (&str, Command)| {
-            let rule = fields.value(name).map(Fields)?;
-            let phrases = match rule.value("phrases") {
-                Some(list) if list.is_array() => vec![("default".to_owned(), rule.strings("phrases"))],
-                _ => {
-                    let of_locale = rule.object_or_empty("phrases");
-                    rule.members("phrases").map(|(locale, _)| (locale.clone(), of_locale.strings(locale))).collect()
-                }
-            };
-            Some(CommandRule { command, enabled: rule.flag("enabled", true), phrases, graph: rule.optional_string("graph") })
+/// What a document changes when the user speaks about the conversation itself; see [repair](repair.md).
+#[derive(Debug, Clone, Described)]
+#[described(definition = "Repair", closed)]
+pub(super) struct RepairDef {
+    /// Corrections of filled slots.
+    correction: PatternDef,
+    /// Leaving what is being done.
+    cancel: Option<CommandDef>,
+    /// Leaving out a question.
+    skip: Option<CommandDef>,
+    /// Hearing a question again.
+    repeat: Option<CommandDef>,
+    /// Asking what a question means, or why it is asked.
+    help: Option<CommandDef>,
+    /// Returning to the question before.
+    back: Option<CommandDef>,
+    /// Beginning anew.
+    start_over: Option<CommandDef>,
+    /// Asking for a person.
+    person: Option<CommandDef>,
+    /// The return to a question after something else.
+    digression: PatternDef,
+    /// Messages in a row that nothing answers.
+    no_understanding: PatternDef,
+}
+
+/// A pattern of repair that a document turns on or off.
+#[derive(Debug, Clone, Described)]
+#[described(closed)]
+struct PatternDef {
+    /// Whether they are read.
+    #[member(default = true)]
+    enabled: bool,
+}
+
+/// A command as a document changes it.
+#[derive(Debug, Clone, Described)]
+#[described(closed)]
+struct CommandDef {
+    /// Whether it is obeyed.
+    #[member(default = true)]
+    enabled: bool,
+    /// What is said for it beside the words of the engine: a list, or lists by locale.
+    phrases: CommandPhrases,
+    /// The graph that runs instead of what the engine does.
+    #[member(shape = ID, meaning = Names(Graph))]
+    graph: Option<String>,
+}
+
+/// Phrases by locale; `default` for all.
+#[derive(Debug, Clone, Default)]
+struct CommandPhrases(Vec<(String, Vec<String>)>);
+
+const PHRASES: Shape = Shape::List(&List::new(NON_EMPTY));
+
+impl Described for CommandPhrases {
+    const SHAPE: Shape = Shape::AnyOf(&[PHRASES, Shape::Map(&PHRASES)]);
+
+    fn read(value: &Value) -> Option<CommandPhrases> {
+        let of_all = || Vec::<String>::read(value).map(|it| vec![("default".to_owned(), it)]);
+        of_all().or_else(|| Described::read(value)).map(CommandPhrases)
+    }
+}
+
+impl Absent for CommandPhrases {
+    fn absent() -> CommandPhrases {
+        CommandPhrases::default()
+    }
+}
+
+impl From<RepairDef> for RepairRules {
+    fn from(definition: RepairDef) -> RepairRules {
+        let RepairDef { cancel, skip, repeat, help, back, start_over, person, .. } = definition;
+        let changed = [cancel, skip, repeat, help, back, start_over, person].into_iter().zip(REPAIR_COMMANDS);
+        let rule = |(changed, (_, command)): (Option<CommandDef>, (&str, Command))| {
+            let CommandDef { enabled, phrases, graph } = changed?;
+            Some(CommandRule { command, enabled, phrases: phrases.0, graph })
         };
         RepairRules {
-            correction: is_enabled("correction"),
-            digression: is_enabled("digression"),
-            no_understanding: is_enabled("no_understanding"),
-            commands: REPAIR_COMMANDS.into_iter().filter_map(rule).collect(),
+            correction: definition.correction.enabled,
+            digression: definition.digression.enabled,
+            no_understanding: definition.no_understanding.enabled,
+            commands: changed.filter_map(rule).collect(),
         }
     }
+}
 
+impl RepairRules {
     /// Whether a command is obeyed.
     pub fn is_enabled(&self, command: Command) -> bool {
         self.commands.iter().find(|it| it.command == command).is_none_or(|it| it.enabled)

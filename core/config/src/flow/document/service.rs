@@ -1,54 +1,85 @@
-//! Tools and service nodes.
+//! Tools, and what tools and service nodes have in common.
 
+use convengine_derive::Described;
 use convengine_text::json::path::JsonPath;
 use convengine_text::variable_path::VariablePath;
 use convengine_turn::EffectClass;
 use serde_json::Value;
 
+use super::super::shape::{Absent, Described, Pattern, Shape, Unread};
 use super::Approval;
-use super::fields::Fields;
 use super::text::{FlowTemplate, ValueTemplate};
 use crate::join_mcp_code;
 
-/// The default maximum size of a response, in bytes.
-const MAX_RESPONSE_BYTES: u32 = 262_144;
-
-/// An HTTP request.
-#[derive(Debug, Clone)]
+/// An HTTP request. See [task and tool calls](task-http.md) for what is sent and how failures are reported.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "HttpRequest")]
 pub struct HttpRequestDef {
-    /// `GET`, `POST`, …
+    /// HTTP method.
+    #[member(required, shape = Enum(&["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]), default = "GET")]
     pub method: String,
-    /// The URL.
+    /// Address; `http` or `https`.
+    #[member(required, meaning = Template(Url))]
     pub url: FlowTemplate,
-    /// Query parameters added to the URL, in document order.
+    /// Query parameters.
+    #[member(meaning = Template(Query))]
     pub query: Vec<(String, FlowTemplate)>,
-    /// Headers, in document order.
+    /// Headers.
+    #[member(meaning = Template(Header))]
     pub headers: Vec<(String, FlowTemplate)>,
-    /// The body.
+    /// Body; strings are templates.
+    #[member(meaning = Template(Body))]
     pub body: Option<ValueTemplate>,
-    /// `none`, `json`, `form`, `text` or `multipart`.
+    /// How the body is sent; by default an object is sent as `json`.
+    #[member(shape = Enum(&["none", "json", "form", "text", "multipart"]))]
     pub body_type: Option<String>,
 }
 
-/// The mapping of a response value to a variable.
-#[derive(Debug, Clone)]
+/// Stores a value of a response.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "OutputMap")]
 pub struct OutputMapping {
-    /// JSONPath in the response.
-    pub path: String,
-    /// The compiled path, or its error.
-    pub query: Result<JsonPath, String>,
-    /// The variable.
+    /// Where in the response; a path to several values gives a list.
+    #[member(required)]
+    pub path: ResponsePath,
+    /// Variable that takes the value.
+    #[member(required, meaning = Writes)]
     pub variable: VariablePath,
-    /// The value when nothing is found.
+    /// Value when nothing is found.
+    #[member(keep_null, meaning = Template(Text))]
     pub default: Option<Value>,
-    /// Whether the call fails when nothing is found.
+    /// Whether finding nothing is the failure `output_missing`.
     pub required: bool,
-    /// The required type.
+    /// Type to convert to.
+    #[member(name = "type")]
     pub kind: Option<ValueType>,
 }
 
+/// A JSONPath.
+#[derive(Debug, Clone)]
+pub struct ResponsePath {
+    /// As written.
+    pub source: String,
+    /// The compiled path, or its error.
+    pub query: Result<JsonPath, String>,
+}
+
+impl Described for ResponsePath {
+    const SHAPE: Shape = Shape::PatternText(Pattern::JsonPath);
+
+    fn read(value: &Value) -> Option<ResponsePath> {
+        value.as_str().map(|source| ResponsePath { query: JsonPath::compile_query(source), source: source.to_owned() })
+    }
+}
+
+impl Absent for ResponsePath {
+    fn absent() -> ResponsePath {
+        ResponsePath { query: JsonPath::compile_query(""), source: String::new() }
+    }
+}
+
 /// The type of a variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum ValueType {
     /// A string.
     String,
@@ -61,28 +92,34 @@ pub enum ValueType {
     /// An object.
     Object,
     /// Any value.
+    #[default]
     Any,
 }
 
-/// The retry policy of a call.
-#[derive(Debug, Clone, PartialEq)]
+/// When a failed call is tried again.
+#[derive(Debug, Clone, PartialEq, Described)]
+#[described(definition = "Retry")]
 pub struct Retry {
-    /// Maximum attempts, including the first.
+    /// Attempts, the first included.
+    #[member(shape = Integer(1, 10), codes("V006", "V006"), default = 1)]
     pub max_attempts: u32,
-    /// Delay before the second attempt, in milliseconds.
+    /// Wait before the second attempt.
+    #[member(shape = COUNT, codes("V006", "V006"), default = 200)]
     pub initial_ms: u64,
-    /// Factor by which each further delay grows.
+    /// Factor by which each wait grows.
+    #[member(shape = Number(1, NO_MAX), codes("V006", "V006"), default = 2.0, documented_default = "2")]
     pub multiplier: f64,
-    /// Maximum delay, in milliseconds.
+    /// Longest wait.
+    #[member(default = 2000)]
     pub max_ms: u64,
-    /// Statuses to retry on, `network` and `timeout`.
+    /// Statuses and failures that are tried again.
+    #[member(each = AnyOf(&[Integer(400, 599), Enum(&["network", "timeout"])]), default_json = r#"[429,502,503,504,"network","timeout"]"#)]
     pub on: Vec<Value>,
 }
 
 impl Default for Retry {
     fn default() -> Self {
-        let on = [429, 502, 503, 504].map(Value::from).into_iter().chain(["network", "timeout"].map(Value::from)).collect();
-        Retry { max_attempts: 1, initial_ms: 200, multiplier: 2.0, max_ms: 2000, on }
+        Retry::absent()
     }
 }
 
@@ -104,97 +141,60 @@ const HTTP_POST: &str = "http_post";
 /// The maximum length of a tool name that providers accept.
 const MAX_TOOL_NAME_CHARS: usize = 64;
 
-/// A tool of a document.
-#[derive(Debug, Clone)]
+/// A service that nodes and agents call.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "Tool", role = Item)]
 pub struct FlowTool {
-    /// Its id.
+    /// Unique id; models know the tool by it.
+    #[member(required, shape = ID)]
     pub id: String,
-    /// Its name.
+    /// Display name.
+    #[member(required, shape = NAME)]
     pub name: String,
-    /// Its description for models.
+    /// What it does, for models.
     pub description: String,
-    /// `http`, `webhook`, `function`, `mcp` or `noop`.
+    /// No effect.
+    #[member(shape = Enum(&["assistant", "workspace", "builtin"]))]
+    pub scope: Option<Unread<String>>,
+    /// `http` and `webhook` call `request`, `http_post` always by POST, `noop` does nothing; `mcp` calls a tool of an MCP server,
+    /// `function` a task or an extension.
+    #[member(required, shape = Enum(&["http", "http_post", "webhook", "function", "mcp", "noop"]))]
     pub kind: String,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of the arguments; calls with others are rejected.
+    #[member(shape = AnyObject)]
     pub input_schema: Option<Value>,
-    /// The HTTP request.
+    /// No effect.
+    #[member(shape = AnyObject)]
+    pub output_schema: Option<Unread<Value>>,
+    /// The request; its templates read the arguments as `args`.
+    #[member(roots("args"))]
     pub request: Option<HttpRequestDef>,
-    /// Mappings of the response to variables.
+    /// Values of the response to store.
+    #[member(roots("args"))]
     pub outputs: Vec<OutputMapping>,
-    /// Timeout of an attempt, in milliseconds.
+    /// Time limit of an attempt.
     pub timeout_ms: Option<u32>,
-    /// The retry policy.
+    /// When to try again.
     pub retry: Option<Retry>,
-    /// Its effect class; derived from the method when absent.
+    /// What repeating a call does.
     pub effect_class: Option<EffectClass>,
-    /// The secrets that it may use.
+    /// Secrets that its templates may use.
+    #[member(each = SECRET)]
     pub secrets: Vec<String>,
-    /// The secret that signs its calls.
+    /// Secret that signs the body in the header `X-Convoship-Signature`.
+    #[member(shape = SECRET)]
     pub signing_secret: Option<String>,
-    /// The MCP server that offers it.
+    /// Key of the MCP server of an `mcp` tool, a row of `ce_mcp_server`.
+    #[member(shape = NON_EMPTY, meaning = Names(Server))]
     pub server: Option<String>,
-    /// The name by which it is called, if that is another; see [`FlowTool::called_name`].
+    /// Name of the tool on that server, default `name`; for a `function` the task `bean:method` or the name of an extension.
+    #[member(shape = NON_EMPTY)]
     pub remote_name: Option<String>,
-    /// Whether a call requires approval, and a verified user.
+    /// Asks a person before each call by an agent.
     pub sensitive: bool,
-    /// When a call that a model plans requires approval, unless the agent that lists the tool says it.
+    /// Asks a person before each call by an agent (`always`), before calls that do more than read (`write`, also without it), or
+    /// `never`; an agent that lists the tool may say otherwise.
     pub approval: Option<Approval>,
-}
-
-/// Data of `service`.
-#[derive(Debug, Clone)]
-pub struct ServiceData {
-    /// The id of a tool of the document.
-    pub tool_id: Option<String>,
-    /// The HTTP request, when no tool is named.
-    pub request: Option<HttpRequestDef>,
-    /// The variable `args` of the templates of the tool.
-    pub args: Option<ValueTemplate>,
-    /// Mappings of the response to variables, in addition to those of the tool.
-    pub outputs: Vec<OutputMapping>,
-    /// Timeout of an attempt, in milliseconds.
-    pub timeout_ms: Option<u32>,
-    /// The retry policy.
-    pub retry: Option<Retry>,
-    /// Statuses that count as success; 200 to 299 when empty.
-    pub success: Vec<u16>,
-    /// The idempotency key of a write.
-    pub idempotency_key: Option<FlowTemplate>,
-    /// Maximum size of the response, in bytes.
-    pub max_response_bytes: u32,
-    /// Its effect class.
-    pub effect_class: Option<EffectClass>,
-}
-
-impl HttpRequestDef {
-    fn read(fields: Fields<'_>) -> HttpRequestDef {
-        let templates = |name: &str| {
-            let text = |value: &Value| FlowTemplate::from(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-            fields.members(name).map(|(name, value)| (name.clone(), text(value))).collect()
-        };
-        HttpRequestDef {
-            method: fields.string_or("method", "GET"),
-            url: fields.template("url").unwrap_or_default(),
-            query: templates("query"),
-            headers: templates("headers"),
-            body: fields.json_template("body"),
-            body_type: fields.optional_string("body_type"),
-        }
-    }
-}
-
-impl OutputMapping {
-    pub(super) fn read(fields: Fields<'_>) -> OutputMapping {
-        let path = fields.string("path");
-        OutputMapping {
-            query: JsonPath::compile_query(&path),
-            path,
-            variable: super::fields::parse_path(fields.text("variable").unwrap_or_default()),
-            default: fields.0.get("default").cloned(),
-            required: fields.flag("required", false),
-            kind: ValueType::read(fields),
-        }
-    }
 }
 
 impl ValueType {
@@ -210,46 +210,47 @@ impl ValueType {
         }
     }
 
-    const NAMES: [(&'static str, ValueType); 6] = [
-        ("string", ValueType::String),
-        ("number", ValueType::Number),
-        ("boolean", ValueType::Boolean),
-        ("array", ValueType::Array),
-        ("object", ValueType::Object),
-        ("any", ValueType::Any),
-    ];
+    /// Returns the type of a value.
+    pub fn of(value: &Value) -> ValueType {
+        match value {
+            Value::Null => ValueType::Any,
+            Value::Bool(_) => ValueType::Boolean,
+            Value::Number(_) => ValueType::Number,
+            Value::String(_) => ValueType::String,
+            Value::Array(_) => ValueType::Array,
+            Value::Object(_) => ValueType::Object,
+        }
+    }
 
-    pub(super) fn read(fields: Fields<'_>) -> Option<ValueType> {
-        fields.keyword("type", &ValueType::NAMES)
+    /// Returns the type of the values of an entity.
+    pub fn of_entity(name: &str) -> Option<ValueType> {
+        match name {
+            "@number" | "@percent" | "@ordinal" => Some(ValueType::Number),
+            "@boolean" => Some(ValueType::Boolean),
+            "@list" => Some(ValueType::Array),
+            "@currency" | "@date_range" | "@time_range" | "@datetime_range" | "@number_range" | "@currency_range" => {
+                Some(ValueType::Object)
+            }
+            _ => Some(ValueType::String),
+        }
     }
 
     /// Returns the type of a name.
     pub fn from_name(name: &str) -> Option<ValueType> {
-        ValueType::NAMES.iter().find(|it| it.0 == name).map(|it| it.1)
+        ValueType::read(&Value::from(name))
     }
 
     /// Its name in documents.
     pub fn name(self) -> &'static str {
-        ValueType::NAMES.iter().find(|it| it.1 == self).map_or("any", |it| it.0)
-    }
-}
-
-impl Retry {
-    pub(super) fn read(fields: Fields<'_>) -> Retry {
-        let default = Retry::default();
-        Retry {
-            max_attempts: fields.count_u32("max_attempts").unwrap_or(default.max_attempts),
-            initial_ms: fields.count("initial_ms").unwrap_or(default.initial_ms),
-            multiplier: fields.float("multiplier").unwrap_or(default.multiplier),
-            max_ms: fields.count("max_ms").unwrap_or(default.max_ms),
-            on: fields.value("on").and_then(Value::as_array).cloned().unwrap_or(default.on),
+        match self {
+            ValueType::String => "string",
+            ValueType::Number => "number",
+            ValueType::Boolean => "boolean",
+            ValueType::Array => "array",
+            ValueType::Object => "object",
+            ValueType::Any => "any",
         }
     }
-}
-
-fn read_effect_class(fields: Fields<'_>) -> Option<EffectClass> {
-    fields
-        .keyword("effect_class", &[("read", EffectClass::Read), ("write", EffectClass::Write), ("irreversible", EffectClass::Irreversible)])
 }
 
 impl FlowTool {
@@ -279,26 +280,13 @@ impl FlowTool {
         Some(join_mcp_code(server, self.called_name()))
     }
 
-    pub(super) fn read(fields: Fields<'_>) -> FlowTool {
-        let is_post = fields.text("kind") == Some(HTTP_POST);
-        let method = |it: HttpRequestDef| if is_post { HttpRequestDef { method: "POST".to_owned(), ..it } } else { it };
-        FlowTool {
-            id: fields.string("id"),
-            name: fields.string("name"),
-            description: fields.string("description"),
-            kind: if is_post { "http".to_owned() } else { fields.string("kind") },
-            input_schema: fields.value("input_schema").cloned(),
-            request: fields.object("request").map(HttpRequestDef::read).map(method),
-            outputs: fields.list("outputs", OutputMapping::read),
-            timeout_ms: fields.count_u32("timeout_ms"),
-            retry: fields.object("retry").map(Retry::read),
-            effect_class: read_effect_class(fields),
-            secrets: fields.strings("secrets"),
-            signing_secret: fields.optional_string("signing_secret"),
-            server: fields.optional_string("server"),
-            remote_name: fields.optional_string("remote_name"),
-            sensitive: fields.flag("sensitive", false),
-            approval: Approval::read(fields),
+    /// Makes `http_post` what it stands for: a tool of the kind `http` that posts.
+    pub(super) fn normalize(&mut self) {
+        if self.kind == HTTP_POST {
+            "http".clone_into(&mut self.kind);
+            if let Some(request) = &mut self.request {
+                "POST".clone_into(&mut request.method);
+            }
         }
     }
 
@@ -312,27 +300,4 @@ impl FlowTool {
 /// Whether a tool is one of those that every agent has.
 pub fn is_built_in(name: &str) -> bool {
     [FINISH, REQUEST_HUMAN].contains(&name)
-}
-
-impl ServiceData {
-    /// Reads the data of `tool`, a call of a tool of the workspace.
-    pub(super) fn read_tool(fields: Fields<'_>) -> ServiceData {
-        ServiceData { tool_id: fields.optional_string("tool_name"), ..ServiceData::read(fields) }
-    }
-
-    pub(super) fn read(fields: Fields<'_>) -> ServiceData {
-        let status = |it: Fields<'_>| it.0.as_u64().and_then(|it| u16::try_from(it).ok()).unwrap_or(0);
-        ServiceData {
-            tool_id: fields.optional_string("tool_id"),
-            request: fields.object("request").map(HttpRequestDef::read),
-            args: fields.json_template("args"),
-            outputs: fields.list("outputs", OutputMapping::read),
-            timeout_ms: fields.count_u32("timeout_ms"),
-            retry: fields.object("retry").map(Retry::read),
-            success: fields.list("success", status),
-            idempotency_key: fields.template("idempotency_key"),
-            max_response_bytes: fields.count_u32("max_response_bytes").unwrap_or(MAX_RESPONSE_BYTES),
-            effect_class: read_effect_class(fields),
-        }
-    }
 }

@@ -2,64 +2,112 @@
 
 use std::collections::BTreeMap;
 
+use convengine_derive::Described;
 use convengine_text::expr::Expr;
-use serde_json::{Value, json};
+use convengine_text::variable_path::VariablePath;
+use convengine_turn::Map;
+use serde_json::Value;
 
-use super::fields::Fields;
-use super::{Document, EdgeDef, FlowTool, GraphDef, GraphKind, Node, NodeKind};
-
-/// Types that only drafts may hold.
-pub const DRAFT_TYPES: [&str; 6] = ["script", "datastore", "set", "human", "parallel", "wait"];
+use super::super::shape::{Absent, Described, Unread};
+use super::node::{NodeOf, WorkflowNodeKind};
+use super::{Document, EdgeDef, FlowSettings, FlowTool, GraphDef, GraphKind, LocalizedText, Node, NodeKind, Variable};
 
 /// The id of the node at which a graph starts that names no other.
 const ROOT_AGENT: &str = "root_agent";
 
 /// The maximum depth of workflows that run one another.
-const MAX_DEPTH: u64 = 8;
+const MAX_DEPTH: usize = 8;
+
+/// A workflow graph.
+#[derive(Debug, Clone, Described)]
+#[described(definition = "WorkflowGraph")]
+pub struct WorkflowDocument {
+    /// The version of the format.
+    #[member(required, shape = SCHEMA_VERSION)]
+    pub schema_version: Unread<String>,
+    /// The kind of the document.
+    #[member(required, shape = Const("workflow_graph", "D001"))]
+    pub doc: Unread<String>,
+    /// Its id.
+    #[member(required, shape = ID)]
+    id: String,
+    /// Its name.
+    #[member(required, shape = NAME)]
+    name: String,
+    /// The time zone of sessions without one, by its IANA name.
+    #[member(shape = PatternText(Pattern::TimeZone))]
+    default_time_zone: Option<String>,
+    /// The node at which sessions start when no entry leads to one.
+    #[member(shape = ID, default = "root_agent", meaning = Names(Node))]
+    root: String,
+    /// The nodes at which sessions start; every trigger without it.
+    #[member(each = ID, meaning = Names(Node))]
+    entries: Option<Vec<String>>,
+    /// The declared variables.
+    shared_state: Vec<Variable>,
+    /// The variables that public sessions may set.
+    pub inputs: Unread<Vec<VariablePath>>,
+    /// Its settings.
+    settings: WorkflowSettings,
+    /// What others keep in the document.
+    pub meta: Option<Unread<Map>>,
+    /// Its edges.
+    #[member(required, items(0, 2000), unique = Id, codes("D001", "D005"))]
+    edges: Vec<EdgeDef>,
+    /// Its nodes.
+    #[member(required, items(1, 500), unique = IdAndName, codes("D001", "D005"))]
+    nodes: Vec<NodeOf<WorkflowNodeKind>>,
+}
+
+/// Settings of a workflow graph.
+#[derive(Debug, Clone, Described)]
+struct WorkflowSettings {
+    /// Maximum number of nodes that a turn may enter.
+    #[member(shape = Integer(1, 64), codes("D001", "B005"), default = 64)]
+    max_steps_per_turn: u32,
+    /// Maximum depth of workflows that run one another.
+    #[member(shape = Integer(1, 8), default = 8)]
+    max_depth: usize,
+    /// The message for unhandled failures.
+    error_message: Option<LocalizedText>,
+}
 
 impl Document {
     /// Reads a workflow graph whose structure has been checked; `tools` are those of the workspace.
     pub fn read_workflow(source: &Value, tools: &[Value]) -> Document {
-        let fields = Fields(source);
-        let id = fields.string("id");
-        let mut edges = fields.list("edges", EdgeDef::read);
+        let workflow = WorkflowDocument::read(source).unwrap_or_else(WorkflowDocument::absent);
+        let mut edges = workflow.edges;
         for condition in edges.iter_mut().filter_map(|it| it.condition.as_mut()) {
             condition.expr.compiled = Expr::parse_workflow(&condition.expr.source);
         }
-        let nodes: Vec<Node> = fields.list("nodes", Node::read_of_workflow).into_iter().flatten().collect();
-        let entry = find_entry(fields, &nodes, &edges);
-        let settings = fields.object_or_empty("settings");
-        let depth = settings.count("max_depth").unwrap_or(MAX_DEPTH).min(MAX_DEPTH);
-        let members = json!({
-            "max_call_depth": depth,
-            "max_steps_per_turn": settings.value("max_steps_per_turn"),
-            "error_message": settings.value("error_message"),
-        });
-        let base = json!({
-            "id": id, "name": fields.string("name"), "root": id, "settings": members, "variables": fields.value("shared_state"),
-            "default_time_zone": fields.value("default_time_zone"),
-        });
-        let graph = GraphDef { id, kind: GraphKind::Root, entry, nodes, edges, params: Vec::new(), returns: Vec::new(), exits: Vec::new() };
-        let tools = tools.iter().map(|it| FlowTool::read(Fields(it))).collect();
-        Document { graphs: vec![graph], tools, ..Document::read(&base) }
-    }
-}
-
-impl Node {
-    /// Reads a node of a workflow graph.
-    fn read_of_workflow(fields: Fields<'_>) -> Option<Node> {
-        let type_name = fields.text("type").unwrap_or_default();
-        if DRAFT_TYPES.contains(&type_name) {
-            let node = Node::read(Fields(&json!({"type": "decision", "name": fields.string("name"), "id": fields.string("id")})))?;
-            return Some(Node { kind: NodeKind::Draft, type_name: type_name.to_owned(), ..node });
+        let nodes: Vec<Node> = workflow.nodes.into_iter().map(NodeOf::convert).collect();
+        let entry = find_entry(&workflow.root, workflow.entries, &nodes, &edges);
+        let id = workflow.id;
+        let mut tools = Vec::<FlowTool>::read(&Value::from(tools)).unwrap_or_default();
+        tools.iter_mut().for_each(FlowTool::normalize);
+        let base = Document::absent();
+        Document {
+            graphs: vec![GraphDef { id: id.clone(), kind: GraphKind::Root, entry, nodes, edges, ..GraphDef::absent() }],
+            tools,
+            root: id.clone(),
+            id,
+            name: workflow.name,
+            default_time_zone: workflow.default_time_zone,
+            variables: workflow.shared_state,
+            settings: FlowSettings {
+                max_call_depth: workflow.settings.max_depth.min(MAX_DEPTH),
+                max_steps_per_turn: workflow.settings.max_steps_per_turn,
+                error_message: workflow.settings.error_message,
+                ..base.settings
+            },
+            ..base
         }
-        Node::read(fields)
     }
 }
 
 /// The node at which sessions start: the first entry that leads to a node that runs, else the root; empty without one. Every trigger is an
 /// entry where none is named.
-fn find_entry(fields: Fields<'_>, nodes: &[Node], edges: &[EdgeDef]) -> String {
+fn find_entry(root: &str, entries: Option<Vec<String>>, nodes: &[Node], edges: &[EdgeDef]) -> String {
     let by_id: BTreeMap<&str, &Node> = nodes.iter().map(|it| (it.id.as_str(), it)).collect();
     let leads_on = |entry: &String| {
         let mut at = by_id.get(entry.as_str());
@@ -70,9 +118,7 @@ fn find_entry(fields: Fields<'_>, nodes: &[Node], edges: &[EdgeDef]) -> String {
         }
         at.is_some_and(|it| !matches!(it.kind, NodeKind::Start(_)))
     };
-    let root = fields.text("root").unwrap_or(ROOT_AGENT);
     let root = [root, ROOT_AGENT].into_iter().find(|it| by_id.contains_key(it)).unwrap_or_default();
     let triggers = || nodes.iter().filter(|it| matches!(it.kind, NodeKind::Start(_))).map(|it| it.id.clone()).collect();
-    let entries = if fields.value("entries").is_some() { fields.strings("entries") } else { triggers() };
-    entries.into_iter().find(leads_on).unwrap_or_else(|| root.to_owned())
+    entries.unwrap_or_else(triggers).into_iter().find(leads_on).unwrap_or_else(|| root.to_owned())
 }

@@ -4,12 +4,14 @@ use convengine_text::time_zone;
 
 /// A required format of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::flow) enum Pattern {
+pub enum Pattern {
+    /// An id.
     Id,
     /// The id of a chain, which is part of its addresses.
     Slug,
     /// The path of a variable.
     Path,
+    /// A JSONPath.
     JsonPath,
     /// The name of a secret.
     Secret,

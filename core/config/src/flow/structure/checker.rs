@@ -111,23 +111,24 @@ impl<'v> Checker<'v> {
                     }
                 }
             },
-            Shape::Object(fields) => match value.as_object() {
+            Shape::Object(lists) => match value.as_object() {
                 None => self.report_mismatch("D001", shape, value, place),
-                Some(members) => self.check_object(None, &[fields], members, place),
+                Some(members) => self.check_object(None, lists, members, place),
             },
-            Shape::ClosedObject(fields) => match value.as_object() {
+            Shape::ClosedObject(lists) => match value.as_object() {
                 None => self.report_mismatch("D001", shape, value, place),
-                Some(members) => self.check_closed_object(fields, members, place),
+                Some(members) => self.check_closed_object(lists, members, place),
             },
             Shape::Union(tagged) => match value.as_object() {
                 None => self.report_mismatch("D001", shape, value, place),
                 Some(members) => self.check_tagged(tagged, members, place),
             },
-            Shape::AnyOf(shapes) => match shapes.iter().find(|it| has_json_type(it, value)) {
+            Shape::AnyOf(shapes) => match shapes.iter().find(|it| it.has_type_of(value)) {
                 None => self.report_mismatch("D001", shape, value, place),
                 Some(fitting) => self.check(fitting, value, place),
             },
             Shape::Bounded(coded) => self.check_bounded(&coded.shape, value, place, (coded.below, coded.above)),
+            Shape::Meant(meant) => self.check_bounded(&meant.shape, value, place, codes),
             Shape::Ref(definition) => self.check(&definition.shape, value, &place.with_owner(definition.role, value)),
         }
     }
@@ -228,15 +229,16 @@ impl<'v> Checker<'v> {
         match tag {
             None => self.report_missing(tagged.tag, place),
             Some(Value::String(kind)) => {
-                if let Some((_, fields)) = tagged.kinds.iter().find(|it| it.0 == kind) {
-                    return self.check_object(Some(tagged.tag), &[tagged.common, fields], members, place);
+                if let Some(found) = tagged.kinds.iter().find(|it| it.name == kind) {
+                    let lists: Vec<&[MemberShape]> = tagged.common.iter().chain(found.lists).copied().collect();
+                    return self.check_object(Some(tagged.tag), &lists, members, place);
                 }
-                let allowed: Vec<&str> = tagged.kinds.iter().map(|it| it.0).collect();
+                let allowed: Vec<&str> = tagged.kinds.iter().map(|it| it.name).collect();
                 self.report_unknown_value(kind, &allowed, &place.member(tagged.tag));
             }
             Some(other) => {
                 self.report_error(|| {
-                    let expected = one_of(tagged.kinds.iter().map(|it| it.0));
+                    let expected = one_of(tagged.kinds.iter().map(|it| it.name));
                     let place = place.member(tagged.tag);
                     let message = format!("{} must be {expected}, but is {}", place.title(), describe_value(other));
                     place.error("D001", message).with_fix(format!("write {expected}"))
@@ -244,7 +246,7 @@ impl<'v> Checker<'v> {
             }
         }
         // The other members depend on the kind, which is unknown.
-        self.check_fields(&[tagged.common], members, place);
+        self.check_fields(tagged.common, members, place);
     }
 
     fn check_object(&mut self, tag: Option<&str>, lists: &[&[MemberShape]], members: &Map<String, Value>, place: &FormLocation<'_>) {
@@ -260,8 +262,8 @@ impl<'v> Checker<'v> {
         self.check_fields(lists, members, place);
     }
 
-    fn check_closed_object(&mut self, fields: &[MemberShape], members: &Map<String, Value>, place: &FormLocation<'_>) {
-        let names = || fields.iter().map(|it| it.name);
+    fn check_closed_object(&mut self, lists: &[&[MemberShape]], members: &Map<String, Value>, place: &FormLocation<'_>) {
+        let names = || lists.iter().flat_map(|it| it.iter()).map(|it| it.name);
         for key in members.keys().filter(|key| names().all(|it| it != *key)) {
             self.report_error(|| {
                 let fix = match nearest(key, names().filter(|it| !members.contains_key(*it))) {
@@ -271,7 +273,7 @@ impl<'v> Checker<'v> {
                 place.member(key).error("D002", format!("{} has no member {}", place.title(), quote(key))).with_fix(fix)
             });
         }
-        self.check_fields(&[fields], members, place);
+        self.check_fields(lists, members, place);
     }
 
     fn check_fields(&mut self, lists: &[&[MemberShape]], members: &Map<String, Value>, place: &FormLocation<'_>) {
@@ -297,20 +299,4 @@ fn text_length(text: &str, max: u32) -> usize {
 /// Whether a number is an integer that every JSON parser reads exactly.
 fn is_integer(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() <= MAX_SAFE_INTEGER as f64
-}
-
-/// Whether a value has the JSON type of a shape.
-fn has_json_type(shape: &Shape, value: &Value) -> bool {
-    match shape {
-        Shape::Any => true,
-        Shape::Bool => value.is_boolean(),
-        Shape::Text(..) | Shape::PatternText(_) | Shape::Const(..) | Shape::Enum(_) => value.is_string(),
-        Shape::Integer(..) | Shape::Number(..) => value.is_number(),
-        Shape::List(_) => value.is_array(),
-        Shape::AnyObject | Shape::Map(_) | Shape::LocalizedTexts(_) | Shape::PartialTexts(_) => value.is_object(),
-        Shape::Object(_) | Shape::ClosedObject(_) | Shape::Union(_) => value.is_object(),
-        Shape::AnyOf(shapes) => shapes.iter().any(|it| has_json_type(it, value)),
-        Shape::Bounded(coded) => has_json_type(&coded.shape, value),
-        Shape::Ref(definition) => has_json_type(&definition.shape, value),
-    }
 }

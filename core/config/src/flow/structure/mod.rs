@@ -13,8 +13,10 @@ use serde_json::Value;
 
 use self::checker::Checker;
 use self::location::FormLocation;
+use super::document::chain::ChainDocument;
+use super::document::{AgentDocument, Document, WorkflowDocument};
 use super::issue::DocumentIssue;
-use super::shape::{AI_AGENT, CHAIN, DOCUMENT, Definition, Shape, WORKFLOW};
+use super::shape::{Described, Shape};
 
 /// The maximum size of a document, in bytes of compact JSON.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -24,17 +26,17 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 ///
 /// Some bounds have their own code: `N002` `N006` `V006` `K004` `A004` `B005` `T006`.
 pub fn check_structure(source: &Value) -> Vec<DocumentIssue> {
-    check_shape(source, &DOCUMENT)
+    check_shape(source, &Document::SHAPE)
 }
 
 /// Returns the structural issues of a workflow graph.
 pub fn check_workflow_structure(source: &Value) -> Vec<DocumentIssue> {
-    check_shape(source, &WORKFLOW)
+    check_shape(source, &WorkflowDocument::SHAPE)
 }
 
 /// Returns the structural issues of a chain.
 pub fn check_chain_structure(source: &Value) -> Vec<DocumentIssue> {
-    let mut issues = check_shape(source, &CHAIN);
+    let mut issues = check_shape(source, &ChainDocument::SHAPE);
     issues.extend(duplicate_chain_ids(source));
     issues
 }
@@ -69,10 +71,11 @@ fn duplicate_chain_ids(source: &Value) -> Vec<DocumentIssue> {
 
 /// Returns the structural issues of an AI agent.
 pub fn check_agent_structure(source: &Value) -> Vec<DocumentIssue> {
-    check_shape(source, &AI_AGENT)
+    check_shape(source, &AgentDocument::SHAPE)
 }
 
-fn check_shape(source: &Value, shape: &'static Definition) -> Vec<DocumentIssue> {
+/// Returns the structural issues of a value that should be of a shape.
+pub(super) fn check_shape(source: &Value, shape: &Shape) -> Vec<DocumentIssue> {
     let mut checker = Checker::new(source);
     let place = FormLocation::document();
     let size = convengine_text::json::serialized_length(source).unwrap_or_default();
@@ -80,6 +83,6 @@ fn check_shape(source: &Value, shape: &'static Definition) -> Vec<DocumentIssue>
         let message = format!("the document has {size} bytes; the maximum is {MAX_BYTES}");
         checker.report_error(|| place.error("D005", message).with_fix("split the assistant or move long texts out of it"));
     }
-    checker.check(&Shape::Ref(shape), source, &place);
+    checker.check(shape, source, &place);
     checker.issues
 }

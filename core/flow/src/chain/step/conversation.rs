@@ -27,7 +27,7 @@ impl<'c> Runner<'c> {
         let attempt = self.attempt_number();
         let session = format!("{}/{path}.{attempt}", self.state.id);
         let snapshot = self.state.snapshot.trim_start_matches("sha256:").to_owned();
-        let time_zone = self.chain.document.default_time_zone.map(str::to_owned);
+        let time_zone = self.chain.document.own_time_zone().map(str::to_owned);
         let turn = start_child_session(flow, &snapshot, &session, time_zone, &text, &self.effects).await;
         self.take_turn(flow, step, path, data, turn)
     }

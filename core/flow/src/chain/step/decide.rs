@@ -19,7 +19,7 @@ impl<'c> Runner<'c> {
         let lower = text.to_lowercase();
         let mut failed = None;
         let found = data.cases.iter().find(|it| self.is_case_true(it, &text, &lower, &mut failed)).map(|it| &it.branch);
-        if let Some(reason) = failed.filter(|_| found.is_none() && step.on_error == StepOnError::Branch) {
+        if let Some(reason) = failed.filter(|_| found.is_none() && step.on_error() == StepOnError::Branch) {
             return StepResult::Failed(StepFailure::new("condition_failed", reason));
         }
         match found.or(data.default.as_ref()) {

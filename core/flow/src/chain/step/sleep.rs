@@ -1,6 +1,6 @@
 //! `schedule` steps: the run sleeps for a duration, until an instant, or until the next time of a schedule.
 
-use convengine_config::flow::document::chain::{SleepStep, StepDef};
+use convengine_config::flow::document::chain::{Misfire, SleepStep, StepDef};
 use convengine_text::cron::{CronSchedule, parse_instant_in_zone};
 use convengine_text::date::Date;
 use convengine_turn::Millis;
@@ -20,7 +20,7 @@ impl<'c> Runner<'c> {
             Err(failure) => return StepResult::Failed(failure),
         };
         if due <= now {
-            return if data.schedule.skips_missed { StepResult::Skipped } else { StepResult::Done(json!(self.now_text())) };
+            return if data.schedule.misfire == Misfire::Skip { StepResult::Skipped } else { StepResult::Done(json!(self.now_text())) };
         }
         let wait = Wait::new(WaitKind::Time, path, &step.id, self.attempt_number());
         StepResult::Waiting(Wait { due: Some(Date::from_millis(due).to_rfc3339_millis()), ..wait })

@@ -1,6 +1,8 @@
 //! The guardrails and limits of AI agents (docs/spec/flows.md#10.6).
 
-use convengine_config::flow::document::{AgentPolicy, CallLimit, Escalation, FlowTool, GuardrailKind, HANDOFF_REASON, Refusal};
+use convengine_config::flow::document::{
+    AgentPolicy, CallLimit, CountedCalls, Escalation, FlowTool, GuardrailKind, HANDOFF_REASON, Refusal,
+};
 use convengine_text::phrase::Phrase;
 use convengine_turn::Map;
 use serde_json::{Value, json};
@@ -131,7 +133,7 @@ fn find_reached_limit<'c>(run: &AgentRun<'_>, policy: &'c AgentPolicy, name: &st
     let is_counted = |limit: &CallLimit, tool: &str| limit.tools.is_empty() || limit.tools.iter().any(|it| it == tool);
     let is_reached = |it: &GuardrailKind| {
         let GuardrailKind::Limit(limit) = it else { return false };
-        let counts = if limit.is_per_conversation { &progress.calls } else { &progress.turn_calls };
+        let counts = if limit.per == CountedCalls::Conversation { &progress.calls } else { &progress.turn_calls };
         let calls: u32 = counts.iter().filter(|it| is_counted(limit, it.0)).map(|it| it.1).sum();
         is_counted(limit, name) && calls >= limit.max_calls
     };

@@ -38,7 +38,7 @@ pub(super) fn check(context: &ChainContext<'_>, findings: &mut Vec<DocumentIssue
                 }
             }
         }
-        if step.on_error == StepOnError::Branch && step.error_branch.is_none() {
+        if step.on_error() == StepOnError::Branch && step.error_branch.is_none() {
             let message = "no branch is named for failures";
             findings.push(step_cx.location.clone().error("X012", message).with_fix("name one in 'error_branch'"));
         }
@@ -54,7 +54,7 @@ fn entered_branches(step: &StepDef) -> Vec<(String, &str)> {
         found.extend(cases);
         found.extend(decide.default.as_deref().map(|it| ("/config/default".to_owned(), it)));
     }
-    if step.on_error == StepOnError::Branch {
+    if step.on_error() == StepOnError::Branch {
         found.extend(step.error_branch.as_deref().map(|it| ("/error_branch".to_owned(), it)));
     }
     found

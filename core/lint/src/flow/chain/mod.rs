@@ -5,7 +5,7 @@ mod schedule;
 mod step;
 mod text;
 
-use convengine_config::flow::document::chain::{ChainDocument, StepDef, TriggerKind};
+use convengine_config::flow::document::chain::{ChainDocument, InitialStatus, StepDef, TriggerKind};
 use convengine_config::flow::{DocumentIssue, UNREADABLE_CODES, check_chain_structure};
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ fn check_whole(context: &ChainContext<'_>, findings: &mut Vec<DocumentIssue>) {
         findings.push(context.location("/steps").error("X001", "the chain has no steps").with_fix("add one to 'steps'"));
     }
     // Publishing makes a chain live unless it is paused.
-    let is_open = document.trigger.kind == TriggerKind::Webhook && !document.is_paused;
+    let is_open = document.trigger.kind == TriggerKind::Webhook && document.status != InitialStatus::Paused;
     if is_open && document.ingress_secret().is_none() {
         let message = "webhooks start the chain, but no secret verifies them";
         findings.push(context.location("/trigger").error("X013", message).with_fix("name a secret of the workspace in 'secret'"));

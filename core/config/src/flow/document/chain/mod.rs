@@ -2,60 +2,96 @@
 
 mod step;
 
-use serde_json::Value;
-
 pub use step::{
     DecideCase, DecideStep, HumanStep, InboundStep, NotifyStep, OnExpire, OutboundStep, ProgramStep, SleepStep, StepDef, StepKind,
     StepOnError,
 };
 
+use convengine_derive::Described;
 use convengine_text::time_zone;
+use convengine_turn::Map;
+use serde_json::Value;
 
-use super::fields::Fields;
-
-/// The default duration of a run, in milliseconds: 30 days.
-const MAX_RUN_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+use super::super::shape::{Absent, Described, Unread};
 
 /// A chain.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
+#[described(definition = "Chain")]
 pub struct ChainDocument {
+    /// The version of the format.
+    #[member(required, shape = SCHEMA_VERSION)]
+    pub schema_version: Unread<String>,
+    /// The kind of the document.
+    #[member(required, shape = Const("workflow_chain", "D001"))]
+    pub doc: Unread<String>,
     /// Its id.
+    #[member(required, shape = PatternText(Pattern::Slug))]
     pub slug: String,
     /// Its name.
+    #[member(required, shape = NAME)]
     pub name: String,
-    /// Whether it is paused once it is published.
-    pub is_paused: bool,
     /// The time zone of its runs, by its IANA name; UTC without one.
-    pub default_time_zone: Option<&'static str>,
+    #[member(shape = PatternText(Pattern::TimeZone))]
+    pub default_time_zone: Option<String>,
+    /// What it is once it is published.
+    pub status: InitialStatus,
+    /// What it is for.
+    pub summary: Option<Unread<String>>,
     /// What starts its runs.
+    #[member(required)]
     pub trigger: TriggerDef,
     /// Its primary steps.
+    #[member(required, items(0, 100), codes("D001", "D005"))]
     pub steps: Vec<StepDef>,
     /// Its branches.
+    #[member(items(0, 100))]
     pub branches: Vec<BranchDef>,
-    /// The maximum duration of a run, in milliseconds.
+    /// The maximum duration of a run, in milliseconds: 30 days.
+    #[member(shape = POSITIVE, default = 2592000000)]
     pub max_run_ms: u64,
-    /// The maximum number of unfinished runs that a schedule starts; `None` for no limit.
+    /// The maximum number of unfinished runs that a schedule starts; no limit when absent.
+    #[member(shape = POSITIVE)]
     pub concurrency: Option<u32>,
+    /// What others keep in the document.
+    pub meta: Option<Unread<Map>>,
+}
+
+/// What a chain is once it is published.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
+pub enum InitialStatus {
+    /// It runs; documents that were never published say so.
+    #[default]
+    Draft,
+    /// It runs.
+    Live,
+    /// It is paused.
+    Paused,
 }
 
 /// What starts the runs of a chain.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
+#[described(definition = "ChainTrigger")]
 pub struct TriggerDef {
     /// The kind.
+    #[member(required)]
     pub kind: TriggerKind,
+    /// Its label.
+    pub label: Option<Unread<String>>,
     /// The secret that signs its webhooks.
+    #[member(shape = SECRET)]
     pub secret: Option<String>,
     /// The times of a schedule.
+    #[member(flatten)]
     pub schedule: ScheduleTimes,
     /// What happens while an earlier run is unfinished.
     pub overlap: Overlap,
 }
 
 /// The kind of a trigger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum TriggerKind {
     /// The API.
+    #[default]
     Manual,
     /// A signed webhook.
     Webhook,
@@ -66,9 +102,10 @@ pub enum TriggerKind {
 }
 
 /// What a schedule does while an earlier run is unfinished.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum Overlap {
     /// It starts no run.
+    #[default]
     Skip,
     /// It starts the run once the earlier one has ended.
     Queue,
@@ -77,49 +114,67 @@ pub enum Overlap {
 }
 
 /// A cron expression with its time zone.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Described)]
 pub struct ScheduleTimes {
     /// The cron expression.
     pub cron: Option<String>,
     /// The time zone, by its IANA name; that of the chain without one.
     pub timezone: Option<String>,
-    /// Whether a missed time is skipped rather than caught up once.
-    pub skips_missed: bool,
+    /// What becomes of a time at which no server ran.
+    pub misfire: Misfire,
+}
+
+/// What becomes of a time at which no server ran.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
+pub enum Misfire {
+    /// It is caught up once.
+    #[default]
+    RunOnce,
+    /// It is skipped.
+    Skip,
 }
 
 /// A branch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
+#[described(definition = "ChainBranch", role = Graph)]
 pub struct BranchDef {
     /// Its id.
+    #[member(required, shape = ID)]
     pub id: String,
     /// Its name.
+    #[member(required, shape = NAME)]
     pub name: String,
     /// Its steps.
+    #[member(required, items(0, 100), codes("D001", "D005"))]
     pub steps: Vec<StepDef>,
-    /// Whether the run ends after it.
-    pub stops: bool,
+    /// What follows it.
+    pub then: AfterBranch,
+}
+
+/// What follows a branch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
+pub enum AfterBranch {
+    /// The step after the one that chose it.
+    #[default]
+    Rejoin,
+    /// The end of the run.
+    Stop,
 }
 
 impl ChainDocument {
     /// Reads a chain whose structure has been checked.
     pub fn read(source: &Value) -> ChainDocument {
-        let fields = Fields(source);
-        ChainDocument {
-            slug: fields.string("slug"),
-            name: fields.string("name"),
-            is_paused: fields.text("status") == Some("paused"),
-            default_time_zone: fields.text("default_time_zone").and_then(time_zone::canonical_name),
-            trigger: TriggerDef::read(fields.object_or_empty("trigger")),
-            steps: fields.list("steps", StepDef::read).into_iter().flatten().collect(),
-            branches: fields.list("branches", BranchDef::read),
-            max_run_ms: fields.count("max_run_ms").unwrap_or(MAX_RUN_MS),
-            concurrency: fields.count_u32("concurrency"),
-        }
+        <ChainDocument as Described>::read(source).unwrap_or_else(ChainDocument::absent)
+    }
+
+    /// The time zone that the chain names, as the engine spells it.
+    pub fn own_time_zone(&self) -> Option<&'static str> {
+        self.default_time_zone.as_deref().and_then(time_zone::canonical_name)
     }
 
     /// The time zone of runs: that of the chain, else UTC.
     pub fn time_zone(&self) -> &str {
-        self.default_time_zone.unwrap_or(time_zone::UTC)
+        self.own_time_zone().unwrap_or(time_zone::UTC)
     }
 
     /// Returns a branch by id.
@@ -147,45 +202,9 @@ impl ChainDocument {
     }
 }
 
-impl TriggerDef {
-    fn read(fields: Fields<'_>) -> TriggerDef {
-        let kinds = [
-            ("webhook", TriggerKind::Webhook),
-            ("schedule", TriggerKind::Schedule),
-            ("event", TriggerKind::Event),
-            ("manual", TriggerKind::Manual),
-        ];
-        TriggerDef {
-            kind: fields.keyword("kind", &kinds).unwrap_or(TriggerKind::Manual),
-            secret: fields.optional_string("secret"),
-            schedule: ScheduleTimes::read(fields),
-            overlap: fields.keyword("overlap", &[("queue", Overlap::Queue), ("allow", Overlap::Allow)]).unwrap_or(Overlap::Skip),
-        }
-    }
-}
-
 impl ScheduleTimes {
     /// The time zone: its own, else that of the chain.
     pub fn time_zone<'s>(&'s self, chain: &'s ChainDocument) -> &'s str {
         self.timezone.as_deref().unwrap_or_else(|| chain.time_zone())
-    }
-
-    fn read(fields: Fields<'_>) -> ScheduleTimes {
-        ScheduleTimes {
-            cron: fields.optional_string("cron"),
-            timezone: fields.optional_string("timezone"),
-            skips_missed: fields.text("misfire") == Some("skip"),
-        }
-    }
-}
-
-impl BranchDef {
-    fn read(fields: Fields<'_>) -> BranchDef {
-        BranchDef {
-            id: fields.string("id"),
-            name: fields.string("name"),
-            steps: fields.list("steps", StepDef::read).into_iter().flatten().collect(),
-            stops: fields.text("then") == Some("stop"),
-        }
     }
 }

@@ -1,44 +1,46 @@
 //! The typed form of the steps of a chain. (docs/spec/chains.md#7)
 
+use convengine_derive::Described;
 use convengine_text::expr::Expr;
 use convengine_text::variable_path::VariablePath;
 use serde_json::Value;
 
-use super::super::fields::Fields;
+use super::super::super::shape::{Described, EXPRESSION, Meaning, MeantShape, Shape};
 use super::super::{FlowCondition, FlowTemplate, OutputMapping, Param, ProgramKind, Retry, ValueTemplate};
 use super::ScheduleTimes;
 
-/// How long an inbound webhook is awaited by default, in milliseconds: a day.
-const AWAIT_TIMEOUT_MS: u64 = 24 * 60 * 60 * 1000;
-
-/// Default timeout of an outbound webhook, in milliseconds.
-const WEBHOOK_TIMEOUT_MS: u32 = 10_000;
-
 /// A step.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
+#[described(definition = "ChainStep", role = Node)]
 pub struct StepDef {
     /// Its id.
+    #[member(required, shape = ID)]
     pub id: String,
-    /// Its kind, as written.
-    pub kind_name: String,
     /// Its label.
     pub label: String,
-    /// What it does.
-    pub kind: StepKind,
     /// Its retry policy, when it has one.
     pub retry: Option<Retry>,
-    /// What happens when it fails.
-    pub on_error: StepOnError,
+    /// What happens when it fails, when it says so.
+    #[member(name = "on_error", documented_default = r#""fail""#)]
+    own_on_error: Option<StepOnError>,
     /// The branch that runs when it fails.
+    #[member(shape = ID, meaning = Names(Branch), shown_if("on_error", "branch"))]
     pub error_branch: Option<String>,
     /// Whether it is skipped.
     pub disabled: bool,
+    /// Its kind, as written.
+    #[member(name = "kind", tag)]
+    pub kind_name: String,
+    /// What it does.
+    #[member(kinds)]
+    pub kind: StepKind,
 }
 
 /// What happens when a step fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum StepOnError {
     /// The run fails.
+    #[default]
     Fail,
     /// The run continues, and the output is null.
     Continue,
@@ -47,13 +49,18 @@ pub enum StepOnError {
 }
 
 /// What a step does.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
+#[described(tag = "kind", content = "config")]
 pub enum StepKind {
     /// Talks to an assistant or an AI agent.
+    #[kind(name = "assistant", from = AssistantDef)]
+    #[kind(name = "agent", from = AgentDef)]
     Program(ProgramStep),
     /// Calls a service.
+    #[kind(name = "webhook", from = WebhookDef)]
     Outbound(Box<OutboundStep>),
     /// Awaits a signed call.
+    #[kind(unwritten)]
     Inbound(InboundStep),
     /// Awaits a decision of a person.
     Human(HumanStep),
@@ -62,6 +69,7 @@ pub enum StepKind {
     /// Notifies people or services.
     Notify(NotifyStep),
     /// Sleeps.
+    #[kind(name = "schedule")]
     Sleep(SleepStep),
 }
 
@@ -115,28 +123,34 @@ pub struct InboundStep {
 }
 
 /// Config of `human`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
 pub struct HumanStep {
     /// The question.
+    #[member(required)]
     pub prompt: FlowTemplate,
     /// URLs and e-mail addresses that are notified, and labels.
+    #[member(each = NON_EMPTY)]
     pub assignees: Vec<String>,
     /// The fields to fill in.
     pub form: Vec<Param>,
     /// The possible decisions; any when empty.
+    #[member(each = NON_EMPTY)]
     pub options: Vec<String>,
     /// How long the decision is awaited, in milliseconds.
+    #[member(shape = POSITIVE)]
     pub expires_ms: Option<u64>,
     /// What happens then.
     pub on_expire: OnExpire,
     /// The variable that receives the output.
+    #[member(meaning = Writes)]
     pub output: Option<VariablePath>,
 }
 
 /// What happens when a decision is not made in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum OnExpire {
     /// The step fails.
+    #[default]
     Fail,
     /// The step is skipped.
     Continue,
@@ -145,146 +159,199 @@ pub enum OnExpire {
 }
 
 /// Config of `decide`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
 pub struct DecideStep {
     /// The text to decide on; that of the previous output by default.
     pub on: Option<FlowTemplate>,
     /// The cases; the first that applies is taken.
+    #[member(required)]
     pub cases: Vec<DecideCase>,
     /// The branch to run when none applies.
+    #[member(shape = ID, meaning = Names(Branch))]
     pub default: Option<String>,
 }
 
 /// A case of a decision.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
 pub struct DecideCase {
     /// Words of which the text contains one.
+    #[member(name = "match", each = NON_EMPTY)]
     pub words: Vec<String>,
     /// A condition.
+    #[member(from = WorkflowCondition)]
     pub expr: Option<FlowCondition>,
     /// The branch to run.
+    #[member(required, shape = ID, meaning = Names(Branch))]
     pub branch: String,
 }
 
+/// A condition in the dialect of workflow graphs.
+struct WorkflowCondition(FlowCondition);
+
+impl Described for WorkflowCondition {
+    const SHAPE: Shape = Shape::Meant(&MeantShape { shape: EXPRESSION, meaning: Meaning::WorkflowCondition });
+
+    fn read(value: &Value) -> Option<WorkflowCondition> {
+        value.as_str().map(|source| WorkflowCondition(FlowCondition { compiled: Expr::parse_workflow(source), source: source.to_owned() }))
+    }
+}
+
+impl From<WorkflowCondition> for FlowCondition {
+    fn from(condition: WorkflowCondition) -> FlowCondition {
+        condition.0
+    }
+}
+
 /// Config of `notify`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
 pub struct NotifyStep {
     /// `email`, `slack`, `sms`, `webhook` or `log`.
+    #[member(required, shape = Enum(&["email", "slack", "sms", "webhook", "log"]))]
     pub channel: String,
     /// The recipients.
     pub to: Vec<FlowTemplate>,
     /// The subject.
     pub subject: Option<FlowTemplate>,
     /// The text.
+    #[member(required)]
     pub text: FlowTemplate,
 }
 
 /// Config of `schedule`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Described)]
 pub struct SleepStep {
     /// Milliseconds.
+    #[member(shape = POSITIVE)]
     pub after_ms: Option<u64>,
     /// An instant in RFC 3339.
     pub at: Option<FlowTemplate>,
     /// The next time of a schedule.
+    #[member(flatten)]
     pub schedule: ScheduleTimes,
 }
 
+/// Config of `assistant`.
+#[derive(Debug, Clone, Described)]
+struct AssistantDef {
+    /// The assistant, by id or name.
+    #[member(required, shape = NON_EMPTY, meaning = Names(Assistant))]
+    assistant: String,
+    /// The conversation with it.
+    #[member(flatten)]
+    conversation: ConversationDef,
+}
+
+/// Config of `agent`.
+#[derive(Debug, Clone, Described)]
+struct AgentDef {
+    /// The AI agent, by id or name.
+    #[member(required, shape = NON_EMPTY, meaning = Names(Agent))]
+    agent: String,
+    /// The conversation with it.
+    #[member(flatten)]
+    conversation: ConversationDef,
+}
+
+/// A conversation of a step.
+#[derive(Debug, Clone, Described)]
+struct ConversationDef {
+    /// What is said to it; the previous output by default.
+    input: Option<FlowTemplate>,
+    /// How long it lasts.
+    mode: ConversationMode,
+    /// The variable that receives the output.
+    #[member(meaning = Writes)]
+    output: Option<VariablePath>,
+}
+
+/// How long a conversation of a step lasts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
+enum ConversationMode {
+    /// A message and its answer.
+    #[default]
+    OneTurn,
+    /// Until it is complete.
+    UntilDone,
+}
+
+/// Config of `webhook`.
+#[derive(Debug, Clone, Described)]
+struct WebhookDef {
+    /// Whether it calls a service or awaits a call.
+    #[member(required)]
+    direction: Direction,
+    /// The URL.
+    #[member(meaning = Template(Url), shown_if("direction", "outbound"))]
+    url: FlowTemplate,
+    /// The method.
+    #[member(shape = Enum(&["POST", "PUT", "PATCH"]), default = "POST", shown_if("direction", "outbound"))]
+    method: String,
+    /// The headers.
+    #[member(meaning = Template(Header), shown_if("direction", "outbound"))]
+    headers: Vec<(String, FlowTemplate)>,
+    /// The body; a standard one by default.
+    #[member(meaning = Template(Body), shown_if("direction", "outbound"))]
+    body: Option<ValueTemplate>,
+    /// The secret that signs it.
+    #[member(shape = SECRET)]
+    secret: Option<String>,
+    /// Mappings of the response, or of the body of the call, to variables.
+    outputs: Vec<OutputMapping>,
+    /// Timeout of an attempt, in milliseconds.
+    #[member(shape = Integer(1, 60_000), codes("V006", "V006"), default = 10000, shown_if("direction", "outbound"))]
+    timeout_ms: u32,
+    /// How long a call is awaited, in milliseconds: a day.
+    #[member(shape = POSITIVE, default = 86400000, shown_if("direction", "inbound"))]
+    await_timeout_ms: u64,
+    /// The variable that receives the output.
+    #[member(meaning = Writes)]
+    output: Option<VariablePath>,
+}
+
+/// Whether a webhook calls a service or awaits a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
+enum Direction {
+    /// It calls a service.
+    #[default]
+    Outbound,
+    /// It awaits a signed call.
+    Inbound,
+}
+
 impl StepDef {
-    pub(super) fn read(fields: Fields<'_>) -> Option<StepDef> {
-        let kind_name = fields.string("kind");
-        let on_error = fields
-            .keyword("on_error", &[("fail", StepOnError::Fail), ("continue", StepOnError::Continue), ("branch", StepOnError::Branch)]);
-        // A notification that is not delivered does not fail the run.
-        let default = if kind_name == "notify" { StepOnError::Continue } else { StepOnError::Fail };
-        Some(StepDef {
-            id: fields.string("id"),
-            kind: StepKind::read(&kind_name, fields.object_or_empty("config"))?,
-            kind_name,
-            label: fields.string("label"),
-            retry: fields.object("retry").map(Retry::read),
-            on_error: on_error.unwrap_or(default),
-            error_branch: fields.optional_string("error_branch"),
-            disabled: fields.flag("disabled", false),
-        })
+    /// What happens when it fails. A notification that is not delivered does not fail the run.
+    pub fn on_error(&self) -> StepOnError {
+        let default = if matches!(self.kind, StepKind::Notify(_)) { StepOnError::Continue } else { StepOnError::Fail };
+        self.own_on_error.unwrap_or(default)
     }
 }
 
-impl StepKind {
-    fn read(kind: &str, fields: Fields<'_>) -> Option<StepKind> {
-        Some(match kind {
-            "assistant" => StepKind::Program(ProgramStep::read(ProgramKind::Assistant, "assistant", fields)),
-            "agent" => StepKind::Program(ProgramStep::read(ProgramKind::Agent, "agent", fields)),
-            "webhook" if fields.text("direction") == Some("inbound") => StepKind::Inbound(InboundStep {
-                secret: fields.optional_string("secret"),
-                await_timeout_ms: fields.count("await_timeout_ms").unwrap_or(AWAIT_TIMEOUT_MS),
-                outputs: fields.list("outputs", OutputMapping::read),
-                output: fields.parse_path("output"),
-            }),
-            "webhook" => StepKind::Outbound(Box::new(OutboundStep::read(fields))),
-            "human" => StepKind::Human(HumanStep {
-                prompt: fields.template("prompt").unwrap_or_default(),
-                assignees: fields.strings("assignees"),
-                form: fields.list("form", Param::read),
-                options: fields.strings("options"),
-                expires_ms: fields.count("expires_ms"),
-                on_expire: fields
-                    .keyword("on_expire", &[("continue", OnExpire::Continue), ("cancel", OnExpire::Cancel)])
-                    .unwrap_or(OnExpire::Fail),
-                output: fields.parse_path("output"),
-            }),
-            "decide" => StepKind::Decide(DecideStep {
-                on: fields.template("on"),
-                cases: fields.list("cases", DecideCase::read),
-                default: fields.optional_string("default"),
-            }),
-            "notify" => StepKind::Notify(NotifyStep {
-                channel: fields.string("channel"),
-                to: fields.list("to", |it| FlowTemplate::from(it.0.as_str().unwrap_or_default().to_owned())),
-                subject: fields.template("subject"),
-                text: fields.template("text").unwrap_or_default(),
-            }),
-            "schedule" => StepKind::Sleep(SleepStep {
-                after_ms: fields.count("after_ms"),
-                at: fields.template("at"),
-                schedule: ScheduleTimes::read(fields),
-            }),
-            _ => return None,
-        })
+impl From<AssistantDef> for StepKind {
+    fn from(definition: AssistantDef) -> StepKind {
+        StepKind::Program(definition.conversation.with(ProgramKind::Assistant, definition.assistant))
     }
 }
 
-impl ProgramStep {
-    fn read(kind: ProgramKind, target: &str, fields: Fields<'_>) -> ProgramStep {
-        ProgramStep {
-            kind,
-            target: fields.string(target),
-            input: fields.template("input"),
-            is_until_done: fields.text("mode") == Some("until_done"),
-            output: fields.parse_path("output"),
+impl From<AgentDef> for StepKind {
+    fn from(definition: AgentDef) -> StepKind {
+        StepKind::Program(definition.conversation.with(ProgramKind::Agent, definition.agent))
+    }
+}
+
+impl ConversationDef {
+    fn with(self, kind: ProgramKind, target: String) -> ProgramStep {
+        ProgramStep { kind, target, input: self.input, is_until_done: self.mode == ConversationMode::UntilDone, output: self.output }
+    }
+}
+
+impl From<WebhookDef> for StepKind {
+    fn from(definition: WebhookDef) -> StepKind {
+        let WebhookDef { url, method, headers, body, secret, outputs, timeout_ms, await_timeout_ms, output, .. } = definition;
+        match definition.direction {
+            Direction::Outbound => {
+                StepKind::Outbound(Box::new(OutboundStep { url, method, headers, body, secret, outputs, timeout_ms, output }))
+            }
+            Direction::Inbound => StepKind::Inbound(InboundStep { secret, await_timeout_ms, outputs, output }),
         }
-    }
-}
-
-impl OutboundStep {
-    fn read(fields: Fields<'_>) -> OutboundStep {
-        let text = |value: &Value| FlowTemplate::from(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-        OutboundStep {
-            url: fields.template("url").unwrap_or_default(),
-            method: fields.string_or("method", "POST"),
-            headers: fields.members("headers").map(|(name, value)| (name.clone(), text(value))).collect(),
-            body: fields.json_template("body"),
-            secret: fields.optional_string("secret"),
-            outputs: fields.list("outputs", OutputMapping::read),
-            timeout_ms: fields.count_u32("timeout_ms").unwrap_or(WEBHOOK_TIMEOUT_MS),
-            output: fields.parse_path("output"),
-        }
-    }
-}
-
-impl DecideCase {
-    fn read(fields: Fields<'_>) -> DecideCase {
-        let expr = fields.text("expr").map(|source| FlowCondition { compiled: Expr::parse_workflow(source), source: source.to_owned() });
-        DecideCase { words: fields.strings("match"), expr, branch: fields.string("branch") }
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use convengine_text::variable_path::VariablePath;
 
-use super::ValueTemplate;
-use super::fields::{self, Fields};
+use super::super::Document;
+use super::super::text::ValueTemplate;
+use super::traits::{NodeData, NodeTraits, VariableWrite};
 
 /// The kind of a document that runs conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,15 +45,12 @@ impl ProgramKind {
     }
 }
 
-impl ProgramData {
-    pub(super) fn read(kind: ProgramKind, id: &str, fields: Fields<'_>) -> ProgramData {
-        let outputs = fields.members("outputs");
-        ProgramData {
-            kind,
-            id: fields.string(id),
-            version: fields.string_or("version", "latest"),
-            inputs: fields.json_template("inputs"),
-            outputs: outputs.map(|(name, it)| (name.clone(), fields::parse_path(it.as_str().unwrap_or_default()))).collect(),
-        }
+impl NodeData for ProgramData {
+    fn traits(&self) -> NodeTraits<'_> {
+        NodeTraits::CALLING
+    }
+
+    fn writes(&self, _: &Document) -> Option<Vec<VariableWrite>> {
+        Some(VariableWrite::of_any(self.outputs.values()))
     }
 }

@@ -1,0 +1,50 @@
+//! `handoff`: transfers the conversation to a person. (docs/spec/flows.md#4.9)
+
+use convengine_derive::Described;
+use convengine_text::variable_path::VariablePath;
+
+use super::super::text::{FlowTemplate, LocalizedText};
+use super::traits::{NodeData, NodeTraits, Waiting};
+
+/// Data of `handoff`.
+#[derive(Debug, Clone, Described)]
+pub struct HandoffData {
+    /// Where people wait.
+    pub queue: Option<FlowTemplate>,
+    /// Why.
+    pub reason: Option<FlowTemplate>,
+    /// Text that is sent to the user.
+    pub message: Option<LocalizedText>,
+    /// Variables that the desk receives.
+    #[member(meaning = Reads)]
+    pub context: Vec<VariablePath>,
+    /// Newest turns that the desk receives.
+    #[member(shape = COUNT, default = 50)]
+    pub transcript_turns: u32,
+    /// `transfer`: the session ends with the person, unless the person returns it; `return`: it continues at `out`.
+    pub mode: HandoffMode,
+    /// Time until the node is left by `timeout` because nobody has accepted.
+    #[member(shape = COUNT)]
+    pub wait_ms: Option<u64>,
+}
+
+/// What happens when the person is done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
+pub enum HandoffMode {
+    /// The session ends.
+    #[default]
+    Transfer,
+    /// The session returns to the node.
+    Return,
+}
+
+impl NodeData for HandoffData {
+    fn traits(&self) -> NodeTraits<'_> {
+        NodeTraits {
+            failure_port: Some("unavailable"),
+            ports: &["out", "timeout", "unavailable"],
+            waiting: Waiting::Always,
+            ..NodeTraits::CALLING
+        }
+    }
+}

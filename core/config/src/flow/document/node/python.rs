@@ -1,0 +1,69 @@
+//! `python`: runs a script. (docs/spec/flows.md#4.7)
+
+use convengine_derive::Described;
+use convengine_text::variable_path::VariablePath;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::super::super::shape::{Absent, Described, Shape};
+use super::super::Document;
+use super::traits::{Branching, NodeData, NodeTraits, VariableWrite};
+
+/// Data of `python`.
+#[derive(Debug, Clone, Described)]
+pub struct PythonData {
+    /// The script.
+    #[member(name = "code", required)]
+    pub script: Script,
+    /// Variables that it sees; all of them when absent.
+    #[member(meaning = Reads)]
+    pub inputs: Option<Vec<VariablePath>>,
+    /// Variables that it may change; all of them when absent, other changes are dropped.
+    #[member(meaning = Writes)]
+    pub outputs: Option<Vec<VariablePath>>,
+    /// Time limit; that of the server when absent.
+    #[member(shape = Integer(10, 30_000))]
+    pub timeout_ms: Option<u32>,
+    /// Its ports `branch:ID`.
+    #[member(each = ID)]
+    pub branches: Option<Vec<String>>,
+}
+
+/// A script.
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    /// As written.
+    pub source: String,
+    /// Its SHA-256, in hexadecimal.
+    pub hash: String,
+}
+
+impl Described for Script {
+    const SHAPE: Shape = Shape::Text(0, 32768);
+
+    fn read(value: &Value) -> Option<Script> {
+        let source = value.as_str()?.to_owned();
+        Some(Script { hash: Sha256::digest(&source).iter().map(|it| format!("{it:02x}")).collect(), source })
+    }
+}
+
+impl Absent for Script {
+    fn absent() -> Script {
+        Script::default()
+    }
+}
+
+impl NodeData for PythonData {
+    fn traits(&self) -> NodeTraits<'_> {
+        let branching = if self.branches.is_some() { Branching::AllButError } else { Branching::None };
+        NodeTraits { own_ports: &["branch:ID"], branching, ..NodeTraits::CALLING }
+    }
+
+    fn data_ports(&self) -> Vec<String> {
+        self.branches.iter().flatten().map(|it| format!("branch:{it}")).collect()
+    }
+
+    fn writes(&self, _: &Document) -> Option<Vec<VariableWrite>> {
+        self.outputs.as_ref().map(VariableWrite::of_any)
+    }
+}

@@ -1,0 +1,197 @@
+//! The types of nodes that workflow graphs have instead of those of assistants. (docs/spec/flows.md#9)
+
+use std::collections::BTreeMap;
+
+use convengine_derive::Described;
+use convengine_text::variable_path::VariablePath;
+use serde_json::Value;
+
+use super::super::super::shape::{Absent, Described, Fields, MemberShape, Members, Shape, Unread};
+use super::super::service::OutputMapping;
+use super::super::text::{LocalizedText, ValueTemplate};
+use super::traits::{NodeData, NodeTraits};
+use super::{
+    AgentData, DecisionData, EndData, KnowledgeData, NodeKind, NodeTypes, ProgramData, ProgramKind, RouterData, ServiceData, StartData,
+};
+
+/// Types that only drafts may hold.
+pub const DRAFT_TYPES: [&str; 6] = ["script", "datastore", "set", "human", "parallel", "wait"];
+
+/// The kind of a node of a workflow graph, with its data as written.
+#[derive(Debug, Clone, Described)]
+#[described(tag = "type", content = "data")]
+pub enum WorkflowNodeKind {
+    /// Entry of the graph.
+    Trigger(TriggerData),
+    /// Lets a model converse and call tools.
+    InstructionAgent(Box<AgentData>),
+    /// Runs an assistant.
+    #[kind("flow-agent")]
+    FlowAgent(FlowAgentData),
+    /// Runs an AI agent.
+    Agent(AgentCallData),
+    /// Searches the knowledge base.
+    Knowledge(Box<KnowledgeData>),
+    /// Branches on several conditions.
+    Router(RouterData),
+    /// Branches on a condition.
+    Decision(DecisionData),
+    /// Calls a tool of the workspace.
+    Tool(ToolData),
+    /// Runs another workflow graph.
+    Workflow(WorkflowCallData),
+    /// End of the graph.
+    End(WorkflowEndData),
+    /// Only in drafts.
+    #[kind(name = "script", optional)]
+    #[kind(name = "set", optional)]
+    #[kind(name = "human", optional)]
+    #[kind(name = "parallel", optional)]
+    #[kind(name = "wait", optional)]
+    #[kind(name = "datastore", optional)]
+    Draft(DraftData),
+}
+
+/// Data of `trigger`.
+#[derive(Debug, Clone, Described)]
+pub struct TriggerData {
+    /// What starts it.
+    #[member(shape = Enum(&["manual", "channel", "api"]))]
+    pub kind: Option<Unread<String>>,
+}
+
+/// Data of `flow-agent`.
+#[derive(Debug, Clone, Described)]
+pub struct FlowAgentData {
+    /// The assistant.
+    #[member(required, shape = NON_EMPTY, meaning = Names(Assistant))]
+    assistant_id: String,
+    /// The number of its version, or `latest`.
+    #[member(shape = NON_EMPTY, default = "latest")]
+    version: String,
+    /// Values of its variables.
+    #[member(shape = AnyObject, meaning = Template(Text))]
+    inputs: Option<ValueTemplate>,
+    /// Its variables that are returned, each with the variable that stores it.
+    #[member(meaning = Writes)]
+    outputs: BTreeMap<String, VariablePath>,
+}
+
+/// Data of `agent`.
+#[derive(Debug, Clone, Described)]
+pub struct AgentCallData {
+    /// The AI agent.
+    #[member(required, shape = NON_EMPTY, meaning = Names(Agent))]
+    agent_id: String,
+    /// The number of its version, or `latest`.
+    #[member(shape = NON_EMPTY, default = "latest")]
+    version: String,
+    /// Values of its variables.
+    #[member(shape = AnyObject, meaning = Template(Text))]
+    inputs: Option<ValueTemplate>,
+}
+
+/// Data of `workflow`.
+#[derive(Debug, Clone, Described)]
+pub struct WorkflowCallData {
+    /// The workflow graph.
+    #[member(required, shape = NON_EMPTY, meaning = Names(Workflow))]
+    workflow_id: String,
+    /// The number of its version, or `latest`.
+    #[member(shape = NON_EMPTY, default = "latest")]
+    version: String,
+    /// Values of its variables.
+    #[member(shape = AnyObject, meaning = Template(Text))]
+    inputs: Option<ValueTemplate>,
+    /// Its variables that are returned, each with the variable that stores it.
+    #[member(meaning = Writes)]
+    outputs: BTreeMap<String, VariablePath>,
+}
+
+/// Data of `tool`.
+#[derive(Debug, Clone, Described)]
+pub struct ToolData {
+    /// The id of the tool.
+    #[member(required, shape = ID, meaning = Names(Tool))]
+    tool_name: String,
+    /// The variable `args` of the templates of the tool.
+    #[member(shape = AnyObject, meaning = Template(Text))]
+    args: Option<ValueTemplate>,
+    /// Mappings of the response to variables, in addition to those of the tool.
+    #[member(roots("args"))]
+    outputs: Vec<OutputMapping>,
+}
+
+/// Data of `end` in a workflow graph.
+#[derive(Debug, Clone, Described)]
+pub struct WorkflowEndData {
+    /// The last message.
+    final_message: Option<LocalizedText>,
+    /// The exit port of the calling node.
+    #[member(default = "out")]
+    exit: String,
+}
+
+/// Data of a type that only drafts may hold: any object.
+#[derive(Debug, Clone, Copy)]
+pub struct DraftData;
+
+impl Described for DraftData {
+    const SHAPE: Shape = Shape::AnyObject;
+
+    fn read(_: &Value) -> Option<DraftData> {
+        Some(DraftData)
+    }
+}
+
+impl Members for DraftData {
+    const LISTS: &'static [&'static [MemberShape]] = &[];
+
+    fn read_members(_: Fields<'_>) -> Option<DraftData> {
+        Some(DraftData)
+    }
+}
+
+impl Absent for DraftData {
+    fn absent() -> DraftData {
+        DraftData
+    }
+}
+
+impl NodeTypes for WorkflowNodeKind {
+    const DEFINITION: &'static str = "WorkflowNode";
+}
+
+impl NodeData for DraftData {
+    fn traits(&self) -> NodeTraits<'_> {
+        NodeTraits::CALLING
+    }
+}
+
+impl From<WorkflowNodeKind> for NodeKind {
+    fn from(kind: WorkflowNodeKind) -> NodeKind {
+        match kind {
+            WorkflowNodeKind::Trigger(_) => NodeKind::Start(StartData::default()),
+            WorkflowNodeKind::InstructionAgent(data) => NodeKind::InstructionAgent(data),
+            WorkflowNodeKind::FlowAgent(FlowAgentData { assistant_id: id, version, inputs, outputs }) => {
+                NodeKind::Program(Box::new(ProgramData { kind: ProgramKind::Assistant, id, version, inputs, outputs }))
+            }
+            WorkflowNodeKind::Agent(AgentCallData { agent_id: id, version, inputs }) => {
+                NodeKind::Program(Box::new(ProgramData { kind: ProgramKind::Agent, id, version, inputs, outputs: BTreeMap::new() }))
+            }
+            WorkflowNodeKind::Knowledge(data) => NodeKind::Knowledge(data),
+            WorkflowNodeKind::Router(data) => NodeKind::Router(data),
+            WorkflowNodeKind::Decision(data) => NodeKind::Decision(data),
+            WorkflowNodeKind::Tool(ToolData { tool_name, args, outputs }) => {
+                NodeKind::Service(Box::new(ServiceData { tool_id: Some(tool_name), args, outputs, ..ServiceData::absent() }))
+            }
+            WorkflowNodeKind::Workflow(WorkflowCallData { workflow_id: id, version, inputs, outputs }) => {
+                NodeKind::Program(Box::new(ProgramData { kind: ProgramKind::Workflow, id, version, inputs, outputs }))
+            }
+            WorkflowNodeKind::End(WorkflowEndData { final_message, exit }) => {
+                NodeKind::End(EndData { exit, final_message, ..EndData::absent() })
+            }
+            WorkflowNodeKind::Draft(data) => NodeKind::Draft(data),
+        }
+    }
+}

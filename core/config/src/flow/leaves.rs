@@ -1,0 +1,43 @@
+//! What the strings of a document are: its templates, expressions, variables, secrets and the names of other things.
+
+use serde_json::Value;
+
+use super::document::chain::StepDef;
+use super::document::{AgentDocument, Document, Node, NodeOf, ProgramKind, WorkflowDocument, WorkflowNodeKind};
+use super::shape::{Described, Leaf, Meaning, Shape, Target, walk, walk_without};
+
+/// The members that hold graphs, or are one.
+const GRAPH_MEMBERS: [&str; 3] = ["graphs", "nodes", "edges"];
+
+/// Returns the strings of a document outside of its graphs.
+pub fn document_leaves(kind: ProgramKind, document: &Value) -> Vec<Leaf<'_>> {
+    walk_without(&GRAPH_MEMBERS, &shape_of(kind), document, "")
+}
+
+/// Returns the strings of a node of a document of a kind; `pointer` is where the node is.
+pub fn node_leaves<'v>(kind: ProgramKind, node: &'v Value, pointer: &str) -> Vec<Leaf<'v>> {
+    let shape = match kind {
+        ProgramKind::Workflow => NodeOf::<WorkflowNodeKind>::SHAPE,
+        ProgramKind::Assistant | ProgramKind::Agent => Node::SHAPE,
+    };
+    walk(&shape, node, pointer)
+}
+
+/// Returns the strings of a step of a chain; `pointer` is where the step is.
+pub fn step_leaves<'v>(step: &'v Value, pointer: &str) -> Vec<Leaf<'v>> {
+    walk(&StepDef::SHAPE, step, pointer)
+}
+
+/// Returns the strings by which a document names other things, with what they name, in document order.
+pub fn names_in_document(kind: ProgramKind, document: &Value) -> Vec<(Target, Leaf<'_>)> {
+    let leaves = walk(&shape_of(kind), document, "").into_iter();
+    leaves.filter_map(|it| if let Meaning::Names(target) = it.meaning { Some((target, it)) } else { None }).collect()
+}
+
+fn shape_of(kind: ProgramKind) -> Shape {
+    match kind {
+        ProgramKind::Assistant => Document::SHAPE,
+        ProgramKind::Workflow => WorkflowDocument::SHAPE,
+        ProgramKind::Agent => AgentDocument::SHAPE,
+    }
+}
