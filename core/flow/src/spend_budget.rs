@@ -41,7 +41,7 @@ impl Walker<'_> {
         };
         if left <= 0 {
             self.warn("budget.reached", json!({"purpose": purpose}));
-            let error = EffectError::new(EffectErrorKind::Limited, "what may be spent on models is spent");
+            let error = EffectError::new(EffectErrorKind::Limited, "spend budget exhausted; model call refused");
             return Err(error.with_detail(EffectErrorDetail::BUDGET));
         }
         // Traced once when a fifth is left.

@@ -107,7 +107,7 @@ pub async fn approve(
         ("tool" = String, Path, description = "The name of the tool"),
     ),
     responses(
-        (status = 204, description = "The tool is not approved any more"),
+        (status = 204, description = "The tool is no longer approved"),
         (status = 404, description = "The tool is not approved"),
         (status = 422, description = "The rows have new errors"),
         (status = 503, description = "The database is unavailable"),

@@ -63,7 +63,7 @@ pub async fn serve(at: &str, settings: &Settings, tenants: Arc<Tenants<WorkerHos
     let server = axum::serve(LimitedListener::new(listener, http), routes.into_make_service_with_connect_info::<Peer>());
     Ok(tokio::spawn(async move {
         if let Err(error) = server.await {
-            tracing::error!(%error, "the worker does not answer questions about its health any more");
+            tracing::error!(%error, "the worker no longer answers health checks");
         }
     }))
 }

@@ -72,7 +72,7 @@ async fn sum_recorded(host: &Host, per: SpendPeriod, now: Millis) -> sqlx::Resul
 }
 
 fn cap_reached(per: SpendPeriod) -> EffectError {
-    let message = format!("no model is asked: what may be spent in a {} is spent (convengine.llm.spend-cap)", per.name());
+    let message = format!("spend cap of the {} reached; model call refused (convengine.llm.spend-cap)", per.name());
     EffectError::new(EffectErrorKind::Limited, message)
 }
 
@@ -106,7 +106,7 @@ fn counter_key(host: &Host, per: SpendPeriod, now: Millis) -> CounterKey {
 /// Returns the error for the turn when the spend cannot be read.
 pub fn unreadable(error: &sqlx::Error) -> EffectError {
     tracing::error!(%error, "cannot read the model spend");
-    EffectError::new(EffectErrorKind::Unavailable, "what was spent on models cannot be read, so that none is asked")
+    EffectError::new(EffectErrorKind::Unavailable, "what was spent on models cannot be read; model call refused")
 }
 
 /// Returns what a call is charged in millionths of a currency unit: the cost of its answer, and the estimate for an answer without a known

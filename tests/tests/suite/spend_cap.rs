@@ -51,7 +51,7 @@ fn failures(env: &TestEnv) -> Vec<String> {
     env.sql().texts("select error_message from ce_llm_call_log where error_message is not null order by llm_call_id")
 }
 
-const REFUSED: &str = "no model is asked: what may be spent in a day is spent (convengine.llm.spend-cap)";
+const REFUSED: &str = "spend cap of the day reached; model call refused (convengine.llm.spend-cap)";
 
 #[test]
 fn spending_counts_in_other_processes_and_after_a_restart() {

@@ -98,7 +98,7 @@ function startWorker(): ScriptWorker {
 
 async function compileModule(url: string | URL): Promise<WebAssembly.Module> {
   const response = await fetch(url);
-  if (response.status === 404) throw new Error('the interpreter is not there yet; try again when it has been built');
+  if (response.status === 404) throw new Error('the interpreter is not available yet; try again when it has been built');
   if (!response.ok) throw new Error(`the interpreter could not be loaded: status ${response.status}`);
   // Compiling while loading requires a content type that not every server sends.
   const streamed = response.headers.get('content-type') === 'application/wasm';

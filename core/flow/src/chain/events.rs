@@ -46,7 +46,7 @@ pub fn check_event(state: Option<&Value>, event: &Map) -> Result<(), RunRefusal>
         "timer.fired" => {
             let id = event.get("timer_id").and_then(Value::as_str).unwrap_or_default();
             let is_armed = state.timers.iter().any(|it| it.id == id);
-            if is_armed { Ok(()) } else { Err(RunRefusal::new("timer_not_armed", "the run has no such timer any more")) }
+            if is_armed { Ok(()) } else { Err(RunRefusal::new("timer_not_armed", "the run no longer has this timer")) }
         }
         "run.resume" => check_resume(&state, event),
         "run.ingress" if is_paused(event) => Err(chain_paused()),

@@ -217,5 +217,5 @@ pub fn effect_failure_code(error: &EffectError) -> &'static str {
 
 /// The failure message; it omits the provider's text.
 fn effect_failure_message(error: &EffectError) -> String {
-    format!("the service could not be asked ({})", effect_failure_code(error))
+    format!("the request could not be sent ({})", effect_failure_code(error))
 }

@@ -35,7 +35,7 @@ impl<'c> Walker<'c> {
 
     pub(super) async fn on_parameter_answer(&mut self, node: &'c Node, data: &'c IntentData, awaiting: Awaiting) -> Transition {
         let Some((at, parameter)) = self.awaited_parameter(data, &awaiting) else {
-            return Transition::Fail(Failure::new("not_waiting", "the parameter is not there any more"));
+            return Transition::Fail(Failure::new("not_waiting", "the parameter no longer exists"));
         };
         let id = format!("{}#{}", node.id, parameter.variable);
         match self.on_slot_answer(node, &id, &to_entity_data(parameter), awaiting).await {

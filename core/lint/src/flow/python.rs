@@ -122,7 +122,7 @@ fn check_names(tokens: &[(usize, Token<'_>)], location: &Location, findings: &mu
             let is_member = before == Token::Operator(".");
             let is_inner = name.starts_with("__") && name.ends_with("__") && name.len() > 4 && !ALLOWED_DUNDERS.contains(name);
             if (FORBIDDEN_NAMES.contains(name) && !is_member || is_inner) && reported.insert(*name) {
-                let message = format!("line {line}: scripts may not use '{name}'");
+                let message = format!("line {line}: scripts must not use '{name}'");
                 findings.push(location.clone().error("P003", message).with_fix("remove it: scripts can only use variables"));
             }
         }

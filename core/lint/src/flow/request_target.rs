@@ -66,7 +66,7 @@ pub(super) fn check_target(url: &str, allowed: &[String]) -> Result<(), String> 
     if end.is_none() && !is_whole {
         // A secret is the author's own.
         let placeholder = url.get(literal.len() + 2..).unwrap_or_default().trim_start();
-        let reason = "a value may not choose the host or port of a URL";
+        let reason = "a value must not choose the host or port of a URL";
         return if placeholder.starts_with("secret") { Ok(()) } else { Err(reason.to_owned()) };
     }
     let host = normalize_host(host);

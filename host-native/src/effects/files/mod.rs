@@ -110,7 +110,7 @@ fn denied(path: &str, reason: &str) -> EffectError {
 fn io_failure(path: &str, error: &io::Error) -> EffectError {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            EffectError::new(EffectErrorKind::NotFound, format!("'{path}' is not there: list the folder to see what is"))
+            EffectError::new(EffectErrorKind::NotFound, format!("'{path}' does not exist: list the folder to see what does"))
         }
         io::ErrorKind::PermissionDenied => denied(path, "it leads out of its folder, or may not be read"),
         _ => EffectError::new(EffectErrorKind::Unavailable, format!("'{path}' cannot be read: {error}")),

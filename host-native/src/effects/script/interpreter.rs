@@ -24,7 +24,7 @@ pub fn get() -> Result<&'static ScriptRuntime, String> {
     if let Some(known) = INTERPRETER.get() {
         return known.as_ref().map_err(Clone::clone);
     }
-    let Some(module) = page::read_file(MODULE) else { return Err(format!("'{MODULE}' is not there yet; {}", how_to_get_it())) };
+    let Some(module) = page::read_file(MODULE) else { return Err(format!("'{MODULE}' is not available yet; {}", how_to_get_it())) };
     INTERPRETER.get_or_init(|| compile(&module)).as_ref().map_err(Clone::clone)
 }
 

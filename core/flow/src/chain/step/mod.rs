@@ -128,7 +128,7 @@ fn request_failure(step: &StepDef, outcome: &Result<HttpReply, EffectError>) -> 
         Ok(reply) => (status_failure_code(reply.status), format!("the service answered {}", reply.status), reply.retry_after_ms),
         Err(error) => {
             let code = effect_failure_code(error);
-            (code, format!("the service could not be asked ({code})"), error.retry_after_ms)
+            (code, format!("the request could not be sent ({code})"), error.retry_after_ms)
         }
     };
     Some(StepFailure { is_retryable: is_retryable(&policy, outcome), retry_after_ms, ..StepFailure::new(code, message) })

@@ -30,7 +30,7 @@ impl<'c> Runner<'c> {
         if let Some(failure) = request_failure(step, &outcome) {
             return StepResult::Failed(failure);
         }
-        let Ok(reply) = outcome else { return StepResult::Failed(StepFailure::new("network", "the service could not be asked")) };
+        let Ok(reply) = outcome else { return StepResult::Failed(StepFailure::new("network", "the request could not be sent")) };
         let body = match response_body(&reply) {
             Ok(body) => body,
             Err(failure) => return failure.into(),

@@ -360,7 +360,7 @@ fn model_failure(error: &EffectError) -> Failure {
         | EffectErrorKind::CircuitOpen
         | EffectErrorKind::Unsupported => "unavailable",
     };
-    Failure::new(code, format!("the model could not be asked ({code})"))
+    Failure::new(code, format!("the model could not be called ({code})"))
 }
 
 #[cfg(test)]
