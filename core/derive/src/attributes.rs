@@ -54,6 +54,7 @@ pub struct KindAttributes {
 }
 
 impl TypeAttributes {
+    /// Reads those of a type.
     pub fn read(attributes: &[Attribute]) -> Result<TypeAttributes> {
         let mut read = TypeAttributes::default();
         for attribute in attributes.iter().filter(|it| it.path().is_ident("described")) {
@@ -85,6 +86,7 @@ impl TypeAttributes {
 }
 
 impl MemberAttributes {
+    /// Reads those of a field.
     pub fn read(attributes: &[Attribute]) -> Result<MemberAttributes> {
         let mut read = MemberAttributes::default();
         for attribute in attributes.iter().filter(|it| it.path().is_ident("member")) {
@@ -129,6 +131,7 @@ impl MemberAttributes {
 }
 
 impl KindAttributes {
+    /// Reads those of a variant.
     pub fn read(attributes: &[Attribute]) -> Result<Vec<KindAttributes>> {
         let mut kinds =
             attributes.iter().filter(|it| it.path().is_ident("kind")).map(KindAttributes::read_one).collect::<Result<Vec<_>>>()?;

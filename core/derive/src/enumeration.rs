@@ -8,6 +8,7 @@ use crate::attributes::{KindAttributes, TypeAttributes, doc_comment, snake_case}
 use crate::member::{Member, argument_of};
 use crate::structure::{member_lists, read_fields};
 
+/// Implements the traits of keywords, or of the kinds of an object.
 pub fn implement(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream> {
     let attributes = TypeAttributes::read(&input.attrs)?;
     match &attributes.tag {

@@ -13,6 +13,7 @@ pub struct Member<'f> {
 }
 
 impl<'f> Member<'f> {
+    /// Reads the attributes of a field.
     pub fn new(field: &'f Field) -> Result<Member<'f>> {
         Ok(Member { field, attributes: MemberAttributes::read(&field.attrs)? })
     }

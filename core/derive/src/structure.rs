@@ -7,6 +7,7 @@ use syn::{DataStruct, DeriveInput, Error, Fields, LitStr, Result};
 use crate::attributes::{TypeAttributes, doc_comment};
 use crate::member::Member;
 
+/// Implements the traits of an object.
 pub fn implement(input: &DeriveInput, data: &DataStruct) -> Result<TokenStream> {
     let Fields::Named(fields) = &data.fields else { return Err(Error::new_spanned(input, "expected named fields")) };
     let attributes = TypeAttributes::read(&input.attrs)?;
