@@ -7,14 +7,12 @@ pub mod api;
 pub mod app;
 pub mod arguments;
 pub mod auth;
-pub mod clock;
 pub mod config;
 pub mod effects;
-pub mod exit;
 pub mod ops;
-pub mod output;
 pub mod runtime;
-pub mod storage;
 pub mod tenants;
-pub mod work_class;
 pub mod worker;
+
+pub use convengine_host_base::{clock, exit, output, print_error_line, print_line, work_class};
+pub use convengine_storage as storage;

@@ -16,11 +16,11 @@ use tokio::time::sleep;
 
 use super::scope::Scopes;
 use crate::clock;
-use crate::config::secrets::redact_url::redact_url;
 use crate::config::settings::{JwtSettings, KeySet};
 use crate::effects::tls;
 use crate::exit::Failure;
 use crate::ops::observe::Meter;
+use convengine_host_base::redact_url::redact_url;
 
 /// Timeout for fetching the keys.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);

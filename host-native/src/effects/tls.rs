@@ -1,11 +1,7 @@
-//! TLS: the crypto provider of the process, and HTTP clients with and without TLS.
+//! HTTP clients with and without TLS.
 
+pub use convengine_host_base::crypto::install_crypto_provider;
 use reqwest::{Client, ClientBuilder, redirect};
-
-/// Installs the crypto provider of the process, which HTTP clients require; repeated calls have no effect.
-pub fn install_crypto_provider() {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-}
 
 /// Creates a client builder for a URL. The client follows no redirects, because a redirect would receive the API key.
 ///

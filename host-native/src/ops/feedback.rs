@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use convengine_core::turn::{ConversationRow, Map};
 use serde_json::{Value, json};
 
+use crate::storage::feedback::{FailureRow, FeedbackRow, KnowledgeRow};
+
 /// The tool whose queries are stored as knowledge.
 const QUERY_TOOL: &str = "db.semantic.query";
 
@@ -21,53 +23,6 @@ pub struct Feedback {
     pub answer: Option<String>,
     /// Further client data.
     pub metadata: Map,
-}
-
-/// A row of `ce_mcp_user_feedback`.
-#[derive(Debug, PartialEq)]
-pub struct FeedbackRow<'f> {
-    /// `THUMBS_UP` or `THUMBS_DOWN`.
-    pub kind: &'static str,
-    /// The client's id of the reply.
-    pub message_id: Option<&'f str>,
-    /// The user's question.
-    pub query: Option<&'f str>,
-    /// The reply.
-    pub answer: Option<String>,
-    /// The last tool called.
-    pub tool: Option<&'f str>,
-    /// JSON text.
-    pub metadata: String,
-}
-
-/// A row of `ce_semantic_query_failures`.
-#[derive(Debug, PartialEq)]
-pub struct FailureRow<'f> {
-    /// The user's question.
-    pub question: &'f str,
-    /// The wrong query.
-    pub generated: Option<String>,
-    /// The corrected query.
-    pub corrected: Option<&'f str>,
-    /// Why it was wrong.
-    pub cause: &'f str,
-    /// What was wrong with the reply.
-    pub reason: Option<String>,
-}
-
-/// A row of `ce_user_query_knowledge`.
-#[derive(Debug, PartialEq, Eq)]
-pub struct KnowledgeRow {
-    /// The tool.
-    pub tool: String,
-    /// The user's question.
-    pub query: String,
-    /// A summary of the result.
-    pub description: String,
-    /// The executed query.
-    pub sql: Option<String>,
-    /// The observation of the tool call.
-    pub observation: Value,
 }
 
 impl Feedback {

@@ -8,8 +8,18 @@ use anyhow::{Context, Result};
 use crate::project::Project;
 
 /// Folders whose texts reach users, operators or developers.
-const FOLDERS: [&str; 8] =
-    ["core", "extension/src", "host-native/src", "player/src", "server/src", "tests/xtask/src", "web-demo/src", "web-demo/index.html"];
+const FOLDERS: [&str; 10] = [
+    "core",
+    "extension/src",
+    "host-native/src",
+    "host-native/base/src",
+    "host-native/storage/src",
+    "player/src",
+    "server/src",
+    "tests/xtask/src",
+    "web-demo/src",
+    "web-demo/index.html",
+];
 
 /// Prints `file:line: text` for each text.
 pub fn print(project: &Project) -> Result<()> {

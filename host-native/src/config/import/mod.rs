@@ -252,6 +252,9 @@ fn is_json_column(name: &str) -> bool {
 }
 
 #[cfg(test)]
+mod stored_rows;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;

@@ -2,7 +2,6 @@
 
 mod encoding;
 pub mod key_source;
-pub mod redact_url;
 pub mod sealing;
 mod unescaped;
 

@@ -3,15 +3,14 @@
 mod export;
 pub mod ids;
 pub mod log;
-pub mod meter;
-pub mod names;
 mod scrape;
 mod spans;
 mod tenant;
 mod turn;
 
+pub use convengine_host_base::meter::{self, Meter};
+pub use convengine_host_base::metric_names as names;
 pub use export::SpanSender;
-pub use meter::Meter;
 pub use scrape::{TenantMetrics, render_all_metrics, render_metrics, start_recording};
 pub use spans::effect_span;
 pub use tenant::tenant_span;

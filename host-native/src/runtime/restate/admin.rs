@@ -6,8 +6,8 @@ use reqwest::{Client, Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::config::secrets::redact_url::redact_url;
 use crate::effects::tls;
+use convengine_host_base::redact_url::redact_url;
 
 /// How long an answer is waited for. The first registration reads what the worker serves.
 const TIMEOUT: Duration = Duration::from_secs(30);

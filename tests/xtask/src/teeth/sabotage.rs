@@ -317,7 +317,7 @@ pub const SABOTAGES: [Sabotage; 57] = [
     },
     Sabotage {
         name: "stranger_ends_a_turn",
-        file: "host-native/src/storage/commit.rs",
+        file: "host-native/storage/src/commit.rs",
         find: "step.must_write_all && written != u64",
         replace: "step.must_write_all && written > u64",
         noticed_by: Proof::Unit("convengine-host", "storage::tests::an_open_turn_belongs_to_one_owner"),
