@@ -1,4 +1,4 @@
-//! Prepares the folders that macros read: the compiler does not see that a migration changes or is added, and the page may not be built yet.
+//! Prepares the folder of the page, which may not be built yet.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -6,7 +6,6 @@ use std::{env, fs};
 const PAGE: &str = "../web-demo/dist";
 
 fn main() {
-    println!("cargo:rerun-if-changed=../migrations");
     // A debug build reads the page's files when they are requested, but finds none below a folder that was missing when it was compiled.
     fs::create_dir_all(PAGE).expect("the folder of the page can be created");
     if env::var_os("CARGO_CFG_DEBUG_ASSERTIONS").is_none() {

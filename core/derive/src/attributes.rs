@@ -3,7 +3,8 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::meta::ParseNestedMeta;
-use syn::{Attribute, Expr, Ident, Lit, LitStr, Path, Result, Token, Type, parenthesized};
+use syn::parse::Parse;
+use syn::{Attribute, Error, Expr, Ident, Lit, LitStr, Path, Result, Token, Type, parenthesized};
 
 /// What `#[described(…)]` says.
 #[derive(Default)]
@@ -37,7 +38,7 @@ pub struct MemberAttributes {
     pub of: Option<LitStr>,
     pub example: Option<LitStr>,
     pub title: Option<LitStr>,
-    pub shown_if: Option<(LitStr, LitStr)>,
+    pub shown_if: Option<(LitStr, Lit)>,
     pub is_flattened: bool,
     pub has_kinds: bool,
     pub is_tag: bool,
@@ -70,6 +71,13 @@ impl TypeAttributes {
                 }
                 Ok(())
             })?;
+            match read {
+                _ if read.role.is_some() && read.definition.is_none() => {
+                    return Err(Error::new_spanned(attribute, "`role` needs `definition`"));
+                }
+                _ if read.content.is_some() && read.tag.is_none() => return Err(Error::new_spanned(attribute, "`content` needs `tag`")),
+                _ => {}
+            }
         }
         Ok(read)
     }
@@ -91,8 +99,20 @@ impl MemberAttributes {
         let mut read = MemberAttributes::default();
         for attribute in attributes.iter().filter(|it| it.path().is_ident("member")) {
             attribute.parse_nested_meta(|meta| read.read_one(&meta))?;
+            read.check().map_err(|message| Error::new_spanned(attribute, message))?;
         }
         Ok(read)
+    }
+
+    /// Refuses attributes of which one would do nothing.
+    fn check(&self) -> std::result::Result<(), &'static str> {
+        let is_shaped = self.each.is_some() || self.items.is_some() || self.unique.is_some();
+        match self {
+            _ if self.shape.is_some() && is_shaped => Err("`shape` says everything: remove `each`, `items` and `unique`"),
+            _ if self.roots_need.is_some() && self.roots.is_empty() => Err("`roots_need` needs `roots`"),
+            _ if self.default.is_some() && self.default_json.is_some() => Err("expected `default` or `default_json`"),
+            _ => Ok(()),
+        }
     }
 
     fn read_one(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
@@ -124,7 +144,7 @@ impl MemberAttributes {
             "kinds" => self.has_kinds = true,
             "tag" => self.is_tag = true,
             "skip" => self.is_skipped = true,
-            other => return Err(meta.error(format!("unknown attribute '{other}' of a member"))),
+            _ => return Err(meta.error("unknown attribute of a member; `convengine_derive::Described` lists them")),
         }
         Ok(())
     }
@@ -153,7 +173,7 @@ impl KindAttributes {
                 "from" => read.from = Some(meta.value()?.parse()?),
                 "optional" => read.is_optional = true,
                 "unwritten" => read.is_unwritten = true,
-                _ => return Err(meta.error("expected name, from, optional or unwritten")),
+                _ => return Err(meta.error("expected a name as a string, or name, from, optional or unwritten")),
             }
             Ok(())
         })?;
@@ -189,7 +209,7 @@ fn name_of(meta: &ParseNestedMeta<'_>) -> String {
     meta.path.get_ident().map(Ident::to_string).unwrap_or_default()
 }
 
-fn read_pair<T: syn::parse::Parse>(meta: &ParseNestedMeta<'_>) -> Result<(T, T)> {
+fn read_pair<A: Parse, B: Parse>(meta: &ParseNestedMeta<'_>) -> Result<(A, B)> {
     let inner;
     parenthesized!(inner in meta.input);
     let first = inner.parse()?;

@@ -78,6 +78,7 @@ fn implement_kinds(input: &DeriveInput, data: &DataEnum, attributes: &TypeAttrib
     }
     let union = quote!(crate::flow::shape::Shape::Union(&crate::flow::shape::TaggedUnion {
         tag: <Self as crate::flow::shape::Kinds>::TAG,
+        tag_help: "",
         common: &[],
         kinds: <Self as crate::flow::shape::Kinds>::KINDS,
     }));

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{Field, GenericArgument, Lit, LitStr, PathArguments, Result, Type};
+use syn::{Error, Field, GenericArgument, Lit, LitStr, PathArguments, Result, Type};
 
 use crate::attributes::{MemberAttributes, doc_comment};
 
@@ -15,7 +15,18 @@ pub struct Member<'f> {
 impl<'f> Member<'f> {
     /// Reads the attributes of a field.
     pub fn new(field: &'f Field) -> Result<Member<'f>> {
-        Ok(Member { field, attributes: MemberAttributes::read(&field.attrs)? })
+        let attributes = MemberAttributes::read(&field.attrs)?;
+        let of = attributes.from.as_ref().unwrap_or_else(|| argument_of(&field.ty, "Option").unwrap_or(&field.ty));
+        let is_option = argument_of(&field.ty, "Option").is_some();
+        match &attributes {
+            it if is_option && (it.default.is_some() || it.default_json.is_some()) => {
+                Err(Error::new_spanned(field, "an `Option` has no default; expected `documented_default`"))
+            }
+            it if (it.items.is_some() || it.unique.is_some()) && argument_of(of, "Vec").is_none() => {
+                Err(Error::new_spanned(field, "`items` and `unique` are for lists"))
+            }
+            _ => Ok(Member { field, attributes }),
+        }
     }
 
     /// Its name in documents.
@@ -48,7 +59,10 @@ impl<'f> Member<'f> {
             None => quote!(None),
         };
         let shown_if = match shown_if {
-            Some((member, value)) => quote!(Some((#member, #value))),
+            Some((member, value)) => {
+                let json = json_of(value);
+                quote!(Some((#member, #json)))
+            }
             None => quote!(None),
         };
         quote!(crate::flow::shape::MemberShape {
@@ -124,8 +138,7 @@ impl<'f> Member<'f> {
             return quote!(#json);
         }
         match default {
-            Some(Lit::Str(text)) => format!("\"{}\"", text.value()).to_token_stream(),
-            Some(other) => other.to_token_stream().to_string().to_token_stream(),
+            Some(default) => json_of(default).to_token_stream(),
             None if from.is_some() || argument_of(&self.field.ty, "Option").is_some() => quote!(""),
             None => {
                 let read = self.type_read();
@@ -162,6 +175,16 @@ pub fn argument_of<'t>(of: &'t Type, name: &str) -> Option<&'t Type> {
     let last = path.path.segments.last().filter(|it| it.ident == name)?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
     arguments.args.iter().find_map(|it| if let GenericArgument::Type(argument) = it { Some(argument) } else { None })
+}
+
+/// A literal as JSON.
+fn json_of(literal: &Lit) -> String {
+    match literal {
+        Lit::Str(text) => format!("\"{}\"", text.value().replace('\\', "\\\\").replace('"', "\\\"")),
+        Lit::Int(number) => number.base10_digits().to_owned(),
+        Lit::Float(number) => number.base10_digits().to_owned(),
+        other => other.to_token_stream().to_string(),
+    }
 }
 
 /// A label for people: `max_attempts` as `Max attempts`.

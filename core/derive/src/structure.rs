@@ -12,6 +12,9 @@ pub fn implement(input: &DeriveInput, data: &DataStruct) -> Result<TokenStream> 
     let Fields::Named(fields) = &data.fields else { return Err(Error::new_spanned(input, "expected named fields")) };
     let attributes = TypeAttributes::read(&input.attrs)?;
     let members: Vec<Member<'_>> = fields.named.iter().map(Member::new).collect::<Result<_>>()?;
+    if let Some(member) = members.iter().find(|it| it.attributes.of.is_some() && attributes.tag.is_none()) {
+        return Err(Error::new_spanned(member.field, "`of` needs a `tag` of the type"));
+    }
     let name = &input.ident;
     let (generics, arguments, bounds) = input.generics.split_for_impl();
     let lists = member_lists(members.iter().filter(|it| it.attributes.of.is_none()));
@@ -51,10 +54,12 @@ pub fn implement(input: &DeriveInput, data: &DataStruct) -> Result<TokenStream> 
 
 fn object_shape(attributes: &TypeAttributes, members: &[Member<'_>]) -> Result<TokenStream> {
     let lists = quote!(<Self as crate::flow::shape::Members>::LISTS);
+    let tag_help = members.iter().find(|it| it.attributes.is_tag).map(|it| doc_comment(&it.field.attrs)).unwrap_or_default();
     if let Some(kinds) = members.iter().find(|it| it.attributes.has_kinds) {
         let of = &kinds.field.ty;
         return Ok(quote!(crate::flow::shape::Shape::Union(&crate::flow::shape::TaggedUnion {
             tag: <#of as crate::flow::shape::Kinds>::TAG,
+            tag_help: #tag_help,
             common: #lists,
             kinds: <#of as crate::flow::shape::Kinds>::KINDS,
         })));
@@ -72,6 +77,7 @@ fn object_shape(attributes: &TypeAttributes, members: &[Member<'_>]) -> Result<T
         });
         return Ok(quote!(crate::flow::shape::Shape::Union(&crate::flow::shape::TaggedUnion {
             tag: #tag,
+            tag_help: #tag_help,
             common: #lists,
             kinds: &[#(#kinds),*],
         })));

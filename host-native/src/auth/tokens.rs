@@ -20,7 +20,7 @@ use crate::config::settings::{JwtSettings, KeySet};
 use crate::effects::tls;
 use crate::exit::Failure;
 use crate::ops::observe::Meter;
-use convengine_host_base::redact_url::redact_url;
+use crate::redact_url::redact_url;
 
 /// Timeout for fetching the keys.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);

@@ -13,12 +13,46 @@ use super::shape::{
 ///
 /// Unknown members are allowed, because readers keep them.
 pub fn json_schema() -> Value {
+    without_links(json_schema_with_links())
+}
+
+/// Returns the same with the links of descriptions, which begin at `docs/reference`.
+pub fn json_schema_with_links() -> Value {
     schema_of(&Document::SHAPE, "https://convengine.dev/schema/conversation-flow-1.0.json")
 }
 
 /// Returns the JSON Schema of AI agents.
 pub fn agent_json_schema() -> Value {
-    schema_of(&AgentDocument::SHAPE, "https://convengine.dev/schema/ai-agent-1.0.json")
+    without_links(schema_of(&AgentDocument::SHAPE, "https://convengine.dev/schema/ai-agent-1.0.json"))
+}
+
+/// Replaces links in descriptions by their texts.
+fn without_links(schema: Value) -> Value {
+    match schema {
+        Value::Object(members) => {
+            let plain = |(name, value): (String, Value)| {
+                let text = value.as_str().filter(|_| name == "description").map(text_of_links);
+                (name, text.map_or_else(|| without_links(value), Value::String))
+            };
+            Value::Object(members.into_iter().map(plain).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(without_links).collect()),
+        value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => value,
+    }
+}
+
+/// Replaces `[text](address)` by `text`.
+fn text_of_links(markdown: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = markdown;
+    while let Some((before, link)) = rest.split_once('[') {
+        let parts = link.split_once("](").and_then(|(text, after)| Some((text, after.split_once(')')?.1)));
+        let Some((text, after)) = parts else { break };
+        plain.push_str(before);
+        plain.push_str(text);
+        rest = after;
+    }
+    plain + rest
 }
 
 /// Returns the schema of a part of documents, as a document of its own.
@@ -117,11 +151,8 @@ fn object_schema(tag: Option<(&str, Value)>, lists: &[&[MemberShape]], definitio
 
 /// Returns the schema of a member, with what a form shows of it.
 fn member_schema(member: &MemberShape, definitions: &mut Map<String, Value>) -> Value {
-    let mut schema = match shape_schema(&member.shape, definitions) {
-        Value::Object(schema) => schema,
-        // A member that may be anything.
-        _ => Map::new(),
-    };
+    // The schema of a member that may be anything is `true`, which has no members.
+    let mut schema = into_members(shape_schema(&member.shape, definitions));
     for (keyword, text) in [("title", member.title), ("description", member.help)] {
         if !text.is_empty() {
             schema.insert(keyword.to_owned(), json!(text));
@@ -137,6 +168,7 @@ fn member_schema(member: &MemberShape, definitions: &mut Map<String, Value>) -> 
         schema.insert("x-meaning".to_owned(), json!(meaning_name(meaning)));
     }
     if let Some((beside, value)) = member.shown_if {
+        let value: Value = serde_json::from_str(value).unwrap_or_default();
         schema.insert("x-shown-if".to_owned(), json!({beside: value}));
     }
     Value::Object(schema)
@@ -150,6 +182,7 @@ fn meaning_name(meaning: Meaning) -> &'static str {
         Meaning::Template(TextUse::Query) => "query-template",
         Meaning::Template(TextUse::Header) => "header-template",
         Meaning::Template(TextUse::Body) => "body-template",
+        Meaning::Plain => "text",
         Meaning::Condition => "condition",
         Meaning::WorkflowCondition => "workflow-condition",
         Meaning::Formula => "formula",
@@ -178,7 +211,9 @@ fn meaning_name(meaning: Meaning) -> &'static str {
 /// Returns the schema of a tagged union: the common members, then one alternative for each kind.
 fn union_schema(tagged: &TaggedUnion, definitions: &mut Map<String, Value>) -> Value {
     let names: Vec<&str> = tagged.kinds.iter().map(|it| it.name).collect();
-    let common = object_schema(Some((tagged.tag, json!({"enum": names}))), tagged.common, definitions);
+    let tag = json!({"enum": names});
+    let tag = if tagged.tag_help.is_empty() { tag } else { with_keyword(tag, "description", json!(tagged.tag_help)) };
+    let common = object_schema(Some((tagged.tag, tag)), tagged.common, definitions);
     let kinds = tagged.kinds.iter().map(|kind| {
         let schema = object_schema(Some((tagged.tag, json!({"const": kind.name}))), kind.lists, definitions);
         if kind.help.is_empty() { schema } else { with_keyword(schema, "description", json!(kind.help)) }
@@ -189,7 +224,10 @@ fn union_schema(tagged: &TaggedUnion, definitions: &mut Map<String, Value>) -> V
 
 #[cfg(test)]
 mod tests {
+    use super::super::document::WorkflowDocument;
+    use super::super::document::chain::ChainDocument;
     use super::*;
+    use convengine_text::json::schema::JsonSchema;
 
     #[test]
     fn the_schema_is_deterministic_and_has_every_definition_once() {
@@ -224,13 +262,77 @@ mod tests {
             ]
         );
         assert_eq!(schema["properties"]["settings"]["$ref"], "#/$defs/Settings");
-        assert_eq!(
-            schema["$defs"]["Settings"]["properties"]["fallback_limit"],
-            json!({
-                "type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER, "title": "Fallback limit",
-                "description": "Number of consecutive fallbacks before the limit graph runs.", "default": 3
-            })
-        );
+        let limit = &schema["$defs"]["Settings"]["properties"]["fallback_limit"];
+        let bounds = ["type", "minimum", "maximum", "default"].map(|it| &limit[it]);
+        assert_eq!(bounds, [&json!("integer"), &json!(1), &json!(MAX_SAFE_INTEGER), &json!(3)]);
+        assert!(limit["title"] == "Fallback limit" && limit["description"].is_string());
+    }
+
+    #[test]
+    fn links_are_for_the_reference_alone() {
+        assert_eq!(text_of_links("an [expression](expressions.md) or [filter `t`](templates.md#t)."), "an expression or filter `t`.");
+        for text in ["no link", "[one", "[one] (two)", "list[0]", ""] {
+            assert_eq!(text_of_links(text), text);
+        }
+        assert!(json_schema_with_links().to_string().contains(".md") && !json_schema().to_string().contains(".md"));
+    }
+
+    /// Calls a function for the schema of each member.
+    fn for_each_member(schema: &Value, take: &mut dyn FnMut(&str, &Value)) {
+        for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+            take(name, member);
+        }
+        schema.as_object().into_iter().flat_map(Map::values).for_each(|it| for_each_member(it, take));
+        schema.as_array().into_iter().flatten().for_each(|it| for_each_member(it, take));
+    }
+
+    #[test]
+    fn defaults_and_examples_are_what_their_members_allow() {
+        let mut checked = 0;
+        for schema in
+            [json_schema(), agent_json_schema(), schema_of(&ChainDocument::SHAPE, "chain"), schema_of(&WorkflowDocument::SHAPE, "graph")]
+        {
+            for_each_member(&schema, &mut |name, member| {
+                let compiled = JsonSchema::compile(&json!({"$defs": schema["$defs"], "allOf": [member]})).unwrap();
+                for value in member.get("default").into_iter().chain(member["examples"].as_array().into_iter().flatten()) {
+                    assert_eq!(compiled.find_violation(value), None, "{name}: {value}");
+                    checked += 1;
+                }
+            });
+        }
+        assert!(checked > 100, "{checked}");
+        for shape in [Document::SHAPE, AgentDocument::SHAPE, ChainDocument::SHAPE, WorkflowDocument::SHAPE] {
+            for_each_shape(&shape, &mut |member| {
+                for json in [member.default, member.example, member.shown_if.map_or("", |it| it.1)].into_iter().filter(|it| !it.is_empty())
+                {
+                    assert!(serde_json::from_str::<Value>(json).is_ok(), "{}: {json}", member.name);
+                }
+            });
+        }
+    }
+
+    fn for_each_shape(shape: &Shape, take: &mut dyn FnMut(&MemberShape)) {
+        let mut members = |lists: &[&[MemberShape]]| {
+            for member in lists.iter().flat_map(|it| it.iter()) {
+                take(member);
+                for_each_shape(&member.shape, take);
+            }
+        };
+        match shape {
+            Shape::Object(lists) | Shape::ClosedObject(lists) => members(lists),
+            Shape::Union(union) => {
+                members(union.common);
+                union.kinds.iter().for_each(|it| members(it.lists));
+            }
+            Shape::List(list) => for_each_shape(&list.item, take),
+            Shape::Map(of) | Shape::LocalizedTexts(of) | Shape::PartialTexts(of) => for_each_shape(of, take),
+            Shape::AnyOf(shapes) => shapes.iter().for_each(|it| for_each_shape(it, take)),
+            Shape::Bounded(bounded) => for_each_shape(&bounded.shape, take),
+            Shape::Meant(meant) => for_each_shape(&meant.shape, take),
+            Shape::Ref(definition) => for_each_shape(&definition.shape, take),
+            Shape::Any | Shape::AnyObject | Shape::Bool | Shape::Text(..) | Shape::PatternText(_) => {}
+            Shape::Const(..) | Shape::Enum(_) | Shape::Integer(..) | Shape::Number(..) => {}
+        }
     }
 
     #[test]
@@ -238,7 +340,7 @@ mod tests {
         let schema = agent_json_schema();
         let names: Vec<&str> = schema["$defs"].as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(names, ["Template", "Tool", "HttpRequest", "OutputMap", "Retry", "Task", "Guardrail"]);
-        let checked = convengine_text::json::schema::JsonSchema::compile(&schema).unwrap();
+        let checked = JsonSchema::compile(&schema).unwrap();
         let with = |guardrail: Value| json!({"schema_version": "1.0", "doc": "ai_agent", "id": "a", "name": "A", "mission": "Help.", "guardrails": [guardrail]});
         for guardrail in [
             json!({"id": "g", "kind": "AUTH"}),

@@ -6,14 +6,16 @@
 use serde_json::Value;
 
 use super::document::ProgramKind;
-use super::shape::Target;
+use super::shape::{Leaf, Target};
 use super::{document_kind, names_in_document};
 
 /// Returns the tools that an assistant or AI agent names and does not have, in document order; none for documents of other kinds.
 pub fn find_missing_tools(document: &Value) -> Vec<&str> {
     let kind = document_kind(document).filter(|it| *it != ProgramKind::Workflow);
     let names = kind.map(|it| names_in_document(it, document)).unwrap_or_default();
-    let tools = names.into_iter().filter(|it| it.0 == Target::Tool).map(|it| it.1.text);
+    // Guardrails say something about tools, and give none.
+    let gives = |(target, leaf): &(Target, Leaf<'_>)| *target == Target::Tool && !leaf.pointer.starts_with("/guardrails/");
+    let tools = names.into_iter().filter(gives).map(|it| it.1.text);
     let is_own = |id: &str| list(document, "tools").any(|it| has_id(it, id));
     let mut missing: Vec<&str> = Vec::new();
     for id in tools.filter(|it| !is_own(it)) {
@@ -73,7 +75,8 @@ mod tests {
 
     #[test]
     fn an_ai_agent_gets_the_tools_that_it_or_its_tasks_name() {
-        let mut document = json!({"doc": "ai_agent", "tool_names": ["rate"], "tasks": [{"tool_names": ["find", "rate"]}, {}]});
+        let mut document = json!({"doc": "ai_agent", "tool_names": ["rate"], "tasks": [{"tool_names": ["find", "rate"]}, {}],
+            "guardrails": [{"kind": "LIMIT", "config": {"tools": ["book"]}}]});
         add_workspace_tools(&mut document, &workspace());
         assert_eq!(tools_of(&document), [("rate", "Of the workspace"), ("find", "Of the workspace")]);
     }

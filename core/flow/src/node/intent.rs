@@ -2,6 +2,7 @@
 
 use convengine_config::flow::document::{EntityData, IntentData, IntentParameter, Node, NodeKind};
 use convengine_config::flow::shape::Absent;
+use serde_json::Value;
 
 use super::super::Walker;
 use super::super::failure::Failure;
@@ -49,7 +50,7 @@ impl<'c> Walker<'c> {
     pub(super) fn reprompt_parameter(&mut self, node: &'c Node, data: &'c IntentData) -> Transition {
         let given_up: Vec<String> = self.filled_in_graph().into_iter().map(|it| it.variable).collect();
         let unset = |it: &&IntentParameter| {
-            let is_empty = self.variable(&it.variable).is_none_or(serde_json::Value::is_null);
+            let is_empty = self.variable(&it.variable).is_none_or(Value::is_null);
             it.is_prompted() && is_empty && !given_up.contains(&it.variable.to_string())
         };
         let Some(parameter) = self.unprompted_parameters(data).into_iter().find(unset) else { return Transition::Port("out".to_owned()) };

@@ -252,7 +252,7 @@ fn is_json_column(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod stored_rows;
+mod stored_rows_tests;
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use serde_json::Value;
 
-use convengine_host_base::redact_url::redact_url;
+use crate::redact_url::redact_url;
 
 /// A value that is read from its text.
 pub(super) trait FromText: Sized {

@@ -25,8 +25,7 @@ const DEFAULT_FILTER: &str = "warn,sqlx::query=off,convengine_host::ops::forget=
 /// Initializes logging to standard error. `RUST_LOG` takes precedence over the settings.
 pub fn init(logging: &LoggingSettings) {
     let directives = logging.level.as_ref().map_or_else(|| DEFAULT_FILTER.to_owned(), |it| format!("sqlx::query=off,{it}"));
-    // Existing filters name the crate by its former name.
-    let renamed = |directives: &str| directives.replace("convengine_server", "convengine_host");
+    let renamed = with_all_crates;
     let from_env = std::env::var(EnvFilter::DEFAULT_ENV).ok();
     let from_env = from_env.and_then(|it| EnvFilter::try_new(renamed(&format!("{NEVER},{it}"))).ok());
     let filter = from_env.unwrap_or_else(|| EnvFilter::new(renamed(&format!("{NEVER},{directives}"))));
@@ -37,6 +36,19 @@ pub fn init(logging: &LoggingSettings) {
     } else {
         log.with_ansi(std::io::stderr().is_terminal()).init();
     }
+}
+
+/// Applies what a filter says about the host to all of its crates. Existing filters name it by its former name.
+fn with_all_crates(directives: &str) -> String {
+    let directives = directives.replace("convengine_server", "convengine_host");
+    let of_storage = directives.split(',').filter_map(|it| {
+        let level = it.trim().strip_prefix("convengine_host")?;
+        let of_all = level.strip_prefix('=').map(|level| format!("convengine_storage={level},convengine_host_base={level}"));
+        of_all.or_else(|| level.strip_prefix("::storage").map(|rest| format!("convengine_storage{rest}")))
+    });
+    let more: Vec<String> = of_storage.collect();
+    // What a filter says itself comes later and wins.
+    [more.join(","), directives].iter().filter(|it| !it.is_empty()).cloned().collect::<Vec<_>>().join(",")
 }
 
 /// Formats each event as a flat JSON object with its own fields and those of its request and turn.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::effects::tls;
-use convengine_host_base::redact_url::redact_url;
+use crate::redact_url::redact_url;
 
 /// How long an answer is waited for. The first registration reads what the worker serves.
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! `cs_secret`: the secrets that assistants reference by name, sealed by [`crate::runtime::assistant::secret_store`].
+//! `cs_secret`: the secrets that assistants reference by name, sealed by `runtime::assistant::secret_store` of the host.
 
 use std::collections::BTreeSet;
 

@@ -320,7 +320,7 @@ pub const SABOTAGES: [Sabotage; 57] = [
         file: "host-native/storage/src/commit.rs",
         find: "step.must_write_all && written != u64",
         replace: "step.must_write_all && written > u64",
-        noticed_by: Proof::Unit("convengine-host", "storage::tests::an_open_turn_belongs_to_one_owner"),
+        noticed_by: Proof::Unit("convengine-storage", "tests::an_open_turn_belongs_to_one_owner"),
     },
     Sabotage {
         name: "calls_not_derived",

@@ -57,7 +57,8 @@ const ENGINE_TEXT_MEMBERS: [MemberShape; EngineText::ALL.len()] = {
     members
 };
 
-/// A flow document. Issues are reported in the order of the members, so graphs come last.
+// Issues are reported in the order of the members, so graphs come last.
+/// A flow document.
 #[derive(Debug, Clone, Described)]
 #[described(definition = "ConversationFlow")]
 pub struct Document {
@@ -74,10 +75,10 @@ pub struct Document {
     #[member(required, shape = NAME)]
     pub name: String,
     /// Locale of texts without one; `en` when absent.
-    #[member(shape = PatternText(Pattern::Locale), default = "en")]
+    #[member(shape = PatternText(Pattern::Locale), default = "en", example = r#""en-US""#)]
     pub default_locale: String,
     /// Time zone of sessions without one; `UTC` when absent.
-    #[member(shape = PatternText(Pattern::TimeZone))]
+    #[member(shape = PatternText(Pattern::TimeZone), example = r#""Europe/Berlin""#)]
     pub default_time_zone: Option<String>,
     /// Time zones by channel, which come before `default_time_zone`.
     #[member(each = PatternText(Pattern::TimeZone))]
@@ -200,7 +201,7 @@ pub struct EdgeDef {
 #[derive(Debug, Clone, Described)]
 pub struct EdgeCondition {
     /// The [expression](expressions.md).
-    #[member(required)]
+    #[member(required, example = r#""order.total > 100""#)]
     pub expr: FlowCondition,
 }
 
@@ -232,11 +233,12 @@ pub struct IntentDef {
     #[member(required, shape = NAME)]
     pub name: String,
     /// Name for users, where the engine asks which of two intents is meant; default `name`.
+    #[member(meaning = Plain)]
     pub label: LocalizedText,
     /// What it is for, in words; models that choose intents read it.
     pub description: String,
     /// Messages that trigger it; `{variable}` is a [mark](matching.md#marks) that takes the value of a slot.
-    #[member(each = NON_EMPTY)]
+    #[member(each = NON_EMPTY, example = r#"["where is my order {order.id}", "track a parcel"]"#)]
     pub phrases: Vec<String>,
     /// Messages that never trigger it.
     #[member(each = NON_EMPTY)]
@@ -298,7 +300,7 @@ pub struct EntityDef {
     /// The session view, the trace and the history show the variable's name in place of its values; journals and stored sessions keep
     /// them.
     pub redact: bool,
-    /// `list` or `regex`.
+    /// `list`: one of several values with synonyms; `regex`: text that matches a pattern.
     #[member(tag)]
     pub kind: String,
     /// The values.
@@ -328,6 +330,7 @@ pub struct ListEntry {
     #[member(each = NON_EMPTY)]
     pub synonyms: Vec<String>,
     /// Name for users, where it is not the value; also a spelling.
+    #[member(meaning = Plain)]
     pub label: LocalizedText,
 }
 

@@ -78,7 +78,7 @@ pub(super) struct RepairDef {
 #[derive(Debug, Clone, Described)]
 #[described(closed)]
 struct PatternDef {
-    /// Whether they are read.
+    /// Whether the pattern is used.
     #[member(default = true)]
     enabled: bool,
 }
@@ -121,8 +121,16 @@ impl Absent for CommandPhrases {
 impl From<RepairDef> for RepairRules {
     fn from(definition: RepairDef) -> RepairRules {
         let RepairDef { cancel, skip, repeat, help, back, start_over, person, .. } = definition;
-        let changed = [cancel, skip, repeat, help, back, start_over, person].into_iter().zip(REPAIR_COMMANDS);
-        let rule = |(changed, (_, command)): (Option<CommandDef>, (&str, Command))| {
+        let changed = [
+            (Command::Cancel, cancel),
+            (Command::Skip, skip),
+            (Command::Repeat, repeat),
+            (Command::Help, help),
+            (Command::Back, back),
+            (Command::StartOver, start_over),
+            (Command::Person, person),
+        ];
+        let rule = |(command, changed): (Command, Option<CommandDef>)| {
             let CommandDef { enabled, phrases, graph } = changed?;
             Some(CommandRule { command, enabled, phrases: phrases.0, graph })
         };
@@ -130,7 +138,7 @@ impl From<RepairDef> for RepairRules {
             correction: definition.correction.enabled,
             digression: definition.digression.enabled,
             no_understanding: definition.no_understanding.enabled,
-            commands: changed.filter_map(rule).collect(),
+            commands: changed.into_iter().filter_map(rule).collect(),
         }
     }
 }

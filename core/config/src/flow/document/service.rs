@@ -19,7 +19,7 @@ pub struct HttpRequestDef {
     #[member(required, shape = Enum(&["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]), default = "GET")]
     pub method: String,
     /// Address; `http` or `https`.
-    #[member(required, meaning = Template(Url))]
+    #[member(required, meaning = Template(Url), example = r#""https://api.example.org/orders/{{ order.id }}""#)]
     pub url: FlowTemplate,
     /// Query parameters.
     #[member(meaning = Template(Query))]
@@ -40,7 +40,7 @@ pub struct HttpRequestDef {
 #[described(definition = "OutputMap")]
 pub struct OutputMapping {
     /// Where in the response; a path to several values gives a list.
-    #[member(required)]
+    #[member(required, example = r#""$.items[0].id""#)]
     pub path: ResponsePath,
     /// Variable that takes the value.
     #[member(required, meaning = Writes)]

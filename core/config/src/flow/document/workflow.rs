@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::super::shape::{Absent, Described, Unread};
 use super::node::{NodeOf, WorkflowNodeKind};
-use super::{Document, EdgeDef, FlowSettings, FlowTool, GraphDef, GraphKind, LocalizedText, Node, NodeKind, Variable};
+use super::{Document, EdgeDef, FlowSettings, FlowTool, GraphDef, GraphKind, LocalizedText, Node, NodeKind, OnError, Variable};
 
 /// The id of the node at which a graph starts that names no other.
 const ROOT_AGENT: &str = "root_agent";
@@ -80,7 +80,11 @@ impl Document {
         for condition in edges.iter_mut().filter_map(|it| it.condition.as_mut()) {
             condition.expr.compiled = Expr::parse_workflow(&condition.expr.source);
         }
-        let nodes: Vec<Node> = workflow.nodes.into_iter().map(NodeOf::convert).collect();
+        let mut nodes: Vec<Node> = workflow.nodes.into_iter().map(NodeOf::convert).collect();
+        // They fail, whatever they say.
+        for node in nodes.iter_mut().filter(|it| matches!(it.kind, NodeKind::Draft(_))) {
+            (node.disabled, node.on_error) = (false, OnError::default());
+        }
         let entry = find_entry(&workflow.root, workflow.entries, &nodes, &edges);
         let id = workflow.id;
         let mut tools = Vec::<FlowTool>::read(&Value::from(tools)).unwrap_or_default();

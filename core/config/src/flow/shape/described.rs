@@ -114,7 +114,7 @@ describe! {
     usize = ANY_INTEGER, "", |it| Some(usize::try_from(read_count(it)?).unwrap_or(usize::MAX));
     Value = Shape::Any, "", |it| Some(it.clone());
     Map = Shape::AnyObject, "", |it| it.as_object().cloned();
-    FlowTemplate = TEMPLATE, "", |it| it.as_str().map(|text| FlowTemplate::from(text.to_owned()));
+    FlowTemplate = TEMPLATE, "", |it| Some(FlowTemplate::from(it.as_str().map_or_else(|| it.to_string(), str::to_owned)));
     ValueTemplate = VALUE_TEMPLATE, "", |it| Some(ValueTemplate::from(it.clone()));
     LocalizedText = LOCALIZED, "", |it| Some(LocalizedText::from(it));
 }

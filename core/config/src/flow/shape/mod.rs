@@ -128,7 +128,7 @@ pub struct MemberShape {
     pub roots: &'static [&'static str],
     /// The member beside it without which they do not see them.
     pub roots_need: Option<&'static str>,
-    /// The member beside it, and the value of that member, for which a form shows it.
+    /// The member beside it, and the value of that member as JSON, for which a form shows it.
     pub shown_if: Option<(&'static str, &'static str)>,
 }
 
@@ -137,6 +137,8 @@ pub struct MemberShape {
 pub struct TaggedUnion {
     /// The member that holds the kind.
     pub tag: &'static str,
+    /// The description of that member.
+    pub tag_help: &'static str,
     /// The members of every kind.
     pub common: &'static [&'static [MemberShape]],
     /// The kinds.
@@ -168,6 +170,8 @@ pub struct MeantShape {
 pub enum Meaning {
     /// A template.
     Template(TextUse),
+    /// A text for people that is shown as it is.
+    Plain,
     /// A condition.
     Condition,
     /// A condition in the dialect of workflow graphs.

@@ -29,7 +29,7 @@ impl Pattern {
         match self {
             Pattern::Id => "^[A-Za-z][A-Za-z0-9_.-]{0,63}$",
             Pattern::Slug => "^[a-z0-9][a-z0-9-]{0,63}$",
-            Pattern::Path => r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+|\[[0-9]+\])*$",
+            Pattern::Path => r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+|\[[0-9]{1,18}\])*$",
             Pattern::JsonPath => r"^\$",
             Pattern::Secret => "^[A-Z][A-Z0-9_]{0,63}$",
             Pattern::Name => r"\S",

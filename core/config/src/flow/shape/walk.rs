@@ -150,6 +150,7 @@ impl Shape {
             Shape::Ref(definition) => definition.shape.has_type_of(value),
         }
     }
+
     /// What its strings are, if they are all the same.
     pub fn meaning(&self) -> Option<Meaning> {
         match self {

@@ -25,7 +25,7 @@ pub struct ChainDocument {
     #[member(required, shape = Const("workflow_chain", "D001"))]
     pub doc: Unread<String>,
     /// Its id.
-    #[member(required, shape = PatternText(Pattern::Slug))]
+    #[member(required, shape = PatternText(Pattern::Slug), example = r#""daily-report""#)]
     pub slug: String,
     /// Its name.
     #[member(required, shape = NAME)]
@@ -117,6 +117,7 @@ pub enum Overlap {
 #[derive(Debug, Clone, Default, Described)]
 pub struct ScheduleTimes {
     /// The cron expression.
+    #[member(example = r#""0 9 * * 1-5""#)]
     pub cron: Option<String>,
     /// The time zone, by its IANA name; that of the chain without one.
     pub timezone: Option<String>,

@@ -13,7 +13,7 @@ pub struct DecisionData {
 }
 
 impl NodeData for DecisionData {
-    /// They fail only where the failure is handled: a condition without a value is false otherwise.
+    /// It fails only where the failure is handled: a condition without a value is false otherwise.
     fn traits(&self) -> NodeTraits<'_> {
         NodeTraits {
             failure_port: Some("error"),

@@ -1,4 +1,4 @@
-//! `end`: where a graph is left. (docs/spec/flows.md#4.2)
+//! `end`: where a graph is left. (docs/spec/flows.md#4.1)
 
 use convengine_derive::Described;
 

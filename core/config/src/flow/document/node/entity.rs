@@ -16,10 +16,10 @@ use super::traits::{Failing, NodeData, NodeTraits, VariableWrite, Waiting};
 #[derive(Debug, Clone, Described)]
 pub struct EntityData {
     /// Variable that takes the value.
-    #[member(required, meaning = Writes)]
+    #[member(required, meaning = Writes, example = r#""order.id""#)]
     pub variable: VariablePath,
     /// Built-in type such as `@number`, or the id of an [entity type](#entity-type).
-    #[member(required, shape = NON_EMPTY, meaning = Names(Entity))]
+    #[member(required, shape = NON_EMPTY, meaning = Names(Entity), example = r#""@date""#)]
     pub entity: String,
     /// How its days are read.
     #[member(flatten)]
@@ -27,7 +27,7 @@ pub struct EntityData {
     /// Takes all values of the answer as a list.
     pub multiple: bool,
     /// The question.
-    #[member(required)]
+    #[member(required, example = r#""Which day suits you?""#)]
     pub prompt: LocalizedText,
     /// Questions after the first, second, … invalid answer; the last one repeats.
     pub reprompt: Vec<LocalizedText>,
@@ -38,11 +38,12 @@ pub struct EntityData {
     #[member(default = true)]
     pub required: bool,
     /// Value of an optional slot that is given up.
-    #[member(meaning = Template(Text), shown_if("required", "false"))]
+    #[member(meaning = Template(Text), shown_if("required", false))]
     pub default: Value,
     /// `if_empty`: not when this request has a valid value; `always`: asks anyway.
     pub ask: Ask,
     /// Takes over what an earlier request has left, without asking.
+    #[member(title = "Keep the earlier value")]
     pub keep: bool,
     /// `answers`: a free text takes no command, no phrase of an intent and no question; `anything`: it takes whatever is said.
     pub take: Take,
@@ -56,6 +57,7 @@ pub struct EntityData {
     /// Answers to choose from.
     pub buttons: Vec<Button>,
     /// Lets a model find the value when the text is not read as one.
+    #[member(title = "Ask a model")]
     pub llm_extract: bool,
     /// Lets other intents and small talk interrupt the question.
     #[member(default = true)]
@@ -64,6 +66,7 @@ pub struct EntityData {
     pub confirm: bool,
     /// The session view, the trace and the history show the variable's name in place of the value, and of the message that held it;
     /// journals and stored sessions keep it (see [redaction](../guide/operations.md#redaction)). The default is that of the entity.
+    #[member(documented_default = "")]
     pub redact: bool,
     /// Time until the user counts as silent; the default is `no_input_timeout_s`.
     pub no_input_ms: Option<u64>,
@@ -115,10 +118,10 @@ pub struct Validation {
     #[member(shape = POSITIVE)]
     pub max_length: Option<usize>,
     /// Regular expression that a text must match.
-    #[member(meaning = Regex)]
+    #[member(meaning = Regex, example = r#""^[A-Z]{2}[0-9]{6}$""#)]
     pub pattern: Option<String>,
-    /// [condition](expressions.md) that must hold; the value is `value`.
-    #[member(roots("value"))]
+    /// [Condition](expressions.md) that must hold; the value is `value`.
+    #[member(roots("value"), example = r#""value >= 1 && value <= 10""#)]
     pub expr: Option<FlowCondition>,
     /// Text when the rule is violated.
     pub message: Option<LocalizedText>,

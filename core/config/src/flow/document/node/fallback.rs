@@ -9,7 +9,7 @@ use super::traits::{NodeData, NodeTraits};
 pub struct FallbackData {
     /// `no_edge`: nothing leads on; `error`: a failure without a wired port; `no_intent`: nothing matches; `any` (default): each of
     /// them.
-    #[member(name = "match")]
+    #[member(name = "match", title = "Handles")]
     pub on: FallbackOn,
 }
 

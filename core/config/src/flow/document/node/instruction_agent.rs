@@ -1,4 +1,4 @@
-//! `instruction_agent`: lets a model converse and call tools. (docs/spec/flows.md#4.8)
+//! `instruction_agent`: lets a model converse and call tools. (docs/spec/flows.md#4.13)
 
 use convengine_derive::Described;
 use convengine_text::variable_path::VariablePath;
@@ -12,7 +12,7 @@ use super::traits::{NodeData, NodeTraits, VariableWrite, Waiting};
 #[derive(Debug, Clone, Described)]
 pub struct AgentData {
     /// What the model is told; rendered when the node is entered.
-    #[member(required)]
+    #[member(required, example = r#""Help {{ user.name }} to choose a plan.""#)]
     pub instructions: FlowTemplate,
     /// Tools that it may call.
     pub tools: Vec<AgentTool>,
@@ -27,7 +27,8 @@ pub struct AgentData {
     pub max_steps: u32,
     /// Text that is sent first; the node then waits.
     pub greeting: Option<LocalizedText>,
-    /// [condition](expressions.md) that ends the node, checked after each step.
+    /// [Condition](expressions.md) that ends the node, checked after each step.
+    #[member(example = r#""order.id != null""#)]
     pub exit_when: Option<FlowCondition>,
     /// Messages of the user until the node is left by `max_turns`.
     #[member(shape = POSITIVE, default = 20)]

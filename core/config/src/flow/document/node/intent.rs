@@ -1,4 +1,4 @@
-//! `intent`: where the graph of an intent begins. (docs/spec/flows.md#4.3)
+//! `intent`: where the graph of an intent begins. (docs/spec/flows.md#4.2)
 
 use convengine_derive::Described;
 
@@ -8,7 +8,7 @@ use super::traits::{Failing, NodeData, NodeTraits, Waiting};
 #[derive(Debug, Clone, Described)]
 pub struct IntentData {
     /// The intent.
-    #[member(required, shape = ID, meaning = Names(Intent))]
+    #[member(required, shape = ID, meaning = Names(Intent), title = "Intent")]
     pub intent_id: String,
 }
 

@@ -1,4 +1,4 @@
-//! `message`: sends blocks of text, buttons, cards and media. (docs/spec/flows.md#4.4)
+//! `message`: sends blocks of text, buttons, cards and media. (docs/spec/flows.md#4.3)
 
 use convengine_derive::Described;
 use convengine_text::variable_path::VariablePath;
@@ -15,7 +15,7 @@ pub struct MessageData {
     /// Of several variants: the `first`, the next in `sequence`, or one by `seeded_random`, which a replay repeats.
     pub selection: Selection,
     /// `none` continues; `button` waits for one of its buttons; `any` waits for any input.
-    #[member(name = "await", documented_default = r#""none""#)]
+    #[member(name = "await", documented_default = r#""none""#, title = "Waits for")]
     pub await_mode: Option<Await>,
     /// Duration of a typing indicator, for clients.
     pub typing_ms: Option<u64>,

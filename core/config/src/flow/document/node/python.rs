@@ -30,7 +30,7 @@ pub struct PythonData {
 }
 
 /// A script.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Script {
     /// As written.
     pub source: String,
@@ -42,14 +42,19 @@ impl Described for Script {
     const SHAPE: Shape = Shape::Text(0, 32768);
 
     fn read(value: &Value) -> Option<Script> {
-        let source = value.as_str()?.to_owned();
-        Some(Script { hash: Sha256::digest(&source).iter().map(|it| format!("{it:02x}")).collect(), source })
+        value.as_str().map(Script::from)
+    }
+}
+
+impl From<&str> for Script {
+    fn from(source: &str) -> Script {
+        Script { source: source.to_owned(), hash: Sha256::digest(source).iter().map(|it| format!("{it:02x}")).collect() }
     }
 }
 
 impl Absent for Script {
     fn absent() -> Script {
-        Script::default()
+        Script::from("")
     }
 }
 

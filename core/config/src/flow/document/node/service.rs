@@ -13,7 +13,7 @@ use super::traits::{NodeData, NodeTraits, VariableWrite};
 #[derive(Debug, Clone, Described)]
 pub struct ServiceData {
     /// Tool to call; exactly one of `tool_id` and `request`.
-    #[member(shape = ID, meaning = Names(Tool))]
+    #[member(shape = ID, meaning = Names(Tool), title = "Tool")]
     pub tool_id: Option<String>,
     /// Request of its own.
     #[member(roots("args"))]

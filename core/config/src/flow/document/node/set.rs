@@ -1,4 +1,4 @@
-//! `set`: changes variables. (docs/spec/flows.md#4.6)
+//! `set`: changes variables. (docs/spec/flows.md#4.8)
 
 use convengine_derive::Described;
 use convengine_text::variable_path::VariablePath;
@@ -26,7 +26,8 @@ pub struct Assignment {
     /// JSON whose strings are templates.
     #[member(keep_null)]
     pub value: Option<ValueTemplate>,
-    /// [expression](expressions.md) that computes the value, in place of `value`.
+    /// [Expression](expressions.md) that computes the value, in place of `value`.
+    #[member(example = r#""order.total * 1.19""#)]
     pub expr: Option<FlowFormula>,
 }
 

@@ -15,7 +15,7 @@ pub struct NodeTraits<'d> {
     pub failure_port: Option<&'static str>,
     /// The ports that the type has. The data may add others.
     pub ports: &'static [&'static str],
-    /// What the data adds to them, as people read it: `btn:ID`.
+    /// What else the data or the graph makes a port, as the reference writes it: `btn:ID`.
     pub own_ports: &'static [&'static str],
     /// From which of its ports several edges may leave.
     pub branching: Branching,

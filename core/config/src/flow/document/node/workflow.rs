@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use convengine_derive::Described;
 use convengine_text::variable_path::VariablePath;
+use convengine_turn::EffectClass;
 use serde_json::Value;
 
 use super::super::super::shape::{Absent, Described, Fields, MemberShape, Members, Shape, Unread};
-use super::super::service::OutputMapping;
-use super::super::text::{LocalizedText, ValueTemplate};
+use super::super::service::{OutputMapping, Retry};
+use super::super::text::{FlowTemplate, ValueTemplate};
 use super::traits::{NodeData, NodeTraits};
 use super::{
     AgentData, DecisionData, EndData, KnowledgeData, NodeKind, NodeTypes, ProgramData, ProgramKind, RouterData, ServiceData, StartData,
@@ -41,7 +42,7 @@ pub enum WorkflowNodeKind {
     /// Runs another workflow graph.
     Workflow(WorkflowCallData),
     /// End of the graph.
-    End(WorkflowEndData),
+    End(EndData),
     /// Only in drafts.
     #[kind(name = "script", optional)]
     #[kind(name = "set", optional)]
@@ -89,6 +90,9 @@ pub struct AgentCallData {
     /// Values of its variables.
     #[member(shape = AnyObject, meaning = Template(Text))]
     inputs: Option<ValueTemplate>,
+    /// Its variables that are returned, each with the variable that stores it.
+    #[member(meaning = Writes)]
+    outputs: BTreeMap<String, VariablePath>,
 }
 
 /// Data of `workflow`.
@@ -120,16 +124,21 @@ pub struct ToolData {
     /// Mappings of the response to variables, in addition to those of the tool.
     #[member(roots("args"))]
     outputs: Vec<OutputMapping>,
-}
-
-/// Data of `end` in a workflow graph.
-#[derive(Debug, Clone, Described)]
-pub struct WorkflowEndData {
-    /// The last message.
-    final_message: Option<LocalizedText>,
-    /// The exit port of the calling node.
-    #[member(default = "out")]
-    exit: String,
+    /// Time limit of an attempt.
+    #[member(shape = Integer(100, 60_000), codes("V006", "V006"), documented_default = "10000")]
+    timeout_ms: Option<u32>,
+    /// When to try again; without it reads are tried 3 times, writes once.
+    retry: Option<Retry>,
+    /// Statuses that count as success; 200 to 299 without it.
+    #[member(each = Integer(100, 599))]
+    success: Vec<u16>,
+    /// Key that makes a repeated write one write; only writes with a key are retried.
+    idempotency_key: Option<FlowTemplate>,
+    /// Larger responses fail with `response_too_large`.
+    #[member(default = 262144)]
+    max_response_bytes: u32,
+    /// What repeating the call does; that of the tool without it.
+    effect_class: Option<EffectClass>,
 }
 
 /// Data of a type that only drafts may hold: any object.
@@ -176,21 +185,28 @@ impl From<WorkflowNodeKind> for NodeKind {
             WorkflowNodeKind::FlowAgent(FlowAgentData { assistant_id: id, version, inputs, outputs }) => {
                 NodeKind::Program(Box::new(ProgramData { kind: ProgramKind::Assistant, id, version, inputs, outputs }))
             }
-            WorkflowNodeKind::Agent(AgentCallData { agent_id: id, version, inputs }) => {
-                NodeKind::Program(Box::new(ProgramData { kind: ProgramKind::Agent, id, version, inputs, outputs: BTreeMap::new() }))
+            WorkflowNodeKind::Agent(AgentCallData { agent_id: id, version, inputs, outputs }) => {
+                NodeKind::Program(Box::new(ProgramData { kind: ProgramKind::Agent, id, version, inputs, outputs }))
             }
             WorkflowNodeKind::Knowledge(data) => NodeKind::Knowledge(data),
             WorkflowNodeKind::Router(data) => NodeKind::Router(data),
             WorkflowNodeKind::Decision(data) => NodeKind::Decision(data),
-            WorkflowNodeKind::Tool(ToolData { tool_name, args, outputs }) => {
-                NodeKind::Service(Box::new(ServiceData { tool_id: Some(tool_name), args, outputs, ..ServiceData::absent() }))
-            }
+            WorkflowNodeKind::Tool(data) => NodeKind::Service(Box::new(ServiceData {
+                tool_id: Some(data.tool_name),
+                request: None,
+                args: data.args,
+                outputs: data.outputs,
+                timeout_ms: data.timeout_ms,
+                retry: data.retry,
+                success: data.success,
+                idempotency_key: data.idempotency_key,
+                max_response_bytes: data.max_response_bytes,
+                effect_class: data.effect_class,
+            })),
             WorkflowNodeKind::Workflow(WorkflowCallData { workflow_id: id, version, inputs, outputs }) => {
                 NodeKind::Program(Box::new(ProgramData { kind: ProgramKind::Workflow, id, version, inputs, outputs }))
             }
-            WorkflowNodeKind::End(WorkflowEndData { final_message, exit }) => {
-                NodeKind::End(EndData { exit, final_message, ..EndData::absent() })
-            }
+            WorkflowNodeKind::End(data) => NodeKind::End(data),
             WorkflowNodeKind::Draft(data) => NodeKind::Draft(data),
         }
     }
