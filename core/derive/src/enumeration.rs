@@ -50,7 +50,19 @@ fn implement_keywords(input: &DeriveInput, data: &DataEnum, attributes: &TypeAtt
             const DEFAULT: &'static str = #published;
 
             fn read(value: &serde_json::Value) -> Option<Self> {
-                match value.as_str()? {
+                crate::flow::shape::Keyword::from_keyword(value.as_str()?)
+            }
+        }
+
+        impl crate::flow::shape::Keyword for #name {
+            fn keyword(&self) -> &'static str {
+                match self {
+                    #(#name::#variants => #texts),*
+                }
+            }
+
+            fn from_keyword(text: &str) -> Option<Self> {
+                match text {
                     #(#texts => Some(#name::#variants),)*
                     _ => None,
                 }

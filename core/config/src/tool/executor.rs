@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::mcp::{McpTool, McpTools};
 use crate::flow::document::Approval;
+use crate::flow::shape::Keyword;
 use crate::http_call::{HttpCall, HttpCallSource};
 use crate::issue::Issue;
 use crate::row::TableRow;
@@ -235,7 +236,7 @@ impl ExecutorSet {
             }
         }
         if let Some(said) = spec.shift_remove(APPROVAL_MEMBER) {
-            match said.as_str().and_then(Approval::parse) {
+            match said.as_str().and_then(Approval::from_keyword) {
                 Some(approval) => {
                     self.approvals.insert(row.id(), approval);
                 }

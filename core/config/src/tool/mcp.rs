@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::executor::ArgumentsSchema;
 use crate::flow::document::Approval;
+use crate::flow::shape::Keyword;
 use crate::issue::Issue;
 use crate::row::TableRow;
 use crate::tables::Tables;
@@ -101,7 +102,7 @@ fn compile(row: &TableRow<'_>, code: &str) -> Result<McpTool, (&'static str, Str
     let definition = row.text("definition").and_then(|it| serde_json::from_str::<Value>(&it).ok()).filter(Value::is_object);
     let definition = definition.ok_or_else(|| ("definition", "is not a JSON object".to_owned()))?;
     let (class, is_idempotent) = classify_mcp_tool(&definition);
-    let needs_approval = match row.code("approval").map(|it| Approval::parse(&it).ok_or(it)) {
+    let needs_approval = match row.code("approval").map(|it| Approval::from_keyword(&it).ok_or(it)) {
         Some(Ok(Approval::Always)) => true,
         Some(Ok(Approval::Never)) => false,
         None | Some(Ok(Approval::Write)) => class != EffectClass::Read,

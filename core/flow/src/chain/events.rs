@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::mem::take;
 
 use convengine_config::flow::document::ValueType;
+use convengine_config::flow::shape::Keyword;
 use convengine_turn::Map;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -156,7 +157,7 @@ fn read_fields(wait: &Wait, event: &Map) -> Result<Map, RunRefusal> {
         let is_required = field.get("required").and_then(Value::as_bool).unwrap_or(false);
         match given.get(name).filter(|it| !it.is_null()).or_else(|| field.get("default")) {
             Some(value) => {
-                let kind = field.get("type").and_then(|it| ValueType::from_name(it.as_str()?)).unwrap_or(ValueType::Any);
+                let kind = field.get("type").and_then(|it| ValueType::from_keyword(it.as_str()?)).unwrap_or(ValueType::Any);
                 let mismatch = |_| refuse(format!("field '{name}' is not {}; correct it", kind.name_with_article()));
                 fields.insert(name.to_owned(), coerce(value.clone(), kind).map_err(mismatch)?);
             }

@@ -104,17 +104,6 @@ pub enum Refusal {
     Budget,
 }
 
-impl Refusal {
-    /// Its code.
-    pub fn code(self) -> &'static str {
-        match self {
-            Refusal::AuthRequired => "auth_required",
-            Refusal::Limit => "limit",
-            Refusal::Budget => "budget",
-        }
-    }
-}
-
 impl Guardrail {
     /// Its kind as written.
     pub fn kind_name(&self) -> &'static str {
@@ -151,11 +140,23 @@ struct BudgetDef {
 #[derive(Debug, Clone, Described)]
 struct RedactDef {
     /// The kinds of personal data that are masked; all without it.
-    #[member(each = Enum(&["email", "phone", "card", "iban"]))]
-    kinds: Option<Vec<String>>,
+    kinds: Option<Vec<MaskedData>>,
     /// Regular expressions of what is masked.
     #[member(each = NON_EMPTY, meaning = Regex)]
     patterns: Vec<String>,
+}
+
+/// A kind of personal data that a guardrail masks.
+#[derive(Debug, Clone, Copy, Described)]
+enum MaskedData {
+    /// Addresses of e-mail.
+    Email,
+    /// Telephone numbers.
+    Phone,
+    /// Numbers of payment cards.
+    Card,
+    /// Numbers of bank accounts.
+    Iban,
 }
 
 /// The configuration of `ESCALATE`.
@@ -184,13 +185,19 @@ impl From<BudgetDef> for GuardrailKind {
 
 impl From<RedactDef> for GuardrailKind {
     fn from(definition: RedactDef) -> GuardrailKind {
-        let names =
-            [("email", PersonalData::Email), ("phone", PersonalData::Phone), ("card", PersonalData::Card), ("iban", PersonalData::Iban)];
-        let kinds = match definition.kinds {
-            Some(chosen) => names.into_iter().filter(|it| chosen.iter().any(|kind| kind == it.0)).map(|it| it.1).collect(),
-            None => PersonalData::ALL.to_vec(),
-        };
+        let kinds = definition.kinds.map_or_else(|| PersonalData::ALL.to_vec(), |it| it.into_iter().map(PersonalData::from).collect());
         GuardrailKind::Redact(ReplyMask { kinds, patterns: definition.patterns.iter().map(|it| Regex::new_linear(it)).collect() })
+    }
+}
+
+impl From<MaskedData> for PersonalData {
+    fn from(kind: MaskedData) -> PersonalData {
+        match kind {
+            MaskedData::Email => PersonalData::Email,
+            MaskedData::Phone => PersonalData::Phone,
+            MaskedData::Card => PersonalData::Card,
+            MaskedData::Iban => PersonalData::Iban,
+        }
     }
 }
 

@@ -234,23 +234,6 @@ impl ValueType {
             _ => Some(ValueType::String),
         }
     }
-
-    /// Returns the type of a name.
-    pub fn from_name(name: &str) -> Option<ValueType> {
-        ValueType::read(&Value::from(name))
-    }
-
-    /// Its name in documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            ValueType::String => "string",
-            ValueType::Number => "number",
-            ValueType::Boolean => "boolean",
-            ValueType::Array => "array",
-            ValueType::Object => "object",
-            ValueType::Any => "any",
-        }
-    }
 }
 
 impl FlowTool {

@@ -31,6 +31,15 @@ pub trait Absent: Described {
     fn absent() -> Self;
 }
 
+/// One of several words.
+pub trait Keyword: Described {
+    /// Its word in documents.
+    fn keyword(&self) -> &'static str;
+
+    /// Returns what a word stands for.
+    fn from_keyword(text: &str) -> Option<Self>;
+}
+
 /// An object with members.
 pub trait Members: Described {
     /// Its members, in the order in which they are checked.

@@ -9,7 +9,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use described::{Absent, Described, Kinds, Members, Unread};
+pub use described::{Absent, Described, Keyword, Kinds, Members, Unread};
 pub(super) use described::{only_list, read_json, read_text};
 pub use fields::Fields;
 pub(super) use fields::parse_path;

@@ -1,6 +1,7 @@
 //! `human` steps: a question to people, and the wait for their decision.
 
 use convengine_config::flow::document::chain::{HumanStep, StepDef};
+use convengine_config::flow::shape::Keyword;
 use convengine_text::date::Date;
 use convengine_turn::{EffectClass, HttpCaller, HttpRequest, STUB_ADDRESS};
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ impl<'c> Runner<'c> {
         let form = |it: &convengine_config::flow::document::Param| {
             let mut field = json!({"name": it.name.to_string(), "required": it.required});
             if let Some(members) = field.as_object_mut() {
-                members.extend(it.kind.map(|it| ("type".to_owned(), json!(it.name()))));
+                members.extend(it.kind.map(|it| ("type".to_owned(), json!(it.keyword()))));
                 members.extend(it.default.clone().map(|it| ("default".to_owned(), it)));
             }
             field

@@ -3,6 +3,7 @@
 use convengine_config::flow::document::{
     AgentPolicy, CallLimit, CountedCalls, Escalation, FlowTool, GuardrailKind, HANDOFF_REASON, Refusal,
 };
+use convengine_config::flow::shape::Keyword;
 use convengine_text::phrase::Phrase;
 use convengine_turn::Map;
 use serde_json::{Value, json};
@@ -50,7 +51,7 @@ impl<'c> Walker<'c> {
             Refusal::Limit => "the tool cannot be called so often",
             Refusal::Budget => "the budget of the conversation is used up",
         };
-        Some(error_result(refusal.code(), message))
+        Some(error_result(refusal.keyword(), message))
     }
 
     /// The guardrail whose condition is not true; without any, protected tools are refused.
@@ -146,5 +147,5 @@ fn find_reason(escalation: &Escalation, said: &[Phrase], refusals: &[Refusal]) -
     // All words of the keyword occur in a row.
     let is_said = |keyword: &Phrase| said.iter().any(|it| it.match_phrase(keyword).is_some_and(|it| it.0 == keyword.tokens().len()));
     let keyword = escalation.keywords.iter().find(|it| is_said(&it.1)).map(|it| it.0.clone());
-    keyword.or_else(|| escalation.on.iter().find(|it| refusals.contains(it)).map(|it| it.code().to_owned()))
+    keyword.or_else(|| escalation.on.iter().find(|it| refusals.contains(it)).map(|it| it.keyword().to_owned()))
 }

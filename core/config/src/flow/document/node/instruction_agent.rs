@@ -60,18 +60,6 @@ pub enum Approval {
     Write,
 }
 
-impl Approval {
-    /// Parses a spelling of a document or row.
-    pub fn parse(text: &str) -> Option<Approval> {
-        match text {
-            "always" => Some(Approval::Always),
-            "write" => Some(Approval::Write),
-            "never" => Some(Approval::Never),
-            _ => None,
-        }
-    }
-}
-
 /// The memory of an agent.
 #[derive(Debug, Clone, Described)]
 pub struct AgentMemory {
