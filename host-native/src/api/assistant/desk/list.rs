@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::{Extension, Json};
 use convengine_core::config::flow::Flow;
-use convengine_core::config::flow::document::ValueType;
+use convengine_core::config::flow::shape::Keyword;
 use convengine_core::flow::{active_document, active_state};
 use convengine_core::turn::{Map, Millis};
 use serde::Deserialize;
@@ -154,19 +154,8 @@ pub async fn conversation(
 /// The declared variables with their values, in the order of the document.
 fn declared_variables(flow: &Flow, vars: &Map) -> Value {
     let all = flow.document.variables.iter();
-    all.map(|it| json!({"name": it.name.to_string(), "type": type_name(it.kind), "value": it.name.find(vars), "redacted": it.redact}))
+    all.map(|it| json!({"name": it.name.to_string(), "type": it.kind.keyword(), "value": it.name.find(vars), "redacted": it.redact}))
         .collect()
-}
-
-fn type_name(kind: ValueType) -> &'static str {
-    match kind {
-        ValueType::String => "string",
-        ValueType::Number => "number",
-        ValueType::Boolean => "boolean",
-        ValueType::Array => "array",
-        ValueType::Object => "object",
-        ValueType::Any => "any",
-    }
 }
 
 #[cfg(test)]
