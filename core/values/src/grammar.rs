@@ -843,10 +843,12 @@ impl Parser {
             }
             Category::Duration => self.read_iso_duration(at).into_iter().collect(),
             Category::Date => {
-                let moment = crate::dates::read_iso_moment(self, at).map(|it| (it.0, Meaning::Date(it.1.date())));
-                crate::dates::read_digits(self, at).into_iter().chain(moment).collect()
+                let moment = crate::digit_dates::read_iso_moment(self, at).map(|it| (it.0, Meaning::Date(it.1.date())));
+                crate::digit_dates::read_digits(self, at).into_iter().chain(moment).collect()
             }
-            Category::DateTime => crate::dates::read_iso_moment(self, at).map(|it| (it.0, Meaning::DateTime(it.1))).into_iter().collect(),
+            Category::DateTime => {
+                crate::digit_dates::read_iso_moment(self, at).map(|it| (it.0, Meaning::DateTime(it.1))).into_iter().collect()
+            }
             Category::Amount => {
                 let start = crate::money::skip_name(self, at);
                 let is_digits = self.tokens.get(start).is_some_and(|it| it.kind == TokenKind::Digits);

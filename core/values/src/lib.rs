@@ -9,7 +9,7 @@ mod choice;
 mod commands;
 mod common_rules;
 mod consent;
-mod dates;
+mod digit_dates;
 mod grammar;
 mod language;
 mod meaning;

@@ -1,4 +1,5 @@
-//! Whether a database that processes share can be reached, as the task that renews leases sees it.
+//! Whether a database that processes share can be reached, as the task that renews leases sees it. How often that task tries to connect is
+//! in `leases`.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! Renews the leases of the open turns of this process, on a connection of its own, so that a saturated pool does not lose them.
+//! Renews the leases of the open turns of this process, on a connection of its own, so that a saturated pool does not lose them. While the
+//! database is out of reach it is what tries to connect, for all of the process (`connectivity`).
 
 use std::sync::Arc;
 use std::time::Duration;

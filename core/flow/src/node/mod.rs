@@ -1,4 +1,4 @@
-//! The behavior of node types, one file each.
+//! The behavior of node types, one file each. Which edge of a `decision` or `router` is taken is in `walk`.
 
 mod agent;
 mod entity;

@@ -1,4 +1,4 @@
-//! Rules: which apply, in which order, and what they do.
+//! Rules: when they run, whether their conditions hold, and what they do. Which rows are in scope, and in which order, says `config::rule`.
 
 mod action;
 mod pass;

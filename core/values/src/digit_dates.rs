@@ -1,4 +1,4 @@
-//! Days in digits.
+//! Days in digits, such as `5.3.2027`. What words say of days is in `language` (patterns) and `meaning` (the day).
 
 use jiff::civil::Date;
 
