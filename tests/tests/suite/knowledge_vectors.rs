@@ -191,7 +191,7 @@ fn embeddings_are_charged_and_refused_when_the_cap_or_the_budget_is_reached() {
     assert!(used("spend.day") > spent, "a query has a cost as well");
 
     stub.take_calls();
-    for (reached, reason) in [("spend.day", "convengine.llm.spend-cap"), ("llm", "does not suffice for the call")] {
+    for (reached, reason) in [("spend.day", "convengine.llm.spend-cap"), ("llm", "does not cover the call")] {
         env.sql().run("update cs_counter set used = 0");
         env.sql().run(&format!("update cs_counter set used = 100000000 where kind = '{reached}'"));
         let answer = search(&server, "tyre");

@@ -68,7 +68,7 @@ pub async fn reserve(host: &Host, budget: Budget, micros: u64) -> Result<BudgetR
     if reserved.map_err(|it| unreadable(&it))? {
         return Ok(BudgetReservation { counter: budget.counter, micros });
     }
-    let message = "the budget for models that is left for this month, or for this day of an AI agent, does not cover the call";
+    let message = "the remaining model budget of this month, or of this day for an AI agent, does not cover the call";
     Err(EffectError::new(EffectErrorKind::Limited, message).with_detail(EffectErrorDetail::BUDGET))
 }
 
