@@ -1,5 +1,6 @@
 //! `convengine mcp`: the Model Context Protocol on standard input and output. (docs/guide/mcp-server.md)
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
@@ -14,6 +15,8 @@ pub struct Process {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
+    /// Messages that came before the response to a request.
+    earlier: VecDeque<Value>,
 }
 
 impl Process {
@@ -21,14 +24,18 @@ impl Process {
         let mut command = env.command(&[&["mcp"], more].concat());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
-        Process { child, input, output }
+        Process { child, input, output, earlier: VecDeque::new() }
     }
 
     pub fn send(&mut self, message: &Value) {
         writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    /// The next message.
+    /// The next message that answers no request: a notification may be sent before the response to the request that causes it.
+    fn next_notification(&mut self) -> Value {
+        self.earlier.pop_front().unwrap_or_else(|| self.read())
+    }
+
     fn read(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
@@ -50,6 +57,7 @@ impl Process {
             if message["id"] == method {
                 return message;
             }
+            self.earlier.push_back(message);
         }
     }
 }
@@ -75,7 +83,7 @@ fn an_editor_starts_the_server_itself() {
     pack["tables"]["ce_response"][0]["exact_text"] = json!("Tomorrow.");
     let imported = process.request("tools/call", json!({"name": "import", "arguments": {"pack": pack, "dry_run": false}}));
     assert_eq!(imported["result"]["structuredContent"]["imported"], true, "{imported}");
-    assert_eq!(process.read()["method"], "notifications/tools/list_changed");
+    assert_eq!(process.next_notification()["method"], "notifications/tools/list_changed");
     drop(process.input.take());
     let mut status = None;
     assert!(wait_until(|| {
