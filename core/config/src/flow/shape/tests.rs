@@ -102,6 +102,7 @@ fn a_new_type_of_nodes_has_a_schema_with_texts_for_forms() {
     assert_eq!(data["required"], json!(["participants", "variable"]));
     let members = &data["properties"];
     assert_eq!(members["participants"]["examples"], json!([["Ann", "Bob"]]));
+    assert_eq!(members["participants"]["x-meaning"], "template", "what its type says");
     assert_eq!(
         members["winners"],
         json!({"type": "integer", "minimum": 1, "maximum": 3, "title": "Winners", "description": "How many win.", "default": 1})
