@@ -21,22 +21,29 @@ pub fn implement(input: &DeriveInput, data: &DataStruct) -> Result<TokenStream> 
     let object = object_shape(&attributes, &members)?;
     let shape = attributes.define(object, &doc_comment(&input.attrs));
     let reads = read_fields(&members);
-    let absent = members.iter().all(|it| !it.attributes.has_kinds).then(|| {
+    let has_kinds = members.iter().any(|it| it.attributes.has_kinds);
+    let absent = (!has_kinds).then(|| {
         quote! {
+            impl #generics #name #arguments #bounds {
+                fn read_all(fields: crate::flow::shape::Fields<'_>) -> Self {
+                    #name { #reads }
+                }
+            }
+
             impl #generics crate::flow::shape::Absent for #name #arguments #bounds {
                 fn absent() -> Self {
-                    let fields = crate::flow::shape::Fields::EMPTY;
-                    #name { #reads }
+                    Self::read_all(crate::flow::shape::Fields::EMPTY)
                 }
             }
         }
     });
+    let read = if has_kinds { quote!(#name { #reads }) } else { quote!(Self::read_all(fields)) };
     Ok(quote! {
         impl #generics crate::flow::shape::Members for #name #arguments #bounds {
             const LISTS: &'static [&'static [crate::flow::shape::MemberShape]] = #lists;
 
             fn read_members(fields: crate::flow::shape::Fields<'_>) -> Option<Self> {
-                Some(#name { #reads })
+                Some(#read)
             }
         }
 

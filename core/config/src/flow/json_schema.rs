@@ -119,7 +119,7 @@ fn shape_schema(shape: &Shape, definitions: &mut Map<String, Value>) -> Value {
         Shape::Union(tagged) => union_schema(tagged, definitions),
         Shape::AnyOf(shapes) => json!({"anyOf": shapes.iter().map(|it| shape_schema(it, definitions)).collect::<Vec<_>>()}),
         Shape::Bounded(coded) => shape_schema(&coded.shape, definitions),
-        Shape::Meant(meant) => shape_schema(&meant.shape, definitions),
+        Shape::WithMeaning(inner) => shape_schema(&inner.shape, definitions),
         Shape::Ref(definition) => definition_ref(definition, definitions),
     }
 }
@@ -328,7 +328,7 @@ mod tests {
             Shape::Map(of) | Shape::LocalizedTexts(of) | Shape::PartialTexts(of) => for_each_shape(of, take),
             Shape::AnyOf(shapes) => shapes.iter().for_each(|it| for_each_shape(it, take)),
             Shape::Bounded(bounded) => for_each_shape(&bounded.shape, take),
-            Shape::Meant(meant) => for_each_shape(&meant.shape, take),
+            Shape::WithMeaning(inner) => for_each_shape(&inner.shape, take),
             Shape::Ref(definition) => for_each_shape(&definition.shape, take),
             Shape::Any | Shape::AnyObject | Shape::Bool | Shape::Text(..) | Shape::PatternText(_) => {}
             Shape::Const(..) | Shape::Enum(_) | Shape::Integer(..) | Shape::Number(..) => {}

@@ -90,7 +90,7 @@ impl EngineText {
             EngineText::NothingToCancel => "The same while nothing is being done.",
             EngineText::AnswerNeeded => "Says that a question has to be answered.",
             EngineText::ReasonForQuestion => "Says for which intent a question is asked, by its `{name}`.",
-            EngineText::FirstQuestion => "Says that there is no question to go back to.",
+            EngineText::FirstQuestion => "Says that no earlier question exists.",
             EngineText::CannotChange => "Says that a value has been used and cannot be changed.",
             EngineText::Corrected => "Says that a filled slot has another `{value}`.",
             EngineText::StartedOver => "Says that the conversation begins anew.",

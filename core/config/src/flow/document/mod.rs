@@ -281,7 +281,7 @@ pub struct IntentParameter {
     pub keep: bool,
     /// `anything`: a free text takes whatever is said.
     pub take: Take,
-    /// What answers somebody who asks why.
+    /// Answer to a user who asks for the reason.
     pub help: Option<LocalizedText>,
     /// Questions after invalid answers.
     pub reprompt: Vec<LocalizedText>,

@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use super::super::document::{FlowCondition, FlowFormula, FlowTemplate, LocalizedText, ValueTemplate};
 use super::{
-    EXPRESSION, Fields, Kind, LOCALIZED, List, Meaning, MeantShape, MemberShape, NO_MAX, NO_MIN, PATH, STRING, Shape, TEMPLATE, TextUse,
+    EXPRESSION, Fields, Kind, LOCALIZED, List, Meaning, MemberShape, NO_MAX, NO_MIN, PATH, STRING, Shape, ShapeWithMeaning, TEMPLATE,
+    TextUse,
 };
 
 /// A part of a document.
@@ -109,7 +110,7 @@ macro_rules! describe {
 
 const ANY_INTEGER: Shape = Shape::Integer(NO_MIN, NO_MAX);
 /// A value whose strings are templates.
-const VALUE_TEMPLATE: Shape = Shape::Meant(&MeantShape { shape: Shape::Any, meaning: Meaning::Template(TextUse::Text) });
+const VALUE_TEMPLATE: Shape = Shape::WithMeaning(&ShapeWithMeaning { shape: Shape::Any, meaning: Meaning::Template(TextUse::Text) });
 
 describe! {
     bool = Shape::Bool, "false", Value::as_bool;
@@ -143,7 +144,7 @@ impl Absent for VariablePath {
 }
 
 impl Described for FlowCondition {
-    const SHAPE: Shape = Shape::Meant(&MeantShape { shape: EXPRESSION, meaning: Meaning::Condition });
+    const SHAPE: Shape = Shape::WithMeaning(&ShapeWithMeaning { shape: EXPRESSION, meaning: Meaning::Condition });
 
     fn read(value: &Value) -> Option<FlowCondition> {
         value.as_str().map(FlowCondition::from)
@@ -157,7 +158,7 @@ impl Absent for FlowCondition {
 }
 
 impl Described for FlowFormula {
-    const SHAPE: Shape = Shape::Meant(&MeantShape { shape: EXPRESSION, meaning: Meaning::Formula });
+    const SHAPE: Shape = Shape::WithMeaning(&ShapeWithMeaning { shape: EXPRESSION, meaning: Meaning::Formula });
 
     fn read(value: &Value) -> Option<FlowFormula> {
         value.as_str().map(FlowFormula::from)

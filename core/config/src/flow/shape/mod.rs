@@ -67,7 +67,7 @@ pub enum Shape {
     /// A shape whose bounds have their own codes.
     Bounded(&'static BoundedShape),
     /// A shape whose strings are something that the engine knows.
-    Meant(&'static MeantShape),
+    WithMeaning(&'static ShapeWithMeaning),
     /// A shape that the schema defines once.
     Ref(&'static Definition),
 }
@@ -158,7 +158,7 @@ pub struct Kind {
 
 /// A shape with what its strings are.
 #[derive(Debug)]
-pub struct MeantShape {
+pub struct ShapeWithMeaning {
     /// The shape.
     pub shape: Shape,
     /// What the strings are.
@@ -317,7 +317,7 @@ pub const PATH: Shape = PatternText(Pattern::Path);
 /// A display name.
 pub const NAME: Shape = PatternText(Pattern::Name);
 /// The name of a secret.
-pub const SECRET: Shape = Shape::Meant(&MeantShape { shape: PatternText(Pattern::Secret), meaning: Meaning::Secret });
+pub const SECRET: Shape = Shape::WithMeaning(&ShapeWithMeaning { shape: PatternText(Pattern::Secret), meaning: Meaning::Secret });
 /// Any string.
 pub const STRING: Shape = Text(0, NO_MAX_LENGTH);
 /// A string that is not empty.
@@ -332,8 +332,8 @@ pub const EXPRESSION: Shape = Text(1, 4096);
 pub const SCHEMA_VERSION: Shape = Const("1.0", "D006");
 
 /// A template.
-pub const TEMPLATE: Shape = Ref(&Definition::part("Template", Shape::Meant(&TEMPLATE_TEXT)));
-static TEMPLATE_TEXT: MeantShape = MeantShape { shape: Bounded(&TEMPLATE_LENGTH), meaning: Meaning::Template(TextUse::Text) };
+pub const TEMPLATE: Shape = Ref(&Definition::part("Template", Shape::WithMeaning(&TEMPLATE_TEXT)));
+static TEMPLATE_TEXT: ShapeWithMeaning = ShapeWithMeaning { shape: Bounded(&TEMPLATE_LENGTH), meaning: Meaning::Template(TextUse::Text) };
 static TEMPLATE_LENGTH: BoundedShape = BoundedShape { shape: Text(0, 32768), below: "D001", above: "T006" };
 
 /// A text in the languages of the document.

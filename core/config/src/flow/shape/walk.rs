@@ -44,7 +44,7 @@ struct Walker<'v> {
 impl<'v> Walker<'v> {
     fn visit(&mut self, shape: &Shape, value: &'v Value) {
         match shape {
-            Shape::Meant(meant) => self.within(Some(meant.meaning), &[], |walker| walker.visit(&meant.shape, value)),
+            Shape::WithMeaning(inner) => self.within(Some(inner.meaning), &[], |walker| walker.visit(&inner.shape, value)),
             Shape::Ref(definition) => self.visit(&definition.shape, value),
             Shape::Bounded(bounded) => self.visit(&bounded.shape, value),
             Shape::AnyOf(shapes) => {
@@ -146,7 +146,7 @@ impl Shape {
             Shape::Object(_) | Shape::ClosedObject(_) | Shape::Union(_) => value.is_object(),
             Shape::AnyOf(shapes) => shapes.iter().any(|it| it.has_type_of(value)),
             Shape::Bounded(bounded) => bounded.shape.has_type_of(value),
-            Shape::Meant(meant) => meant.shape.has_type_of(value),
+            Shape::WithMeaning(inner) => inner.shape.has_type_of(value),
             Shape::Ref(definition) => definition.shape.has_type_of(value),
         }
     }
@@ -154,7 +154,7 @@ impl Shape {
     /// What its strings are, if they are all the same.
     pub fn meaning(&self) -> Option<Meaning> {
         match self {
-            Shape::Meant(meant) => Some(meant.meaning),
+            Shape::WithMeaning(inner) => Some(inner.meaning),
             Shape::Ref(definition) => definition.shape.meaning(),
             Shape::Bounded(bounded) => bounded.shape.meaning(),
             Shape::List(list) => list.item.meaning(),

@@ -128,7 +128,7 @@ impl<'v> Checker<'v> {
                 Some(fitting) => self.check(fitting, value, place),
             },
             Shape::Bounded(coded) => self.check_bounded(&coded.shape, value, place, (coded.below, coded.above)),
-            Shape::Meant(meant) => self.check_bounded(&meant.shape, value, place, codes),
+            Shape::WithMeaning(inner) => self.check_bounded(&inner.shape, value, place, codes),
             Shape::Ref(definition) => self.check(&definition.shape, value, &place.with_owner(definition.role, value)),
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn describe_shape(shape: &Shape) -> String {
         },
         Shape::AnyOf(shapes) => shapes.iter().map(describe_shape).collect::<Vec<_>>().join(" or "),
         Shape::Bounded(coded) => describe_shape(&coded.shape),
-        Shape::Meant(meant) => describe_shape(&meant.shape),
+        Shape::WithMeaning(inner) => describe_shape(&inner.shape),
         Shape::Ref(definition) => describe_shape(&definition.shape),
     }
 }

@@ -5,7 +5,7 @@ use convengine_text::expr::Expr;
 use convengine_text::variable_path::VariablePath;
 use serde_json::Value;
 
-use super::super::super::shape::{Described, EXPRESSION, Meaning, MeantShape, Shape};
+use super::super::super::shape::{Described, EXPRESSION, Meaning, Shape, ShapeWithMeaning};
 use super::super::{FlowCondition, FlowTemplate, OutputMapping, Param, ProgramKind, Retry, ValueTemplate};
 use super::ScheduleTimes;
 
@@ -189,7 +189,7 @@ pub struct DecideCase {
 struct WorkflowCondition(FlowCondition);
 
 impl Described for WorkflowCondition {
-    const SHAPE: Shape = Shape::Meant(&MeantShape { shape: EXPRESSION, meaning: Meaning::WorkflowCondition });
+    const SHAPE: Shape = Shape::WithMeaning(&ShapeWithMeaning { shape: EXPRESSION, meaning: Meaning::WorkflowCondition });
 
     fn read(value: &Value) -> Option<WorkflowCondition> {
         value.as_str().map(|source| WorkflowCondition(FlowCondition { compiled: Expr::parse_workflow(source), source: source.to_owned() }))

@@ -47,7 +47,7 @@ pub struct EntityData {
     pub keep: bool,
     /// `answers`: a free text takes no command, no phrase of an intent and no question; `anything`: it takes whatever is said.
     pub take: Take,
-    /// What answers somebody who asks why.
+    /// Answer to a user who asks for the reason.
     pub help: Option<LocalizedText>,
     /// Takes a value from the message that triggered the intent, unless the slot is redacted or not interruptible.
     #[member(flatten)]

@@ -11,7 +11,7 @@ use super::traits::{NodeData, NodeTraits, Waiting};
 pub struct HandoffData {
     /// Where people wait.
     pub queue: Option<FlowTemplate>,
-    /// Why.
+    /// Reason for the transfer.
     pub reason: Option<FlowTemplate>,
     /// Text that is sent to the user.
     pub message: Option<LocalizedText>,

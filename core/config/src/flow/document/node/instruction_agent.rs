@@ -11,7 +11,7 @@ use super::traits::{NodeData, NodeTraits, VariableWrite, Waiting};
 /// Data of `instruction_agent`.
 #[derive(Debug, Clone, Described)]
 pub struct AgentData {
-    /// What the model is told; rendered when the node is entered.
+    /// Instructions of the model; rendered when the node is entered.
     #[member(required, example = r#""Help {{ user.name }} to choose a plan.""#)]
     pub instructions: FlowTemplate,
     /// Tools that it may call.

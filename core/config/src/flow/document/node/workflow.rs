@@ -61,12 +61,9 @@ pub struct TriggerData {
     pub kind: Option<Unread<String>>,
 }
 
-/// Data of `flow-agent`.
+/// How a node runs another document.
 #[derive(Debug, Clone, Described)]
-pub struct FlowAgentData {
-    /// The assistant.
-    #[member(required, shape = NON_EMPTY, meaning = Names(Assistant))]
-    assistant_id: String,
+struct ProgramCall {
     /// The number of its version, or `latest`.
     #[member(shape = NON_EMPTY, default = "latest")]
     version: String,
@@ -76,6 +73,17 @@ pub struct FlowAgentData {
     /// Its variables that are returned, each with the variable that stores it.
     #[member(meaning = Writes)]
     outputs: BTreeMap<String, VariablePath>,
+}
+
+/// Data of `flow-agent`.
+#[derive(Debug, Clone, Described)]
+pub struct FlowAgentData {
+    /// The assistant.
+    #[member(required, shape = NON_EMPTY, meaning = Names(Assistant))]
+    assistant_id: String,
+    /// The call of it.
+    #[member(flatten)]
+    call: ProgramCall,
 }
 
 /// Data of `agent`.
@@ -84,15 +92,9 @@ pub struct AgentCallData {
     /// The AI agent.
     #[member(required, shape = NON_EMPTY, meaning = Names(Agent))]
     agent_id: String,
-    /// The number of its version, or `latest`.
-    #[member(shape = NON_EMPTY, default = "latest")]
-    version: String,
-    /// Values of its variables.
-    #[member(shape = AnyObject, meaning = Template(Text))]
-    inputs: Option<ValueTemplate>,
-    /// Its variables that are returned, each with the variable that stores it.
-    #[member(meaning = Writes)]
-    outputs: BTreeMap<String, VariablePath>,
+    /// The call of it.
+    #[member(flatten)]
+    call: ProgramCall,
 }
 
 /// Data of `workflow`.
@@ -101,15 +103,9 @@ pub struct WorkflowCallData {
     /// The workflow graph.
     #[member(required, shape = NON_EMPTY, meaning = Names(Workflow))]
     workflow_id: String,
-    /// The number of its version, or `latest`.
-    #[member(shape = NON_EMPTY, default = "latest")]
-    version: String,
-    /// Values of its variables.
-    #[member(shape = AnyObject, meaning = Template(Text))]
-    inputs: Option<ValueTemplate>,
-    /// Its variables that are returned, each with the variable that stores it.
-    #[member(meaning = Writes)]
-    outputs: BTreeMap<String, VariablePath>,
+    /// The call of it.
+    #[member(flatten)]
+    call: ProgramCall,
 }
 
 /// Data of `tool`.
@@ -177,17 +173,20 @@ impl NodeData for DraftData {
     }
 }
 
+impl ProgramCall {
+    fn into_program(self, kind: ProgramKind, id: String) -> NodeKind {
+        let ProgramCall { version, inputs, outputs } = self;
+        NodeKind::Program(Box::new(ProgramData { kind, id, version, inputs, outputs }))
+    }
+}
+
 impl From<WorkflowNodeKind> for NodeKind {
     fn from(kind: WorkflowNodeKind) -> NodeKind {
         match kind {
             WorkflowNodeKind::Trigger(_) => NodeKind::Start(StartData::default()),
             WorkflowNodeKind::InstructionAgent(data) => NodeKind::InstructionAgent(data),
-            WorkflowNodeKind::FlowAgent(FlowAgentData { assistant_id: id, version, inputs, outputs }) => {
-                NodeKind::Program(Box::new(ProgramData { kind: ProgramKind::Assistant, id, version, inputs, outputs }))
-            }
-            WorkflowNodeKind::Agent(AgentCallData { agent_id: id, version, inputs, outputs }) => {
-                NodeKind::Program(Box::new(ProgramData { kind: ProgramKind::Agent, id, version, inputs, outputs }))
-            }
+            WorkflowNodeKind::FlowAgent(data) => data.call.into_program(ProgramKind::Assistant, data.assistant_id),
+            WorkflowNodeKind::Agent(data) => data.call.into_program(ProgramKind::Agent, data.agent_id),
             WorkflowNodeKind::Knowledge(data) => NodeKind::Knowledge(data),
             WorkflowNodeKind::Router(data) => NodeKind::Router(data),
             WorkflowNodeKind::Decision(data) => NodeKind::Decision(data),
@@ -203,9 +202,7 @@ impl From<WorkflowNodeKind> for NodeKind {
                 max_response_bytes: data.max_response_bytes,
                 effect_class: data.effect_class,
             })),
-            WorkflowNodeKind::Workflow(WorkflowCallData { workflow_id: id, version, inputs, outputs }) => {
-                NodeKind::Program(Box::new(ProgramData { kind: ProgramKind::Workflow, id, version, inputs, outputs }))
-            }
+            WorkflowNodeKind::Workflow(data) => data.call.into_program(ProgramKind::Workflow, data.workflow_id),
             WorkflowNodeKind::End(data) => NodeKind::End(data),
             WorkflowNodeKind::Draft(data) => NodeKind::Draft(data),
         }
