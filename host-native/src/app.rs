@@ -30,7 +30,8 @@ use crate::api::{
 };
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
 use crate::auth::connection_share::ConnectionShare;
-use crate::auth::credential_watch::{self, OpenCredentials};
+use crate::auth::credential_check;
+use crate::auth::credential_watch::OpenCredentials;
 use crate::auth::exposure::{self, Exposure};
 use crate::auth::guessing::GuessThrottle;
 use crate::auth::host_names::{self, OwnHosts};
@@ -41,6 +42,7 @@ use crate::auth::rate::RateLimits;
 use crate::auth::routes::Routes;
 use crate::auth::scope::Scopes;
 use crate::auth::tokens::TokenVerifier;
+use crate::blocking_share::BlockingShare;
 use crate::clock::TurnClock;
 use crate::config::active::ConfigManager;
 use crate::config::settings::{HttpSettings, Runtime, Settings, StompSettings};
@@ -52,7 +54,6 @@ use crate::effects::llm::Models;
 use crate::effects::mcp::McpClients;
 use crate::effects::script;
 use crate::effects::sql::ToolDatabase;
-use crate::effects::tls;
 use crate::exit::Failure;
 use crate::ops::observe::{self, Meter, SpanSender};
 use crate::ops::retention;
@@ -62,7 +63,6 @@ use crate::runtime::assistant::phrase_vectors::PhraseVectorCache;
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::timers::{self, FiringSessions};
 use crate::runtime::assistant::version_cache::VersionCache;
-use crate::runtime::blocking::BlockingShare;
 use crate::runtime::chain::schedule;
 use crate::runtime::connectivity::Connectivity;
 use crate::runtime::leases;
@@ -219,7 +219,7 @@ fn request_span(request: &Request) -> tracing::Span {
 /// # Errors
 /// Returns exit code 2 for invalid settings or configuration, 3 when the database cannot be used.
 pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<Host>, JoinHandle<()>), Failure> {
-    tls::install_crypto_provider();
+    crate::crypto::install_crypto_provider();
     let database = &settings.database;
     let meter = Meter::for_tenant(settings.tenant.as_deref());
     meter.create_counters();
@@ -392,7 +392,7 @@ pub(crate) fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> V
     let mut tasks =
         vec![spawn_interpreter(Arc::clone(host)), recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
     tasks.extend(leases::spawn(Arc::clone(host)));
-    tasks.push(credential_watch::spawn_check(Arc::clone(host), settings.security.keys_recheck));
+    tasks.push(credential_check::spawn_check(Arc::clone(host), settings.security.keys_recheck));
     tasks.extend(embedding::spawn_embedding(Arc::clone(host)));
     tasks.push(timers::spawn_measurement(Arc::clone(host)));
     tasks.push(schedule::spawn_measurement(Arc::clone(host)));

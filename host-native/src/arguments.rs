@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::auth::command::KeyCommand;
+pub use crate::config::settings::Options;
 use crate::config::settings::Runtime;
 
 /// A deterministic conversation engine: server and tools.
@@ -16,32 +18,6 @@ pub struct Arguments {
     /// Global options.
     #[command(flatten)]
     pub options: Options,
-}
-
-/// Global options, also settable as environment variables and, except `--settings`, in the settings file.
-#[derive(Debug, Clone, Default, Args)]
-pub struct Options {
-    /// Database URL: `sqlite:PATH` or `postgres://…` [default: sqlite:convengine.db]
-    #[arg(long, global = true, env = "CONVENGINE_DATABASE", value_name = "ADDRESS")]
-    pub database: Option<String>,
-    /// Tenant whose database the command uses, if tenants are configured
-    #[arg(long, global = true, env = "CONVENGINE_TENANT", value_name = "NAME")]
-    pub tenant: Option<String>,
-    /// Address to listen on [default: 127.0.0.1:8080]
-    #[arg(long, global = true, env = "CONVENGINE_LISTEN", value_name = "HOST:PORT")]
-    pub listen: Option<String>,
-    /// Settings file: TOML with `database`, `listen`, `llm` and the `convengine` tree, or an application.yml with that tree
-    #[arg(long, global = true, env = "CONVENGINE_SETTINGS", value_name = "FILE")]
-    pub settings: Option<PathBuf>,
-    /// Model provider: `scripted:FILE`, `openai[:MODEL]`, `anthropic[:MODEL]`, `ollama:MODEL`, `NAME[:MODEL]` of
-    /// convengine.llm.providers or `off`; prefix with `PURPOSE=` to use it for one kind of call only. May be repeated: providers for the same calls are tried in order. Keys and addresses are read from
-    /// OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL and OLLAMA_HOST
-    /// [env: CONVENGINE_LLM, separated by commas or newlines] [default: off]
-    #[arg(long, global = true, value_name = "[PURPOSE=]MODEL")]
-    pub llm: Vec<String>,
-    /// A `convengine.*` setting; may be repeated [env: CONVENGINE_SET, one per line]
-    #[arg(long, global = true, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
 }
 
 /// The subcommands.
@@ -318,33 +294,6 @@ pub enum KnowledgeCommand {
 pub enum SecretCommand {
     /// Seal all stored secrets with the first key of convengine.secrets-key, or with a new key in the file beside an SQLite database
     Rotate,
-}
-
-/// API key commands.
-#[derive(Debug, Clone, Subcommand)]
-pub enum KeyCommand {
-    /// Create a key and print it once
-    Create {
-        /// Display name of the key
-        #[arg(long)]
-        name: String,
-        /// Scopes, separated by commas: `converse`, `read`, `admin`
-        #[arg(long, value_name = "SCOPES")]
-        scope: String,
-        /// Lifetime, such as 90d [default: until revoked]
-        #[arg(long, value_name = "TIME")]
-        expires: Option<String>,
-        /// Requests with the key name the user that they act for in the header X-Convengine-Owner, to whom what they begin belongs
-        #[arg(long)]
-        owner_claim: bool,
-    },
-    /// List keys without their secrets
-    List,
-    /// Revoke a key
-    Revoke {
-        /// Key id: the first part of the key, after the tenant
-        id: String,
-    },
 }
 
 /// Arguments of `convengine test`.

@@ -14,5 +14,7 @@ pub mod runtime;
 pub mod tenants;
 pub mod worker;
 
-pub use convengine_host_base::{clock, exit, output, print_error_line, print_line, redact_url, work_class};
+pub use convengine_host_base::{
+    blocking_share, clock, crypto, exit, output, pack_file, print_error_line, print_line, redact_url, tls, trace_ids, work_class,
+};
 pub use convengine_storage as storage;

@@ -55,7 +55,7 @@ impl HttpPlayer {
         let server = PackServer::start(pack, binary, path, options)?;
         let database = storage::DatabaseConfig { url: server.database().to_owned(), full_sync: false };
         let pool = server.block_on(storage::open_reader_pool(&database)).map_err(|it| anyhow!("{it}"))?;
-        let client = convengine_host::effects::tls::client_for("http:").build()?;
+        let client = convengine_host::tls::client_for("http:").build()?;
         let config = Arc::new(server.pack().compile().0);
         for name in flow::secret_names(server.pack()) {
             let body = json!({"name": name, "value": format!("the value of {name}")});

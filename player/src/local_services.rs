@@ -11,6 +11,7 @@ use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, MAX_SCRI
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
+use convengine_host::blocking_share::BlockingShare;
 use convengine_host::config::import;
 use convengine_host::config::secrets::Secrets;
 use convengine_host::config::settings::{Roots, files};
@@ -19,7 +20,6 @@ use convengine_host::effects::script;
 use convengine_host::effects::sql::{self, ToolDatabase};
 use convengine_host::effects::tool;
 use convengine_host::exit::Failure;
-use convengine_host::runtime::blocking::BlockingShare;
 use convengine_host::storage::{self, DatabaseConfig, Pool};
 
 /// The longest time of a script whose node sets none.

@@ -12,7 +12,7 @@ use super::engine_process::{EngineCommand, EngineProcess};
 use super::fake_http::{self, CallRecorder};
 use super::pack_import::import_pack;
 use super::restate::{RestateOptions, RestateRuntime, server_command};
-use convengine_host::config::pack_file;
+use convengine_host::pack_file;
 
 /// A running server. Dropping it kills the process and deletes its folder.
 pub struct PackServer {

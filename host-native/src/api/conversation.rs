@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::{Extension, Json};
 use serde_json::Value;
 
-use super::error::ApiError;
+use super::error::{ApiError, refusal_error};
 use super::request::{MessageBody, read_json_body};
 use crate::auth::caller::Caller;
 use crate::ops::observe;
@@ -72,7 +72,7 @@ pub async fn message(
     match turn_runner::submit_for_outcome(host, message).await {
         Ok(outcome) if access.sees_internals() => Ok((response_headers, Json(outcome.to_response()))),
         Ok(outcome) => Ok((response_headers, Json(outcome.to_public_response()))),
-        Err(refusal) => Err(ApiError::from_refusal(&refusal, &uri)),
+        Err(refusal) => Err(refusal_error(&refusal, &uri)),
     }
 }
 

@@ -1,235 +1,49 @@
-//! Error responses. Assistant routes have their own error schema (docs/spec/flows-http.md#1).
+//! The responses to messages whose turn is refused.
 
-use std::borrow::Cow;
+use axum::http::{StatusCode, Uri};
+pub use convengine_access::api_error::{ASSISTANTS_PREFIX, ApiError, RETRY_AFTER, method_not_allowed, no_route, not_found};
 
-use axum::Json;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
-use serde::Serialize;
-use serde_json::{Value, json};
-
-use crate::auth::guessing::Guess;
-use crate::auth::rate::RateStatus;
-use crate::clock;
 use crate::runtime::assistant::plan;
 use crate::runtime::turn_runner::Refusal;
 use crate::runtime::writer::CommitError;
 
-/// The path prefix of assistant routes.
-pub const ASSISTANTS_PREFIX: &str = "/v1/";
-
-/// How long a client should wait when a service is unavailable, in seconds.
-pub const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
-
-/// An error response to a request.
-#[derive(Debug, Clone)]
-pub struct ApiError {
-    status: StatusCode,
-    path: String,
-    code: Option<Cow<'static, str>>,
-    message: String,
-    issues: Vec<Value>,
-    /// Additional members of errors on assistant routes.
-    details: Option<Box<Value>>,
-    headers: Box<HeaderMap>,
-    guess: Guess,
-}
-
-impl ApiError {
-    /// Creates an error; the message says what is wrong and how to fix it.
-    pub fn new(status: StatusCode, uri: &Uri, message: impl Into<String>) -> Self {
-        ApiError {
-            status,
-            path: uri.path().to_owned(),
-            code: None,
-            message: message.into(),
-            issues: Vec::new(),
-            details: None,
-            headers: Box::default(),
-            guess: Guess::No,
+/// Returns the response to a message whose turn is refused; details are logged.
+pub fn refusal_error(refusal: &Refusal, uri: &Uri) -> ApiError {
+    let unavailable = |message: &str| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, message);
+    match refusal {
+        Refusal::Busy(busy) => unavailable(&busy.to_string()),
+        Refusal::Run(refusal) => {
+            let status = if ["invalid_decision", "invalid_fields", "text_required"].contains(&&*refusal.code) {
+                StatusCode::UNPROCESSABLE_ENTITY
+            } else {
+                StatusCode::CONFLICT
+            };
+            ApiError::new(status, uri, refusal.message.clone()).with_code(refusal.code.clone()).with_details(refusal.details.clone())
+        }
+        Refusal::StaleTimer => unavailable(&refusal.to_string()),
+        Refusal::Unreachable(reason) => {
+            tracing::error!(reason, "a turn cannot be run");
+            unavailable("the runtime of turns cannot be reached; try again")
+        }
+        Refusal::ForeignConversation => ApiError::new(StatusCode::NOT_FOUND, uri, refusal.to_string()),
+        Refusal::SessionEnded => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_completed"),
+        Refusal::SessionExists => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_exists"),
+        Refusal::QuotaExceeded(limit) => plan::quota_exceeded_error(refusal.to_string(), "sessions", *limit, uri),
+        Refusal::EventIdReused => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()).with_code("event_id_reused"),
+        Refusal::KeyReused => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()),
+        Refusal::Commit(CommitError::Conflict | CommitError::SameMessage | CommitError::TakenOver) => {
+            unavailable("conversation was changed concurrently; send the message again")
+        }
+        Refusal::Load(error) => {
+            tracing::error!(%error, "cannot load a conversation");
+            unavailable("database is unavailable; send the message again later")
+        }
+        Refusal::Commit(CommitError::Unavailable(_)) => {
+            unavailable("database did not store the turn; send the message again later with the same Idempotency-Key, if any")
+        }
+        Refusal::Internal(error) | Refusal::Commit(CommitError::Rejected(error)) => {
+            tracing::error!(error, "turn failed");
+            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, "internal server error; report it with the X-Request-Id of this response")
         }
     }
-
-    /// Adds issues of a configuration or a document.
-    #[must_use]
-    pub fn with_issues<I: Serialize>(self, issues: &[I]) -> Self {
-        ApiError { issues: issues.iter().map(|it| json!(it)).collect(), ..self }
-    }
-
-    /// Sets the error code. Assistant routes show one derived from the status by default, others none.
-    #[must_use]
-    pub fn with_code(self, code: impl Into<Cow<'static, str>>) -> Self {
-        ApiError { code: Some(code.into()), ..self }
-    }
-
-    /// Adds a rate limit with its scope that resets in `wait` seconds.
-    #[must_use]
-    pub fn with_limit(mut self, scope: &str, limit: u32, wait: u64) -> Self {
-        let reset = RateStatus::exhausted(limit, wait).write_headers(&mut self.headers);
-        self.headers.insert(header::RETRY_AFTER, wait.into());
-        ApiError { details: Some(Box::new(json!({"scope": scope, "limit": limit, "reset": reset}))), ..self }
-    }
-
-    /// Sets the scope of the limit.
-    #[must_use]
-    pub fn with_limit_scope(mut self, scope: &str) -> Self {
-        if let Some(Value::Object(more)) = self.details.as_deref_mut() {
-            more.insert("scope".to_owned(), json!(scope));
-        }
-        self
-    }
-
-    /// Adds members beside code and message.
-    #[must_use]
-    pub fn with_details(self, more: Value) -> Self {
-        ApiError { details: Some(Box::new(more)), ..self }
-    }
-
-    /// Sets whether the request has guessed a credential.
-    #[must_use]
-    pub fn with_guess(self, guess: Guess) -> Self {
-        ApiError { guess, ..self }
-    }
-
-    /// Whether the request has guessed a credential.
-    pub fn guess(&self) -> Guess {
-        self.guess
-    }
-
-    /// What is wrong and how to fix it.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// Whether the error has this code.
-    pub fn has_code(&self, code: &str) -> bool {
-        self.code.as_deref() == Some(code)
-    }
-
-    fn code(&self) -> String {
-        match (&self.code, self.status) {
-            (Some(code), _) => code.clone().into_owned(),
-            (None, StatusCode::TOO_MANY_REQUESTS) => "rate_limited".to_owned(),
-            (None, status) => status.canonical_reason().unwrap_or("error").to_lowercase().replace(' ', "_"),
-        }
-    }
-
-    /// The body, for streams whose status is already sent.
-    pub fn to_json(&self) -> Value {
-        self.body()
-    }
-
-    fn body(&self) -> Value {
-        if self.path.starts_with(ASSISTANTS_PREFIX) {
-            let mut error = json!({"code": self.code(), "message": self.message});
-            if let (Value::Object(error), Some(Value::Object(more))) = (&mut error, self.details.as_deref()) {
-                error.extend(more.clone());
-            }
-            return json!({"error": error});
-        }
-        let mut body = json!({
-            "timestamp": clock::format_iso(clock::now()),
-            "status": self.status.as_u16(),
-            "error": self.status.canonical_reason(),
-            "path": self.path,
-            "message": self.message,
-        });
-        if let (Value::Object(members), Some(code)) = (&mut body, &self.code) {
-            members.insert("code".to_owned(), json!(code));
-        }
-        body
-    }
-
-    /// The status of the response.
-    pub fn status(&self) -> StatusCode {
-        self.status
-    }
-
-    /// Additional headers of the response, to change.
-    pub fn headers_mut(&mut self) -> &mut HeaderMap {
-        &mut self.headers
-    }
-
-    /// Converts a refused turn into an error; details are logged.
-    pub fn from_refusal(refusal: &Refusal, uri: &Uri) -> Self {
-        let unavailable = |message: &str| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, message);
-        match refusal {
-            Refusal::Busy(busy) => unavailable(&busy.to_string()),
-            Refusal::Run(refusal) => {
-                let status = if ["invalid_decision", "invalid_fields", "text_required"].contains(&&*refusal.code) {
-                    StatusCode::UNPROCESSABLE_ENTITY
-                } else {
-                    StatusCode::CONFLICT
-                };
-                ApiError::new(status, uri, refusal.message.clone()).with_code(refusal.code.clone()).with_details(refusal.details.clone())
-            }
-            Refusal::StaleTimer => unavailable(&refusal.to_string()),
-            Refusal::Unreachable(reason) => {
-                tracing::error!(reason, "a turn cannot be run");
-                unavailable("the runtime of turns cannot be reached; try again")
-            }
-            Refusal::ForeignConversation => ApiError::new(StatusCode::NOT_FOUND, uri, refusal.to_string()),
-            Refusal::SessionEnded => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_completed"),
-            Refusal::SessionExists => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_exists"),
-            Refusal::QuotaExceeded(limit) => plan::quota_exceeded_error(refusal.to_string(), "sessions", *limit, uri),
-            Refusal::EventIdReused => {
-                ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()).with_code("event_id_reused")
-            }
-            Refusal::KeyReused => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()),
-            Refusal::Commit(CommitError::Conflict | CommitError::SameMessage | CommitError::TakenOver) => {
-                unavailable("conversation was changed concurrently; send the message again")
-            }
-            Refusal::Load(error) => {
-                tracing::error!(%error, "cannot load a conversation");
-                unavailable("database is unavailable; send the message again later")
-            }
-            Refusal::Commit(CommitError::Unavailable(_)) => {
-                unavailable("database did not store the turn; send the message again later with the same Idempotency-Key, if any")
-            }
-            Refusal::Internal(error) | Refusal::Commit(CommitError::Rejected(error)) => {
-                tracing::error!(error, "turn failed");
-                ApiError::new(
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    uri,
-                    "internal server error; report it with the X-Request-Id of this response",
-                )
-            }
-        }
-    }
-
-    /// Converts a database error; details are logged.
-    pub fn from_database(error: &sqlx::Error, uri: &Uri) -> Self {
-        tracing::error!(%error, "cannot access the database");
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "database is unavailable; try again later")
-    }
-}
-
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let mut body = self.body();
-        if let (Value::Object(members), false) = (&mut body, self.issues.is_empty()) {
-            members.insert("issues".to_owned(), json!(self.issues));
-        }
-        let mut response = (self.status, Json(body)).into_response();
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
-        }
-        response.headers_mut().extend(*self.headers);
-        response
-    }
-}
-
-/// The error for an unknown path.
-pub fn not_found(uri: &Uri) -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, uri, "path not found; check its spelling")
-}
-
-/// Handles paths that a tenant does not have.
-pub async fn no_route(uri: Uri) -> ApiError {
-    not_found(&uri)
-}
-
-/// Handles methods that a path does not support.
-pub async fn method_not_allowed(uri: Uri) -> ApiError {
-    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, &uri, "method not allowed on this path; see the Allow header")
 }

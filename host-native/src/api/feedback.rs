@@ -45,7 +45,7 @@ pub async fn submit(
 ) -> Result<Json<Value>, ApiError> {
     let bytes = request::read_json_body(&uri, &headers, body).await?;
     let mut given = parse_feedback(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
-    host.redaction.redact_feedback(&mut given);
+    host.redaction.redact_feedback([&mut given.message_id, &mut given.answer], &mut given.metadata);
     let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     let found = load::load_conversation(&host.readers, &given.conversation, 0, None).await.map_err(database)?;
     let may_rate = caller.access().may_change(found.owner.as_deref());

@@ -15,7 +15,7 @@ use super::error::ApiError;
 use super::schemas::{list as list_of, nullable_text, object, text};
 use crate::config::active::{ActiveConfig, ReloadError};
 use crate::effects::mcp::catalog::{McpServer, McpTransport, ProtocolMode};
-use crate::effects::mcp::{self, Approval, ApprovalError};
+use crate::effects::mcp_approval::{self, Approval, ApprovalError};
 use crate::runtime::turn_runner::Host;
 
 /// Lists the MCP servers of the configuration.
@@ -47,7 +47,7 @@ pub async fn list(State(host): State<Arc<Host>>) -> Json<Value> {
 pub async fn tools(State(host): State<Arc<Host>>, uri: Uri, server: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
     let configured = host.config_manager.active();
     let server = find_server(&configured, &uri, server.ok().map(|it| it.0))?;
-    mcp::list_tools(&host, server).await.map(Json).map_err(|it| server_error(&uri, &host, &it))
+    mcp_approval::list_tools(&host, server).await.map(Json).map_err(|it| server_error(&uri, &host, &it))
 }
 
 /// Approves a tool as the server offers it now, and lets planners use it if a scope is given.
@@ -87,7 +87,7 @@ pub async fn approve(
     let server = find_server(&configured, &uri, server)?;
     let tool = tool.unwrap_or_default();
     let approval = Approval::read(&members).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it))?;
-    match mcp::approve(&host, server, &tool, &approval).await {
+    match mcp_approval::approve(&host, server, &tool, &approval).await {
         Ok(code) => Ok(Json(json!({"code": code, "digest": approval.digest}))),
         Err(ApprovalError::Server(error)) => Err(server_error(&uri, &host, &error)),
         Err(ApprovalError::NotOffered(message)) => Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message)),
@@ -121,7 +121,7 @@ pub async fn withdraw(
     let Path((server, tool)) = path.map_err(|_| super::error::not_found(&uri))?;
     // PostgreSQL stores no NUL, so no approved tool has one in its code.
     let has_nul = [&server, &tool].iter().any(|it| it.contains('\0'));
-    match if has_nul { Ok(false) } else { mcp::withdraw(&host, &server, &tool).await } {
+    match if has_nul { Ok(false) } else { mcp_approval::withdraw(&host, &server, &tool).await } {
         Ok(true) => Ok(StatusCode::NO_CONTENT),
         Ok(false) => Err(ApiError::new(StatusCode::NOT_FOUND, &uri, format!("the tool '{tool}' of '{server}' is not approved"))),
         Err(error) => Err(reload_error(&uri, error)),
@@ -172,7 +172,7 @@ pub async fn call(
         }
     };
     let tool = tool.unwrap_or_default();
-    Ok(Json(match mcp::call_by_hand(&host, server, &tool, &args).await {
+    Ok(Json(match mcp_approval::call_by_hand(&host, server, &tool, &args).await {
         Ok(None) => {
             let message = format!("the MCP server '{}' does not offer the tool '{tool}'", server.key);
             return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message));

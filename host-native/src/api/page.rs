@@ -1,52 +1,15 @@
 //! Serves the page embedded in the binary, precompressed where the build provides it.
 
-use std::borrow::Cow;
-
-use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use rust_embed::Embed;
+use convengine_page::{Content, PageFile, load_file};
 
 use super::error::{ApiError, not_found};
 use super::etag::matches_etag;
 use super::response_headers::page_policy;
 
-/// The files of the page: those of its folder in a debug build, and in an optimized one those that `build.rs` has chosen to embed.
-#[derive(Embed)]
-#[cfg_attr(debug_assertions, folder = "../web-demo/dist")]
-#[cfg_attr(not(debug_assertions), folder = "$OUT_DIR/page")]
-#[allow_missing = true]
-struct Page;
-
 /// Encodings of precompressed files, smallest first: the `Content-Encoding` and the file name suffix.
 const ENCODINGS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
-
-/// A file of the page.
-struct PageFile {
-    content: Content,
-    digest: [u8; 32],
-}
-
-/// The bytes of a file.
-enum Content {
-    Plain(Bytes),
-    /// The file itself is not embedded, only its form in brotli.
-    Brotli(Bytes),
-}
-
-impl Content {
-    fn into_plain(self) -> Bytes {
-        let compressed = match self {
-            Content::Plain(bytes) => return bytes,
-            Content::Brotli(bytes) => bytes,
-        };
-        let mut plain = Vec::new();
-        if let Err(error) = brotli_decompressor::BrotliDecompress(&mut &*compressed, &mut plain) {
-            tracing::error!("a file of the page cannot be decompressed: {error}");
-        }
-        plain.into()
-    }
-}
 
 /// Serves the page and its files; everything else is not found.
 ///
@@ -71,24 +34,6 @@ pub fn serve(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response
         return Ok(([(header::ALLOW, "GET,HEAD")], refused).into_response());
     }
     Ok(respond(path, file, headers, load_file))
-}
-
-/// Returns the bytes of a file of the page; `None` if this build does not have it.
-pub fn read_file(path: &str) -> Option<Bytes> {
-    load_file(path).map(|it| it.content.into_plain())
-}
-
-fn load_file(path: &str) -> Option<PageFile> {
-    let plain = Page::get(path).map(|it| (it.metadata.sha256_hash(), Content::Plain(to_bytes(it.data))));
-    let compressed = || Page::get(&format!("{path}.br")).map(|it| (it.metadata.sha256_hash(), Content::Brotli(to_bytes(it.data))));
-    plain.or_else(compressed).map(|(digest, content)| PageFile { content, digest })
-}
-
-fn to_bytes(data: Cow<'static, [u8]>) -> Bytes {
-    match data {
-        Cow::Borrowed(bytes) => Bytes::from_static(bytes),
-        Cow::Owned(bytes) => Bytes::from(bytes),
-    }
 }
 
 fn respond(path: &str, file: PageFile, headers: &HeaderMap, found: impl Fn(&str) -> Option<PageFile>) -> Response {
@@ -141,7 +86,7 @@ mod tests {
     }
 
     fn serve(bytes: &'static str) -> PageFile {
-        PageFile { content: Content::Plain(Bytes::from_static(bytes.as_bytes())), digest: [7; 32] }
+        PageFile { content: Content::Plain(bytes.as_bytes().into()), digest: [7; 32] }
     }
 
     fn respond_with(path: &str, lies_there: &[(&str, &'static str)], of: &[(HeaderName, &str)]) -> Response {
@@ -186,11 +131,11 @@ mod tests {
     async fn a_file_that_is_embedded_in_brotli_alone_is_sent_to_every_client() {
         // "again again again again again " in brotli.
         const COMPRESSED: &[u8] = &[27, 29, 0, 248, 141, 148, 110, 222, 170, 12, 3, 57, 171, 52, 183, 160, 39, 14, 32, 51];
-        let compressed = || Content::Brotli(Bytes::from_static(COMPRESSED));
-        assert_eq!(compressed().into_plain(), "again ".repeat(5));
+        let compressed = || Content::Brotli(COMPRESSED.into());
+        assert_eq!(&*compressed().into_plain(), "again ".repeat(5).as_bytes());
         for (list, encoding, body) in [("br", Some("br"), COMPRESSED), ("gzip", None, "again ".repeat(5).as_bytes())] {
             let file = |content| PageFile { content, digest: [7; 32] };
-            let found = |path: &str| path.ends_with(".br").then(|| file(Content::Plain(Bytes::from_static(COMPRESSED))));
+            let found = |path: &str| path.ends_with(".br").then(|| file(Content::Plain(COMPRESSED.into())));
             let answer = respond("a.wasm", file(compressed()), &headers(&[(header::ACCEPT_ENCODING, list)]), found);
             assert_eq!(answer.headers().get(header::CONTENT_ENCODING).map(HeaderValue::as_bytes), encoding.map(str::as_bytes));
             assert_eq!(answer.headers()[header::CONTENT_TYPE], "application/wasm");

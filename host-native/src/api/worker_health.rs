@@ -15,9 +15,10 @@ use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetReques
 
 use super::connection::{LimitedListener, Peer, exchange};
 use super::{error, health, metrics, response_headers};
-use crate::auth::admin_token::{AdminToken, is_trusted};
+use crate::auth::admin_token::is_trusted;
 use crate::auth::host_names::{self, OwnHosts};
 use crate::auth::refusal::unauthorized_with;
+use crate::config::settings::AdminToken;
 use crate::config::settings::{HttpSettings, Settings};
 use crate::exit::Failure;
 use crate::runtime::restate::WorkerHost;

@@ -18,7 +18,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use tracing::Instrument;
 
 use super::access_mode::{AccessMode, CurrentAccess};
-use super::admin_token::{AdminToken, is_local, is_trusted, read_credential};
+use super::admin_token::{is_local, is_trusted, read_credential};
 use super::caller::{Caller, read_owner};
 use super::client_address::ClientAddress;
 use super::connection_share::ConnectionShare;
@@ -40,6 +40,7 @@ use crate::api::mcp::{self, metadata};
 use crate::api::metrics;
 use crate::api::page;
 use crate::api::request_metrics::MatchedRoute;
+use crate::config::settings::AdminToken;
 use crate::ops::observe::tenant_span;
 use crate::runtime::assistant::deployment::{self, hash_token};
 use crate::runtime::chain::token;

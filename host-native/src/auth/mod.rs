@@ -1,26 +1,25 @@
-//! Authentication, authorization and rate limits: everything decided before a request reaches a tenant's handlers.
+//! What is decided before a request reaches a tenant's handlers.
 
-pub mod access_mode;
-pub mod admin_token;
 pub mod auth_gateway;
 mod call_limits;
-pub mod caller;
-pub mod client_address;
-pub mod command;
-pub mod connection_share;
-pub mod cors;
-pub mod credential_watch;
-pub mod exposure;
-pub mod guessing;
-pub mod host_names;
-pub mod identity;
-pub mod keys;
-pub mod known_credentials;
-pub mod openness;
+pub mod credential_check;
+#[cfg(test)]
+mod logged_routes_tests;
 mod public_access;
-pub mod rate;
-pub mod refusal;
-pub mod routes;
-pub mod scope;
-pub mod security_log;
-pub mod tokens;
+
+use std::sync::Arc;
+
+pub use convengine_access::{
+    access_mode, admin_token, caller, client_address, command, connection_share, cors, credential_watch, exposure, guessing, host_names,
+    identity, keys, known_credentials, openness, rate, refusal, scope, security_log, tokens,
+};
+
+use crate::runtime::turn_runner::Host;
+
+/// The routes of a tenant and their access rules.
+pub mod routes {
+    pub use convengine_access::routes::{Access, LINK_PREFIX, Route, find_route};
+
+    /// Routes whose handlers have the state of a tenant.
+    pub type Routes = convengine_access::routes::Routes<super::Arc<super::Host>>;
+}

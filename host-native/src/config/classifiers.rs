@@ -9,7 +9,7 @@ use convengine_core::turn::Millis;
 use tokio::sync::Mutex;
 
 use crate::clock;
-use crate::ops::audit::derive::run_blocking;
+use crate::storage::run_blocking;
 use crate::storage::{self, Connection, DatabaseConfig, classifier, phrase_vector};
 
 const DAY_MILLIS: Millis = 86_400_000;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::effects::mcp;
 use crate::effects::sql::{self, guard::Dialect};
-use crate::ops::audit::derive::run_blocking;
+use crate::storage::run_blocking;
 use crate::storage::{self, Connection};
 
 /// A compiled configuration.

@@ -8,8 +8,8 @@ pub mod import;
 pub mod json_schema;
 pub mod lint;
 pub mod nlu;
-pub mod pack_file;
-pub mod secrets;
-pub mod settings;
 pub mod stored_snapshot;
 pub mod watch;
+
+pub use convengine_settings as settings;
+pub use convengine_settings::secrets;

@@ -8,8 +8,8 @@ use convengine_core::pack::PackClassifier;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::config::pack_file;
 use crate::exit::Failure;
+use crate::pack_file;
 use crate::print_line;
 
 /// Lines of a list in the printed report.

@@ -1,22 +1,12 @@
 //! Executes the effects that the core requests: one match arm per kind, so that a new kind does not compile until this host supports it.
 
-pub mod container;
-pub mod documents;
-pub mod extension;
-mod failure_log;
-pub mod files;
-pub mod http;
 pub mod knowledge;
-pub mod llm;
-pub mod mcp;
+pub mod mcp_approval;
 mod notify;
-mod retry_after;
-pub mod script;
-mod search_words;
-pub mod sql;
 mod task;
-pub mod tls;
-pub mod tool;
+mod tool_call;
+
+pub use convengine_effects::{container, documents, extension, files, http, llm, mcp, script, sql, tool};
 
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
@@ -24,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use convengine_core::turn::{Completion, Effect, EffectError, EffectErrorKind, EffectResult, Reply, Request, SqlRequest};
+use convengine_effects::{OutputSink, cut_message, failure_log};
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
@@ -39,9 +30,6 @@ use crate::runtime::turn_runner::Host;
 /// Extra time for the first call of an extension or a script, which compiles its module.
 const COMPILE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Maximum characters of the message of an error.
-const MAX_ERROR_CHARS: usize = 2000;
-
 /// Executes an effect and returns its completion, at the latest when its deadline has passed.
 pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, tokens: Option<TokenPublisher>, effect: Effect) -> Completion {
     // The runtimes of extensions and scripts enforce their own timeouts, which exclude compilation.
@@ -52,7 +40,7 @@ pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, toke
     let tokens = tokens.filter(|it| may_stream && it.is_needed());
     let limit = limit(&host, &effect);
     let deadline = started + limit.time + extra;
-    let execution = catch_panic(dispatch(&host, &configured, tokens.as_ref(), deadline, &effect));
+    let execution = catch_panic(dispatch(&host, &configured, tokens.as_ref().map(|sink| sink as &dyn OutputSink), deadline, &effect));
     let outcome = tokio::time::timeout_at(deadline, execution).await.unwrap_or_else(|_| {
         let setting = limit.setting.map(|it| format!("; {it} is the limit")).unwrap_or_default();
         let message = format!("no answer within {} ms{setting}", limit.time.as_millis());
@@ -70,15 +58,6 @@ pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, toke
         host.traces.send(observe::effect_span(&effect, &outcome, model, started_at));
     }
     Completion { id: effect.id, at: host.clock.now(), outcome }
-}
-
-/// Cuts the message of an error, in which a service may say what it likes. It is cut after it was redacted, because a rule might miss what is
-/// cut in the middle.
-pub fn cut_message(mut error: EffectError) -> EffectError {
-    if let Some((end, _)) = error.message.char_indices().nth(MAX_ERROR_CHARS) {
-        error.message.truncate(end);
-    }
-    error
 }
 
 /// Turns a panic of the host or of a library into an error of the effect: a turn never ends silently.
@@ -120,7 +99,7 @@ fn limit(host: &Host, effect: &Effect) -> Limit {
 async fn dispatch(
     host: &Arc<Host>,
     configured: &ActiveConfig,
-    tokens: Option<&TokenPublisher>,
+    tokens: Option<&dyn OutputSink>,
     deadline: Instant,
     effect: &Effect,
 ) -> EffectResult {
@@ -139,7 +118,7 @@ async fn dispatch(
         }
         Request::Task(request) if configured.is_function(request) => task::run_function(host, request, &effect.key).await,
         Request::Task(request) => configured.fakes.answer_task(request),
-        Request::Tool(request) => tool::execute(host, configured, tokens, &effect.key, request, deadline).await,
+        Request::Tool(request) => tool_call::execute(host, configured, tokens, &effect.key, request, deadline).await,
         Request::Container(request) => container::execute(&host.containers, &configured.fakes, request).await,
         Request::Http(request) => match configured.fakes.answer_http(request) {
             Some(answer) => answer,

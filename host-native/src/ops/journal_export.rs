@@ -13,8 +13,8 @@ use crate::api::request::parse_uuid;
 use crate::config::export;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
-use crate::ops::audit::derive::run_blocking;
 use crate::print_line;
+use crate::storage::run_blocking;
 use crate::storage::turn::{StoredTurn, decompress};
 use crate::storage::{self, Pool, config, module, turn};
 

@@ -8,7 +8,6 @@ pub mod forget;
 pub mod journal_export;
 pub mod knowledge;
 pub mod observe;
-pub mod redaction;
 pub mod replay;
 pub mod retention;
 pub mod secret;

@@ -7,13 +7,13 @@ use convengine_core::config::Config;
 use convengine_core::turn::{Journal, Outcome, RescuedTurn, Turn, UserEvent};
 use serde_json::Value;
 
-use crate::ops::redaction::Choices;
-use crate::runtime::assistant::run::HOST_MEMBERS;
 use crate::runtime::recovery::{load_config, read_journal, settle_conversation};
 use crate::runtime::turn_runner::{Host, Message, Refusal};
 use crate::runtime::writer::CommitError;
 use crate::storage::assistant::ProgramKey;
 use crate::storage::turn::{self, StoredTurn};
+use convengine_host_base::event_members::HOST_MEMBERS;
+use convengine_redaction::Choices;
 
 /// Returns the outcome of a message that already has a turn, or `None`. Waits for a turn that is still open.
 ///

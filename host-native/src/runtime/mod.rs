@@ -1,7 +1,6 @@
 //! The turn runner and what it needs: the queue of each conversation, the journal, commits, recovery, timers, streams.
 
 pub mod assistant;
-pub mod blocking;
 pub mod chain;
 pub mod charged_call;
 pub mod connectivity;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use crate::config::settings::DEFAULT_BACKGROUND_TURNS;
 use crate::ops::observe::meter::GaugeGuard;
 use crate::ops::observe::{Meter, names};
 use crate::runtime::processor_share;
@@ -20,9 +21,6 @@ use crate::work_class::WorkClass;
 const EXTRA_WAIT: Duration = Duration::from_secs(30);
 const MAX_WAITING_PER_CONVERSATION: usize = 8;
 const MAX_TURNS: usize = 1024;
-
-/// How many turns run in the background at once, unless it is set.
-pub const DEFAULT_BACKGROUND_TURNS: usize = 32;
 
 /// Too many turns are waiting, or this one waited too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -9,6 +9,7 @@ pub mod api_key;
 pub mod assistant;
 pub mod audit;
 pub mod backup;
+mod blocking;
 pub mod call_log;
 pub mod chain;
 pub mod checkpoint;
@@ -63,6 +64,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Arguments, ConnectOptions, Connection as _};
 
+pub use blocking::run_blocking;
 use class_pool::{ByClass, ClassPool, PoolSizes};
 use database::Statement;
 pub use database::{Connection, Pool};

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use convengine_host::clock;
-use convengine_host::config::pack_file;
-use convengine_host::effects::tls::client_for;
+use convengine_host::pack_file;
+use convengine_host::tls::client_for;
 use convengine_player::{PackServer, ServerOptions};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;

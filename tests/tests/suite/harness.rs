@@ -367,6 +367,6 @@ impl Drop for Server {
 
 /// An HTTP client for test servers and services.
 pub fn client() -> Client {
-    convengine_host::effects::tls::install_crypto_provider();
+    convengine_host::crypto::install_crypto_provider();
     Client::builder().tls_certs_only([]).timeout(TIMEOUT).build().unwrap()
 }

@@ -4,7 +4,7 @@ use convengine_core::turn::Map;
 use serde_json::Value;
 
 use crate::api::request::parse_uuid;
-use crate::config::pack_file::wrap_document;
+use crate::pack_file::wrap_document;
 
 /// The arguments of a call.
 #[derive(Debug, Clone, Default)]

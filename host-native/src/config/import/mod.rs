@@ -18,9 +18,9 @@ use serde_json::Value;
 pub use apply::{ImportReport, ImportTarget, ParsedPack, apply};
 
 use crate::config::compile;
-use crate::config::pack_file;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
+use crate::pack_file;
 use crate::storage::config::is_authored_table;
 use crate::storage::import::{
     Column, advance_sequences, back_up_tool_queries, clear, columns, disable_foreign_keys, insert, restore_tool_queries,

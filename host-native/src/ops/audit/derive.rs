@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::storage::turn::{StoredTurn, decompress};
 use crate::storage::turn_rows::with_total_ms;
-use crate::storage::{Connection, Pool, config, snapshot};
+use crate::storage::{Connection, Pool, config, run_blocking, snapshot};
 
 /// The cache size.
 const MAX_CACHED: usize = 8;
@@ -171,12 +171,4 @@ pub async fn derive_all(pool: &Pool, configs: &mut ConfigCache, turns: Vec<Store
         found.into_par_iter().map(derived).collect()
     })
     .await
-}
-
-/// Runs CPU-bound work on the blocking thread pool.
-///
-/// # Errors
-/// Returns [`sqlx::Error::WorkerCrashed`] when the work panics.
-pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> sqlx::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| sqlx::Error::WorkerCrashed)
 }

@@ -8,7 +8,7 @@ use convengine_core::config::Config;
 use convengine_core::turn::{Journal, Map, Millis, Notice, NoticeBody, RescuedTurn, Turn, TurnInput};
 use serde_json::{Value, json};
 
-use super::derive::{self, ConfigCache, DerivedRow};
+use super::derive::{ConfigCache, DerivedRow};
 use crate::clock;
 use crate::storage::Pool;
 use crate::storage::audit::AuditRow;
@@ -29,7 +29,7 @@ pub async fn add_meta(pool: &Pool, conversation: &str, mut configs: ConfigCache,
         let config = configs.load(pool, &turn.config_hash).await?;
         found.push((turn, config));
     }
-    derive::run_blocking(move || {
+    crate::storage::run_blocking(move || {
         let traced = found.iter().flat_map(|(turn, config)| config.as_ref().map_or_else(Vec::new, |it| retrace_turn(turn, it)));
         let mut at: BTreeMap<(String, String), VecDeque<Map>> = BTreeMap::new();
         for NoticeMeta { stage, at: time, meta } in traced {

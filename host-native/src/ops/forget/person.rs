@@ -11,9 +11,10 @@ use convengine_core::config::Config;
 use convengine_core::turn::{Map, Turn};
 use serde_json::Value;
 
-use crate::ops::audit::derive::{ConfigCache, run_blocking};
+use crate::ops::audit::derive::ConfigCache;
 use crate::storage::Connection;
 use crate::storage::forget::{self, StoredJournal, StoredValues};
+use crate::storage::run_blocking;
 use crate::storage::turn::{decompress, decompress_json_text};
 
 /// Conversations and journals that are read at once.

@@ -11,8 +11,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::names;
-use crate::effects::tls;
 use crate::exit::Failure;
+use crate::tls;
 
 /// Maximum number of queued spans.
 const QUEUE_CAPACITY: usize = 4096;

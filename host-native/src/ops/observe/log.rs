@@ -20,7 +20,8 @@ use crate::config::settings::LoggingSettings;
 const NEVER: &str = "rmcp=off,sqlx_postgres::options=off,sqlx_postgres::options::parse=off";
 
 /// The default filter. Omits slow-query lines, as lock waits are logged separately; logs deletions and the return of MCP servers at info level.
-const DEFAULT_FILTER: &str = "warn,sqlx::query=off,convengine_host::ops::forget=info,convengine_host::ops::retention=info,convengine_host::effects::mcp::outages=info";
+const DEFAULT_FILTER: &str =
+    "warn,sqlx::query=off,convengine_host::ops::forget=info,convengine_host::ops::retention=info,convengine_effects::mcp::outages=info";
 
 /// Initializes logging to standard error. `RUST_LOG` takes precedence over the settings.
 pub fn init(logging: &LoggingSettings) {
@@ -38,15 +39,28 @@ pub fn init(logging: &LoggingSettings) {
     }
 }
 
+/// The crates of the host, each with its path in filters that name the host, if it had one.
+const CRATES: [(&str, Option<&str>); 7] = [
+    ("convengine_access", Some("::auth")),
+    ("convengine_effects", Some("::effects")),
+    ("convengine_host_base", None),
+    ("convengine_page", None),
+    ("convengine_redaction", Some("::ops::redaction")),
+    ("convengine_settings", Some("::config::settings")),
+    ("convengine_storage", Some("::storage")),
+];
+
 /// Applies what a filter says about the host to all of its crates. Existing filters name it by its former name.
 fn with_all_crates(directives: &str) -> String {
     let directives = directives.replace("convengine_server", "convengine_host");
-    let of_storage = directives.split(',').filter_map(|it| {
-        let level = it.trim().strip_prefix("convengine_host")?;
-        let of_all = level.strip_prefix('=').map(|level| format!("convengine_storage={level},convengine_host_base={level}"));
-        of_all.or_else(|| level.strip_prefix("::storage").map(|rest| format!("convengine_storage{rest}")))
+    let of_crates = directives.split(',').filter_map(|directive| {
+        let level = directive.trim().strip_prefix("convengine_host")?;
+        if level.starts_with('=') {
+            return Some(CRATES.map(|(name, _)| format!("{name}{level}")).join(","));
+        }
+        CRATES.iter().find_map(|(name, path)| level.strip_prefix((*path)?).map(|rest| format!("{name}{rest}")))
     });
-    let more: Vec<String> = of_storage.collect();
+    let more: Vec<String> = of_crates.collect();
     // What a filter says itself comes later and wins.
     [more.join(","), directives].iter().filter(|it| !it.is_empty()).cloned().collect::<Vec<_>>().join(",")
 }

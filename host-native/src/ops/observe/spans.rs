@@ -8,7 +8,9 @@ use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 
 use super::names::attribute;
-use super::{ids, meter};
+use convengine_host_base::trace_ids;
+
+use super::meter;
 
 /// Maximum length of an externally supplied name.
 const MAX_NAME_LENGTH: usize = 64;
@@ -28,9 +30,9 @@ pub struct SpanDescription {
 pub fn build_span(key: &str, parent: SpanId, named: SpanDescription, start: SystemTime, failed: Option<&'static str>) -> SpanData {
     let SpanDescription { name, kind, mut attributes } = named;
     attributes.extend(failed.map(|it| KeyValue::new(attribute::ERROR, it)));
-    let trace = ids::trace_id(ids::turn_id(key));
+    let trace = trace_ids::trace_id(trace_ids::turn_id(key));
     SpanData {
-        span_context: SpanContext::new(trace, ids::span_id(key), TraceFlags::SAMPLED, false, TraceState::NONE),
+        span_context: SpanContext::new(trace, trace_ids::span_id(key), TraceFlags::SAMPLED, false, TraceState::NONE),
         parent_span_id: parent,
         parent_span_is_remote: false,
         span_kind: kind,
@@ -69,7 +71,7 @@ pub fn effect_span(effect: &Effect, answer: &EffectResult, model: Option<(&str, 
         }
         EffectResult::Ok(_) => {}
     }
-    build_span(&effect.key, ids::span_id(ids::turn_id(&effect.key)), description, from, failed)
+    build_span(&effect.key, trace_ids::span_id(trace_ids::turn_id(&effect.key)), description, from, failed)
 }
 
 fn describe_request(request: &Request, provider_and_model: Option<(&str, &str)>) -> SpanDescription {
@@ -161,7 +163,7 @@ mod tests {
              convengine.model.purpose=agent convengine.effect.kind=llm gen_ai.response.model=m-2026 gen_ai.usage.input_tokens=7 \
              gen_ai.usage.output_tokens=3"
         );
-        assert_eq!((span.parent_span_id, span.span_context.span_id()), (ids::span_id("t"), ids::span_id("t/2")));
+        assert_eq!((span.parent_span_id, span.span_context.span_id()), (trace_ids::span_id("t"), trace_ids::span_id("t/2")));
         let failed = EffectResult::Error(EffectError::new(EffectErrorKind::Timeout, "hidden"));
         let span = effect_span(&call, &failed, None, SystemTime::now());
         assert!(

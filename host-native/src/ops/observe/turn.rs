@@ -6,11 +6,11 @@ use convengine_core::turn::{Outcome, TurnInput};
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{Link, SpanContext, SpanId, SpanKind};
 
-use super::ids;
 use super::names::attribute;
 use super::spans::{SpanDescription, build_span};
 use crate::runtime::stream::is_blocked;
 use crate::runtime::turn_runner::{Host, Refusal};
+use convengine_host_base::trace_ids;
 
 /// A running turn as observed for metrics, logs and traces.
 #[derive(Debug)]
@@ -100,5 +100,5 @@ pub fn refusal_reason(refusal: &Refusal) -> &'static str {
 
 /// The caller's span from the request headers.
 pub fn caller_span(headers: &axum::http::HeaderMap) -> Option<SpanContext> {
-    headers.get("traceparent").and_then(|it| ids::parse_traceparent(it.to_str().ok()?))
+    headers.get("traceparent").and_then(|it| trace_ids::parse_traceparent(it.to_str().ok()?))
 }

@@ -10,8 +10,8 @@ use super::difference::{Difference, SettingChange, diff_settings as differing};
 use super::state::ConfigState;
 use crate::clock;
 use crate::config::import;
-use crate::ops::audit::derive::run_blocking;
 use crate::storage::activation::{self, Activation};
+use crate::storage::run_blocking;
 use crate::storage::{self, Connection, module, snapshot};
 
 /// Minimum number of digits of an abbreviated hash.

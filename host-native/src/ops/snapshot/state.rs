@@ -8,7 +8,7 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use crate::config::compile;
-use crate::ops::audit::derive::run_blocking;
+use crate::storage::run_blocking;
 use crate::storage::{self, Connection, script};
 
 /// The creation time, which does not affect behavior.

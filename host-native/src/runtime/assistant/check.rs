@@ -12,11 +12,11 @@ use crate::auth::scope::Scopes;
 use crate::clock;
 use crate::config::settings::network::read_list;
 use crate::effects::script;
-use crate::ops::audit::derive::run_blocking;
 use crate::runtime::turn_runner::Host;
 use crate::storage::api_key;
 use crate::storage::assistant::knowledge::source;
 use crate::storage::assistant::{DocumentKind, ProgramKey, secret};
+use crate::storage::run_blocking;
 
 /// The largest document in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 4 * 1024 * 1024;
@@ -155,11 +155,6 @@ pub fn too_large_issue() -> DocumentIssue {
 /// Returns whether an issue prevents saving a document as a draft.
 pub fn prevents_saving(issue: &DocumentIssue) -> bool {
     issue.is_error() && UNREADABLE_CODES.contains(&issue.code)
-}
-
-/// Encodes bytes in lower case hexadecimal.
-pub fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|it| format!("{it:02x}")).collect()
 }
 
 #[cfg(test)]

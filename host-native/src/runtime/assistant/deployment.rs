@@ -7,8 +7,8 @@ use reqwest::Url;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::check::to_hex;
 use crate::storage::assistant::deployment::Deployment;
+use convengine_host_base::hex::to_hex;
 
 /// The prefix of the token of a deployment to pages.
 pub const TOKEN_PREFIX: &str = "cdp_";

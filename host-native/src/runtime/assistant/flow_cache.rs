@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::clock;
 use crate::config::classifiers::ClassifierTrainer;
-use crate::ops::audit::derive::run_blocking;
 use crate::runtime::assistant::phrase_vectors;
 use crate::runtime::turn_runner::Host;
+use crate::storage::run_blocking;
 use crate::storage::{self, config, snapshot};
 
 /// The cache size.

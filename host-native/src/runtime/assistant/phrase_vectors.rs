@@ -15,8 +15,8 @@ use quick_cache::sync::Cache;
 use tokio::time::Instant;
 
 use super::knowledge::embedding::{Payer, embed};
-use super::knowledge::memory::SearchMemory;
 use super::knowledge::scan::run_scan;
+use crate::config::settings::SearchMemory;
 use crate::runtime::turn_runner::Host;
 use crate::storage;
 use crate::storage::assistant::ProgramKey;

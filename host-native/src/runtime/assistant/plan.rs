@@ -20,15 +20,6 @@ pub const MICROCENTS_PER_CENT: u64 = 1_000_000;
 /// Milliseconds per day.
 const DAY_MS: Millis = 86_400_000;
 
-/// Monthly quotas; absent means unlimited.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// Sessions started by deployments.
-    pub sessions: Option<u32>,
-    /// Imported documents.
-    pub imports: Option<u32>,
-}
-
 /// A session counted against the quota before its first turn runs.
 #[derive(Debug)]
 pub struct Reservation {

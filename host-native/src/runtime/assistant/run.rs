@@ -15,27 +15,7 @@ use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_runner::{self, Host, Message, Refusal, SubmitResult};
 use crate::storage::assistant::session::Session;
 use crate::storage::assistant::{DocumentKind, ProgramKey};
-
-/// The member of a `timer.fired` event with the sequence number of the session that armed the timer.
-pub const ARMED_SEQ: &str = "of_seq";
-
-/// The member of an event with who the user is, when that is known after the start of the session: `{"user"?, "visitor"?}`.
-pub const IDENTITY: &str = "identity";
-
-/// The members of an event that the host sets. They may differ when an event is sent again.
-pub const HOST_MEMBERS: [&str; 11] = [
-    "assistant",
-    "program",
-    "version",
-    "deployment",
-    "budget_left",
-    "phrase_vectors",
-    "migrated",
-    "stepwise",
-    "paused",
-    IDENTITY,
-    ARMED_SEQ,
-];
+use convengine_host_base::event_members::ARMED_SEQ;
 
 /// An assistant session with its compiled document.
 #[derive(Debug, Clone)]

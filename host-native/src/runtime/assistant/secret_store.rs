@@ -344,8 +344,8 @@ mod tests {
     async fn an_interrupted_rotation_is_finished_by_the_next() {
         let folder = tempfile::tempdir().expect("a folder");
         let Database { pool, config, .. } = &sqlite().await;
-        let settings =
-            Settings::load(&crate::arguments::Options { database: Some(config.url.clone()), ..Default::default() }).expect("settings");
+        let settings = Settings::load(&crate::config::settings::Options { database: Some(config.url.clone()), ..Default::default() })
+            .expect("settings");
         let store = store(folder.path(), "default");
         for name in ["A", "B", "C"] {
             store.put(pool, name, &format!("value-of-{name}"), 1).await.expect("stored");

@@ -10,13 +10,14 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::run::{ARMED_SEQ, RunningSession};
+use super::run::RunningSession;
 use crate::clock;
 use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::turn_runner::{Host, Message, Refusal};
 use crate::storage::assistant::DocumentKind;
 use crate::storage::assistant::session::{self, DueTimer};
 use crate::work_class::spawn_in_background;
+use convengine_host_base::event_members::ARMED_SEQ;
 
 /// The maximum polling interval, which bounds the delay of timers armed by other processes.
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(500);

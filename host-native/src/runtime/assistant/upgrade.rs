@@ -10,10 +10,10 @@ use convengine_core::turn::{LoadedSession, UserEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::ops::audit::derive::run_blocking;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session::{self, Session};
 use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
+use crate::storage::run_blocking;
 
 /// The page size of the dry run.
 const PAGE_SIZE: i64 = 200;

@@ -12,13 +12,13 @@ use uuid::Uuid;
 use super::drive;
 use crate::clock;
 use crate::runtime::assistant::bundle::{BundleError, resolve_bundle};
-use crate::runtime::assistant::check::to_hex;
 use crate::runtime::turn_runner::Host;
 use crate::runtime::writer::CommitError;
 use crate::storage::assistant::{DocumentKind, ProgramKey, draft, session};
 use crate::storage::chain::run_key::{self, KEY_TTL_MS};
 use crate::storage::chain::status;
 use crate::storage::turn_rows::{SessionRow, TurnRows};
+use convengine_host_base::hex::to_hex;
 
 /// Why no run was started.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,6 @@ use reqwest::{Client, Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::effects::tls;
 use crate::redact_url::redact_url;
 
 /// How long an answer is waited for. The first registration reads what the worker serves.
@@ -69,7 +68,7 @@ impl Admin {
     /// # Errors
     /// Returns an error when no HTTP client can be created.
     pub fn new(addresses: Vec<String>) -> reqwest::Result<Admin> {
-        tls::install_crypto_provider();
+        crate::crypto::install_crypto_provider();
         Ok(Admin { client: Client::builder().no_proxy().timeout(TIMEOUT).build()?, addresses })
     }
 

@@ -13,14 +13,13 @@ use uuid::Uuid;
 
 use super::request::{TurnAnswer, TurnEnd, TurnRequest, hash_event};
 use crate::config::settings::Settings;
-use crate::effects::tls;
 use crate::exit::Failure;
-use crate::ops::redaction::Choices;
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::idempotency;
 use crate::runtime::stream::RelayedEvents;
 use crate::runtime::turn_runner::{Host, Message, Refusal, SubmitResult};
 use crate::storage::assistant::session;
+use convengine_redaction::Choices;
 
 /// The pause before another address is tried.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -52,7 +51,7 @@ pub struct Ingress {
 
 impl Ingress {
     fn new(addresses: Vec<String>, tenant: Option<String>, leaves_rows: bool) -> reqwest::Result<Ingress> {
-        tls::install_crypto_provider();
+        crate::crypto::install_crypto_provider();
         let client = Client::builder().no_proxy().tcp_nodelay(true).build()?;
         Ok(Ingress { client, addresses, preferred: AtomicUsize::new(0), tenant, leaves_rows })
     }

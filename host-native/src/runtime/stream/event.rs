@@ -147,6 +147,18 @@ mod tests {
     }
 
     #[test]
+    fn a_token_names_its_turn_and_effect() {
+        let mut wire = String::new();
+        write_token(&mut wire, "t", 3, Some("a\nb"));
+        write_token(&mut wire, "t", 3, None);
+        assert_eq!(
+            wire,
+            "event:TOKEN\ndata:{\"eventType\":\"TOKEN\",\"turn\":\"t\",\"effect\":3,\"text\":\"a\\nb\"}\n\n\
+             event:TOKEN\ndata:{\"eventType\":\"TOKEN\",\"turn\":\"t\",\"effect\":3,\"reset\":true}\n\n"
+        );
+    }
+
+    #[test]
     fn a_resumed_stream_says_so() {
         let expected = "event:CONNECTED\ndata:{\"conversationId\":\"c\",\"transport\":\"SSE\",\"resumed\":true}\n\n";
         assert_eq!(render_connected("c", Some(true)), expected);

@@ -157,6 +157,8 @@ pub(super) fn closing_payload(outcome: &Outcome, notices: &[Notice]) -> Option<V
 
 #[cfg(test)]
 mod tests {
+    use convengine_effects::OutputSink;
+
     use super::*;
     use crate::auth::caller::ConversationAccess;
     use crate::runtime::stream::live;

@@ -241,7 +241,7 @@ impl Streams {
         let _permit = self.read_permits.acquire().await;
         let Some(stored) = turn::find(&host.readers, turn).await? else { return Ok(None) };
         let config = configs.load(&host.readers, &stored.config_hash).await?;
-        derive::run_blocking(move || {
+        crate::storage::run_blocking(move || {
             derive::replay_turn(&stored, config.as_ref())
                 .map_or_else(|it| render_not_derivable(&stored, &it), |it| render_replayed(&stored, it))
         })

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::chunk::Chunk;
 use super::live::Subscriber;
 use super::{Streams, event};
+use convengine_effects::OutputSink;
 
 /// Publishes the model output of an effect.
 #[derive(Debug)]
@@ -99,25 +100,6 @@ impl TokenPublisher {
         !self.needs_listener || self.subscriber.is_some() || self.streams.has_subscribers(&self.conversation)
     }
 
-    /// Sends the next piece of output.
-    pub fn send_delta(&self, text: &str) {
-        self.send(Some(text));
-    }
-
-    /// Resets the pieces so far because the model call is retried.
-    pub fn send_reset(&self) {
-        self.send(None);
-    }
-
-    /// Sends the progress of a tool call: `{"progress", "total", "message"}`.
-    pub fn send_progress(&self, progress: &Value) {
-        if self.streams.has_subscribers(&self.conversation) {
-            let mut wire = String::new();
-            event::write_tool_progress(&mut wire, &self.turn, self.effect.0, progress);
-            self.streams.publish(&self.conversation, Chunk::new_unnumbered(wire).with_owner(self.owner.as_ref()));
-        }
-    }
-
     fn send(&self, text: Option<&str>) {
         if let Some(subscriber) = &self.subscriber {
             subscriber.send_token(self.effect, text);
@@ -125,6 +107,24 @@ impl TokenPublisher {
         if self.streams.has_subscribers(&self.conversation) {
             let mut wire = String::new();
             event::write_token(&mut wire, &self.turn, self.effect.0, text);
+            self.streams.publish(&self.conversation, Chunk::new_unnumbered(wire).with_owner(self.owner.as_ref()));
+        }
+    }
+}
+
+impl OutputSink for TokenPublisher {
+    fn send_delta(&self, text: &str) {
+        self.send(Some(text));
+    }
+
+    fn send_reset(&self) {
+        self.send(None);
+    }
+
+    fn send_progress(&self, progress: &Value) {
+        if self.streams.has_subscribers(&self.conversation) {
+            let mut wire = String::new();
+            event::write_tool_progress(&mut wire, &self.turn, self.effect.0, progress);
             self.streams.publish(&self.conversation, Chunk::new_unnumbered(wire).with_owner(self.owner.as_ref()));
         }
     }

@@ -9,25 +9,24 @@ use crate::api::stomp::outbox::XhrSessions;
 use crate::auth::credential_watch::OpenCredentials;
 use crate::auth::known_credentials::{KnownCredentials, LookupLimit};
 use crate::auth::rate::RateLimits;
+use crate::blocking_share::BlockingShare;
 use crate::clock::TurnClock;
 use crate::config::active::ConfigManager;
 use crate::config::secrets::Secrets;
+use crate::config::settings::Plan;
 use crate::config::settings::{ChainSettings, Roots, SpendCap, StreamSettings, TurnSettings};
 use crate::config::stored_snapshot::StoredSnapshot;
 use crate::effects::container::Containers;
 use crate::effects::http::HttpClient;
 use crate::effects::{llm::Models, mcp::McpClients, sql::ToolDatabase};
 use crate::ops::observe::{Meter, SpanSender};
-use crate::ops::redaction::Redaction;
 use crate::runtime::assistant::flow_cache::FlowCache;
 use crate::runtime::assistant::knowledge::KnowledgeBases;
 use crate::runtime::assistant::phrase_vectors::PhraseVectorCache;
-use crate::runtime::assistant::plan::Plan;
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::assistant::timers::FiringSessions;
 use crate::runtime::assistant::version_cache::VersionCache;
-use crate::runtime::blocking::BlockingShare;
 use crate::runtime::connectivity::Connectivity;
 use crate::runtime::journal_writer::OpenTurns;
 use crate::runtime::processor_share::ProcessorShare;
@@ -38,6 +37,7 @@ use crate::runtime::turn_queue::TurnQueue;
 use crate::runtime::writer::Writer;
 use crate::storage::Pool;
 use crate::storage::server_lock::ServerLock;
+use convengine_redaction::Redaction;
 
 /// State shared by the turns of a server or tenant.
 #[derive(Debug)]

@@ -7,11 +7,11 @@ use convengine_core::config::Config;
 use convengine_core::turn::{LoadedSession, UserEvent};
 
 use super::{Host, Message, Refusal};
-use crate::ops::redaction::Choices;
 use crate::runtime::assistant::run::check_event;
 use crate::runtime::recovery;
 use crate::storage::assistant::session;
 use crate::storage::load;
+use convengine_redaction::Choices;
 
 /// The caller that a conversation belongs to.
 #[derive(Debug, Clone, Default)]

@@ -22,11 +22,12 @@ use super::{find_run, render_run};
 use crate::api::assistant::runtime::inspect::{TurnWithConfig, load_turns_after, load_turns_of};
 use crate::api::assistant::runtime::trace_events;
 use crate::api::error::{ApiError, not_found};
-use crate::ops::audit::derive::{replay_turn, run_blocking};
+use crate::ops::audit::derive::replay_turn;
 use crate::runtime::assistant::session_changes::{SessionChange, wait_for_session};
 use crate::runtime::chain::event;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session;
+use crate::storage::run_blocking;
 
 /// Idle time after which a comment is sent, because proxies drop idle connections.
 const HEARTBEAT: Duration = Duration::from_secs(20);

@@ -17,15 +17,15 @@ use sha2::{Digest, Sha256};
 use super::runs::read_key;
 use super::{check_chain, find_run, trigger_failed};
 use crate::api::assistant::body;
-use crate::api::error::{ApiError, not_found};
+use crate::api::error::{ApiError, not_found, refusal_error};
 use crate::api::json_text;
 use crate::api::query::QueryParams;
 use crate::clock;
-use crate::runtime::assistant::check::to_hex;
 use crate::runtime::chain::event::submit_event;
 use crate::runtime::chain::trigger::{LiveChain, Trigger, start_run};
 use crate::runtime::turn_runner::{Host, Refusal};
 use crate::storage::chain::{run, run_key, status};
+use convengine_host_base::hex::to_hex;
 
 /// The largest body in bytes.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
@@ -167,7 +167,7 @@ pub async fn answer(
     match submit_event(&host, &run, &stored, "run.ingress", event).await {
         Ok(_) => {}
         Err(Refusal::Run(_)) => return Err(not_waiting()),
-        Err(refusal) => return Err(ApiError::from_refusal(&refusal, &uri)),
+        Err(refusal) => return Err(refusal_error(&refusal, &uri)),
     }
     remember(&host, &uri, &slug, &scope, &call.keys, &run).await?;
     Ok(accepted(&run, false))

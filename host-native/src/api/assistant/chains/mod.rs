@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use crate::api::assistant::document::bundle_failed;
-use crate::api::error::ApiError;
+use crate::api::error::{ApiError, refusal_error};
 use crate::auth::routes::Routes;
 use crate::runtime::chain::event;
 use crate::runtime::chain::trigger::TriggerError;
@@ -75,7 +75,7 @@ fn trigger_failed(error: &TriggerError, uri: &Uri) -> ApiError {
         TriggerError::Unreadable => refuse(StatusCode::UNPROCESSABLE_ENTITY).with_code("invalid_document"),
         TriggerError::Bundle(error) => bundle_failed(error, uri),
         TriggerError::Database(error) => ApiError::from_database(error, uri),
-        TriggerError::Commit(error) => ApiError::from_refusal(&Refusal::Commit(error.clone()), uri),
+        TriggerError::Commit(error) => refusal_error(&Refusal::Commit(error.clone()), uri),
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::runs::read_key;
 use super::{find_run, render_status};
 use crate::api::assistant::body;
-use crate::api::error::{ApiError, not_found};
+use crate::api::error::{ApiError, not_found, refusal_error};
 use crate::auth::caller::Caller;
 use crate::runtime::assistant::deployment::bearer_token_with_prefix;
 use crate::runtime::chain::cancel::cancel_run;
@@ -73,7 +73,7 @@ pub async fn resume(
     // Sent again with its key, a resume gets its first answer.
     event.extend(read_key(&uri, &headers)?.map(|it| ("event_id".to_owned(), json!(format!("resume:{it}")))));
     let is_message = event.get("text").is_some_and(|it| !it.is_null());
-    let answer = submit_event(&host, &run, &stored, "run.resume", event).await.map_err(|it| ApiError::from_refusal(&it, &uri))?;
+    let answer = submit_event(&host, &run, &stored, "run.resume", event).await.map_err(|it| refusal_error(&it, &uri))?;
     let mut shown = render_status(&answer);
     let messages = answer.get("messages").and_then(Value::as_array).filter(|it| is_message || !it.is_empty());
     if let (Some(messages), Some(shown)) = (messages, shown.as_object_mut()) {
@@ -177,7 +177,7 @@ pub async fn cancel(
     let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
     let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
     let event: Map = members.into_iter().filter(|it| it.0 == "reason").collect();
-    let answer = cancel_run(&host, &run, &stored, event).await.map_err(|it| ApiError::from_refusal(&it, &uri))?;
+    let answer = cancel_run(&host, &run, &stored, event).await.map_err(|it| refusal_error(&it, &uri))?;
     Ok(Json(render_status(&answer)))
 }
 
@@ -209,7 +209,7 @@ pub async fn retry(
     body::read_optional_object(&uri, &headers, body).await?;
     let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
     let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
-    let answer = submit_event(&host, &run, &stored, "run.retry", Map::new()).await.map_err(|it| ApiError::from_refusal(&it, &uri))?;
+    let answer = submit_event(&host, &run, &stored, "run.retry", Map::new()).await.map_err(|it| refusal_error(&it, &uri))?;
     Ok((StatusCode::ACCEPTED, Json(render_status(&answer))))
 }
 

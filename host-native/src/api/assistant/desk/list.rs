@@ -19,10 +19,10 @@ use crate::api::error::{ApiError, not_found};
 use crate::api::query::QueryParams;
 use crate::auth::caller::Caller;
 use crate::clock;
-use crate::ops::redaction::Redaction;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::handoff::{self, DeskConversation};
 use crate::storage::assistant::{DocumentKind, ProgramKey};
+use convengine_redaction::Redaction;
 
 /// Maximum and default page size.
 const MAX_LIMIT: i64 = 200;

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::api::error::ApiError;
 use crate::auth::identity::{Identity, USER_TOKEN};
-use crate::runtime::assistant::run::HOST_MEMBERS;
 use crate::runtime::turn_runner::Host;
+use convengine_host_base::event_members::HOST_MEMBERS;
 
 /// Maximum length of an `event_id` in characters.
 pub const MAX_EVENT_ID_CHARS: usize = 200;

@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 
 use super::{load_session, simulator, trace_events};
 use crate::api::error::{ApiError, not_found};
-use crate::ops::audit::derive::{replay_and_compare, run_blocking};
+use crate::ops::audit::derive::replay_and_compare;
 use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session::Session;
 use crate::storage::assistant::{DocumentKind, ProgramKey};
+use crate::storage::run_blocking;
 use crate::storage::turn::{self, StoredTurn};
 
 /// Returns the state of a session with private values masked.

@@ -22,11 +22,12 @@ use crate::api::error::{ApiError, not_found};
 use crate::api::query::QueryParams;
 use crate::auth::caller::Caller;
 use crate::auth::refusal::unauthorized;
-use crate::ops::audit::derive::{replay_turn, run_blocking};
+use crate::ops::audit::derive::replay_turn;
 use crate::runtime::assistant::session_changes::wait_for_session;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
 use crate::storage::assistant::session;
+use crate::storage::run_blocking;
 use crate::storage::turn;
 
 /// Longest wait of a request, below the idle timeouts of usual proxies.

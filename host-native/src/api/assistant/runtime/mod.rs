@@ -21,11 +21,12 @@ use axum::response::{IntoResponse, Response};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
-use crate::api::error::ApiError;
+use crate::api::error::{ApiError, refusal_error};
 use crate::runtime::assistant::plan;
-use crate::runtime::assistant::run::{IDENTITY, RunningSession, event_key};
+use crate::runtime::assistant::run::{RunningSession, event_key};
 use crate::runtime::turn_runner::{Host, Refusal, SubmitResult};
 use crate::storage::assistant::session::{self, Session};
+use convengine_host_base::event_members::IDENTITY;
 
 /// Marks the repeated response to an event that was already handled.
 const REPLAYED: HeaderName = HeaderName::from_static("x-replayed");
@@ -106,7 +107,7 @@ pub async fn sign_in(host: &Host, uri: &Uri, session: &str, user: Option<Value>,
 
 /// Converts the refusal of an event into an API error.
 pub fn refuse(refusal: &Refusal, uri: &Uri, session: &str) -> ApiError {
-    let refused = ApiError::from_refusal(refusal, uri);
+    let refused = refusal_error(refusal, uri);
     if matches!(refusal, Refusal::SessionEnded) { refused.with_details(json!({"session_id": session})) } else { refused }
 }
 

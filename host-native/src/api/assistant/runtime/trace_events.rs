@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::inspect::TurnWithConfig;
 use crate::clock;
 use crate::ops::audit::derive::replay_turn;
-use crate::ops::observe::ids::span_id;
-use crate::runtime::assistant::run::ARMED_SEQ;
 use crate::storage::assistant::{DocumentKind, ProgramKey};
 use crate::storage::turn::{StoredTurn, decompress};
+use convengine_host_base::event_members::ARMED_SEQ;
+use convengine_host_base::trace_ids::span_id;
 
 /// Stages at which a node is entered.
 const ENTRY_STAGES: [&str; 2] = ["node.enter", "workflow.node.enter"];

@@ -16,10 +16,11 @@ use super::messages::{public_status, shown_handoff};
 use super::public::check_deployment;
 use crate::api::error::{ApiError, not_found};
 use crate::api::schemas::{list, nullable_text, object, text};
-use crate::ops::audit::derive::{replay_turn, run_blocking};
+use crate::ops::audit::derive::replay_turn;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
 use crate::storage::assistant::session;
+use crate::storage::run_blocking;
 use crate::storage::turn;
 
 /// Maximum turns of a response, because each is replayed; the newest are returned.

@@ -17,7 +17,7 @@ use crate::api::assistant::document;
 use crate::api::assistant::runtime::ai_agents::is_channel_allowed;
 use crate::api::assistant::runtime::simulator::{SessionStart, begin_session};
 use crate::api::assistant::runtime::{Visibility, events, filter_answer, load_session};
-use crate::api::error::ApiError;
+use crate::api::error::{ApiError, refusal_error};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
 use crate::api::mcp::resources::uri;
@@ -319,5 +319,5 @@ fn check_rate(host: &Host, id: &str) -> Result<(), String> {
 
 /// The message for a turn that was refused.
 fn refused_text(refusal: &Refusal) -> String {
-    refusal_text(&ApiError::from_refusal(refusal, &Uri::from_static(crate::api::mcp::PATH)))
+    refusal_text(&refusal_error(refusal, &Uri::from_static(crate::api::mcp::PATH)))
 }

@@ -12,9 +12,10 @@ use crate::api::assistant::runtime::{inspect, load_session};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
 use crate::api::mcp::resources::uri;
-use crate::ops::audit::derive::{ConfigCache, run_blocking};
+use crate::ops::audit::derive::ConfigCache;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session;
+use crate::storage::run_blocking;
 use crate::storage::turn::{self, StoredTurn};
 
 /// Describes the tool.

@@ -26,7 +26,7 @@ use super::pages::invalid_cursor;
 use super::server::{McpServer, database_error, invalid_params};
 use crate::api::error::ApiError;
 use crate::exit::Failure;
-use crate::ops::audit::derive::run_blocking;
+use crate::storage::run_blocking;
 
 /// The number of tools of a page.
 const PAGE_SIZE: usize = 100;

@@ -11,9 +11,9 @@ use super::{Answer, StopCheck, ToolResult, arguments_schema, database_text, fail
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
 use crate::config::import::ParsedPack;
-use crate::ops::audit::derive::run_blocking;
 use crate::ops::replay::{ComparedTurn, Recording};
 use crate::runtime::turn_runner::Host;
+use crate::storage::run_blocking;
 use crate::storage::turn;
 
 /// Describes the tool `replay`.

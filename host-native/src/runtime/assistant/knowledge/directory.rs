@@ -6,7 +6,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use super::keyword::OccurrenceCache;
-use super::memory::SearchMemory;
+use crate::config::settings::SearchMemory;
 use crate::storage::Pool;
 use crate::storage::assistant::knowledge::{DirectoryRow, load_directory};
 

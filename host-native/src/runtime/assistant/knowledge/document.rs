@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use super::{charset, document_process, html, pdf};
-use crate::ops::audit::derive::run_blocking;
+use crate::storage::run_blocking;
 
 /// The largest document in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 10 * 1024 * 1024;

@@ -11,7 +11,7 @@ use tokio::process::Command;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::document::{ConvertedDocument, Document, DocumentFormat, MAX_TEXT_BYTES};
-use crate::ops::audit::derive::run_blocking;
+use crate::storage::run_blocking;
 
 /// The name of the command.
 pub const COMMAND: &str = "read-document";

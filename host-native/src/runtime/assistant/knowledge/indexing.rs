@@ -10,13 +10,13 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::clock;
-use crate::ops::audit::derive::run_blocking;
 use crate::ops::observe::{Meter, names};
 use crate::runtime::processor_share::has_users;
 use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::knowledge::source::{self, Base, IndexingJob, SourceVersion};
 use crate::storage::assistant::knowledge::{chunk, vector};
+use crate::storage::run_blocking;
 use crate::storage::{self, Connection, DatabaseConfig, Pool};
 use crate::work_class::spawn_in_background;
 

@@ -12,7 +12,6 @@ mod html;
 mod html_simplifier;
 pub mod indexing;
 pub mod keyword;
-pub mod memory;
 mod pdf;
 pub mod scan;
 pub mod search;
@@ -20,12 +19,12 @@ pub mod vectors;
 
 use tokio::sync::Notify;
 
+use crate::config::settings::SearchMemory;
 use crate::effects::llm::Models;
 use crate::storage::assistant::knowledge::vector::{self, VectorSearch};
 use crate::storage::kept_connection::KeptConnection;
 use crate::storage::{Connection, DatabaseConfig};
 use directory::DirectoryCache;
-use memory::SearchMemory;
 use vectors::VectorCache;
 
 /// What a server keeps of its knowledge bases.

@@ -3,7 +3,7 @@
 
 use tokio::sync::Semaphore;
 
-use crate::ops::audit::derive::run_blocking;
+use crate::storage::run_blocking;
 
 /// How many scans the process runs at once; others wait.
 const MAX_SCANS: usize = 4;

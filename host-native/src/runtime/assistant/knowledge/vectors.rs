@@ -11,8 +11,8 @@ use quick_cache::sync::Cache;
 use tokio::sync::Mutex;
 
 use super::directory::Directory;
-use super::memory::SearchMemory;
 use super::scan::run_scan;
+use crate::config::settings::SearchMemory;
 use crate::storage::Pool;
 use crate::storage::assistant::knowledge::find_revision;
 use crate::storage::assistant::knowledge::vector::{self, ChunkVector, VectorSearch};

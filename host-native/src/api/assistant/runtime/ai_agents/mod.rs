@@ -15,11 +15,12 @@ use super::simulator::{SessionStart, begin_session};
 use crate::api::error::ApiError;
 use crate::auth::caller::ConversationAccess;
 use crate::auth::identity::Identity;
-use crate::runtime::assistant::run::{IDENTITY, RunningSession, event_key};
+use crate::runtime::assistant::run::{RunningSession, event_key};
 use crate::runtime::assistant::version_cache::SessionDocument;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::ProgramKey;
 use crate::storage::assistant::session;
+use convengine_host_base::event_members::IDENTITY;
 
 /// A message to an AI agent.
 #[derive(Debug)]
