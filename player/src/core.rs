@@ -199,7 +199,7 @@ impl CorePlayer {
             llm: calls,
             scripted_calls: run.scripted_calls.clone(),
             requests: run.requests.clone(),
-            session: loaded.flow.map_or(Value::Null, |it| *it),
+            session: loaded.flow.map_or(Value::Null, Arc::unwrap_or_clone),
             conversation: stored.as_ref().map_or(Value::Null, conversation_row),
             history,
             verbose: notices.iter().filter_map(verbose_row).collect(),

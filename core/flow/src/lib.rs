@@ -55,6 +55,7 @@ pub(crate) use state::{FlowUsage, Timer};
 pub(crate) use variables::coerce;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use convengine_config::flow::document::{ProgramKind, ValueType};
 use convengine_config::flow::{Flow, GraphRef};
@@ -110,7 +111,7 @@ pub struct Walker<'c> {
     /// The summary of the conversation, once a model has written it in this turn.
     summary: Option<String>,
     /// The stored session before the turn.
-    session_before: Option<Box<Value>>,
+    session_before: Option<Arc<Value>>,
     /// The explanation of the slot or agent step that runs, if the turn is observed.
     open_explanation: Option<Box<Explanation>>,
     /// What the grammar of values has read in this turn.

@@ -96,7 +96,7 @@ impl<'c> Walker<'c> {
                 Err(intent) => search.reject(intent),
             }
         }
-        if self.refuses_intent(&input, |it| it.enabled && !it.is_fallback) {
+        if self.refuses_intent(|it| it.enabled && !it.is_fallback) {
             return self.leave_alone(&search);
         }
         let mut close = None;
@@ -333,15 +333,16 @@ impl<'c> Walker<'c> {
     /// Whether the message refuses what the innermost intent is for.
     pub(super) fn refuses_active_intent(&self) -> bool {
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default();
-        self.refuses_intent(&self.input_phrase(), |it| it.id == active)
+        self.refuses_intent(|it| it.id == active)
     }
 
     /// Whether the message refuses what one of some intents is for.
-    fn refuses_intent(&self, input: &Phrase, is_candidate: impl Fn(&IntentDef) -> bool) -> bool {
+    fn refuses_intent(&self, is_candidate: impl Fn(&IntentDef) -> bool) -> bool {
         let message = self.input_text();
         if !has_refusal(&message, &self.state.locale) {
             return false;
         }
+        let input = self.input_phrase();
         let intents = self.flow.document.intents.iter().zip(&self.flow.phrases).filter(|it| is_candidate(it.0));
         let mut phrases = intents.flat_map(|it| &it.1.positive);
         phrases.any(|it| input.match_phrase(it).is_some() && self.is_refused_phrase(&message, it))

@@ -21,11 +21,10 @@ const MAX_CANDIDATES: usize = 40;
 impl<'c> Walker<'c> {
     /// Lets a model verify a match. The error is the id of a rejected intent; a model that fails accepts.
     pub(super) async fn verify_match(&mut self, hit: IntentMatch<'c>, input: &Phrase) -> Result<IntentMatch<'c>, &'c str> {
-        let exact = hit.phrase.is_some_and(|it| Phrase::new(it, &self.flow.document.default_locale).tokens() == input.tokens());
         if !self.settings().llm_verify {
             return Ok(hit);
         }
-        if exact {
+        if hit.phrase.is_some_and(|it| Phrase::new(it, &self.flow.document.default_locale).tokens() == input.tokens()) {
             self.explain_exact_match(&hit);
             return Ok(hit);
         }

@@ -48,8 +48,6 @@ pub(super) fn build_outcome(mut walker: Walker<'_>) -> Outcome {
     let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
     let place = walker.current_node_key();
     let intent = walker.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let session =
-        SessionAfter { intent: intent.clone(), state: place.clone(), context: Arc::new(walker.state.vars.clone()), params: Arc::default() };
     let handoff = walker.state.handoff.as_ref().map(|it| {
         object([
             ("state", json!(it.state)),
@@ -77,6 +75,8 @@ pub(super) fn build_outcome(mut walker: Walker<'_>) -> Outcome {
     let conversation_id = walker.state.session_id.clone();
     let stored = fits && !walker.is_unreadable;
     writes.extend(stored.then(|| Write::Session { state: Box::new(serde_json::to_value(&walker.state).unwrap_or_default()) }));
+    let context = Arc::new(take(&mut walker.state.vars));
+    let session = SessionAfter { intent: intent.clone(), state: place.clone(), context, params: Arc::default() };
     Outcome {
         conversation_id,
         intent,

@@ -3,6 +3,8 @@
 //! Each pattern has a default behavior, and words and texts in the languages of the engine; a document changes or turns off each of them
 //! (`repair`, docs/reference/repair.md). Intents of the document come first.
 
+use std::cell::LazyCell;
+
 use convengine_config::flow::document::{EntityData, IntentDef, LocalizedText, Node, ProgramKind, command_name};
 use convengine_text::locale::EngineText;
 use convengine_text::phrase::Phrase;
@@ -30,10 +32,10 @@ impl<'c> Walker<'c> {
     pub(super) fn read_command(&self) -> Option<Command> {
         let FlowEvent::Message { text, .. } = &self.event else { return None };
         let rules = &self.flow.document.repair;
-        let said = Phrase::new(text, &self.flow.document.default_locale);
+        let said = LazyCell::new(|| Phrase::new(text, &self.flow.document.default_locale));
         let own = rules.commands.iter().find(|it| {
             let phrases = it.phrases_of(&self.state.locale);
-            phrases.into_iter().any(|it| Phrase::new(it, &self.flow.document.default_locale) == said)
+            phrases.into_iter().any(|it| Phrase::new(it, &self.flow.document.default_locale) == *said)
         });
         let command = own.map(|it| it.command).or_else(|| read_command(text, &self.state.locale))?;
         rules.is_enabled(command).then_some(command)

@@ -28,7 +28,7 @@ fn start(config: &Arc<Config>, session: Option<Value>, event: Value) -> (Turn, S
         seed: 1,
         program: ProgramRef::Flow,
         event: UserEvent::from_flow_event(event),
-        session: LoadedSession { flow: session.map(Box::new), ..LoadedSession::default() },
+        session: LoadedSession { flow: session.map(Arc::new), ..LoadedSession::default() },
     };
     Turn::start(input, Arc::clone(config)).unwrap()
 }

@@ -18,7 +18,7 @@ fn a_match_record_has_the_duration_of_the_search() {
             seed: 1,
             program: ProgramRef::Flow,
             event: UserEvent::from_flow_event(event),
-            session: LoadedSession { flow: session.map(Box::new), ..LoadedSession::default() },
+            session: LoadedSession { flow: session.map(Arc::new), ..LoadedSession::default() },
         };
         Turn::start(input, Arc::clone(&config)).unwrap()
     };

@@ -52,7 +52,7 @@ impl FlowSession {
             seed: 1,
             program: ProgramRef::Flow,
             event: UserEvent::from_flow_event(event),
-            session: LoadedSession { flow: self.session.clone().map(Box::new), ..LoadedSession::default() },
+            session: LoadedSession { flow: self.session.clone().map(Arc::new), ..LoadedSession::default() },
         };
         Turn::start(input, Arc::clone(&self.config)).unwrap()
     }

@@ -1,5 +1,7 @@
 //! The input of a turn.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -63,7 +65,7 @@ pub struct LoadedSession {
     pub memory: Option<MemoryRow>,
     /// The flow session; absent for a new one and for conversations of the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flow: Option<Box<Value>>,
+    pub flow: Option<Arc<Value>>,
 }
 
 impl LoadedSession {
@@ -81,7 +83,7 @@ impl LoadedSession {
                     self.memory = None;
                     self.turns_since_reset = 1;
                 }
-                Write::Session { state } => self.flow = Some(state.clone()),
+                Write::Session { state } => self.flow = Some(Arc::new(state.as_ref().clone())),
                 Write::LlmCall(_) => {}
             }
         }

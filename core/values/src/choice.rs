@@ -9,7 +9,7 @@ use crate::language::choice_words::{ChoiceWords, choice_words};
 use crate::language::language_of;
 use crate::numbers::read_phrase;
 use crate::token::{Token, TokenKind, split_tokens};
-use crate::{Context, Direction, Kind, read};
+use crate::{Context, Direction, Kind, Parse};
 
 /// How an option was named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,9 @@ pub enum ChosenBy {
 ///
 /// `options` lists the names of each option. A question and a negation choose nothing, and neither does a text that fits several.
 pub fn read_choice(text: &str, options: &[Vec<&str>], locale: &str) -> Option<(usize, ChosenBy)> {
+    if options.is_empty() {
+        return None;
+    }
     let tokens = split_tokens(text);
     let spoken = words_of(&tokens);
     if spoken.is_empty() {
@@ -66,8 +69,9 @@ fn words_of(tokens: &[Token]) -> Vec<String> {
 fn read_place(text: &str, tokens: &[Token], words: &ChoiceWords, count: usize, locale: &str) -> Option<usize> {
     // A sign between digits is no choice: "1-2", "5.3".
     let context = Context { locale, now: DateTime::ZERO, direction: Direction::Future };
-    let place = |kind: Kind| {
-        let mut found = read(kind, text, &context).into_iter();
+    let mut parse = Parse::new(text, &context);
+    let mut place = |kind: Kind| {
+        let mut found = parse.read(kind).into_iter();
         let reading = found.next().filter(|_| found.next().is_none())?;
         Some((reading.value.as_u64()?, reading.range))
     };

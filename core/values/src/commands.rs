@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::language::language_of;
-use crate::numbers::{ends_phrase, read_phrase};
+use crate::phrases::Phrases;
 use crate::token::{Token, TokenKind, split_tokens};
 
 /// What somebody asks of the conversation itself.
@@ -42,68 +42,98 @@ pub struct Correction {
     pub is_retraction: bool,
 }
 
-/// What is said about the conversation in a language. Alternatives are separated by `|`.
-pub(crate) struct CommandWords {
+/// What is said about the conversation in a language, as data (alternatives are separated by `|`) or compiled.
+pub(crate) struct CommandWords<List = &'static str> {
     /// Short forms and what they stand for: `u=you`.
     pub abbreviations: &'static str,
-    pub cancel: &'static str,
-    pub skip: &'static str,
-    pub repeat: &'static str,
-    pub help: &'static str,
-    pub back: &'static str,
-    pub start_over: &'static str,
-    pub person: &'static str,
+    pub cancel: List,
+    pub skip: List,
+    pub repeat: List,
+    pub help: List,
+    pub back: List,
+    pub start_over: List,
+    pub person: List,
     /// Phrases beside a command that change nothing: `please`, `can we`.
-    pub fillers: &'static str,
+    pub fillers: List,
     /// Phrases behind which stands what is meant, and that also begin other answers: `no wait`.
-    pub corrections: &'static str,
+    pub corrections: List,
     /// Phrases behind which stands what is meant instead of something else: `I meant`.
-    pub retractions: &'static str,
+    pub retractions: List,
     /// Phrases at the end of a message that replaces an earlier one: `instead`.
-    pub endings: &'static str,
+    pub endings: List,
     /// Phrases before what somebody does not want: `don't want to`.
-    pub refusals: &'static str,
+    pub refusals: List,
     /// Such phrases where a clause begins.
-    pub first_refusals: &'static str,
+    pub first_refusals: List,
     /// Phrases behind what somebody does not want.
-    pub last_refusals: &'static str,
+    pub last_refusals: List,
     /// Phrases before what is not meant: `not`.
-    pub denials_before: &'static str,
+    pub denials_before: List,
     /// Words between alternatives.
-    pub or: &'static str,
+    pub or: List,
     /// Phrases behind what is not meant.
-    pub denials_behind: &'static str,
+    pub denials_behind: List,
     /// Short words that may stand between a phrase before it and what is not meant: `the`, `to`.
-    pub links: &'static str,
+    pub links: List,
     /// Such words before a phrase behind it.
-    pub links_behind: &'static str,
+    pub links_behind: List,
     /// Phrases before what is added to what was said: `also`.
-    pub additions: &'static str,
+    pub additions: List,
     /// Such phrases at the end.
-    pub last_additions: &'static str,
+    pub last_additions: List,
 }
 
 impl CommandWords {
+    /// Compiles the lists.
+    pub fn compile(&self) -> CommandWords<Phrases> {
+        CommandWords {
+            abbreviations: self.abbreviations,
+            cancel: Phrases::new(self.cancel),
+            skip: Phrases::new(self.skip),
+            repeat: Phrases::new(self.repeat),
+            help: Phrases::new(self.help),
+            back: Phrases::new(self.back),
+            start_over: Phrases::new(self.start_over),
+            person: Phrases::new(self.person),
+            fillers: Phrases::new(self.fillers),
+            corrections: Phrases::new(self.corrections),
+            retractions: Phrases::new(self.retractions),
+            endings: Phrases::new(self.endings),
+            refusals: Phrases::new(self.refusals),
+            first_refusals: Phrases::new(self.first_refusals),
+            last_refusals: Phrases::new(self.last_refusals),
+            denials_before: Phrases::new(self.denials_before),
+            or: Phrases::new(self.or),
+            denials_behind: Phrases::new(self.denials_behind),
+            links: Phrases::new(self.links),
+            links_behind: Phrases::new(self.links_behind),
+            additions: Phrases::new(self.additions),
+            last_additions: Phrases::new(self.last_additions),
+        }
+    }
+}
+
+impl<List> CommandWords<List> {
     fn long_form(&self, word: &str) -> Option<&'static str> {
         self.abbreviations.split('|').find_map(|it| it.strip_prefix(word)?.strip_prefix('='))
     }
 
-    fn phrases(&self, command: Command) -> &'static str {
+    fn phrases(&self, command: Command) -> &List {
         match command {
-            Command::Cancel => self.cancel,
-            Command::Skip => self.skip,
-            Command::Repeat => self.repeat,
-            Command::Help => self.help,
-            Command::Back => self.back,
-            Command::StartOver => self.start_over,
-            Command::Person => self.person,
+            Command::Cancel => &self.cancel,
+            Command::Skip => &self.skip,
+            Command::Repeat => &self.repeat,
+            Command::Help => &self.help,
+            Command::Back => &self.back,
+            Command::StartOver => &self.start_over,
+            Command::Person => &self.person,
         }
     }
 }
 
 /// Reads a command; `None` when the message says anything else, too.
 pub fn read_command(text: &str, locale: &str) -> Option<Command> {
-    let words = &language_of(locale).language.commands;
+    let words = &language_of(locale).commands;
     let mut spoken: Vec<Token> = Vec::new();
     for token in split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign) {
         match words.long_form(&token.text) {
@@ -116,8 +146,8 @@ pub fn read_command(text: &str, locale: &str) -> Option<Command> {
     let mut is_refusal = false;
     let mut at = 0;
     while at < spoken.len() {
-        let commands = COMMANDS.iter().filter_map(|it| Some((read_phrase(&spoken, words.phrases(*it), at)?, Some(*it))));
-        let filler = read_phrase(&spoken, words.fillers, at).map(|it| (it, None));
+        let commands = COMMANDS.iter().filter_map(|it| Some((words.phrases(*it).read(&spoken, at)?, Some(*it))));
+        let filler = words.fillers.read(&spoken, at).map(|it| (it, None));
         // Of equally long phrases a command wins.
         let (end, command) = commands.chain(filler).max_by_key(|it| (it.0, it.1.is_some()))?;
         is_refusal |= command.is_some() && spoken.get(at..end).is_some_and(|it| refuses_within(it, words));
@@ -136,30 +166,30 @@ pub fn read_command(text: &str, locale: &str) -> Option<Command> {
     found.filter(|_| is_refusal || !has_refusal(text, locale))
 }
 
-fn refuses_within(tokens: &[Token], words: &CommandWords) -> bool {
+fn refuses_within(tokens: &[Token], words: &CommandWords<Phrases>) -> bool {
     (0..tokens.len()).any(|at| {
-        let is_first = at == 0 && read_phrase(tokens, words.first_refusals, at).is_some();
-        is_first || read_phrase(tokens, words.refusals, at).is_some() || read_phrase(tokens, words.last_refusals, at).is_some()
+        let is_first = at == 0 && words.first_refusals.read(tokens, at).is_some();
+        is_first || words.refusals.read(tokens, at).is_some() || words.last_refusals.read(tokens, at).is_some()
     })
 }
 
 /// Reads whether a message replaces something: a part of itself ("Chicago, no wait, Boston"), or what was said before ("sorry, I meant
 /// Boston").
 pub fn read_correction(text: &str, locale: &str) -> Option<Correction> {
-    let words = &language_of(locale).language.commands;
+    let words = &language_of(locale).commands;
     let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign).collect();
     let mut last: Option<(usize, usize)> = None;
     let mut is_retraction = false;
     let mut at = 0;
     while at < spoken.len() {
-        let retraction = read_phrase(&spoken, words.retractions, at);
+        let retraction = words.retractions.read(&spoken, at);
         // "Instead of Madrid" and "no onions" say what is not meant.
         let denies = |end: usize| {
-            let denial = read_phrase(&spoken, words.denials_before, at);
+            let denial = words.denials_before.read(&spoken, at);
             let is_number = at > 0 && spoken.get(end).is_some_and(|it| it.kind == TokenKind::Digits);
             denial.is_some_and(|it| it > end || it == end && !is_number && !is_parted(text, &spoken, end))
         };
-        let Some(end) = retraction.max(read_phrase(&spoken, words.corrections, at)).filter(|it| !denies(*it)) else {
+        let Some(end) = retraction.max(words.corrections.read(&spoken, at)).filter(|it| !denies(*it)) else {
             at += 1;
             continue;
         };
@@ -176,7 +206,7 @@ pub fn read_correction(text: &str, locale: &str) -> Option<Correction> {
         let replaced = first.checked_sub(1).and_then(|it| spoken.get(it)).map(|it| start..it.range.end);
         return Some(Correction { replacement, replaced, is_retraction });
     }
-    let is_ending = |count: &usize| ends_phrase(&spoken, words.endings, spoken.len()) && *count > 1;
+    let is_ending = |count: &usize| words.endings.end_before(&spoken, spoken.len()) && *count > 1;
     Some(spoken.len()).filter(is_ending).map(|_| Correction { replacement: start..end, replaced: None, is_retraction: true })
 }
 
@@ -189,27 +219,27 @@ fn is_parted(text: &str, tokens: &[Token], at: usize) -> bool {
 
 /// Whether a message says of a part of it that it is not meant: `Chicago` in "not Chicago, Boston".
 pub fn is_part_denied(text: &str, part: &Range<usize>, locale: &str) -> bool {
-    let language = language_of(locale).language;
+    let language = language_of(locale);
     let words = &language.commands;
     let tokens = split_tokens(text);
     let mut before = tokens.iter().position(|it| it.range.end > part.start).unwrap_or(tokens.len());
     for _ in 0..2 {
-        let link = before.checked_sub(1).filter(|it| read_phrase(&tokens, words.links, *it) == Some(before));
-        if ends_phrase(&tokens, words.denials_before, before) {
+        let link = before.checked_sub(1).filter(|it| words.links.read(&tokens, *it) == Some(before));
+        if words.denials_before.end_before(&tokens, before) {
             break;
         }
         before = link.unwrap_or(before);
     }
     let mut behind = tokens.iter().position(|it| it.range.start >= part.end).unwrap_or(tokens.len());
     // "Why not Chicago" denies nothing.
-    if ends_phrase(&tokens, words.denials_before, before) && !ends_phrase(&tokens, language.mock_negations, before) {
+    if words.denials_before.end_before(&tokens, before) && !language.mock_negations.end_before(&tokens, before) {
         return true;
     }
     for _ in 0..2 {
-        if read_phrase(&tokens, words.denials_behind, behind).is_some() {
+        if words.denials_behind.read(&tokens, behind).is_some() {
             return true;
         }
-        behind = read_phrase(&tokens, words.links_behind, behind).unwrap_or(behind);
+        behind = words.links_behind.read(&tokens, behind).unwrap_or(behind);
     }
     false
 }
@@ -217,20 +247,20 @@ pub fn is_part_denied(text: &str, part: &Range<usize>, locale: &str) -> bool {
 /// The parts of a message that may be denied by it: behind "not", and before words such as "is impossible". What is denied is the value that
 /// is next to these words.
 pub fn denied_parts(text: &str, locale: &str) -> Vec<Range<usize>> {
-    let language = language_of(locale).language;
+    let language = language_of(locale);
     let words = &language.commands;
     let tokens = split_tokens(text);
-    let is_change = |it: &Token| language.consent.changes.split('|').any(|word| word == it.text);
+    let is_change = |it: &Token| language.consent.changes.has_word(&it.text);
     let ends_part = |it: &Token| is_change(it) || it.sign().is_some_and(|it| !matches!(it, '\'' | '-' | ':' | '/'));
     let mut parts = Vec::new();
     for at in 0..tokens.len() {
-        if let Some(first) = read_phrase(&tokens, words.denials_before, at)
+        if let Some(first) = words.denials_before.read(&tokens, at)
             && let Some(begin) = tokens.get(first).filter(|it| !ends_part(it))
         {
             let end = tokens.iter().skip(first).position(ends_part).map_or(tokens.len(), |it| first + it);
             parts.extend(tokens.get(end - 1).map(|it| begin.range.start..it.range.end));
         }
-        if read_phrase(&tokens, words.denials_behind, at).is_some()
+        if words.denials_behind.read(&tokens, at).is_some()
             && let Some(last) = at.checked_sub(1).and_then(|it| tokens.get(it)).filter(|it| !ends_part(it))
         {
             let begin = tokens.iter().take(at).rposition(ends_part).map_or(0, |it| it + 1);
@@ -242,14 +272,14 @@ pub fn denied_parts(text: &str, locale: &str) -> Vec<Range<usize>> {
 
 /// Whether a message adds something to what was said before: "and olives".
 pub fn is_addition(text: &str, locale: &str) -> bool {
-    let words = &language_of(locale).language.commands;
+    let words = &language_of(locale).commands;
     let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign).collect();
     let mut first = 0;
     // "Yes, and olives"
-    while read_phrase(&spoken, words.additions, first).is_none() {
-        match read_phrase(&spoken, words.fillers, first) {
+    while words.additions.read(&spoken, first).is_none() {
+        match words.fillers.read(&spoken, first) {
             Some(end) => first = end,
-            None => return ends_phrase(&spoken, words.last_additions, spoken.len()),
+            None => return words.last_additions.end_before(&spoken, spoken.len()),
         }
     }
     true
@@ -257,26 +287,26 @@ pub fn is_addition(text: &str, locale: &str) -> bool {
 
 /// Whether a message has words besides some parts of it, those that lead to what is meant, and words of politeness and consent.
 pub fn has_other_words(text: &str, parts: &[Range<usize>], locale: &str) -> bool {
-    let language = language_of(locale).language;
+    let language = language_of(locale);
     let (words, consent) = (&language.commands, &language.consent);
     let known = [
-        words.links,
-        words.links_behind,
-        words.fillers,
-        words.corrections,
-        words.retractions,
-        words.additions,
-        words.last_additions,
-        words.endings,
-        words.denials_before,
-        consent.fillers,
-        consent.changes,
+        &words.links,
+        &words.links_behind,
+        &words.fillers,
+        &words.corrections,
+        &words.retractions,
+        &words.additions,
+        &words.last_additions,
+        &words.endings,
+        &words.denials_before,
+        &consent.fillers,
+        &consent.changes,
     ];
     let is_part = |it: &Token| parts.iter().any(|part| part.start <= it.range.start && it.range.end <= part.end);
     let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign && !is_part(it)).collect();
     let mut at = 0;
     while at < spoken.len() {
-        match known.iter().filter_map(|it| read_phrase(&spoken, it, at)).max() {
+        match known.iter().filter_map(|it| it.read(&spoken, at)).max() {
             Some(end) => at = end,
             None => return true,
         }
@@ -286,14 +316,14 @@ pub fn has_other_words(text: &str, parts: &[Range<usize>], locale: &str) -> bool
 
 /// The clauses of a message that refuse nothing: of "two pizzas, no ham", the pizzas.
 pub fn without_refusals(text: &str, locale: &str) -> String {
-    let words = &language_of(locale).language.commands;
+    let words = &language_of(locale).commands;
     let tokens = split_tokens(text);
     let ends_clause = |it: &Token| it.sign().is_some_and(|it| matches!(it, '.' | ',' | ';' | '!' | '?'));
     let mut kept = Vec::new();
     for clause in tokens.split(ends_clause) {
         let refuses = |at: usize| {
-            let first = if at == 0 { read_phrase(clause, words.first_refusals, at) } else { None };
-            first.or(read_phrase(clause, words.refusals, at)).or(read_phrase(clause, words.last_refusals, at)).is_some()
+            let first = if at == 0 { words.first_refusals.read(clause, at) } else { None };
+            first.or(words.refusals.read(clause, at)).or(words.last_refusals.read(clause, at)).is_some()
         };
         if let (Some(first), Some(last)) = (clause.first(), clause.last())
             && !(0..clause.len()).any(refuses)
@@ -309,49 +339,48 @@ const REFUSAL_REACH: usize = 3;
 
 /// Whether somebody says of a part of a message that they do not want it: `cancel my booking` in "I don't want to cancel my booking".
 pub fn is_refused(text: &str, part: &Range<usize>, locale: &str) -> bool {
-    let language = language_of(locale).language;
+    let language = language_of(locale);
     let words = &language.commands;
     let tokens = split_tokens(text);
-    let ends_clause =
-        |it: &Token| it.sign().is_some_and(|it| it != '\'') || language.consent.changes.split('|').any(|word| word == it.text);
+    let ends_clause = |it: &Token| it.sign().is_some_and(|it| it != '\'') || language.consent.changes.has_word(&it.text);
     let first = tokens.iter().position(|it| it.range.end > part.start).unwrap_or(tokens.len());
     let begin = tokens.iter().take(first).rposition(ends_clause).map_or(0, |it| it + 1);
     let behind = tokens.iter().position(|it| it.range.start >= part.end).unwrap_or(tokens.len());
     let refuses = |at: usize| {
-        let refusal = read_phrase(&tokens, words.refusals, at);
-        let end = refusal.max(read_phrase(&tokens, words.first_refusals, at).filter(|_| at == begin));
+        let refusal = words.refusals.read(&tokens, at);
+        let end = refusal.max(words.first_refusals.read(&tokens, at).filter(|_| at == begin));
         // The phrase may begin within the refusal: "no quiero cancelar", where it is "quiero cancelar".
-        end.is_some_and(|end| first.saturating_sub(end) <= REFUSAL_REACH) && read_phrase(&tokens, language.mock_negations, at).is_none()
+        end.is_some_and(|end| first.saturating_sub(end) <= REFUSAL_REACH) && language.mock_negations.read(&tokens, at).is_none()
     };
-    (begin..first).any(refuses) || read_phrase(&tokens, words.last_refusals, behind).is_some()
+    (begin..first).any(refuses) || words.last_refusals.read(&tokens, behind).is_some()
 }
 
 /// Whether somebody says that they do not want something, whatever that is.
 pub fn has_refusal(text: &str, locale: &str) -> bool {
-    let language = language_of(locale).language;
+    let language = language_of(locale);
     let words = &language.commands;
     let tokens = split_tokens(text);
     let is_word = |at: usize| tokens.get(at).is_some_and(|it| it.kind != TokenKind::Sign);
     let refuses = |at: usize| {
         let begins_clause = at.checked_sub(1).is_none_or(|it| !is_word(it));
-        let refusal = read_phrase(&tokens, words.refusals, at);
-        let end = refusal.max(read_phrase(&tokens, words.first_refusals, at).filter(|_| begins_clause));
-        end.is_some_and(is_word) && read_phrase(&tokens, language.mock_negations, at).is_none()
+        let refusal = words.refusals.read(&tokens, at);
+        let end = refusal.max(words.first_refusals.read(&tokens, at).filter(|_| begins_clause));
+        end.is_some_and(is_word) && language.mock_negations.read(&tokens, at).is_none()
     };
-    (0..tokens.len()).any(|at| refuses(at) || at > 0 && read_phrase(&tokens, words.last_refusals, at).is_some())
+    (0..tokens.len()).any(|at| refuses(at) || at > 0 && words.last_refusals.read(&tokens, at).is_some())
 }
 
 /// Whether two parts of a message are offered as alternatives: `Giro` and `Spar` in "from Giro or Spar".
 pub fn are_alternatives(text: &str, one: &Range<usize>, other: &Range<usize>, locale: &str) -> bool {
-    let words = &language_of(locale).language.commands;
+    let words = &language_of(locale).commands;
     let between = text.get(one.end..other.start).unwrap_or_default();
-    split_tokens(between).iter().any(|it| words.or.split('|').any(|word| word == it.text))
+    split_tokens(between).iter().any(|it| words.or.has_word(&it.text))
 }
 
 /// The two parts of a message that offers alternatives and nothing else: "Monday" and "Tuesday" of "Monday or Tuesday".
 pub fn split_alternatives<'t>(text: &'t str, locale: &str) -> Option<[&'t str; 2]> {
-    let words = &language_of(locale).language.commands;
-    let mut ors = split_tokens(text).into_iter().filter(|it| words.or.split('|').any(|word| word == it.text));
+    let words = &language_of(locale).commands;
+    let mut ors = split_tokens(text).into_iter().filter(|it| words.or.has_word(&it.text));
     let place = ors.next().filter(|_| ors.next().is_none())?.range;
     Some([text.get(..place.start)?, text.get(place.end..)?])
 }
@@ -504,7 +533,7 @@ mod tests {
                 words.additions,
                 words.last_additions,
             ];
-            for phrase in COMMANDS.iter().map(|it| words.phrases(*it)).chain(others).chain(long_forms).flat_map(|it| it.split('|')) {
+            for phrase in COMMANDS.iter().map(|it| *words.phrases(*it)).chain(others).chain(long_forms).flat_map(|it| it.split('|')) {
                 let spoken: Vec<String> = split_tokens(phrase).into_iter().map(|it| it.text).collect();
                 assert_eq!(spoken.join(" "), phrase, "{}", language.code);
             }

@@ -1,8 +1,11 @@
 //! Consent and refusal: the whole message or nearly so, and no question.
 
 use crate::language::{codes, language_of};
-use crate::numbers::read_phrase;
-use crate::token::{TokenKind, split_tokens};
+use crate::phrases::Phrases;
+use crate::token::{Token, TokenKind, split_tokens};
+
+const YES_SIGNS: [char; 4] = ['👍', '✅', '✔', '👌'];
+const NO_SIGNS: [char; 2] = ['👎', '❌'];
 
 /// What somebody answers to a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,27 +24,28 @@ pub enum Consent {
 pub fn is_question(text: &str, locale: &str) -> bool {
     let tokens = split_tokens(text);
     let is_asked = tokens.iter().any(|it| matches!(it.sign(), Some('?' | '¿' | '？')));
-    is_asked || read_phrase(&tokens, language_of(locale).language.consent.questions, 0).is_some()
+    is_asked || language_of(locale).consent.questions.read(&tokens, 0).is_some()
 }
 
 /// Whether a text asks for a fact about a value, and does not propose it: "is delivery free?", but not "is Friday possible?".
 pub fn is_inquiry(text: &str, locale: &str) -> bool {
-    let words = &language_of(locale).language.consent;
+    let words = &language_of(locale).consent;
     let spoken: Vec<_> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign).collect();
-    let has = |phrases: &str| (0..spoken.len()).any(|at| read_phrase(&spoken, phrases, at).is_some());
+    let has = |phrases: &Phrases| (0..spoken.len()).any(|at| phrases.read(&spoken, at).is_some());
     // "Rome is nice?" asks, too.
-    let asks = if text.contains('?') { has(words.inquiries) } else { read_phrase(&spoken, words.inquiries, 0).is_some() };
-    is_question(text, locale) && asks && !has(words.proposals)
+    let asks = if text.contains('?') { has(&words.inquiries) } else { words.inquiries.read(&spoken, 0).is_some() };
+    is_question(text, locale) && asks && !has(&words.proposals)
 }
 
 /// Reads consent or refusal where nobody has said in which language: what all languages that know the words agree on.
 pub fn read_consent_in_any_language(text: &str) -> Option<Consent> {
     let tokens = split_tokens(text);
-    if codes().any(|it| read_phrase(&tokens, language_of(it).language.consent.questions, 0).is_some()) {
+    if codes().any(|it| language_of(it).consent.questions.read(&tokens, 0).is_some()) {
         return None;
     }
+    let spoken = spoken_answer(tokens)?;
     let (whole, others): (Vec<Consent>, Vec<Consent>) =
-        codes().filter_map(|it| read_consent(text, it)).partition(|it| matches!(it, Consent::Yes | Consent::No));
+        codes().filter_map(|it| consent_of(text, &spoken, it)).partition(|it| matches!(it, Consent::Yes | Consent::No));
     // A language that knows all the words counts more than one that takes the rest for a wish: "no, gracias".
     let read = if whole.is_empty() { others } else { whole };
     let first = *read.first()?;
@@ -50,26 +54,30 @@ pub fn read_consent_in_any_language(text: &str) -> Option<Consent> {
 
 /// Reads consent or refusal; `None` for questions, doubt, and what says neither or both.
 pub fn read_consent(text: &str, locale: &str) -> Option<Consent> {
-    let words = &language_of(locale).language.consent;
-    let tokens = split_tokens(text);
+    consent_of(text, &spoken_answer(split_tokens(text))?, locale)
+}
+
+/// The words of an answer and its signs of consent and refusal; `None` for a question.
+fn spoken_answer(mut tokens: Vec<Token>) -> Option<Vec<Token>> {
     if tokens.iter().any(|it| matches!(it.sign(), Some('?' | '¿'))) {
         return None;
     }
-    let (yes_signs, no_signs) = (['👍', '✅', '✔', '👌'], ['👎', '❌']);
-    let spoken: Vec<_> = tokens
-        .iter()
-        .filter(|it| it.kind != TokenKind::Sign || it.sign().is_some_and(|it| yes_signs.contains(&it) || no_signs.contains(&it)))
-        .cloned()
-        .collect();
-    if read_phrase(&spoken, words.questions, 0).is_some() {
+    tokens.retain(|it| it.sign().is_none_or(|it| YES_SIGNS.contains(&it) || NO_SIGNS.contains(&it)));
+    Some(tokens)
+}
+
+fn consent_of(text: &str, spoken: &[Token], locale: &str) -> Option<Consent> {
+    let words = &language_of(locale).consent;
+    if words.questions.read(spoken, 0).is_some() {
         return None;
     }
     if spoken.len() == 1 {
-        let is = |list: &str| list.split('|').any(|it| spoken.first().is_some_and(|token| token.text == it));
-        if is(words.yes_alone) || is("true") {
+        let is = |word: &str| spoken.first().is_some_and(|it| it.text == word);
+        let is_one_of = |list: &Phrases| spoken.first().is_some_and(|it| list.has_word(&it.text));
+        if is_one_of(&words.yes_alone) || is("true") {
             return Some(Consent::Yes);
         }
-        if is(words.no_alone) || is("false") {
+        if is_one_of(&words.no_alone) || is("false") {
             return Some(Consent::No);
         }
     }
@@ -79,13 +87,13 @@ pub fn read_consent(text: &str, locale: &str) -> Option<Consent> {
     while at < spoken.len() {
         let sign = spoken.get(at).and_then(|it| it.sign());
         if sign.is_some() {
-            yes |= sign.is_some_and(|it| yes_signs.contains(&it));
-            no |= sign.is_some_and(|it| no_signs.contains(&it));
+            yes |= sign.is_some_and(|it| YES_SIGNS.contains(&it));
+            no |= sign.is_some_and(|it| NO_SIGNS.contains(&it));
             at += 1;
             continue;
         }
-        let lists = [words.unsure, words.changes, words.no, words.yes, words.fillers];
-        let found = lists.map(|it| read_phrase(&spoken, it, at).unwrap_or(at));
+        let lists = [&words.unsure, &words.changes, &words.no, &words.yes, &words.fillers];
+        let found = lists.map(|it| it.read(spoken, at).unwrap_or(at));
         let end = found.into_iter().max().unwrap_or(at);
         match found.iter().position(|it| *it == end).filter(|_| end > at) {
             Some(0) => return None,

@@ -17,6 +17,7 @@ mod money;
 mod number;
 mod number_words;
 mod numbers;
+mod phrases;
 mod restatement;
 mod token;
 mod value_range;
@@ -34,11 +35,12 @@ pub use self::commands::{
 };
 pub use self::consent::{Consent, is_inquiry, is_question, read_consent, read_consent_in_any_language};
 use self::grammar::{Action, Category, Meaning, Parser};
-use self::language::{Language, language_of};
+use self::language::{CompiledLanguage, Veto, language_of};
 use self::meaning::Meanings;
 pub use self::money::is_code as is_currency_code;
 use self::number_words::NumberForm;
 pub use self::number_words::{NumberMarks, number_marks};
+use self::phrases::Phrases;
 pub use self::restatement::{is_bare_hour, restate_number};
 use self::token::{Token, TokenKind, split_joined, split_tokens};
 
@@ -423,11 +425,10 @@ const CLAUSE_REACH: usize = 24;
 
 /// Whether a word of the clause before a token denies what follows.
 fn is_denied(parser: &Parser, at: usize) -> bool {
-    let Language { negations, mock_negations, numbers, consent, .. } = parser.language.language;
-    let lists = |words: &str, word: &str| words.split('|').any(|it| it == word);
-    let ends_clause = |it: &Token| {
-        it.kind == TokenKind::Sign && it.sign() != Some('\'') || lists(numbers.and, &it.text) || lists(consent.changes, &it.text)
-    };
+    let CompiledLanguage { negations, mock_negations, consent, .. } = parser.language;
+    let is_and = |word: &str| parser.language.language.numbers.and.split('|').any(|it| it == word);
+    let ends_clause =
+        |it: &Token| it.kind == TokenKind::Sign && it.sign() != Some('\'') || is_and(&it.text) || consent.changes.has_word(&it.text);
     let before = parser.tokens.get(..at).unwrap_or_default();
     let length = before.iter().rev().take(CLAUSE_REACH).position(ends_clause).unwrap_or(CLAUSE_REACH);
     let clause = before.get(before.len().saturating_sub(length)..).unwrap_or_default();
@@ -435,11 +436,11 @@ fn is_denied(parser: &Parser, at: usize) -> bool {
     let mut place = 0;
     while place < clause.len() {
         // "why don't we" denies nothing.
-        if let Some(next) = numbers::read_phrase(clause, mock_negations, place) {
+        if let Some(next) = mock_negations.read(clause, place) {
             place = next;
             continue;
         }
-        denied |= numbers::read_phrase(clause, negations, place).is_some();
+        denied |= negations.read(clause, place).is_some();
         place += 1;
     }
     denied
@@ -520,13 +521,8 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
     // What is behind one of several values is the next of them.
     let is_before_others = takes_ends && is_before_others(parser, at, end);
     let tokens = &parser.tokens;
-    let is_forbidden_behind = |phrases: &str| !is_before_others && numbers::read_phrase(tokens, phrases, end).is_some();
+    let is_forbidden_behind = |veto: &Veto<Phrases>| !is_before_others && veto.behind.read(tokens, end).is_some();
     let kind = if matches!(kind, Kind::Month | Kind::Year) { Kind::DateRange } else { kind };
-    parser
-        .language
-        .language
-        .vetoes
-        .iter()
-        .filter(|it| it.kinds.contains(&kind))
-        .all(|veto| !numbers::ends_phrase(tokens, veto.before, at) && !is_forbidden_behind(veto.behind))
+    let mut vetoes = parser.language.vetoes.iter().filter(|it| it.kinds.contains(&kind));
+    vetoes.all(|veto| !veto.before.end_before(tokens, at) && !is_forbidden_behind(veto))
 }

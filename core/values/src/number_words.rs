@@ -1008,23 +1008,25 @@ pub(crate) struct Marks {
 }
 
 /// Languages with a decimal comma.
-const COMMA_LANGUAGES: &str = "bg cs da de el es fi fr hu id it nb nl nn no pl pt ro ru sk sl sv tr uk vi";
+const COMMA_LANGUAGES: [&str; 25] = [
+    "bg", "cs", "da", "de", "el", "es", "fi", "fr", "hu", "id", "it", "nb", "nl", "nn", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sv",
+    "tr", "uk", "vi",
+];
 /// Those of them that group digits with blanks.
-const BLANK_LANGUAGES: &str = "bg cs fi fr hu nb nn no pl ru sk sv uk";
+const BLANK_LANGUAGES: [&str; 13] = ["bg", "cs", "fi", "fr", "hu", "nb", "nn", "no", "pl", "ru", "sk", "sv", "uk"];
 /// Regions of Spanish with a decimal point.
-const POINT_REGIONS: &str = "MX US GT HN NI PA PE PR DO SV";
+const POINT_REGIONS: [&str; 10] = ["MX", "US", "GT", "HN", "NI", "PA", "PE", "PR", "DO", "SV"];
 
 impl Marks {
     /// The marks of a language in a region.
     pub fn from_language(language: &str, region: &str) -> Marks {
-        let lists = |list: &str, word: &str| list.split(' ').any(|it| it == word);
         let is_swiss = matches!(region, "CH" | "LI");
         let is_point =
-            !lists(COMMA_LANGUAGES, language) || language == "es" && lists(POINT_REGIONS, region) || is_swiss && language != "fr";
+            !COMMA_LANGUAGES.contains(&language) || language == "es" && POINT_REGIONS.contains(&region) || is_swiss && language != "fr";
         let (decimal, group) = match is_point {
             true if is_swiss => ('.', '\''),
             true => ('.', ','),
-            false if lists(BLANK_LANGUAGES, language) => (',', ' '),
+            false if BLANK_LANGUAGES.contains(&language) => (',', ' '),
             false => (',', '.'),
         };
         Marks { decimal, group, is_indian: region == "IN" || language == "hi" }

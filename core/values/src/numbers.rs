@@ -133,7 +133,7 @@ pub(crate) fn multiplier_at(parser: &Parser, at: usize) -> Option<(u64, usize)> 
     all.filter_map(|it| Some((it.1, read_phrase(&parser.tokens, it.0, at)?))).max_by_key(|it| it.1)
 }
 
-/// The token behind the longest of several phrases.
+/// The token behind the longest of a few phrases; of lists of many, [`crate::phrases::Phrases`] finds it.
 pub(crate) fn read_phrase(tokens: &[Token], phrases: &str, at: usize) -> Option<usize> {
     let first = tokens.get(at)?;
     let length = |phrase: &str| {

@@ -130,7 +130,7 @@ impl Reader {
 
     /// The number at a place, if nothing belongs to it: behind it stands the end, a sign that ends something, or a short word such as "to".
     fn only_number(&self, start: usize) -> Option<Place> {
-        let words = &self.language.language.commands;
+        let words = &self.language.commands;
         let mut at = self.tokens.iter().position(|it| it.range.start >= start)?;
         // "At 8" may correct a time, and "for 8" says something else.
         let leads = |it: &Token| {
@@ -149,7 +149,7 @@ impl Reader {
         let is_end = self.tokens.get(behind).is_none_or(|it| match it.sign() {
             Some(sign) => ENDING_SIGNS.contains(&sign),
             // "4 of us" counts something else.
-            None => it.is_spaced && it.text != "of" && read_phrase(&self.tokens, words.links, behind).is_some(),
+            None => it.is_spaced && it.text != "of" && words.links.read(&self.tokens, behind).is_some(),
         });
         is_end.then_some(place)
     }

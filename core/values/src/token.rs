@@ -133,6 +133,9 @@ pub(crate) fn fold(text: &str) -> String {
 fn join_initials(tokens: Vec<Token>) -> Vec<Token> {
     let is_initial = |it: &Token| it.kind == TokenKind::Word && it.text.chars().count() == 1;
     let is_point = |it: &Token| it.sign() == Some('.') && !it.is_spaced;
+    if !tokens.iter().any(is_point) {
+        return tokens;
+    }
     let mut joined: Vec<Token> = Vec::with_capacity(tokens.len());
     // How many letters the last token is made of, and whether a point is behind them.
     let (mut letters, mut has_point) = (0, false);

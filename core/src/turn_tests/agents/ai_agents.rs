@@ -46,7 +46,7 @@ impl Session {
             seed: 1,
             program: ProgramRef::Flow,
             event: UserEvent::from_flow_event(event),
-            session: LoadedSession { flow: self.state.clone().map(Box::new), ..LoadedSession::default() },
+            session: LoadedSession { flow: self.state.clone().map(Arc::new), ..LoadedSession::default() },
         };
         let (mut turn, mut slice) = Turn::start(input, Arc::clone(&self.config)).unwrap();
         let (mut replies, mut calls) = (replies.into_iter(), 0);

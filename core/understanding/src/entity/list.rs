@@ -250,8 +250,9 @@ impl ListEntity {
             let mut joined = String::new();
             for (length, next) in words.iter().skip(at).take(MAX_JOINED_WORDS).enumerate() {
                 joined.push_str(next);
-                for (key, fit) in [(joined.clone(), Fit::Joined), (stem(&joined, stemmer.as_ref()), Fit::Inflected)] {
-                    for number in self.by_joined.numbers(&key) {
+                let joined_stem = if length == 0 { word_stem.clone() } else { stem(&joined, stemmer.as_ref()) };
+                for (key, fit) in [(&joined, Fit::Joined), (&joined_stem, Fit::Inflected)] {
+                    for number in self.by_joined.numbers(key) {
                         if self.spellings.get(number).is_some_and(|it| !begins(words, &it.words)) {
                             add(number, length + 1, fit);
                         }

@@ -76,7 +76,7 @@ pub enum Entity {
     /// A list of values with synonyms.
     List(Arc<ListEntity>),
     /// Regular expressions.
-    Patterns(PatternEntity),
+    Patterns(Arc<PatternEntity>),
     /// All values of a type, as a list.
     Several(Arc<Entity>),
 }
@@ -118,7 +118,7 @@ impl Entity {
     /// # Errors
     /// Returns why a pattern is invalid, on one line.
     pub fn from_patterns(patterns: &[String], group: Option<&str>, ignores_case: bool) -> Result<Entity, String> {
-        PatternEntity::new(patterns, group, ignores_case).map(Entity::Patterns)
+        Ok(Entity::Patterns(Arc::new(PatternEntity::new(patterns, group, ignores_case)?)))
     }
 
     /// The same type with phrases in which none of its values is meant, although a message has one there; built-in types have no phrases.
@@ -127,7 +127,7 @@ impl Entity {
         match self {
             _ if phrases.is_empty() => self,
             Entity::List(list) => Entity::List(Arc::new(Arc::unwrap_or_clone(list).with_negative_phrases(phrases))),
-            Entity::Patterns(patterns) => Entity::Patterns(patterns.with_negative_phrases(phrases)),
+            Entity::Patterns(patterns) => Entity::Patterns(Arc::new(Arc::unwrap_or_clone(patterns).with_negative_phrases(phrases))),
             Entity::Several(one) => Arc::unwrap_or_clone(one).with_negative_phrases(phrases).several(),
             Entity::System(..) => self,
         }

@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 
 use crate::commands::CommandWords;
 use crate::grammar::{Action, Category, Grammar};
+use crate::phrases::Phrases;
 
 /// What a language says numbers, dates, amounts and consent with.
 pub(crate) struct Language {
@@ -59,14 +60,20 @@ pub(crate) struct RangeWords {
     pub questions: &'static str,
 }
 
-/// Words that forbid values of some kinds.
-pub(crate) struct Veto {
+/// Words that forbid values of some kinds, as data or compiled.
+pub(crate) struct Veto<List = &'static str> {
     /// The kinds.
     pub kinds: &'static [crate::Kind],
     /// Phrases directly before a value, separated by `|`.
-    pub before: &'static str,
+    pub before: List,
     /// Phrases directly behind a value, separated by `|`.
-    pub behind: &'static str,
+    pub behind: List,
+}
+
+impl Veto {
+    fn compile(&self) -> Veto<Phrases> {
+        Veto { kinds: self.kinds, before: Phrases::new(self.before), behind: Phrases::new(self.behind) }
+    }
 }
 
 /// The number words of a language. Alternatives are separated by `|`; a phrase may have several words.
@@ -122,34 +129,71 @@ pub(crate) struct NumberWords {
     pub behind_pronoun: &'static str,
 }
 
-/// How somebody agrees and refuses.
-pub(crate) struct Consent {
+/// How somebody agrees and refuses, as data or compiled.
+pub(crate) struct Consent<List = &'static str> {
     /// Phrases of consent.
-    pub yes: &'static str,
+    pub yes: List,
     /// Phrases of refusal.
-    pub no: &'static str,
+    pub no: List,
     /// Words that change nothing: `please`, `thanks`.
-    pub fillers: &'static str,
+    pub fillers: List,
     /// Words that follow a consent and change it: `but`, `except`.
-    pub changes: &'static str,
+    pub changes: List,
     /// Phrases of doubt or delay.
-    pub unsure: &'static str,
+    pub unsure: List,
     /// Words with which questions begin.
-    pub questions: &'static str,
+    pub questions: List,
     /// Words with which questions begin that ask for facts: `is`, `how much`.
-    pub inquiries: &'static str,
+    pub inquiries: List,
     /// Words of questions that propose an answer: `is Friday possible?`
-    pub proposals: &'static str,
+    pub proposals: List,
     /// Consent only as the whole text: `right`, `y`.
-    pub yes_alone: &'static str,
+    pub yes_alone: List,
     /// Refusal only as the whole text.
-    pub no_alone: &'static str,
+    pub no_alone: List,
 }
 
-/// A language with its compiled grammar.
+impl Consent {
+    /// Compiles the lists.
+    pub fn compile(&self) -> Consent<Phrases> {
+        Consent {
+            yes: Phrases::new(self.yes),
+            no: Phrases::new(self.no),
+            fillers: Phrases::new(self.fillers),
+            changes: Phrases::new(self.changes),
+            unsure: Phrases::new(self.unsure),
+            questions: Phrases::new(self.questions),
+            inquiries: Phrases::new(self.inquiries),
+            proposals: Phrases::new(self.proposals),
+            yes_alone: Phrases::new(self.yes_alone),
+            no_alone: Phrases::new(self.no_alone),
+        }
+    }
+}
+
+/// A language with its compiled grammar and lists.
 pub(crate) struct CompiledLanguage {
     pub language: &'static Language,
     pub grammar: Grammar,
+    pub commands: CommandWords<Phrases>,
+    pub consent: Consent<Phrases>,
+    pub vetoes: Vec<Veto<Phrases>>,
+    pub negations: Phrases,
+    pub mock_negations: Phrases,
+}
+
+impl CompiledLanguage {
+    fn new(language: &'static Language) -> CompiledLanguage {
+        CompiledLanguage {
+            language,
+            grammar: Grammar::new(language),
+            commands: language.commands.compile(),
+            consent: language.consent.compile(),
+            vetoes: language.vetoes.iter().map(Veto::compile).collect(),
+            negations: Phrases::new(language.negations),
+            mock_negations: Phrases::new(language.mock_negations),
+        }
+    }
 }
 
 /// English first: it stands for all others.
@@ -169,7 +213,7 @@ pub(crate) fn language_of(locale: &str) -> &'static CompiledLanguage {
     let [english, ..] = &LANGUAGES;
     let [english_slot, ..] = &COMPILED;
     let (language, slot) = known.unwrap_or((english, english_slot));
-    slot.get_or_init(|| CompiledLanguage { language, grammar: Grammar::new(language) })
+    slot.get_or_init(|| CompiledLanguage::new(language))
 }
 
 /// The region of a locale in upper case; empty without one.

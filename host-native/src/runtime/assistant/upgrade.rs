@@ -86,7 +86,7 @@ impl Upgrade {
         if found.kind == MigrationKind::Pinned {
             return None;
         }
-        session.flow = Some(Box::new(found.state));
+        session.flow = Some(Arc::new(found.state));
         let members = event.flow.as_deref_mut()?.as_object_mut()?;
         members.insert("version".to_owned(), json!(self.version));
         members.insert("migrated".to_owned(), found.report);

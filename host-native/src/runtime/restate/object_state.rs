@@ -60,12 +60,14 @@ impl ObjectState {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use serde_json::json;
 
     #[test]
     fn a_state_is_read_back_exactly() {
-        let flow = Some(Box::new(json!({"price": 1.0, "count": 1, "note": "ä"})));
+        let flow = Some(Arc::new(json!({"price": 1.0, "count": 1, "note": "ä"})));
         let state = ObjectState {
             session: LoadedSession { turns: 3, flow, ..LoadedSession::default() },
             owner: Some("o".to_owned()),

@@ -1,5 +1,7 @@
 //! `cs_session`, `cs_timer` and `cs_usage_events`: assistant sessions, their timers and their metered usage.
 
+use std::sync::Arc;
+
 use convengine_core::turn::{LoadedSession, Millis};
 use serde_json::Value as Json;
 
@@ -75,7 +77,7 @@ pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Load
     );
     let row = pool.load_row(&sql, &[SqlValue::Text(id), SqlValue::OptionalText(key)]).await?.ok_or(sqlx::Error::RowNotFound)?;
     let turns = u32::try_from(row.integer("turns")?).unwrap_or(u32::MAX);
-    let flow = row.optional_text("state")?.map(|it| Box::new(serde_json::from_str(&it).unwrap_or(Json::String(it))));
+    let flow = row.optional_text("state")?.map(|it| Arc::new(serde_json::from_str(&it).unwrap_or(Json::String(it))));
     let session = LoadedSession { flow, turns, turns_since_reset: turns, ..LoadedSession::default() };
     let owner = row.optional_text("owner")?;
     Ok(LoadedConversation { session, is_duplicate: row.integer("sent")? > 0, has_open_turn: row.integer("open")? > 0, owner })
@@ -353,7 +355,7 @@ mod tests {
                 let claim = async || claim_due_timers(&database.pool, 9_000, 10).await.expect("timers").len();
                 assert_eq!([claim().await, claim().await], if seq == 1 { [1, 0] } else { [0, 0] });
                 let loaded = load(&database.pool, ID, None).await.expect("an answer");
-                assert_eq!((loaded.session.flow.map(|it| *it), loaded.has_open_turn, loaded.is_duplicate), (Some(state), false, false));
+                assert_eq!((loaded.session.flow.as_deref(), loaded.has_open_turn, loaded.is_duplicate), (Some(&state), false, false));
             }
             let used = async |since, of| sum_usage(&database.pool, "default", "llm", since, of).await.expect("a sum");
             assert_eq!([used(0, Some("bank")).await, used(0, Some("desk")).await, used(6, None).await], [21, 0, 0]);
