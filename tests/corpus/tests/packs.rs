@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use convengine_core::list_transitions;
-use convengine_core::turn::{Transition, Turn};
+use convengine_core::turn::{CancelReason, CancelledTurn, Transition, Turn};
 use convengine_corpus::checks::{check_cancellation, check_expectations, check_suspension};
 use convengine_corpus::{Case, NEEDS_HOST, corpus, flows, http_only_recordings, known_differences};
 use convengine_player::{CorePlayer, ExpectedTurn, Suspend};
@@ -84,7 +84,8 @@ fn check_amount() -> Result<()> {
     Ok(())
 }
 
-/// The conversations take each transition of the tables of states. Those of circuit breakers, which hosts have, are taken by a test of `turn`.
+/// The conversations take each transition of the tables of states, some of them because a host cancels the turn. Those of circuit breakers,
+/// which hosts have, are taken by a test of `turn`.
 fn check_transitions() -> Result<()> {
     let mut missing: BTreeSet<Transition> = list_transitions().into_iter().filter(|it| it.machine != "circuit_breaker").collect();
     let cases: Vec<Case> = corpus()?.into_iter().chain(flows()?).collect();
@@ -92,8 +93,13 @@ fn check_transitions() -> Result<()> {
         let mut player = CorePlayer::new(&case.pack, Suspend::Never);
         for turn in 0..case.pack.turns.len() {
             let journal = player.play(turn).with_context(|| case.name())?.journal;
-            let (observed, _) = Turn::restore_observed(journal, Arc::clone(&player.config)).with_context(|| case.name())?;
-            observed.transitions().iter().for_each(|it| drop(missing.remove(it)));
+            let mut canceled = journal.clone();
+            canceled.entries.clear();
+            canceled.canceled = Some(CancelledTurn { reason: CancelReason::Requested, at: journal.input.at });
+            for journal in [journal, canceled] {
+                let (observed, _) = Turn::restore_observed(journal, Arc::clone(&player.config)).with_context(|| case.name())?;
+                observed.transitions().iter().for_each(|it| drop(missing.remove(it)));
+            }
         }
     }
     ensure!(missing.is_empty(), "no conversation takes {missing:#?}");
