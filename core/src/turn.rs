@@ -178,7 +178,7 @@ impl Turn {
     }
 
     /// The transitions of states that the turn has taken so far; empty unless the turn is observed.
-    pub fn transitions(&self) -> Vec<Transition> {
+    pub fn transitions(&self) -> Vec<StateTransition> {
         self.0.transitions()
     }
 

@@ -16,7 +16,7 @@ use super::explanation::Explanation;
 use super::notice::{Notice, NoticeBody};
 use super::request::Reply;
 use super::rng::Rng;
-use super::{LaunchMode, Map, Millis, Observation, Transition};
+use super::{LaunchMode, Map, Millis, Observation, StateTransition};
 
 /// The session at the edge of a step, for observers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ struct Inner {
     notices: Vec<Notice>,
     views: Vec<SessionView>,
     explanations: Vec<Explanation>,
-    transitions: Vec<Transition>,
+    transitions: Vec<StateTransition>,
     audit_metadata: BTreeMap<u32, Map>,
     /// Whether any write effect was requested.
     has_written: bool,
@@ -291,11 +291,11 @@ impl EffectContext {
         self.lock().explanations.push(explanation);
     }
 
-    pub(super) fn transitions(&self) -> Vec<Transition> {
+    pub(super) fn transitions(&self) -> Vec<StateTransition> {
         self.lock().transitions.clone()
     }
 
-    pub(super) fn record_transition(&self, transition: Transition) {
+    pub(super) fn record_transition(&self, transition: StateTransition) {
         self.lock().transitions.push(transition);
     }
 

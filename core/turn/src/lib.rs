@@ -49,7 +49,7 @@ pub use request::{
 };
 pub use rng::{Rng, uuid_from_seed};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};
-pub use state_machine::{StateMachine, Transition};
+pub use state_machine::{StateMachine, StateTransition};
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -207,7 +207,7 @@ impl TurnMachine {
     }
 
     /// The transitions of states that the turn has taken so far; empty unless the turn is observed.
-    pub fn transitions(&self) -> Vec<Transition> {
+    pub fn transitions(&self) -> Vec<StateTransition> {
         self.effects.transitions()
     }
 

@@ -24,7 +24,7 @@ pub trait StateMachine: Copy + Eq + Debug + 'static {
 
 /// A row of a table of transitions, or a transition that a turn has taken, with the names that the code has for them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Transition {
+pub struct StateTransition {
     /// The name of the state machine.
     pub machine: &'static str,
     /// The state before.
@@ -35,14 +35,14 @@ pub struct Transition {
     pub next: String,
 }
 
-impl Transition {
-    fn new<S: StateMachine>(state: S, event: S::Event, next: S) -> Transition {
-        Transition { machine: S::NAME, state: format!("{state:?}"), event: format!("{event:?}"), next: format!("{next:?}") }
+impl StateTransition {
+    fn new<S: StateMachine>(state: S, event: S::Event, next: S) -> StateTransition {
+        StateTransition { machine: S::NAME, state: format!("{state:?}"), event: format!("{event:?}"), next: format!("{next:?}") }
     }
 
     /// The rows of a table, in its order.
-    pub fn list<S: StateMachine>() -> Vec<Transition> {
-        S::TRANSITIONS.iter().map(|(state, event, next)| Transition::new(*state, *event, *next)).collect()
+    pub fn list<S: StateMachine>() -> Vec<StateTransition> {
+        S::TRANSITIONS.iter().map(|(state, event, next)| StateTransition::new(*state, *event, *next)).collect()
     }
 }
 
@@ -52,7 +52,7 @@ impl EffectContext {
     pub fn take_transition<S: StateMachine>(&self, state: S, event: S::Event) -> Option<S> {
         let next = state.next(event)?;
         if self.observation == Observation::Steps {
-            self.record_transition(Transition::new(state, event, next));
+            self.record_transition(StateTransition::new(state, event, next));
         }
         Some(next)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use convengine_core::list_transitions;
-use convengine_core::turn::{CancelReason, CancelledTurn, Transition, Turn};
+use convengine_core::turn::{CancelReason, CancelledTurn, StateTransition, Turn};
 use convengine_corpus::checks::{check_cancellation, check_expectations, check_suspension};
 use convengine_corpus::{Case, NEEDS_HOST, corpus, flows, http_only_recordings, known_differences};
 use convengine_player::{CorePlayer, ExpectedTurn, Suspend};
@@ -87,7 +87,7 @@ fn check_amount() -> Result<()> {
 /// The conversations take each transition of the tables of states, some of them because a host cancels the turn. Those of circuit breakers,
 /// which hosts have, are taken by a test of `turn`.
 fn check_transitions() -> Result<()> {
-    let mut missing: BTreeSet<Transition> = list_transitions().into_iter().filter(|it| it.machine != "circuit_breaker").collect();
+    let mut missing: BTreeSet<StateTransition> = list_transitions().into_iter().filter(|it| it.machine != "circuit_breaker").collect();
     let cases: Vec<Case> = corpus()?.into_iter().chain(flows()?).collect();
     for case in cases.iter().filter(|it| !it.needs_host()) {
         let mut player = CorePlayer::new(&case.pack, Suspend::Never);

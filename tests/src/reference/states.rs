@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use convengine_core::list_transitions;
-use convengine_core::turn::Transition;
+use convengine_core::turn::StateTransition;
 
 use super::errors::to_snake_case;
 use super::markdown::{code, fence, table, wrap};
@@ -26,7 +26,7 @@ pub fn page() -> Result<Page> {
     Ok(Page { file: "states.md", title: "States", summary, body, gaps })
 }
 
-fn section(machine: &str, rows: &[Transition], meanings: &Meanings) -> String {
+fn section(machine: &str, rows: &[StateTransition], meanings: &Meanings) -> String {
     let spell = |name: &str| {
         let name = to_snake_case(name);
         // The statuses of pending actions are stored in upper case.
