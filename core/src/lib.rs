@@ -37,6 +37,7 @@
 //! ```
 
 mod program;
+mod state_machines;
 pub mod turn;
 #[cfg(all(feature = "flows", feature = "tables"))]
 #[cfg(test)]
@@ -52,3 +53,4 @@ pub use convengine_pack as pack;
 pub use convengine_tables::audit::{Stage, is_recorded, matches_glob};
 pub use convengine_text::{self as text, json, value};
 pub use convengine_understanding::{knowledge, lexical};
+pub use state_machines::list_transitions;

@@ -177,6 +177,11 @@ impl Turn {
         self.0.ports()
     }
 
+    /// The transitions of states that the turn has taken so far; empty unless the turn is observed.
+    pub fn transitions(&self) -> Vec<StateTransition> {
+        self.0.transitions()
+    }
+
     /// The session at each audit so far, by notice number; empty unless audits are recorded.
     pub fn audit_metadata(&self) -> BTreeMap<u32, Map> {
         self.0.audit_metadata()

@@ -2,7 +2,7 @@
 
 use convengine_config::flow::document::{HandoffMode, NodeKind};
 use convengine_text::variable_path::VariablePath;
-use convengine_turn::Map;
+use convengine_turn::{Map, StateMachine};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -42,14 +42,71 @@ pub enum HandoffDisposition {
     Returned,
 }
 
-/// The progress of a handoff.
+/// The progress of a handoff. Only those are stored in which a person has the conversation, or should have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HandoffState {
+    /// The desk is asked.
+    #[serde(skip)]
+    Requested,
     /// It waits for a person.
     Queued,
     /// A person has taken it, or the desk has assigned one.
     Accepted,
+    /// The assistant continues.
+    #[serde(skip)]
+    Returned,
+    /// The session has ended.
+    #[serde(skip)]
+    Resolved,
+    /// Nobody has taken it in time.
+    #[serde(skip)]
+    TimedOut,
+    /// Nobody can take it, or the desk could not be asked.
+    #[serde(skip)]
+    Unavailable,
+}
+
+/// What happens to a handoff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandoffEvent {
+    /// The desk has put it in a queue, or there is no desk to be asked.
+    Queue,
+    /// A person takes it.
+    Accept,
+    /// The desk declines it, or cannot be asked.
+    Decline,
+    /// The person is done, and the assistant continues.
+    Return,
+    /// The person is done, and the session ends.
+    Resolve,
+    /// The time to wait for a person is over.
+    TimeOut,
+    /// The session is ended from outside.
+    End,
+}
+
+impl StateMachine for HandoffState {
+    type Event = HandoffEvent;
+
+    const NAME: &'static str = "handoff";
+
+    const TRANSITIONS: &'static [(HandoffState, HandoffEvent, HandoffState)] = &[
+        (HandoffState::Requested, HandoffEvent::Queue, HandoffState::Queued),
+        (HandoffState::Requested, HandoffEvent::Accept, HandoffState::Accepted),
+        (HandoffState::Requested, HandoffEvent::Decline, HandoffState::Unavailable),
+        (HandoffState::Queued, HandoffEvent::Accept, HandoffState::Accepted),
+        (HandoffState::Queued, HandoffEvent::Decline, HandoffState::Unavailable),
+        (HandoffState::Queued, HandoffEvent::Return, HandoffState::Returned),
+        (HandoffState::Queued, HandoffEvent::Resolve, HandoffState::Resolved),
+        (HandoffState::Queued, HandoffEvent::TimeOut, HandoffState::TimedOut),
+        (HandoffState::Queued, HandoffEvent::End, HandoffState::Resolved),
+        (HandoffState::Accepted, HandoffEvent::Accept, HandoffState::Accepted),
+        (HandoffState::Accepted, HandoffEvent::Decline, HandoffState::Unavailable),
+        (HandoffState::Accepted, HandoffEvent::Return, HandoffState::Returned),
+        (HandoffState::Accepted, HandoffEvent::Resolve, HandoffState::Resolved),
+        (HandoffState::Accepted, HandoffEvent::End, HandoffState::Resolved),
+    ];
 }
 
 /// The transfer of a session to a person.
@@ -109,19 +166,43 @@ impl Walker<'_> {
                     self.show_desk_message(message, author.clone());
                 }
                 match state {
-                    HandoffReport::Accepted => self.accept_handoff(author, holder),
-                    HandoffReport::Failed => {
-                        self.leave_handoff(Transition::Fail(Failure::new("unavailable", "the desk has declined the conversation"))).await;
+                    HandoffReport::Accepted => {
+                        self.name_person(author, holder);
+                        self.move_handoff(HandoffEvent::Accept).await;
                     }
-                    HandoffReport::Completed => self.finish_handoff(disposition, vars).await,
+                    HandoffReport::Failed => self.move_handoff(HandoffEvent::Decline).await,
+                    HandoffReport::Completed => {
+                        self.trace("handoff.completed", json!({"disposition": disposition}));
+                        self.write_returned_variables(vars);
+                        self.move_handoff(self.completion_event(disposition)).await;
+                    }
                 }
             }
             FlowEvent::Timer { timer_id } => self.on_timer(&timer_id).await,
             FlowEvent::Start { .. } => self.trace("session.begun", json!({})),
             FlowEvent::Approval { call_id, .. } => self.warn("approval.late", json!({"call_id": call_id})),
-            FlowEvent::End { .. } => {
+            FlowEvent::End { .. } => self.move_handoff(HandoffEvent::End).await,
+        }
+    }
+
+    /// Moves the handoff, and does what its new state stands for. An event that cannot happen now is late.
+    pub(super) async fn move_handoff(&mut self, event: HandoffEvent) {
+        let state = self.state.handoff.as_ref().map_or(HandoffState::Queued, |it| it.state);
+        let Some(next) = self.effects.take_transition(state, event) else { return self.reject_late_handoff() };
+        match next {
+            HandoffState::Requested | HandoffState::Queued | HandoffState::Accepted => {
+                if let Some(handoff) = &mut self.state.handoff {
+                    handoff.state = next;
+                }
+            }
+            HandoffState::Returned => self.leave_handoff(Transition::Port("out".to_owned())).await,
+            HandoffState::Resolved => {
                 self.state.handoff = None;
                 self.complete_session();
+            }
+            HandoffState::TimedOut => self.leave_handoff(Transition::Port("timeout".to_owned())).await,
+            HandoffState::Unavailable => {
+                self.leave_handoff(Transition::Fail(Failure::new("unavailable", "the desk has declined the conversation"))).await;
             }
         }
     }
@@ -137,11 +218,6 @@ impl Walker<'_> {
         self.warn("handoff.relay_failed", json!({"code": reason}));
         self.send_error();
         self.record.stop_reason = reason;
-    }
-
-    /// No person has accepted in time.
-    pub(super) async fn on_handoff_timeout(&mut self) {
-        self.leave_handoff(Transition::Port("timeout".to_owned())).await;
     }
 
     /// Sends a message of the user to the desk.
@@ -164,10 +240,10 @@ impl Walker<'_> {
         of_credentials.or(handoff.author.as_deref().zip(author)).is_some_and(|(first, second)| first != second)
     }
 
-    fn accept_handoff(&mut self, author: Option<String>, holder: Option<String>) {
+    /// Records who has taken the conversation.
+    fn name_person(&mut self, author: Option<String>, holder: Option<String>) {
         self.trace("handoff.accepted", json!({"author": author}));
         if let Some(handoff) = &mut self.state.handoff {
-            handoff.state = HandoffState::Accepted;
             handoff.position = None;
             handoff.eta_ms = None;
             handoff.author = author.or(handoff.author.take());
@@ -175,21 +251,15 @@ impl Walker<'_> {
         }
     }
 
-    /// Ends the handoff: the session returns to its node, or ends.
-    async fn finish_handoff(&mut self, disposition: Option<HandoffDisposition>, vars: Map) {
+    /// Whether the assistant continues or the session ends, once the person is done.
+    fn completion_event(&self, disposition: Option<HandoffDisposition>) -> HandoffEvent {
         let mode = match self.current_node().map(|it| &it.kind) {
             Some(NodeKind::Handoff(data)) => data.mode,
             // The document has changed since: the person decides.
             _ => HandoffMode::Transfer,
         };
-        self.trace("handoff.completed", json!({"disposition": disposition}));
-        self.write_returned_variables(vars);
-        if mode == HandoffMode::Transfer && disposition != Some(HandoffDisposition::Returned) {
-            self.state.handoff = None;
-            self.complete_session();
-            return;
-        }
-        self.leave_handoff(Transition::Port("out".to_owned())).await;
+        let is_over = mode == HandoffMode::Transfer && disposition != Some(HandoffDisposition::Returned);
+        if is_over { HandoffEvent::Resolve } else { HandoffEvent::Return }
     }
 
     /// Writes what a person returns; only declared variables.

@@ -45,6 +45,7 @@ mod walk;
 
 pub(crate) use child_session::{ChildTurn, continue_child_session, start_child_session};
 pub(crate) use failure::Failure;
+pub use handoff::HandoffState;
 pub(crate) use messages::with_member;
 pub use migrate::{Migration, MigrationKind, migrate};
 pub use nested::{active_document, active_state, list_offered_options};

@@ -5,7 +5,7 @@ use convengine_text::date::Date;
 use serde_json::json;
 
 use super::Walker;
-use super::handoff::{HANDOFF_TIMER, HandoffState};
+use super::handoff::{HANDOFF_TIMER, HandoffEvent, HandoffState};
 use super::walk::Transition;
 use crate::state::{AwaitingKind, FlowEvent, FrameKind, SessionStatus, Timer};
 
@@ -90,7 +90,7 @@ impl<'c> Walker<'c> {
                 self.state.awaiting = None;
             }
             NO_INPUT => self.on_no_input().await,
-            HANDOFF_TIMER => self.on_handoff_timeout().await,
+            HANDOFF_TIMER => self.move_handoff(HandoffEvent::TimeOut).await,
             _ => self.trace("timer.unknown", json!({"timer": id})),
         }
     }

@@ -7,19 +7,72 @@ use super::Millis;
 use super::effect::EffectResult;
 use super::error::{EffectError, EffectErrorKind};
 use super::request::{BreakerPolicy, HttpCaller, HttpRequest, Reply};
+use super::state_machine::StateMachine;
+
+/// The state of a circuit breaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BreakerState {
+    /// Calls are made.
+    #[default]
+    Closed,
+    /// Calls are refused until the wait is over.
+    Open,
+    /// One call probes whether the service is back; others are refused.
+    HalfOpen,
+}
+
+/// What moves a circuit breaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BreakerEvent {
+    /// A call has succeeded.
+    Succeed,
+    /// A call has failed, which does not open the circuit: there were too few failures, or the call began before it opened.
+    Fail,
+    /// A call has failed, and there were too many failures.
+    Trip,
+    /// The wait is over, and a call may probe.
+    Probe,
+    /// The probe has failed.
+    FailProbe,
+    /// The probe has ended without telling whether the service is back.
+    AbortProbe,
+}
+
+impl StateMachine for BreakerState {
+    type Event = BreakerEvent;
+
+    const NAME: &'static str = "circuit_breaker";
+
+    // A call may outlast the state in which it began: it ends in any other.
+    const TRANSITIONS: &'static [(BreakerState, BreakerEvent, BreakerState)] = &[
+        (BreakerState::Closed, BreakerEvent::Succeed, BreakerState::Closed),
+        (BreakerState::Closed, BreakerEvent::Fail, BreakerState::Closed),
+        (BreakerState::Closed, BreakerEvent::Trip, BreakerState::Open),
+        (BreakerState::Closed, BreakerEvent::FailProbe, BreakerState::Open),
+        (BreakerState::Closed, BreakerEvent::AbortProbe, BreakerState::Closed),
+        (BreakerState::Open, BreakerEvent::Probe, BreakerState::HalfOpen),
+        (BreakerState::Open, BreakerEvent::Succeed, BreakerState::Closed),
+        (BreakerState::Open, BreakerEvent::Fail, BreakerState::Open),
+        (BreakerState::Open, BreakerEvent::FailProbe, BreakerState::Open),
+        (BreakerState::Open, BreakerEvent::AbortProbe, BreakerState::Open),
+        (BreakerState::HalfOpen, BreakerEvent::Succeed, BreakerState::Closed),
+        (BreakerState::HalfOpen, BreakerEvent::Fail, BreakerState::HalfOpen),
+        (BreakerState::HalfOpen, BreakerEvent::FailProbe, BreakerState::Open),
+        (BreakerState::HalfOpen, BreakerEvent::AbortProbe, BreakerState::Open),
+    ];
+}
 
 /// The circuit breakers of a host, by caller.
 #[derive(Debug, Clone, Default)]
-pub struct CircuitBreakers(BTreeMap<String, BreakerState>);
+pub struct CircuitBreakers(BTreeMap<String, Breaker>);
 
 #[derive(Debug, Clone, Default)]
-struct BreakerState {
-    /// Consecutive failures.
+struct Breaker {
+    state: BreakerState,
+    /// Consecutive failures while closed.
     failures: u32,
-    /// When a probe is allowed; absent while closed.
-    open_until: Option<Millis>,
-    /// Whether a probe is in progress.
-    probing: bool,
+    /// When a probe is allowed, unless closed.
+    open_until: Millis,
 }
 
 /// The permit for one call.
@@ -37,15 +90,15 @@ impl CircuitBreakers {
     /// `CircuitOpen`, with the time until the next probe.
     pub fn acquire(&mut self, request: &HttpRequest, now: Millis) -> Result<CallPermit, EffectError> {
         let name = breaker_name(request);
-        let Some(state) = self.0.get_mut(&breaker_key(request)).filter(|_| request.breaker.is_some()) else {
-            return Ok(CallPermit { probe: false });
-        };
-        let Some(until) = state.open_until else { return Ok(CallPermit { probe: false }) };
-        if now >= until && !state.probing {
-            state.probing = true;
+        let found = self.0.get_mut(&breaker_key(request)).filter(|it| request.breaker.is_some() && it.state != BreakerState::Closed);
+        let Some(breaker) = found else { return Ok(CallPermit { probe: false }) };
+        if now >= breaker.open_until
+            && let Some(next) = breaker.state.next(BreakerEvent::Probe)
+        {
+            breaker.state = next;
             return Ok(CallPermit { probe: true });
         }
-        let retry_after_ms = u64::try_from(until.saturating_sub(now)).ok().filter(|it| *it > 0);
+        let retry_after_ms = u64::try_from(breaker.open_until.saturating_sub(now)).ok().filter(|it| *it > 0);
         let message = format!("the circuit breaker of {name} is open: the service has failed too often");
         Err(EffectError { retry_after_ms, ..EffectError::new(EffectErrorKind::CircuitOpen, message) })
     }
@@ -53,23 +106,45 @@ impl CircuitBreakers {
     /// Records the outcome of a call; no answer means that it was aborted, which does not count. A failure that is retried does not
     /// count either: only the last attempt does.
     pub fn release(&mut self, admission: CallPermit, request: &HttpRequest, answer: Option<&EffectResult>, now: Millis) {
-        let Some(breaker) = &request.breaker else { return };
-        let name = breaker_key(request);
-        match answer.map_or(CallResult::Unknown, |it| classify_result(breaker, it)) {
-            CallResult::Success => drop(self.0.remove(&name)),
-            // An open circuit stays open for the next probe.
-            CallResult::Unknown => self.0.get_mut(&name).filter(|_| admission.probe).into_iter().for_each(|it| it.probing = false),
-            CallResult::Failure => {
-                let state = self.0.entry(name).or_default();
-                // A call that began before the circuit opened does not count.
-                if state.open_until.is_some() && !admission.probe {
-                    return;
-                }
-                state.failures = state.failures.saturating_add(1);
-                if admission.probe || state.failures >= breaker.threshold {
-                    *state = BreakerState { open_until: Some(now.saturating_add(breaker.open_ms.into())), ..BreakerState::default() };
-                }
+        let Some(policy) = &request.breaker else { return };
+        let key = breaker_key(request);
+        let mut breaker = self.0.remove(&key).unwrap_or_default();
+        let result = answer.map_or(CallResult::Unknown, |it| classify_result(policy, it));
+        if let Some(event) = breaker.event(result, admission, policy)
+            && let Some(next) = breaker.state.next(event)
+        {
+            breaker.take(event, next, now.saturating_add(policy.open_ms.into()));
+        }
+        // Nothing is kept of a service that works.
+        if breaker.state != BreakerState::Closed || breaker.failures > 0 {
+            self.0.insert(key, breaker);
+        }
+    }
+}
+
+impl Breaker {
+    /// What the end of a call means; `None` when it does not count.
+    fn event(&self, result: CallResult, admission: CallPermit, policy: &BreakerPolicy) -> Option<BreakerEvent> {
+        match (result, admission.probe) {
+            (CallResult::Success, _) => Some(BreakerEvent::Succeed),
+            (CallResult::Failure, true) => Some(BreakerEvent::FailProbe),
+            (CallResult::Failure, false) if self.state == BreakerState::Closed && self.failures.saturating_add(1) >= policy.threshold => {
+                Some(BreakerEvent::Trip)
             }
+            (CallResult::Failure, false) => Some(BreakerEvent::Fail),
+            (CallResult::Unknown, true) => Some(BreakerEvent::AbortProbe),
+            (CallResult::Unknown, false) => None,
+        }
+    }
+
+    /// Goes to the next state; `open_until` is when a probe is allowed, should the circuit open now.
+    fn take(&mut self, event: BreakerEvent, next: BreakerState, open_until: Millis) {
+        self.state = next;
+        match event {
+            BreakerEvent::Succeed => self.failures = 0,
+            BreakerEvent::Fail if next == BreakerState::Closed => self.failures = self.failures.saturating_add(1),
+            BreakerEvent::Trip | BreakerEvent::FailProbe => (self.failures, self.open_until) = (0, open_until),
+            BreakerEvent::Fail | BreakerEvent::Probe | BreakerEvent::AbortProbe => {}
         }
     }
 }
@@ -92,6 +167,7 @@ fn breaker_key(request: &HttpRequest) -> String {
     [&breaker_name(request), " at ", request.url.get(..end).unwrap_or_default()].concat()
 }
 
+#[derive(Clone, Copy)]
 enum CallResult {
     Success,
     Failure,
@@ -175,6 +251,60 @@ mod tests {
         assert!(!call(&mut breakers, &request, &status(200), 2099), "a failed probe opens it anew");
         assert!(call(&mut breakers, &request, &status(200), 2100) && call(&mut breakers, &request, &status(500), 2101));
         assert!(call(&mut breakers, &request, &status(200), 2102), "a success forgets the failures before it");
+    }
+
+    /// Ends a call, and notes the transition that it takes.
+    fn end(
+        breakers: &mut CircuitBreakers,
+        permit: CallPermit,
+        answer: Option<u16>,
+        now: Millis,
+        taken: &mut Vec<(BreakerState, BreakerEvent, BreakerState)>,
+    ) {
+        let (request, answer) = (request(2, &[]), answer.map(status));
+        let state_of = |it: &CircuitBreakers| it.0.get(&breaker_key(&request)).cloned().unwrap_or_default();
+        let before = state_of(breakers);
+        let policy = request.breaker.as_ref().unwrap();
+        let result = answer.as_ref().map_or(CallResult::Unknown, |it| classify_result(policy, it));
+        let event = before.event(result, permit, policy).unwrap();
+        breakers.release(permit, &request, answer.as_ref(), now);
+        taken.push((before.state, event, state_of(breakers).state));
+    }
+
+    #[test]
+    fn each_transition_is_taken() {
+        let (mut breakers, request, mut taken) = (CircuitBreakers::default(), request(2, &[]), Vec::new());
+        // That of calls which began while the circuit was closed, and end in any state.
+        let early = breakers.acquire(&request, 0).unwrap();
+        let mut now = 0;
+        let (ok, failure, aborted) = (Some(200), Some(500), None);
+        for (earlier, answer) in [
+            (vec![], failure),
+            (vec![], aborted),
+            (vec![failure], failure),
+            (vec![ok], failure),
+            (vec![ok], aborted),
+            (vec![ok, failure, failure], failure),
+            (vec![ok, failure, failure], aborted),
+        ] {
+            let is_open = breakers.0.values().any(|it| it.state == BreakerState::Open);
+            for answer in if is_open { vec![failure, ok, failure, failure] } else { vec![failure, failure] } {
+                end(&mut breakers, early, answer, now, &mut taken);
+            }
+            now += 1000;
+            let probe = breakers.acquire(&request, now).unwrap();
+            taken.push((BreakerState::Open, BreakerEvent::Probe, breakers.0.values().next().unwrap().state));
+            for answer in earlier {
+                end(&mut breakers, early, answer, now, &mut taken);
+            }
+            end(&mut breakers, probe, answer, now, &mut taken);
+        }
+        end(&mut breakers, early, ok, now, &mut taken);
+        end(&mut breakers, early, ok, now, &mut taken);
+        for row in BreakerState::TRANSITIONS {
+            assert!(taken.contains(row), "{row:?} is not taken");
+        }
+        assert!(taken.iter().all(|it| BreakerState::TRANSITIONS.contains(it)), "{taken:?}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::explanation::Explanation;
 use super::notice::{Notice, NoticeBody};
 use super::request::Reply;
 use super::rng::Rng;
-use super::{LaunchMode, Map, Millis, Observation};
+use super::{LaunchMode, Map, Millis, Observation, StateTransition};
 
 /// The session at the edge of a step, for observers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,6 +57,7 @@ struct Inner {
     notices: Vec<Notice>,
     views: Vec<SessionView>,
     explanations: Vec<Explanation>,
+    transitions: Vec<StateTransition>,
     audit_metadata: BTreeMap<u32, Map>,
     /// Whether any write effect was requested.
     has_written: bool,
@@ -79,6 +80,7 @@ impl EffectContext {
             notices: Vec::new(),
             views: Vec::new(),
             explanations: Vec::new(),
+            transitions: Vec::new(),
             audit_metadata: BTreeMap::new(),
             has_written: false,
             end_deferred: false,
@@ -287,6 +289,14 @@ impl EffectContext {
 
     pub(super) fn record_explanation(&self, explanation: Explanation) {
         self.lock().explanations.push(explanation);
+    }
+
+    pub(super) fn transitions(&self) -> Vec<StateTransition> {
+        self.lock().transitions.clone()
+    }
+
+    pub(super) fn record_transition(&self, transition: StateTransition) {
+        self.lock().transitions.push(transition);
     }
 
     /// Changes the explanations so far, to redact them; the closure runs only for an observed turn.

@@ -4,6 +4,7 @@
 //! for is an effect requested through the [`EffectContext`].
 
 pub mod backoff;
+mod call_approval;
 mod cancel;
 mod circuit_breaker;
 mod effect;
@@ -19,9 +20,11 @@ mod outcome;
 mod request;
 mod rng;
 mod rows;
+mod state_machine;
 
+pub use call_approval::{CallApproval, CallApprovalEvent};
 pub use cancel::{CancelReason, CancelledTurn};
-pub use circuit_breaker::{CallPermit, CircuitBreakers};
+pub use circuit_breaker::{BreakerEvent, BreakerState, CallPermit, CircuitBreakers};
 pub use effect::{Completion, Effect, EffectClass, EffectId, EffectResult, Operation};
 pub use effect_context::{EffectContext, SessionView};
 pub use error::{Divergence, EffectError, EffectErrorDetail, EffectErrorKind, TurnError};
@@ -46,6 +49,7 @@ pub use request::{
 };
 pub use rng::{Rng, uuid_from_seed};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};
+pub use state_machine::{StateMachine, StateTransition};
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -200,6 +204,11 @@ impl TurnMachine {
     /// The ports by which nodes of a flow were left so far, each as `graph/node:port`; empty unless the turn is observed or a replay.
     pub fn ports(&self) -> Vec<String> {
         self.effects.ports()
+    }
+
+    /// The transitions of states that the turn has taken so far; empty unless the turn is observed.
+    pub fn transitions(&self) -> Vec<StateTransition> {
+        self.effects.transitions()
     }
 
     /// The session at each audit so far, by notice number; empty unless audits are recorded.

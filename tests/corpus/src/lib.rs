@@ -18,13 +18,14 @@ const PACKS: [&str; 6] = ["packs/demo", "packs/pipeline", "packs/recorded", "pac
 const FLOWS: [&str; 5] = ["packs/agent", "packs/chain", "packs/flow", "packs/mcp", "packs/workflow"];
 
 /// The packs whose turns request what only a host can answer, such as a query or a script; `convengine-tests` plays them.
-pub const NEEDS_HOST: [&str; 7] = [
+pub const NEEDS_HOST: [&str; 8] = [
     "document_search",
     "helpdesk",
     "inventory_lookup",
     "python_failures",
     "python_scripts",
     "python_seeded_random_replays",
+    "queries",
     "s35_mcp_db_tool",
 ];
 

@@ -1,9 +1,12 @@
 //! The packs and talks of the corpus in the core: a test for each and for what holds for it, and one for all of them together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use convengine_core::list_transitions;
+use convengine_core::turn::{CancelReason, CancelledTurn, StateTransition, Turn};
 use convengine_corpus::checks::{check_cancellation, check_expectations, check_suspension};
 use convengine_corpus::{Case, NEEDS_HOST, corpus, flows, http_only_recordings, known_differences};
 use convengine_player::{CorePlayer, ExpectedTurn, Suspend};
@@ -24,6 +27,7 @@ fn main() -> Result<()> {
     let mut tests = vec![
         test("all::rules_explain_what_was_recorded", check_rules),
         test("all::enough_is_played", check_amount),
+        test("all::each_transition_is_taken", check_transitions),
         test("all::a_talk_is_named_after_what_it_shows", check_names),
     ];
     // Leaked once: each test needs its pack as long as the program runs.
@@ -77,6 +81,28 @@ fn check_amount() -> Result<()> {
         ensure!(played > turns, "only {played} turns were played");
         ensure!(waited > waits, "only {waited} waits were tried");
     }
+    Ok(())
+}
+
+/// The conversations take each transition of the tables of states, some of them because a host cancels the turn. Those of circuit breakers,
+/// which hosts have, are taken by a test of `turn`.
+fn check_transitions() -> Result<()> {
+    let mut missing: BTreeSet<StateTransition> = list_transitions().into_iter().filter(|it| it.machine != "circuit_breaker").collect();
+    let cases: Vec<Case> = corpus()?.into_iter().chain(flows()?).collect();
+    for case in cases.iter().filter(|it| !it.needs_host()) {
+        let mut player = CorePlayer::new(&case.pack, Suspend::Never);
+        for turn in 0..case.pack.turns.len() {
+            let journal = player.play(turn).with_context(|| case.name())?.journal;
+            let mut canceled = journal.clone();
+            canceled.entries.clear();
+            canceled.canceled = Some(CancelledTurn { reason: CancelReason::Requested, at: journal.input.at });
+            for journal in [journal, canceled] {
+                let (observed, _) = Turn::restore_observed(journal, Arc::clone(&player.config)).with_context(|| case.name())?;
+                observed.transitions().iter().for_each(|it| drop(missing.remove(it)));
+            }
+        }
+    }
+    ensure!(missing.is_empty(), "no conversation takes {missing:#?}");
     Ok(())
 }
 

@@ -56,7 +56,7 @@ pub(super) fn enum_variants(file: &str, name: &str) -> Result<Vec<String>> {
     Ok(variants.map(|it| to_snake_case(it.trim_end_matches(','))).collect())
 }
 
-fn to_snake_case(name: &str) -> String {
+pub(super) fn to_snake_case(name: &str) -> String {
     let mut snake = String::new();
     for letter in name.chars() {
         if letter.is_ascii_uppercase() && !snake.is_empty() {

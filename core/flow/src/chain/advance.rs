@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Runner;
 use super::failure::StepFailure;
-use super::state::{RunFrame, RunStatus, StepRun, StepStatus, Wait, WaitKind};
+use super::state::{RunFrame, RunStatus, StepEvent, StepRun, StepStatus, Wait, WaitKind};
 use super::step::is_notified;
 
 /// The maximum number of sequences that are nested: the primary one and four branches.
@@ -142,15 +142,19 @@ impl<'c> Runner<'c> {
         }
     }
 
-    /// Records the end of the current attempt. Returns its path.
-    pub(super) fn end_attempt(&mut self, status: StepStatus, output: Option<Value>, error: Option<Value>) -> Option<String> {
-        let at = self.now_text();
-        let attempt = self.open_attempt()?;
-        attempt.status = status;
-        attempt.output = output;
-        attempt.error = error;
-        attempt.ended_at = Some(at);
-        Some(attempt.path.clone())
+    /// Moves the open attempt, if there is one, and traces it.
+    pub(super) fn move_attempt(&mut self, event: StepEvent, output: Option<Value>, error: Option<Value>) {
+        let (at, effects) = (self.now_text(), self.effects.clone());
+        let Some(attempt) = self.open_attempt() else { return };
+        let Some(next) = effects.take_transition(attempt.status, event) else { return };
+        attempt.status = next;
+        if next != StepStatus::Waiting {
+            attempt.output = output;
+            attempt.error = error;
+            attempt.ended_at = Some(at);
+        }
+        let path = attempt.path.clone();
+        self.trace_step(&path, next);
     }
 
     /// Applies the result of an attempt.
@@ -165,13 +169,11 @@ impl<'c> Runner<'c> {
                 Err(failure) => self.fail_step(step, path, failure),
             },
             StepResult::Disabled => {
-                self.end_attempt(StepStatus::Skipped, None, None);
-                self.trace_step(path, StepStatus::Skipped);
+                self.move_attempt(StepEvent::Skip, None, None);
                 self.leave_step();
             }
             StepResult::Skipped => {
-                self.end_attempt(StepStatus::Skipped, None, None);
-                self.trace_step(path, StepStatus::Skipped);
+                self.move_attempt(StepEvent::Skip, None, None);
                 self.continue_without_output(step);
             }
             StepResult::Waiting(wait) => {
@@ -181,10 +183,7 @@ impl<'c> Runner<'c> {
                     WaitKind::Time | WaitKind::Retry => RunStatus::Sleeping,
                 };
                 self.state.wait = Some(wait);
-                if let Some(attempt) = self.open_attempt() {
-                    attempt.status = StepStatus::Waiting;
-                }
-                self.trace_step(path, StepStatus::Waiting);
+                self.move_attempt(StepEvent::Wait, None, None);
             }
             StepResult::Failed(failure) => self.fail_step(step, path, failure),
         }
@@ -192,12 +191,11 @@ impl<'c> Runner<'c> {
 
     /// Ends the current step with its output, and moves to the next one.
     pub(super) fn finish_step(&mut self, output: Value) {
-        let Some((step, path)) = self.find_current_step() else { return };
+        let Some((step, _)) = self.find_current_step() else { return };
         if let Some(variable) = output_variable(step) {
             self.write_context(variable, output.clone());
         }
-        self.end_attempt(StepStatus::Succeeded, Some(output), None);
-        self.trace_step(&path, StepStatus::Succeeded);
+        self.move_attempt(StepEvent::Succeed, Some(output), None);
         self.state.previous = Some(step.id.clone());
         self.leave_step();
     }
@@ -262,7 +260,7 @@ impl<'c> Runner<'c> {
     }
 
     /// Traces the status of a step.
-    pub(super) fn trace_step(&self, path: &str, status: StepStatus) {
+    fn trace_step(&self, path: &str, status: StepStatus) {
         let attempt = self.state.attempts().rev().find(|it| it.path == path).map_or(1, |it| it.attempt);
         self.trace("chain.step", json!({"path": path, "status": status, "attempt": attempt}));
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Runner;
-use super::state::{ClosedWait, RunState, RunStatus, StepStatus, Wait, WaitKind};
+use super::state::{ClosedWait, RunState, RunStatus, StepEvent, Wait, WaitKind};
 use crate::coerce;
 
 /// Why an event is refused.
@@ -233,9 +233,7 @@ impl Runner<'_> {
     /// Cancels the run.
     pub(super) fn cancel_run(&mut self, reason: Option<&str>) {
         self.state.wait = None;
-        if let Some(path) = self.end_attempt(StepStatus::Cancelled, None, None) {
-            self.trace_step(&path, StepStatus::Cancelled);
-        }
+        self.move_attempt(StepEvent::Cancel, None, None);
         self.end_run(RunStatus::Cancelled, reason);
     }
 

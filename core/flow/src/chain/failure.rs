@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Runner;
 use super::advance::StepResult;
-use super::state::{RunStatus, StepStatus, Wait, WaitKind};
+use super::state::{RunStatus, StepEvent, Wait, WaitKind};
 use crate::Failure;
 
 /// Why an attempt failed.
@@ -49,8 +49,7 @@ impl<'c> Runner<'c> {
     /// Handles the failure of an attempt: tries again, continues, runs the error branch, or fails the run.
     pub(super) fn fail_step(&mut self, step: &'c StepDef, path: &str, failure: StepFailure) {
         let error = json!({"code": failure.code, "message": failure.message});
-        self.end_attempt(StepStatus::Failed, failure.output.as_deref().cloned(), Some(error));
-        self.trace_step(path, StepStatus::Failed);
+        self.move_attempt(StepEvent::Fail, failure.output.as_deref().cloned(), Some(error));
         if let Some(delay) = self.retry_delay(step, &failure) {
             self.trace("chain.retry", json!({"path": path, "delay_ms": delay}));
             let due = self.effects.now().saturating_add(i64::try_from(delay).unwrap_or(i64::MAX));
@@ -93,9 +92,7 @@ impl<'c> Runner<'c> {
 
     /// Fails the run at the current step.
     pub(super) fn fail_run(&mut self, code: &str, message: &str) {
-        if let Some(path) = self.end_attempt(StepStatus::Failed, None, Some(json!({"code": code, "message": message}))) {
-            self.trace_step(&path, StepStatus::Failed);
-        }
+        self.move_attempt(StepEvent::Fail, None, Some(json!({"code": code, "message": message})));
         self.state.error = Some(json!({"code": code, "message": message, "path": self.state.cursor}));
         self.end_run(RunStatus::Failed, Some(code));
     }

@@ -14,7 +14,7 @@ mod timers;
 
 pub use events::{RunRefusal, check_event, list_offered_decisions};
 pub use outcome::run_view;
-pub use state::{PROGRAM, RunStatus};
+pub use state::{PROGRAM, RunStatus, StepStatus};
 
 use convengine_config::flow::Chain;
 use convengine_text::date::Date;

@@ -1,6 +1,6 @@
 //! The stored state of a run. (docs/spec/chains.md#2)
 
-use convengine_turn::Map;
+use convengine_turn::{Map, StateMachine};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -57,6 +57,39 @@ pub enum StepStatus {
     Skipped,
     /// The run was cancelled while it was executed.
     Cancelled,
+}
+
+/// What moves an attempt of a step, which begins as running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepEvent {
+    /// The step has its output.
+    Succeed,
+    /// It waits for a person, a webhook, a message or a time.
+    Wait,
+    /// The step is disabled, or the run continues without its output.
+    Skip,
+    /// It has failed, or its run has.
+    Fail,
+    /// The run is cancelled.
+    Cancel,
+}
+
+impl StateMachine for StepStatus {
+    type Event = StepEvent;
+
+    const NAME: &'static str = "chain_step";
+
+    const TRANSITIONS: &'static [(StepStatus, StepEvent, StepStatus)] = &[
+        (StepStatus::Running, StepEvent::Succeed, StepStatus::Succeeded),
+        (StepStatus::Running, StepEvent::Wait, StepStatus::Waiting),
+        (StepStatus::Running, StepEvent::Skip, StepStatus::Skipped),
+        (StepStatus::Running, StepEvent::Fail, StepStatus::Failed),
+        (StepStatus::Running, StepEvent::Cancel, StepStatus::Cancelled),
+        (StepStatus::Waiting, StepEvent::Succeed, StepStatus::Succeeded),
+        (StepStatus::Waiting, StepEvent::Skip, StepStatus::Skipped),
+        (StepStatus::Waiting, StepEvent::Fail, StepStatus::Failed),
+        (StepStatus::Waiting, StepEvent::Cancel, StepStatus::Cancelled),
+    ];
 }
 
 /// An attempt of a step.

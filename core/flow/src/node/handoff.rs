@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::Walker;
 use super::super::failure::Failure;
-use super::super::handoff::{Handoff, HandoffState};
+use super::super::handoff::{Handoff, HandoffEvent, HandoffState};
 use super::super::walk::Transition;
 use super::http_request::{SIGNATURE_HEADER, SIGNATURE_PREFIX};
 use crate::state::{AwaitingKind, HistoryEntry, SessionStatus};
@@ -50,18 +50,22 @@ impl<'c> Walker<'c> {
         if let (Some(visitor), Some(members)) = (&self.state.visitor, body.as_object_mut()) {
             members.insert("visitor".to_owned(), visitor.clone());
         }
-        let answer = match self.call_desk("request", &correlation_id, body).await {
+        let answer = self.call_desk("request", &correlation_id, body).await;
+        // Without a webhook, the handoff waits in the queue (docs/spec/flow-rulings.md#35).
+        let event = match &answer {
+            Ok(answer) if answer.get("state").and_then(Value::as_str) == Some("queued") => HandoffEvent::Queue,
+            Ok(_) => HandoffEvent::Accept,
+            Err(_) => HandoffEvent::Decline,
+        };
+        let state = self.effects.take_transition(HandoffState::Requested, event).unwrap_or(HandoffState::Requested);
+        let answer = match answer {
             Ok(answer) => answer,
             Err(failure) => return Transition::Fail(failure),
         };
         let text = |name: &str| answer.get(name).map(|it| EXPRESSION.print(it).into_owned()).filter(|it| !it.is_empty());
         let handoff = Handoff {
             correlation_id,
-            // Without a webhook, the handoff waits in the queue (docs/spec/flow-rulings.md#35).
-            state: match answer.get("state").and_then(Value::as_str) {
-                Some("queued") => HandoffState::Queued,
-                _ => HandoffState::Accepted,
-            },
+            state,
             queue,
             reason,
             ticket: text("ticket"),

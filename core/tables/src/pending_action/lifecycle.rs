@@ -4,7 +4,7 @@ use convengine_config::InteractionDecision;
 use convengine_turn::payload;
 use serde_json::Value;
 
-use super::{ActionChoice, ActionRuntime, ActionStatus, ResolvedAction, resolve_action};
+use super::{ActionChoice, ActionEvent, ActionRuntime, ActionStatus, ResolvedAction, resolve_action};
 use crate::audit::Stage;
 use crate::session::Session;
 use crate::step_context::StepContext;
@@ -26,12 +26,12 @@ pub fn start(cx: &mut StepContext<'_>) {
 pub fn proceed(cx: &mut StepContext<'_>) {
     let ActionChoice::One(action) = resolve_action(cx) else { return };
     open(cx, &action);
-    let status = match current_decision(&cx.session) {
-        Some(InteractionDecision::ExecutePendingAction) => ActionStatus::InProgress,
-        Some(InteractionDecision::RejectPendingAction) => ActionStatus::Rejected,
+    let event = match current_decision(&cx.session) {
+        Some(InteractionDecision::ExecutePendingAction) => ActionEvent::Confirm,
+        Some(InteractionDecision::RejectPendingAction) => ActionEvent::Reject,
         Some(InteractionDecision::ReclassifyIntent | InteractionDecision::FillPendingSlot) | None => return,
     };
-    change_status(cx, status, &action);
+    decide(cx, event, &action);
 }
 
 /// Opens an action that was unknown before the intent was resolved. It cannot be executed in this turn: nobody has confirmed it.
@@ -55,10 +55,12 @@ pub fn open_late(cx: &mut StepContext<'_>) {
 pub fn undo_decision(cx: &mut StepContext<'_>) {
     let turn = cx.session.turn_number;
     let mut runtime = ActionRuntime::from_session(&cx.session);
-    if [ActionStatus::InProgress, ActionStatus::Rejected].iter().any(|it| runtime.has_reached(*it, turn)) {
-        runtime.reopen();
+    if runtime.has_reached(runtime.status(), turn)
+        && let Some(status) = runtime.advance(runtime.status(), ActionEvent::Undo, &cx.effects)
+    {
+        runtime.remove_decision();
         runtime.store(&mut cx.session);
-        cx.session.set_param("pending_action_runtime_status", ActionStatus::Open.name());
+        cx.session.set_param("pending_action_runtime_status", status.name());
     }
 }
 
@@ -77,10 +79,11 @@ fn expire(cx: &mut StepContext<'_>, mut runtime: ActionRuntime) -> bool {
         ActionChoice::Several(_) => true,
         ActionChoice::None => false,
     };
-    runtime.set_status(ActionStatus::Expired, turn, now);
+    let Some(status) = runtime.advance(runtime.status(), ActionEvent::Expire, &cx.effects) else { return false };
+    runtime.stamp(turn, now);
     runtime.store(&mut cx.session);
-    cx.session.set_param("pending_action_runtime_status", ActionStatus::Expired.name());
-    cx.audit(Stage::PendingActionLifecycle, |_| payload!({"event": "EXPIRED", "status": "EXPIRED", "turn": turn}));
+    cx.session.set_param("pending_action_runtime_status", status.name());
+    cx.audit(Stage::PendingActionLifecycle, |_| payload!({"event": status.name(), "status": status.name(), "turn": turn}));
     if is_other_action {
         return false;
     }
@@ -96,15 +99,17 @@ fn open(cx: &mut StepContext<'_>, action: &ResolvedAction) {
     if runtime.is_open() && runtime.matches_action(action) {
         return;
     }
+    let Some(status) = runtime.advance(runtime.status(), ActionEvent::Offer, &cx.effects) else { return };
     let limits = &cx.config.settings.action_lifecycle;
-    runtime.open(action, cx.session.turn_number, cx.effects.now(), limits.ttl_turns, limits.ttl_minutes);
+    runtime.begin(action, cx.session.turn_number, cx.effects.now(), limits.ttl_turns, limits.ttl_minutes);
     runtime.store(&mut cx.session);
-    publish_status(cx, ActionStatus::Open, action);
+    publish_status(cx, status, action);
 }
 
-fn change_status(cx: &mut StepContext<'_>, status: ActionStatus, action: &ResolvedAction) {
+fn decide(cx: &mut StepContext<'_>, event: ActionEvent, action: &ResolvedAction) {
     let mut runtime = ActionRuntime::from_session(&cx.session);
-    runtime.set_status(status, cx.session.turn_number, cx.effects.now());
+    let Some(status) = runtime.advance(runtime.status(), event, &cx.effects) else { return };
+    runtime.stamp(cx.session.turn_number, cx.effects.now());
     runtime.store(&mut cx.session);
     publish_status(cx, status, action);
 }

@@ -5,46 +5,13 @@
 //! as well. (docs/decisions/0005-pending-actions.md)
 
 use convengine_config::is_same_code;
-use convengine_turn::{Map, Millis};
+use convengine_turn::{EffectContext, Map, Millis};
 use serde_json::{Value, json};
 
-use super::ResolvedAction;
+use super::{ActionEvent, ActionStatus, ResolvedAction};
 use crate::session::Session;
 
 const CONTEXT_KEY: &str = "pending_action_runtime";
-
-/// The lifecycle status of a pending action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ActionStatus {
-    /// Waiting for the user's confirmation.
-    Open,
-    /// Confirmed by the user.
-    InProgress,
-    /// Executed.
-    Executed,
-    /// Rejected by the user.
-    Rejected,
-    /// Not answered in time.
-    Expired,
-    /// Execution failed.
-    Failed,
-}
-
-const STATUSES: [(&str, ActionStatus); 6] = [
-    ("OPEN", ActionStatus::Open),
-    ("IN_PROGRESS", ActionStatus::InProgress),
-    ("EXECUTED", ActionStatus::Executed),
-    ("REJECTED", ActionStatus::Rejected),
-    ("EXPIRED", ActionStatus::Expired),
-    ("FAILED", ActionStatus::Failed),
-];
-
-impl ActionStatus {
-    /// The spelling in context, parameters and audits.
-    pub fn name(self) -> &'static str {
-        STATUSES.iter().find(|it| it.1 == self).map_or("", |it| it.0)
-    }
-}
 
 /// The context member, read and written as a whole.
 #[derive(Debug, Clone, Default)]
@@ -66,15 +33,14 @@ impl ActionRuntime {
         session.context.insert(CONTEXT_KEY.to_owned(), Value::Object(self.0));
     }
 
-    /// The status; `None` when there was no action.
-    pub fn status(&self) -> Option<ActionStatus> {
-        let name = self.text("status");
-        STATUSES.iter().find(|it| it.0 == name).map(|it| it.1)
+    /// The status.
+    pub fn status(&self) -> ActionStatus {
+        ActionStatus::parse(self.text("status"))
     }
 
     /// Whether the user can still confirm or has confirmed.
     pub fn is_open(&self) -> bool {
-        matches!(self.status(), Some(ActionStatus::Open | ActionStatus::InProgress))
+        matches!(self.status(), ActionStatus::Open | ActionStatus::InProgress)
     }
 
     /// The key of the action; `None` when it has none.
@@ -101,17 +67,24 @@ impl ActionRuntime {
     /// Whether the status was set in this turn.
     pub fn has_reached(&self, status: ActionStatus, turn: u32) -> bool {
         let member = format!("{}_turn", status.name().to_lowercase());
-        self.status() == Some(status) && self.0.get(&member).and_then(Value::as_i64) == Some(i64::from(turn))
+        self.status() == status && self.0.get(&member).and_then(Value::as_i64) == Some(i64::from(turn))
     }
 
     /// Whether the user has agreed to the action in this turn, whatever has become of it since, unless it failed.
     pub fn was_confirmed(&self, turn: u32) -> bool {
         let confirmed_in = self.0.get("in_progress_turn").and_then(Value::as_i64);
-        matches!(self.status(), Some(ActionStatus::InProgress | ActionStatus::Executed)) && confirmed_in == Some(i64::from(turn))
+        matches!(self.status(), ActionStatus::InProgress | ActionStatus::Executed) && confirmed_in == Some(i64::from(turn))
     }
 
-    /// Opens an action; a limit that is not positive means no limit.
-    pub fn open(&mut self, action: &ResolvedAction, turn: u32, now: Millis, ttl_turns: i64, ttl_minutes: i64) {
+    /// Moves from a status by the table, and returns the new one; `None`, with nothing changed, when the event cannot happen then.
+    pub fn advance(&mut self, from: ActionStatus, event: ActionEvent, effects: &EffectContext) -> Option<ActionStatus> {
+        let status = effects.take_transition(from, event)?;
+        self.0.insert("status".to_owned(), json!(status.name()));
+        Some(status)
+    }
+
+    /// Begins with an action that is now open; a limit that is not positive means no limit.
+    pub fn begin(&mut self, action: &ResolvedAction, turn: u32, now: Millis, ttl_turns: i64, ttl_minutes: i64) {
         let limit = |from: i64, length: i64| if length > 0 { from.saturating_add(length) } else { -1 };
         let executed = self.0.shift_remove("executed");
         let members = [
@@ -129,25 +102,20 @@ impl ActionRuntime {
         }
     }
 
-    /// Sets the status with its turn and time.
-    pub fn set_status(&mut self, status: ActionStatus, turn: u32, now: Millis) {
-        let name = status.name().to_lowercase();
-        self.0.insert("status".to_owned(), json!(status.name()));
+    /// Records turn and time of the status.
+    pub fn stamp(&mut self, turn: u32, now: Millis) {
+        let name = self.status().name().to_lowercase();
         self.0.insert(format!("{name}_turn"), json!(turn));
         self.0.insert(format!("{name}_at_epoch_ms"), json!(now));
     }
 
-    /// Sets a final status, without turn and time.
-    pub fn close(&mut self, status: ActionStatus, reason: Option<&str>) {
-        self.0.insert("status".to_owned(), json!(status.name()));
-        if let Some(reason) = reason {
-            self.0.insert("reason".to_owned(), json!(reason));
-        }
+    /// Records why the action has failed.
+    pub fn set_reason(&mut self, reason: &str) {
+        self.0.insert("reason".to_owned(), json!(reason));
     }
 
-    /// Reverts this turn's decision.
-    pub fn reopen(&mut self) {
-        self.0.insert("status".to_owned(), json!(ActionStatus::Open.name()));
+    /// Removes turn and time of a decision.
+    pub fn remove_decision(&mut self) {
         for member in ["in_progress_turn", "in_progress_at_epoch_ms", "rejected_turn", "rejected_at_epoch_ms"] {
             self.0.shift_remove(member);
         }
@@ -215,7 +183,7 @@ mod tests {
     fn either_limit_ends_the_offer() {
         let opened = |ttl_turns, ttl_minutes| {
             let mut runtime = ActionRuntime::default();
-            runtime.open(&action(), 4, 1_000, ttl_turns, ttl_minutes);
+            runtime.begin(&action(), 4, 1_000, ttl_turns, ttl_minutes);
             runtime
         };
         let (by_turns, by_time, unlimited) = (opened(2, 0), opened(-1, 2), opened(0, 0));
@@ -227,7 +195,7 @@ mod tests {
     #[test]
     fn an_executed_action_is_closed_where_it_was_executed() {
         let mut runtime = ActionRuntime::default();
-        runtime.open(&action(), 1, 0, 3, 30);
+        runtime.begin(&action(), 1, 0, 3, 30);
         runtime.record_execution(&action(), "CARD", "CONFIRM");
         assert!(runtime.is_closed(None, "card:issue", "card", "Confirm"));
         assert!(

@@ -4,6 +4,7 @@
 //! exactly this call.
 
 use convengine_config::DialogueAct;
+use convengine_turn::{CallApproval, CallApprovalEvent};
 use serde_json::{Value, json};
 
 use super::ToolCall;
@@ -19,6 +20,9 @@ const REASON: &str = "TOOL_APPROVAL_REQUIRED";
 
 /// Asks the user to approve a call. `planner` is what the planner loop needs to go on; absent for a direct call.
 pub fn ask_approval(cx: &mut StepContext<'_>, step: &'static str, call: &ToolCall, planner: Option<Value>) {
+    if cx.effects.take_transition(CallApproval::Planned, CallApprovalEvent::Ask).is_none() {
+        return;
+    }
     let code = call.code.as_deref().unwrap_or_default();
     // Shown whole: what is not shown is not approved.
     let args = json!(call.args);
@@ -48,12 +52,14 @@ pub fn take_approval(cx: &mut StepContext<'_>) -> bool {
     // Only the question that the engine asked can be answered, not a member that something else has written. Without dialogue acts the
     // client answers, and the question may be gone.
     let is_asked = session.clarification.as_ref().is_some_and(|it| it.reason.as_deref() == Some(REASON));
-    if !is_asked && session.params.contains_key("dialogue_act") {
-        return false;
+    let may_answer = is_asked || !session.params.contains_key("dialogue_act");
+    if may_answer {
+        session.clarification = None;
+        session.context.shift_remove("pending_clarification");
     }
-    session.clarification = None;
-    session.context.shift_remove("pending_clarification");
-    if turn + 1 != u64::from(session.turn_number) || !is_affirmed(cx) {
+    let is_in_time = turn + 1 == u64::from(session.turn_number);
+    let event = if may_answer && is_in_time && is_affirmed(cx) { CallApprovalEvent::Approve } else { CallApprovalEvent::Withdraw };
+    if cx.effects.take_transition(CallApproval::Asked, event) != Some(CallApproval::Approved) {
         return false;
     }
     cx.session.approved_text = waiting.get("text").and_then(Value::as_str).map(str::to_owned);

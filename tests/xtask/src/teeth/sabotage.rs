@@ -402,8 +402,8 @@ pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "approval_of_calls_is_skipped",
         file: "core/tables/src/tool/approval.rs",
-        find: "    if turn + 1 != u64::from(session.turn_number) || !is_affirmed(cx) {",
-        replace: "    if turn + 1 != u64::from(session.turn_number) {",
+        find: "if may_answer && is_in_time && is_affirmed(cx) {",
+        replace: "if may_answer && is_in_time {",
         noticed_by: Proof::Suite("mcp_injections::a_model_that_obeys_an_injection_needs_the_approval_of_the_user"),
     },
     Sabotage {

@@ -1,5 +1,6 @@
 //! Approval of agent tool calls (docs/spec/flows.md#4.13).
 
+use convengine_turn::{CallApproval, CallApprovalEvent};
 use serde_json::{Value, json};
 
 use super::super::super::Walker;
@@ -22,15 +23,26 @@ impl<'c> Walker<'c> {
             String::new()
         });
         let edited = edited_args.filter(|_| approved).map(Value::Object);
-        let state = if approved { "approved" } else { "rejected" };
-        let payload = json!({"node": run.node.id, "call_id": call.id, "tool": call.name, "state": state, "edited": edited.is_some()});
-        let result = match (approved, self.check_call(&run, &call)) {
-            (true, CheckedCall::Tool(tool, _)) => {
-                if let Some(reason) = edited.as_ref().and_then(|it| args_violation(tool, it)) {
-                    self.close_explanation(|| format!("the edited arguments are not valid, and the call still waits: {reason}"));
-                    self.warn("approval.invalid_args", json!({"call_id": call_id, "reason": reason}));
-                    return Transition::Wait(awaiting);
-                }
+        // The document may have changed since the call.
+        let tool = if let CheckedCall::Tool(tool, _) = self.check_call(&run, &call) { Some(tool) } else { None };
+        let violation = tool.zip(edited.as_ref()).and_then(|(tool, args)| args_violation(tool, args));
+        let event = match (approved, tool, &violation) {
+            (false, ..) => CallApprovalEvent::Reject,
+            (true, None, _) => CallApprovalEvent::Withdraw,
+            (true, Some(_), Some(_)) => CallApprovalEvent::Defer,
+            (true, Some(_), None) => CallApprovalEvent::Approve,
+        };
+        let state = self.effects.take_transition(CallApproval::Asked, event).unwrap_or(CallApproval::Asked);
+        let payload =
+            json!({"node": run.node.id, "call_id": call.id, "tool": call.name, "state": state.name(), "edited": edited.is_some()});
+        let result = match (state, tool) {
+            (CallApproval::Planned | CallApproval::Asked, _) => {
+                let reason = violation.unwrap_or_default();
+                self.close_explanation(|| format!("the edited arguments are not valid, and the call still waits: {reason}"));
+                self.warn("approval.invalid_args", json!({"call_id": call_id, "reason": reason}));
+                return Transition::Wait(awaiting);
+            }
+            (CallApproval::Approved, Some(tool)) => {
                 self.trace("agent.approval", payload);
                 let args = edited.clone().unwrap_or_else(|| self.with_redacted_values(tool, call.arguments.clone()));
                 match self.refuse_call(&mut run, &tool.id, Some(tool)) {
@@ -38,9 +50,10 @@ impl<'c> Walker<'c> {
                     None => with_edited_args(self.call_counted_tool(&mut run, tool, args, true).await, edited),
                 }
             }
-            // The document has changed since the call.
-            (true, _) => error_result("unknown_tool", "the tool cannot be called any more"),
-            (false, _) => {
+            (CallApproval::Approved, None) | (CallApproval::Withdrawn, _) => {
+                error_result("unknown_tool", "the tool cannot be called any more")
+            }
+            (CallApproval::Rejected, _) => {
                 self.trace("agent.approval", payload);
                 error_result("rejected", reason.as_deref().unwrap_or("a person has said no"))
             }

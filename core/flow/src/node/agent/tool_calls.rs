@@ -2,7 +2,7 @@
 
 use convengine_config::flow::document::{AgentData, AgentOutput, FINISH, FlowTool, REQUEST_HUMAN, SEARCH_KNOWLEDGE, is_built_in};
 use convengine_text::json::schema::JsonSchema;
-use convengine_turn::{BoxFuture, Candidate, EffectClass, LlmMessage, LlmToolCall, Verdict, join};
+use convengine_turn::{BoxFuture, CallApproval, CallApprovalEvent, Candidate, EffectClass, LlmMessage, LlmToolCall, Verdict, join};
 use serde_json::{Value, json};
 
 use super::super::super::Walker;
@@ -49,7 +49,8 @@ impl<'c> Walker<'c> {
                     self.note(|| {
                         Candidate::for_choice("", &tool.id, Verdict::Matched).with_reason("it waits for the approval of a person")
                     });
-                    self.trace("agent.approval", json!({"node": run.node.id, "call_id": call.id, "tool": tool.id, "state": "asked"}));
+                    let state = self.effects.take_transition(CallApproval::Planned, CallApprovalEvent::Ask).map(CallApproval::name);
+                    self.trace("agent.approval", json!({"node": run.node.id, "call_id": call.id, "tool": tool.id, "state": state}));
                     return AgentTransition::AwaitApproval;
                 }
                 CheckedCall::RequestHuman => {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::StepOutcome;
 use crate::audit::Stage;
 use crate::llm;
-use crate::pending_action::{self, ActionChoice, ActionRuntime, ActionStatus, choose_option};
+use crate::pending_action::{self, ActionChoice, ActionEvent, ActionRuntime, ActionStatus, choose_option};
 use crate::session::{Clarification, ClarificationOption};
 use crate::step_context::StepContext;
 
@@ -77,10 +77,12 @@ fn reject(cx: &mut StepContext<'_>) {
     close_question(cx);
     set_decision(cx, InteractionDecision::RejectPendingAction);
     let mut runtime = ActionRuntime::from_session(&cx.session);
-    runtime.set_status(ActionStatus::Rejected, cx.session.turn_number, cx.effects.now());
+    // All that compete are rejected, and none of them has a status.
+    let Some(status) = runtime.advance(ActionStatus::Absent, ActionEvent::Reject, &cx.effects) else { return };
+    runtime.stamp(cx.session.turn_number, cx.effects.now());
     runtime.store(&mut cx.session);
-    cx.session.set_param("pending_action_runtime_status", ActionStatus::Rejected.name());
-    let payload = json!({"event": "REJECTED", "status": "REJECTED", "actionKey": null, "actionRef": null});
+    cx.session.set_param("pending_action_runtime_status", status.name());
+    let payload = json!({"event": status.name(), "status": status.name(), "actionKey": null, "actionRef": null});
     cx.audit(Stage::PendingActionLifecycle, |_| payload);
 }
 

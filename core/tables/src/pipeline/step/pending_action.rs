@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::StepOutcome;
 use crate::audit::Stage;
 use crate::extension;
-use crate::pending_action::{self, ActionChoice, ActionRuntime, ActionStatus, ResolvedAction};
+use crate::pending_action::{self, ActionChoice, ActionEvent, ActionRuntime, ActionStatus, ResolvedAction};
 use crate::session::Session;
 use crate::step_context::StepContext;
 
@@ -57,39 +57,56 @@ async fn execute(cx: &mut StepContext<'_>) {
         );
     }
     explain(cx, "the user agreed: the action is carried out");
-    let Some(task) = &action.task else { return record_failed(cx, &action, "invalid pending action reference") };
-    let scope = (cx.session.intent.clone(), cx.session.state.clone());
-    let before = cx.session.params.clone();
+    let before = BeforeTask {
+        status: status_before(cx, &runtime),
+        intent: cx.session.intent.clone(),
+        state: cx.session.state.clone(),
+        params: cx.session.params.clone(),
+    };
+    let Some(task) = &action.task else { return record_failed(cx, &action, "invalid pending action reference", &before) };
     match extension::call_task(cx, task, TaskUse::PendingAction, None, None).await {
-        Ok(result) => record_executed(cx, &action, result, &scope, &before),
-        Err(error) => record_failed(cx, &action, &error.message),
+        Ok(result) => record_executed(cx, &action, result, &before),
+        Err(error) => record_failed(cx, &action, &error.message, &before),
     }
 }
 
-/// `scope` and `before` are intent, state and parameters before the task, which may have changed them.
-fn record_executed(cx: &mut StepContext<'_>, action: &ResolvedAction, result: Value, scope: &(String, String), before: &Map) {
+/// The session before the task, which may change it.
+struct BeforeTask {
+    status: ActionStatus,
+    intent: String,
+    state: String,
+    params: Map,
+}
+
+/// The status that the turn moves from. Without the lifecycle, earlier turns do not count.
+fn status_before(cx: &StepContext<'_>, runtime: &ActionRuntime) -> ActionStatus {
+    if cx.config.settings.action_lifecycle.enabled { runtime.status() } else { ActionStatus::Absent }
+}
+
+fn record_executed(cx: &mut StepContext<'_>, action: &ResolvedAction, result: Value, before: &BeforeTask) {
     let mut runtime = ActionRuntime::from_session(&cx.session);
-    runtime.close(ActionStatus::Executed, None);
-    runtime.record_execution(action, &scope.0, &scope.1);
+    let Some(status) = runtime.advance(before.status, ActionEvent::Succeed, &cx.effects) else { return };
+    runtime.record_execution(action, &before.intent, &before.state);
     runtime.store(&mut cx.session);
-    set_result(cx, ActionStatus::Executed);
+    set_result(cx, status);
     cx.session.set_param("pending_action_task_result", result);
-    cx.session.finish_pending_action(before);
+    cx.session.finish_pending_action(&before.params);
     cx.audit(Stage::PendingActionExecuted, |session| {
         let task = action.task.as_ref();
         let (bean, methods) = (task.map(|it| it.bean.clone()), task.map(|it| it.methods.join(",")));
-        let extra = json!({"pendingActionResult": "EXECUTED", "taskBean": bean, "taskMethods": methods});
+        let extra = json!({"pendingActionResult": status.name(), "taskBean": bean, "taskMethods": methods});
         audit_payload(session, InteractionDecision::ExecutePendingAction, Some(action), extra)
     });
 }
 
 /// The action stays named: the next turn opens it again, so that the user can retry.
-fn record_failed(cx: &mut StepContext<'_>, action: &ResolvedAction, reason: &str) {
+fn record_failed(cx: &mut StepContext<'_>, action: &ResolvedAction, reason: &str, before: &BeforeTask) {
     let mut runtime = ActionRuntime::from_session(&cx.session);
-    runtime.close(ActionStatus::Failed, Some(reason));
+    let Some(status) = runtime.advance(before.status, ActionEvent::Fail, &cx.effects) else { return };
+    runtime.set_reason(reason);
     runtime.store(&mut cx.session);
-    set_result(cx, ActionStatus::Failed);
-    let extra = json!({"pendingActionResult": "FAILED", "reason": reason});
+    set_result(cx, status);
+    let extra = json!({"pendingActionResult": status.name(), "reason": reason});
     cx.audit(Stage::PendingActionFailed, |session| audit_payload(session, InteractionDecision::ExecutePendingAction, Some(action), extra));
 }
 
@@ -104,11 +121,11 @@ fn reject(cx: &mut StepContext<'_>) {
     if found.is_none() && !runtime.has_reached(ActionStatus::Rejected, cx.session.turn_number) {
         return audit_skipped(cx, InteractionDecision::RejectPendingAction, None, not_found_reason(&cx.session));
     }
-    runtime.close(ActionStatus::Rejected, None);
+    let Some(status) = runtime.advance(status_before(cx, &runtime), ActionEvent::Reject, &cx.effects) else { return };
     runtime.store(&mut cx.session);
-    set_result(cx, ActionStatus::Rejected);
+    set_result(cx, status);
     cx.session.drop_pending_action();
-    let extra = json!({"pendingActionResult": "REJECTED"});
+    let extra = json!({"pendingActionResult": status.name()});
     cx.audit(Stage::PendingActionRejected, |session| {
         audit_payload(session, InteractionDecision::RejectPendingAction, found.as_ref(), extra)
     });

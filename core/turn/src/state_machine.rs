@@ -1,0 +1,59 @@
+//! States that move by a table of transitions only. What is not in the table cannot happen.
+
+use std::fmt::Debug;
+
+use super::EffectContext;
+use super::Observation;
+
+/// A state that moves by a table.
+pub trait StateMachine: Copy + Eq + Debug + 'static {
+    /// What moves it.
+    type Event: Copy + Eq + Debug + 'static;
+
+    /// The name in the reference.
+    const NAME: &'static str;
+
+    /// All that can happen: a state, an event, and the next state. The first state is where it begins.
+    const TRANSITIONS: &'static [(Self, Self::Event, Self)];
+
+    /// The next state; `None` when the event cannot happen in this state.
+    fn next(self, event: Self::Event) -> Option<Self> {
+        Self::TRANSITIONS.iter().find(|it| it.0 == self && it.1 == event).map(|it| it.2)
+    }
+}
+
+/// A row of a table of transitions, or a transition that a turn has taken, with the names that the code has for them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StateTransition {
+    /// The name of the state machine.
+    pub machine: &'static str,
+    /// The state before.
+    pub state: String,
+    /// What happened.
+    pub event: String,
+    /// The state after.
+    pub next: String,
+}
+
+impl StateTransition {
+    fn new<S: StateMachine>(state: S, event: S::Event, next: S) -> StateTransition {
+        StateTransition { machine: S::NAME, state: format!("{state:?}"), event: format!("{event:?}"), next: format!("{next:?}") }
+    }
+
+    /// The rows of a table, in its order.
+    pub fn list<S: StateMachine>() -> Vec<StateTransition> {
+        S::TRANSITIONS.iter().map(|(state, event, next)| StateTransition::new(*state, *event, *next)).collect()
+    }
+}
+
+impl EffectContext {
+    /// Returns the next state by its table, and records the transition if the turn is observed; `None` when the event cannot happen in this
+    /// state.
+    pub fn take_transition<S: StateMachine>(&self, state: S, event: S::Event) -> Option<S> {
+        let next = state.next(event)?;
+        if self.observation == Observation::Steps {
+            self.record_transition(StateTransition::new(state, event, next));
+        }
+        Some(next)
+    }
+}
