@@ -149,7 +149,7 @@ fn differences(found: &Table, declared: &TableShape) -> Vec<String> {
         if kind != kind_of(shape) {
             differ(&column.name, "of another kind than declared");
         }
-        let is_filled_by_database = column.default == "now" || DATABASE_DEFAULTS.contains(&(&found.name, &column.name));
+        let is_filled_by_database = column.default == "now" || DATABASE_DEFAULTS.contains(&(found.name.as_str(), column.name.as_str()));
         if !is_filled_by_database && shape.default.trim_matches('"') != column.default {
             differ(&column.name, "has another default than declared");
         }
