@@ -167,3 +167,19 @@ pub async fn find_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value
 pub async fn has_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<bool> {
     Ok(pool.fetch_optional(&HASH, &[Sql::Text(hash)]).await?.is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use convengine_core::config::{OTHER_TABLES as OTHERS, TABLES};
+
+    use super::*;
+
+    #[test]
+    fn every_declared_table_is_read() {
+        let read = |tables: &[(&'static str, Statement)]| tables.iter().map(|it| it.0).collect::<BTreeSet<_>>();
+        assert_eq!(read(&SNAPSHOT_TABLES), TABLES.iter().map(|it| it.name).collect());
+        assert_eq!(read(&OTHER_TABLES), OTHERS.iter().map(|it| it.name).collect());
+    }
+}
