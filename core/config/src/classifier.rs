@@ -6,6 +6,7 @@ use convengine_turn::{Candidate, Verdict};
 use convengine_understanding::lexical::{Label, LazyClassifier, LexicalClassifier, TrainingPhrase, TrainingSet};
 
 use super::code::{UNKNOWN, is_same_code, to_upper_code};
+use super::column::{DESCRIPTION, ENABLED, INTENT_CODE, PRIORITY, STATE_CODE, TableShape, integer, pattern, word};
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
@@ -13,6 +14,21 @@ use super::parts::Patterns;
 use super::row::{TableRow, by_priority};
 use super::scope::{Scopes, enabled_intents};
 use super::tables::Tables;
+
+pub(crate) static CLASSIFIER: TableShape = TableShape {
+    name: "ce_intent_classifier",
+    help: "Patterns and example phrases that name an intent. The model is asked when none matches.",
+    columns: &[
+        integer("classifier_id", "id of the row"),
+        word("rule_type", &["REGEX", "EXACT", "CONTAINS", "STARTS_WITH", "EXAMPLE", "SEMANTIC"], ""),
+        pattern("pattern", "the pattern, or for `EXAMPLE` and `SEMANTIC` an example phrase"),
+        INTENT_CODE.with_help("the intent that the row names"),
+        STATE_CODE.with_help("the state that the row sets").with_default(r#""UNKNOWN""#),
+        PRIORITY.with_help("lower first, null last"),
+        ENABLED,
+        DESCRIPTION,
+    ],
+};
 
 /// A classifier row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,22 +163,15 @@ enum RowMatch {
 
 fn compile(row: &TableRow<'_>, regexes: &mut Patterns<'_>) -> Result<(RowMatch, Classifier), Issue> {
     let rule_type = row.code("rule_type").unwrap_or_default();
+    row.required("pattern", "it has a pattern")?;
     let pattern = row.text("pattern").unwrap_or_default();
-    if pattern.trim().is_empty() {
-        return Err(row.error("pattern", "is blank", "it has a pattern"));
-    }
     let how = match TextMatcher::compile_with(&to_upper_code(&rule_type), &pattern, &mut |it| regexes.compile(it)) {
         Some(compiled) => RowMatch::Pattern(compiled.map_err(|reason| row.error("pattern", reason, "the pattern is corrected"))?),
         None if to_upper_code(&rule_type) == "EXAMPLE" => RowMatch::Learned(pattern),
         None if to_upper_code(&rule_type) == "SEMANTIC" => RowMatch::Example(pattern),
-        None => {
-            let reason = format!("'{rule_type}' is not REGEX, EXACT, CONTAINS, STARTS_WITH, EXAMPLE or SEMANTIC");
-            return Err(row.error("rule_type", reason, "the type is one of these"));
-        }
+        None => return Err(row.error("rule_type", row.unknown_word("rule_type"), "the type is one of these")),
     };
-    let Some(intent) = row.code("intent_code") else {
-        return Err(row.error("intent_code", "is blank", "it names an intent"));
-    };
+    let intent = row.required("intent_code", "it names an intent")?;
     let state = row.code("state_code").map_or_else(|| UNKNOWN.to_owned(), |it| to_upper_code(&it));
     Ok((how, Classifier { id: row.id(), intent, state }))
 }

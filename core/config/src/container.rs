@@ -1,11 +1,29 @@
 //! `ce_container_config`: containers whose data is fetched before values are extracted. (docs/spec/pipeline.md#2.16)
 
 use super::code::ANY;
+use super::column::{CREATED_AT, ENABLED, INTENT_CODE, PRIORITY, STATE_CODE, TableShape, integer, text};
 use super::issue::Issue;
 use super::row::{TableRow, by_priority};
 use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
+
+pub(crate) static CONTAINER: TableShape = TableShape {
+    name: "ce_container_config",
+    help: "Data that is fetched from the container service before values are collected.",
+    columns: &[
+        integer("id", "id of the row"),
+        INTENT_CODE,
+        STATE_CODE,
+        integer("page_id", "sent to the container service"),
+        integer("section_id", "sent to the container service"),
+        integer("container_id", "sent to the container service"),
+        text("input_param_name", "the parameter that is sent, and the name of the data below `context.container_data`"),
+        PRIORITY.with_default("1"),
+        ENABLED,
+        CREATED_AT,
+    ],
+};
 
 /// A container row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,14 +45,7 @@ pub struct Containers(ScopeIndex<Container>);
 impl Containers {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Containers {
         let rows = by_priority(scopes.rows(tables, "ce_container_config", issues));
-        let mut containers = Containers::default();
-        for row in rows {
-            match compile(&row) {
-                Ok(container) => containers.0.add(&row, container),
-                Err(issue) => issues.push(issue),
-            }
-        }
-        containers
+        Containers(ScopeIndex::compile(&rows, issues, |row, _| compile(row)))
     }
 
     /// Returns the rows of an intent and a state, else those of the state for any intent, else those of any intent and state.
@@ -47,9 +58,7 @@ impl Containers {
 fn compile(row: &TableRow<'_>) -> Result<Container, Issue> {
     let number =
         |column: &str| row.integer(column).ok_or_else(|| row.error(column, "is not an integer", "it has the number of the container"));
-    let Some(param) = row.code("input_param_name") else {
-        return Err(row.error("input_param_name", "is blank", "it names the parameter of the container"));
-    };
+    let param = row.required("input_param_name", "it names the parameter of the container")?;
     Ok(Container { page_id: number("page_id")?, section_id: number("section_id")?, container_id: number("container_id")?, param })
 }
 

@@ -2,9 +2,27 @@
 
 use std::collections::BTreeMap;
 
+use super::column::{DESCRIPTION, ENABLED, TableShape, integer, json, text};
+use super::flow::shape::Meaning;
 use super::issue::Issue;
 use super::row::TableRow;
 use super::tables::Tables;
+
+pub(crate) static EXTENSION: TableShape = TableShape {
+    name: "cv_extension",
+    help: "WebAssembly extensions and their permissions.",
+    columns: &[
+        text("name", "name by which tasks bind it"),
+        text("module", "SHA-256 of a module in `cv_module`, 64 hexadecimal digits"),
+        json("requests", "JSON list of effect kinds that the extension may request").with_example(r#"["http"]"#),
+        json("hosts", "JSON list of `host` or `host:port` that it may call"),
+        json("secrets", "JSON list of secrets that it may send").with_meaning(Meaning::Secret),
+        integer("memory_mib", "memory limit, 1 to 256").with_default("16"),
+        integer("timeout_ms", "limit for its own work in one call, 1 to 30,000").with_default("1000"),
+        ENABLED,
+        DESCRIPTION,
+    ],
+};
 
 /// The maximum duration of an extension call, in milliseconds.
 const MAX_TIMEOUT_MS: i64 = 30_000;
@@ -67,7 +85,7 @@ impl Extensions {
 }
 
 fn compile(row: &TableRow<'_>) -> Result<Extension, Issue> {
-    let Some(name) = row.code("name") else { return Err(row.error("name", "is blank", "it names the extension")) };
+    let name = row.required("name", "it names the extension")?;
     let module = row.code("module").unwrap_or_default().to_ascii_lowercase();
     if module.len() != 64 || !module.bytes().all(|it| it.is_ascii_hexdigit()) {
         return Err(row.error("module", "is not a hexadecimal SHA-256", "it names the stored module"));

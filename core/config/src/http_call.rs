@@ -5,8 +5,12 @@ use convengine_text::template::Template;
 use convengine_turn::{STUB_ADDRESS, SecretHeader};
 use serde_json::Value;
 
+use super::column::list_words;
 use super::settings::HttpPolicy;
 use super::tool_request::ArgsTemplate;
+
+/// The methods of calls.
+pub const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 /// Openings of template placeholders, which the origin of a URL must not contain.
 const TEMPLATE_OPENINGS: [&str; 5] = ["{{", "#{", "[[", "[(", "[$"];
@@ -93,8 +97,8 @@ impl HttpCall {
     /// The invalid column and the reason.
     pub fn compile(source: &HttpCallSource, defaults: &HttpPolicy) -> Result<HttpCall, ColumnError> {
         let method = source.method.as_deref().map_or_else(|| "GET".to_owned(), |it| it.trim().to_uppercase());
-        if !["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].contains(&method.as_str()) {
-            return Err(("method", format!("'{method}' is not a method; use GET, HEAD, POST, PUT, PATCH or DELETE")));
+        if !METHODS.contains(&method.as_str()) {
+            return Err(("method", format!("'{method}' is not a method; use {}", list_words(&METHODS))));
         }
         let (origin, path, query) = parse_url(source.url.as_deref().unwrap_or_default()).map_err(|it| ("url_template", it))?;
         let has_body = !["GET", "HEAD", "DELETE"].contains(&method.as_str());

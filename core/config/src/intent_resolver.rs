@@ -8,8 +8,23 @@ use serde_json::{Value, json};
 
 use super::built_in::{ComponentConfig, PromptPair};
 use super::code::{UNKNOWN, is_same_code, to_upper_code};
+use super::column::{CREATED_AT, ENABLED, PRIORITY, TableShape, text};
 use super::issue::Issue;
 use super::tables::{ConfigRows, Tables};
+
+pub(crate) static INTENT: TableShape = TableShape {
+    name: "ce_intent",
+    help: "What users may want. A disabled intent is never chosen.",
+    columns: &[
+        text("intent_code", "code of the intent"),
+        text("description", "what the intent is for; shown to the intent resolver"),
+        PRIORITY.with_default("100"),
+        text("display_name", "for authors; no effect"),
+        text("llm_hint", "hint for the intent resolver"),
+        ENABLED,
+        CREATED_AT,
+    ],
+};
 
 /// An intent that the model may choose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -7,8 +7,8 @@ mod binding;
 mod built_in;
 mod classifier;
 mod code;
+mod column;
 mod container;
-mod defaults;
 mod dialogue_act;
 mod disambiguation;
 mod extension;
@@ -51,6 +51,7 @@ pub use built_in::PromptPair;
 pub use classifier::{Classifier, Classifiers, Example};
 pub use code::{ANY, UNKNOWN, is_same_code};
 pub use code::{enclosing_scopes, to_upper_code};
+pub use column::TableShape;
 pub use container::{Container, Containers};
 pub use dialogue_act::{DialogueAct, DialogueActPrompts, DialogueActs};
 pub use disambiguation::DisambiguationQuestion;
@@ -77,7 +78,7 @@ pub use settings::{DialogueActMode, InteractionDecision, Settings};
 use source::ConfigSource;
 pub use state_graph::StateEdges;
 pub use step::{PUBLISHERS, Step};
-pub use tables::Tables;
+pub use tables::{OTHER_TABLES, TABLES, Tables, table_shape};
 pub use task::{HookPoint, HookStage, HookTask, HookTasks};
 pub use tool::{
     ArgumentsSchema, Executor, McpTool, SqlTemplate, Tool, Tools, canonical_tool_group, classify_mcp_tool, join_mcp_code, mcp_spec,

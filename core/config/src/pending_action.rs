@@ -3,11 +3,29 @@
 use convengine_text::task::TaskName;
 use convengine_turn::{Candidate, Verdict};
 
+use super::column::{CREATED_AT, DESCRIPTION, ENABLED, INTENT_CODE, PRIORITY, STATE_CODE, TableShape, integer, text};
 use super::issue::Issue;
 use super::row::TableRow;
 use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
+
+pub(crate) static PENDING_ACTION: TableShape = TableShape {
+    name: "ce_pending_action",
+    help: "Tasks that need the confirmation of the user.",
+    columns: &[
+        integer("pending_action_id", "id of the row"),
+        INTENT_CODE,
+        STATE_CODE,
+        text("action_key", "names the action for parameters, options and audits"),
+        text("bean_name", "first half of the task name"),
+        text("method_names", "second half: a method, or several separated by commas"),
+        PRIORITY.with_default("100"),
+        DESCRIPTION.with_help("shown as the option in a disambiguation question"),
+        ENABLED,
+        CREATED_AT,
+    ],
+};
 
 /// A pending action row.
 #[derive(Debug, Clone)]
@@ -32,14 +50,8 @@ pub struct PendingActions(ScopeIndex<PendingAction>);
 
 impl PendingActions {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> PendingActions {
-        let mut actions = PendingActions::default();
-        for row in scopes.rows(tables, "ce_pending_action", issues) {
-            match compile(&row) {
-                Ok(action) => actions.0.add(&row, action),
-                Err(issue) => issues.push(issue),
-            }
-        }
-        actions
+        let rows = scopes.rows(tables, "ce_pending_action", issues);
+        PendingActions(ScopeIndex::compile(&rows, issues, |row, _| compile(row)))
     }
 
     /// Returns the actions that apply to an intent and a state, by priority, then by id.
@@ -63,7 +75,7 @@ impl PendingAction {
 }
 
 fn compile(row: &TableRow<'_>) -> Result<PendingAction, Issue> {
-    let part = |column: &str| row.code(column).ok_or_else(|| row.error(column, "is blank", "it names a bean and its methods"));
+    let part = |column: &str| row.required(column, "it names a bean and its methods");
     let reference = format!("{}:{}", part("bean_name")?, part("method_names")?);
     let Some(task) = TaskName::parse(&reference) else {
         return Err(row.error("method_names", "names no method", "it names a method, or several separated by commas"));

@@ -2,15 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use convengine_text::template::Template;
-
 use super::built_in::{ComponentConfig, PromptPair};
 use super::code::{ANY, enclosing_scopes};
+use super::column::{CREATED_AT, ENABLED, INTENT_CODE, STATE_CODE, TableShape, integer, prompt};
 use super::issue::Issue;
 use super::row::TableRow;
 use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::{ConfigRows, Tables};
+
+pub(crate) static PLANNER: TableShape = TableShape {
+    name: "ce_mcp_planner",
+    help: "Prompts of the planner, which chooses tool calls.",
+    columns: &[
+        integer("planner_id", "the highest of the narrowest scope wins"),
+        INTENT_CODE,
+        STATE_CODE,
+        prompt("system_prompt", "system part of the prompt, a template"),
+        prompt("user_prompt", "user part of the prompt, a template"),
+        ENABLED,
+        CREATED_AT,
+    ],
+};
 
 /// The prompts of a planner.
 #[derive(Debug, Clone, Default)]
@@ -34,13 +47,7 @@ impl Planners {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, config: &ConfigRows, issues: &mut Vec<Issue>) -> Planners {
         let mut rows = scopes.rows(tables, "ce_mcp_planner", issues);
         rows.sort_by_key(TableRow::id);
-        let mut planners = ScopeIndex::default();
-        for row in rows {
-            match compile(&row) {
-                Ok(planner) => planners.add(&row, planner),
-                Err(issue) => issues.push(issue),
-            }
-        }
+        let planners = ScopeIndex::compile(&rows, issues, |row, _| compile(row));
         let prompts = ComponentConfig { rows: config, name: "McpPlanner", issues }.prompt_pair("", SYSTEM, USER);
         Planners { rows: planners, fallback: Planner::new(prompts, "ce_config(SYSTEM_PROMPT,USER_PROMPT)".to_owned()) }
     }
@@ -76,11 +83,7 @@ fn quoted_tool_codes(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn compile(row: &TableRow<'_>) -> Result<Planner, Issue> {
-    let template = |column: &str| {
-        let source = row.text(column).filter(|it| !it.trim().is_empty());
-        let source = source.ok_or_else(|| row.error(column, "is blank", "it has a prompt"))?;
-        Template::compile(&source).map_err(|reason| row.error(column, reason, "the template is corrected"))
-    };
+    let template = |column: &str| row.required(column, "it has a prompt").and_then(|_| row.template(column));
     let prompts = PromptPair { system: template("system_prompt")?, user: template("user_prompt")? };
     let code = |column| row.code(column).unwrap_or_else(|| ANY.to_owned());
     let (intent, state) = (code("intent_code"), code("state_code"));

@@ -4,12 +4,28 @@ use convengine_text::regex::StepLimit;
 use convengine_turn::{Candidate, Verdict};
 
 use super::code::to_upper_code;
+use super::column::{CREATED_AT, DESCRIPTION, ENABLED, PRIORITY, TableShape, integer, pattern, text, word};
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
 use super::parts::Patterns;
 use super::row::{TableRow, by_priority};
 use super::tables::Tables;
+
+pub(crate) static POLICY: TableShape = TableShape {
+    name: "ce_policy",
+    help: "Messages that are blocked before any other step. They apply everywhere.",
+    columns: &[
+        integer("policy_id", "id of the row"),
+        word("rule_type", &["REGEX", "EXACT", "CONTAINS", "STARTS_WITH", "LLM"], ""),
+        pattern("pattern", "the pattern, or for `LLM` the rule in words"),
+        text("response_text", "the answer, sent verbatim"),
+        PRIORITY.with_default("10"),
+        DESCRIPTION,
+        ENABLED,
+        CREATED_AT,
+    ],
+};
 
 /// A policy row.
 #[derive(Debug, Clone)]
@@ -99,7 +115,7 @@ fn compile(row: &TableRow<'_>, regexes: &mut Patterns<'_>) -> Result<(Option<Tex
     let matcher = match TextMatcher::compile_with(&to_upper_code(&rule_type), &pattern, &mut |it| regexes.compile(it)) {
         Some(compiled) => Some(compiled.map_err(|reason| ("pattern", reason))?),
         None if to_upper_code(&rule_type) == "LLM" => None,
-        None => return Err(("rule_type", format!("'{rule_type}' is not REGEX, EXACT, CONTAINS, STARTS_WITH or LLM"))),
+        None => return Err(("rule_type", row.unknown_word("rule_type"))),
     };
     let response_text = row.text("response_text").unwrap_or_default();
     Ok((matcher, Policy { id: row.id(), rule_type, pattern, response_text }))

@@ -5,11 +5,36 @@ use convengine_turn::{Candidate, Verdict};
 use serde_json::Value;
 
 use super::code::{ANY, enclosing_scopes, is_same_code, mismatch_reason, to_upper_code};
+use super::column::{CREATED_AT, ENABLED, INTENT_CODE, STATE_CODE, TableShape, integer, json, number, prompt, text, word};
 use super::issue::Issue;
 use super::row::TableRow;
 use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
+
+pub(crate) static PROMPT_TEMPLATE: TableShape = TableShape {
+    name: "ce_prompt_template",
+    help: "Prompts for answers and for the collection of values. The narrowest scope wins.",
+    columns: &[
+        integer("template_id", "id of the row"),
+        INTENT_CODE,
+        STATE_CODE,
+        word(
+            "output_format",
+            &["TEXT", "JSON", SCHEMA_JSON, "SEMANTIC_INTERPRET", "SEMANTIC_QUERY"],
+            "`TEXT`, `JSON` (answers) or `SCHEMA_JSON` (extraction)",
+        ),
+        // Older databases call the column so. (docs/decisions/0040-accepted-spellings.md)
+        text("response_type", "older name of `output_format`"),
+        prompt("system_prompt", "system part of the prompt, a template"),
+        prompt("user_prompt", "user part of the prompt, a template"),
+        number("temperature", "not read; the temperature is `convengine.llm.temperature`"),
+        word("interaction_mode", &INTERACTION_MODES, "what the user may do here"),
+        json("interaction_contract", "JSON that overrides the mode"),
+        ENABLED,
+        CREATED_AT.with_help("where age decides, the newer of two rows wins"),
+    ],
+};
 
 /// The format of extraction templates.
 pub const SCHEMA_JSON: &str = "SCHEMA_JSON";
@@ -80,14 +105,8 @@ pub struct PromptTemplates(ScopeIndex<PromptTemplate>);
 
 impl PromptTemplates {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> PromptTemplates {
-        let mut templates = PromptTemplates::default();
-        for row in scopes.rows(tables, "ce_prompt_template", issues) {
-            match compile(&row) {
-                Ok(template) => templates.0.add(&row, template),
-                Err(issue) => issues.push(issue),
-            }
-        }
-        templates
+        let rows = scopes.rows(tables, "ce_prompt_template", issues);
+        PromptTemplates(ScopeIndex::compile(&rows, issues, |row, _| compile(row)))
     }
 
     /// Returns the newest extraction template of an intent in a state, else in any state.
@@ -135,16 +154,12 @@ fn compile(row: &TableRow<'_>) -> Result<PromptTemplate, Issue> {
     let Some(format) = row.code("output_format").or_else(|| row.code("response_type")) else {
         return Err(row.error("output_format", "is blank", "it names a format, such as TEXT, JSON or SCHEMA_JSON"));
     };
-    let template = |column: &str| {
-        let source = row.text(column).unwrap_or_default();
-        Template::compile(&source).map_err(|reason| row.error(column, reason, "the template is corrected"))
-    };
     Ok(PromptTemplate {
         id: row.id(),
         intent: row.code_or_any("intent_code"),
         state: row.code_or_any("state_code"),
-        system: template("system_prompt")?,
-        user: template("user_prompt")?,
+        system: row.template("system_prompt")?,
+        user: row.template("user_prompt")?,
         interaction: parse_interaction(row),
         recency: (row.integer("created_at").unwrap_or_default(), row.id()),
         format: to_upper_code(&format),

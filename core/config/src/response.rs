@@ -1,16 +1,40 @@
 //! `ce_response`: responses by intent and state. (docs/spec/data-and-api.md#5.1)
 
+use convengine_derive::Described;
 use convengine_text::template::Template;
 use convengine_turn::{Candidate, Verdict};
 use serde_json::Value;
 
 use super::code::{ANY, is_same_code, mismatch_reason, to_upper_code};
+use super::column::{
+    CREATED_AT, DESCRIPTION, ENABLED, INTENT_CODE, PRIORITY, STATE_CODE, TableShape, integer, json, keyword, template, text, word,
+};
+use super::flow::shape::Keyword;
 use super::issue::Issue;
 use super::profile::Profile;
 use super::row::TableRow;
 use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
+
+pub(crate) static RESPONSE: TableShape = TableShape {
+    name: "ce_response",
+    help: "Answers. The best score wins ([selection](../spec/data-and-api.md#5.1)).",
+    columns: &[
+        integer("response_id", "id of the row"),
+        INTENT_CODE,
+        STATE_CODE,
+        keyword::<OutputFormat>("output_format", ""),
+        word("response_type", &["EXACT", "DERIVED"], "`EXACT` (also `TEXT`) or `DERIVED`"),
+        template("exact_text", "template of an EXACT answer"),
+        text("derivation_hint", "appended to the prompt of a DERIVED answer, verbatim"),
+        json("json_schema", "schema sent with a DERIVED JSON answer"),
+        PRIORITY.with_help("part of the score ([5.1](../spec/data-and-api.md#5.1)); null is 999,999").with_default("100"),
+        DESCRIPTION,
+        ENABLED,
+        CREATED_AT,
+    ],
+};
 
 /// Subtracted from the priority of a row of the state itself.
 const OWN_STATE_BONUS: i64 = 1000;
@@ -19,21 +43,20 @@ const OWN_STATE_BONUS: i64 = 1000;
 const ANY_STATE_BONUS: i64 = 10;
 
 /// The output format of a response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Described)]
 pub enum OutputFormat {
     /// Text to show.
+    #[kind("TEXT")]
     Text,
     /// JSON for the client.
+    #[kind("JSON")]
     Json,
 }
 
 impl OutputFormat {
     /// The name in tables and audits.
     pub fn name(self) -> &'static str {
-        match self {
-            OutputFormat::Text => "TEXT",
-            OutputFormat::Json => "JSON",
-        }
+        self.keyword()
     }
 }
 
@@ -80,14 +103,8 @@ pub struct Responses(ScopeIndex<Response>);
 
 impl Responses {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, profile: &Profile, issues: &mut Vec<Issue>) -> Responses {
-        let mut responses = Responses::default();
-        for row in scopes.rows(tables, "ce_response", issues) {
-            match compile(&row, profile, issues) {
-                Ok(response) => responses.0.add(&row, response),
-                Err(issue) => issues.push(issue),
-            }
-        }
-        responses
+        let rows = scopes.rows(tables, "ce_response", issues);
+        Responses(ScopeIndex::compile(&rows, issues, |row, issues| compile(row, profile, issues)))
     }
 
     /// Returns the response for an intent and a state: a row of the intent, else of `ANY`; the best score wins, then the first.
@@ -150,10 +167,8 @@ impl Response {
 
 fn compile(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<Response, Issue> {
     let output_format = row.code("output_format").unwrap_or_default();
-    let format = match to_upper_code(&output_format).as_str() {
-        "TEXT" => OutputFormat::Text,
-        "JSON" => OutputFormat::Json,
-        _ => return Err(row.error("output_format", format!("'{output_format}' is not TEXT or JSON"), "the format is one of these")),
+    let Some(format) = OutputFormat::from_keyword(&to_upper_code(&output_format)) else {
+        return Err(row.error("output_format", row.unknown_word("output_format"), "the format is one of these"));
     };
     Ok(Response {
         id: row.id(),
@@ -173,17 +188,14 @@ fn compile_source(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>
     match to_upper_code(&response_type).as_str() {
         // Older databases spell EXACT as TEXT. (docs/decisions/0040-accepted-spellings.md)
         "EXACT" | "TEXT" if profile.has_literal_texts => Ok(ResponseSource::Exact(compile_literal(row, profile, issues))),
-        "EXACT" | "TEXT" => {
-            let text = Template::compile(&row.text("exact_text").unwrap_or_default());
-            text.map(ResponseSource::Exact).map_err(|reason| row.error("exact_text", reason, "the template is corrected"))
-        }
+        "EXACT" | "TEXT" => row.template("exact_text").map(ResponseSource::Exact),
         "DERIVED" => {
             let schema = row.text("json_schema").filter(|it| !it.trim().is_empty());
             let schema = schema.map(|it| serde_json::from_str(&it)).transpose();
             let invalid = |it: serde_json::Error| row.error("json_schema", format!("is not JSON: {it}"), "the schema is corrected");
             Ok(ResponseSource::Derived { hint: row.text("derivation_hint").unwrap_or_default(), schema: schema.map_err(invalid)? })
         }
-        _ => Err(row.error("response_type", format!("'{response_type}' is not EXACT or DERIVED"), "the type is one of these")),
+        _ => Err(row.error("response_type", row.unknown_word("response_type"), "the type is one of these")),
     }
 }
 

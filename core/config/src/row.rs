@@ -1,16 +1,17 @@
 //! A row of a control table, as stored in the database or a pack.
 
+use convengine_text::template::Template;
 use convengine_turn::Map;
 use serde_json::Value;
 
 use super::code::{ANY, to_upper_code};
+use super::column::{ENABLED, TableShape, list_words};
 use super::issue::Issue;
 
 /// A row with its table, key column and position, for issue paths.
 #[derive(Debug, Clone, Copy)]
 pub struct TableRow<'r> {
-    table: &'static str,
-    key: &'static str,
+    table: &'static TableShape,
     /// Position in the table, from 1; identifies a row without an id.
     position: usize,
     map: &'r Map,
@@ -24,8 +25,8 @@ pub fn by_priority(mut rows: Vec<TableRow<'_>>) -> Vec<TableRow<'_>> {
 
 impl<'r> TableRow<'r> {
     /// Wraps a row with what its issue paths need.
-    pub fn new(table: &'static str, key: &'static str, position: usize, map: &'r Map) -> Self {
-        TableRow { table, key, position, map }
+    pub fn new(table: &'static TableShape, position: usize, map: &'r Map) -> Self {
+        TableRow { table, position, map }
     }
 
     /// The position in the table, from 1.
@@ -35,12 +36,12 @@ impl<'r> TableRow<'r> {
 
     /// The numeric id; a row without one is numbered by position, as the database would.
     pub fn id(&self) -> i64 {
-        self.integer(self.key).or_else(|| i64::try_from(self.position).ok()).unwrap_or_default()
+        self.integer(self.table.key()).or_else(|| i64::try_from(self.position).ok()).unwrap_or_default()
     }
 
     /// A text column; `None` for null.
     pub fn text(&self, column: &str) -> Option<String> {
-        match self.map.get(column)? {
+        match self.value(column)? {
             Value::Null => None,
             Value::String(text) => Some(text.clone()),
             other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => Some(other.to_string()),
@@ -59,7 +60,7 @@ impl<'r> TableRow<'r> {
 
     /// An integer column; `None` for null and for text that is not an integer.
     pub fn integer(&self, column: &str) -> Option<i64> {
-        let value = self.map.get(column)?;
+        let value = self.value(column)?;
         let whole = |it: f64| (it.fract() == 0.0 && it.abs() < 9e15).then(|| format!("{it:.0}").parse().ok()).flatten();
         value.as_i64().or_else(|| whole(value.as_f64()?)).or_else(|| value.as_str()?.trim().parse().ok())
     }
@@ -71,7 +72,7 @@ impl<'r> TableRow<'r> {
 
     /// A boolean column; null is true.
     pub fn flag(&self, column: &str) -> bool {
-        match self.map.get(column) {
+        match self.value(column) {
             None | Some(Value::Null) => true,
             Some(Value::Bool(on)) => *on,
             Some(Value::Number(number)) => number.as_i64() == Some(1),
@@ -82,8 +83,13 @@ impl<'r> TableRow<'r> {
 
     /// The issue path of a column.
     pub fn path(&self, column: &str) -> String {
-        let id = self.text(self.key).unwrap_or_else(|| self.position.to_string());
-        format!("{}[{id}].{column}", self.table)
+        format!("{}.{column}", self.location())
+    }
+
+    /// The issue path of the row.
+    pub fn location(&self) -> String {
+        let id = self.text(self.table.key()).unwrap_or_else(|| self.position.to_string());
+        format!("{}[{id}]", self.table.name)
     }
 
     /// Creates an error at a column; `hint` completes "the row is skipped until ...".
@@ -91,8 +97,30 @@ impl<'r> TableRow<'r> {
         Issue::error(self.path(column), reason, format!("the row is skipped until {hint}"))
     }
 
-    /// The name of the table.
-    pub fn table(&self) -> &'static str {
+    /// Returns a column that must not be blank; `hint` is that of [`TableRow::error`].
+    pub(super) fn required(&self, column: &str, hint: &str) -> Result<String, Issue> {
+        self.code(column).ok_or_else(|| self.error(column, "is blank", hint))
+    }
+
+    /// Returns a template; null is an empty one.
+    pub(super) fn template(&self, column: &str) -> Result<Template, Issue> {
+        let invalid = |reason| self.error(column, reason, "the template is corrected");
+        Template::compile(&self.text(column).unwrap_or_default()).map_err(invalid)
+    }
+
+    /// Says that a column holds none of its words.
+    pub(super) fn unknown_word(&self, column: &str) -> String {
+        format!("'{}' is not {}", self.code(column).unwrap_or_default(), list_words(self.table.words(column)))
+    }
+
+    /// The declaration of its table.
+    pub fn table(&self) -> &'static TableShape {
         self.table
+    }
+
+    /// The value of a column. Tests find a name that the table does not declare.
+    fn value(&self, column: &str) -> Option<&'r Value> {
+        debug_assert!(column == ENABLED.name || self.table.column(column).is_some(), "{}.{column} is not declared", self.table.name);
+        self.map.get(column)
     }
 }

@@ -48,7 +48,7 @@ impl Scopes {
 fn check_row(row: &TableRow<'_>, intents: &BTreeSet<String>, states: &BTreeSet<String>) -> Option<Issue> {
     let intent = row.code("intent_code").map(|it| to_upper_code(&it));
     let state = row.code("state_code").map(|it| to_upper_code(&it));
-    if row.table() == "ce_rule" && (intent.is_none() || state.is_none()) {
+    if row.table().name == "ce_rule" && (intent.is_none() || state.is_none()) {
         return None;
     }
     let Some(intent) = intent else {

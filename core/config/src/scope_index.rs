@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use convengine_turn::{Candidate, Verdict};
 
 use super::code::{ANY, mismatch_reason, to_upper_code};
+use super::issue::Issue;
 use super::row::TableRow;
 
 /// Rows by intent and state; rows of one scope keep insertion order.
@@ -19,6 +20,22 @@ impl<T> Default for ScopeIndex<T> {
 }
 
 impl<T> ScopeIndex<T> {
+    /// Compiles rows; one that fails is an issue, and skipped.
+    pub fn compile(
+        rows: &[TableRow<'_>],
+        issues: &mut Vec<Issue>,
+        compile: impl Fn(&TableRow<'_>, &mut Vec<Issue>) -> Result<T, Issue>,
+    ) -> ScopeIndex<T> {
+        let mut index = ScopeIndex::default();
+        for row in rows {
+            match compile(row, issues) {
+                Ok(compiled) => index.add(row, compiled),
+                Err(issue) => issues.push(issue),
+            }
+        }
+        index
+    }
+
     /// Adds a compiled row under its scope; a blank code means any.
     pub fn add(&mut self, row: &TableRow<'_>, compiled: T) {
         let of_intent = self.0.entry(row.code_or_any("intent_code")).or_default();
@@ -72,6 +89,7 @@ pub(super) fn index_key(code: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rule::RULE;
     use serde_json::json;
 
     #[test]
@@ -79,7 +97,7 @@ mod tests {
         let mut rows = ScopeIndex::default();
         for (intent, state, number) in [("any", "", 1), ("A", "ANY", 2), ("", " s ", 3), ("a", "S", 4), ("A", "S", 5), ("B", "S", 6)] {
             let columns = serde_json::from_value(json!({"intent_code": intent, "state_code": state})).unwrap();
-            rows.add(&TableRow::new("ce_rule", "rule_id", 1, &columns), number);
+            rows.add(&TableRow::new(&RULE, 1, &columns), number);
         }
         let fitting = |intent, state| rows.applicable(intent, state).copied().collect::<Vec<i32>>();
         assert_eq!(fitting(" a", "s"), [4, 5, 2, 3, 1]);

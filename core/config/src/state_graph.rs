@@ -3,10 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::{ANY, is_same_code, to_upper_code};
+use super::column::{DESCRIPTION, ENABLED, INTENT_CODE, STATE_CODE, TableShape, integer};
 use super::issue::Issue;
 use super::row::TableRow;
 use super::scope::enabled_intents;
 use super::tables::Tables;
+
+pub(crate) static STATE_GRAPH: TableShape = TableShape {
+    name: "ce_state_graph",
+    help: "Allowed changes of the state. Without an edge for the intent or `ANY` every change is allowed.",
+    columns: &[
+        integer("graph_id", "id of the row"),
+        INTENT_CODE,
+        STATE_CODE.with_name("from_state").with_help("state before, or `ANY`"),
+        STATE_CODE.with_name("to_state").with_help("state after, or `ANY`"),
+        ENABLED,
+        DESCRIPTION,
+    ],
+};
 
 /// Target states by source state, in upper case.
 type Edges = BTreeMap<String, BTreeSet<String>>;
@@ -63,8 +77,7 @@ impl StateEdges {
 }
 
 fn parse_edge(row: &TableRow<'_>) -> Result<(String, String, String), Issue> {
-    let state =
-        |column: &str| row.code(column).map(|it| to_upper_code(&it)).ok_or_else(|| row.error(column, "is blank", "it names a state"));
+    let state = |column: &str| row.required(column, "it names a state").map(|it| to_upper_code(&it));
     let intent = row.code_or_any("intent_code");
     Ok((intent, state("from_state")?, state("to_state")?))
 }

@@ -6,34 +6,59 @@ use convengine_turn::Map;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::column::{CREATED_AT, ENABLED, TableShape, integer, json, text};
 use super::row::TableRow;
-use super::{defaults, recency};
+use super::{
+    classifier, container, extension, intent_resolver, pending_action, planner, policy, prompt, recency, response, rule, schema,
+    state_graph, task, tool, tool_request, verbose,
+};
 
-/// The compiled tables with their key columns; other tables are stored untouched.
-const COMPILED_TABLES: [(&str, &str); 22] = [
-    ("ce_config", "config_id"),
-    ("ce_intent", "intent_code"),
-    ("ce_intent_classifier", "classifier_id"),
-    ("ce_policy", "policy_id"),
-    ("ce_rule", "rule_id"),
-    ("ce_response", "response_id"),
-    ("ce_verbose", "verbose_id"),
-    ("ce_prompt_template", "template_id"),
-    ("ce_output_schema", "schema_id"),
-    ("ce_pending_action", "pending_action_id"),
-    ("ce_container_config", "id"),
-    ("ce_mcp_tool", "tool_id"),
-    ("ce_mcp_db_tool", "tool_id"),
-    ("ce_mcp_planner", "planner_id"),
-    ("ce_state_graph", "graph_id"),
-    ("ce_tool", "tool_id"),
-    ("ce_task", "task_id"),
-    ("ce_http_tool", "tool_id"),
-    ("cv_tool_spec", "tool_id"),
-    ("cv_extension", "name"),
-    ("ce_mcp_server", "server_key"),
-    ("cv_mcp_tool", "tool_code"),
+pub(crate) static CONFIG: TableShape = TableShape {
+    name: "ce_config",
+    help: "Texts and numbers that replace built-in ones, and settings of steps. Type and key are compared ignoring case.",
+    columns: &[
+        integer("config_id", "id of the row; of rows with one type and key the lowest wins"),
+        text("config_type", "the component that reads the row: a step or resolver name ([2.1](../spec/data-and-api.md#2.1))"),
+        text("config_key", "the key, in UPPER_SNAKE"),
+        json("config_value", "the value"),
+        ENABLED,
+        CREATED_AT,
+    ],
+};
+
+/// The compiled tables; other tables are stored untouched.
+pub static TABLES: [&TableShape; 22] = [
+    &CONFIG,
+    &intent_resolver::INTENT,
+    &classifier::CLASSIFIER,
+    &policy::POLICY,
+    &rule::RULE,
+    &response::RESPONSE,
+    &verbose::VERBOSE,
+    &prompt::PROMPT_TEMPLATE,
+    &schema::OUTPUT_SCHEMA,
+    &pending_action::PENDING_ACTION,
+    &container::CONTAINER,
+    &tool::TOOL,
+    &tool::DB_TOOL,
+    &planner::PLANNER,
+    &state_graph::STATE_GRAPH,
+    &tool_request::TOOL_REQUEST,
+    &task::TASK,
+    &tool::HTTP_TOOL,
+    &tool::TOOL_SPEC,
+    &extension::EXTENSION,
+    &tool::SERVER,
+    &tool::MCP_TOOL,
 ];
+
+/// Tables that authors write and turns do not depend on.
+pub static OTHER_TABLES: [&TableShape; 1] = [&tool::DOCUMENT];
+
+/// Returns the declaration of a table that authors write.
+pub fn table_shape(name: &str) -> Option<&'static TableShape> {
+    TABLES.iter().chain(&OTHER_TABLES).copied().find(|it| it.name == name)
+}
 
 /// The table whose newest row wins.
 const TEMPLATE_TABLE: &str = "ce_prompt_template";
@@ -49,24 +74,24 @@ pub(super) struct ConfigRows(Vec<(String, String, String)>);
 impl Tables {
     /// Returns the compiled tables in canonical form, without time stamps; of those, only the order of prompt templates is kept.
     pub fn to_normalized(&self) -> Tables {
-        let compiled = COMPILED_TABLES.iter().filter_map(|it| Some((it.0.to_owned(), self.0.get(it.0)?.clone())));
+        let compiled = TABLES.iter().filter_map(|it| Some((it.name.to_owned(), self.0.get(it.name)?.clone())));
         Tables(compiled.collect()).into_normalized()
     }
 
     /// Converts rows as [`Tables::to_normalized`] does, without a copy.
     pub fn into_normalized(mut self) -> Tables {
         let mut tables = Tables::default();
-        for (table, key) in COMPILED_TABLES {
-            let Some(mut rows) = self.0.remove(table) else { continue };
-            let defaults = defaults::column_defaults(table);
+        for table in TABLES {
+            let Some(mut rows) = self.0.remove(table.name) else { continue };
+            let defaults = table.defaults();
             for row in &mut rows {
-                if table != TEMPLATE_TABLE {
-                    row.shift_remove("created_at");
+                if table.name != TEMPLATE_TABLE {
+                    row.shift_remove(CREATED_AT.name);
                 }
-                defaults::normalize_columns(&defaults, row);
+                normalize_columns(table, &defaults, row);
             }
-            sort_by_key_column(&mut rows, key);
-            tables.0.insert(table.to_owned(), rows);
+            sort_by_key_column(&mut rows, table.key());
+            tables.0.insert(table.name.to_owned(), rows);
         }
         if let Some(rows) = tables.0.get_mut(TEMPLATE_TABLE) {
             recency::replace_times_by_rank(rows);
@@ -76,9 +101,9 @@ impl Tables {
 
     /// Returns the rows of a compiled table.
     pub fn rows(&self, table: &str) -> Vec<TableRow<'_>> {
-        let Some((table, key)) = COMPILED_TABLES.iter().find(|it| it.0 == table) else { return Vec::new() };
-        let rows = self.0.get(*table).map(Vec::as_slice).unwrap_or_default();
-        rows.iter().enumerate().map(|(index, map)| TableRow::new(table, key, index + 1, map)).collect()
+        let Some(table) = TABLES.into_iter().find(|it| it.name == table) else { return Vec::new() };
+        let rows = self.0.get(table.name).map(Vec::as_slice).unwrap_or_default();
+        rows.iter().enumerate().map(|(index, map)| TableRow::new(table, index + 1, map)).collect()
     }
 
     /// Returns the enabled rows of a compiled table.
@@ -100,6 +125,31 @@ impl ConfigRows {
     }
 }
 
+/// Brings a row into its canonical form: fills in the defaults of its table, drops meaningless nulls, turns flags into booleans.
+fn normalize_columns(table: &TableShape, defaults: &[(&'static str, Value)], row: &mut Map) {
+    for (column, value) in defaults {
+        row.entry(*column).or_insert_with(|| value.clone());
+    }
+    // An explicit null in a column with a default differs from the default, so it stays.
+    row.retain(|column, value| !value.is_null() || defaults.iter().any(|it| it.0 == column));
+    for (column, value) in row.iter_mut() {
+        match value {
+            Value::Number(_) if table.holds_flag(column) => *value = parse_flag(value),
+            // Databases store JSON as text.
+            Value::Array(_) | Value::Object(_) => *value = Value::String(value.to_string()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}
+
+fn parse_flag(value: &Value) -> Value {
+    match value.as_i64() {
+        Some(0) => Value::Bool(false),
+        Some(1) => Value::Bool(true),
+        Some(_) | None => value.clone(),
+    }
+}
+
 /// Sorts rows by key, as the database returns them; keeps their order when a row has no id.
 fn sort_by_key_column(rows: &mut [Map], key: &str) {
     let all = |is: fn(&Value) -> bool| rows.iter().all(|it| it.get(key).is_some_and(is));
@@ -112,4 +162,24 @@ fn sort_by_key_column(rows: &mut [Map], key: &str) {
 fn key_parts<'r>(row: &'r Map, key: &str) -> (Option<i64>, Option<&'r str>) {
     let value = row.get(key);
     (value.and_then(Value::as_i64), value.and_then(Value::as_str))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn omitted_columns_get_their_default_and_null_does_not() {
+        let settled = |row: Value| {
+            let mut row = row.as_object().unwrap().clone();
+            normalize_columns(&rule::RULE, &rule::RULE.defaults(), &mut row);
+            Value::Object(row)
+        };
+        let full = json!({"rule_id": 1, "enabled": true, "phase": "PRE_RESPONSE_RESOLUTION", "priority": 100});
+        assert_eq!(settled(json!({"rule_id": 1, "description": null, "enabled": 1})), full);
+        assert_eq!(settled(full.clone()), full);
+        assert_eq!(settled(json!({"priority": null}))["priority"], Value::Null);
+    }
 }

@@ -3,11 +3,34 @@
 use std::collections::BTreeMap;
 
 use super::code::{ANY, to_upper_code};
+use super::column::{DESCRIPTION, ENABLED, INTENT_CODE, PRIORITY, STATE_CODE, TableShape, integer, json, text, word};
 use super::issue::Issue;
 use super::row::{TableRow, by_priority};
 use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
+
+pub(crate) static TASK: TableShape = TableShape {
+    name: "ce_task",
+    help: "Who carries out a task, and where tasks are called. See [task and tool calls](task-http.md).",
+    columns: &[
+        integer("task_id", "id of the row"),
+        word("kind", &["TASK", "HOOK", "CONTAINER_REQUEST", "CONTAINER_RESPONSE", "CONTAINER_TRANSFORMER", "RESPONSE_TRANSFORMER"], ""),
+        text("task", "`bean:method`").with_example(r#""orders:refund""#),
+        INTENT_CODE.with_default(r#""ANY""#),
+        STATE_CODE.with_default(r#""ANY""#),
+        text("step", "of a `HOOK`: the step, null for every step"),
+        word(
+            "stage",
+            &["BEFORE", "AFTER", "ERROR", "LLM", "FINAL"],
+            "of a `HOOK`: `BEFORE`, `AFTER`, `ERROR`; of a `RESPONSE_TRANSFORMER`: `LLM` (default) or `FINAL`",
+        ),
+        PRIORITY.with_help("order of the tasks of one place").with_default("100"),
+        ENABLED,
+        DESCRIPTION,
+        json("binding", "JSON: who carries the task out").with_example(r#"{"extension": "fees"}"#),
+    ],
+};
 
 /// The point at which a task is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,12 +7,34 @@ use convengine_text::regex::Regex;
 use convengine_text::template::Template;
 
 use super::code::{ANY, to_upper_code};
+use super::column::{CREATED_AT, ENABLED, INTENT_CODE, PRIORITY, STATE_CODE, TableShape, integer, pattern, template, text, word};
+use super::flow::shape::{Meaning, Target};
 use super::issue::Issue;
 use super::parts::Patterns;
 use super::row::TableRow;
 use super::scope::Scopes;
 use super::scope_index::{ScopeIndex, index_key};
 use super::tables::Tables;
+
+pub(crate) static VERBOSE: TableShape = TableShape {
+    name: "ce_verbose",
+    help: "Progress messages. The best score wins ([selection](../spec/data-and-api.md#8.1)).",
+    columns: &[
+        integer("verbose_id", "id of the row"),
+        INTENT_CODE,
+        STATE_CODE,
+        word("step_match", &["EXACT", "REGEX", "JSON_PATH"], "").with_default(r#""EXACT""#),
+        pattern("step_value", "step name, pattern or path"),
+        text("determinant", "the occasion ([8.3](../spec/data-and-api.md#8.3)), or `ANY`"),
+        integer("rule_id", "only for this rule"),
+        text("tool_code", "only for this tool").with_meaning(Meaning::Names(Target::Tool)),
+        template("message", "text, a template"),
+        template("error_message", "text for failures, a template"),
+        PRIORITY.with_help("subtracted from the score; null is 999,999").with_default("100"),
+        ENABLED,
+        CREATED_AT,
+    ],
+};
 
 /// How a row selects the steps it applies to.
 #[derive(Debug, Clone)]
@@ -121,26 +143,21 @@ impl DeterminantRows {
 }
 
 fn compile(row: &TableRow<'_>, regexes: &mut Patterns<'_>) -> Result<VerboseRow, Issue> {
-    let need = |column: &str| row.code(column).ok_or_else(|| row.error(column, "is blank", "it is filled in"));
-    let step_value = need("step_value")?;
+    let step_value = row.required("step_value", "it is filled in")?;
     let step_match = row.code("step_match").unwrap_or_else(|| "EXACT".to_owned());
     let invalid = |reason| row.error("step_value", reason, "the value is corrected");
     let step = match to_upper_code(&step_match).as_str() {
         "EXACT" => StepMatcher::Exact(step_value),
         "REGEX" => regexes.compile(&step_value).map(StepMatcher::Regex).map_err(invalid)?,
         "JSON_PATH" => JsonPath::compile(&step_value).map(StepMatcher::JsonPath).map_err(invalid)?,
-        _ => return Err(row.error("step_match", format!("'{step_match}' is not EXACT, REGEX or JSON_PATH"), "it is one of these")),
+        _ => return Err(row.error("step_match", row.unknown_word("step_match"), "it is one of these")),
     };
-    let template = |column: &str| {
-        let source = row.text(column).filter(|it| !it.trim().is_empty());
-        let compile = |it: String| Template::compile(&it).map_err(|reason| row.error(column, reason, "the template is corrected"));
-        source.map(compile).transpose()
-    };
+    let template = |column: &str| row.code(column).map(|_| row.template(column)).transpose();
     Ok(VerboseRow {
         id: row.id(),
         intent: row.code_or_any("intent_code"),
         state: row.code_or_any("state_code"),
-        determinant: to_upper_code(&need("determinant")?),
+        determinant: to_upper_code(&row.required("determinant", "it is filled in")?),
         step,
         rule_id: row.integer("rule_id"),
         tool_code: row.code("tool_code"),

@@ -3,30 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use convengine_config::{
-    ANY, Issue, Phase, Profile, TableRow, Tables, Tool, UNKNOWN, by_priority, enclosing_scopes, is_same_code, read_tools, to_upper_code,
+    ANY, Issue, Phase, Profile, TABLES, TableRow, Tables, Tool, UNKNOWN, by_priority, enclosing_scopes, is_same_code, read_tools,
+    to_upper_code,
 };
-
-/// The tables that are checked.
-const TABLES: [&str; 18] = [
-    "ce_config",
-    "ce_intent",
-    "ce_intent_classifier",
-    "ce_policy",
-    "ce_rule",
-    "ce_response",
-    "ce_verbose",
-    "ce_prompt_template",
-    "ce_output_schema",
-    "ce_pending_action",
-    "ce_mcp_tool",
-    "ce_mcp_planner",
-    "ce_tool",
-    "ce_task",
-    "ce_http_tool",
-    "ce_mcp_db_tool",
-    "cv_tool_spec",
-    "cv_extension",
-];
 
 /// Regex patterns that match every message.
 const MATCH_ALL_PATTERNS: [&str; 6] = [".*", ".+", "^.*$", "^.+$", "(?s).*", ".*?"];
@@ -73,8 +52,8 @@ impl<'t> LintContext<'t> {
     pub fn new(tables: &'t Tables, profile: &'static Profile, issues: &[Issue]) -> LintContext<'t> {
         let out: BTreeSet<&str> =
             issues.iter().filter(|it| it.is_error()).filter_map(|it| it.path.rsplit_once('.')).map(|it| it.0).collect();
-        let kept = |row: &TableRow<'t>| row.path("").strip_suffix('.').is_some_and(|it| !out.contains(it));
-        let rows = TABLES.map(|table| (table, tables.enabled_rows(table).into_iter().filter(kept).collect::<Vec<_>>())).into();
+        let kept = |row: &TableRow<'t>| !out.contains(row.location().as_str());
+        let rows = TABLES.map(|it| (it.name, tables.enabled_rows(it.name).into_iter().filter(kept).collect::<Vec<_>>())).into();
         let mut context = LintContext {
             rows,
             profile,

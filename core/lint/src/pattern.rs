@@ -2,26 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use convengine_config::{Issue, TableRow, to_upper_code};
+use convengine_config::flow::shape::Meaning;
+use convengine_config::{Issue, TABLES, TableRow, to_upper_code};
 use convengine_text::regex::Regex;
 
 use super::context::LintContext;
-
-/// Tables with patterns, and the columns of the match type and the pattern.
-const PATTERN_COLUMNS: [(&str, &str, &str); 4] = [
-    ("ce_intent_classifier", "rule_type", "pattern"),
-    ("ce_policy", "rule_type", "pattern"),
-    ("ce_rule", "rule_type", "match_pattern"),
-    ("ce_verbose", "step_match", "step_value"),
-];
 
 /// Regex syntax that is probably unintended in a plain pattern.
 const REGEX_SYNTAX: [&str; 8] = [".*", ".+", r"\b", r"\s", r"\d", r"\w", "(?i)", "|"];
 
 pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
-    for (table, kind, column) in PATTERN_COLUMNS {
-        for row in context.rows(table) {
-            let kind = to_upper_code(&row.code(kind).unwrap_or_else(|| "EXACT".to_owned()));
+    for row in TABLES.iter().flat_map(|it| context.rows(it.name)) {
+        for column in row.table().columns_of(|it| it == Meaning::Pattern).map(|it| it.name) {
+            let kind = to_upper_code(&kind_of_patterns(row).unwrap_or_else(|| "EXACT".to_owned()));
             let pattern = row.text(column).unwrap_or_default();
             match kind.as_str() {
                 "REGEX" => findings.extend(check_doubled_escape(row, column, &pattern)),
@@ -35,6 +28,11 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     }
     check_match_all(context, findings);
     check_overlapping_classifiers(context, findings);
+}
+
+/// Returns the kind that a row says its patterns are of.
+fn kind_of_patterns(row: &TableRow<'_>) -> Option<String> {
+    row.table().columns.iter().find(|it| it.words().contains(&"REGEX")).and_then(|it| row.code(it.name))
 }
 
 /// Reports doubled backslashes: SQL does not unescape them, so they match a literal backslash.

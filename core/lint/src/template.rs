@@ -6,9 +6,6 @@ use convengine_config::{Issue, TableRow};
 
 use super::context::LintContext;
 
-/// Formats of prompts.
-const PROMPT_FORMATS: [&str; 5] = ["TEXT", "JSON", "SCHEMA_JSON", "SEMANTIC_INTERPRET", "SEMANTIC_QUERY"];
-
 /// Response types, which authors confuse with formats.
 const RESPONSE_TYPES: [&str; 2] = ["DERIVED", "EXACT"];
 
@@ -20,7 +17,7 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
             // Extraction uses the newest template, responses the first one.
             rows.sort_by_key(|it| Reverse((it.integer("created_at").unwrap_or_default(), it.id())));
         }
-        let Some((used, unused)) = rows.split_first().filter(|_| PROMPT_FORMATS.contains(&format.as_str())) else { continue };
+        let Some((used, unused)) = rows.split_first().filter(|it| is_used(it.0, format)) else { continue };
         for row in unused.iter().filter(|it| !has_interaction(it)) {
             let reason =
                 format!("never used: {} is the {format} template of '{intent}' in the state '{state}'", used.path("output_format"));
@@ -39,8 +36,12 @@ fn check_format(row: &TableRow<'_>, format: &str) -> Option<Issue> {
         let hint = "write TEXT, JSON or SCHEMA_JSON; the type of a response belongs in ce_response.response_type";
         return Some(Issue::error(row.path(column), reason, hint).with_rule("schema-column"));
     }
-    (!PROMPT_FORMATS.contains(&format))
-        .then(|| Issue::warning(row.path(column), reason, "write TEXT, JSON or SCHEMA_JSON").with_rule("schema-column"))
+    (!is_used(row, format)).then(|| Issue::warning(row.path(column), reason, "write TEXT, JSON or SCHEMA_JSON").with_rule("schema-column"))
+}
+
+/// Whether a step uses prompts of a format.
+fn is_used(row: &TableRow<'_>, format: &str) -> bool {
+    row.table().words("output_format").contains(&format)
 }
 
 /// Whether the row sets an interaction mode or contract, which applies even if its prompts are unused.

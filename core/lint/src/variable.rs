@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use convengine_config::{Issue, TableRow};
+use convengine_config::flow::shape::{Meaning, TextUse};
+use convengine_config::{Issue, TABLES, TableRow};
 use convengine_text::template::Template;
 
 use super::context::LintContext;
@@ -60,27 +61,18 @@ const PROMPT_NAMES: [(&str, &str); 19] = [
     ("json_schema", "schema"),
 ];
 
-/// Template columns by table, and whether they are prompts.
-const TEMPLATE_COLUMNS: [(&str, &[&str], bool); 4] = [
-    ("ce_response", &["exact_text"], false),
-    ("ce_verbose", &["message", "error_message"], false),
-    ("ce_prompt_template", &["system_prompt", "user_prompt"], true),
-    ("ce_mcp_planner", &["system_prompt", "user_prompt"], true),
-];
-
 pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let facts = KnownPaths::new(context);
     let own = defined_names(context, &facts);
-    let plain = |table: &str| context.profile.has_literal_texts && table == "ce_response";
-    for (table, columns, is_prompt) in TEMPLATE_COLUMNS.into_iter().filter(|it| !plain(it.0)) {
-        for row in context.rows(table) {
-            for column in columns {
-                let source = row.text(column).unwrap_or_default();
-                let Ok(template) = Template::compile(&source) else { continue };
-                findings.extend(template.names().filter_map(|name| {
-                    check_variable(row, column, name, &own, is_prompt).or_else(|| check_unset(context, row, column, name, &own))
-                }));
-            }
+    let is_plain = |table: &str| context.profile.has_literal_texts && table == "ce_response";
+    let is_text = |it| matches!(it, Meaning::Template(TextUse::Text | TextUse::Prompt));
+    for row in TABLES.iter().filter(|it| !is_plain(it.name)).flat_map(|it| context.rows(it.name)) {
+        for column in row.table().columns_of(is_text) {
+            let Ok(template) = Template::compile(&row.text(column.name).unwrap_or_default()) else { continue };
+            let is_prompt = column.meaning == Some(Meaning::Template(TextUse::Prompt));
+            findings.extend(template.names().filter_map(|name| {
+                check_variable(row, column.name, name, &own, is_prompt).or_else(|| check_unset(context, row, column.name, name, &own))
+            }));
         }
     }
 }
@@ -140,6 +132,7 @@ fn check_unset(context: &LintContext<'_>, row: &TableRow<'_>, column: &str, name
 
 #[cfg(test)]
 mod tests {
+    use convengine_config::table_shape;
     use convengine_pack::{Conversations, Pack};
     use convengine_tables::session::Session;
     use convengine_turn::ProgramRef;
@@ -154,7 +147,7 @@ mod tests {
         let mut session = Session::from_input(pack.message(0).unwrap().into_input(&Conversations::default(), ProgramRef::PipelineV2), 20);
         session.share_view();
         let response = json!({"response_id": 1});
-        let row = TableRow::new("ce_response", "response_id", 1, response.as_object().unwrap());
+        let row = TableRow::new(table_shape("ce_response").unwrap(), 1, response.as_object().unwrap());
         let judged = |name: &str| check_variable(&row, "exact_text", name, &BTreeSet::new(), false);
         assert!(session.params.len() > 5);
         let unknown: Vec<&String> = session.params.keys().filter(|it| judged(it).is_some()).collect();

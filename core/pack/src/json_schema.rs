@@ -1,9 +1,11 @@
 //! The published JSON Schema of packs, for editors and generators. (docs/spec/interface.md#3)
 
+use convengine_config::{OTHER_TABLES, TABLES};
+use convengine_turn::Map;
 use serde_json::{Value, json};
 
 /// Returns the JSON Schema (2020-12) of packs. It accepts what [`Pack::parse`](super::Pack::parse) accepts, except that it does not
-/// decode modules of extensions and cannot know which columns a table has.
+/// decode modules of extensions. Of the columns of tables it says what they hold, and demands nothing: invalid rows are skipped.
 ///
 /// Unknown members are allowed, except in extensions, as in the parser.
 pub fn json_schema() -> Value {
@@ -21,6 +23,7 @@ pub fn json_schema() -> Value {
             "tables": {
                 "type": "object",
                 "description": "Rows by table. Absent columns take the default of the table.",
+                "properties": tables(),
                 "additionalProperties": {"type": "array", "items": {"type": "object"}},
             },
             "documents": {
@@ -55,6 +58,10 @@ fn definitions() -> Value {
         "Check": check(),
         "EffectError": effect_error(),
     })
+}
+
+fn tables() -> Map {
+    TABLES.iter().chain(&OTHER_TABLES).map(|it| (it.name.to_owned(), it.json_schema())).collect()
 }
 
 fn text(description: &str) -> Value {

@@ -1,6 +1,6 @@
 //! Converts tool definitions of a pack to rows, so that a pack and a database imported from it have the same configuration.
 
-use convengine_config::{TableRow, is_same_code};
+use convengine_config::is_same_code;
 use convengine_turn::Map;
 use serde_json::{Value, json};
 
@@ -34,8 +34,7 @@ fn is_definition(script: &Value) -> bool {
 }
 
 fn tool_ids(pack: &Pack, code: &str) -> Vec<i64> {
-    let rows = pack.tables.0.get("ce_mcp_tool").map(Vec::as_slice).unwrap_or_default();
-    let rows = rows.iter().enumerate().map(|(index, row)| TableRow::new("ce_mcp_tool", "tool_id", index + 1, row));
+    let rows = pack.tables.rows("ce_mcp_tool").into_iter();
     rows.filter(|it| it.code("tool_code").is_some_and(|it| is_same_code(&it, code))).map(|it| it.id()).collect()
 }
 

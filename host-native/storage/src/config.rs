@@ -13,205 +13,47 @@ use super::database::{Connection, DatabaseRow, Pool, SqlValue as Sql, Statement,
 use super::{schema, snapshot};
 use convengine_host_base::clock;
 
-/// One statement per table, with its key column. Rows are ordered by key, the final tie-break when the engine picks between rows.
-const SNAPSHOT_TABLES: [(&str, &str, Statement); 22] = [
-    (
-        "ce_config",
-        "config_id",
-        Statement::per_dialect(
-            "select * from ce_config order by config_id",
-            "select row_to_json(t)::text as found from ce_config t order by config_id",
-        ),
-    ),
-    (
-        "ce_container_config",
-        "id",
-        Statement::per_dialect(
-            "select * from ce_container_config order by id",
-            "select row_to_json(t)::text as found from ce_container_config t order by id",
-        ),
-    ),
-    (
-        "ce_http_tool",
-        "tool_id",
-        Statement::per_dialect(
-            "select * from ce_http_tool order by tool_id",
-            "select row_to_json(t)::text as found from ce_http_tool t order by tool_id",
-        ),
-    ),
-    (
-        "ce_intent",
-        "intent_code",
-        Statement::per_dialect(
-            "select * from ce_intent order by intent_code",
-            "select row_to_json(t)::text as found from ce_intent t order by intent_code collate \"C\"",
-        ),
-    ),
-    (
-        "ce_intent_classifier",
-        "classifier_id",
-        Statement::per_dialect(
-            "select * from ce_intent_classifier order by classifier_id",
-            "select row_to_json(t)::text as found from ce_intent_classifier t order by classifier_id",
-        ),
-    ),
-    (
-        "ce_mcp_db_tool",
-        "tool_id",
-        Statement::per_dialect(
-            "select * from ce_mcp_db_tool order by tool_id",
-            "select row_to_json(t)::text as found from ce_mcp_db_tool t order by tool_id",
-        ),
-    ),
-    (
-        "ce_mcp_planner",
-        "planner_id",
-        Statement::per_dialect(
-            "select * from ce_mcp_planner order by planner_id",
-            "select row_to_json(t)::text as found from ce_mcp_planner t order by planner_id",
-        ),
-    ),
-    (
-        "ce_mcp_tool",
-        "tool_id",
-        Statement::per_dialect(
-            "select * from ce_mcp_tool order by tool_id",
-            "select row_to_json(t)::text as found from ce_mcp_tool t order by tool_id",
-        ),
-    ),
-    (
-        "ce_output_schema",
-        "schema_id",
-        Statement::per_dialect(
-            "select * from ce_output_schema order by schema_id",
-            "select row_to_json(t)::text as found from ce_output_schema t order by schema_id",
-        ),
-    ),
-    (
-        "ce_pending_action",
-        "pending_action_id",
-        Statement::per_dialect(
-            "select * from ce_pending_action order by pending_action_id",
-            "select row_to_json(t)::text as found from ce_pending_action t order by pending_action_id",
-        ),
-    ),
-    (
-        "ce_policy",
-        "policy_id",
-        Statement::per_dialect(
-            "select * from ce_policy order by policy_id",
-            "select row_to_json(t)::text as found from ce_policy t order by policy_id",
-        ),
-    ),
-    (
-        "ce_prompt_template",
-        "template_id",
-        Statement::per_dialect(
-            "select * from ce_prompt_template order by template_id",
-            "select row_to_json(t)::text as found from ce_prompt_template t order by template_id",
-        ),
-    ),
-    (
-        "ce_response",
-        "response_id",
-        Statement::per_dialect(
-            "select * from ce_response order by response_id",
-            "select row_to_json(t)::text as found from ce_response t order by response_id",
-        ),
-    ),
-    (
-        "ce_rule",
-        "rule_id",
-        Statement::per_dialect(
-            "select * from ce_rule order by rule_id",
-            "select row_to_json(t)::text as found from ce_rule t order by rule_id",
-        ),
-    ),
-    (
-        "ce_state_graph",
-        "graph_id",
-        Statement::per_dialect(
-            "select * from ce_state_graph order by graph_id",
-            "select row_to_json(t)::text as found from ce_state_graph t order by graph_id",
-        ),
-    ),
-    (
-        "ce_task",
-        "task_id",
-        Statement::per_dialect(
-            "select * from ce_task order by task_id",
-            "select row_to_json(t)::text as found from ce_task t order by task_id",
-        ),
-    ),
-    (
-        "ce_tool",
-        "tool_id",
-        Statement::per_dialect(
-            "select * from ce_tool order by tool_id",
-            "select row_to_json(t)::text as found from ce_tool t order by tool_id",
-        ),
-    ),
-    (
-        "ce_verbose",
-        "verbose_id",
-        Statement::per_dialect(
-            "select * from ce_verbose order by verbose_id",
-            "select row_to_json(t)::text as found from ce_verbose t order by verbose_id",
-        ),
-    ),
-    (
-        "cv_extension",
-        "name",
-        Statement::per_dialect(
-            "select * from cv_extension order by name",
-            "select row_to_json(t)::text as found from cv_extension t order by name collate \"C\"",
-        ),
-    ),
-    (
-        "cv_tool_spec",
-        "tool_id",
-        Statement::per_dialect(
-            "select * from cv_tool_spec order by tool_id",
-            "select row_to_json(t)::text as found from cv_tool_spec t order by tool_id",
-        ),
-    ),
-    (
-        "ce_mcp_server",
-        "server_key",
-        Statement::per_dialect(
-            "select * from ce_mcp_server order by server_key",
-            "select row_to_json(t)::text as found from ce_mcp_server t order by server_key collate \"C\"",
-        ),
-    ),
-    (
-        "cv_mcp_tool",
-        "tool_code",
-        Statement::per_dialect(
-            "select * from cv_mcp_tool order by tool_code",
-            "select row_to_json(t)::text as found from cv_mcp_tool t order by tool_code collate \"C\"",
-        ),
-    ),
+/// A table with the statement that reads its rows by key, the final tie-break when the engine picks between rows. A text key is compared as
+/// SQLite compares it.
+macro_rules! rows_by {
+    ($table:literal, $key:literal $(, $collation:literal)?) => {
+        (
+            $table,
+            Statement::per_dialect(
+                concat!("select * from ", $table, " order by ", $key),
+                concat!("select row_to_json(t)::text as found from ", $table, " t order by ", $key $(, $collation)?),
+            ),
+        )
+    };
+}
+
+const SNAPSHOT_TABLES: [(&str, Statement); 22] = [
+    rows_by!("ce_config", "config_id"),
+    rows_by!("ce_container_config", "id"),
+    rows_by!("ce_http_tool", "tool_id"),
+    rows_by!("ce_intent", "intent_code", " collate \"C\""),
+    rows_by!("ce_intent_classifier", "classifier_id"),
+    rows_by!("ce_mcp_db_tool", "tool_id"),
+    rows_by!("ce_mcp_planner", "planner_id"),
+    rows_by!("ce_mcp_tool", "tool_id"),
+    rows_by!("ce_output_schema", "schema_id"),
+    rows_by!("ce_pending_action", "pending_action_id"),
+    rows_by!("ce_policy", "policy_id"),
+    rows_by!("ce_prompt_template", "template_id"),
+    rows_by!("ce_response", "response_id"),
+    rows_by!("ce_rule", "rule_id"),
+    rows_by!("ce_state_graph", "graph_id"),
+    rows_by!("ce_task", "task_id"),
+    rows_by!("ce_tool", "tool_id"),
+    rows_by!("ce_verbose", "verbose_id"),
+    rows_by!("cv_extension", "name", " collate \"C\""),
+    rows_by!("cv_tool_spec", "tool_id"),
+    rows_by!("ce_mcp_server", "server_key", " collate \"C\""),
+    rows_by!("cv_mcp_tool", "tool_code", " collate \"C\""),
 ];
 
 /// Authored tables that are not part of the snapshot, because turns do not depend on them.
-const OTHER_TABLES: [(&str, &str, Statement); 1] = [(
-    "cv_document",
-    "document_id",
-    Statement::per_dialect(
-        "select * from cv_document order by document_id",
-        "select row_to_json(t)::text as found from cv_document t order by document_id",
-    ),
-)];
-
-/// Returns whether a table holds authored rows.
-pub fn is_authored_table(table: &str) -> bool {
-    SNAPSHOT_TABLES.iter().chain(&OTHER_TABLES).any(|it| it.0 == table)
-}
-
-/// Returns the key column of an authored table.
-pub fn key_column(table: &str) -> Option<&'static str> {
-    SNAPSHOT_TABLES.iter().chain(&OTHER_TABLES).find(|it| it.0 == table).map(|it| it.1)
-}
+const OTHER_TABLES: [(&str, Statement); 1] = [rows_by!("cv_document", "document_id")];
 
 /// Reads the configuration tables that turns depend on. Missing and empty tables are omitted.
 pub async fn load_tables(connection: &mut Connection) -> sqlx::Result<Tables> {
@@ -223,10 +65,10 @@ pub async fn load_other_tables(connection: &mut Connection) -> sqlx::Result<Tabl
     read_tables(connection, &OTHER_TABLES).await
 }
 
-async fn read_tables(connection: &mut Connection, tables: &[(&str, &str, Statement)]) -> sqlx::Result<Tables> {
+async fn read_tables(connection: &mut Connection, tables: &[(&str, Statement)]) -> sqlx::Result<Tables> {
     let existing = schema::list_tables(connection).await?;
     let mut conversions = Vec::new();
-    for (table, _, sql) in tables {
+    for (table, sql) in tables {
         if !existing.contains(*table) {
             continue;
         }
@@ -324,4 +166,20 @@ pub async fn find_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value
 /// Returns whether the database stores a snapshot.
 pub async fn has_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<bool> {
     Ok(pool.fetch_optional(&HASH, &[Sql::Text(hash)]).await?.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use convengine_core::config::{OTHER_TABLES as OTHERS, TABLES};
+
+    use super::*;
+
+    #[test]
+    fn every_declared_table_is_read() {
+        let read = |tables: &[(&'static str, Statement)]| tables.iter().map(|it| it.0).collect::<BTreeSet<_>>();
+        assert_eq!(read(&SNAPSHOT_TABLES), TABLES.iter().map(|it| it.name).collect());
+        assert_eq!(read(&OTHER_TABLES), OTHERS.iter().map(|it| it.name).collect());
+    }
 }

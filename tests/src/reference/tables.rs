@@ -3,6 +3,8 @@
 use std::fs;
 
 use anyhow::{Context, Result};
+use convengine_core::config::flow::shape::{MemberShape, Shape};
+use convengine_core::config::{TableShape, table_shape};
 
 use super::markdown::{code, codes, table, wrap};
 use super::{Meanings, Page, prose, read_source};
@@ -111,6 +113,7 @@ pub fn page() -> Result<Page> {
     body.push_str(&table(&["Table", "Columns"], &unused));
     let unexpected = tables.iter().filter(|it| !is_described(&it.name) && !is_kept_for_scripts(&it.name));
     let mut gaps = meanings.gaps();
+    gaps.extend(tables.iter().filter_map(|it| Some(differences(it, table_shape(&it.name)?))).flatten());
     gaps.extend(unexpected.map(|it| format!("tables.rs: the table {} is in no group", it.name)));
     Ok(Page { file: "tables.md", title: "Tables", summary: "every table and column with type, default and meaning", body, gaps })
 }
@@ -119,17 +122,67 @@ fn is_kept_for_scripts(name: &str) -> bool {
     name.starts_with("ce_semantic_") || name == "ce_mcp_user_query_knowledge"
 }
 
+/// Columns with a default of the database alone: snapshots are stored without it.
+const DATABASE_DEFAULTS: [(&str, &str); 6] = [
+    ("ce_prompt_template", "temperature"),
+    ("ce_state_graph", "intent_code"),
+    ("ce_tool", "intent_code"),
+    ("ce_tool", "state_code"),
+    ("ce_mcp_server", "transport"),
+    ("ce_mcp_server", "protocol_mode"),
+];
+
+/// Returns in what the migrations and the declaration of a table differ.
+fn differences(found: &Table, declared: &TableShape) -> Vec<String> {
+    let mut differences = Vec::new();
+    let mut differ = |column: &str, how: &str| differences.push(format!("{}.{column}: {how}", found.name));
+    for column in &found.columns {
+        let Some(shape) = declared.column(&column.name) else {
+            differ(&column.name, "not declared");
+            continue;
+        };
+        let kind = match column.kind.as_str() {
+            "time" => "text",
+            "id" => "integer",
+            kind => kind,
+        };
+        if kind != kind_of(shape) {
+            differ(&column.name, "of another kind than declared");
+        }
+        let is_filled_by_database = column.default == "now" || DATABASE_DEFAULTS.contains(&(found.name.as_str(), column.name.as_str()));
+        if !is_filled_by_database && shape.default.trim_matches('"') != column.default {
+            differ(&column.name, "has another default than declared");
+        }
+    }
+    // The older name of a column is in older databases alone.
+    let is_missing = |it: &&MemberShape| found.columns.iter().all(|column| column.name != it.name) && it.name != "response_type";
+    declared.columns.iter().filter(is_missing).for_each(|it| differ(it.name, "declared, but no column"));
+    differences
+}
+
+/// The type of a column in the migrations.
+fn kind_of(column: &MemberShape) -> &'static str {
+    let kinds = [(Shape::Bool, "boolean"), (Shape::Integer(0, 0), "integer"), (Shape::Number(0, 0), "numeric(3,2)")];
+    let is_same = |it: &Shape| std::mem::discriminant(it) == std::mem::discriminant(&column.shape);
+    kinds.iter().find(|it| is_same(&it.0)).map_or("text", |it| it.1)
+}
+
 fn section(found: &Table, meanings: &Meanings) -> String {
+    let declared = table_shape(&found.name);
+    let meaning = |column: &str| match declared.and_then(|it| it.column(column)) {
+        Some(declared) => declared.description(),
+        None => meanings.get(&found.name, column),
+    };
     let rows: Vec<Vec<String>> = found
         .columns
         .iter()
         .map(|it| {
             let key = if it.is_key { " (key)" } else { "" };
             let kind = if it.is_nullable { format!("{}?", it.kind) } else { it.kind.clone() };
-            vec![format!("`{}`{key}", it.name), kind, code(&it.default), meanings.get(&found.name, &it.name)]
+            vec![format!("`{}`{key}", it.name), kind, code(&it.default), meaning(&it.name)]
         })
         .collect();
-    let about = wrap(&meanings.section(&found.name));
+    let about = wrap(&declared.map_or_else(|| meanings.section(&found.name), |it| it.help.to_owned()));
     format!("\n### {}\n\n{about}\n\n{}", found.name, table(&["Column", "Type", "Default", "Meaning"], &rows))
 }
 

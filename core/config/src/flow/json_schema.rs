@@ -27,7 +27,7 @@ pub fn agent_json_schema() -> Value {
 }
 
 /// Replaces links in descriptions by their texts.
-fn without_links(schema: Value) -> Value {
+pub(crate) fn without_links(schema: Value) -> Value {
     match schema {
         Value::Object(members) => {
             let plain = |(name, value): (String, Value)| {
@@ -150,7 +150,7 @@ fn object_schema(tag: Option<(&str, Value)>, lists: &[&[MemberShape]], definitio
 }
 
 /// Returns the schema of a member, with what a form shows of it.
-fn member_schema(member: &MemberShape, definitions: &mut Map<String, Value>) -> Value {
+pub(crate) fn member_schema(member: &MemberShape, definitions: &mut Map<String, Value>) -> Value {
     // The schema of a member that may be anything is `true`, which has no members.
     let mut schema = into_members(shape_schema(&member.shape, definitions));
     for (keyword, text) in [("title", member.title), ("description", member.help)] {
@@ -182,6 +182,7 @@ fn meaning_name(meaning: Meaning) -> &'static str {
         Meaning::Template(TextUse::Query) => "query-template",
         Meaning::Template(TextUse::Header) => "header-template",
         Meaning::Template(TextUse::Body) => "body-template",
+        Meaning::Template(TextUse::Prompt) => "prompt-template",
         Meaning::Plain => "text",
         Meaning::Condition => "condition",
         Meaning::WorkflowCondition => "workflow-condition",
@@ -190,6 +191,7 @@ fn meaning_name(meaning: Meaning) -> &'static str {
         Meaning::Writes => "variable-written",
         Meaning::Secret => "secret",
         Meaning::Regex => "regex",
+        Meaning::Pattern => "pattern",
         Meaning::Names(target) => match target {
             Target::Graph => "graph",
             Target::Node => "node",
@@ -204,6 +206,7 @@ fn meaning_name(meaning: Meaning) -> &'static str {
             Target::Workflow => "workflow",
             Target::Agent => "agent",
             Target::Branch => "branch",
+            Target::State => "state",
         },
     }
 }

@@ -22,6 +22,7 @@ pub use convengine_understanding::entity::system_entity_names;
 pub use import::import_canvas;
 pub use issue::{DocumentIssue, DocumentSeverity};
 pub use json_schema::{agent_json_schema, json_schema, json_schema_with_links};
+pub(crate) use json_schema::{member_schema, without_links};
 pub use leaves::{document_leaves, names_in_document, node_leaves, step_leaves};
 pub use snapshot::snapshot_hash;
 pub use structure::{check_agent_structure, check_chain_structure, check_structure, check_workflow_structure};

@@ -11,6 +11,19 @@ use crate::dialogue_act::DialogueAct;
 use crate::issue::Issue;
 use crate::row::TableRow;
 
+/// The actions.
+pub const NAMES: [&str; 9] = [
+    "SET_INTENT",
+    "SET_STATE",
+    "SET_DIALOGUE_ACT",
+    "SET_INPUT_PARAM",
+    "SET_JSON",
+    "GET_CONTEXT",
+    "GET_SCHEMA_JSON",
+    "GET_SESSION",
+    "SET_TASK",
+];
+
 /// A compiled action.
 #[derive(Debug, Clone)]
 pub enum RuleAction {

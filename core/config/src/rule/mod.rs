@@ -4,11 +4,16 @@ mod action;
 
 use std::collections::BTreeMap;
 
+use convengine_derive::Described;
 use convengine_text::json::path::JsonPath;
 use convengine_text::regex::Regex;
 use convengine_turn::{Candidate, Verdict};
 
 use super::code::{ANY, is_same_code, to_upper_code};
+use super::column::{
+    CREATED_AT, DESCRIPTION, ENABLED, INTENT_CODE, PRIORITY, STATE_CODE, TableShape, integer, json, keyword, pattern, word,
+};
+use super::flow::shape::Keyword;
 use super::issue::Issue;
 use super::parts::Patterns;
 use super::profile::Profile;
@@ -19,40 +24,59 @@ use super::tables::Tables;
 
 pub use action::{RuleAction, SetDialogueAct};
 
+pub(crate) static RULE: TableShape = TableShape {
+    name: "ce_rule",
+    help: "Conditions with an action, which run at a phase of the turn. See [rules](../spec/data-and-api.md#6).",
+    columns: &[
+        integer("rule_id", "id of the row"),
+        keyword::<Phase>("phase", "when the rule runs ([6.1](../spec/data-and-api.md#6.1))").with_default(r#""PRE_RESPONSE_RESOLUTION""#),
+        INTENT_CODE.with_help("scope: intent; null is `ANY`"),
+        STATE_CODE.with_help("scope: state; null is `ANY`"),
+        word("rule_type", &["EXACT", "REGEX", "JSON_PATH", "CONTEXT_JSON_PATH"], "kind of condition ([6.4](../spec/data-and-api.md#6.4))"),
+        pattern("match_pattern", "the condition"),
+        word("action", &action::NAMES, "what the rule does ([6.6](../spec/data-and-api.md#6.6))"),
+        json("action_value", "argument of the action"),
+        PRIORITY.with_default("100"),
+        DESCRIPTION,
+        ENABLED,
+        CREATED_AT,
+    ],
+};
+
 /// The phase of a turn at which rules run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Described)]
 pub enum Phase {
     /// After the dialogue act is classified.
+    #[kind("POST_DIALOGUE_ACT")]
     PostDialogueAct,
     /// After a classifier chose the intent.
+    #[kind("POST_CLASSIFIER_INTENT")]
     PostClassifierIntent,
     /// After the intent resolver chose the intent.
+    #[kind("POST_AGENT_INTENT")]
     PostAgentIntent,
     /// After values are extracted.
+    #[kind("POST_SCHEMA_EXTRACTION")]
     PostSchemaExtraction,
     /// After a directly requested tool has run.
+    #[kind("POST_TOOL_EXECUTION")]
     PostToolExecution,
     /// Before the planner runs.
+    #[kind("PRE_AGENT_MCP")]
     PreAgentMcp,
     /// After a question is interpreted as a database query.
+    #[kind("POST_SEMANTIC_INTERPRET")]
     PostSemanticInterpret,
     /// After the planner has run.
+    #[kind("POST_AGENT_MCP")]
     PostAgentMcp,
     /// Before the response is selected.
+    #[kind("PRE_RESPONSE_RESOLUTION")]
     PreResponseResolution,
 }
 
-/// Names of phases; the first name of each phase is canonical, the others are older spellings.
-const PHASE_NAMES: [(&str, Phase); 16] = [
-    ("POST_DIALOGUE_ACT", Phase::PostDialogueAct),
-    ("POST_CLASSIFIER_INTENT", Phase::PostClassifierIntent),
-    ("POST_AGENT_INTENT", Phase::PostAgentIntent),
-    ("POST_SCHEMA_EXTRACTION", Phase::PostSchemaExtraction),
-    ("POST_TOOL_EXECUTION", Phase::PostToolExecution),
-    ("PRE_AGENT_MCP", Phase::PreAgentMcp),
-    ("POST_SEMANTIC_INTERPRET", Phase::PostSemanticInterpret),
-    ("POST_AGENT_MCP", Phase::PostAgentMcp),
-    ("PRE_RESPONSE_RESOLUTION", Phase::PreResponseResolution),
+/// Older spellings of phases. (docs/decisions/0040-accepted-spellings.md)
+const OLDER_NAMES: [(&str, Phase); 7] = [
     ("PIPELINE_RULES", Phase::PreResponseResolution),
     ("AGENT_POST_INTENT", Phase::PostAgentIntent),
     ("CLASSIFIER_POST_INTENT", Phase::PostClassifierIntent),
@@ -66,12 +90,13 @@ impl Phase {
     /// Parses the name of a phase; `None` gives the default of the column.
     pub fn parse(name: Option<&str>) -> Option<Phase> {
         let Some(name) = name else { return Some(Phase::PreResponseResolution) };
-        PHASE_NAMES.iter().find(|it| is_same_code(it.0, name)).map(|it| it.1)
+        let older = || OLDER_NAMES.iter().find(|it| is_same_code(it.0, name)).map(|it| it.1);
+        Phase::from_keyword(&to_upper_code(name)).or_else(older)
     }
 
     /// The canonical name in tables and audits.
     pub fn name(self) -> &'static str {
-        PHASE_NAMES.iter().find(|it| it.1 == self).map_or("", |it| it.0)
+        self.keyword()
     }
 }
 
@@ -190,9 +215,6 @@ fn compile_condition(row: &TableRow<'_>, rule_type: &str, pattern: &str, regexes
         "REGEX" => regexes.compile(pattern).map(RuleCondition::Regex).map_err(invalid),
         "JSON_PATH" => JsonPath::compile(pattern).map(RuleCondition::JsonPath).map_err(invalid),
         "CONTEXT_JSON_PATH" => JsonPath::compile(pattern).map(RuleCondition::ContextJsonPath).map_err(invalid),
-        _ => {
-            let reason = format!("'{rule_type}' is not EXACT, REGEX, JSON_PATH or CONTEXT_JSON_PATH");
-            Err(row.error("rule_type", reason, "the type is one of these"))
-        }
+        _ => Err(row.error("rule_type", row.unknown_word("rule_type"), "the type is one of these")),
     }
 }

@@ -11,11 +11,27 @@ use convengine_turn::Map;
 use serde_json::Value;
 
 use super::code::{ANY, is_same_code, to_upper_code};
+use super::column::{DESCRIPTION, ENABLED, INTENT_CODE, PRIORITY, STATE_CODE, TableShape, integer, json, text};
 use super::issue::Issue;
 use super::row::{TableRow, by_priority};
 use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
+
+pub(crate) static OUTPUT_SCHEMA: TableShape = TableShape {
+    name: "ce_output_schema",
+    help: "Values that are collected from messages.",
+    columns: &[
+        integer("schema_id", "id of the row"),
+        INTENT_CODE,
+        STATE_CODE,
+        text("schema_type", "`SCHEMA_JSON` is extracted; other types are kept and not extracted").with_default(r#""SCHEMA_JSON""#),
+        json("json_schema", "a JSON Schema object, or an XML-like definition"),
+        DESCRIPTION.with_help("parameter `schema_description` of prompts"),
+        ENABLED,
+        PRIORITY.with_help("lower first, null last"),
+    ],
+};
 
 /// The `schema_type` whose values are extracted from messages.
 const SCHEMA_JSON: &str = "SCHEMA_JSON";

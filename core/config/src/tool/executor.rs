@@ -10,13 +10,74 @@ use convengine_turn::{EffectClass, MCP_GROUP, Map};
 use serde_json::Value;
 
 use super::mcp::{McpTool, McpTools};
+use crate::column::{CREATED_AT, TableShape, flag, integer, json, text, word};
 use crate::flow::document::Approval;
 use crate::flow::shape::Keyword;
-use crate::http_call::{HttpCall, HttpCallSource};
+use crate::flow::shape::{Meaning, TextUse};
+use crate::http_call::{HttpCall, HttpCallSource, METHODS};
 use crate::issue::Issue;
 use crate::row::TableRow;
 use crate::settings::HttpPolicy;
 use crate::tables::Tables;
+
+pub(crate) static HTTP_TOOL: TableShape = TableShape {
+    name: "ce_http_tool",
+    help: "Requests of tools of the group `HTTP_API` and `NOTIFICATION`. See [task and tool calls](task-http.md).",
+    columns: &[
+        integer("tool_id", TOOL_ID),
+        word("method", &METHODS, "").with_default(r#""GET""#),
+        text("url_template", "address; only path and query may contain expressions")
+            .with_meaning(Meaning::Template(TextUse::Url))
+            .with_example(r#""https://api.example.org/orders/{{order_id}}""#),
+        json("headers", "JSON object of templates").with_meaning(Meaning::Template(TextUse::Header)),
+        json("query", "JSON object of templates, or `args` for all arguments").with_meaning(Meaning::Template(TextUse::Query)),
+        json("body_template", "JSON object of templates, or `args`; without it POST, PUT and PATCH send all arguments")
+            .with_meaning(Meaning::Template(TextUse::Body)),
+        json(
+            "auth_ref",
+            "name of a secret (Bearer), or `{\"type\": \"API_KEY\" or \"BEARER_STATIC\", \"header\", \"prefix\", \"secret\"}`",
+        )
+        .with_meaning(Meaning::Secret),
+        json("policy", "JSON: settings of `mcp.http-api.defaults` that differ"),
+        json(
+            "response_mapping",
+            "`RAW_JSON`, `TEXT`, or `{\"mode\": \"JSON_PATH\", \"path\"}`, `{\"mode\": \"FIELD_TEMPLATE\", \"fields\"}`",
+        ),
+        flag("idempotent", "whether a call in doubt may be repeated; always for GET, HEAD, PUT and DELETE").with_default("false"),
+    ],
+};
+
+pub(crate) static DB_TOOL: TableShape = TableShape {
+    name: "ce_mcp_db_tool",
+    help: "Queries of tools of the group `DB`.",
+    columns: &[
+        integer("tool_id", TOOL_ID),
+        text("dialect", "not read; the database decides").with_default(r#""POSTGRES""#),
+        text("sql_template", "one query: values as `:name`, identifiers as `${name}`"),
+        json("param_schema", "JSON Schema of the arguments"),
+        flag("safe_mode", "`true` allows only functions that are known to have no effect").with_default("true"),
+        integer("max_rows", "most rows of a call; also caps the argument `limit`").with_default("200"),
+        CREATED_AT,
+        json("allowed_identifiers", "JSON object: identifier to the list of allowed texts; absent allows any")
+            .with_example(r#"{"table": ["orders"]}"#),
+    ],
+};
+
+pub(crate) static TOOL_SPEC: TableShape = TableShape {
+    name: "cv_tool_spec",
+    help: "Arguments of tools, and how tools of other groups are carried out.",
+    columns: &[
+        integer("tool_id", TOOL_ID),
+        json("input_schema", "JSON Schema of the arguments; shown to planners and checked before a call"),
+        json(
+            "spec",
+            "JSON: `{\"expression\"}`, `{\"task\"}`, `{\"collection\", \"limit\", \"query\"}` or `{\"root\", \"operation\"}`, by group; beside them, for \
+             tools of every group, [`effect` and `approval`](../spec/tools.md#1.6)",
+        ),
+    ],
+};
+
+const TOOL_ID: &str = "the row of `ce_mcp_tool`";
 
 /// Members of `spec` that say when a tool may be called; the rest says how it is carried out.
 const EFFECT_MEMBER: &str = "effect";

@@ -8,11 +8,53 @@ use convengine_turn::EffectClass;
 use serde_json::{Value, json};
 
 use super::executor::ArgumentsSchema;
+use crate::column::{CREATED_AT, DESCRIPTION, ENABLED, TableShape, json, keyword, text, word};
 use crate::flow::document::Approval;
-use crate::flow::shape::Keyword;
+use crate::flow::shape::{Keyword, Meaning};
 use crate::issue::Issue;
 use crate::row::TableRow;
 use crate::tables::Tables;
+
+pub(crate) static SERVER: TableShape = TableShape {
+    name: "ce_mcp_server",
+    help: "Servers of the Model Context Protocol whose tools may be called. See [MCP servers](../guide/mcp-client.md).",
+    columns: &[
+        text("server_key", "name of the server in codes of tools; without dots"),
+        word(
+            "transport",
+            &["http", "stdio"],
+            "`http` or `stdio`; the command of a `stdio` server is in `convengine.mcp.servers.KEY`, never in a row",
+        ),
+        text("endpoint", "address of an `http` server"),
+        json("auth_ref", "name of a secret that is sent as bearer token").with_meaning(Meaning::Secret),
+        json("tool_allow", "names of tools that may be called, a JSON list or separated by commas; null for all"),
+        json("tool_deny", "names of tools that may not be called"),
+        word(
+            "protocol_mode",
+            &["auto", "stateless", "initialize"],
+            "`auto`, `stateless` (since revision 2026-07-28) or `initialize` (before)",
+        ),
+        ENABLED,
+        DESCRIPTION.with_help("what the server is for"),
+    ],
+};
+
+pub(crate) static MCP_TOOL: TableShape = TableShape {
+    name: "cv_mcp_tool",
+    help: "Approved tools of MCP servers. A tool that its server describes otherwise than here is not called.",
+    columns: &[
+        text("tool_code", "`mcp.SERVER.TOOL`").with_example(r#""mcp.orders.find""#),
+        json(
+            "definition",
+            "JSON of the tool as it was listed when it was approved: `name`, `title`, `description`, `inputSchema`, `outputSchema`, `annotations`",
+        ),
+        keyword::<Approval>(
+            "approval",
+            "when a person approves a call: `always`, `write` (the default: unless the tool only reads) or `never`",
+        ),
+        CREATED_AT,
+    ],
+};
 
 /// A tool of an MCP server.
 #[derive(Debug, Clone)]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use convengine_turn::{EffectClass, MCP_GROUP};
 
 use super::code::{ANY, is_same_code, to_upper_code};
+use super::column::{CREATED_AT, DESCRIPTION, ENABLED, INTENT_CODE, STATE_CODE, TableShape, integer, json, text};
 use super::issue::Issue;
 use super::row::TableRow;
 use super::scope::Scopes;
@@ -18,7 +19,39 @@ use super::tables::Tables;
 use crate::flow::document::Approval;
 
 pub use executor::{ArgumentsSchema, Executor, SqlTemplate};
+pub(super) use executor::{DB_TOOL, HTTP_TOOL, TOOL_SPEC};
+pub(super) use mcp::{MCP_TOOL, SERVER};
 pub use mcp::{McpTool, classify_mcp_tool, join_mcp_code, mcp_spec, split_mcp_code};
+
+pub(crate) static TOOL: TableShape = TableShape {
+    name: "ce_mcp_tool",
+    help: "Tools. How a tool is carried out is in the table of its group.",
+    columns: &[
+        integer("tool_id", "shared by the rows that set the tool up"),
+        INTENT_CODE,
+        STATE_CODE,
+        text("tool_code", "names the tool for planners, parameters and audits").with_example(r#""orders.find""#),
+        text(
+            "tool_group",
+            "`DB`, `HTTP_API`, `NOTIFICATION`, `CALCULATOR_TRANSFORM`, `WORKFLOW_ACTION`, `DOCUMENT_RETRIEVAL`, `FILES` or one of the host",
+        ),
+        DESCRIPTION.with_help("shown to planners"),
+        ENABLED,
+        CREATED_AT,
+    ],
+};
+
+pub(crate) static DOCUMENT: TableShape = TableShape {
+    name: "cv_document",
+    help: "Documents that tools of the group `DOCUMENT_RETRIEVAL` search. Not part of the snapshot.",
+    columns: &[
+        integer("document_id", "id of the row"),
+        text("collection", "which tools search it"),
+        text("title", "title; searched and returned"),
+        text("body", "text; searched and returned"),
+        json("metadata", "JSON that is returned"),
+    ],
+};
 
 /// Spellings of tool groups with their canonical names.
 const GROUP_NAMES: [(&str, &str); 21] = [
@@ -179,9 +212,7 @@ impl Tool {
 }
 
 fn compile(row: &TableRow<'_>, executors: &executor::ExecutorSet, issues: &mut Vec<Issue>) -> Result<Tool, Issue> {
-    let Some(code) = row.code("tool_code") else {
-        return Err(row.error("tool_code", "is blank", "it names the tool"));
-    };
+    let code = row.required("tool_code", "it names the tool")?;
     let scope = |column| row.code(column).unwrap_or_else(|| ANY.to_owned());
     let group = row.code("tool_group").map_or_else(|| "DB".to_owned(), |it| canonical_tool_group(&it));
     let executor = executors.executor(row.id(), &group, &code).unwrap_or_else(|reason| {

@@ -5,6 +5,8 @@ mod args;
 use convengine_text::json::path::JsonPath;
 use convengine_turn::{Candidate, Verdict};
 
+use super::column::{DESCRIPTION, ENABLED, INTENT_CODE, PRIORITY, STATE_CODE, TableShape, integer, json, text};
+use super::flow::shape::{Meaning, Target, TextUse};
 use super::issue::Issue;
 use super::row::{TableRow, by_priority};
 use super::scope::Scopes;
@@ -13,6 +15,25 @@ use super::tables::Tables;
 use super::tool::canonical_tool_group;
 
 pub use args::ArgsTemplate;
+
+pub(crate) static TOOL_REQUEST: TableShape = TableShape {
+    name: "ce_tool",
+    help: "Tool calls that the configuration requests: the first row that fits makes the call of the turn.",
+    columns: &[
+        integer("tool_id", "not the id of `ce_mcp_tool`"),
+        INTENT_CODE,
+        STATE_CODE,
+        text("tool_group", "the group to call"),
+        text("tool_code", "the tool to call; one of both columns is required").with_meaning(Meaning::Names(Target::Tool)),
+        json("args_json", "JSON object of templates").with_meaning(Meaning::Template(TextUse::Body)),
+        text("when_path", "JSON path or comparison that must be true for the facts")
+            .with_meaning(Meaning::Condition)
+            .with_example(r#""$.context.order_id != null""#),
+        PRIORITY.with_default("100"),
+        ENABLED,
+        DESCRIPTION,
+    ],
+};
 
 /// A row that requests a tool.
 #[derive(Debug, Clone)]
@@ -42,15 +63,8 @@ pub struct ToolRequestRows(ScopeIndex<ToolRequestRow>);
 
 impl ToolRequestRows {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> ToolRequestRows {
-        let mut found = ToolRequestRows::default();
         let rows = by_priority(scopes.rows(tables, "ce_tool", issues));
-        for row in rows {
-            match compile(&row) {
-                Ok(tool) => found.0.add(&row, tool),
-                Err(issue) => issues.push(issue),
-            }
-        }
-        found
+        ToolRequestRows(ScopeIndex::compile(&rows, issues, |row, _| compile(row)))
     }
 
     /// Iterates over the rows that apply to an intent and a state: the narrowest scope first, then by priority.

@@ -67,7 +67,7 @@ impl<'g> SourceText<'g> {
         let (kind, parsed) = match leaf.meaning {
             Meaning::Template(place) => {
                 let kind = match place {
-                    TextUse::Text => TextKind::Text,
+                    TextUse::Text | TextUse::Prompt => TextKind::Text,
                     TextUse::Url => TextKind::Url,
                     TextUse::Query => TextKind::Query,
                     TextUse::Header => TextKind::Header,
@@ -80,7 +80,7 @@ impl<'g> SourceText<'g> {
             Meaning::WorkflowCondition => (TextKind::Condition, ParsedText::Expr(Expr::parse_workflow(source))),
             Meaning::Formula => (TextKind::Formula, ParsedText::Expr(Expr::parse_value(source))),
             Meaning::Reads => (TextKind::Path, ParsedText::Path(VariablePath::parse(source).ok())),
-            Meaning::Plain | Meaning::Writes | Meaning::Secret | Meaning::Regex | Meaning::Names(_) => return None,
+            Meaning::Plain | Meaning::Writes | Meaning::Secret | Meaning::Regex | Meaning::Pattern | Meaning::Names(_) => return None,
         };
         Some(SourceText { path: leaf.pointer, source, kind, parsed, extra_roots: leaf.roots, owner_name: None })
     }

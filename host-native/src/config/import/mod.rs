@@ -10,7 +10,7 @@ mod workspace_tools;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use convengine_core::config::{Issue, Tables};
+use convengine_core::config::{Issue, TableShape, Tables, table_shape};
 use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
 use serde_json::Value;
@@ -21,7 +21,6 @@ use crate::config::compile;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
 use crate::pack_file;
-use crate::storage::config::is_authored_table;
 use crate::storage::import::{
     Column, advance_sequences, back_up_tool_queries, clear, columns, disable_foreign_keys, insert, restore_tool_queries,
 };
@@ -172,17 +171,17 @@ const TOOL_QUERY_TABLE: &str = "ce_mcp_db_tool";
 
 async fn replace_table(connection: &mut Connection, table: &str, rows: &[Map]) -> sqlx::Result<Vec<String>> {
     let columns = columns(connection, table).await?;
-    if !is_authored_table(table) {
+    let Some(shape) = table_shape(table) else {
         let hint = if columns.is_empty() { "check its name" } else { "remove it from the pack" };
         return Ok(vec![format!("{table}: cannot be imported; {hint}")]);
-    }
+    };
     if columns.is_empty() {
         return Ok(vec![format!("{table}: missing in this database; run convengine migrate")]);
     }
     let mut problems = Vec::new();
     clear(connection, table).await?;
     for (index, row) in rows.iter().enumerate() {
-        let invalid = check_row(&columns, row);
+        let invalid = check_row(shape, &columns, row);
         if invalid.is_empty() {
             problems.extend(insert(connection, table, &columns, row).await?.map(|it| format!("{table}[{}]: {it}", index + 1)));
         }
@@ -192,7 +191,7 @@ async fn replace_table(connection: &mut Connection, table: &str, rows: &[Map]) -
 }
 
 /// Returns a line for each column of a row that does not fit its table.
-fn check_row(columns: &BTreeMap<String, Column>, row: &Map) -> Vec<String> {
+fn check_row(shape: &TableShape, columns: &BTreeMap<String, Column>, row: &Map) -> Vec<String> {
     let missing = columns.iter().filter(|(name, column)| column.required && row.get(*name).is_none_or(Value::is_null));
     let mut problems: Vec<String> = missing.map(|(name, _)| format!("{name}: missing value; set it")).collect();
     for (name, value) in row {
@@ -200,14 +199,14 @@ fn check_row(columns: &BTreeMap<String, Column>, row: &Map) -> Vec<String> {
             problems.push(format!("{name}: unknown column; check its name"));
             continue;
         };
-        if !fits(name, &column.sqlite_type, value) {
+        if !fits(shape, name, &column.sqlite_type, value) {
             problems.push(format!("{name}: {value} does not fit the column type '{}'", column.sqlite_type));
         }
     }
     problems
 }
 
-fn fits(name: &str, kind: &str, value: &Value) -> bool {
+fn fits(shape: &TableShape, name: &str, kind: &str, value: &Value) -> bool {
     let is_one_of = |kinds: &[&str]| kinds.iter().any(|it| kind.starts_with(it));
     match value {
         Value::Null => true,
@@ -216,39 +215,9 @@ fn fits(name: &str, kind: &str, value: &Value) -> bool {
         // A timestamp may be a number of milliseconds, because the Java original stores some that way.
         Value::Number(number) => (is_one_of(&["int", "date", "time"]) && number.is_i64()) || is_one_of(&["numeric"]),
         Value::String(_) => is_one_of(&["text", "varchar", "date", "time"]),
-        Value::Array(_) | Value::Object(_) => is_json_column(name),
+        // SQLite has no type for JSON.
+        Value::Array(_) | Value::Object(_) => shape.holds_json(name),
     }
-}
-
-/// JSON columns whose names do not end in `_json`.
-const JSON_COLUMNS: [&str; 22] = [
-    "action_value",
-    "allowed_identifiers",
-    "auth_ref",
-    "binding",
-    "body_template",
-    "config_value",
-    "definition",
-    "headers",
-    "hosts",
-    "input_schema",
-    "interaction_contract",
-    "json_schema",
-    "metadata",
-    "param_schema",
-    "policy",
-    "query",
-    "requests",
-    "response_mapping",
-    "secrets",
-    "spec",
-    "tool_allow",
-    "tool_deny",
-];
-
-/// Returns whether a column holds JSON; SQLite has no separate type for it.
-fn is_json_column(name: &str) -> bool {
-    name.ends_with("_json") || JSON_COLUMNS.contains(&name)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-use convengine_core::config::Issue;
+use convengine_core::config::{Issue, TableShape, table_shape};
 use convengine_core::json::diff;
 use convengine_core::turn::Map;
 use serde::Serialize;
@@ -12,7 +12,6 @@ use serde_json::Value;
 use super::state::ConfigState;
 use crate::output::print_text;
 use crate::print_line;
-use crate::storage::config::key_column;
 
 /// The difference between two states.
 #[derive(Debug, Serialize)]
@@ -141,7 +140,7 @@ impl Difference {
         let names = before.tables.keys().chain(after.tables.keys());
         let of_table = |name: &String| {
             let rows = |state: &'_ ConfigState| state.tables.get(name).unwrap_or(&none).clone();
-            TableDifference::between(key_column(name).unwrap_or("name"), rows(before), rows(after))
+            TableDifference::between(table_shape(name).map_or("name", TableShape::key), rows(before), rows(after))
         };
         let tables: BTreeMap<String, TableDifference> = names.map(|it| (it.clone(), of_table(it))).filter(|it| !it.1.is_empty()).collect();
         let only = |of: &ConfigState, other: &ConfigState| of.issues.iter().filter(|it| !other.issues.contains(it)).cloned().collect();

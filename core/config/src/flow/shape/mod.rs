@@ -186,6 +186,8 @@ pub enum Meaning {
     Secret,
     /// A regular expression.
     Regex,
+    /// A pattern, in the form that a column beside it names.
+    Pattern,
     /// The name of something else.
     Names(Target),
 }
@@ -203,6 +205,8 @@ pub enum TextUse {
     Header,
     /// In the body of a request.
     Body,
+    /// In a prompt.
+    Prompt,
 }
 
 /// What a name names.
@@ -234,6 +238,8 @@ pub enum Target {
     Agent,
     /// A branch of the chain.
     Branch,
+    /// A state of the conversation.
+    State,
 }
 
 /// A shape with codes for values below and above its bounds.
