@@ -13,195 +13,54 @@ use super::database::{Connection, DatabaseRow, Pool, SqlValue as Sql, Statement,
 use super::{schema, snapshot};
 use convengine_host_base::clock;
 
+/// A table with its key column and the statement that reads its rows. PostgreSQL sorts `text` keys by bytes only when told so.
+macro_rules! authored_table {
+    ($table:literal, $key:literal) => {
+        authored_table!($table, $key, "")
+    };
+    ($table:literal, text $key:literal) => {
+        authored_table!($table, $key, " collate \"C\"")
+    };
+    ($table:literal, $key:literal, $collation:literal) => {
+        (
+            $table,
+            $key,
+            Statement::per_dialect(
+                concat!("select * from ", $table, " order by ", $key),
+                concat!("select row_to_json(t)::text as found from ", $table, " t order by ", $key, $collation),
+            ),
+        )
+    };
+}
+
 /// One statement per table, with its key column. Rows are ordered by key, the final tie-break when the engine picks between rows.
 const SNAPSHOT_TABLES: [(&str, &str, Statement); 22] = [
-    (
-        "ce_config",
-        "config_id",
-        Statement::per_dialect(
-            "select * from ce_config order by config_id",
-            "select row_to_json(t)::text as found from ce_config t order by config_id",
-        ),
-    ),
-    (
-        "ce_container_config",
-        "id",
-        Statement::per_dialect(
-            "select * from ce_container_config order by id",
-            "select row_to_json(t)::text as found from ce_container_config t order by id",
-        ),
-    ),
-    (
-        "ce_http_tool",
-        "tool_id",
-        Statement::per_dialect(
-            "select * from ce_http_tool order by tool_id",
-            "select row_to_json(t)::text as found from ce_http_tool t order by tool_id",
-        ),
-    ),
-    (
-        "ce_intent",
-        "intent_code",
-        Statement::per_dialect(
-            "select * from ce_intent order by intent_code",
-            "select row_to_json(t)::text as found from ce_intent t order by intent_code collate \"C\"",
-        ),
-    ),
-    (
-        "ce_intent_classifier",
-        "classifier_id",
-        Statement::per_dialect(
-            "select * from ce_intent_classifier order by classifier_id",
-            "select row_to_json(t)::text as found from ce_intent_classifier t order by classifier_id",
-        ),
-    ),
-    (
-        "ce_mcp_db_tool",
-        "tool_id",
-        Statement::per_dialect(
-            "select * from ce_mcp_db_tool order by tool_id",
-            "select row_to_json(t)::text as found from ce_mcp_db_tool t order by tool_id",
-        ),
-    ),
-    (
-        "ce_mcp_planner",
-        "planner_id",
-        Statement::per_dialect(
-            "select * from ce_mcp_planner order by planner_id",
-            "select row_to_json(t)::text as found from ce_mcp_planner t order by planner_id",
-        ),
-    ),
-    (
-        "ce_mcp_tool",
-        "tool_id",
-        Statement::per_dialect(
-            "select * from ce_mcp_tool order by tool_id",
-            "select row_to_json(t)::text as found from ce_mcp_tool t order by tool_id",
-        ),
-    ),
-    (
-        "ce_output_schema",
-        "schema_id",
-        Statement::per_dialect(
-            "select * from ce_output_schema order by schema_id",
-            "select row_to_json(t)::text as found from ce_output_schema t order by schema_id",
-        ),
-    ),
-    (
-        "ce_pending_action",
-        "pending_action_id",
-        Statement::per_dialect(
-            "select * from ce_pending_action order by pending_action_id",
-            "select row_to_json(t)::text as found from ce_pending_action t order by pending_action_id",
-        ),
-    ),
-    (
-        "ce_policy",
-        "policy_id",
-        Statement::per_dialect(
-            "select * from ce_policy order by policy_id",
-            "select row_to_json(t)::text as found from ce_policy t order by policy_id",
-        ),
-    ),
-    (
-        "ce_prompt_template",
-        "template_id",
-        Statement::per_dialect(
-            "select * from ce_prompt_template order by template_id",
-            "select row_to_json(t)::text as found from ce_prompt_template t order by template_id",
-        ),
-    ),
-    (
-        "ce_response",
-        "response_id",
-        Statement::per_dialect(
-            "select * from ce_response order by response_id",
-            "select row_to_json(t)::text as found from ce_response t order by response_id",
-        ),
-    ),
-    (
-        "ce_rule",
-        "rule_id",
-        Statement::per_dialect(
-            "select * from ce_rule order by rule_id",
-            "select row_to_json(t)::text as found from ce_rule t order by rule_id",
-        ),
-    ),
-    (
-        "ce_state_graph",
-        "graph_id",
-        Statement::per_dialect(
-            "select * from ce_state_graph order by graph_id",
-            "select row_to_json(t)::text as found from ce_state_graph t order by graph_id",
-        ),
-    ),
-    (
-        "ce_task",
-        "task_id",
-        Statement::per_dialect(
-            "select * from ce_task order by task_id",
-            "select row_to_json(t)::text as found from ce_task t order by task_id",
-        ),
-    ),
-    (
-        "ce_tool",
-        "tool_id",
-        Statement::per_dialect(
-            "select * from ce_tool order by tool_id",
-            "select row_to_json(t)::text as found from ce_tool t order by tool_id",
-        ),
-    ),
-    (
-        "ce_verbose",
-        "verbose_id",
-        Statement::per_dialect(
-            "select * from ce_verbose order by verbose_id",
-            "select row_to_json(t)::text as found from ce_verbose t order by verbose_id",
-        ),
-    ),
-    (
-        "cv_extension",
-        "name",
-        Statement::per_dialect(
-            "select * from cv_extension order by name",
-            "select row_to_json(t)::text as found from cv_extension t order by name collate \"C\"",
-        ),
-    ),
-    (
-        "cv_tool_spec",
-        "tool_id",
-        Statement::per_dialect(
-            "select * from cv_tool_spec order by tool_id",
-            "select row_to_json(t)::text as found from cv_tool_spec t order by tool_id",
-        ),
-    ),
-    (
-        "ce_mcp_server",
-        "server_key",
-        Statement::per_dialect(
-            "select * from ce_mcp_server order by server_key",
-            "select row_to_json(t)::text as found from ce_mcp_server t order by server_key collate \"C\"",
-        ),
-    ),
-    (
-        "cv_mcp_tool",
-        "tool_code",
-        Statement::per_dialect(
-            "select * from cv_mcp_tool order by tool_code",
-            "select row_to_json(t)::text as found from cv_mcp_tool t order by tool_code collate \"C\"",
-        ),
-    ),
+    authored_table!("ce_config", "config_id"),
+    authored_table!("ce_container_config", "id"),
+    authored_table!("ce_http_tool", "tool_id"),
+    authored_table!("ce_intent", text "intent_code"),
+    authored_table!("ce_intent_classifier", "classifier_id"),
+    authored_table!("ce_mcp_db_tool", "tool_id"),
+    authored_table!("ce_mcp_planner", "planner_id"),
+    authored_table!("ce_mcp_tool", "tool_id"),
+    authored_table!("ce_output_schema", "schema_id"),
+    authored_table!("ce_pending_action", "pending_action_id"),
+    authored_table!("ce_policy", "policy_id"),
+    authored_table!("ce_prompt_template", "template_id"),
+    authored_table!("ce_response", "response_id"),
+    authored_table!("ce_rule", "rule_id"),
+    authored_table!("ce_state_graph", "graph_id"),
+    authored_table!("ce_task", "task_id"),
+    authored_table!("ce_tool", "tool_id"),
+    authored_table!("ce_verbose", "verbose_id"),
+    authored_table!("cv_extension", text "name"),
+    authored_table!("cv_tool_spec", "tool_id"),
+    authored_table!("ce_mcp_server", text "server_key"),
+    authored_table!("cv_mcp_tool", text "tool_code"),
 ];
 
 /// Authored tables that are not part of the snapshot, because turns do not depend on them.
-const OTHER_TABLES: [(&str, &str, Statement); 1] = [(
-    "cv_document",
-    "document_id",
-    Statement::per_dialect(
-        "select * from cv_document order by document_id",
-        "select row_to_json(t)::text as found from cv_document t order by document_id",
-    ),
-)];
+const OTHER_TABLES: [(&str, &str, Statement); 1] = [authored_table!("cv_document", "document_id")];
 
 /// Returns whether a table holds authored rows.
 pub fn is_authored_table(table: &str) -> bool {
