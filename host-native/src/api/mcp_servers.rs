@@ -173,7 +173,7 @@ fn describe(configured: &ActiveConfig, server: &McpServer) -> Value {
     })
 }
 
-fn find_server<'c>(configured: &'c ActiveConfig, key: Option<String>) -> Result<&'c McpServer, ApiError> {
+fn find_server(configured: &ActiveConfig, key: Option<String>) -> Result<&McpServer, ApiError> {
     let found = configured.mcp.enabled_server(&key.unwrap_or_default());
     found.map_err(|it| ApiError::not_found(it.message))
 }
