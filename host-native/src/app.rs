@@ -144,7 +144,10 @@ pub fn build_router(gateway: Arc<AuthGateway>, hosts: OwnHosts, http: &HttpSetti
     let routes = tenant_routes(sse, None);
     let (own, documented) = open_routes().split_for_parts();
     let document = ApiDocument::new(routes.openapi().merge_from(documented), routes.list().to_vec());
-    let own = own.layer(CompressionLayer::new().compress_when(compression_predicate())).layer(Extension(document));
+    let own = own
+        .layer(map_response(error::render))
+        .layer(CompressionLayer::new().compress_when(compression_predicate()))
+        .layer(Extension(document));
     let own = own.method_not_allowed_fallback(error::method_not_allowed).fallback(auth_gateway::handle).with_state(Arc::clone(&gateway));
     let own = own.layer(gateway.cors_layer()).layer(from_fn_with_state(Arc::new(hosts), host_names::refuse_other_hosts));
     with_middleware(own).layer(from_fn_with_state(http.body_timeout, exchange::follow))
@@ -186,7 +189,7 @@ async fn start_tenant(
     let _ = host.pack_player.set(player);
     tenant.background = spawn_background_tasks(settings, &host);
     let (router, _) = tenant_routes(settings.stream.is_sse_enabled(), settings.stream.stomp()).into_parts();
-    let router = router.layer(CompressionLayer::new().compress_when(compression_predicate()));
+    let router = router.layer(map_response(error::render)).layer(CompressionLayer::new().compress_when(compression_predicate()));
     let router = router.method_not_allowed_fallback(error::method_not_allowed).fallback(error::no_route);
     let router = router.with_state(Arc::clone(&host));
     let keys = ApiKeyCache::new(settings.security.keys_recheck);

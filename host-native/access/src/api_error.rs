@@ -23,7 +23,8 @@ pub const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 #[derive(Debug, Clone)]
 pub struct ApiError {
     status: StatusCode,
-    path: String,
+    /// The path of the request, on which the body depends. Errors of handlers get it from [`render`].
+    path: Option<String>,
     code: Option<Cow<'static, str>>,
     message: String,
     issues: Vec<Value>,
@@ -34,11 +35,16 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// Creates an error; the message says what is wrong and how to fix it.
+    /// Creates an error of a request; the message says what is wrong and how to fix it.
     pub fn new(status: StatusCode, uri: &Uri, message: impl Into<String>) -> Self {
+        ApiError::with_status(status, message).at(uri)
+    }
+
+    /// Creates an error of a handler.
+    pub fn with_status(status: StatusCode, message: impl Into<String>) -> Self {
         ApiError {
             status,
-            path: uri.path().to_owned(),
+            path: None,
             code: None,
             message: message.into(),
             issues: Vec::new(),
@@ -46,6 +52,52 @@ impl ApiError {
             headers: Box::default(),
             guess: Guess::No,
         }
+    }
+
+    /// Creates a 400 error of a handler.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        ApiError::with_status(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// Creates a 403 error of a handler.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        ApiError::with_status(StatusCode::FORBIDDEN, message)
+    }
+
+    /// Creates a 404 error of a handler.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        ApiError::with_status(StatusCode::NOT_FOUND, message)
+    }
+
+    /// Creates a 409 error of a handler.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        ApiError::with_status(StatusCode::CONFLICT, message)
+    }
+
+    /// Creates a 413 error of a handler.
+    pub fn too_large(message: impl Into<String>) -> Self {
+        ApiError::with_status(StatusCode::PAYLOAD_TOO_LARGE, message)
+    }
+
+    /// Creates a 422 error of a handler.
+    pub fn unprocessable(message: impl Into<String>) -> Self {
+        ApiError::with_status(StatusCode::UNPROCESSABLE_ENTITY, message)
+    }
+
+    /// Creates a 500 error of a handler.
+    pub fn internal(message: impl Into<String>) -> Self {
+        ApiError::with_status(StatusCode::INTERNAL_SERVER_ERROR, message)
+    }
+
+    /// Creates a 503 error of a handler.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        ApiError::with_status(StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
+    /// Sets the path of the request, for an error that no handler returns.
+    #[must_use]
+    pub fn at(self, uri: &Uri) -> Self {
+        ApiError { path: Some(uri.path().to_owned()), ..self }
     }
 
     /// Adds issues of a configuration or a document.
@@ -112,24 +164,22 @@ impl ApiError {
         }
     }
 
-    /// The body, for streams whose status is already sent.
+    /// The body on assistant routes without issues, also for streams whose status is already sent.
     pub fn to_json(&self) -> Value {
-        self.body()
+        let mut error = json!({"code": self.code(), "message": self.message});
+        if let (Value::Object(error), Some(Value::Object(more))) = (&mut error, self.details.as_deref()) {
+            error.extend(more.clone());
+        }
+        json!({"error": error})
     }
 
-    fn body(&self) -> Value {
-        if self.path.starts_with(ASSISTANTS_PREFIX) {
-            let mut error = json!({"code": self.code(), "message": self.message});
-            if let (Value::Object(error), Some(Value::Object(more))) = (&mut error, self.details.as_deref()) {
-                error.extend(more.clone());
-            }
-            return json!({"error": error});
-        }
+    /// The body on all other routes without issues.
+    fn to_json_at(&self, path: &str) -> Value {
         let mut body = json!({
             "timestamp": clock::format_iso(clock::now()),
             "status": self.status.as_u16(),
             "error": self.status.canonical_reason(),
-            "path": self.path,
+            "path": path,
             "message": self.message,
         });
         if let (Value::Object(members), Some(code)) = (&mut body, &self.code) {
@@ -150,34 +200,61 @@ impl ApiError {
 
     /// Converts a database error; details are logged.
     pub fn from_database(error: &sqlx::Error, uri: &Uri) -> Self {
+        ApiError::database_unavailable(error).at(uri)
+    }
+
+    fn database_unavailable(error: &sqlx::Error) -> Self {
         tracing::error!(%error, "cannot access the database");
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "database is unavailable; try again later")
+        ApiError::unavailable("database is unavailable; try again later")
+    }
+}
+
+/// Details are logged.
+impl From<sqlx::Error> for ApiError {
+    fn from(error: sqlx::Error) -> Self {
+        ApiError::database_unavailable(&error)
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut body = self.body();
-        if let (Value::Object(members), false) = (&mut body, self.issues.is_empty()) {
-            members.insert("issues".to_owned(), json!(self.issues));
-        }
-        let mut response = (self.status, Json(body)).into_response();
+        let mut response = self.status.into_response();
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
         }
-        response.headers_mut().extend(*self.headers);
-        response
+        response.headers_mut().extend(self.headers.as_ref().clone());
+        let path = self.path.clone();
+        response.extensions_mut().insert(self);
+        match path {
+            Some(path) => render_at(&path, response),
+            None => response,
+        }
     }
 }
 
+/// Gives an error of a handler its body, which depends on the path.
+pub async fn render(uri: Uri, response: Response) -> Response {
+    render_at(uri.path(), response)
+}
+
+fn render_at(path: &str, mut response: Response) -> Response {
+    let Some(error) = response.extensions_mut().remove::<ApiError>() else { return response };
+    let mut body = if path.starts_with(ASSISTANTS_PREFIX) { error.to_json() } else { error.to_json_at(path) };
+    if let (Value::Object(members), false) = (&mut body, error.issues.is_empty()) {
+        members.insert("issues".to_owned(), json!(error.issues));
+    }
+    let (head, body) = (response.into_parts().0, Json(body));
+    (head, body).into_response()
+}
+
 /// The error for an unknown path.
-pub fn not_found(uri: &Uri) -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, uri, "path not found; check its spelling")
+pub fn path_not_found() -> ApiError {
+    ApiError::not_found("path not found; check its spelling")
 }
 
 /// Handles paths that a tenant does not have.
 pub async fn no_route(uri: Uri) -> ApiError {
-    not_found(&uri)
+    path_not_found().at(&uri)
 }
 
 /// Handles methods that a path does not support.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, Uri};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
 
@@ -38,7 +38,7 @@ impl AuditQuery {
     get,
     path = "/api/v1/conversation/audit/{id}",
     tag = "conversation",
-    params(("id" = String, Path, format = "uuid", description = "The conversation id"), AuditQuery),
+    params(AuditQuery),
     responses(
         (status = 200, description = "The rows, with an ETag", body = Vec<AuditRow>),
         (status = 304, description = "Unchanged since the ETag in If-None-Match"),
@@ -48,12 +48,11 @@ impl AuditQuery {
 )]
 pub async fn rows(
     State(host): State<Arc<Host>>,
-    uri: Uri,
     headers: HeaderMap,
     id: Result<Path<String>, PathRejection>,
     QueryParams(query): QueryParams<AuditQuery>,
 ) -> Result<Response, ApiError> {
-    let rows = load_rows(&host, &conversation_from_path(id, &uri)?, &uri, &query).await?;
+    let rows = load_rows(&host, &conversation_from_path(id)?, &query).await?;
     Ok(respond_with_etag(&headers, &rows))
 }
 
@@ -62,7 +61,7 @@ pub async fn rows(
     get,
     path = "/api/v1/conversation/audit/{id}/trace",
     tag = "conversation",
-    params(("id" = String, Path, format = "uuid", description = "The conversation id"), AuditQuery),
+    params(AuditQuery),
     responses(
         (status = 200, description = "The steps, with an ETag", body = Trace),
         (status = 304, description = "Unchanged since the ETag in If-None-Match"),
@@ -72,24 +71,22 @@ pub async fn rows(
 )]
 pub async fn trace(
     State(host): State<Arc<Host>>,
-    uri: Uri,
     headers: HeaderMap,
     id: Result<Path<String>, PathRejection>,
     QueryParams(query): QueryParams<AuditQuery>,
 ) -> Result<Response, ApiError> {
-    let id = conversation_from_path(id, &uri)?;
-    let rows = load_rows(&host, &id, &uri, &query).await?;
+    let id = conversation_from_path(id)?;
+    let rows = load_rows(&host, &id, &query).await?;
     Ok(respond_with_etag(&headers, &Trace::from_rows(id, rows)))
 }
 
-async fn load_rows(host: &Host, id: &str, uri: &Uri, query: &AuditQuery) -> Result<Vec<AuditRow>, ApiError> {
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+async fn load_rows(host: &Host, id: &str, query: &AuditQuery) -> Result<Vec<AuditRow>, ApiError> {
     let configs = || ConfigCache::with_config(&host.config_manager.active().config);
     // Read first: a turn that is stored in between is found in the database.
     let published = host.streams.published_notices(id);
-    let mut rows = audit::list_rows(&host.readers, id, configs()).await.map_err(database)?;
+    let mut rows = audit::list_rows(&host.readers, id, configs()).await?;
     if query.includes_meta() {
-        rows = meta::add_meta(&host.readers, id, configs(), rows).await.map_err(database)?;
+        rows = meta::add_meta(&host.readers, id, configs(), rows).await?;
     } else {
         meta::strip_meta(&mut rows);
     }

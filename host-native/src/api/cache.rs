@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -56,14 +55,14 @@ const LISTED_TABLES: [&str; 26] = [
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn refresh(State(host): State<Arc<Host>>, uri: Uri) -> Result<String, ApiError> {
+pub async fn refresh(State(host): State<Arc<Host>>) -> Result<String, ApiError> {
     match host.config_manager.refresh().await {
         // Clients show this text; the numbers belong to the vectors of the semantic layer, which are not rebuilt here.
         Ok(_) => Ok("Successfully evicted/reloaded caches. Query-failure embedding refresh: indexed=0, failed=0, skipped=0.".to_owned()),
-        Err(ReloadError::Database(error)) => Err(ApiError::from_database(&error, &uri)),
+        Err(ReloadError::Database(error)) => Err(ApiError::from(error)),
         Err(ReloadError::NewErrors(issues)) => {
             let message = "rows have new errors; correct them and try again, the active configuration is unchanged";
-            Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).with_issues(&issues))
+            Err(ApiError::unprocessable(message).with_issues(&issues))
         }
     }
 }

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::{Extension, Json};
 use serde_json::Value;
 
-use super::error::{ApiError, refusal_error};
+use super::error::ApiError;
 use super::request::{MessageBody, read_json_body};
 use crate::auth::caller::Caller;
 use crate::ops::observe;
@@ -49,8 +49,8 @@ pub async fn message(
     headers: HeaderMap,
     body: Body,
 ) -> Result<(HeaderMap, Json<Value>), ApiError> {
-    let refuse = |status, message: String| ApiError::new(status, &uri, message);
-    let bytes = read_json_body(&uri, &headers, body).await?;
+    let refuse = |status, message: String| ApiError::with_status(status, message);
+    let bytes = read_json_body(&headers, body).await?;
     let body = MessageBody::parse(&bytes).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
     let max_chars = host.config_manager.active().config.settings.input_max_chars;
     if body.message.as_ref().is_some_and(|it| it.chars().nth(max_chars).is_some()) {
@@ -72,7 +72,7 @@ pub async fn message(
     match turn_runner::submit_for_outcome(host, message).await {
         Ok(outcome) if access.sees_internals() => Ok((response_headers, Json(outcome.to_response()))),
         Ok(outcome) => Ok((response_headers, Json(outcome.to_public_response()))),
-        Err(refusal) => Err(refusal_error(&refusal, &uri)),
+        Err(refusal) => Err(ApiError::from(refusal)),
     }
 }
 

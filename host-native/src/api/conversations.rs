@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
 use convengine_core::turn::Millis;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -55,13 +54,9 @@ pub struct ConversationQuery {
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn list(
-    State(host): State<Arc<Host>>,
-    uri: Uri,
-    QueryParams(query): QueryParams<ConversationQuery>,
-) -> Result<Json<Value>, ApiError> {
-    let filter = parse_filter(query).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
-    let found = find(&host.readers, &filter).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+pub async fn list(State(host): State<Arc<Host>>, QueryParams(query): QueryParams<ConversationQuery>) -> Result<Json<Value>, ApiError> {
+    let filter = parse_filter(query).map_err(ApiError::bad_request)?;
+    let found = find(&host.readers, &filter).await?;
     let next = next_cursor(&found, filter.limit, |it| format!("{}:{}", it.updated_at_ms, it.conversation_id));
     Ok(Json(json!({"conversations": found, "next": next})))
 }
@@ -97,6 +92,7 @@ mod tests {
     use super::*;
     use crate::api::query::DEFAULT_LIMIT;
     use axum::extract::Query;
+    use axum::http::Uri;
 
     fn read(query: &str) -> Result<ConversationFilter, String> {
         let uri: Uri = format!("/?{query}").parse().expect("a path");

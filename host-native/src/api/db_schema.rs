@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
 use convengine_core::matches_glob;
 use convengine_core::text::regex::Regex;
 use serde::Deserialize;
@@ -42,18 +41,14 @@ pub struct InspectQuery {
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn inspect(
-    State(host): State<Arc<Host>>,
-    uri: Uri,
-    QueryParams(query): QueryParams<InspectQuery>,
-) -> Result<Json<Value>, ApiError> {
+pub async fn inspect(State(host): State<Arc<Host>>, QueryParams(query): QueryParams<InspectQuery>) -> Result<Json<Value>, ApiError> {
     let filled = |it: &Option<String>| it.as_deref().map(|it| it.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty());
     let setting = |path: &str| host.config_manager.settings().pointer(path).and_then(Value::as_str).map(str::to_owned);
     let schema = filled(&query.schema).or_else(|| setting("/schema/active"));
-    let found = inspect::read_schema(&host.readers, schema.as_deref()).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    let found = inspect::read_schema(&host.readers, schema.as_deref()).await?;
     let Some(found) = found else {
         let message = "schema not found; send the name of an existing schema or omit it";
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message));
+        return Err(ApiError::not_found(message));
     };
     let exact = filled(&query.match_mode).is_some_and(|it| it.eq_ignore_ascii_case("EXACT"));
     let prefix = filled(&query.prefix);

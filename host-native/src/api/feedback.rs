@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::HeaderMap;
 use axum::{Extension, Json};
 use convengine_core::turn::{ConversationRow, Map, Millis};
 use convengine_core::{Stage, is_recorded};
@@ -39,20 +39,18 @@ use crate::storage::{audit, feedback, load};
 pub async fn submit(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
-    uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
-    let bytes = request::read_json_body(&uri, &headers, body).await?;
-    let mut given = parse_feedback(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
+    let bytes = request::read_json_body(&headers, body).await?;
+    let mut given = parse_feedback(&bytes).map_err(ApiError::bad_request)?;
     host.redaction.redact_feedback([&mut given.message_id, &mut given.answer], &mut given.metadata);
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
-    let found = load::load_conversation(&host.readers, &given.conversation, 0, None).await.map_err(database)?;
+    let found = load::load_conversation(&host.readers, &given.conversation, 0, None).await?;
     let may_rate = caller.access().may_change(found.owner.as_deref());
     let Some(about) = found.session.conversation.filter(|_| may_rate) else {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "conversation not found; send the id of a conversation with an answer"));
+        return Err(ApiError::not_found("conversation not found; send the id of a conversation with an answer"));
     };
-    let number = feedback::insert(&host.readers, &about, &given.to_row(&about)).await.map_err(database)?;
+    let number = feedback::insert(&host.readers, &about, &given.to_row(&about)).await?;
     // The feedback is stored; failures of the derived data below must not fail the request.
     let mut audits = Vec::new();
     if let Some(failure) = given.to_failure_row(&about) {

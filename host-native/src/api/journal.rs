@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, Uri};
 use serde_json::Value;
 
 use super::error::ApiError;
@@ -19,7 +18,6 @@ use crate::storage::turn;
     get,
     path = "/api/v1/conversation/journal/{id}",
     tag = "conversation",
-    params(("id" = String, Path, format = "uuid", description = "The conversation id")),
     responses(
         (status = 200, description = "The recording", body = ref("#/components/schemas/Recorded")),
         (status = 400, description = "The conversation id is not a UUID"),
@@ -27,13 +25,12 @@ use crate::storage::turn;
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
-    let id = conversation_from_path(id, &uri)?;
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
-    let turns = turn::list_ended(&host.readers, &id).await.map_err(database)?;
+pub async fn read(State(host): State<Arc<Host>>, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
+    let id = conversation_from_path(id)?;
+    let turns = turn::list_ended(&host.readers, &id).await?;
     if turns.is_empty() {
         let reason = "conversation not found or no turn has ended; check its id or try again later";
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, reason));
+        return Err(ApiError::not_found(reason));
     }
-    journal_export::export_turns(&host.readers, &id, turns).await.map(Json).map_err(database)
+    Ok(Json(journal_export::export_turns(&host.readers, &id, turns).await?))
 }

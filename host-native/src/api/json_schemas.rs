@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::http::{StatusCode, Uri, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
@@ -31,9 +31,9 @@ pub async fn list() -> Json<Value> {
         (status = 404, description = "Unknown name; the message lists the names"),
     ),
 )]
-pub async fn read(uri: Uri, name: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
+pub async fn read(name: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
     let schema = name.ok().and_then(|Path(name)| PublishedSchema::parse(&name));
-    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, format!("schema does not exist; use one of {}", PublishedSchema::names()));
+    let unknown = || ApiError::not_found(format!("schema does not exist; use one of {}", PublishedSchema::names()));
     let text = schema.ok_or_else(unknown)?.to_json().to_string();
     Ok(([(header::CONTENT_TYPE, SCHEMA_JSON)], text).into_response())
 }

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use convengine_core::turn::{EffectError, EffectErrorKind, Map};
 use serde_json::{Value, json};
 
-use super::assistant::body;
 use super::error::ApiError;
 use super::schemas::{list as list_of, nullable_text, object, text};
+use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::config::active::{ActiveConfig, ReloadError};
 use crate::effects::mcp::catalog::{McpServer, McpTransport, ProtocolMode};
 use crate::effects::mcp_approval::{self, Approval, ApprovalError};
@@ -36,7 +35,6 @@ pub async fn list(State(host): State<Arc<Host>>) -> Json<Value> {
     get,
     path = "/api/v1/mcp/servers/{server}/tools",
     tag = "mcp",
-    params(("server" = String, Path, description = "The key of the server")),
     responses(
         (status = 200, description = "The tools", body = ref("#/components/schemas/McpTools")),
         (status = 404, description = "There is no such server, or its row is disabled"),
@@ -44,10 +42,10 @@ pub async fn list(State(host): State<Arc<Host>>) -> Json<Value> {
         (status = 504, description = "The server does not answer in time"),
     ),
 )]
-pub async fn tools(State(host): State<Arc<Host>>, uri: Uri, server: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
+pub async fn tools(State(host): State<Arc<Host>>, server: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
     let configured = host.config_manager.active();
-    let server = find_server(&configured, &uri, server.ok().map(|it| it.0))?;
-    mcp_approval::list_tools(&host, server).await.map(Json).map_err(|it| server_error(&uri, &host, &it))
+    let server = find_server(&configured, server.ok().map(|it| it.0))?;
+    mcp_approval::list_tools(&host, server).await.map(Json).map_err(|it| server_error(&host, &it))
 }
 
 /// Approves a tool as the server offers it now, and lets planners use it if a scope is given.
@@ -55,19 +53,13 @@ pub async fn tools(State(host): State<Arc<Host>>, uri: Uri, server: Result<Path<
     put,
     path = "/api/v1/mcp/servers/{server}/tools/{tool}/approval",
     tag = "mcp",
-    params(
-        ("server" = String, Path, description = "The key of the server"),
-        ("tool" = String, Path, description = "The name of the tool"),
-    ),
+    params(("tool" = String, Path, description = "The name of the tool")),
     request_body = ref("#/components/schemas/McpApproval"),
     responses(
+        ObjectRefusals,
         (status = 200, description = "The tool is approved", body = ref("#/components/schemas/McpApproved")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 404, description = "There is no such server or tool"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "The tool has changed since it was listed"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "A member is missing or wrong, the row of the server does not allow the tool, or the rows have new errors"),
         (status = 502, description = "The server cannot be used; the message says what is wrong"),
         (status = 504, description = "The server does not answer in time"),
@@ -76,24 +68,22 @@ pub async fn tools(State(host): State<Arc<Host>>, uri: Uri, server: Result<Path<
 )]
 pub async fn approve(
     State(host): State<Arc<Host>>,
-    uri: Uri,
     path: Result<Path<(String, String)>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let members = body::read_object(&uri, &headers, body).await?;
+    let members = members?;
     let configured = host.config_manager.active();
     let (server, tool) = path.ok().map(|it| it.0).unzip();
-    let server = find_server(&configured, &uri, server)?;
+    let server = find_server(&configured, server)?;
     let tool = tool.unwrap_or_default();
-    let approval = Approval::read(&members).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it))?;
+    let approval = Approval::read(&members).map_err(ApiError::unprocessable)?;
     match mcp_approval::approve(&host, server, &tool, &approval).await {
         Ok(code) => Ok(Json(json!({"code": code, "digest": approval.digest}))),
-        Err(ApprovalError::Server(error)) => Err(server_error(&uri, &host, &error)),
-        Err(ApprovalError::NotOffered(message)) => Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message)),
-        Err(ApprovalError::Changed(message)) => Err(ApiError::new(StatusCode::CONFLICT, &uri, message)),
-        Err(ApprovalError::NotAllowed(message)) => Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message)),
-        Err(ApprovalError::Reload(error)) => Err(reload_error(&uri, error)),
+        Err(ApprovalError::Server(error)) => Err(server_error(&host, &error)),
+        Err(ApprovalError::NotOffered(message)) => Err(ApiError::not_found(message)),
+        Err(ApprovalError::Changed(message)) => Err(ApiError::conflict(message)),
+        Err(ApprovalError::NotAllowed(message)) => Err(ApiError::unprocessable(message)),
+        Err(ApprovalError::Reload(error)) => Err(reload_error(error)),
     }
 }
 
@@ -102,10 +92,7 @@ pub async fn approve(
     delete,
     path = "/api/v1/mcp/servers/{server}/tools/{tool}/approval",
     tag = "mcp",
-    params(
-        ("server" = String, Path, description = "The key of the server"),
-        ("tool" = String, Path, description = "The name of the tool"),
-    ),
+    params(("tool" = String, Path, description = "The name of the tool")),
     responses(
         (status = 204, description = "The tool is no longer approved"),
         (status = 404, description = "The tool is not approved"),
@@ -113,18 +100,14 @@ pub async fn approve(
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn withdraw(
-    State(host): State<Arc<Host>>,
-    uri: Uri,
-    path: Result<Path<(String, String)>, PathRejection>,
-) -> Result<StatusCode, ApiError> {
-    let Path((server, tool)) = path.map_err(|_| super::error::not_found(&uri))?;
+pub async fn withdraw(State(host): State<Arc<Host>>, path: Result<Path<(String, String)>, PathRejection>) -> Result<StatusCode, ApiError> {
+    let Path((server, tool)) = path.map_err(|_| super::error::path_not_found())?;
     // PostgreSQL stores no NUL, so no approved tool has one in its code.
     let has_nul = [&server, &tool].iter().any(|it| it.contains('\0'));
     match if has_nul { Ok(false) } else { mcp_approval::withdraw(&host, &server, &tool).await } {
         Ok(true) => Ok(StatusCode::NO_CONTENT),
-        Ok(false) => Err(ApiError::new(StatusCode::NOT_FOUND, &uri, format!("the tool '{tool}' of '{server}' is not approved"))),
-        Err(error) => Err(reload_error(&uri, error)),
+        Ok(false) => Err(ApiError::not_found(format!("the tool '{tool}' of '{server}' is not approved"))),
+        Err(error) => Err(reload_error(error)),
     }
 }
 
@@ -133,49 +116,41 @@ pub async fn withdraw(
     post,
     path = "/api/v1/mcp/servers/{server}/tools/{tool}/call",
     tag = "mcp",
-    params(
-        ("server" = String, Path, description = "The key of the server"),
-        ("tool" = String, Path, description = "The name of the tool"),
-    ),
+    params(("tool" = String, Path, description = "The name of the tool")),
     request_body = ref("#/components/schemas/McpCall"),
     responses(
+        ObjectRefusals,
         (status = 200, description = "The result, or the error of the tool", body = ref("#/components/schemas/McpCalled")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 404, description = "There is no such server or tool, or its row is disabled"),
-        (status = 408, description = "The request body timed out"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The arguments are not an object, or there is another member"),
     ),
 )]
 pub async fn call(
     State(host): State<Arc<Host>>,
-    uri: Uri,
     path: Result<Path<(String, String)>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let members = body::read_object(&uri, &headers, body).await?;
+    let members = members?;
     let configured = host.config_manager.active();
     let (server, tool) = path.ok().map(|it| it.0).unzip();
-    let server = find_server(&configured, &uri, server)?;
+    let server = find_server(&configured, server)?;
     if let Some(name) = members.keys().find(|it| *it != "arguments") {
         let message = format!("unknown member '{name}'; send {{\"arguments\": {{…}}}}");
-        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message));
+        return Err(ApiError::unprocessable(message));
     }
     let args = match members.get("arguments") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(args)) => args.clone(),
         Some(_) => {
             let message = "'arguments' is not an object; send {\"arguments\": {…}}";
-            return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message));
+            return Err(ApiError::unprocessable(message));
         }
     };
     let tool = tool.unwrap_or_default();
     Ok(Json(match mcp_approval::call_by_hand(&host, server, &tool, &args).await {
         Ok(None) => {
             let message = format!("the MCP server '{}' does not offer the tool '{tool}'", server.key);
-            return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message));
+            return Err(ApiError::not_found(message));
         }
         Ok(Some(text)) => json!({"ok": true, "result": serde_json::from_str(&text).unwrap_or(Value::String(text))}),
         Err(error) => json!({"ok": false, "error": {"kind": error.kind, "message": error.message}}),
@@ -198,22 +173,22 @@ fn describe(configured: &ActiveConfig, server: &McpServer) -> Value {
     })
 }
 
-fn find_server<'c>(configured: &'c ActiveConfig, uri: &Uri, key: Option<String>) -> Result<&'c McpServer, ApiError> {
+fn find_server(configured: &ActiveConfig, key: Option<String>) -> Result<&McpServer, ApiError> {
     let found = configured.mcp.enabled_server(&key.unwrap_or_default());
-    found.map_err(|it| ApiError::new(StatusCode::NOT_FOUND, uri, it.message))
+    found.map_err(|it| ApiError::not_found(it.message))
 }
 
-fn server_error(uri: &Uri, host: &Host, error: &EffectError) -> ApiError {
+fn server_error(host: &Host, error: &EffectError) -> ApiError {
     let status = if error.kind == EffectErrorKind::Timeout { StatusCode::GATEWAY_TIMEOUT } else { StatusCode::BAD_GATEWAY };
-    ApiError::new(status, uri, host.secrets.scrub(&error.message).into_owned())
+    ApiError::with_status(status, host.secrets.scrub(&error.message).into_owned())
 }
 
-fn reload_error(uri: &Uri, error: ReloadError) -> ApiError {
+fn reload_error(error: ReloadError) -> ApiError {
     match error {
-        ReloadError::Database(error) => ApiError::from_database(&error, uri),
+        ReloadError::Database(error) => ApiError::from(error),
         ReloadError::NewErrors(issues) => {
             let message = "the rows have new errors; correct them and try again, the active configuration is unchanged";
-            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_issues(&issues)
+            ApiError::unprocessable(message).with_issues(&issues)
         }
     }
 }

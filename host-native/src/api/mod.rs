@@ -8,8 +8,8 @@ pub mod connection;
 pub mod conversation;
 pub mod conversations;
 pub mod db_schema;
-pub mod error;
 pub mod etag;
+pub mod event_stream;
 pub mod feedback;
 pub mod health;
 pub mod journal;
@@ -31,4 +31,7 @@ pub mod security_log;
 pub mod snapshots;
 pub mod stomp;
 pub mod stream;
+pub mod turn_refusal;
 pub mod worker_health;
+
+pub use convengine_access::api_error as error;

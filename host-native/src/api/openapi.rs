@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
+use super::assistant::kind_routes;
 use super::error::ASSISTANTS_PREFIX;
 use super::schemas;
 use crate::auth::routes::{Access, Route, find_route};
@@ -41,11 +42,49 @@ pub fn build_document(api: OpenApi, routes: &[Route]) -> Value {
     for (path, item) in document.get_mut("paths").and_then(Value::as_object_mut).into_iter().flatten() {
         for (method, operation) in item.as_object_mut().into_iter().flatten().filter(|it| it.1.get("responses").is_some()) {
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap_or_default();
+            kind_routes::complete_operation(operation, path);
+            add_path_parameters(operation, path);
             complete_operation(operation, path, find_route(routes, &method, path));
         }
     }
     merge(&mut document, base_document());
     document
+}
+
+/// The parameters of paths that have the same meaning wherever they occur: name, description and format. Handlers describe others.
+const PATH_PARAMETERS: [(&str, &str, Option<&str>); 11] = [
+    ("agent", "The assistant id", None),
+    ("ai_agent", "The id of the AI agent", None),
+    ("chain", "The slug of the chain", None),
+    ("deployment", "The deployment id", Some("uuid")),
+    ("id", "The conversation id", Some("uuid")),
+    ("run", "The id of the run", None),
+    ("server", "The key of the server", None),
+    ("session", "The session id", Some("uuid")),
+    ("source", "The source id", None),
+    ("token", "The token of the deployment", None),
+    ("workflow", "The workflow id", None),
+];
+
+/// Adds the parameters of a path that its handler does not describe.
+fn add_path_parameters(operation: &mut Value, path: &str) {
+    let described = operation.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default();
+    let is_described = |name: &str| described.iter().any(|it| it["in"] == "path" && it["name"] == name);
+    let names = path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}')).filter(|it| !is_described(it));
+    let of_table = |name: &str| PATH_PARAMETERS.iter().find(|it| it.0 == name);
+    let mut parameters: Vec<Value> = names.filter_map(of_table).map(path_parameter).collect();
+    if !parameters.is_empty() {
+        parameters.extend(described);
+        operation["parameters"] = parameters.into();
+    }
+}
+
+fn path_parameter((name, description, format): &(&str, &str, Option<&str>)) -> Value {
+    let mut schema = json!({"type": "string"});
+    if let Some(format) = format {
+        schema["format"] = json!(format);
+    }
+    json!({"name": name, "in": "path", "description": description, "required": true, "schema": schema})
 }
 
 fn base_document() -> Value {
@@ -105,6 +144,9 @@ fn complete_operation(operation: &mut Value, path: &str, route: Option<&Route>) 
     for (status, description) in guards.into_iter().filter(|_| route.is_some()) {
         responses.entry(status).or_insert_with(|| json!({"description": description}));
     }
+    if path.starts_with(ASSISTANTS_PREFIX) {
+        responses.entry("503").or_insert_with(|| json!({"description": "The database is unavailable"}));
+    }
     responses.entry("421").or_insert_with(|| json!({"description": "The Host header does not name this server"}));
     for (_, answer) in responses.iter_mut().filter(|it| it.0.as_str() >= "400") {
         let Some(answer) = answer.as_object_mut() else { continue };
@@ -118,5 +160,35 @@ fn complete_operation(operation: &mut Value, path: &str, route: Option<&Route>) 
         let Some(answer) = answer.as_object_mut() else { continue };
         let headers = answer.entry("headers").or_insert_with(|| Value::Object(Map::new()));
         merge(headers, id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::tenant_routes;
+
+    #[test]
+    fn operations_have_the_words_of_their_kind_and_all_parameters_of_their_path() {
+        let routes = tenant_routes(true, None);
+        let document = build_document(routes.openapi(), routes.list());
+        let text = document["paths"].to_string();
+        for word in ["{documents}", "{document}", "{programs}", "{sessions}", "{draft}", "{validate}", "\"documents\"", "schemas/Document"]
+        {
+            assert!(!text.contains(word), "{word}");
+        }
+        for (path, item) in document["paths"].as_object().expect("paths") {
+            for (method, operation) in item.as_object().expect("operations") {
+                let parameters = operation["parameters"].as_array().into_iter().flatten().filter(|it| it["in"] == "path");
+                let described: Vec<String> = parameters.filter_map(|it| it["name"].as_str()).map(|it| format!("{{{it}}}")).collect();
+                let names: Vec<&str> = path.split('/').filter(|it| it.starts_with('{')).collect();
+                assert_eq!(described, names, "{method} {path}");
+            }
+        }
+        let versions = &document["paths"]["/v1/ai-agents/{ai_agent}/versions"]["get"];
+        assert_eq!(
+            (&versions["tags"][0], &versions["summary"]),
+            (&json!("workflows"), &json!("Lists the versions of an AI agent, newest first."))
+        );
     }
 }

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use convengine_page::{Content, PageFile, load_file};
 
-use super::error::{ApiError, not_found};
+use super::error::{ApiError, path_not_found};
 use super::etag::matches_etag;
 use super::response_headers::page_policy;
 
@@ -27,7 +27,7 @@ pub fn serve(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response
         if path == "index.html" {
             return Err(ApiError::new(StatusCode::NOT_FOUND, uri, "page is not part of this build; run `cargo xtask run`"));
         }
-        return Err(not_found(uri));
+        return Err(path_not_found().at(uri));
     };
     if method != Method::GET && method != Method::HEAD {
         let refused = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, uri, "method not allowed on this path; use GET");

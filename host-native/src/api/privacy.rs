@@ -7,7 +7,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
@@ -21,7 +21,6 @@ use crate::storage;
     delete,
     path = "/api/v1/conversation/{id}",
     tag = "conversation",
-    params(("id" = String, Path, format = "uuid", description = "The conversation id")),
     responses(
         (status = 200, description = "The conversation is deleted", body = ref("#/components/schemas/Forgotten")),
         (status = 400, description = "The conversation id is not a UUID"),
@@ -30,12 +29,12 @@ use crate::storage;
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
-    let id = conversation_from_path(id, &uri)?;
-    let done = forget_conversations(host, &uri, vec![id]).await?;
+pub async fn delete(State(host): State<Arc<Host>>, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
+    let id = conversation_from_path(id)?;
+    let done = forget_conversations(host, vec![id]).await?;
     if done == 0 {
         let message = "nothing was deleted: conversation not found; it may already be deleted";
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message).with_code("nothing_found"));
+        return Err(ApiError::not_found(message).with_code("nothing_found"));
     }
     Ok(Json(json!({"forgotten": done})))
 }
@@ -61,25 +60,24 @@ pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Str
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn forget(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
-    let bytes = read_json_body(&uri, &headers, body).await?;
-    let person = parse_person(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
-    let mut connection = storage::open(host.config_manager.database(), false).await.map_err(database)?;
+pub async fn forget(State(host): State<Arc<Host>>, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
+    let bytes = read_json_body(&headers, body).await?;
+    let person = parse_person(&bytes).map_err(ApiError::bad_request)?;
+    let mut connection = storage::open(host.config_manager.database(), false).await?;
     let found = forget::list_conversations(&mut connection, &person, forget::has_all_rows(host.ingress.as_ref())).await;
-    connection.close().await.map_err(database)?;
-    let ids = found.map_err(|it| search_failed(it, &uri))?;
-    let done = if ids.is_empty() { 0 } else { forget_conversations(host, &uri, ids).await? };
+    connection.close().await?;
+    let ids = found.map_err(search_failed)?;
+    let done = if ids.is_empty() { 0 } else { forget_conversations(host, ids).await? };
     if done == 0 {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, forget::NOTHING_FOUND).with_code("nothing_found"));
+        return Err(ApiError::not_found(forget::NOTHING_FOUND).with_code("nothing_found"));
     }
     Ok(Json(json!({"forgotten": done})))
 }
 
-fn search_failed(error: SearchError, uri: &Uri) -> ApiError {
+fn search_failed(error: SearchError) -> ApiError {
     match error {
-        SearchError::Incomplete(reason) => ApiError::new(StatusCode::CONFLICT, uri, reason).with_code("not_searchable"),
-        SearchError::Database(error) => ApiError::from_database(&error, uri),
+        SearchError::Incomplete(reason) => ApiError::conflict(reason).with_code("not_searchable"),
+        SearchError::Database(error) => ApiError::from(error),
     }
 }
 
@@ -93,13 +91,13 @@ fn parse_person(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
 }
 
 /// Deletes conversations; continues if the client disconnects.
-async fn forget_conversations(host: Arc<Host>, uri: &Uri, ids: Vec<String>) -> Result<usize, ApiError> {
+async fn forget_conversations(host: Arc<Host>, ids: Vec<String>) -> Result<usize, ApiError> {
     let done = tokio::spawn(async move { forget::forget_conversations(&host, &ids).await }).await;
-    match done.unwrap_or(Err(sqlx::Error::WorkerCrashed)).map_err(|it| ApiError::from_database(&it, uri))? {
+    match done.unwrap_or(Err(sqlx::Error::WorkerCrashed))? {
         ForgetResult { forgotten, busy: 0 } => Ok(forgotten),
         ForgetResult { forgotten, busy } => {
             let message = format!("cannot delete conversations with a running turn ({busy} busy, {forgotten} deleted); try again later");
-            Err(ApiError::new(StatusCode::CONFLICT, uri, message))
+            Err(ApiError::conflict(message))
         }
     }
 }

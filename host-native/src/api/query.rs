@@ -1,12 +1,11 @@
-//! Extracts query parameters, and reads those that the lists for operators have in common.
+//! Extracts the parameters of paths and queries, and reads those that the lists for operators have in common.
 
-use axum::extract::{FromRequestParts, Query};
-use axum::http::StatusCode;
+use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use convengine_core::turn::Millis;
 use serde::de::DeserializeOwned;
 
-use super::error::ApiError;
+use super::error::{ApiError, path_not_found};
 use crate::clock;
 
 /// Maximum number of items of a page.
@@ -28,7 +27,19 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryParams<T>
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let read = Query::<T>::from_request_parts(parts, state).await;
         let message = "invalid query parameters; send each once, with percent-encoding";
-        read.map(|it| QueryParams(it.0)).map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, &parts.uri, message))
+        read.map(|it| QueryParams(it.0)).map_err(|_| ApiError::bad_request(message))
+    }
+}
+
+/// Path parameters. A path that cannot be read is not found.
+#[derive(Debug)]
+pub struct PathParams<T>(pub T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParams<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        Path::from_request_parts(parts, state).await.map(|it| PathParams(it.0)).map_err(|_| path_not_found())
     }
 }
 

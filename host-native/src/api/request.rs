@@ -6,7 +6,7 @@ use std::pin::Pin;
 use axum::body::Body;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use convengine_core::turn::Map;
 use http_body::Body as _;
 use serde_json::Value;
@@ -69,8 +69,8 @@ pub fn parse_object(bytes: &[u8], example: &str) -> Result<Map, String> {
 ///
 /// # Errors
 /// 415 or 406 for unsuitable headers, 408 if the body times out, 413 if it is too large.
-pub async fn read_json_body(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, ApiError> {
-    let refuse = |status, message: String| ApiError::new(status, uri, message);
+pub async fn read_json_body(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, ApiError> {
+    let refuse = |status, message: String| ApiError::with_status(status, message);
     if !has_json_body(headers) {
         return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported content type; send Content-Type: application/json".to_owned()));
     }
@@ -130,10 +130,8 @@ pub fn parse_conversation_id(value: Value) -> Result<Option<String>, String> {
 ///
 /// # Errors
 /// 400 if it is not a UUID.
-pub fn conversation_from_path(id: Result<Path<String>, PathRejection>, uri: &Uri) -> Result<String, ApiError> {
-    id.ok()
-        .and_then(|it| parse_uuid(&it.0))
-        .ok_or_else(|| ApiError::new(StatusCode::BAD_REQUEST, uri, "conversation id is not a UUID; send its 36 characters"))
+pub fn conversation_from_path(id: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
+    id.ok().and_then(|it| parse_uuid(&it.0)).ok_or_else(|| ApiError::bad_request("conversation id is not a UUID; send its 36 characters"))
 }
 
 /// Parses a UUID of 36 characters and returns it in lower case.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -49,13 +48,9 @@ pub struct SecurityLogQuery {
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn list(
-    State(host): State<Arc<Host>>,
-    uri: Uri,
-    QueryParams(query): QueryParams<SecurityLogQuery>,
-) -> Result<Json<Value>, ApiError> {
-    let filter = parse_filter(query).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
-    let found = security_log::list(&host.readers, &filter).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+pub async fn list(State(host): State<Arc<Host>>, QueryParams(query): QueryParams<SecurityLogQuery>) -> Result<Json<Value>, ApiError> {
+    let filter = parse_filter(query).map_err(ApiError::bad_request)?;
+    let found = security_log::list(&host.readers, &filter).await?;
     let next = next_cursor(&found, filter.limit, |it| it.id.to_string());
     Ok(Json(json!({"entries": found.iter().map(render).collect::<Vec<_>>(), "next": next})))
 }
@@ -94,6 +89,7 @@ pub fn schema() -> Value {
 #[cfg(test)]
 mod tests {
     use axum::extract::Query;
+    use axum::http::Uri;
 
     use super::*;
     use crate::api::query::DEFAULT_LIMIT;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
@@ -24,11 +24,10 @@ use crate::storage::{self, snapshot};
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
-    let mut connection = storage::open(host.config_manager.database(), false).await.map_err(database)?;
-    let all = snapshot::list(&mut connection).await.map_err(database)?;
-    connection.close().await.map_err(database)?;
+pub async fn list(State(host): State<Arc<Host>>) -> Result<Json<Value>, ApiError> {
+    let mut connection = storage::open(host.config_manager.database(), false).await?;
+    let all = snapshot::list(&mut connection).await?;
+    connection.close().await?;
     let current = host.config_manager.active();
     let active = current.config.hash_source();
     let one = |it: &snapshot::Snapshot| json!({"hash": it.hash, "keptAt": clock::format_iso(it.stored_at), "active": it.hash == active});
@@ -49,11 +48,11 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn activate(State(host): State<Arc<Host>>, uri: Uri, hash: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
+pub async fn activate(State(host): State<Arc<Host>>, hash: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
     let Ok(Path(hash)) = hash else {
-        return Err(ApiError::new(StatusCode::BAD_REQUEST, &uri, "invalid hash; send its hexadecimal digits"));
+        return Err(ApiError::bad_request("invalid hash; send its hexadecimal digits"));
     };
-    activate_snapshot(&host, &uri, &RestoreTarget::Snapshot(hash)).await
+    activate_snapshot(&host, &RestoreTarget::Snapshot(hash)).await
 }
 
 /// Restores the previous rows and activates them; repeated calls go back further.
@@ -69,12 +68,12 @@ pub async fn activate(State(host): State<Arc<Host>>, uri: Uri, hash: Result<Path
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn rollback(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
-    activate_snapshot(&host, &uri, &RestoreTarget::Previous).await
+pub async fn rollback(State(host): State<Arc<Host>>) -> Result<Json<Value>, ApiError> {
+    activate_snapshot(&host, &RestoreTarget::Previous).await
 }
 
-async fn activate_snapshot(host: &Host, uri: &Uri, target: &RestoreTarget) -> Result<Json<Value>, ApiError> {
-    let refuse = |status, message: String| ApiError::new(status, uri, message);
+async fn activate_snapshot(host: &Host, target: &RestoreTarget) -> Result<Json<Value>, ApiError> {
+    let refuse = |status, message: String| ApiError::with_status(status, message);
     match host.config_manager.activate(target).await {
         Ok((current, done)) => Ok(Json(json!({
             "hash": done.hash,
@@ -92,6 +91,6 @@ async fn activate_snapshot(host: &Host, uri: &Uri, target: &RestoreTarget) -> Re
             let message = "rows of the snapshot have new errors; nothing is changed".to_owned();
             Err(refuse(StatusCode::UNPROCESSABLE_ENTITY, message).with_issues(&issues))
         }
-        Err(RestoreError::Database(error)) => Err(ApiError::from_database(&error, uri)),
+        Err(RestoreError::Database(error)) => Err(ApiError::from(error)),
     }
 }

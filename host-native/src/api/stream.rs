@@ -10,26 +10,18 @@ use axum::Extension;
 use axum::body::{self, Bytes};
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use http_body::{Body, Frame};
 use serde::Deserialize;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep};
 
 use super::error::ApiError;
+use super::event_stream::{COMMENT, HEADERS, HEARTBEAT};
 use super::request::conversation_from_path;
 use crate::auth::caller::Caller;
 use crate::runtime::stream::{Subscription, render_connected};
 use crate::runtime::turn_runner::Host;
-
-/// Idle time after which a comment is sent, because proxies drop idle connections.
-const HEARTBEAT: Duration = Duration::from_secs(20);
-
-const HEADERS: [(HeaderName, &str); 3] = [
-    (header::CONTENT_TYPE, "text/event-stream"),
-    (header::CACHE_CONTROL, "no-cache"),
-    (HeaderName::from_static("x-accel-buffering"), "no"),
-];
 
 /// Query parameters of the stream.
 #[derive(Debug, Default, Deserialize)]
@@ -44,10 +36,7 @@ pub struct StreamQuery {
     get,
     path = "/api/v1/conversation/stream/{id}",
     tag = "conversation",
-    params(
-        ("id" = String, Path, format = "uuid", description = "The conversation id"),
-        ("lastEventId" = Option<String>, Query, description = "The event to resume after; same as the Last-Event-ID header"),
-    ),
+    params(("lastEventId" = Option<String>, Query, description = "The event to resume after; same as the Last-Event-ID header")),
     responses(
         (status = 200, description = "Server-sent events until one side closes the stream", body = String, content_type = "text/event-stream"),
         (status = 400, description = "The conversation id is not a UUID"),
@@ -58,19 +47,18 @@ pub struct StreamQuery {
 pub async fn events(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
-    uri: Uri,
     headers: HeaderMap,
     query: Result<Query<StreamQuery>, QueryRejection>,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, ApiError> {
-    let id = conversation_from_path(id, &uri)?;
+    let id = conversation_from_path(id)?;
     let after = match headers.get("last-event-id") {
         Some(it) => Some(it.to_str().unwrap_or_default().to_owned()),
         None => query.ok().and_then(|it| it.0.last_event_id),
     };
     let access = caller.access();
-    if !host.streams.may_subscribe(&id, &access).await.map_err(|it| ApiError::from_database(&it, &uri))? {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "conversation not found; send the id of one of yours"));
+    if !host.streams.may_subscribe(&id, &access).await? {
+        return Err(ApiError::not_found("conversation not found; send the id of one of yours"));
     }
     let (subscription, resumed) = host.streams.subscribe_from(&id, after.as_deref().filter(|it| !it.trim().is_empty()), &access).await;
     let events = EventBody::new(subscription, render_connected(&id, resumed), HEARTBEAT, host.stream_settings.timeout);
@@ -104,7 +92,7 @@ impl EventBody {
         if self.end.as_mut().is_some_and(|it| it.as_mut().poll(context).is_ready()) {
             return Poll::Ready(None);
         }
-        self.heartbeat.poll_tick(context).map(|_| Some(Bytes::from_static(b":\n\n")))
+        self.heartbeat.poll_tick(context).map(|_| Some(COMMENT))
     }
 }
 

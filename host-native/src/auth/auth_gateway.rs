@@ -118,7 +118,7 @@ pub async fn handle(State(gateway): State<Arc<AuthGateway>>, request: Request) -
         let headers = request.headers().clone();
         if ![Method::GET, Method::HEAD].contains(&method) {
             // Many clients read no response before they have sent everything.
-            let _ = body::read_whole(&uri, request.into_body(), 0).await;
+            let _ = body::read_whole(request.into_body(), 0).await;
         }
         return page::serve(&method, &uri, &headers).into_response();
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::{Extension, Json};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -27,13 +27,11 @@ use crate::storage::assistant::deployment_token::{self, DeploymentToken};
     tag = "assistants",
     responses(
         (status = 200, description = "The deployments, oldest first", body = ref("#/components/schemas/Deployments")),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
-    let deployments = deployment::list(&host.readers).await.map_err(database)?;
-    let tokens = deployment_token::list_active(&host.readers).await.map_err(database)?;
+pub async fn list(State(host): State<Arc<Host>>) -> Result<Json<Value>, ApiError> {
+    let deployments = deployment::list(&host.readers).await?;
+    let tokens = deployment_token::list_active(&host.readers).await?;
     let render = |it: &Deployment| render_deployment(it, tokens.iter().filter(|token| token.deployment == it.id));
     Ok(Json(json!({"deployments": deployments.iter().map(render).collect::<Vec<_>>()})))
 }
@@ -54,22 +52,19 @@ fn render_deployment<'t>(it: &Deployment, tokens: impl Iterator<Item = &'t Deplo
     post,
     path = "/v1/deployments/{deployment}/tokens",
     tag = "assistants",
-    params(("deployment" = String, Path, format = "uuid", description = "The deployment id")),
     responses(
         (status = 201, description = "The token", body = ref("#/components/schemas/Deployed")),
         (status = 404, description = "Deployment not found"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn rotate(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Logged, ApiError> {
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
-    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "deployment not found; see GET /v1/deployments");
+pub async fn rotate(State(host): State<Arc<Host>>, id: Result<Path<String>, PathRejection>) -> Result<Logged, ApiError> {
+    let unknown = || ApiError::not_found("deployment not found; see GET /v1/deployments");
     let deployment = id.ok().and_then(|it| Uuid::try_parse(&it.0).ok()).ok_or_else(unknown)?.to_string();
-    let program = deployment::find_program(&host.readers, &deployment).await.map_err(database)?.ok_or_else(unknown)?;
+    let program = deployment::find_program(&host.readers, &deployment).await?.ok_or_else(unknown)?;
     let prefix = if program.kind() == DocumentKind::Agent { AGENT_TOKEN_PREFIX } else { TOKEN_PREFIX };
     let (id, token) = (Uuid::new_v4().to_string(), generate_token(prefix));
     let hash = hash_token(&token);
-    deployment_token::insert(&host.readers, &id, &deployment, &hash, clock::now()).await.map_err(database)?;
+    deployment_token::insert(&host.readers, &id, &deployment, &hash, clock::now()).await?;
     host.credentials.add(&hash);
     Ok((StatusCode::CREATED, Extension(LoggedSubject(id.clone())), Json(json!({"id": id, "token": token}))))
 }
@@ -79,26 +74,18 @@ pub async fn rotate(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Str
     delete,
     path = "/v1/deployments/{deployment}/tokens/{id}",
     tag = "assistants",
-    params(
-        ("deployment" = String, Path, format = "uuid", description = "The deployment id"),
-        ("id" = String, Path, format = "uuid", description = "The token id"),
-    ),
+    params(("id" = String, Path, format = "uuid", description = "The token id")),
     responses(
         (status = 204, description = "The token is revoked"),
         (status = 404, description = "Token not found in the deployment"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn revoke(
-    State(host): State<Arc<Host>>,
-    uri: Uri,
-    path: Result<Path<(String, String)>, PathRejection>,
-) -> Result<StatusCode, ApiError> {
-    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "token not found; it may already be revoked");
+pub async fn revoke(State(host): State<Arc<Host>>, path: Result<Path<(String, String)>, PathRejection>) -> Result<StatusCode, ApiError> {
+    let unknown = || ApiError::not_found("token not found; it may already be revoked");
     let ids = path.ok().and_then(|it| Some((Uuid::try_parse(&it.0.0).ok()?.to_string(), Uuid::try_parse(&it.0.1).ok()?.to_string())));
     let (deployment, id) = ids.ok_or_else(unknown)?;
     let revoked = deployment_token::revoke(&host.readers, &deployment, &id, clock::now()).await;
-    if !revoked.map_err(|it| ApiError::from_database(&it, &uri))? {
+    if !revoked? {
         return Err(unknown());
     }
     host.open_credentials.end(&Credential::DeploymentToken(id.into()));

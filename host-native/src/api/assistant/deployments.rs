@@ -2,145 +2,68 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::State;
+use axum::http::StatusCode;
 use axum::{Extension, Json};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::document;
 use super::runtime::ai_agents::is_channel_allowed;
-use super::{body, document};
+use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
+use crate::api::assistant::kind_routes::DocumentPath;
 use crate::api::error::ApiError;
 use crate::auth::security_log::{Logged, LoggedSubject};
 use crate::clock;
 use crate::runtime::assistant::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token, is_origin};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::{self, Deployment};
-use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
+use crate::storage::assistant::{DocumentKind, draft};
 
 /// Creates a deployment. The token is shown only once.
 #[utoipa::path(
     post,
-    path = "/v1/agents/{agent}/deployments",
-    tag = "assistants",
-    params(("agent" = String, Path, description = "The assistant id")),
-    request_body = ref("#/components/schemas/Deployment"),
+    path = "/v1/{documents}/{document}/deployments",
+    tag = "documents",
+    request_body = ref("#/components/schemas/DocumentDeployment"),
     responses(
+        ObjectRefusals,
         (status = 201, description = "The deployment is created", body = ref("#/components/schemas/Deployed")),
-        (status = 400, description = "The body is not valid JSON"),
-        (status = 404, description = "Assistant not found"),
-        (status = 408, description = "The request body timed out"),
-        (status = 409, description = "The assistant has no published version"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 404, description = "Document not found"),
+        (status = 409, description = "The document has no published version"),
         (status = 422, description = "A member of the body is invalid"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn create(
     State(host): State<Arc<Host>>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    path: Result<DocumentPath, ApiError>,
+    ObjectBody(members): ObjectBody,
 ) -> Result<Logged, ApiError> {
-    let members = body::read_object(&uri, &headers, body).await;
-    let program = document::parse_key(DocumentKind::Assistant, id, &uri)?;
-    deploy(&host, &uri, program, &members?).await
-}
-
-/// Creates a deployment of a workflow. The token is shown only once.
-#[utoipa::path(
-    post,
-    path = "/v1/workflows/{workflow}/deployments",
-    tag = "workflows",
-    params(("workflow" = String, Path, description = "The workflow id")),
-    request_body = ref("#/components/schemas/Deployment"),
-    responses(
-        (status = 201, description = "The deployment is created", body = ref("#/components/schemas/Deployed")),
-        (status = 400, description = "The body is not valid JSON"),
-        (status = 404, description = "Workflow not found"),
-        (status = 408, description = "The request body timed out"),
-        (status = 409, description = "The workflow has no published version"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
-        (status = 422, description = "A member of the body is invalid"),
-        (status = 503, description = "The database is unavailable"),
-    ),
-)]
-pub async fn create_of_workflow(
-    State(host): State<Arc<Host>>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Logged, ApiError> {
-    let members = body::read_object(&uri, &headers, body).await;
-    let program = document::parse_key(DocumentKind::Workflow, id, &uri)?;
-    deploy(&host, &uri, program, &members?).await
-}
-
-/// Creates a deployment of an AI agent. The token is shown only once.
-#[utoipa::path(
-    post,
-    path = "/v1/ai-agents/{ai_agent}/deployments",
-    tag = "workflows",
-    params(("ai_agent" = String, Path, description = "The id of the AI agent")),
-    request_body = ref("#/components/schemas/AgentDeployment"),
-    responses(
-        (status = 201, description = "The deployment is created", body = ref("#/components/schemas/Deployed")),
-        (status = 400, description = "The body is not valid JSON"),
-        (status = 404, description = "AI agent not found"),
-        (status = 408, description = "The request body timed out"),
-        (status = 409, description = "The AI agent has no published version"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
-        (status = 422, description = "A member of the body is invalid"),
-        (status = 503, description = "The database is unavailable"),
-    ),
-)]
-pub async fn create_of_ai_agent(
-    State(host): State<Arc<Host>>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Logged, ApiError> {
-    let members = body::read_object(&uri, &headers, body).await;
-    let program = document::parse_key(DocumentKind::Agent, id, &uri)?;
-    let mut members = members?;
-    // The token alone admits; origins narrow it.
-    if members.get("origins").is_none_or(Value::is_null) {
+    let (program, mut members) = (path?.key()?, members?);
+    // The token of an AI agent alone admits; origins narrow it.
+    if program.kind() == DocumentKind::Agent && members.get("origins").is_none_or(Value::is_null) {
         members.insert("origins".to_owned(), json!([]));
     }
-    deploy(&host, &uri, program, &members).await
-}
-
-async fn deploy(host: &Host, uri: &Uri, program: ProgramKey, members: &Map) -> Result<Logged, ApiError> {
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-    let about = draft::find_assistant(&host.readers, program.as_str()).await.map_err(database)?;
-    let about = about.ok_or_else(|| document::document_not_found(program.kind(), uri))?;
-    let request = NewDeployment::parse(members)
-        .map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, it).with_code("invalid_deployment"))?;
+    let about = draft::find_assistant(&host.readers, program.as_str()).await?;
+    let about = about.ok_or_else(|| document::document_not_found(program.kind()))?;
+    let request = NewDeployment::parse(&members).map_err(|it| ApiError::unprocessable(it).with_code("invalid_deployment"))?;
     if about.live_version.is_none() {
-        return Err(document::not_published(program.kind(), uri));
+        return Err(document::not_published(program.kind()));
     }
     let NewDeployment { name, channel, origins, debug } = request;
     if program.kind() == DocumentKind::Agent {
-        let document = document::live_document(host, uri, &program).await?.1.document;
+        let document = document::live_document(&host, &program).await?.1.document;
         if !is_channel_allowed(&document, &json!(channel)) {
             let message = "channel is not one that the AI agent lists; send one of its channels";
-            return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_deployment"));
+            return Err(ApiError::unprocessable(message).with_code("invalid_deployment"));
         }
     }
     let prefix = if program.kind() == DocumentKind::Agent { AGENT_TOKEN_PREFIX } else { TOKEN_PREFIX };
     let (id, token) = (Uuid::new_v4().to_string(), generate_token(prefix));
     let created = Deployment { id, program, name, channel, origins, debug, created_at: clock::now() };
     let hash = hash_token(&token);
-    deployment::insert(&host.readers, &created, &hash).await.map_err(database)?;
+    deployment::insert(&host.readers, &created, &hash).await?;
     host.credentials.add(&hash);
     host.credentials.add_origins(&created.origins);
     let subject = LoggedSubject(created.id.clone());

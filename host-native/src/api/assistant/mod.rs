@@ -7,14 +7,13 @@ pub mod deployment_tokens;
 pub mod deployments;
 pub mod desk;
 pub mod document;
-pub mod flow;
+pub mod kind_routes;
 pub mod knowledge;
 pub mod routes;
 pub mod runtime;
 pub mod schemas;
 pub mod secrets;
 pub mod tools;
-pub mod versions;
 
 /// Parses a version number.
 fn parse_version_number(text: &str) -> Option<i64> {

@@ -2,60 +2,34 @@
 
 use utoipa_axum::routes;
 
-use super::{chains, deployment_tokens, deployments, desk, document, flow, knowledge, runtime, secrets, tools, versions};
+use super::kind_routes::of_kind;
+use super::runtime::{ai_agents, messages, public, simulator, transcript};
+use super::{chains, deployment_tokens, deployments, desk, document, knowledge, secrets, tools};
 use crate::auth::routes::Routes;
+use crate::storage::assistant::DocumentKind;
 
 /// Adds the routes with their required scopes.
 pub fn add_all(routes: Routes) -> Routes {
-    chains::add_all(knowledge::routes::add_all(document::routes::add_all(routes)))
-        .add_admin(routes!(flow::list))
-        .add_admin(routes!(flow::read))
-        .add_admin(routes!(flow::save))
-        .add_admin(routes!(versions::validate))
-        .add_admin(routes!(versions::publish))
-        .add_admin(routes!(versions::list))
-        .add_admin(routes!(versions::restore))
-        .add_admin(routes!(deployments::create))
-        .add_admin(routes!(deployments::create_of_workflow))
-        .add_admin(routes!(deployments::create_of_ai_agent))
+    let of_documents = [DocumentKind::Assistant, DocumentKind::Workflow, DocumentKind::Chain, DocumentKind::Agent];
+    let of_programs = [DocumentKind::Assistant, DocumentKind::Workflow, DocumentKind::Agent];
+    let of_handoffs = [DocumentKind::Assistant, DocumentKind::Workflow];
+    let routes = of_documents.into_iter().fold(routes, document::add_all);
+    let routes = of_programs.into_iter().fold(routes, |routes, kind| {
+        let routes = routes.add_admin(of_kind(kind, routes!(deployments::create)));
+        simulator::add_all(knowledge::add_all(routes, kind), kind)
+    });
+    let routes = of_handoffs.into_iter().fold(routes, simulator::add_handoffs);
+    chains::add_all(routes)
         .add_admin(routes!(deployment_tokens::list))
         .add_admin(routes!(deployment_tokens::rotate))
         .add_admin(routes!(deployment_tokens::revoke))
-        .add_admin(routes!(knowledge::put))
-        .add_admin(routes!(knowledge::list))
-        .add_admin(routes!(knowledge::search))
-        .add_admin(routes!(knowledge::read))
-        .add_admin(routes!(knowledge::delete))
         .add_admin(routes!(tools::put))
         .add_admin(routes!(tools::read))
         .add_admin(routes!(tools::delete))
         .add_admin(routes!(secrets::put))
         .add_admin(routes!(secrets::list))
         .add_admin(routes!(secrets::delete))
-        .add_admin(routes!(runtime::simulator::start))
-        .add_admin(routes!(runtime::simulator::turn))
-        .add_admin(routes!(runtime::approvals::decide))
-        .add_admin(routes!(runtime::handoff::status))
-        .add_admin(routes!(runtime::handoff::message))
-        .add_admin(routes!(runtime::messages::of_simulator))
-        .add_admin(routes!(runtime::inspect::state))
-        .add_admin(routes!(runtime::inspect::trace))
-        .add_admin(routes!(runtime::inspect::replay))
-        .add_admin(routes!(runtime::workflows::start))
-        .add_admin(routes!(runtime::workflows::turn))
-        .add_admin(routes!(runtime::workflows::state))
-        .add_admin(routes!(runtime::workflows::trace))
-        .add_admin(routes!(runtime::workflows::replay))
-        .add_admin(routes!(runtime::workflows::messages))
-        .add_admin(routes!(runtime::workflows::handoff_status))
-        .add_admin(routes!(runtime::workflows::handoff_message))
-        .add_admin(routes!(runtime::workflows::decide))
-        .add_admin(routes!(runtime::ai_agents::simulator::turn))
-        .add_admin(routes!(runtime::ai_agents::simulator::start))
-        .add_admin(routes!(runtime::ai_agents::simulator::event))
-        .add_admin(routes!(runtime::ai_agents::simulator::state))
-        .add_admin(routes!(runtime::ai_agents::simulator::trace))
-        .add_admin(routes!(runtime::ai_agents::simulator::replay))
+        .add_admin(of_kind(DocumentKind::Agent, routes!(ai_agents::simulator::turn)))
         .add_desk(routes!(desk::list::conversations))
         .add_desk(routes!(desk::list::conversation))
         .add_desk(routes!(desk::events::events))
@@ -63,11 +37,11 @@ pub fn add_all(routes: Routes) -> Routes {
         .add_desk(routes!(desk::actions::write))
         .add_desk(routes!(desk::actions::give_back))
         .add_desk(routes!(desk::actions::close))
-        .add_deployment(routes!(runtime::public::start))
-        .add_deployment(routes!(runtime::public::turn))
-        .add_deployment(routes!(runtime::transcript::of_deployment))
-        .add_deployment(routes!(runtime::messages::of_deployment))
-        .add_deployment_link(routes!(runtime::ai_agents::public::turn))
-        .add_deployment_link(routes!(runtime::ai_agents::public::messages))
-        .add_deployment_link(routes!(runtime::ai_agents::public::session))
+        .add_deployment(routes!(public::start))
+        .add_deployment(routes!(public::turn))
+        .add_deployment(routes!(transcript::of_deployment))
+        .add_deployment(routes!(messages::of_deployment))
+        .add_deployment_link(routes!(ai_agents::public::turn))
+        .add_deployment_link(routes!(ai_agents::public::messages))
+        .add_deployment_link(routes!(ai_agents::public::session))
 }

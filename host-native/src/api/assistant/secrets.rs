@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::{Extension, Json};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
-use super::body;
+use super::body::{ObjectBody, ObjectRefusals};
 use crate::api::error::ApiError;
 use crate::auth::security_log::{Logged, LoggedSubject};
 use crate::clock;
@@ -29,27 +28,21 @@ const MAX_VALUE_BYTES: usize = 8 * 1024;
     tag = "assistants",
     request_body = ref("#/components/schemas/NewSecret"),
     responses(
+        ObjectRefusals,
         (status = 200, description = "The secret is replaced", body = ref("#/components/schemas/KeptSecret")),
         (status = 201, description = "The secret is created", body = ref("#/components/schemas/KeptSecret")),
-        (status = 400, description = "The body is not valid JSON"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "The server has no key to seal secrets"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The name or the value is invalid"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn put(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Logged, ApiError> {
-    let members = body::read_object(&uri, &headers, body).await?;
-    let (name, value) =
-        parse_secret(&members).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).with_code("invalid_secret"))?;
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+pub async fn put(State(host): State<Arc<Host>>, ObjectBody(members): ObjectBody) -> Result<Logged, ApiError> {
+    let members = members?;
+    let (name, value) = parse_secret(&members).map_err(|it| ApiError::unprocessable(it).with_code("invalid_secret"))?;
     let replaced = host.secret_store.put(&host.readers, name, value, clock::now()).await.map_err(|it| match it {
-        StoreError::Database(error) => database(error),
-        StoreError::NoKey(reason) => ApiError::new(StatusCode::CONFLICT, &uri, reason).with_code("secrets_key_missing"),
+        StoreError::Database(error) => ApiError::from(error),
+        StoreError::NoKey(reason) => ApiError::conflict(reason).with_code("secrets_key_missing"),
     })?;
-    host.secret_store.refresh(&host.readers, &host.secrets).await.map_err(database)?;
+    host.secret_store.refresh(&host.readers, &host.secrets).await?;
     let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Extension(LoggedSubject(name.to_owned())), Json(json!({"name": name, "prefix": ""}))))
 }
@@ -61,11 +54,10 @@ pub async fn put(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, bo
     tag = "assistants",
     responses(
         (status = 200, description = "The secrets", body = ref("#/components/schemas/KeptSecrets")),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
-    let all = secret::list(&host.readers).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+pub async fn list(State(host): State<Arc<Host>>) -> Result<Json<Value>, ApiError> {
+    let all = secret::list(&host.readers).await?;
     let one = |it: &Secret| json!({"name": it.name, "prefix": "", "updated_at": clock::format_iso(it.updated_at)});
     Ok(Json(json!({"secrets": all.iter().map(one).collect::<Vec<_>>()})))
 }
@@ -79,17 +71,15 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>
     responses(
         (status = 204, description = "The secret is deleted"),
         (status = 404, description = "Secret not found"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, name: Result<Path<String>, PathRejection>) -> Result<StatusCode, ApiError> {
-    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "secret not found; it may already be deleted");
+pub async fn delete(State(host): State<Arc<Host>>, name: Result<Path<String>, PathRejection>) -> Result<StatusCode, ApiError> {
+    let unknown = || ApiError::not_found("secret not found; it may already be deleted");
     let name = name.ok().map(|it| it.0).filter(|it| is_secret_name(it)).ok_or_else(unknown)?;
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
-    if !secret::delete(&host.readers, &name, clock::now()).await.map_err(database)? {
+    if !secret::delete(&host.readers, &name, clock::now()).await? {
         return Err(unknown());
     }
-    host.secret_store.refresh(&host.readers, &host.secrets).await.map_err(database)?;
+    host.secret_store.refresh(&host.readers, &host.secrets).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::body;
+use super::body::{ObjectBody, ObjectRefusals};
 use super::document::{check_id, refuse};
 use crate::api::error::ApiError;
 use crate::clock;
@@ -28,32 +27,24 @@ use crate::storage::assistant::tool;
     params(("tool" = String, Path, description = "The tool id")),
     request_body = ref("#/components/schemas/Tool"),
     responses(
+        ObjectRefusals,
         (status = 200, description = "The tool is stored; the response lists its issues", body = ref("#/components/schemas/SavedTool")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 404, description = "The path is invalid"),
-        (status = 408, description = "The request body timed out"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The body is not a tool, or has another id"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn put(
     State(host): State<Arc<Host>>,
-    uri: Uri,
     id: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let members = body::read_object(&uri, &headers, body).await;
-    let (id, document) = (parse_id(id, &uri)?, Value::Object(members?));
-    check_id(&uri, &document, "id", &id)?;
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
-    let (document, issues) = check::check_tool(&host, document).await.map_err(database)?;
+    let (id, document) = (parse_id(id)?, Value::Object(members?));
+    check_id(&document, "id", &id)?;
+    let (document, issues) = check::check_tool(&host, document).await?;
     if issues.iter().any(check::prevents_saving) {
-        return Err(refuse(&uri, &issues));
+        return Err(refuse(&issues));
     }
-    tool::save(&host.readers, &id, &document.to_string(), clock::now()).await.map_err(database)?;
+    tool::save(&host.readers, &id, &document.to_string(), clock::now()).await?;
     Ok(Json(json!({"id": id, "issues": issues})))
 }
 
@@ -66,12 +57,11 @@ pub async fn put(
     responses(
         (status = 200, description = "The tool", body = ref("#/components/schemas/Tool")),
         (status = 404, description = "Tool not found"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
-    let found = tool::find(&host.readers, &parse_id(id, &uri)?).await.map_err(|it| ApiError::from_database(&it, &uri))?;
-    let document = found.ok_or_else(|| tool_not_found(&uri))?;
+pub async fn read(State(host): State<Arc<Host>>, id: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
+    let found = tool::find(&host.readers, &parse_id(id)?).await?;
+    let document = found.ok_or_else(tool_not_found)?;
     Ok(([(header::CONTENT_TYPE, "application/json")], document).into_response())
 }
 
@@ -84,18 +74,17 @@ pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Strin
     responses(
         (status = 204, description = "The tool is deleted"),
         (status = 404, description = "Tool not found"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<StatusCode, ApiError> {
-    let existed = tool::delete(&host.readers, &parse_id(id, &uri)?).await.map_err(|it| ApiError::from_database(&it, &uri))?;
-    if existed { Ok(StatusCode::NO_CONTENT) } else { Err(tool_not_found(&uri)) }
+pub async fn delete(State(host): State<Arc<Host>>, id: Result<Path<String>, PathRejection>) -> Result<StatusCode, ApiError> {
+    let existed = tool::delete(&host.readers, &parse_id(id)?).await?;
+    if existed { Ok(StatusCode::NO_CONTENT) } else { Err(tool_not_found()) }
 }
 
-fn parse_id(id: Result<Path<String>, PathRejection>, uri: &Uri) -> Result<String, ApiError> {
-    id.ok().map(|it| it.0).filter(|it| is_tool_id(it)).ok_or_else(|| tool_not_found(uri))
+fn parse_id(id: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
+    id.ok().map(|it| it.0).filter(|it| is_tool_id(it)).ok_or_else(tool_not_found)
 }
 
-fn tool_not_found(uri: &Uri) -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, uri, "tool not found; store it first")
+fn tool_not_found() -> ApiError {
+    ApiError::not_found("tool not found; store it first")
 }

@@ -69,8 +69,8 @@ pub async fn post(
 /// Reads and checks a request as the transport expects it, so that refusals are those of other routes.
 async fn check(request: Request) -> Result<Request, ApiError> {
     let (mut parts, body) = request.into_parts();
-    let refuse = |status, message: String| Err(ApiError::new(status, &parts.uri, message));
-    let bytes = body::read_whole(&parts.uri, body, MAX_MESSAGE_BYTES).await?;
+    let refuse = |status, message: String| Err(ApiError::with_status(status, message));
+    let bytes = body::read_whole(body, MAX_MESSAGE_BYTES).await?;
     if !accepts_both(&parts.headers) {
         let message = "responses are JSON or event streams; send Accept: application/json, text/event-stream";
         return refuse(StatusCode::NOT_ACCEPTABLE, message.to_owned());

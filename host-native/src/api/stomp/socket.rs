@@ -10,7 +10,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Json};
@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use uuid::Uuid;
 
-use crate::api::error::{ApiError, not_found};
+use crate::api::error::{ApiError, path_not_found};
 use crate::api::origin;
 use crate::api::stomp::frame::MAX_FRAME_BYTES;
 use crate::api::stomp::outbox::{Outbox, XhrSession};
@@ -78,8 +78,8 @@ fn sockjs_greeting() -> MethodRouter<Arc<Host>> {
 }
 
 /// The SockJS info response.
-async fn sockjs_info(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
-    check_origin(&host, &headers, &uri)?;
+async fn sockjs_info(State(host): State<Arc<Host>>, headers: HeaderMap) -> Result<Response, ApiError> {
+    check_origin(&host, &headers)?;
     let entropy = u32::from_be_bytes(Uuid::new_v4().into_bytes().first_chunk().copied().unwrap_or_default());
     let body = json!({"entropy": entropy, "origins": ["*:*"], "cookie_needed": false, "websocket": true});
     Ok(([(header::CACHE_CONTROL, NO_STORE)], Json(body)).into_response())
@@ -91,44 +91,41 @@ async fn open_websocket(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
     Extension(permit): Extension<ConnectionPermit>,
-    uri: Uri,
     headers: HeaderMap,
     upgrade: Upgrade,
 ) -> Result<Response, ApiError> {
-    upgrade_connection(&host, &caller, permit, &uri, &headers, upgrade, false)
+    upgrade_connection(&host, &caller, permit, &headers, upgrade, false)
 }
 
 async fn open_sockjs(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
     Extension(permit): Extension<ConnectionPermit>,
-    uri: Uri,
     headers: HeaderMap,
     names: Result<Path<(String, String)>, PathRejection>,
     upgrade: Upgrade,
 ) -> Result<Response, ApiError> {
     let is_valid = names.is_ok_and(|it| ![it.0.0, it.0.1].iter().any(|it| it.is_empty() || it.contains('.')));
-    if is_valid { upgrade_connection(&host, &caller, permit, &uri, &headers, upgrade, true) } else { Err(not_found(&uri)) }
+    if is_valid { upgrade_connection(&host, &caller, permit, &headers, upgrade, true) } else { Err(path_not_found()) }
 }
 
 /// Checks the origin against the STOMP setting, in addition to the general CORS check.
-pub(super) fn check_origin(host: &Host, headers: &HeaderMap, uri: &Uri) -> Result<(), ApiError> {
+pub(super) fn check_origin(host: &Host, headers: &HeaderMap) -> Result<(), ApiError> {
     let patterns = host.stream_settings.stomp().map(|it| it.origins.as_slice()).unwrap_or_default();
     let refused = |it| format!("{it}; add it to convengine.transport.stomp.allowed-origin-pattern");
-    origin::check_origin(patterns, headers).map_err(|it| ApiError::new(StatusCode::FORBIDDEN, uri, refused(it)))
+    origin::check_origin(patterns, headers).map_err(|it| ApiError::forbidden(refused(it)))
 }
 
 fn upgrade_connection(
     host: &Arc<Host>,
     caller: &Caller,
     permit: ConnectionPermit,
-    uri: &Uri,
     headers: &HeaderMap,
     upgrade: Upgrade,
     sock_js: bool,
 ) -> Result<Response, ApiError> {
-    check_origin(host, headers, uri)?;
-    let upgrade = upgrade.map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, uri, "not a WebSocket request; connect with a WebSocket"))?;
+    check_origin(host, headers)?;
+    let upgrade = upgrade.map_err(|_| ApiError::bad_request("not a WebSocket request; connect with a WebSocket"))?;
     let base = host.stream_settings.stomp().map(|it| it.destination_base.clone()).unwrap_or_default();
     // Holds the streams instead of the host, which could not stop while connections hold it.
     let (streams, access, credential) = (Arc::clone(&host.streams), caller.access(), host.open_credentials.watch(caller));

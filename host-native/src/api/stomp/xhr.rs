@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 
@@ -13,7 +13,7 @@ use super::outbox::{Receiver, TooManySessions, XhrSession};
 use super::socket::{MAX_MESSAGE_BYTES, NO_STORE, check_origin, serve_session};
 use super::sockjs;
 use crate::api::assistant::body::read_whole;
-use crate::api::error::{ApiError, not_found};
+use crate::api::error::{ApiError, path_not_found};
 use crate::auth::caller::Caller;
 use crate::auth::client_address::ClientAddress;
 use crate::runtime::turn_runner::Host;
@@ -34,11 +34,10 @@ pub async fn poll(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
     Extension(client): Extension<ClientAddress>,
-    uri: Uri,
     headers: HeaderMap,
     names: Names,
 ) -> Result<Response, ApiError> {
-    let Some(receiver) = attach(&host, &caller, client, &uri, &headers, names)? else {
+    let Some(receiver) = attach(&host, &caller, client, &headers, names)? else {
         return Ok(respond(frame_line(STILL_OPEN).into()));
     };
     let (frame, _) = receiver.next().await;
@@ -50,12 +49,11 @@ pub async fn stream(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
     Extension(client): Extension<ClientAddress>,
-    uri: Uri,
     headers: HeaderMap,
     names: Names,
 ) -> Result<Response, ApiError> {
     let prelude = Bytes::from(frame_line(&"h".repeat(PRELUDE_BYTES)));
-    let Some(receiver) = attach(&host, &caller, client, &uri, &headers, names)? else {
+    let Some(receiver) = attach(&host, &caller, client, &headers, names)? else {
         return Ok(respond([prelude, Bytes::from(frame_line(STILL_OPEN))].concat().into()));
     };
     let frames = stream::unfold((Some(receiver), Some(prelude), 0), |(receiver, prelude, sent)| async move {
@@ -76,18 +74,17 @@ pub async fn send(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
     Extension(client): Extension<ClientAddress>,
-    uri: Uri,
     headers: HeaderMap,
     names: Names,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let bytes = read_whole(&uri, body, MAX_MESSAGE_BYTES).await?;
-    check_origin(&host, &headers, &uri)?;
-    let session = session_id(names, &uri)?;
-    let XhrSession { incoming, .. } = host.xhr_sessions.find(&caller_id(&caller, client), &session).ok_or_else(|| not_found(&uri))?;
+    let bytes = read_whole(body, MAX_MESSAGE_BYTES).await?;
+    check_origin(&host, &headers)?;
+    let session = session_id(names)?;
+    let XhrSession { incoming, .. } = host.xhr_sessions.find(&caller_id(&caller, client), &session).ok_or_else(path_not_found)?;
     let Some(bytes) = bytes else {
         let message = format!("body is too large; send at most {MAX_MESSAGE_BYTES} bytes");
-        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, &uri, message));
+        return Err(ApiError::too_large(message));
     };
     let broken = |text: &'static str| Ok((StatusCode::INTERNAL_SERVER_ERROR, text).into_response());
     let text = String::from_utf8(bytes).unwrap_or_default();
@@ -98,7 +95,7 @@ pub async fn send(
         return broken("Broken JSON encoding.");
     }
     if incoming.send(text).await.is_err() {
-        return Err(not_found(&uri));
+        return Err(path_not_found());
     }
     let kind = (header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=UTF-8"));
     Ok((StatusCode::NO_CONTENT, [kind, (header::CACHE_CONTROL, NO_STORE)]).into_response())
@@ -109,15 +106,14 @@ fn attach(
     host: &Arc<Host>,
     caller: &Caller,
     client: ClientAddress,
-    uri: &Uri,
     headers: &HeaderMap,
     names: Names,
 ) -> Result<Option<Receiver>, ApiError> {
-    check_origin(host, headers, uri)?;
-    let id = session_id(names, uri)?;
+    check_origin(host, headers)?;
+    let id = session_id(names)?;
     let name = caller_id(caller, client);
     let (session, frames) = host.xhr_sessions.open(&name, &id).map_err(|TooManySessions| {
-        ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, "too many SockJS sessions; close some, or connect with WebSockets")
+        ApiError::with_status(StatusCode::TOO_MANY_REQUESTS, "too many SockJS sessions; close some, or connect with WebSockets")
     })?;
     let receiver = session.outbox.attach();
     if let Some(frames) = frames {
@@ -126,9 +122,9 @@ fn attach(
     Ok(receiver)
 }
 
-fn session_id(names: Names, uri: &Uri) -> Result<String, ApiError> {
+fn session_id(names: Names) -> Result<String, ApiError> {
     let is_valid = |it: &String| !it.is_empty() && it.len() <= 128 && !it.contains('.');
-    names.ok().map(|it| it.0).filter(|it| is_valid(&it.0) && is_valid(&it.1)).map(|it| it.1).ok_or_else(|| not_found(uri))
+    names.ok().map(|it| it.0).filter(|it| is_valid(&it.0) && is_valid(&it.1)).map(|it| it.1).ok_or_else(path_not_found)
 }
 
 /// Whose sessions a request may use: those of its caller and the user that it acts for, else those of its address.

@@ -1,6 +1,6 @@
 //! Quotas of a plan: sessions and imports per month. (docs/spec/flows.md#12.2, docs/spec/flows.md#12.3)
 
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use convengine_core::config::flow::document::FlowSettings;
 use convengine_core::turn::Millis;
@@ -111,9 +111,9 @@ pub fn write_headers(found: sqlx::Result<Option<UsedQuota>>, answer: &mut Result
 }
 
 /// Returns the HTTP error for an exceeded monthly quota, with its scope.
-pub fn quota_exceeded_error(message: String, scope: &str, most: u32, uri: &Uri) -> ApiError {
+pub fn quota_exceeded_error(message: String, scope: &str, most: u32) -> ApiError {
     let wait = seconds_to_next_month(clock::now());
-    ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message).with_code("rate_limited").with_limit(scope, most, wait)
+    ApiError::with_status(StatusCode::TOO_MANY_REQUESTS, message).with_code("rate_limited").with_limit(scope, most, wait)
 }
 
 /// What models may cost a document, in cents.

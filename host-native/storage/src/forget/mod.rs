@@ -10,6 +10,19 @@ pub use search::{StoredJournal, StoredValues, find_without_rows, list_journals, 
 use super::database::{Connection, DatabaseRow, SqlValue, Statement};
 use super::schema;
 
+/// A table with the statement that deletes the rows in which a column is one of the conversations `$1`.
+macro_rules! rows_of {
+    ($table:literal, $column:literal) => {
+        (
+            $table,
+            Statement::per_dialect(
+                concat!("delete from ", $table, " where ", $column, " in (select value from json_each($1))"),
+                concat!("delete from ", $table, " where ", $column, " in (select r::uuid from json_array_elements_text($1::json) r)"),
+            ),
+        )
+    };
+}
+
 /// Tables that reference conversations, in deletion order.
 const CONVERSATION_TABLES: [(&str, Statement); 18] = [
     (
@@ -21,126 +34,24 @@ const CONVERSATION_TABLES: [(&str, Statement); 18] = [
                (select turn_id from ce_turn where conversation_id in (select r::uuid from json_array_elements_text($1::json) r))",
         ),
     ),
-    (
-        "ce_turn",
-        Statement::per_dialect(
-            "delete from ce_turn where conversation_id in (select value from json_each($1))",
-            "delete from ce_turn where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "ce_memory",
-        Statement::per_dialect(
-            "delete from ce_memory where conversation_id in (select value from json_each($1))",
-            "delete from ce_memory where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "ce_audit",
-        Statement::per_dialect(
-            "delete from ce_audit where conversation_id in (select value from json_each($1))",
-            "delete from ce_audit where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "ce_conversation_history",
-        Statement::per_dialect(
-            "delete from ce_conversation_history where conversation_id in (select value from json_each($1))",
-            "delete from ce_conversation_history where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "ce_llm_call_log",
-        Statement::per_dialect(
-            "delete from ce_llm_call_log where conversation_id in (select value from json_each($1))",
-            "delete from ce_llm_call_log where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "ce_mcp_user_feedback",
-        Statement::per_dialect(
-            "delete from ce_mcp_user_feedback where conversation_id in (select value from json_each($1))",
-            "delete from ce_mcp_user_feedback where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "ce_user_query_knowledge",
-        Statement::per_dialect(
-            "delete from ce_user_query_knowledge where conversation_id in (select value from json_each($1))",
-            "delete from ce_user_query_knowledge where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "ce_semantic_query_failures",
-        Statement::per_dialect(
-            "delete from ce_semantic_query_failures where conversation_id in (select value from json_each($1))",
-            "delete from ce_semantic_query_failures where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "cs_timer",
-        Statement::per_dialect(
-            "delete from cs_timer where session_id in (select value from json_each($1))",
-            "delete from cs_timer where session_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "cs_handoff",
-        Statement::per_dialect(
-            "delete from cs_handoff where session_id in (select value from json_each($1))",
-            "delete from cs_handoff where session_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "cs_run",
-        Statement::per_dialect(
-            "delete from cs_run where run_id in (select value from json_each($1))",
-            "delete from cs_run where run_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "cs_run_key",
-        Statement::per_dialect(
-            "delete from cs_run_key where run_id in (select value from json_each($1))",
-            "delete from cs_run_key where run_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "cs_resume_token",
-        Statement::per_dialect(
-            "delete from cs_resume_token where run_id in (select value from json_each($1))",
-            "delete from cs_resume_token where run_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "cs_session",
-        Statement::per_dialect(
-            "delete from cs_session where session_id in (select value from json_each($1))",
-            "delete from cs_session where session_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "ce_conversation",
-        Statement::per_dialect(
-            "delete from ce_conversation where conversation_id in (select value from json_each($1))",
-            "delete from ce_conversation where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
-    (
-        "cv_conversation_owner",
-        Statement::per_dialect(
-            "delete from cv_conversation_owner where conversation_id in (select value from json_each($1))",
-            "delete from cv_conversation_owner where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
+    rows_of!("ce_turn", "conversation_id"),
+    rows_of!("ce_memory", "conversation_id"),
+    rows_of!("ce_audit", "conversation_id"),
+    rows_of!("ce_conversation_history", "conversation_id"),
+    rows_of!("ce_llm_call_log", "conversation_id"),
+    rows_of!("ce_mcp_user_feedback", "conversation_id"),
+    rows_of!("ce_user_query_knowledge", "conversation_id"),
+    rows_of!("ce_semantic_query_failures", "conversation_id"),
+    rows_of!("cs_timer", "session_id"),
+    rows_of!("cs_handoff", "session_id"),
+    rows_of!("cs_run", "run_id"),
+    rows_of!("cs_run_key", "run_id"),
+    rows_of!("cs_resume_token", "run_id"),
+    rows_of!("cs_session", "session_id"),
+    rows_of!("ce_conversation", "conversation_id"),
+    rows_of!("cv_conversation_owner", "conversation_id"),
     // Rows of a turn that ended after the first statement.
-    (
-        "ce_turn",
-        Statement::per_dialect(
-            "delete from ce_turn where conversation_id in (select value from json_each($1))",
-            "delete from ce_turn where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
-        ),
-    ),
+    rows_of!("ce_turn", "conversation_id"),
 ];
 
 /// Deletes all rows of the conversations, inside the caller's transaction. Returns the number of deleted rows.

@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderName, Uri, header};
+use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use convengine_core::turn::Write;
 use futures_util::stream;
@@ -21,7 +20,9 @@ use tokio::time::{Instant, sleep_until};
 use super::{find_run, render_run};
 use crate::api::assistant::runtime::inspect::{TurnWithConfig, load_turns_after, load_turns_of};
 use crate::api::assistant::runtime::trace_events;
-use crate::api::error::{ApiError, not_found};
+use crate::api::error::ApiError;
+use crate::api::event_stream::{COMMENT, HEADERS, HEARTBEAT};
+use crate::api::query::PathParams;
 use crate::ops::audit::derive::replay_turn;
 use crate::runtime::assistant::session_changes::{SessionChange, wait_for_session};
 use crate::runtime::chain::event;
@@ -29,44 +30,27 @@ use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session;
 use crate::storage::run_blocking;
 
-/// Idle time after which a comment is sent, because proxies drop idle connections.
-const HEARTBEAT: Duration = Duration::from_secs(20);
-
 /// How often the number of turns of a run is read where other processes may execute it.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The maximum number of turns that are read at once.
 const MAX_TURNS: i64 = 100;
 
-const HEADERS: [(HeaderName, &str); 3] = [
-    (header::CONTENT_TYPE, "text/event-stream"),
-    (header::CACHE_CONTROL, "no-cache"),
-    (HeaderName::from_static("x-accel-buffering"), "no"),
-];
-
 /// Returns the trace of a run.
 #[utoipa::path(
     get,
     path = "/v1/workflow-chains/{chain}/runs/{run}/trace",
     tag = "chains",
-    params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
     responses(
         (status = 200, description = "The trace events, in order", body = ref("#/components/schemas/RunTrace")),
         (status = 404, description = "Run not found"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn trace(
-    State(host): State<Arc<Host>>,
-    uri: Uri,
-    path: Result<Path<(String, String)>, PathRejection>,
-) -> Result<Json<Value>, ApiError> {
-    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
-    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
-    let turns = load_turns_of(&host, &run).await.map_err(database)?;
+pub async fn trace(State(host): State<Arc<Host>>, PathParams((slug, run)): PathParams<(String, String)>) -> Result<Json<Value>, ApiError> {
+    let (run, stored) = find_run(&host, &slug, &run).await?;
+    let turns = load_turns_of(&host, &run).await?;
     let trace = move || turns.iter().flat_map(|it| trace_of(it, &stored.state)).collect::<Vec<Value>>();
-    let events = run_blocking(trace).await.map_err(database)?;
+    let events = run_blocking(trace).await?;
     Ok(Json(json!({"events": events})))
 }
 
@@ -96,11 +80,7 @@ fn add_error(event: &mut Value, run: &Value) {
     get,
     path = "/v1/workflow-chains/{chain}/runs/{run}/events",
     tag = "chains",
-    params(
-        ("chain" = String, Path, description = "The slug of the chain"),
-        ("run" = String, Path, description = "The id of the run"),
-        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was received"),
-    ),
+    params(("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was received")),
     responses(
         (
             status = 200,
@@ -109,17 +89,14 @@ fn add_error(event: &mut Value, run: &Value) {
             content_type = "text/event-stream",
         ),
         (status = 404, description = "Run not found"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn events(
     State(host): State<Arc<Host>>,
-    uri: Uri,
-    path: Result<Path<(String, String)>, PathRejection>,
+    PathParams((slug, run)): PathParams<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
-    let (run, _) = find_run(&host, &uri, &slug, &run).await?;
+    let (run, _) = find_run(&host, &slug, &run).await?;
     let last = headers.get("last-event-id").and_then(|it| it.to_str().ok()).and_then(|it| it.parse().ok());
     let changes = host.session_changes.subscribe();
     let watcher = RunWatcher {
@@ -181,7 +158,7 @@ impl RunWatcher {
                 () = host.connectivity.pause(POLL_INTERVAL), if may_run_elsewhere => {}
                 () = sleep_until(self.heartbeat) => {
                     self.heartbeat = Instant::now() + HEARTBEAT;
-                    return Some(Bytes::from_static(b":\n\n"));
+                    return Some(COMMENT);
                 }
                 () = host.streams.wait_closed() => return None,
             }

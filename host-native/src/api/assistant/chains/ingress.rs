@@ -6,7 +6,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode};
 use convengine_core::config::flow::document::chain::{ChainDocument, StepKind};
 use convengine_core::turn::Map;
 use hmac::{Hmac, KeyInit, Mac};
@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::runs::read_key;
-use super::{check_chain, find_run, trigger_failed};
+use super::{check_chain, find_run};
 use crate::api::assistant::body;
-use crate::api::error::{ApiError, not_found, refusal_error};
+use crate::api::error::{ApiError, path_not_found};
 use crate::api::json_text;
 use crate::api::query::QueryParams;
 use crate::clock;
@@ -55,7 +55,6 @@ pub struct IngressQuery {
     path = "/v1/public/chains/{chain}/ingress",
     tag = "chains",
     params(
-        ("chain" = String, Path, description = "The slug of the chain"),
         ("X-Chain-Signature" = String, Header, description = "`sha256=` and the HMAC-SHA-256 of the body, or of `timestamp.body`"),
         ("X-Chain-Timestamp" = Option<i64>, Header, description = "When it was signed, in Unix seconds"),
         ("Idempotency-Key" = Option<String>, Header, description = "Starts one run only, within a day"),
@@ -70,31 +69,29 @@ pub struct IngressQuery {
         (status = 409, description = "The chain is not published, or paused"),
         (status = 413, description = "The body is too large"),
         (status = 422, description = "The body is not a JSON object"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn start(
     State(host): State<Arc<Host>>,
-    uri: Uri,
     slug: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let bytes = body::read_whole(&uri, body, MAX_BODY_BYTES).await?;
-    let Ok(Path(slug)) = slug else { return Err(not_found(&uri)) };
-    let signed = SignedBytes::read(&uri, &headers, bytes)?;
-    signed.check(&host, &uri).await?;
-    check_chain(&host, &uri, &slug).await?;
-    let chain = LiveChain::find(&host, &slug).await.map_err(|it| trigger_failed(&it, &uri))?;
+    let bytes = body::read_whole(body, MAX_BODY_BYTES).await?;
+    let Ok(Path(slug)) = slug else { return Err(path_not_found()) };
+    let signed = SignedBytes::read(&headers, bytes)?;
+    signed.check(&host).await?;
+    check_chain(&host, &slug).await?;
+    let chain = LiveChain::find(&host, &slug).await?;
     let document = ChainDocument::read(&chain.document);
-    let call = verify(&host, &uri, &headers, &signed, document.ingress_secret()).await?;
-    if let Some(run) = find_duplicate(&host, &uri, &slug, START_SCOPE, &call.keys).await? {
+    let call = verify(&host, &headers, &signed, document.ingress_secret()).await?;
+    if let Some(run) = find_duplicate(&host, &slug, START_SCOPE, &call.keys).await? {
         return Ok(accepted(&run, true));
     }
     let data = Map::from_iter([("kind".to_owned(), json!("webhook")), ("body".to_owned(), call.body)]);
     let trigger = Trigger { data, key: call.keys.first().cloned(), scope: START_SCOPE };
-    let started = start_run(&host, &chain, trigger).await.map_err(|it| trigger_failed(&it, &uri))?;
-    remember(&host, &uri, &slug, START_SCOPE, call.keys.get(1..).unwrap_or_default(), &started.run).await?;
+    let started = start_run(&host, &chain, trigger).await?;
+    remember(&host, &slug, START_SCOPE, call.keys.get(1..).unwrap_or_default(), &started.run).await?;
     Ok(accepted(&started.run, started.is_duplicate))
 }
 
@@ -104,7 +101,6 @@ pub async fn start(
     path = "/v1/public/chains/{chain}/ingress/{step}",
     tag = "chains",
     params(
-        ("chain" = String, Path, description = "The slug of the chain"),
         ("step" = String, Path, description = "The id of the step"),
         ("run" = Option<String>, Query, description = "The run; the only one that waits if absent"),
         ("X-Chain-Signature" = String, Header, description = "`sha256=` and the HMAC-SHA-256 of the body, or of `timestamp.body`"),
@@ -122,36 +118,33 @@ pub async fn start(
         (status = 409, description = "No run waits for it, several do, or the chain is paused"),
         (status = 413, description = "The body is too large"),
         (status = 422, description = "The body is not a JSON object"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn answer(
     State(host): State<Arc<Host>>,
-    uri: Uri,
     path: Result<Path<(String, String)>, PathRejection>,
     QueryParams(query): QueryParams<IngressQuery>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let bytes = body::read_whole(&uri, body, MAX_BODY_BYTES).await?;
+    let bytes = body::read_whole(body, MAX_BODY_BYTES).await?;
     // PostgreSQL keeps no NUL.
-    let Some((slug, step)) = path.ok().map(|it| it.0).filter(|it| !it.1.contains('\0')) else { return Err(not_found(&uri)) };
-    let signed = SignedBytes::read(&uri, &headers, bytes)?;
-    signed.check(&host, &uri).await?;
-    check_chain(&host, &uri, &slug).await?;
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let Some((slug, step)) = path.ok().map(|it| it.0).filter(|it| !it.1.contains('\0')) else { return Err(path_not_found()) };
+    let signed = SignedBytes::read(&headers, bytes)?;
+    signed.check(&host).await?;
+    check_chain(&host, &slug).await?;
     let waiting = match &query.run {
-        Some(run) => vec![find_run(&host, &uri, &slug, run).await?.0],
-        None => run::list_awaiting(&host.readers, &slug, &step).await.map_err(database)?,
+        Some(run) => vec![find_run(&host, &slug, run).await?.0],
+        None => run::list_awaiting(&host.readers, &slug, &step).await?,
     };
-    let secret = find_step_secret(&host, &uri, &slug, waiting.first(), &step).await?;
-    let call = verify(&host, &uri, &headers, &signed, secret.as_deref()).await?;
+    let secret = find_step_secret(&host, &slug, waiting.first(), &step).await?;
+    let call = verify(&host, &headers, &signed, secret.as_deref()).await?;
     let scope = format!("ingress/{step}?run={}", query.run.as_deref().unwrap_or_default());
-    if let Some(run) = find_duplicate(&host, &uri, &slug, &scope, &call.keys).await? {
+    if let Some(run) = find_duplicate(&host, &slug, &scope, &call.keys).await? {
         return Ok(accepted(&run, true));
     }
-    let conflict = |code: &'static str, message: &str| ApiError::new(StatusCode::CONFLICT, &uri, message).with_code(code);
-    if status::find(&host.readers, &slug).await.map_err(database)?.is_some_and(|it| it.is_paused) {
+    let conflict = |code: &'static str, message: &str| ApiError::conflict(message).with_code(code);
+    if status::find(&host.readers, &slug).await?.is_some_and(|it| it.is_paused) {
         return Err(conflict("chain_paused", "chain is paused; set its status to 'live' first"));
     }
     let not_waiting = || conflict("not_waiting", "no run waits for this webhook; send it when one does");
@@ -160,16 +153,16 @@ pub async fn answer(
         [] => return Err(not_waiting()),
         _ => return Err(conflict("ambiguous_run", "several runs wait for this webhook; name one in the parameter 'run'")),
     };
-    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
+    let (run, stored) = find_run(&host, &slug, &run).await?;
     let key = call.keys.first().cloned().unwrap_or_default();
     let members = [("step", json!(step)), ("body", call.body), ("event_id", json!(format!("ingress/{step}/{key}")))];
     let event: Map = members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     match submit_event(&host, &run, &stored, "run.ingress", event).await {
         Ok(_) => {}
         Err(Refusal::Run(_)) => return Err(not_waiting()),
-        Err(refusal) => return Err(refusal_error(&refusal, &uri)),
+        Err(refusal) => return Err(ApiError::from(refusal)),
     }
-    remember(&host, &uri, &slug, &scope, &call.keys, &run).await?;
+    remember(&host, &slug, &scope, &call.keys, &run).await?;
     Ok(accepted(&run, false))
 }
 
@@ -179,7 +172,7 @@ fn accepted(run: &str, is_duplicate: bool) -> (StatusCode, Json<Value>) {
 }
 
 /// The secret of a step: as the run knows it, else of the live version.
-async fn find_step_secret(host: &Host, uri: &Uri, slug: &str, run: Option<&String>, step: &str) -> Result<Option<String>, ApiError> {
+async fn find_step_secret(host: &Host, slug: &str, run: Option<&String>, step: &str) -> Result<Option<String>, ApiError> {
     let step_id = step.rsplit('/').next().unwrap_or_default();
     let of_document = |document: &ChainDocument| {
         document.all_steps().find(|it| it.id == step_id).and_then(|it| match &it.kind {
@@ -193,13 +186,13 @@ async fn find_step_secret(host: &Host, uri: &Uri, slug: &str, run: Option<&Strin
         })
     };
     if let Some(run) = run {
-        let (_, stored) = find_run(host, uri, slug, run).await?;
-        let config = host.flows.load(host, &stored.snapshot).await.map_err(|it| ApiError::from_database(&it, uri))?;
+        let (_, stored) = find_run(host, slug, run).await?;
+        let config = host.flows.load(host, &stored.snapshot).await?;
         if let Some(chain) = config.and_then(|it| it.chain().cloned()) {
             return Ok(of_document(&chain.document));
         }
     }
-    let chain = LiveChain::find(host, slug).await.map_err(|it| trigger_failed(&it, uri))?;
+    let chain = LiveChain::find(host, slug).await?;
     Ok(of_document(&ChainDocument::read(&chain.document)))
 }
 
@@ -216,22 +209,22 @@ impl SignedBytes {
     ///
     /// # Errors
     /// 401 if the signature is missing, malformed or too old, 413 if the body is too large.
-    fn read(uri: &Uri, headers: &HeaderMap, body: Option<Vec<u8>>) -> Result<SignedBytes, ApiError> {
+    fn read(headers: &HeaderMap, body: Option<Vec<u8>>) -> Result<SignedBytes, ApiError> {
         let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
         let signature = header("x-chain-signature").and_then(|it| it.trim().strip_prefix("sha256=")).and_then(from_hex);
-        let signature = signature.ok_or_else(|| invalid_signature(uri))?;
+        let signature = signature.ok_or_else(invalid_signature)?;
         let timestamp = headers.get("x-chain-timestamp").is_some().then(|| header("x-chain-timestamp").unwrap_or_default());
         if let Some(text) = timestamp {
-            let seconds: i64 = text.trim().parse().map_err(|_| invalid_signature(uri))?;
+            let seconds: i64 = text.trim().parse().map_err(|_| invalid_signature())?;
             if (clock::now() / 1000).saturating_sub(seconds).saturating_abs() > MAX_CLOCK_SKEW_S {
                 let message = "invalid credentials: signature expired; sign again with the current time";
-                return Err(ApiError::new(StatusCode::UNAUTHORIZED, uri, message).with_code("signature_expired"));
+                return Err(ApiError::with_status(StatusCode::UNAUTHORIZED, message).with_code("signature_expired"));
             }
         }
         // What is too large was not kept, so its signature cannot be checked.
         let Some(body) = body else {
             let message = format!("body is too large; send at most {MAX_BODY_BYTES} bytes");
-            return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, message));
+            return Err(ApiError::too_large(message));
         };
         let mut signed = timestamp.map(|it| format!("{it}.").into_bytes()).unwrap_or_default();
         signed.extend_from_slice(&body);
@@ -252,41 +245,39 @@ impl SignedBytes {
     ///
     /// # Errors
     /// 401 if the signature is made up, 503 if the database is unavailable.
-    async fn check(&self, host: &Host, uri: &Uri) -> Result<(), ApiError> {
+    async fn check(&self, host: &Host) -> Result<(), ApiError> {
         let is_signed = || host.secrets.names().iter().any(|it| self.is_signed_with(host, it));
         if is_signed() {
             return Ok(());
         }
         if host.webhook_lookups.allows_another() {
             let refreshed = host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await;
-            refreshed.map_err(|it| ApiError::from_database(&it, uri))?;
+            refreshed?;
             if is_signed() {
                 return Ok(());
             }
         }
-        Err(invalid_signature(uri))
+        Err(invalid_signature())
     }
 }
 
 /// The error for a signature that is missing or wrong.
-fn invalid_signature(uri: &Uri) -> ApiError {
+fn invalid_signature() -> ApiError {
     let message = "invalid credentials: signature is missing or wrong; sign the body as sent";
-    ApiError::new(StatusCode::UNAUTHORIZED, uri, message).with_code("invalid_signature")
+    ApiError::with_status(StatusCode::UNAUTHORIZED, message).with_code("invalid_signature")
 }
 
 /// Checks the signature, then the body.
-async fn verify(host: &Host, uri: &Uri, headers: &HeaderMap, call: &SignedBytes, secret: Option<&str>) -> Result<SignedCall, ApiError> {
+async fn verify(host: &Host, headers: &HeaderMap, call: &SignedBytes, secret: Option<&str>) -> Result<SignedCall, ApiError> {
     // Another process may have just changed the secret.
-    host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await?;
     if !secret.is_some_and(|it| call.is_signed_with(host, it)) {
-        return Err(invalid_signature(uri));
+        return Err(invalid_signature());
     }
     let parsed = json_text::parse::<Value>(&call.body).ok().filter(Value::is_object);
-    let body = parsed.ok_or_else(|| {
-        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, "body is not a JSON object; send one").with_code("invalid_body")
-    })?;
+    let body = parsed.ok_or_else(|| ApiError::unprocessable("body is not a JSON object; send one").with_code("invalid_body"))?;
     let hash = format!("signed:{}", to_hex(&Sha256::digest(&call.signed)));
-    let keys = read_key(uri, headers)?.map(|it| format!("key:{it}")).into_iter().chain([hash]).collect();
+    let keys = read_key(headers)?.map(|it| format!("key:{it}")).into_iter().chain([hash]).collect();
     Ok(SignedCall { body, keys })
 }
 
@@ -299,10 +290,10 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
 }
 
 /// The run that one of the keys has started or answered.
-async fn find_duplicate(host: &Host, uri: &Uri, slug: &str, scope: &str, keys: &[String]) -> Result<Option<String>, ApiError> {
+async fn find_duplicate(host: &Host, slug: &str, scope: &str, keys: &[String]) -> Result<Option<String>, ApiError> {
     for key in keys {
         let found = run_key::find(&host.readers, slug, scope, key, clock::now()).await;
-        if let Some(used) = found.map_err(|it| ApiError::from_database(&it, uri))? {
+        if let Some(used) = found? {
             return Ok(Some(used.run));
         }
     }
@@ -310,10 +301,10 @@ async fn find_duplicate(host: &Host, uri: &Uri, slug: &str, scope: &str, keys: &
 }
 
 /// Stores the keys of a webhook that was accepted.
-async fn remember(host: &Host, uri: &Uri, slug: &str, scope: &str, keys: &[String], run: &str) -> Result<(), ApiError> {
+async fn remember(host: &Host, slug: &str, scope: &str, keys: &[String], run: &str) -> Result<(), ApiError> {
     for key in keys {
         let stored = run_key::insert(&host.readers, slug, scope, key, run, clock::now()).await;
-        stored.map_err(|it| ApiError::from_database(&it, uri))?;
+        stored?;
     }
     Ok(())
 }

@@ -7,14 +7,12 @@ pub mod schemas;
 mod status;
 mod waits;
 
-use axum::http::{StatusCode, Uri};
 use convengine_core::chain::run_view;
 use serde_json::{Value, json};
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use crate::api::assistant::document::bundle_failed;
-use crate::api::error::{ApiError, refusal_error};
+use crate::api::error::ApiError;
 use crate::auth::routes::Routes;
 use crate::runtime::chain::event;
 use crate::runtime::chain::trigger::TriggerError;
@@ -42,40 +40,41 @@ pub fn add_all(routes: Routes) -> Routes {
 }
 
 /// The error for a chain or run that does not exist.
-fn run_not_found(uri: &Uri) -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, uri, "run not found; list the runs of the chain")
+fn run_not_found() -> ApiError {
+    ApiError::not_found("run not found; list the runs of the chain")
 }
 
 /// Finds a run of a chain.
-async fn find_run(host: &Host, uri: &Uri, slug: &str, run: &str) -> Result<(String, Session), ApiError> {
-    let id = Uuid::try_parse(run).map_err(|_| run_not_found(uri))?.to_string();
-    let found = event::find_run(host, slug, &id).await.map_err(|it| ApiError::from_database(&it, uri))?;
-    found.map(|it| (id, it)).ok_or_else(|| run_not_found(uri))
+async fn find_run(host: &Host, slug: &str, run: &str) -> Result<(String, Session), ApiError> {
+    let id = Uuid::try_parse(run).map_err(|_| run_not_found())?.to_string();
+    let found = event::find_run(host, slug, &id).await?;
+    found.map(|it| (id, it)).ok_or_else(run_not_found)
 }
 
 /// Checks that a chain exists.
-async fn check_chain(host: &Host, uri: &Uri, slug: &str) -> Result<(), ApiError> {
-    let unknown = || ApiError::new(StatusCode::NOT_FOUND, uri, TriggerError::NotFound.to_string());
+async fn check_chain(host: &Host, slug: &str) -> Result<(), ApiError> {
+    let unknown = || ApiError::not_found(TriggerError::NotFound.to_string());
     if !DocumentKind::Chain.is_id(slug) {
         return Err(unknown());
     }
     let key = ProgramKey::new(DocumentKind::Chain, slug);
-    let found = draft::find_assistant(&host.readers, key.as_str()).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let found = draft::find_assistant(&host.readers, key.as_str()).await?;
     found.map(|_| ()).ok_or_else(unknown)
 }
 
-/// Converts the error of a trigger.
-fn trigger_failed(error: &TriggerError, uri: &Uri) -> ApiError {
-    let refuse = |status| ApiError::new(status, uri, error.to_string());
-    match error {
-        TriggerError::NotFound => refuse(StatusCode::NOT_FOUND),
-        TriggerError::NotPublished => refuse(StatusCode::CONFLICT).with_code("not_published"),
-        TriggerError::Paused => refuse(StatusCode::CONFLICT).with_code("chain_paused"),
-        TriggerError::KeyReused => refuse(StatusCode::UNPROCESSABLE_ENTITY).with_code("idempotency_key_reused"),
-        TriggerError::Unreadable => refuse(StatusCode::UNPROCESSABLE_ENTITY).with_code("invalid_document"),
-        TriggerError::Bundle(error) => bundle_failed(error, uri),
-        TriggerError::Database(error) => ApiError::from_database(error, uri),
-        TriggerError::Commit(error) => refusal_error(&Refusal::Commit(error.clone()), uri),
+impl From<TriggerError> for ApiError {
+    fn from(error: TriggerError) -> Self {
+        let message = error.to_string();
+        match error {
+            TriggerError::NotFound => ApiError::not_found(message),
+            TriggerError::NotPublished => ApiError::conflict(message).with_code("not_published"),
+            TriggerError::Paused => ApiError::conflict(message).with_code("chain_paused"),
+            TriggerError::KeyReused => ApiError::unprocessable(message).with_code("idempotency_key_reused"),
+            TriggerError::Unreadable => ApiError::unprocessable(message).with_code("invalid_document"),
+            TriggerError::Bundle(error) => error.into(),
+            TriggerError::Database(error) => error.into(),
+            TriggerError::Commit(error) => Refusal::Commit(error).into(),
+        }
     }
 }
 

@@ -3,20 +3,18 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use convengine_core::turn::{Map, Millis};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{check_chain, find_run, render_run, trigger_failed};
-use crate::api::assistant::body;
-use crate::api::error::{ApiError, not_found};
-use crate::api::query::QueryParams;
+use super::{check_chain, find_run, render_run};
+use crate::api::assistant::body::{ObjectRefusals, OptionalObjectBody};
+use crate::api::error::ApiError;
+use crate::api::query::{PathParams, QueryParams};
 use crate::runtime::chain::trigger::{LiveChain, Trigger, start_run};
 use crate::runtime::turn_runner::Host;
 use crate::storage::chain::run::{self, RunFilter};
@@ -35,50 +33,41 @@ const STATUSES: [&str; 8] = ["queued", "running", "awaiting_human", "awaiting_ev
     post,
     path = "/v1/workflow-chains/{chain}/run",
     tag = "chains",
-    params(
-        ("chain" = String, Path, description = "The slug of the chain"),
-        ("Idempotency-Key" = Option<String>, Header, description = "Starts one run only, within a day"),
-    ),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Starts one run only, within a day")),
     request_body = ref("#/components/schemas/NewRun"),
     responses(
+        ObjectRefusals,
         (status = 202, description = "The run has started", body = ref("#/components/schemas/StartedRun")),
         (status = 200, description = "The key has started a run before", body = ref("#/components/schemas/StartedRun")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 404, description = "Chain not found"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "The chain is not published, or paused"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The key was used for another input"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn start(
     State(host): State<Arc<Host>>,
-    uri: Uri,
-    slug: Result<Path<String>, PathRejection>,
+    slug: Result<PathParams<String>, ApiError>,
     headers: HeaderMap,
-    body: Body,
+    OptionalObjectBody(members): OptionalObjectBody,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let members = body::read_optional_object(&uri, &headers, body).await?;
-    let Ok(Path(slug)) = slug else { return Err(not_found(&uri)) };
-    check_chain(&host, &uri, &slug).await?;
-    let key = read_key(&uri, &headers)?;
-    let chain = LiveChain::find(&host, &slug).await.map_err(|it| trigger_failed(&it, &uri))?;
+    let PathParams(slug) = slug?;
+    check_chain(&host, &slug).await?;
+    let key = read_key(&headers)?;
+    let chain = LiveChain::find(&host, &slug).await?;
     let mut data = Map::from_iter([("kind".to_owned(), json!("manual"))]);
     data.extend(members.get("input").cloned().map(|it| ("body".to_owned(), it)));
-    let started = start_run(&host, &chain, Trigger { data, key, scope: "" }).await.map_err(|it| trigger_failed(&it, &uri))?;
+    let started = start_run(&host, &chain, Trigger { data, key, scope: "" }).await?;
     let status = if started.is_duplicate { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok((status, Json(json!({"run_id": started.run, "status": started.status, "duplicate": started.is_duplicate}))))
 }
 
 /// Reads the idempotency key of a request.
-pub(super) fn read_key(uri: &Uri, headers: &HeaderMap) -> Result<Option<String>, ApiError> {
+pub(super) fn read_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let key = value.to_str().ok().map(str::trim).filter(|it| !it.is_empty() && it.chars().count() <= MAX_KEY_CHARS);
     let refuse = || {
         let message = format!("Idempotency-Key is not a string of 1 to {MAX_KEY_CHARS} characters; send another one or none");
-        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_idempotency_key")
+        ApiError::unprocessable(message).with_code("invalid_idempotency_key")
     };
     key.map(|it| Some(it.to_owned())).ok_or_else(refuse)
 }
@@ -100,7 +89,6 @@ pub struct RunQuery {
     path = "/v1/workflow-chains/{chain}/runs",
     tag = "chains",
     params(
-        ("chain" = String, Path, description = "The slug of the chain"),
         ("status" = Option<String>, Query, description = "Statuses, separated by commas"),
         ("branch" = Option<String>, Query, description = "The branch that was taken"),
         ("after" = Option<String>, Query, description = "Runs that began after this time"),
@@ -113,21 +101,17 @@ pub struct RunQuery {
         (status = 400, description = "A query parameter is invalid"),
         (status = 404, description = "Chain not found"),
         (status = 422, description = "A parameter is invalid"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn list(
     State(host): State<Arc<Host>>,
-    uri: Uri,
-    slug: Result<Path<String>, PathRejection>,
+    PathParams(slug): PathParams<String>,
     QueryParams(query): QueryParams<RunQuery>,
 ) -> Result<Json<Value>, ApiError> {
-    let Ok(Path(slug)) = slug else { return Err(not_found(&uri)) };
-    check_chain(&host, &uri, &slug).await?;
-    let filter = read_filter(&uri, &slug, &query)?;
+    check_chain(&host, &slug).await?;
+    let filter = read_filter(&slug, &query)?;
     let limit = filter.limit;
-    let found =
-        run::list(&host.readers, &RunFilter { limit: limit + 1, ..filter }).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    let found = run::list(&host.readers, &RunFilter { limit: limit + 1, ..filter }).await?;
     let page = found.get(..usize::try_from(limit).unwrap_or(0).min(found.len())).unwrap_or_default();
     let next = page.last().filter(|_| found.len() > page.len()).map(|it| write_cursor(it.created_at, &it.id));
     let without_traces = |state: &Value| {
@@ -144,11 +128,9 @@ pub async fn list(
     Ok(Json(answer))
 }
 
-fn read_filter<'f>(uri: &Uri, slug: &'f str, query: &RunQuery) -> Result<RunFilter<'f>, ApiError> {
-    let refuse = |name: &str, what: &str| {
-        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, format!("{name} is not {what}; correct it or omit it"))
-            .with_code("invalid_query")
-    };
+fn read_filter<'f>(slug: &'f str, query: &RunQuery) -> Result<RunFilter<'f>, ApiError> {
+    let refuse =
+        |name: &str, what: &str| ApiError::unprocessable(format!("{name} is not {what}; correct it or omit it")).with_code("invalid_query");
     let time = |name: &'static str, text: &Option<String>| -> Result<Option<Millis>, ApiError> {
         text.as_deref()
             .map(|it| convengine_core::text::cron::parse_instant(it).ok_or_else(|| refuse(name, "a time in RFC 3339")))
@@ -196,20 +178,13 @@ fn read_cursor(text: &str) -> Option<(Millis, String)> {
     get,
     path = "/v1/workflow-chains/{chain}/runs/{run}",
     tag = "chains",
-    params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
     responses(
         (status = 200, description = "The run with its traces", body = ref("#/components/schemas/Run")),
         (status = 404, description = "Run not found"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn read(
-    State(host): State<Arc<Host>>,
-    uri: Uri,
-    path: Result<Path<(String, String)>, PathRejection>,
-) -> Result<Json<Value>, ApiError> {
-    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
-    let (_, stored) = find_run(&host, &uri, &slug, &run).await?;
+pub async fn read(State(host): State<Arc<Host>>, PathParams((slug, run)): PathParams<(String, String)>) -> Result<Json<Value>, ApiError> {
+    let (_, stored) = find_run(&host, &slug, &run).await?;
     Ok(Json(render_run(&stored.state)))
 }
 
@@ -226,11 +201,10 @@ mod tests {
 
     #[test]
     fn a_filter_is_read_or_refused() {
-        let uri = Uri::from_static("/v1/workflow-chains/a/runs");
         let query =
             |status: &str, limit: &str| RunQuery { status: Some(status.to_owned()), limit: Some(limit.to_owned()), ..RunQuery::default() };
-        let filter = read_filter(&uri, "a", &query("failed, queued", "3")).expect("a filter");
+        let filter = read_filter("a", &query("failed, queued", "3")).expect("a filter");
         assert_eq!((filter.statuses.len(), filter.limit), (2, 3));
-        assert!(read_filter(&uri, "a", &query("done", "3")).is_err() && read_filter(&uri, "a", &query("", "201")).is_err());
+        assert!(read_filter("a", &query("done", "3")).is_err() && read_filter("a", &query("", "201")).is_err());
     }
 }

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use super::runs::read_key;
 use super::{find_run, render_status};
-use crate::api::assistant::body;
-use crate::api::error::{ApiError, not_found, refusal_error};
+use crate::api::assistant::body::{ObjectRefusals, OptionalObjectBody};
+use crate::api::error::ApiError;
+use crate::api::query::PathParams;
 use crate::auth::caller::Caller;
 use crate::runtime::assistant::deployment::bearer_token_with_prefix;
 use crate::runtime::chain::cancel::cancel_run;
@@ -30,50 +29,40 @@ const RESUME_MEMBERS: [&str; 6] = ["step", "decision", "fields", "comment", "by"
     post,
     path = "/v1/workflow-chains/{chain}/runs/{run}/resume",
     tag = "chains",
-    params(
-        ("chain" = String, Path, description = "The slug of the chain"),
-        ("run" = String, Path, description = "The id of the run"),
-        ("Idempotency-Key" = Option<String>, Header, description = "Sent again with it, the resume gets its first answer"),
-    ),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Sent again with it, the resume gets its first answer")),
     request_body = ref("#/components/schemas/Resume"),
     responses(
+        ObjectRefusals,
         (status = 200, description = "The status of the run; with `messages` for a message", body = ref("#/components/schemas/Resumed")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 401, description = "The token is unknown"),
         (status = 404, description = "Run not found"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "The run does not wait for this"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The decision, the fields or the text are invalid; the wait stays"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn resume(
     State(host): State<Arc<Host>>,
-    uri: Uri,
     Extension(caller): Extension<Caller>,
-    path: Result<Path<(String, String)>, PathRejection>,
+    path: Result<PathParams<(String, String)>, ApiError>,
     headers: HeaderMap,
-    body: Body,
+    OptionalObjectBody(members): OptionalObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let members = body::read_optional_object(&uri, &headers, body).await?;
-    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
-    let wait = find_token_wait(&host, &uri, &headers).await?;
-    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
+    let PathParams((slug, run)) = path?;
+    let wait = find_token_wait(&host, &headers).await?;
+    let (run, stored) = find_run(&host, &slug, &run).await?;
     let mut event: Map = members.into_iter().filter(|it| RESUME_MEMBERS.contains(&it.0.as_str())).collect();
     name_author(&mut event, &caller);
     if let Some(wait) = wait {
         if wait.run != run {
-            return Err(invalid_token(&uri));
+            return Err(invalid_token());
         }
         event.insert("step".to_owned(), json!(wait.path));
         event.insert("attempt".to_owned(), json!(wait.attempt));
     }
     // Sent again with its key, a resume gets its first answer.
-    event.extend(read_key(&uri, &headers)?.map(|it| ("event_id".to_owned(), json!(format!("resume:{it}")))));
+    event.extend(read_key(&headers)?.map(|it| ("event_id".to_owned(), json!(format!("resume:{it}")))));
     let is_message = event.get("text").is_some_and(|it| !it.is_null());
-    let answer = submit_event(&host, &run, &stored, "run.resume", event).await.map_err(|it| refusal_error(&it, &uri))?;
+    let answer = submit_event(&host, &run, &stored, "run.resume", event).await?;
     let mut shown = render_status(&answer);
     let messages = answer.get("messages").and_then(Value::as_array).filter(|it| is_message || !it.is_empty());
     if let (Some(messages), Some(shown)) = (messages, shown.as_object_mut()) {
@@ -93,15 +82,15 @@ fn name_author(event: &mut Map, caller: &Caller) {
 }
 
 /// The wait of the token of a request; `None` when it has none.
-async fn find_token_wait(host: &Host, uri: &Uri, headers: &HeaderMap) -> Result<Option<TokenWait>, ApiError> {
+async fn find_token_wait(host: &Host, headers: &HeaderMap) -> Result<Option<TokenWait>, ApiError> {
     let Some(token) = bearer_token_with_prefix(headers, TOKEN_PREFIX) else { return Ok(None) };
-    let found = token::find_wait(host, token).await.map_err(|it| ApiError::from_database(&it, uri))?;
-    found.map(Some).ok_or_else(|| invalid_token(uri))
+    let found = token::find_wait(host, token).await?;
+    found.map(Some).ok_or_else(invalid_token)
 }
 
 /// The error for a token that opens nothing.
-fn invalid_token(uri: &Uri) -> ApiError {
-    ApiError::new(StatusCode::UNAUTHORIZED, uri, "invalid credentials: unknown resume token").with_code("invalid_token")
+fn invalid_token() -> ApiError {
+    ApiError::with_status(StatusCode::UNAUTHORIZED, "invalid credentials: unknown resume token").with_code("invalid_token")
 }
 
 /// Issues a token that resumes the run's wait, in place of the one before.
@@ -109,37 +98,29 @@ fn invalid_token(uri: &Uri) -> ApiError {
     post,
     path = "/v1/workflow-chains/{chain}/runs/{run}/token",
     tag = "chains",
-    params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
     request_body = ref("#/components/schemas/NoMembers"),
     responses(
+        ObjectRefusals,
         (status = 201, description = "The token, shown this once", body = ref("#/components/schemas/ResumeToken")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 404, description = "Run not found"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "The run does not wait"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn token(
     State(host): State<Arc<Host>>,
-    uri: Uri,
-    path: Result<Path<(String, String)>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    path: Result<PathParams<(String, String)>, ApiError>,
+    OptionalObjectBody(_): OptionalObjectBody,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    body::read_optional_object(&uri, &headers, body).await?;
-    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
-    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
+    let PathParams((slug, run)) = path?;
+    let (run, stored) = find_run(&host, &slug, &run).await?;
     let wait = stored.state.get("wait").filter(|it| ["human", "message"].iter().any(|kind| it.get("kind") == Some(&json!(kind))));
     let text = |name: &str| wait.and_then(|it| it.get(name)?.as_str());
     let (Some(path), Some(attempt)) = (text("path"), wait.and_then(|it| it.get("attempt")?.as_i64())) else {
         let message = "run does not wait for a decision or a message; look at its status";
-        return Err(ApiError::new(StatusCode::CONFLICT, &uri, message).with_code("not_waiting"));
+        return Err(ApiError::conflict(message).with_code("not_waiting"));
     };
     let waited = TokenWait { run, path: path.to_owned(), attempt };
-    let token = token::replace_token(&host, &waited).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    let token = token::replace_token(&host, &waited).await?;
     let mut shown = json!({"step": path, "token": token});
     if let (Some(due), Some(shown)) = (text("due"), shown.as_object_mut()) {
         shown.insert("expires_at".to_owned(), json!(due));
@@ -152,32 +133,24 @@ pub async fn token(
     post,
     path = "/v1/workflow-chains/{chain}/runs/{run}/cancel",
     tag = "chains",
-    params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
     request_body = ref("#/components/schemas/Cancel"),
     responses(
+        ObjectRefusals,
         (status = 200, description = "The run is cancelled", body = ref("#/components/schemas/RunState")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 404, description = "Run not found"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "The run has ended"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The reason is invalid"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn cancel(
     State(host): State<Arc<Host>>,
-    uri: Uri,
-    path: Result<Path<(String, String)>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    path: Result<PathParams<(String, String)>, ApiError>,
+    OptionalObjectBody(members): OptionalObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let members = body::read_optional_object(&uri, &headers, body).await?;
-    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
-    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
+    let PathParams((slug, run)) = path?;
+    let (run, stored) = find_run(&host, &slug, &run).await?;
     let event: Map = members.into_iter().filter(|it| it.0 == "reason").collect();
-    let answer = cancel_run(&host, &run, &stored, event).await.map_err(|it| refusal_error(&it, &uri))?;
+    let answer = cancel_run(&host, &run, &stored, event).await?;
     Ok(Json(render_status(&answer)))
 }
 
@@ -186,30 +159,22 @@ pub async fn cancel(
     post,
     path = "/v1/workflow-chains/{chain}/runs/{run}/retry",
     tag = "chains",
-    params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
     request_body = ref("#/components/schemas/NoMembers"),
     responses(
+        ObjectRefusals,
         (status = 202, description = "The run goes on", body = ref("#/components/schemas/RunState")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 404, description = "Run not found"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "The run has not failed"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn retry(
     State(host): State<Arc<Host>>,
-    uri: Uri,
-    path: Result<Path<(String, String)>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    path: Result<PathParams<(String, String)>, ApiError>,
+    OptionalObjectBody(_): OptionalObjectBody,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    body::read_optional_object(&uri, &headers, body).await?;
-    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
-    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
-    let answer = submit_event(&host, &run, &stored, "run.retry", Map::new()).await.map_err(|it| refusal_error(&it, &uri))?;
+    let PathParams((slug, run)) = path?;
+    let (run, stored) = find_run(&host, &slug, &run).await?;
+    let answer = submit_event(&host, &run, &stored, "run.retry", Map::new()).await?;
     Ok((StatusCode::ACCEPTED, Json(render_status(&answer))))
 }
 

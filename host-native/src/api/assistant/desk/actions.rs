@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::State;
 use axum::{Extension, Json};
 use convengine_core::flow::{active_document, redact_session};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use super::author_of;
-use crate::api::assistant::body;
+use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::runtime::handoff::{run_desk_event, taken};
 use crate::api::assistant::runtime::load_session;
-use crate::api::error::{ApiError, not_found};
+use crate::api::error::ApiError;
+use crate::api::query::PathParams;
 use crate::auth::caller::Caller;
 use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::turn_runner::Host;
@@ -26,16 +24,12 @@ use crate::storage::assistant::session;
     post,
     path = "/v1/desk/conversations/{session}/take",
     tag = "desk",
-    params(("session" = String, Path, format = "uuid", description = "The session id")),
     request_body = ref("#/components/schemas/DeskTake"),
     responses(
+        ObjectRefusals,
         (status = 200, description = "The conversation is the caller's", body = ref("#/components/schemas/DeskResult")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 404, description = "Session not found"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "Another person has it, or it is not handed off"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The author is missing"),
         (status = 503, description = "The session or the database is busy; see Retry-After"),
     ),
@@ -43,12 +37,10 @@ use crate::storage::assistant::session;
 pub async fn take(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    id: Result<PathParams<String>, ApiError>,
+    ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let action = DeskAction::read(&host, &caller, &uri, id, &headers, body).await?;
+    let action = DeskAction::read(&host, &caller, id, members).await?;
     action.run("handoff.status", &["event_id"], json!({"state": "accepted"})).await
 }
 
@@ -57,16 +49,13 @@ pub async fn take(
     post,
     path = "/v1/desk/conversations/{session}/messages",
     tag = "desk",
-    params(("session" = String, Path, format = "uuid", description = "The session id")),
     request_body = ref("#/components/schemas/HandoffMessage"),
     responses(
+        ObjectRefusals,
         (status = 200, description = "The message is sent", body = ref("#/components/schemas/DeskResult")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 404, description = "Session not found"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "Another person has it, or it is not handed off"),
         (status = 413, description = "The request body or the text is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The message is invalid"),
         (status = 503, description = "The session or the database is busy; see Retry-After"),
     ),
@@ -74,12 +63,10 @@ pub async fn take(
 pub async fn write(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    id: Result<PathParams<String>, ApiError>,
+    ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let action = DeskAction::read(&host, &caller, &uri, id, &headers, body).await?;
+    let action = DeskAction::read(&host, &caller, id, members).await?;
     action.run("handoff.message", &["event_id", "text"], json!({})).await
 }
 
@@ -88,16 +75,13 @@ pub async fn write(
     post,
     path = "/v1/desk/conversations/{session}/return",
     tag = "desk",
-    params(("session" = String, Path, format = "uuid", description = "The session id")),
     request_body = ref("#/components/schemas/DeskReturn"),
     responses(
+        ObjectRefusals,
         (status = 200, description = "The assistant has it again", body = ref("#/components/schemas/DeskResult")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 404, description = "Session not found"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "Another person has it, or it is not handed off"),
         (status = 413, description = "The request body or the message is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "A member is invalid, or a variable is not declared"),
         (status = 503, description = "The session or the database is busy; see Retry-After"),
     ),
@@ -105,12 +89,10 @@ pub async fn write(
 pub async fn give_back(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    id: Result<PathParams<String>, ApiError>,
+    ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let action = DeskAction::read(&host, &caller, &uri, id, &headers, body).await?;
+    let action = DeskAction::read(&host, &caller, id, members).await?;
     action.check_variables()?;
     let status = json!({"state": "completed", "disposition": "returned"});
     action.run("handoff.status", &["event_id", "message", "vars"], status).await
@@ -121,16 +103,13 @@ pub async fn give_back(
     post,
     path = "/v1/desk/conversations/{session}/close",
     tag = "desk",
-    params(("session" = String, Path, format = "uuid", description = "The session id")),
     request_body = ref("#/components/schemas/DeskClose"),
     responses(
+        ObjectRefusals,
         (status = 200, description = "The conversation is closed", body = ref("#/components/schemas/DeskResult")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 404, description = "Session not found"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "Another person has it, or it is not handed off"),
         (status = 413, description = "The request body or the message is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "A member is invalid"),
         (status = 503, description = "The session or the database is busy; see Retry-After"),
     ),
@@ -138,19 +117,16 @@ pub async fn give_back(
 pub async fn close(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    id: Result<PathParams<String>, ApiError>,
+    ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let action = DeskAction::read(&host, &caller, &uri, id, &headers, body).await?;
+    let action = DeskAction::read(&host, &caller, id, members).await?;
     action.run("handoff.status", &["event_id", "message"], json!({"state": "completed", "disposition": "resolved"})).await
 }
 
 /// A request of a person about a conversation.
 struct DeskAction<'r> {
     host: &'r Arc<Host>,
-    uri: &'r Uri,
     running: RunningSession,
     state: Value,
     members: Map,
@@ -163,28 +139,24 @@ impl<'r> DeskAction<'r> {
     async fn read(
         host: &'r Arc<Host>,
         caller: &Caller,
-        uri: &'r Uri,
-        id: Result<Path<String>, PathRejection>,
-        headers: &HeaderMap,
-        body: Body,
+        id: Result<PathParams<String>, ApiError>,
+        members: Result<Map, ApiError>,
     ) -> Result<DeskAction<'r>, ApiError> {
-        let members = body::read_object(uri, headers, body).await;
-        let Ok(Path(id)) = id else { return Err(not_found(uri)) };
-        let (stored, running) = load_session(host, uri, &id).await?;
+        let (stored, running) = load_session(host, &id?.0).await?;
         let members = members?;
         let stated = || members.get("author").and_then(Value::as_str).map(str::to_owned);
         let author = author_of(caller).or_else(stated).filter(|it| !it.trim().is_empty()).ok_or_else(|| {
             let message = "author is missing or not a name; send the name that the user sees, or use a key, whose name it is";
-            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_author")
+            ApiError::unprocessable(message).with_code("invalid_author")
         })?;
         let holder = caller.name().and(caller.id()).map(str::to_owned);
         // Messages do not change who has the conversation, so that the turn itself does not compare.
         let [known_author, known_holder] = ["author", "holder"].map(|it| stored.state["handoff"][it].as_str());
         let of_credentials = known_holder.zip(holder.as_deref());
         if of_credentials.or(known_author.zip(Some(author.as_str()))).is_some_and(|(known, own)| known != own) {
-            return Err(taken(uri, stored.state.pointer("/handoff/author")));
+            return Err(taken(stored.state.pointer("/handoff/author")));
         }
-        Ok(DeskAction { host, uri, running, state: stored.state, members, author, holder })
+        Ok(DeskAction { host, running, state: stored.state, members, author, holder })
     }
 
     /// Runs the event with these members of the request.
@@ -193,7 +165,7 @@ impl<'r> DeskAction<'r> {
         event.extend(names.iter().filter_map(|it| self.members.shift_remove_entry(*it)));
         event.insert("author".to_owned(), json!(self.author));
         event.extend(self.holder.take().map(|it| ("holder".to_owned(), json!(it))));
-        let answered = run_desk_event(self.host, self.uri, &self.running, kind, event).await?;
+        let answered = run_desk_event(self.host, &self.running, kind, event).await?;
         let answer = answered.outcome.flow.map(|it| *it).unwrap_or_default();
         let member = |name: &str| answer.get(name).cloned().unwrap_or_default();
         let messages = self.redact_messages(member("messages")).await;
@@ -225,6 +197,6 @@ impl<'r> DeskAction<'r> {
         let given = self.members.get("vars").and_then(Value::as_object).into_iter().flatten();
         let Some((unknown, _)) = given.into_iter().find(|it| !is_declared(it.0)) else { return Ok(()) };
         let message = format!("variable '{unknown}' is not declared; return one that the assistant declares");
-        Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, self.uri, message).with_code("unknown_variable"))
+        Err(ApiError::unprocessable(message).with_code("unknown_variable"))
     }
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderName, Uri, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde_json::json;
@@ -18,21 +17,13 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until};
 
 use crate::api::error::ApiError;
+use crate::api::event_stream::{COMMENT, HEADERS, HEARTBEAT};
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::handoff;
 
-/// Idle time after which a comment is sent, because proxies drop idle connections.
-const HEARTBEAT: Duration = Duration::from_secs(20);
-
 /// How often the list is compared where other processes change it.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-
-const HEADERS: [(HeaderName, &str); 3] = [
-    (header::CONTENT_TYPE, "text/event-stream"),
-    (header::CACHE_CONTROL, "no-cache"),
-    (HeaderName::from_static("x-accel-buffering"), "no"),
-];
 
 /// Opens the event stream of the desk.
 #[utoipa::path(
@@ -46,12 +37,11 @@ const HEADERS: [(HeaderName, &str); 3] = [
             body = String,
             content_type = "text/event-stream",
         ),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn events(State(host): State<Arc<Host>>, uri: Uri) -> Result<Response, ApiError> {
+pub async fn events(State(host): State<Arc<Host>>) -> Result<Response, ApiError> {
     let changes = host.session_changes.subscribe();
-    let revision = handoff::find_revision(&host.readers).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    let revision = handoff::find_revision(&host.readers).await?;
     let watcher = DeskWatcher { host, changes, revision, heartbeat: Instant::now() + HEARTBEAT };
     let first = stream::once(async { Ok::<Bytes, Infallible>(Bytes::from_static(b"event:ready\ndata:{}\n\n")) });
     let rest = stream::unfold(watcher, |mut watcher| async move {
@@ -89,7 +79,7 @@ impl DeskWatcher {
                 }
                 () = sleep_until(self.heartbeat) => {
                     self.heartbeat = Instant::now() + HEARTBEAT;
-                    return Some(Bytes::from_static(b":\n\n"));
+                    return Some(COMMENT);
                 }
                 () = host.streams.wait_closed() => return None,
             }

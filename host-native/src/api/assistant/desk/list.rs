@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::{StatusCode, Uri};
+use axum::extract::State;
 use axum::{Extension, Json};
 use convengine_core::config::flow::Flow;
 use convengine_core::config::flow::shape::Keyword;
@@ -15,8 +13,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{author_of, load_conversation};
-use crate::api::error::{ApiError, not_found};
-use crate::api::query::QueryParams;
+use crate::api::error::ApiError;
+use crate::api::query::{PathParams, QueryParams};
 use crate::auth::caller::Caller;
 use crate::clock;
 use crate::runtime::turn_runner::Host;
@@ -53,16 +51,14 @@ pub struct DeskQuery {
         (status = 200, description = "A page of conversations", body = ref("#/components/schemas/DeskConversations")),
         (status = 400, description = "A query parameter is invalid"),
         (status = 422, description = "The state or the cursor is invalid"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn conversations(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
-    uri: Uri,
     QueryParams(query): QueryParams<DeskQuery>,
 ) -> Result<Json<Value>, ApiError> {
-    let refuse = |message: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).with_code("invalid_query");
+    let refuse = |message: &str| ApiError::unprocessable(message).with_code("invalid_query");
     let state = query.state.as_deref().filter(|it| !it.is_empty());
     if state.is_some_and(|it| !["waiting", "running"].contains(&it)) {
         return Err(refuse("unknown state; use waiting or running"));
@@ -72,7 +68,7 @@ pub async fn conversations(
         Some(cursor) => parse_cursor(cursor).ok_or_else(|| refuse("invalid cursor; use the next_cursor of the previous page"))?,
     };
     let limit = query.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
-    let found = handoff::list(&host.readers, state, (at, &id), limit + 1).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    let found = handoff::list(&host.readers, state, (at, &id), limit + 1).await?;
     let page = found.get(..usize::try_from(limit).unwrap_or_default()).unwrap_or(&found);
     let next = page.last().filter(|_| page.len() < found.len()).map(|it| format!("{}.{}", it.requested_at, it.session));
     let rows: Vec<Value> = page.iter().map(|it| render_row(it, &host.redaction)).collect();
@@ -107,24 +103,17 @@ fn add_program(shown: &mut Value, program: &ProgramKey) {
     get,
     path = "/v1/desk/conversations/{session}",
     tag = "desk",
-    params(("session" = String, Path, format = "uuid", description = "The session id")),
     responses(
         (status = 200, description = "The conversation", body = ref("#/components/schemas/DeskConversation")),
         (status = 404, description = "The conversation is not at the desk"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn conversation(
-    State(host): State<Arc<Host>>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
-) -> Result<Json<Value>, ApiError> {
-    let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
-    let (stored, running) = load_conversation(&host, &uri, &id).await?;
+pub async fn conversation(State(host): State<Arc<Host>>, PathParams(id): PathParams<String>) -> Result<Json<Value>, ApiError> {
+    let (stored, running) = load_conversation(&host, &id).await?;
     let Some(flow) = running.config.flow().filter(|_| !running.is_document_missing) else {
         // Without the document it is unknown which values are private.
         let message = "snapshot of the session is no longer stored; close the conversation";
-        return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, &uri, message).with_code("snapshot_lost"));
+        return Err(ApiError::internal(message).with_code("snapshot_lost"));
     };
     let mut state = stored.state;
     convengine_core::flow::redact_session(flow, &mut state);

@@ -8,8 +8,6 @@ pub mod events;
 pub mod list;
 pub mod schemas;
 
-use axum::http::{StatusCode, Uri};
-
 use crate::api::error::ApiError;
 use crate::auth::caller::Caller;
 use crate::runtime::assistant::run::RunningSession;
@@ -28,11 +26,11 @@ fn author_of(caller: &Caller) -> Option<String> {
 ///
 /// # Errors
 /// 404 if there is no such conversation, 503 if the database is unavailable.
-async fn load_conversation(host: &Host, uri: &Uri, id: &str) -> Result<(Session, RunningSession), ApiError> {
-    let (stored, running) = load_session(host, uri, id).await?;
+async fn load_conversation(host: &Host, id: &str) -> Result<(Session, RunningSession), ApiError> {
+    let (stored, running) = load_session(host, id).await?;
     if stored.status == "handed_off" {
         return Ok((stored, running));
     }
     let message = "conversation is not at the desk; it was returned, closed or never handed off";
-    Err(ApiError::new(StatusCode::NOT_FOUND, uri, message).with_code("not_at_desk"))
+    Err(ApiError::not_found(message).with_code("not_at_desk"))
 }

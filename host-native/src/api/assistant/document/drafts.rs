@@ -1,11 +1,12 @@
 //! Drafts: the document of an author as it was saved last.
 
-use axum::Json;
+use std::sync::Arc;
+
 use axum::body::Body;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use convengine_core::config::flow::{DocumentIssue, import_canvas};
 use serde_json::{Value, json};
 
@@ -13,7 +14,8 @@ use super::document_not_found;
 use super::precondition::{entity_tag, precondition_failed, read_expected};
 use crate::api::assistant::body;
 use crate::api::assistant::chains::describe_status;
-use crate::api::error::{ApiError, not_found};
+use crate::api::assistant::kind_routes::DocumentPath;
+use crate::api::error::ApiError;
 use crate::runtime::assistant::plan::{self, quota_exceeded_error};
 use crate::runtime::assistant::saving::{SaveResult, save_draft};
 use crate::runtime::assistant::{check, workspace_tools};
@@ -22,12 +24,15 @@ use crate::storage::assistant::draft::{self, Assistant, Draft};
 use crate::storage::assistant::{DocumentKind, ProgramKey};
 use crate::storage::chain::status;
 
-/// Lists the documents of a kind.
-///
-/// # Errors
-/// 503 if the database is unavailable.
-pub async fn list(host: &Host, uri: &Uri, kind: DocumentKind) -> Result<Json<Value>, ApiError> {
-    let all = draft::list(&host.readers, kind).await.map_err(|it| ApiError::from_database(&it, uri))?;
+/// Lists the documents.
+#[utoipa::path(
+    get,
+    path = "/v1/{documents}",
+    tag = "documents",
+    responses((status = 200, description = "The documents, ordered by id", body = ref("#/components/schemas/Documents"))),
+)]
+pub async fn list(State(host): State<Arc<Host>>, Extension(kind): Extension<DocumentKind>) -> Result<Json<Value>, ApiError> {
+    let all = draft::list(&host.readers, kind).await?;
     let member = match kind {
         DocumentKind::Assistant => "agents",
         DocumentKind::Workflow => "workflows",
@@ -36,7 +41,7 @@ pub async fn list(host: &Host, uri: &Uri, kind: DocumentKind) -> Result<Json<Val
     };
     let mut entries: Vec<Value> = all.iter().map(describe).collect();
     if kind == DocumentKind::Chain {
-        let statuses = status::list(&host.readers).await.map_err(|it| ApiError::from_database(&it, uri))?;
+        let statuses = status::list(&host.readers).await?;
         for (entry, it) in entries.iter_mut().zip(&all) {
             describe_status(entry, statuses.iter().find(|status| status.slug == it.key.id()), it.live_version.is_some());
         }
@@ -52,12 +57,18 @@ fn describe(it: &Assistant) -> Value {
     shown
 }
 
-/// Returns a draft as its author saved it, with its revision as the entity tag.
-///
-/// # Errors
-/// 404 if there is none, 503 if the database is unavailable.
-pub async fn read(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Response, ApiError> {
-    let Draft { revision, document } = find_draft(host, uri, key).await?;
+/// Returns the draft of a document as its author saved it.
+#[utoipa::path(
+    get,
+    path = "/v1/{documents}/{document}/{draft}",
+    tag = "documents",
+    responses(
+        (status = 200, description = "The draft, with its revision as the ETag", body = ref("#/components/schemas/DocumentDraft")),
+        (status = 404, description = "Document not found"),
+    ),
+)]
+pub async fn read(State(host): State<Arc<Host>>, path: DocumentPath) -> Result<Response, ApiError> {
+    let Draft { revision, document } = find_draft(&host, &path.key()?).await?;
     Ok((entity_tag(revision), [(header::CONTENT_TYPE, "application/json")], document).into_response())
 }
 
@@ -65,54 +76,61 @@ pub async fn read(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Response, 
 ///
 /// # Errors
 /// 404 if there is none, 503 if the database is unavailable.
-pub async fn find_draft(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Draft, ApiError> {
-    let found = draft::find(&host.readers, key.as_str()).await.map_err(|it| ApiError::from_database(&it, uri))?;
-    found.ok_or_else(|| document_not_found(key.kind(), uri))
+pub async fn find_draft(host: &Host, key: &ProgramKey) -> Result<Draft, ApiError> {
+    let found = draft::find(&host.readers, key.as_str()).await?;
+    found.ok_or_else(|| document_not_found(key.kind()))
 }
 
 /// Saves a draft. Creates the document if it does not exist.
-///
-/// # Errors
-/// 412 `draft_conflict` if the draft is not as `If-Match` or `If-None-Match` expects, 429 if the plan allows no more imports, 422 if the body is not such a document or has another id, 503 if the database is unavailable.
+#[utoipa::path(
+    put,
+    path = "/v1/{documents}/{document}/{draft}",
+    tag = "documents",
+    params(
+        ("If-Match" = Option<String>, Header, description = "The ETag of the draft as it was read, or *"),
+        ("If-None-Match" = Option<String>, Header, description = "* to create only"),
+    ),
+    request_body = ref("#/components/schemas/DocumentDraft"),
+    responses(
+        (status = 200, description = "The draft is saved; the response lists its issues", body = ref("#/components/schemas/Saved")),
+        (status = 400, description = "If-Match or If-None-Match has no supported form"),
+        (status = 404, description = "The path is invalid"),
+        (status = 408, description = "The request body timed out"),
+        (status = 412, description = "The draft is not as If-Match or If-None-Match expects"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "The body is not JSON, not such a document, or has another id"),
+    ),
+)]
 pub async fn save(
-    host: &Host,
-    uri: &Uri,
-    kind: DocumentKind,
-    id: Result<Path<String>, PathRejection>,
-    headers: &HeaderMap,
+    State(host): State<Arc<Host>>,
+    path: Result<DocumentPath, ApiError>,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let mut answer = answer_save(host, uri, kind, id, headers, body).await;
-    plan::write_headers(plan::find_import_quota(host).await, &mut answer);
+    let mut answer = answer_save(&host, path, &headers, body).await;
+    plan::write_headers(plan::find_import_quota(&host).await, &mut answer);
     answer
 }
 
-async fn answer_save(
-    host: &Host,
-    uri: &Uri,
-    kind: DocumentKind,
-    id: Result<Path<String>, PathRejection>,
-    headers: &HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let read = body::read_json(uri, headers, body, check::MAX_DOCUMENT_BYTES).await;
-    let Ok(Path(id)) = id else { return Err(not_found(uri)) };
-    let expected = read_expected(headers, uri)?;
-    let read = read.map_err(|it| if it.has_code("not_json") { refuse(uri, &[unreadable_issue()]) } else { it })?;
-    let document = import_canvas(read.ok_or_else(|| refuse(uri, &[check::too_large_issue()]))?);
-    check_id(uri, &document, kind.id_member(), &id)?;
+async fn answer_save(host: &Host, path: Result<DocumentPath, ApiError>, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let read = body::read_json(headers, body, check::MAX_DOCUMENT_BYTES).await;
+    let DocumentPath { kind, id } = path?;
+    let expected = read_expected(headers)?;
+    let read = read.map_err(|it| if it.has_code("not_json") { refuse(&[unreadable_issue()]) } else { it })?;
+    let document = import_canvas(read.ok_or_else(|| refuse(&[check::too_large_issue()]))?);
+    check_id(&document, kind.id_member(), &id)?;
     let key = ProgramKey::new(kind, &id);
     let mut completed = document.clone();
-    workspace_tools::complete(&host.readers, &mut completed).await.map_err(|it| ApiError::from_database(&it, uri))?;
-    let (_, issues) = check::check_document(host, &key, completed).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    workspace_tools::complete(&host.readers, &mut completed).await?;
+    let (_, issues) = check::check_document(host, &key, completed).await?;
     if issues.iter().any(check::prevents_saving) {
-        return Err(refuse(uri, &issues));
+        return Err(refuse(&issues));
     }
-    let saved = save_draft(host, &key, &document, expected).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let saved = save_draft(host, &key, &document, expected).await?;
     let revision = match saved {
         SaveResult::Saved(revision) => revision,
-        SaveResult::NotAsExpected => return Err(precondition_failed(uri)),
-        SaveResult::QuotaExceeded(quota) => return Err(import_quota_exceeded(quota, uri)),
+        SaveResult::NotAsExpected => return Err(precondition_failed()),
+        SaveResult::QuotaExceeded(quota) => return Err(import_quota_exceeded(quota)),
     };
     Ok((entity_tag(revision), Json(json!({"id": id, "revision": revision, "issues": issues}))).into_response())
 }
@@ -121,23 +139,23 @@ async fn answer_save(
 ///
 /// # Errors
 /// 422 `id_mismatch` if it has another one.
-pub fn check_id(uri: &Uri, body: &Value, member: &str, id: &str) -> Result<(), ApiError> {
+pub fn check_id(body: &Value, member: &str, id: &str) -> Result<(), ApiError> {
     if body.get(member).and_then(Value::as_str).is_none_or(|it| it == id) {
         return Ok(());
     }
     let message = format!("document id does not match the path; set its {member} to '{id}' or use the path of its own {member}");
-    Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("id_mismatch"))
+    Err(ApiError::unprocessable(message).with_code("id_mismatch"))
 }
 
 /// The error for a body that cannot be saved.
-pub fn refuse(uri: &Uri, issues: &[DocumentIssue]) -> ApiError {
+pub fn refuse(issues: &[DocumentIssue]) -> ApiError {
     let message = "document cannot be saved; correct the errors among its issues";
-    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_document").with_issues(issues)
+    ApiError::unprocessable(message).with_code("invalid_document").with_issues(issues)
 }
 
-fn import_quota_exceeded(quota: u32, uri: &Uri) -> ApiError {
+fn import_quota_exceeded(quota: u32) -> ApiError {
     let message = format!("the plan allows {quota} imports of documents per month, and they are used; save the draft next month");
-    quota_exceeded_error(message, "imports", quota, uri)
+    quota_exceeded_error(message, "imports", quota)
 }
 
 fn unreadable_issue() -> DocumentIssue {

@@ -1,55 +1,54 @@
-//! Documents of all kinds: their drafts and versions. The routes of each kind only add its name. (docs/spec/flows-http.md#2,
-//! docs/spec/workflows-http.md#2)
+//! Documents of all kinds: their drafts and versions. (docs/spec/flows-http.md#2, docs/spec/workflows-http.md#2)
 
 mod drafts;
 mod precondition;
 mod publishing;
-pub mod routes;
 pub mod schemas;
 
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-use axum::http::{StatusCode, Uri};
+use utoipa_axum::routes;
 
-pub use drafts::{check_id, find_draft, list, read, refuse, save};
-pub use publishing::{live_document, publish, restore, validate, versions};
+pub use drafts::{check_id, find_draft, refuse};
+pub use publishing::live_document;
 
+use super::kind_routes::of_kind;
 use crate::api::error::ApiError;
+use crate::auth::routes::Routes;
 use crate::runtime::assistant::bundle::BundleError;
-use crate::storage::assistant::{DocumentKind, ProgramKey};
+use crate::storage::assistant::DocumentKind;
 
-/// Reads the id of a document from a path.
-///
-/// # Errors
-/// 404 if the id is invalid.
-pub fn parse_key(kind: DocumentKind, id: Result<Path<String>, PathRejection>, uri: &Uri) -> Result<ProgramKey, ApiError> {
-    let id = id.ok().map(|it| it.0).filter(|it| kind.is_id(it));
-    id.map(|it| ProgramKey::new(kind, &it)).ok_or_else(|| document_not_found(kind, uri))
+/// Adds the routes of documents of a kind.
+pub fn add_all(routes: Routes, kind: DocumentKind) -> Routes {
+    routes
+        .add_admin(of_kind(kind, routes!(drafts::list)))
+        .add_admin(of_kind(kind, routes!(drafts::read)))
+        .add_admin(of_kind(kind, routes!(drafts::save)))
+        .add_admin(of_kind(kind, routes!(publishing::validate)))
+        .add_admin(of_kind(kind, routes!(publishing::publish)))
+        .add_admin(of_kind(kind, routes!(publishing::versions)))
+        .add_admin(of_kind(kind, routes!(publishing::restore)))
 }
 
 /// The error for a document that does not exist.
-pub fn document_not_found(kind: DocumentKind, uri: &Uri) -> ApiError {
+pub fn document_not_found(kind: DocumentKind) -> ApiError {
     let first = if kind == DocumentKind::Assistant { "flow document" } else { "draft" };
-    ApiError::new(StatusCode::NOT_FOUND, uri, format!("{} not found; save its {first} first", kind.title()))
+    ApiError::not_found(format!("{} not found; save its {first} first", kind.title()))
 }
 
 /// The error for a version that does not exist.
-pub fn version_not_found(kind: DocumentKind, uri: &Uri) -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, uri, format!("version not found; list the versions of the {}", kind.title()))
+pub fn version_not_found(kind: DocumentKind) -> ApiError {
+    ApiError::not_found(format!("version not found; list the versions of the {}", kind.title()))
 }
 
 /// The error for a document that has no published version.
-pub fn not_published(kind: DocumentKind, uri: &Uri) -> ApiError {
-    let message = format!("{} has no published version; publish it first", kind.title());
-    ApiError::new(StatusCode::CONFLICT, uri, message).with_code("not_published")
+pub fn not_published(kind: DocumentKind) -> ApiError {
+    ApiError::conflict(format!("{} has no published version; publish it first", kind.title())).with_code("not_published")
 }
 
-/// Converts the failure to bind a document to others.
-pub fn bundle_failed(error: &BundleError, uri: &Uri) -> ApiError {
-    match error {
-        BundleError::Database(error) => ApiError::from_database(error, uri),
-        BundleError::TooManyDocuments => {
-            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, error.to_string()).with_code("too_many_documents")
+impl From<BundleError> for ApiError {
+    fn from(error: BundleError) -> Self {
+        match error {
+            BundleError::Database(error) => ApiError::from(error),
+            BundleError::TooManyDocuments => ApiError::unprocessable(error.to_string()).with_code("too_many_documents"),
         }
     }
 }

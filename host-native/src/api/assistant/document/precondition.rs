@@ -1,6 +1,6 @@
 //! `If-Match` and `If-None-Match` of drafts, whose entity tag is their revision (RFC 9110, section 13.1).
 
-use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 
 use crate::api::error::ApiError;
 use crate::storage::assistant::draft::Expected;
@@ -17,10 +17,10 @@ pub fn entity_tag(revision: i64) -> [(HeaderName, String); 1] {
 ///
 /// # Errors
 /// 400 `invalid_precondition` if a header has none of the supported forms.
-pub fn read_expected(headers: &HeaderMap, uri: &Uri) -> Result<Expected, ApiError> {
+pub fn read_expected(headers: &HeaderMap) -> Result<Expected, ApiError> {
     let invalid = |name: HeaderName, usage: &str| {
         let message = format!("{name} is not supported in this form; send {usage}");
-        ApiError::new(StatusCode::BAD_REQUEST, uri, message).with_code("invalid_precondition")
+        ApiError::bad_request(message).with_code("invalid_precondition")
     };
     let text = |name: &HeaderName| headers.get(name).map(|it| it.to_str().unwrap_or_default().trim());
     match (text(&header::IF_MATCH), text(&header::IF_NONE_MATCH)) {
@@ -53,8 +53,8 @@ fn expected_revision(tags: &str) -> Option<i64> {
 }
 
 /// The error for a draft that is not as expected.
-pub fn precondition_failed(uri: &Uri) -> ApiError {
+pub fn precondition_failed() -> ApiError {
     let message =
         "draft is not as expected by If-Match or If-None-Match: somebody else saved it; read it again and apply the changes to it";
-    ApiError::new(StatusCode::PRECONDITION_FAILED, uri, message).with_code("draft_conflict")
+    ApiError::with_status(StatusCode::PRECONDITION_FAILED, message).with_code("draft_conflict")
 }

@@ -3,27 +3,28 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
 use convengine_core::config::flow::DocumentIssue;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::precondition::{precondition_failed, read_expected};
-use super::{document_not_found, find_draft, not_published, parse_key, version_not_found};
+use super::{document_not_found, find_draft, not_published, version_not_found};
+use crate::api::assistant::kind_routes::DocumentPath;
 use crate::api::assistant::parse_version_number;
 use crate::api::assistant::runtime::simulator::parse_document;
-use crate::api::error::{ApiError, not_found};
-use crate::clock;
+use crate::api::error::{ApiError, path_not_found};
+use crate::api::query::PathParams;
 use crate::runtime::assistant::upgrade::DryRun;
 use crate::runtime::assistant::version_cache::SessionDocument;
 use crate::runtime::assistant::{check, evals, mcp_tools, workspace_tools};
 use crate::runtime::chain::schedule::publish_status;
 use crate::runtime::turn_runner::Host;
-use crate::storage;
 use crate::storage::assistant::draft::{self, Expected};
 use crate::storage::assistant::version::{self, NewVersion};
 use crate::storage::assistant::{DocumentKind, ProgramKey};
+use crate::{clock, storage};
 
 /// A draft with its issues.
 struct CheckedDraft {
@@ -35,57 +36,78 @@ struct CheckedDraft {
     migration: DryRun,
 }
 
-/// Checks whether a draft can be published, without changing anything.
-///
-/// # Errors
-/// 404 if there is no draft, 503 if the database is unavailable.
-pub async fn validate(host: &Arc<Host>, uri: &Uri, key: &ProgramKey) -> Result<Json<Value>, ApiError> {
-    let checked = check_draft(host, uri, key).await?;
+/// Checks whether the draft can be published, without changing anything.
+#[utoipa::path(
+    post,
+    path = "/v1/{documents}/{document}/{validate}",
+    tag = "documents",
+    responses(
+        (status = 200, description = "Whether the draft can be published", body = ref("#/components/schemas/Validated")),
+        (status = 404, description = "Document not found"),
+    ),
+)]
+pub async fn validate(State(host): State<Arc<Host>>, path: DocumentPath) -> Result<Json<Value>, ApiError> {
+    let checked = check_draft(&host, &path.key()?).await?;
     let ok = !checked.issues.iter().any(DocumentIssue::is_error);
     Ok(Json(json!({"ok": ok, "issues": checked.issues, "migration": checked.migration})))
 }
 
-/// Publishes a draft as the live version.
-///
-/// # Errors
-/// 412 `draft_conflict` if the draft is not as `If-Match` expects, 422 `publish_blocked` if it has errors, 409 if it was changed
-/// concurrently, 404 if there is none, 503 if the database is unavailable.
-pub async fn publish(host: &Arc<Host>, uri: &Uri, key: &ProgramKey, headers: &HeaderMap) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let expected = read_expected(headers, uri)?;
-    let CheckedDraft { revision, document, text, issues, migration } = check_draft(host, uri, key).await?;
+/// Publishes the draft as the live version.
+#[utoipa::path(
+    post,
+    path = "/v1/{documents}/{document}/publish",
+    tag = "documents",
+    params(("If-Match" = Option<String>, Header, description = "The ETag of the draft as it was read, or *")),
+    responses(
+        (status = 201, description = "The draft is published", body = ref("#/components/schemas/Published")),
+        (status = 400, description = "If-Match has no supported form"),
+        (status = 404, description = "Document not found"),
+        (status = 409, description = "The draft was changed concurrently"),
+        (status = 412, description = "The draft is not as If-Match expects"),
+        (status = 422, description = "The draft has errors; the live version is unchanged"),
+    ),
+)]
+pub async fn publish(State(host): State<Arc<Host>>, path: DocumentPath, headers: HeaderMap) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let (key, expected) = (path.key()?, read_expected(&headers)?);
+    let CheckedDraft { revision, document, text, issues, migration } = check_draft(&host, &key).await?;
     if !expected.is_met_by(revision) {
-        return Err(precondition_failed(uri));
+        return Err(precondition_failed());
     }
     if issues.iter().any(DocumentIssue::is_error) {
         let message = "draft has errors; correct them and publish again";
-        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("publish_blocked").with_issues(&issues));
+        return Err(ApiError::unprocessable(message).with_code("publish_blocked").with_issues(&issues));
     }
     let snapshot = check::snapshot_hash(&document);
     let published = NewVersion { assistant: key.as_str(), revision, snapshot: &snapshot, document: &text };
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-    host.flows.prepare_classifiers(host, document.clone()).await.map_err(database)?;
-    let mut connection = storage::open(host.config_manager.database(), false).await.map_err(database)?;
-    let number = version::publish(&mut connection, &published, clock::now()).await.map_err(database)?;
-    connection.close().await.map_err(database)?;
+    host.flows.prepare_classifiers(&host, document.clone()).await?;
+    let mut connection = storage::open(host.config_manager.database(), false).await?;
+    let number = version::publish(&mut connection, &published, clock::now()).await?;
+    connection.close().await?;
     let Some(number) = number else {
         let message = "draft was changed concurrently; review it and publish again";
-        return Err(ApiError::new(StatusCode::CONFLICT, uri, message).with_code("draft_changed"));
+        return Err(ApiError::conflict(message).with_code("draft_changed"));
     };
     if key.kind() == DocumentKind::Chain {
-        publish_status(host, &document).await.map_err(database)?;
+        publish_status(&host, &document).await?;
     }
     Ok((StatusCode::CREATED, Json(json!({"version": number, "snapshot": snapshot, "issues": issues, "migration": migration}))))
 }
 
 /// Lists the versions of a document, newest first.
-///
-/// # Errors
-/// 404 if there is no such document, 503 if the database is unavailable.
-pub async fn versions(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Json<Value>, ApiError> {
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-    let found = draft::find_assistant(&host.readers, key.as_str()).await.map_err(database)?;
-    found.ok_or_else(|| document_not_found(key.kind(), uri))?;
-    let all = version::list(&host.readers, key.as_str()).await.map_err(database)?;
+#[utoipa::path(
+    get,
+    path = "/v1/{documents}/{document}/versions",
+    tag = "documents",
+    responses(
+        (status = 200, description = "The versions and which one is live", body = ref("#/components/schemas/Versions")),
+        (status = 404, description = "Document not found"),
+    ),
+)]
+pub async fn versions(State(host): State<Arc<Host>>, path: DocumentPath) -> Result<Json<Value>, ApiError> {
+    let key = path.key()?;
+    let found = draft::find_assistant(&host.readers, key.as_str()).await?;
+    found.ok_or_else(|| document_not_found(key.kind()))?;
+    let all = version::list(&host.readers, key.as_str()).await?;
     let one = |it: &version::Version| {
         let state = if it.live { "live" } else { "archived" };
         json!({"version": it.number, "snapshot": it.snapshot, "state": state, "published_at": clock::format_iso(it.published_at)})
@@ -93,30 +115,44 @@ pub async fn versions(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Json<V
     Ok(Json(json!({"versions": all.iter().map(one).collect::<Vec<_>>()})))
 }
 
+/// A version in a path.
+#[derive(Debug, Deserialize)]
+pub struct VersionParam {
+    version: String,
+}
+
 /// Restores a version as the draft.
-///
-/// # Errors
-/// 412 `draft_conflict` if the draft is not as `If-Match` expects, 404 if there is no such document or version, 503 if the database is
-/// unavailable.
+#[utoipa::path(
+    post,
+    path = "/v1/{documents}/{document}/versions/{version}/restore",
+    tag = "documents",
+    params(
+        ("version" = String, Path, description = "The version number"),
+        ("If-Match" = Option<String>, Header, description = "The ETag of the draft as it was read, or *"),
+    ),
+    responses(
+        (status = 200, description = "The version is restored as a new revision of the draft", body = ref("#/components/schemas/Restored")),
+        (status = 400, description = "If-Match has no supported form"),
+        (status = 404, description = "Document or version not found"),
+        (status = 412, description = "The draft is not as If-Match expects"),
+    ),
+)]
 pub async fn restore(
-    host: &Host,
-    uri: &Uri,
-    kind: DocumentKind,
-    path: Result<Path<(String, String)>, PathRejection>,
-    headers: &HeaderMap,
+    State(host): State<Arc<Host>>,
+    path: DocumentPath,
+    PathParams(VersionParam { version: requested }): PathParams<VersionParam>,
+    headers: HeaderMap,
 ) -> Result<Json<Value>, ApiError> {
-    let Ok(Path((id, requested))) = path else { return Err(not_found(uri)) };
-    let key = parse_key(kind, Ok(Path(id)), uri)?;
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-    let unknown = || version_not_found(kind, uri);
+    let (kind, key) = (path.kind, path.key()?);
+    let unknown = || version_not_found(kind);
     let number = parse_version_number(&requested).ok_or_else(unknown)?;
-    let text = version::find_document(&host.readers, key.as_str(), number).await.map_err(database)?.ok_or_else(unknown)?;
-    let name = draft::display_name(&parse_document(&text, uri)?);
-    let expected = read_expected(headers, uri)?;
-    let conflict = || if expected == Expected::Anything { document_not_found(kind, uri) } else { precondition_failed(uri) };
+    let text = version::find_document(&host.readers, key.as_str(), number).await?.ok_or_else(unknown)?;
+    let name = draft::display_name(&parse_document(&text)?);
+    let expected = read_expected(&headers)?;
+    let conflict = || if expected == Expected::Anything { document_not_found(kind) } else { precondition_failed() };
     // A version is restored only over a draft.
     let over = if expected == Expected::Anything { Expected::Draft } else { expected };
-    let saved = draft::save(&host.readers, key.as_str(), &name, &text, over, clock::now()).await.map_err(database)?;
+    let saved = draft::save(&host.readers, key.as_str(), &name, &text, over, clock::now()).await?;
     let revision = saved.ok_or_else(conflict)?;
     Ok(Json(json!({"id": key.id(), "revision": revision})))
 }
@@ -125,27 +161,26 @@ pub async fn restore(
 ///
 /// # Errors
 /// 404 if there is no such document, 409 `not_published` if it has no version, 503 if the database is unavailable.
-pub async fn live_document(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<(i64, SessionDocument), ApiError> {
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-    let about = draft::find_assistant(&host.readers, key.as_str()).await.map_err(database)?.ok_or_else(|| not_found(uri))?;
-    let none = || not_published(key.kind(), uri);
+pub async fn live_document(host: &Host, key: &ProgramKey) -> Result<(i64, SessionDocument), ApiError> {
+    let about = draft::find_assistant(&host.readers, key.as_str()).await?.ok_or_else(path_not_found)?;
+    let none = || not_published(key.kind());
     let live = about.live_version.ok_or_else(none)?;
-    let document = host.versions.load(&host.readers, key, live).await.map_err(database)?.ok_or_else(none)?;
+    let document = host.versions.load(&host.readers, key, live).await?.ok_or_else(none)?;
     Ok((live, document))
 }
 
 /// Loads a draft and checks it. The evals of an AI agent without errors are played.
-async fn check_draft(host: &Arc<Host>, uri: &Uri, key: &ProgramKey) -> Result<CheckedDraft, ApiError> {
-    let draft = find_draft(host, uri, key).await?;
-    let stored = parse_document(&draft.document, uri)?;
+async fn check_draft(host: &Arc<Host>, key: &ProgramKey) -> Result<CheckedDraft, ApiError> {
+    let draft = find_draft(host, key).await?;
+    let stored = parse_document(&draft.document)?;
     let mut completed = stored.clone();
-    workspace_tools::complete(&host.readers, &mut completed).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    workspace_tools::complete(&host.readers, &mut completed).await?;
     mcp_tools::complete(&mut completed, &host.config_manager.active().mcp);
-    let (document, mut issues) = check::check_document(host, key, completed).await.map_err(|it| ApiError::from_database(&it, uri))?;
-    let migration = DryRun::run(host, key, &document).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let (document, mut issues) = check::check_document(host, key, completed).await?;
+    let migration = DryRun::run(host, key, &document).await?;
     issues.extend(migration.warning());
     if key.kind() == DocumentKind::Agent && !issues.iter().any(DocumentIssue::is_error) {
-        issues.extend(evals::check_evals(host, key, &document).await.map_err(|it| ApiError::from_database(&it, uri))?);
+        issues.extend(evals::check_evals(host, key, &document).await?);
     }
     let text = if document == stored { draft.document } else { document.to_string() };
     Ok(CheckedDraft { revision: draft.revision, document, text, issues, migration })

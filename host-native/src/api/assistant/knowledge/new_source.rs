@@ -1,8 +1,8 @@
 //! Reads a source from a request: a JSON object, or the document itself with its members as query parameters.
 
-use axum::body::Body;
-use axum::extract::Query;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::extract::{Query, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use convengine_core::knowledge::Source;
@@ -37,26 +37,27 @@ pub struct NewSource {
 ///
 /// # Errors
 /// 400, 408, 413 or 415 for a body that is not of a supported kind.
-pub async fn read(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<NewSource, ApiError> {
-    let bytes = body::read_whole(uri, body, MAX_BODY_BYTES).await?;
+pub async fn read(request: Request) -> Result<NewSource, ApiError> {
+    let (Parts { uri, headers, .. }, body) = request.into_parts();
+    let bytes = body::read_whole(body, MAX_BODY_BYTES).await?;
     let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let charset = charset_of(kind);
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if has_json_body(headers) {
-        let bytes = bytes.ok_or_else(|| too_large(uri))?;
+    if has_json_body(&headers) {
+        let bytes = bytes.ok_or_else(too_large)?;
         return match json_text::parse(&bytes) {
             Ok(Value::Object(members)) => Ok(NewSource { members, raw: None }),
-            Ok(_) => Err(bad_request(uri, "body is not an object; send one JSON object")),
-            Err(error) => Err(bad_request(uri, &format!("invalid JSON body: {error}; send one JSON object"))),
+            Ok(_) => Err(bad_request("body is not an object; send one JSON object")),
+            Err(error) => Err(bad_request(&format!("invalid JSON body: {error}; send one JSON object"))),
         };
     }
     let Some(format) = DocumentFormat::from_media_type(&kind) else {
         let message = "unsupported content type; send application/json, text/plain, text/markdown, text/html or application/pdf";
-        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, uri, message));
+        return Err(ApiError::with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     };
-    let bytes = bytes.filter(|it| it.len() <= MAX_DOCUMENT_BYTES).ok_or_else(|| too_large(uri))?;
-    let parameters = Query::<std::collections::BTreeMap<String, String>>::try_from_uri(uri);
-    let parameters = parameters.map_err(|_| bad_request(uri, "invalid query parameters; send each once, with percent-encoding"))?.0;
+    let bytes = bytes.filter(|it| it.len() <= MAX_DOCUMENT_BYTES).ok_or_else(too_large)?;
+    let parameters = Query::<std::collections::BTreeMap<String, String>>::try_from_uri(&uri);
+    let parameters = parameters.map_err(|_| bad_request("invalid query parameters; send each once, with percent-encoding"))?.0;
     let members = parameters.into_iter().map(|(key, value)| (key, json!(value))).collect();
     Ok(NewSource { members, raw: Some(Document { format, bytes, charset }) })
 }
@@ -73,14 +74,14 @@ impl NewSource {
     ///
     /// # Errors
     /// 413 or 422 for a document or member that is invalid.
-    pub async fn into_source(mut self, uri: &Uri, default_locale: &str) -> Result<Source, ApiError> {
+    pub async fn into_source(mut self, default_locale: &str) -> Result<Source, ApiError> {
         let document = match self.raw.take() {
             Some(document) => document,
-            None => self.document(uri)?,
+            None => self.document()?,
         };
         let (id, title) = (self.id(), self.text("title", MAX_TITLE_CHARS));
         let (url, locale) = (self.url(), self.text("locale", MAX_LOCALE_CHARS));
-        let invalid = |it: String| refuse(uri, &it).with_code("invalid_source");
+        let invalid = |it: String| refuse(&it).with_code("invalid_source");
         let (id, title, url, locale) = (id.map_err(invalid)?, title.map_err(invalid)?, url.map_err(invalid)?, locale.map_err(invalid)?);
         let is_locale = |it: &String| it.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_'));
         if !locale.iter().all(is_locale) {
@@ -88,9 +89,9 @@ impl NewSource {
         }
         let format = document.format;
         let converted =
-            document.convert().await.map_err(|it| refuse(uri, &format!("{}: {it}", format.name())).with_code("unreadable_document"))?;
+            document.convert().await.map_err(|it| refuse(&format!("{}: {it}", format.name())).with_code("unreadable_document"))?;
         if converted.text.trim().is_empty() {
-            return Err(refuse(uri, "the source has no text; send some").with_code("empty_text"));
+            return Err(refuse("the source has no text; send some").with_code("empty_text"));
         }
         let title = title.or(converted.title).unwrap_or_else(|| id.clone());
         Ok(Source {
@@ -104,8 +105,8 @@ impl NewSource {
         })
     }
 
-    fn document(&self, uri: &Uri) -> Result<Document, ApiError> {
-        let invalid = |it: &str| refuse(uri, it).with_code("invalid_source");
+    fn document(&self) -> Result<Document, ApiError> {
+        let invalid = |it: &str| refuse(it).with_code("invalid_source");
         let format = match self.members.get("format").filter(|it| !it.is_null()) {
             None => DocumentFormat::Text,
             Some(it) => it
@@ -123,7 +124,7 @@ impl NewSource {
         };
         // Text in JSON is decoded, whatever a web page says of itself.
         let charset = Some("utf-8".to_owned());
-        if bytes.len() > MAX_DOCUMENT_BYTES { Err(too_large(uri)) } else { Ok(Document { format, bytes, charset }) }
+        if bytes.len() > MAX_DOCUMENT_BYTES { Err(too_large()) } else { Ok(Document { format, bytes, charset }) }
     }
 
     fn id(&self) -> Result<String, String> {
@@ -151,15 +152,15 @@ impl NewSource {
     }
 }
 
-fn refuse(uri: &Uri, message: &str) -> ApiError {
-    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message)
+fn refuse(message: &str) -> ApiError {
+    ApiError::unprocessable(message)
 }
 
-fn bad_request(uri: &Uri, message: &str) -> ApiError {
-    ApiError::new(StatusCode::BAD_REQUEST, uri, message).with_code("not_json")
+fn bad_request(message: &str) -> ApiError {
+    ApiError::bad_request(message).with_code("not_json")
 }
 
-fn too_large(uri: &Uri) -> ApiError {
+fn too_large() -> ApiError {
     let message = format!("the source is too large; send at most {MAX_DOCUMENT_BYTES} bytes");
-    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, message).with_code("source_too_large")
+    ApiError::too_large(message).with_code("source_too_large")
 }

@@ -1,22 +1,20 @@
-//! `GET /v1/agents/{agent}/knowledge/search`: shows both lists with their scores. (docs/spec/flows-http.md#3)
+//! `GET …/knowledge/search`: shows both lists with their scores. (docs/spec/flows-http.md#3)
 
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::{StatusCode, Uri};
+use axum::extract::State;
 use convengine_core::knowledge::rank_keyword;
 use convengine_core::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{KIND, document, require_document};
+use super::require_document;
+use crate::api::assistant::kind_routes::DocumentPath;
 use crate::api::error::ApiError;
 use crate::api::query::QueryParams;
 use crate::effects::knowledge;
 use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::ProgramKey;
 
 const DEFAULT_TOP_K: u32 = 10;
 const MAX_QUERY_CHARS: usize = 4_000;
@@ -33,10 +31,9 @@ pub struct SearchParams {
 /// Searches a knowledge base and shows both lists with their scores.
 #[utoipa::path(
     get,
-    path = "/v1/agents/{agent}/knowledge/search",
-    tag = "assistants",
+    path = "/v1/{documents}/{document}/knowledge/search",
+    tag = "documents",
     params(
-        ("agent" = String, Path, description = "The assistant id"),
         ("q" = String, Query, description = "The question"),
         ("top_k" = Option<u32>, Query, minimum = 1, maximum = 50, description = "The length of each list, 1 to 50; default 10"),
         ("sources" = Option<String>, Query, description = "The ids of the sources to search, separated by commas; default all"),
@@ -45,26 +42,17 @@ pub struct SearchParams {
     responses(
         (status = 200, description = "The lists, best first", body = ref("#/components/schemas/KnowledgeSearch")),
         (status = 400, description = "A parameter is invalid"),
-        (status = 404, description = "Assistant not found"),
-        (status = 503, description = "The database is unavailable"),
+        (status = 404, description = "Document not found"),
     ),
 )]
 pub async fn search(
     State(host): State<Arc<Host>>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
+    path: DocumentPath,
     QueryParams(params): QueryParams<SearchParams>,
 ) -> Result<Json<Value>, ApiError> {
-    search_base(&host, &uri, &document::parse_key(KIND, id, &uri)?, params).await
-}
-
-/// Searches the knowledge base of a document.
-pub(super) async fn search_base(host: &Host, uri: &Uri, key: &ProgramKey, params: SearchParams) -> Result<Json<Value>, ApiError> {
-    require_document(host, uri, key).await?;
-    let request = params
-        .into_request(key.as_str().to_owned())
-        .map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, uri, it).with_code("invalid_search"))?;
-    let reply = knowledge::search_lists(host, &request).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let key = require_document(&host, &path).await?;
+    let request = params.into_request(key.as_str().to_owned()).map_err(|it| ApiError::bad_request(it).with_code("invalid_search"))?;
+    let reply = knowledge::search_lists(&host, &request).await?;
     Ok(Json(describe(&request, &reply)))
 }
 

@@ -1,6 +1,5 @@
 //! Reads and checks session events from request bodies.
 
-use axum::http::{StatusCode, Uri};
 use convengine_core::flow;
 use convengine_core::text::time_zone;
 use convengine_core::turn::Map;
@@ -21,20 +20,20 @@ const USER_EVENT_TYPES: [&str; 3] = ["user.message", "user.button", "session.end
 ///
 /// # Errors
 /// 422 if the event is invalid, 413 if its text is too long, 403 if users may not send it.
-pub fn read_event(host: &Host, uri: &Uri, members: Map, from_users: bool) -> Result<Map, ApiError> {
-    check_event(uri, members, from_users, host.config_manager.active().config.settings.input_max_chars)
+pub fn read_event(host: &Host, members: Map, from_users: bool) -> Result<Map, ApiError> {
+    check_event(members, from_users, host.config_manager.active().config.settings.input_max_chars)
 }
 
-fn check_event(uri: &Uri, mut members: Map, from_users: bool, max_chars: usize) -> Result<Map, ApiError> {
-    let refuse = |reason: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).with_code("invalid_event");
+fn check_event(mut members: Map, from_users: bool, max_chars: usize) -> Result<Map, ApiError> {
+    let refuse = |reason: &str| ApiError::unprocessable(reason).with_code("invalid_event");
     let kind = members.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     if from_users && !USER_EVENT_TYPES.contains(&kind.as_str()) && !kind.is_empty() {
         let message = format!("event '{kind}' is not allowed here; send one of {}", USER_EVENT_TYPES.join(", "));
-        return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message).with_code("event_not_allowed"));
+        return Err(ApiError::forbidden(message).with_code("event_not_allowed"));
     }
     if members.get("text").and_then(Value::as_str).is_some_and(|it| it.chars().nth(max_chars).is_some()) {
         let message = format!("text is too long; send at most {max_chars} characters");
-        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, message).with_code("text_too_long"));
+        return Err(ApiError::too_large(message).with_code("text_too_long"));
     }
     check_event_id(&members).map_err(|it| refuse(&it))?;
     members.retain(|_, it| !it.is_null());
@@ -48,8 +47,8 @@ fn check_event(uri: &Uri, mut members: Map, from_users: bool, max_chars: usize) 
 ///
 /// # Errors
 /// 422 if a member is invalid.
-pub fn read_start(uri: &Uri, members: &Map, channel: Option<&str>, identity: Identity) -> Result<Map, ApiError> {
-    let refuse = |reason: String| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).with_code("invalid_session");
+pub fn read_start(members: &Map, channel: Option<&str>, identity: Identity) -> Result<Map, ApiError> {
+    let refuse = |reason: String| ApiError::unprocessable(reason).with_code("invalid_session");
     let mut event = Map::from_iter([("type".to_owned(), json!("session.start"))]);
     check_event_id(members).map_err(refuse)?;
     check_start(members).map_err(refuse)?;
@@ -96,24 +95,22 @@ mod tests {
 
     #[test]
     fn event_ids_must_be_storable() {
-        let uri = Uri::from_static("/v1/public/runtime/sessions");
         for (id, fine) in
             [(json!("a"), true), (json!(null), true), (json!("a\0"), false), (json!(""), false), (json!("a".repeat(201)), false)]
         {
             let given = Map::from_iter([("event_id".to_owned(), id.clone())]);
-            assert_eq!(read_start(&uri, &given, None, Identity::default()).is_ok(), fine, "{id}");
+            assert_eq!(read_start(&given, None, Identity::default()).is_ok(), fine, "{id}");
             let event = Map::from_iter([
                 ("type".to_owned(), json!("user.message")),
                 ("text".to_owned(), json!("hi")),
                 ("event_id".to_owned(), id.clone()),
             ]);
-            assert_eq!(check_event(&uri, event, true, 5).is_ok(), fine, "{id}");
+            assert_eq!(check_event(event, true, 5).is_ok(), fine, "{id}");
         }
     }
 
     #[test]
     fn start_members_must_fit_the_session_state() {
-        let uri = Uri::from_static("/v1/public/runtime/sessions");
         for (given, fine) in [
             (json!({"user": {"id": "u"}, "channel": "web", "locale": "de-DE", "time_zone": "Europe/Berlin", "params": {}}), true),
             (json!({"user": null, "channel": null, "locale": null, "time_zone": null, "params": null, "event_id": null}), true),
@@ -131,7 +128,7 @@ mod tests {
             (json!({"time_zone": 2}), false),
             (json!({"params": []}), false),
         ] {
-            let read = read_start(&uri, given.as_object().unwrap_or(&Map::new()), Some("web"), Identity::default());
+            let read = read_start(given.as_object().unwrap_or(&Map::new()), Some("web"), Identity::default());
             assert_eq!(read.as_ref().is_ok(), fine, "{given}");
             assert!(read.is_ok() || read.is_err_and(|it| it.has_code("invalid_session")), "{given}");
         }
@@ -139,8 +136,7 @@ mod tests {
 
     #[test]
     fn users_may_send_messages_buttons_and_the_end() {
-        let uri = Uri::from_static("/v1/public/runtime/sessions/x/turns");
-        let read = |event: Value, from_users| check_event(&uri, event.as_object().cloned().unwrap_or_default(), from_users, 3);
+        let read = |event: Value, from_users| check_event(event.as_object().cloned().unwrap_or_default(), from_users, 3);
         for event in [json!({"type": "user.message", "text": "hi"}), json!({"type": "user.button", "button_id": "b", "value": 1})] {
             assert_eq!(read(event.clone(), true).ok(), event.as_object().cloned());
         }

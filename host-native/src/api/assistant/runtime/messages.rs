@@ -7,20 +7,18 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::Uri;
+use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::inspect::TurnWithConfig;
+use super::inspect::{TurnWithConfig, with_configs};
 use super::public::check_deployment;
-use super::{load_session, simulator};
-use crate::api::error::{ApiError, not_found};
-use crate::api::query::QueryParams;
-use crate::auth::caller::Caller;
+use super::{Sender, load_session};
+use crate::api::assistant::kind_routes::SessionPath;
+use crate::api::error::{ApiError, path_not_found};
+use crate::api::query::{PathParams, QueryParams};
 use crate::auth::refusal::unauthorized;
 use crate::ops::audit::derive::replay_turn;
 use crate::runtime::assistant::session_changes::wait_for_session;
@@ -56,7 +54,6 @@ pub struct MessagesQuery {
     path = "/v1/public/runtime/sessions/{session}/messages",
     tag = "assistants",
     params(
-        ("session" = String, Path, format = "uuid", description = "The session id"),
         ("after" = Option<u32>, Query, description = "The `seq` of the last response; default is the start of the session"),
         ("wait_s" = Option<u64>, Query, description = "Seconds to wait for something new, at most 25"),
     ),
@@ -65,31 +62,26 @@ pub struct MessagesQuery {
         (status = 400, description = "A query parameter is invalid"),
         (status = 403, description = "The origin is not allowed"),
         (status = 404, description = "Session not found in the deployment"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn of_deployment(
     State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    sender: Sender,
     Extension(deployment): Extension<Arc<Deployment>>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
+    PathParams(id): PathParams<String>,
     QueryParams(query): QueryParams<MessagesQuery>,
 ) -> Result<Json<Value>, ApiError> {
-    let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
-    let (stored, running) = load_session(&host, &uri, &id).await?;
-    check_deployment(&stored, &deployment, &uri)?;
-    wait_for_messages(&host, &uri, &caller, &running.session, &query).await.map(Json)
+    let (stored, running) = load_session(&host, &id).await?;
+    check_deployment(&stored, &deployment)?;
+    wait_for_messages(&host, &sender, &running.session, &query).await.map(Json)
 }
 
 /// Returns the messages and the status of a session since a position.
 #[utoipa::path(
     get,
-    path = "/v1/runtime/assistants/{agent}/sessions/{session}/messages",
-    tag = "assistants",
+    path = "/v1/runtime/{sessions}/{session}/messages",
+    tag = "documents",
     params(
-        ("agent" = String, Path, description = "The assistant id"),
-        ("session" = String, Path, format = "uuid", description = "The session id"),
         ("after" = Option<u32>, Query, description = "The `seq` of the last response; default is the start of the session"),
         ("wait_s" = Option<u64>, Query, description = "Seconds to wait for something new, at most 25"),
     ),
@@ -97,58 +89,50 @@ pub async fn of_deployment(
         (status = 200, description = "The messages, oldest first", body = ref("#/components/schemas/SessionMessages")),
         (status = 400, description = "A query parameter is invalid"),
         (status = 404, description = "Session not found"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn of_simulator(
     State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    path: Result<Path<(String, String)>, PathRejection>,
+    sender: Sender,
+    path: SessionPath,
     QueryParams(query): QueryParams<MessagesQuery>,
 ) -> Result<Json<Value>, ApiError> {
-    let running = simulator::load_running(&host, &uri, path).await?;
-    wait_for_messages(&host, &uri, &caller, &running.session, &query).await.map(Json)
+    let (_, running) = path.load(&host).await?;
+    wait_for_messages(&host, &sender, &running.session, &query).await.map(Json)
 }
 
 /// Returns the messages of a session since a position, and waits for them as long as requested.
 ///
 /// # Errors
 /// 401 if the credential of the caller ends meanwhile, 503 if the database is unavailable.
-pub async fn wait_for_messages(host: &Host, uri: &Uri, caller: &Caller, id: &str, query: &MessagesQuery) -> Result<Value, ApiError> {
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+pub async fn wait_for_messages(host: &Host, sender: &Sender, id: &str, query: &MessagesQuery) -> Result<Value, ApiError> {
     let mut changes = host.session_changes.subscribe();
-    let mut credential_end = pin!(host.open_credentials.watch(caller).wait());
+    let mut credential_end = pin!(host.open_credentials.watch(&sender.caller).wait());
     let deadline = Instant::now() + Duration::from_secs(query.wait_s.min(MAX_WAIT_S));
     loop {
-        let turns = turn::list_ended_after(&host.readers, id, query.after, MAX_TURNS).await.map_err(database)?;
+        let turns = turn::list_ended_after(&host.readers, id, query.after, MAX_TURNS).await?;
         if !turns.is_empty() || Instant::now() >= deadline {
-            return render_messages(host, uri, id, turns, query.after).await;
+            return render_messages(host, id, turns, query.after).await;
         }
         let pause = deadline.min(Instant::now() + POLL_INTERVAL);
         tokio::select! {
             changed = timeout_at(pause, wait_for_session(&mut changes, id)) => {
-                if changed.is_ok() && session::find_seq(&host.readers, id).await.map_err(database)?.is_none() {
-                    return Err(not_found(uri));
+                if changed.is_ok() && session::find_seq(&host.readers, id).await?.is_none() {
+                    return Err(path_not_found());
                 }
             }
-            () = &mut credential_end => return Err(unauthorized(uri, Some("revoked or expired"))),
+            () = &mut credential_end => return Err(unauthorized(&sender.uri, Some("revoked or expired"))),
             // A stopping server does not wait for its clients.
-            () = host.streams.wait_closed() => return render_messages(host, uri, id, Vec::new(), query.after).await,
+            () = host.streams.wait_closed() => return render_messages(host, id, Vec::new(), query.after).await,
         }
     }
 }
 
-async fn render_messages(host: &Host, uri: &Uri, id: &str, turns: Vec<turn::StoredTurn>, after: u32) -> Result<Value, ApiError> {
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-    let stored = session::find(&host.readers, id).await.map_err(database)?.ok_or_else(|| not_found(uri))?;
+async fn render_messages(host: &Host, id: &str, turns: Vec<turn::StoredTurn>, after: u32) -> Result<Value, ApiError> {
+    let stored = session::find(&host.readers, id).await?.ok_or_else(path_not_found)?;
     let seq = turns.last().map_or(after, |it| it.number);
-    let mut runs: Vec<TurnWithConfig> = Vec::with_capacity(turns.len());
-    for turn in turns {
-        let config = host.flows.load(host, &turn.config_hash).await.map_err(database)?;
-        runs.push((turn, config));
-    }
-    let messages = run_blocking(move || runs.iter().flat_map(turn_messages).collect::<Vec<Value>>()).await.map_err(database)?;
+    let runs = with_configs(host, turns).await?;
+    let messages = run_blocking(move || runs.iter().flat_map(turn_messages).collect::<Vec<Value>>()).await?;
     let status = public_status(&stored.status);
     Ok(json!({
         "session_id": id, "seq": seq, "status": status, "handoff": shown_handoff(&stored.state), "messages": messages,

@@ -12,16 +12,21 @@ pub mod simulator;
 pub mod stream;
 pub mod trace_events;
 pub mod transcript;
-pub mod workflows;
 
 use std::sync::Arc;
 
+use axum::Extension;
+use axum::extract::FromRequestParts;
+use axum::extract::rejection::ExtensionRejection;
+use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
-use crate::api::error::{ApiError, refusal_error};
+use crate::api::error::ApiError;
+use crate::auth::caller::Caller;
+use crate::auth::identity::{Identity, UserVerifier};
 use crate::runtime::assistant::plan;
 use crate::runtime::assistant::run::{RunningSession, event_key};
 use crate::runtime::turn_runner::{Host, Refusal, SubmitResult};
@@ -42,28 +47,63 @@ pub struct Visibility {
 ///
 /// # Errors
 /// 404 if there is no such session, 503 if the database is unavailable.
-pub async fn load_session(host: &Host, uri: &Uri, id: &str) -> Result<(Session, RunningSession), ApiError> {
-    let unknown = || ApiError::new(StatusCode::NOT_FOUND, uri, "session not found; start a new one");
+pub async fn load_session(host: &Host, id: &str) -> Result<(Session, RunningSession), ApiError> {
+    let unknown = || ApiError::not_found("session not found; start a new one");
     let id = uuid::Uuid::try_parse(id).map_err(|_| unknown())?.to_string();
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-    let stored = session::find(&host.readers, &id).await.map_err(database)?.ok_or_else(unknown)?;
-    let running = RunningSession::from_stored(host, &id, &stored).await.map_err(database)?;
+    let stored = session::find(&host.readers, &id).await?.ok_or_else(unknown)?;
+    let running = RunningSession::from_stored(host, &id, &stored).await?;
     Ok((stored, running))
 }
 
-/// Runs the turn of an event and returns its response.
+/// Who sends an event to a session.
+#[derive(Debug)]
+pub struct Sender {
+    caller: Caller,
+    users: UserVerifier,
+    uri: Uri,
+}
+
+impl Sender {
+    /// Says who the user of a new session is, by the caller and the members of the request.
+    ///
+    /// # Errors
+    /// As [`UserVerifier::identify`].
+    pub async fn identify(&self, members: &Map) -> Result<Identity, ApiError> {
+        self.users.identify(&self.uri, &self.caller, members).await
+    }
+
+    /// Verifies the token of the user among the members of the request, if any.
+    ///
+    /// # Errors
+    /// As [`UserVerifier::verify_member`].
+    pub async fn verify_user(&self, members: &Map) -> Result<Option<Value>, ApiError> {
+        self.users.verify_member(&self.uri, members).await
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Sender {
+    type Rejection = ExtensionRejection;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ExtensionRejection> {
+        let Extension(caller) = Extension::from_request_parts(parts, state).await?;
+        let Extension(users) = Extension::from_request_parts(parts, state).await?;
+        Ok(Sender { caller, users, uri: parts.uri.clone() })
+    }
+}
+
+/// Runs the turn of an event and returns its response, as a stream if the query of the request wants one.
 ///
 /// # Errors
 /// A refusal, which leaves the session unchanged.
 pub async fn run_event(
     host: &Arc<Host>,
-    uri: &Uri,
+    sender: &Sender,
     running: &RunningSession,
     event: Map,
     sees: Visibility,
     status: StatusCode,
 ) -> Result<Response, ApiError> {
-    let mut answer = answer_event(host, uri, running, event, sees, status).await;
+    let mut answer = answer_event(host, sender, running, event, sees, status).await;
     if running.is_metered() {
         plan::write_headers(plan::find_session_quota(host).await, &mut answer);
     }
@@ -72,61 +112,61 @@ pub async fn run_event(
 
 async fn answer_event(
     host: &Arc<Host>,
-    uri: &Uri,
+    sender: &Sender,
     running: &RunningSession,
     event: Map,
     sees: Visibility,
     status: StatusCode,
 ) -> Result<Response, ApiError> {
-    if let Some(form) = stream::requested_format(uri)? {
-        let mut streamed = stream::stream_turn(host, uri, running, event, sees, form).await?;
+    if let Some(form) = stream::requested_format(&sender.uri)? {
+        let mut streamed = stream::stream_turn(host, running, event, sees, form).await?;
         *streamed.status_mut() = status;
         return Ok(streamed);
     }
-    let answered = running.submit_event(host, event).await.map_err(|it| refuse(&it, uri, &running.session))?;
-    to_response(answered, uri, sees, status)
+    let answered = running.submit_event(host, event).await.map_err(|it| refuse(it, &running.session))?;
+    to_response(answered, sees, status)
 }
 
 /// Adds to an event of a session the user that its request has proven, if any.
 ///
 /// # Errors
 /// 409 `user_mismatch` if the session is another user's, 503 if the database is unavailable.
-pub async fn sign_in(host: &Host, uri: &Uri, session: &str, user: Option<Value>, event: &mut Map) -> Result<(), ApiError> {
+pub async fn sign_in(host: &Host, session: &str, user: Option<Value>, event: &mut Map) -> Result<(), ApiError> {
     let Some(user) = user else { return Ok(()) };
-    let stored = session::find(&host.readers, session).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let stored = session::find(&host.readers, session).await?;
     let known = stored.as_ref().and_then(|it| it.state.get("user"));
     // Earlier versions stored a user as a text where a rule of redaction named `user`: whose it was is not known any more.
     let is_lost = known.is_some_and(Value::is_string);
     if is_lost || known.and_then(|it| it.get("id")).is_some_and(|it| Some(it) != user.get("id")) {
         let message = "session is another user's; start a new one for this user";
-        return Err(ApiError::new(StatusCode::CONFLICT, uri, message).with_code("user_mismatch"));
+        return Err(ApiError::conflict(message).with_code("user_mismatch"));
     }
     event.insert(IDENTITY.to_owned(), json!({"user": user}));
     Ok(())
 }
 
 /// Converts the refusal of an event into an API error.
-pub fn refuse(refusal: &Refusal, uri: &Uri, session: &str) -> ApiError {
-    let refused = refusal_error(refusal, uri);
-    if matches!(refusal, Refusal::SessionEnded) { refused.with_details(json!({"session_id": session})) } else { refused }
+pub fn refuse(refusal: Refusal, session: &str) -> ApiError {
+    let has_ended = matches!(refusal, Refusal::SessionEnded);
+    let refused = ApiError::from(refusal);
+    if has_ended { refused.with_details(json!({"session_id": session})) } else { refused }
 }
 
 /// Whether the session already has a turn with the event id of these members.
 ///
 /// # Errors
 /// 503 if the database is unavailable.
-async fn is_already_sent(host: &Host, uri: &Uri, session: &str, members: &Map) -> Result<bool, ApiError> {
+async fn is_already_sent(host: &Host, session: &str, members: &Map) -> Result<bool, ApiError> {
     let Some(key) = members.get("event_id").and_then(Value::as_str).map(|it| event_key(session, it)) else { return Ok(false) };
-    let found = session::load(&host.readers, session, Some(&key)).await;
-    found.map(|it| it.is_duplicate).map_err(|it| ApiError::from_database(&it, uri))
+    Ok(session::load(&host.readers, session, Some(&key)).await?.is_duplicate)
 }
 
 /// Builds the response of a turn.
-fn to_response(answered: SubmitResult, uri: &Uri, sees: Visibility, status: StatusCode) -> Result<Response, ApiError> {
+fn to_response(answered: SubmitResult, sees: Visibility, status: StatusCode) -> Result<Response, ApiError> {
     let SubmitResult { outcome, is_repeat: again } = answered;
     let Some(shown) = outcome.flow.and_then(|it| filter_answer(*it, sees)) else {
         let message = "turn was lost when a server stopped; send the event again with a new event_id";
-        return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, message).with_code("turn_lost"));
+        return Err(ApiError::internal(message).with_code("turn_lost"));
     };
     let mut response = (status, axum::Json(shown)).into_response();
     if again {

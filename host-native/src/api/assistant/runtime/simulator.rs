@@ -1,22 +1,23 @@
-//! `/v1/runtime/assistants/{agent}/sessions`: sessions in the simulator for authors of assistants.
+//! `/v1/runtime/…/sessions`: sessions of assistants, workflows and AI agents in the simulator, for their authors (docs/spec/flows-http.md#4,
+//! docs/spec/workflows-http.md#3).
 
 use std::sync::Arc;
 
-use axum::Extension;
-use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
 use convengine_core::turn::Map;
 use serde_json::Value;
+use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::{Visibility, events, load_session, run_event, sign_in};
-use crate::api::assistant::{body, document, parse_version_number};
-use crate::api::error::{ApiError, not_found};
-use crate::auth::caller::{Caller, ConversationAccess};
-use crate::auth::identity::UserVerifier;
+use super::{Sender, Visibility, approvals, events, handoff, inspect, messages, run_event, sign_in};
+use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
+use crate::api::assistant::kind_routes::{DocumentPath, SessionPath, of_kind};
+use crate::api::assistant::{document, parse_version_number};
+use crate::api::error::ApiError;
+use crate::auth::caller::ConversationAccess;
+use crate::auth::routes::Routes;
 use crate::runtime::assistant::bundle::resolve_bundle;
 use crate::runtime::assistant::mcp_tools;
 use crate::runtime::assistant::run::{RunningSession, event_key};
@@ -28,138 +29,98 @@ use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
 /// Authors see debug information.
 pub const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };
 
+/// Adds the routes of the sessions of a kind.
+pub fn add_all(routes: Routes, kind: DocumentKind) -> Routes {
+    routes
+        .add_admin(of_kind(kind, routes!(start)))
+        .add_admin(of_kind(kind, routes!(turn)))
+        .add_admin(of_kind(kind, routes!(inspect::state)))
+        .add_admin(of_kind(kind, routes!(inspect::trace)))
+        .add_admin(of_kind(kind, routes!(inspect::replay)))
+}
+
+/// Adds the routes of sessions that a person or a client other than the author takes part in.
+pub fn add_handoffs(routes: Routes, kind: DocumentKind) -> Routes {
+    routes
+        .add_admin(of_kind(kind, routes!(messages::of_simulator)))
+        .add_admin(of_kind(kind, routes!(handoff::status)))
+        .add_admin(of_kind(kind, routes!(handoff::message)))
+        .add_admin(of_kind(kind, routes!(approvals::decide)))
+}
+
 /// Starts a session with the draft or a version.
 #[utoipa::path(
     post,
-    path = "/v1/runtime/assistants/{agent}/sessions",
-    tag = "assistants",
-    params(
-        ("agent" = String, Path, description = "The assistant id"),
-        ("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream"),
-    ),
+    path = "/v1/runtime/{programs}/{document}/sessions",
+    tag = "documents",
+    params(("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream")),
     request_body = ref("#/components/schemas/NewSession"),
     responses(
+        ObjectRefusals,
         (status = 201, description = "The session has started", body = ref("#/components/schemas/TurnResponse")),
-        (status = 400, description = "The body is not valid JSON"),
-        (status = 404, description = "Assistant or version not found"),
-        (status = 408, description = "The request body timed out"),
+        (status = 404, description = "Document or version not found"),
         (status = 409, description = "The session id already exists"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
-        (status = 422, description = "A member of the body is invalid"),
-        (status = 503, description = "The database is unavailable"),
+        (status = 422, description = "A member of the body is invalid, or the document runs too many others"),
     ),
 )]
 pub async fn start(
     State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Extension(users): Extension<UserVerifier>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    path: Result<DocumentPath, ApiError>,
+    sender: Sender,
+    ObjectBody(members): ObjectBody,
 ) -> Result<Response, ApiError> {
-    let members = body::read_object(&uri, &headers, body).await;
-    let (key, members) = (document::parse_key(DocumentKind::Assistant, id, &uri)?, members?);
-    start_session(&host, &uri, key, &members, (&caller, &users)).await
+    let (program, members) = (path?.key()?, members?);
+    let identity = sender.identify(&members).await?;
+    let mut event = events::read_start(&members, None, identity)?;
+    let (document, version) = load_requested_document(&host, &program, members.get("version")).await?;
+    if let Some(trigger) = members.get("trigger").filter(|it| !it.is_null() && program.kind() == DocumentKind::Workflow) {
+        check_trigger(&document.document, trigger)?;
+        event.insert("trigger".to_owned(), trigger.clone());
+    }
+    let session = choose_session_id(&host, &members).await?;
+    let access = sender.caller.access();
+    let running = begin_session(&host, SessionStart { session, program, deployment: None, version, document, access }).await?;
+    run_event(&host, &sender, &running, event, DEBUG_VISIBILITY, StatusCode::CREATED).await
 }
 
-/// Sends an event to a session.
+/// Sends an event of any type to a session, such as the decision about a pending call.
 #[utoipa::path(
     post,
-    path = "/v1/runtime/assistants/{agent}/sessions/{session}/turns",
-    tag = "assistants",
-    params(
-        ("agent" = String, Path, description = "The assistant id"),
-        ("session" = String, Path, format = "uuid", description = "The session id"),
-        ("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream"),
-    ),
+    path = "/v1/runtime/{sessions}/{session}/turns",
+    tag = "documents",
+    params(("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream")),
     request_body = ref("#/components/schemas/TurnEvent"),
     responses(
-        (status = 200, description = "The response of the assistant", body = ref("#/components/schemas/TurnResponse")),
-        (status = 400, description = "The body is not valid JSON"),
+        ObjectRefusals,
+        (status = 200, description = "The response of the document", body = ref("#/components/schemas/TurnResponse")),
         (status = 404, description = "Session not found"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "The session has ended"),
-        (status = 413, description = "The request body is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The event is invalid"),
         (status = 503, description = "The session or the database is busy; see Retry-After"),
     ),
 )]
 pub async fn turn(
     State(host): State<Arc<Host>>,
-    Extension(users): Extension<UserVerifier>,
-    uri: Uri,
-    path: Result<Path<(String, String)>, PathRejection>,
-    headers: HeaderMap,
-    body: Body,
+    path: Result<SessionPath, ApiError>,
+    sender: Sender,
+    ObjectBody(members): ObjectBody,
 ) -> Result<Response, ApiError> {
-    let members = body::read_object(&uri, &headers, body).await;
-    let running = load_running(&host, &uri, path).await?;
-    run_turn(&host, &uri, &running, members?, &users).await
-}
-
-/// Starts a session of a caller with the draft or a version of a document.
-///
-/// # Errors
-/// 401 if the token of the user is not accepted, 404 if there is no such document or version, 409 if the session id exists, 422 if a member is invalid or the document cannot run, 503
-/// if the database is unavailable.
-pub async fn start_session(
-    host: &Arc<Host>,
-    uri: &Uri,
-    program: ProgramKey,
-    members: &Map,
-    (caller, users): (&Caller, &UserVerifier),
-) -> Result<Response, ApiError> {
-    let identity = users.identify(uri, caller, members).await?;
-    let mut event = events::read_start(uri, members, None, identity)?;
-    let (document, version) = load_requested_document(host, uri, &program, members.get("version")).await?;
-    if let Some(trigger) = members.get("trigger").filter(|it| !it.is_null() && program.kind() == DocumentKind::Workflow) {
-        check_trigger(uri, &document.document, trigger)?;
-        event.insert("trigger".to_owned(), trigger.clone());
-    }
-    let session = choose_session_id(host, uri, members).await?;
-    let access = caller.access();
-    let running = begin_session(host, uri, SessionStart { session, program, deployment: None, version, document, access }).await?;
-    run_event(host, uri, &running, event, DEBUG_VISIBILITY, StatusCode::CREATED).await
+    let (_, running) = path?.load(&host).await?;
+    let members = members?;
+    let user = sender.verify_user(&members).await?;
+    let mut event = events::read_event(&host, members, false)?;
+    sign_in(&host, &running.session, user, &mut event).await?;
+    run_event(&host, &sender, &running, event, DEBUG_VISIBILITY, StatusCode::OK).await
 }
 
 /// Checks that a workflow has a trigger with an id.
-fn check_trigger(uri: &Uri, document: &Value, id: &Value) -> Result<(), ApiError> {
+fn check_trigger(document: &Value, id: &Value) -> Result<(), ApiError> {
     let mut nodes = document.get("nodes").and_then(Value::as_array).into_iter().flatten();
     if nodes.any(|it| it.get("id") == Some(id) && it.get("type").is_some_and(|it| it == "trigger")) {
         return Ok(());
     }
     let message = "trigger is not the id of a trigger of the workflow; send one or omit it";
-    Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_session"))
-}
-
-/// Runs the turn of an event of any type.
-///
-/// # Errors
-/// 401 if the token of the user is not accepted, 422 if the event is invalid, and the refusals of any turn.
-pub async fn run_turn(
-    host: &Arc<Host>,
-    uri: &Uri,
-    running: &RunningSession,
-    members: Map,
-    users: &UserVerifier,
-) -> Result<Response, ApiError> {
-    let user = users.verify_member(uri, &members).await?;
-    let mut event = events::read_event(host, uri, members, false)?;
-    sign_in(host, uri, &running.session, user, &mut event).await?;
-    run_event(host, uri, running, event, DEBUG_VISIBILITY, StatusCode::OK).await
-}
-
-/// Loads the session of a path.
-///
-/// # Errors
-/// 404 if the assistant has no such session, 503 if the database is unavailable.
-pub async fn load_running(host: &Host, uri: &Uri, path: Result<Path<(String, String)>, PathRejection>) -> Result<RunningSession, ApiError> {
-    let Ok(Path((assistant, session))) = path else { return Err(not_found(uri)) };
-    let (_, running) = load_session(host, uri, &session).await?;
-    if running.program == ProgramKey::new(DocumentKind::Assistant, &assistant) { Ok(running) } else { Err(not_found(uri)) }
+    Err(ApiError::unprocessable(message).with_code("invalid_session"))
 }
 
 /// What a new session starts with.
@@ -183,18 +144,18 @@ pub struct SessionStart {
 ///
 /// # Errors
 /// 422 if the document cannot run or runs too many others, 503 if the database is unavailable.
-pub async fn begin_session(host: &Host, uri: &Uri, beginning: SessionStart) -> Result<RunningSession, ApiError> {
+pub async fn begin_session(host: &Host, beginning: SessionStart) -> Result<RunningSession, ApiError> {
     let SessionStart { session, program, deployment, version, document, access } = beginning;
     let message = "document is invalid; save a valid one";
-    let unreadable = || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_document");
+    let unreadable = || ApiError::unprocessable(message).with_code("invalid_document");
     let SessionDocument { document, version: id } = document;
     let config = match id.as_ref().and_then(|it| host.versions.find_config(it)) {
         Some(config) => config,
         None => {
             let document = Arc::unwrap_or_clone(document);
-            let mut bundle = resolve_bundle(&host.readers, &program, document).await.map_err(|it| document::bundle_failed(&it, uri))?;
+            let mut bundle = resolve_bundle(&host.readers, &program, document).await?;
             mcp_tools::complete(&mut bundle, &host.config_manager.active().mcp);
-            let compiled = host.flows.compile_and_store(host, bundle).await.map_err(|it| ApiError::from_database(&it, uri))?;
+            let compiled = host.flows.compile_and_store(host, bundle).await?;
             let config = compiled.ok_or_else(unreadable)?;
             id.iter().for_each(|it| host.versions.keep_config(it, &config));
             config
@@ -209,22 +170,20 @@ pub async fn begin_session(host: &Host, uri: &Uri, beginning: SessionStart) -> R
 /// 404 if there is none, 503 if the database is unavailable.
 pub async fn load_requested_document(
     host: &Host,
-    uri: &Uri,
     program: &ProgramKey,
     requested: Option<&Value>,
 ) -> Result<(SessionDocument, Option<i64>), ApiError> {
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
     match requested.filter(|it| !it.is_null()) {
         None => {
-            let draft = document::find_draft(host, uri, program).await?;
-            Ok((SessionDocument::from_draft(parse_document(&draft.document, uri)?), None))
+            let draft = document::find_draft(host, program).await?;
+            Ok((SessionDocument::from_draft(parse_document(&draft.document)?), None))
         }
         Some(requested) => {
-            let unknown = || document::version_not_found(program.kind(), uri);
-            let found = draft::find_assistant(&host.readers, program.as_str()).await.map_err(database)?;
-            found.ok_or_else(|| document::document_not_found(program.kind(), uri))?;
+            let unknown = || document::version_not_found(program.kind());
+            let found = draft::find_assistant(&host.readers, program.as_str()).await?;
+            found.ok_or_else(|| document::document_not_found(program.kind()))?;
             let number = parse_version_number(&requested.to_string()).ok_or_else(unknown)?;
-            let document = host.versions.load(&host.readers, program, number).await.map_err(database)?;
+            let document = host.versions.load(&host.readers, program, number).await?;
             Ok((document.ok_or_else(unknown)?, Some(number)))
         }
     }
@@ -234,28 +193,25 @@ pub async fn load_requested_document(
 ///
 /// # Errors
 /// 500 if the stored document is not valid JSON.
-pub fn parse_document(text: &str, uri: &Uri) -> Result<Value, ApiError> {
+pub fn parse_document(text: &str) -> Result<Value, ApiError> {
     serde_json::from_str(text).map_err(|error| {
         tracing::error!(%error, "cannot parse a stored document");
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, "stored document is invalid; save it again")
+        ApiError::internal("stored document is invalid; save it again")
     })
 }
 
 /// Returns the requested session id, or a new one.
-async fn choose_session_id(host: &Host, uri: &Uri, members: &Map) -> Result<String, ApiError> {
+async fn choose_session_id(host: &Host, members: &Map) -> Result<String, ApiError> {
     let Some(requested) = members.get("session_id").filter(|it| !it.is_null()) else { return Ok(Uuid::new_v4().to_string()) };
-    let refuse = || {
-        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, "session_id is not a UUID; send a UUID or omit it")
-            .with_code("invalid_session")
-    };
+    let refuse = || ApiError::unprocessable("session_id is not a UUID; send a UUID or omit it").with_code("invalid_session");
     let id = requested.as_str().and_then(|it| Uuid::try_parse(it).ok()).ok_or_else(refuse)?.to_string();
     let key = members.get("event_id").and_then(Value::as_str).map(|it| event_key(&id, it));
     let found = storage::assistant::session::load(&host.readers, &id, key.as_deref()).await;
-    let found = found.map_err(|it| ApiError::from_database(&it, uri))?;
+    let found = found?;
     // Clients without a response retry with the same event id. Pipeline conversations share the id space.
     if !found.is_duplicate && (found.has_open_turn || found.session.turns > 0) {
         let message = "session id already exists; choose another id or omit it";
-        return Err(ApiError::new(StatusCode::CONFLICT, uri, message).with_code("session_exists"));
+        return Err(ApiError::conflict(message).with_code("session_exists"));
     }
     Ok(id)
 }

@@ -4,17 +4,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::Uri;
+use axum::extract::State;
 use axum::{Extension, Json};
 use serde_json::{Value, json};
 
-use super::inspect::{TurnWithConfig, render_state};
+use super::inspect::{TurnWithConfig, render_state, with_configs};
 use super::load_session;
 use super::messages::{public_status, shown_handoff};
 use super::public::check_deployment;
-use crate::api::error::{ApiError, not_found};
+use crate::api::error::ApiError;
+use crate::api::query::PathParams;
 use crate::api::schemas::{list, nullable_text, object, text};
 use crate::ops::audit::derive::replay_turn;
 use crate::runtime::turn_runner::Host;
@@ -31,45 +30,36 @@ const MAX_TURNS: u32 = 50;
     get,
     path = "/v1/public/runtime/sessions/{session}",
     tag = "assistants",
-    params(("session" = String, Path, format = "uuid", description = "The session id")),
     responses(
         (status = 200, description = "The session as its user saw it", body = ref("#/components/schemas/PublicSession")),
         (status = 403, description = "The origin is not allowed"),
         (status = 404, description = "Session not found in the deployment"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn of_deployment(
     State(host): State<Arc<Host>>,
     Extension(deployment): Extension<Arc<Deployment>>,
-    uri: Uri,
-    id: Result<Path<String>, PathRejection>,
+    PathParams(id): PathParams<String>,
 ) -> Result<Json<Value>, ApiError> {
-    let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
-    render_session(&host, &uri, &deployment, &id).await.map(Json)
+    render_session(&host, &deployment, &id).await.map(Json)
 }
 
 /// Renders a session of a deployment.
 ///
 /// # Errors
 /// 404 for a session of another deployment, 503 if the database is unavailable.
-pub async fn render_session(host: &Host, uri: &Uri, deployment: &Deployment, id: &str) -> Result<Value, ApiError> {
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-    let (stored, running) = load_session(host, uri, id).await?;
-    check_deployment(&stored, deployment, uri)?;
+pub async fn render_session(host: &Host, deployment: &Deployment, id: &str) -> Result<Value, ApiError> {
+    let (stored, running) = load_session(host, id).await?;
+    check_deployment(&stored, deployment)?;
     let id = running.session.as_str();
-    let count = session::load(&host.readers, id, None).await.map_err(database)?.session.turns;
-    let turns = turn::list_ended_after(&host.readers, id, count.saturating_sub(MAX_TURNS), i64::from(MAX_TURNS)).await.map_err(database)?;
+    let count = session::load(&host.readers, id, None).await?.session.turns;
+    let turns = turn::list_ended_after(&host.readers, id, count.saturating_sub(MAX_TURNS), i64::from(MAX_TURNS)).await?;
     let seq = turns.last().map_or(count, |it| it.number);
     let (status, handoff) = (public_status(&stored.status).to_owned(), shown_handoff(&stored.state));
     // The history is masked; the events of the journals are not.
-    let inputs = user_texts(&render_state(uri, stored, &running)?);
-    let mut runs: Vec<TurnWithConfig> = Vec::with_capacity(turns.len());
-    for turn in turns {
-        let config = host.flows.load(host, &turn.config_hash).await.map_err(database)?;
-        runs.push((turn, config));
-    }
-    let (turns, awaiting) = run_blocking(move || render_turns(&runs, inputs)).await.map_err(database)?;
+    let inputs = user_texts(&render_state(stored, &running)?);
+    let runs = with_configs(host, turns).await?;
+    let (turns, awaiting) = run_blocking(move || render_turns(&runs, inputs)).await?;
     Ok(json!({"session_id": id, "seq": seq, "status": status, "handoff": handoff, "awaiting": awaiting, "turns": turns}))
 }
 

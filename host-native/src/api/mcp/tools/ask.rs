@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use axum::http::Uri;
 use convengine_core::turn::Map;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};
@@ -17,7 +16,7 @@ use crate::api::assistant::document;
 use crate::api::assistant::runtime::ai_agents::is_channel_allowed;
 use crate::api::assistant::runtime::simulator::{SessionStart, begin_session};
 use crate::api::assistant::runtime::{Visibility, events, filter_answer, load_session};
-use crate::api::error::{ApiError, refusal_error};
+use crate::api::error::ApiError;
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
 use crate::api::mcp::resources::uri;
@@ -174,7 +173,7 @@ impl AskTool {
 async fn ask_document(server: &McpServer, program: &ProgramKey, text: &str, id: Option<String>) -> ToolResult {
     let host = server.host();
     let message = Map::from_iter([("type".to_owned(), json!("user.message")), ("text".to_owned(), json!(text))]);
-    let message = events::read_event(host, &uri(), message, true).map_err(|it| refusal_text(&it))?;
+    let message = events::read_event(host, message, true).map_err(|it| refusal_text(&it))?;
     let mut messages = Vec::new();
     let running = match id {
         Some(id) => {
@@ -186,7 +185,7 @@ async fn ask_document(server: &McpServer, program: &ProgramKey, text: &str, id: 
             // The team tries the document and is not its user.
             let user = server.caller().user().filter(|_| !server.permits(Scopes::ADMIN)).cloned();
             let identity = Identity { user, visitor: None };
-            let start = events::read_start(&uri(), &Map::new(), Some(CHANNEL), identity).map_err(|it| refusal_text(&it))?;
+            let start = events::read_start(&Map::new(), Some(CHANNEL), identity).map_err(|it| refusal_text(&it))?;
             let mut answer = submit(host, &running, start).await?;
             messages.append(&mut take_messages(&mut answer));
             if answer["status"] != "awaiting_input" {
@@ -203,7 +202,7 @@ async fn ask_document(server: &McpServer, program: &ProgramKey, text: &str, id: 
 /// Begins a session on the live version; it belongs to the caller.
 async fn start_session(server: &McpServer, program: &ProgramKey) -> Result<RunningSession, ApiError> {
     let host = server.host();
-    let (live, document) = document::live_document(host, &uri(), program).await?;
+    let (live, document) = document::live_document(host, program).await?;
     let start = SessionStart {
         session: Uuid::new_v4().to_string(),
         program: program.clone(),
@@ -212,13 +211,13 @@ async fn start_session(server: &McpServer, program: &ProgramKey) -> Result<Runni
         document,
         access: server.caller().access(),
     };
-    begin_session(host, &uri(), start).await
+    begin_session(host, start).await
 }
 
 /// Loads a session that the caller may continue: its own, or one of nobody. Sessions of deployments and of drafts are for the administrator.
 async fn continue_session(server: &McpServer, program: &ProgramKey, id: &str) -> Result<RunningSession, String> {
     let unknown = || "session not found; omit session_id to begin one".to_owned();
-    let (stored, running) = load_session(server.host(), &uri(), id).await.map_err(|it| refusal_text(&it))?;
+    let (stored, running) = load_session(server.host(), id).await.map_err(|it| refusal_text(&it))?;
     let is_from_here = |it: &Session| it.deployment.is_none() && it.version.is_some();
     if stored.program != *program || !(is_from_here(&stored) || server.permits(Scopes::ADMIN)) {
         return Err(unknown());
@@ -227,7 +226,7 @@ async fn continue_session(server: &McpServer, program: &ProgramKey, id: &str) ->
 }
 
 async fn submit(host: &Arc<Host>, running: &RunningSession, event: Map) -> Result<Value, String> {
-    let done = running.submit_event(host, event).await.map_err(|it| refused_text(&it))?;
+    let done = running.submit_event(host, event).await.map_err(refused_text)?;
     let answer = done.outcome.flow.and_then(|it| filter_answer(*it, VISIBILITY));
     answer.ok_or_else(|| "turn was lost when a server stopped; send the message again".to_owned())
 }
@@ -240,13 +239,13 @@ async fn ask_tables(server: &McpServer, text: &str, id: Option<String>) -> ToolR
     }
     if let Some(id) = &id {
         check_rate(host, id)?;
-        let session = session::find_program(&host.readers, id).await.map_err(|it| refusal_text(&ApiError::from_database(&it, &uri())))?;
+        let session = session::find_program(&host.readers, id).await.map_err(|it| refusal_text(&ApiError::from(it)))?;
         if session.is_some() {
             return Err("conversation not found; omit conversation_id to begin one".to_owned());
         }
     }
     let message = Message::new(id, Some(text.to_owned()), false, Map::new()).with_access(server.caller().access());
-    let outcome = turn_runner::submit_for_outcome(Arc::clone(host), message).await.map_err(|it| refused_text(&it))?;
+    let outcome = turn_runner::submit_for_outcome(Arc::clone(host), message).await.map_err(refused_text)?;
     let answer = outcome.to_response();
     let (status, message) = match answer["success"] == true {
         true => ("awaiting_input", json!({"type": answer["payload"]["type"], "text": payload_text(&answer["payload"]["value"])})),
@@ -305,8 +304,7 @@ async fn check_program_rate(
     };
     let mut visitor = server.caller().visitor_id().unwrap_or(CHANNEL);
     if let Some(session) = session {
-        let found =
-            session::find_program(&host.readers, session).await.map_err(|it| refusal_text(&ApiError::from_database(&it, &uri())))?;
+        let found = session::find_program(&host.readers, session).await.map_err(|it| refusal_text(&ApiError::from(it)))?;
         // An id that the client has invented does not count as a visitor.
         visitor = found.filter(|it| it == program).map_or(visitor, |_| session);
     }
@@ -318,6 +316,6 @@ fn check_rate(host: &Host, id: &str) -> Result<(), String> {
 }
 
 /// The message for a turn that was refused.
-fn refused_text(refusal: &Refusal) -> String {
-    refusal_text(&refusal_error(refusal, &Uri::from_static(crate::api::mcp::PATH)))
+fn refused_text(refusal: Refusal) -> String {
+    refusal_text(&ApiError::from(refusal))
 }

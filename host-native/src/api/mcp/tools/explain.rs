@@ -11,7 +11,6 @@ use super::{Answer, ToolResult, arguments_schema, database_text, object_schema, 
 use crate::api::assistant::runtime::{inspect, load_session};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
-use crate::api::mcp::resources::uri;
 use crate::ops::audit::derive::ConfigCache;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session;
@@ -72,15 +71,15 @@ struct ExplainedTurn {
 
 /// Renders the explanations and the trace of a session's turn, in which private values are masked.
 async fn explain_session(host: &Host, id: &str, number: u32) -> Result<ExplainedTurn, String> {
-    let (_, running) = load_session(host, &uri(), id).await.map_err(|it| refusal_text(&it))?;
-    let mut trace = inspect::render_trace(host, &uri(), &running).await.map_err(|it| refusal_text(&it))?;
+    let (_, running) = load_session(host, id).await.map_err(|it| refusal_text(&it))?;
+    let mut trace = inspect::render_trace(host, &running).await.map_err(|it| refusal_text(&it))?;
     let turns = trace["turns"].as_array_mut().into_iter().flatten();
     let found = turns.into_iter().find(|it| it["number"] == number).ok_or_else(|| unknown_turn(id, number))?;
     if let Some(reason) = found["reason"].as_str() {
         return Err(format!("turn {number} cannot be replayed: {reason}"));
     }
     let events = if let Value::Array(events) = found["events"].take() { events } else { Vec::new() };
-    let explanations = inspect::explain_turn(host, &uri(), &running, number).await.map_err(|it| refusal_text(&it))?;
+    let explanations = inspect::explain_turn(host, &running, number).await.map_err(|it| refusal_text(&it))?;
     Ok(ExplainedTurn { input: found["event"].take(), explanations, events })
 }
 

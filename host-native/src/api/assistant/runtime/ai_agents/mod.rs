@@ -5,7 +5,6 @@ pub mod simulator;
 
 use std::sync::Arc;
 
-use axum::http::{StatusCode, Uri};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -36,9 +35,9 @@ impl AgentMessage {
     ///
     /// # Errors
     /// 422 if a member is invalid, 413 if the text is too long.
-    fn read(host: &Host, uri: &Uri, members: &Map, default_channel: Option<&str>) -> Result<AgentMessage, ApiError> {
+    fn read(host: &Host, members: &Map, default_channel: Option<&str>) -> Result<AgentMessage, ApiError> {
         let member = |key: &str| members.get(key).filter(|it| !it.is_null());
-        let refuse = |message: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message);
+        let refuse = |message: &str| ApiError::unprocessable(message);
         if ["user", "visitor"].iter().any(|it| member(it).is_some_and(|it| !it.is_object())) {
             return Err(refuse("user or visitor is not an object; send an object or omit it").with_code("invalid_session"));
         }
@@ -59,7 +58,7 @@ impl AgentMessage {
         };
         let mut event = Map::from_iter([("type".to_owned(), json!("user.message")), ("text".to_owned(), json!(text))]);
         event.extend(member("event_id").map(|it| ("event_id".to_owned(), it.clone())));
-        let mut event = events::read_event(host, uri, event, true)?;
+        let mut event = events::read_event(host, event, true)?;
         event.extend(channel.map(|it| ("channel".to_owned(), json!(it))));
         Ok(AgentMessage { conversation, event })
     }
@@ -76,14 +75,14 @@ impl AgentMessage {
     ///
     /// # Errors
     /// 403 `channel_not_allowed`.
-    fn check_channel(&self, uri: &Uri, running: &RunningSession) -> Result<(), ApiError> {
+    fn check_channel(&self, running: &RunningSession) -> Result<(), ApiError> {
         let source = running.config.source();
         let document = source.pointer("/flow/root").unwrap_or(&Value::Null);
         if self.event.get("channel").is_none_or(|it| is_channel_allowed(document, it)) {
             return Ok(());
         }
         let message = "the AI agent does not answer on this channel; send one that its document lists";
-        Err(ApiError::new(StatusCode::FORBIDDEN, uri, message).with_code("channel_not_allowed"))
+        Err(ApiError::forbidden(message).with_code("channel_not_allowed"))
     }
 }
 
@@ -100,48 +99,45 @@ pub fn is_channel_allowed(document: &Value, channel: &Value) -> bool {
 /// is unavailable.
 async fn find_conversation(
     host: &Host,
-    uri: &Uri,
     message: &AgentMessage,
     program: &ProgramKey,
     deployment: Option<&str>,
 ) -> Result<Option<RunningSession>, ApiError> {
     let Some(id) = &message.conversation else { return Ok(None) };
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-    if let Some(stored) = session::find(&host.readers, id).await.map_err(database)? {
+    if let Some(stored) = session::find(&host.readers, id).await? {
         if stored.program != *program || stored.deployment.as_deref() != deployment {
-            return Err(conversation_not_found(uri));
+            return Err(conversation_not_found());
         }
-        return RunningSession::from_stored(host, id, &stored).await.map(Some).map_err(database);
+        return Ok(Some(RunningSession::from_stored(host, id, &stored).await?));
     }
     let key = message.event.get("event_id").and_then(Value::as_str).map(|it| event_key(id, it));
-    let found = session::load(&host.readers, id, key.as_deref()).await.map_err(database)?;
+    let found = session::load(&host.readers, id, key.as_deref()).await?;
     match found {
         it if it.is_duplicate => Ok(None),
         it if it.has_open_turn => {
             let message = "the first message of the conversation is still being answered; send this one again when it is";
-            Err(ApiError::new(StatusCode::CONFLICT, uri, message).with_code("conversation_busy"))
+            Err(ApiError::conflict(message).with_code("conversation_busy"))
         }
         // Conversations of all kinds share their ids.
-        it if it.session.turns > 0 => Err(conversation_not_found(uri)),
+        it if it.session.turns > 0 => Err(conversation_not_found()),
         _ => Ok(None),
     }
 }
 
-fn conversation_not_found(uri: &Uri) -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, uri, "conversation not found; omit conversation_id to start a new one")
+fn conversation_not_found() -> ApiError {
+    ApiError::not_found("conversation not found; omit conversation_id to start a new one")
 }
 
 /// Begins a conversation with a document.
 async fn begin_conversation(
     host: &Arc<Host>,
-    uri: &Uri,
     message: &AgentMessage,
     program: ProgramKey,
     (deployment, access): (Option<String>, ConversationAccess),
     (version, document): (Option<i64>, SessionDocument),
 ) -> Result<RunningSession, ApiError> {
     let session = message.conversation.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
-    begin_session(host, uri, SessionStart { session, program, deployment, version, document, access }).await
+    begin_session(host, SessionStart { session, program, deployment, version, document, access }).await
 }
 
 #[cfg(test)]

@@ -2,24 +2,21 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Request, State};
-use axum::http::request::Parts;
-use axum::http::{StatusCode, Uri};
+use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Extension, Json};
 use serde_json::Value;
 
 use super::{AgentMessage, begin_conversation, find_conversation};
+use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
+use crate::api::assistant::document;
 use crate::api::assistant::runtime::messages::{MessagesQuery, wait_for_messages};
 use crate::api::assistant::runtime::public::check_deployment;
-use crate::api::assistant::runtime::{Visibility, load_session, run_event, sign_in, transcript};
-use crate::api::assistant::{body, document};
-use crate::api::error::{ApiError, not_found};
-use crate::api::query::QueryParams;
-use crate::auth::caller::Caller;
+use crate::api::assistant::runtime::{Sender, Visibility, load_session, run_event, sign_in, transcript};
+use crate::api::error::ApiError;
+use crate::api::query::{PathParams, QueryParams};
 use crate::auth::client_address::ClientAddress;
-use crate::auth::identity::UserVerifier;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
 
@@ -31,55 +28,48 @@ const PUBLIC_VISIBILITY: Visibility = Visibility { debug: false };
     post,
     path = "/v1/public/ai-agents/{token}/turn",
     tag = "workflows",
-    params(
-        ("token" = String, Path, description = "The token of the deployment"),
-        ("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream"),
-    ),
+    params(("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream")),
     request_body = ref("#/components/schemas/AgentMessage"),
     responses(
+        ObjectRefusals,
         (status = 200, description = "The response of the AI agent", body = ref("#/components/schemas/TurnResponse")),
-        (status = 400, description = "The body is not valid JSON"),
         (status = 401, description = "The token is unknown, or that of the user is not accepted"),
         (status = 403, description = "The AI agent does not answer on the channel, or the origin is not allowed"),
         (status = 404, description = "Conversation not found in the deployment"),
-        (status = 408, description = "The request body timed out"),
         (status = 409, description = "The conversation has ended, or its first message is still being answered"),
         (status = 413, description = "The request body or the text is too large"),
-        (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "A member of the body is invalid"),
         (status = 503, description = "The conversation or the database is busy; see Retry-After"),
     ),
 )]
 pub async fn turn(
     State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
-    Extension(users): Extension<UserVerifier>,
+    sender: Sender,
     Extension(deployment): Extension<Arc<Deployment>>,
     Extension(client): Extension<ClientAddress>,
-    request: Request,
+    ObjectBody(members): ObjectBody,
 ) -> Result<Response, ApiError> {
-    let (Parts { uri, headers, .. }, body) = request.into_parts();
-    let members = body::read_object(&uri, &headers, body).await?;
-    let mut message = AgentMessage::read(&host, &uri, &members, Some(&deployment.channel))?;
+    let members = members?;
+    let mut message = AgentMessage::read(&host, &members, Some(&deployment.channel))?;
     let program = &deployment.program;
-    let found = find_conversation(&host, &uri, &message, program, Some(&deployment.id)).await?;
+    let found = find_conversation(&host, &message, program, Some(&deployment.id)).await?;
     // An id that the client has made up is no visitor.
     let visitor = message.conversation.clone().filter(|_| found.is_some()).unwrap_or_else(|| client.to_text());
-    let status = host.rate_limits.check_visitor(&deployment.id, &visitor, &uri)?;
+    let status = host.rate_limits.check_visitor(&deployment.id, &visitor, &sender.uri)?;
     let running = match found {
         Some(running) => {
-            sign_in(&host, &uri, &running.session, users.verify_member(&uri, &members).await?, &mut message.event).await?;
+            sign_in(&host, &running.session, sender.verify_user(&members).await?, &mut message.event).await?;
             running
         }
         None => {
-            message.introduce(users.identify(&uri, &caller, &members).await?);
-            let (live, document) = document::live_document(&host, &uri, program).await?;
+            message.introduce(sender.identify(&members).await?);
+            let (live, document) = document::live_document(&host, program).await?;
             let started = (Some(live), document);
-            begin_conversation(&host, &uri, &message, program.clone(), (Some(deployment.id.clone()), caller.access()), started).await?
+            begin_conversation(&host, &message, program.clone(), (Some(deployment.id.clone()), sender.caller.access()), started).await?
         }
     };
-    message.check_channel(&uri, &running)?;
-    let mut response = run_event(&host, &uri, &running, message.event, PUBLIC_VISIBILITY, StatusCode::OK).await?;
+    message.check_channel(&running)?;
+    let mut response = run_event(&host, &sender, &running, message.event, PUBLIC_VISIBILITY, StatusCode::OK).await?;
     if let Some(status) = status {
         status.write_headers(response.headers_mut());
     }
@@ -91,26 +81,20 @@ pub async fn turn(
     get,
     path = "/v1/public/ai-agents/{token}/sessions/{session}",
     tag = "workflows",
-    params(
-        ("token" = String, Path, description = "The token of the deployment"),
-        ("session" = String, Path, format = "uuid", description = "The conversation"),
-    ),
+    params(("session" = String, Path, format = "uuid", description = "The conversation")),
     responses(
         (status = 200, description = "The conversation as its user saw it", body = ref("#/components/schemas/PublicSession")),
         (status = 401, description = "The token is unknown"),
         (status = 403, description = "The origin is not allowed"),
         (status = 404, description = "Conversation not found in the deployment"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn session(
     State(host): State<Arc<Host>>,
     Extension(deployment): Extension<Arc<Deployment>>,
-    uri: Uri,
-    path: Result<Path<(String, String)>, PathRejection>,
+    PathParams((_, id)): PathParams<(String, String)>,
 ) -> Result<Json<Value>, ApiError> {
-    let Ok(Path((_, id))) = path else { return Err(not_found(&uri)) };
-    transcript::render_session(&host, &uri, &deployment, &id).await.map(Json)
+    transcript::render_session(&host, &deployment, &id).await.map(Json)
 }
 
 /// Returns the messages and the status of a conversation since a position, also those of a person at the desk.
@@ -119,7 +103,6 @@ pub async fn session(
     path = "/v1/public/ai-agents/{token}/messages",
     tag = "workflows",
     params(
-        ("token" = String, Path, description = "The token of the deployment"),
         ("conversation_id" = String, Query, format = "uuid", description = "The conversation"),
         ("after" = Option<u32>, Query, description = "The `seq` of the last response; default is the start of the conversation"),
         ("wait_s" = Option<u64>, Query, description = "Seconds to wait for something new, at most 25"),
@@ -130,20 +113,18 @@ pub async fn session(
         (status = 401, description = "The token is unknown"),
         (status = 403, description = "The origin is not allowed"),
         (status = 404, description = "Conversation not found in the deployment"),
-        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn messages(
     State(host): State<Arc<Host>>,
-    Extension(caller): Extension<Caller>,
+    sender: Sender,
     Extension(deployment): Extension<Arc<Deployment>>,
-    uri: Uri,
     QueryParams(ConversationQuery { conversation_id }): QueryParams<ConversationQuery>,
     QueryParams(query): QueryParams<MessagesQuery>,
 ) -> Result<Json<Value>, ApiError> {
-    let (stored, running) = load_session(&host, &uri, &conversation_id).await?;
-    check_deployment(&stored, &deployment, &uri)?;
-    wait_for_messages(&host, &uri, &caller, &running.session, &query).await.map(Json)
+    let (stored, running) = load_session(&host, &conversation_id).await?;
+    check_deployment(&stored, &deployment)?;
+    wait_for_messages(&host, &sender, &running.session, &query).await.map(Json)
 }
 
 /// Which conversation is asked for.

@@ -20,7 +20,6 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use axum::body::{self, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
@@ -33,15 +32,13 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
 use super::{REPLAYED, Visibility, refuse};
 use crate::api::error::ApiError;
+use crate::api::event_stream::{COMMENT, HEARTBEAT};
 use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::stream::live::{LiveEvent, Subscriber};
 use crate::runtime::turn_runner::{Host, Refusal, SubmitResult};
 use writer::EventWriter;
 
 const VERCEL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
-
-/// Idle time after which a comment is sent while the turn runs, because proxies drop idle connections.
-const HEARTBEAT: Duration = Duration::from_secs(20);
 
 /// The format of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +61,7 @@ pub fn requested_format(uri: &Uri) -> Result<Option<StreamFormat>, ApiError> {
         Some("ui") => Ok(Some(StreamFormat::Ui)),
         Some(_) => {
             let message = "unknown stream format; use stream=true for events or stream=ui for a UI message stream";
-            Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_stream"))
+            Err(ApiError::unprocessable(message).with_code("invalid_stream"))
         }
     }
 }
@@ -75,7 +72,6 @@ pub fn requested_format(uri: &Uri) -> Result<Option<StreamFormat>, ApiError> {
 /// A refusal of a turn that has produced no event.
 pub async fn stream_turn(
     host: &Arc<Host>,
-    uri: &Uri,
     running: &RunningSession,
     event: Map,
     sees: Visibility,
@@ -90,14 +86,14 @@ pub async fn stream_turn(
     });
     // A refusal before the first event is returned with its status, unless the turn takes so long to begin that a heartbeat is due.
     let first = timeout(HEARTBEAT, events.recv()).await;
-    let mut writer = EventWriter::new(form, sees, uri, &running.session, running.program.kind());
+    let mut writer = EventWriter::new(form, sees, &running.session, running.program.kind());
     writer.write_start();
     let Ok(first) = first else {
         return Ok(response(form, false, body::Body::new(TurnStream::new(writer, events, outcome))));
     };
     let Some(first) = first else {
         let answered = outcome.await.unwrap_or_else(|_| Err(Refusal::Internal("turn ended without an outcome".to_owned())));
-        let answered = answered.map_err(|it| refuse(&it, uri, &running.session))?;
+        let answered = answered.map_err(|it| refuse(it, &running.session))?;
         let again = answered.is_repeat;
         writer.write_end(Ok(answered));
         return Ok(response(form, again, body::Body::from(writer.take_output())));
@@ -148,7 +144,7 @@ impl TurnStream {
 
     /// Sends a comment if nothing was sent for long.
     fn poll_heartbeat(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.heartbeat.poll_tick(context).map(|_| Some(Ok(Frame::data(Bytes::from_static(b":\n\n")))))
+        self.heartbeat.poll_tick(context).map(|_| Some(Ok(Frame::data(COMMENT))))
     }
 }
 
@@ -187,9 +183,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn silence_of_a_running_turn_is_broken() {
-        let uri = Uri::from_static("/v1/public/runtime/sessions");
         for form in [StreamFormat::Events, StreamFormat::Ui] {
-            let writer = EventWriter::new(form, Visibility { debug: false }, &uri, "s", DocumentKind::Assistant);
+            let writer = EventWriter::new(form, Visibility { debug: false }, "s", DocumentKind::Assistant);
             let (subscriber, events) = Subscriber::channel();
             let (sender, outcome) = oneshot::channel();
             let mut stream = TurnStream::new(writer, events, outcome);

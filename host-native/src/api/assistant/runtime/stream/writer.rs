@@ -1,6 +1,5 @@
 //! Writes the events of a turn in both stream formats.
 
-use axum::http::Uri;
 use convengine_core::turn::{Notice, NoticeBody};
 use serde_json::{Value, json};
 
@@ -18,7 +17,6 @@ use crate::storage::assistant::DocumentKind;
 pub struct EventWriter {
     form: StreamFormat,
     visibility: Visibility,
-    uri: Uri,
     session: String,
     /// The kind of the document of the session.
     program: &'static str,
@@ -31,9 +29,9 @@ pub struct EventWriter {
 
 impl EventWriter {
     /// Creates a writer with an empty buffer.
-    pub fn new(form: StreamFormat, visibility: Visibility, uri: &Uri, session: &str, program: DocumentKind) -> EventWriter {
-        let (uri, session, program) = (uri.clone(), session.to_owned(), program.name());
-        EventWriter { form, visibility, uri, session, program, message_count: 0, pieces: Pieces::default(), output: String::new() }
+    pub fn new(form: StreamFormat, visibility: Visibility, session: &str, program: DocumentKind) -> EventWriter {
+        let (session, program) = (session.to_owned(), program.name());
+        EventWriter { form, visibility, session, program, message_count: 0, pieces: Pieces::default(), output: String::new() }
     }
 
     /// Whether the buffer is empty.
@@ -172,7 +170,7 @@ impl EventWriter {
         let answer = match answered {
             Ok(SubmitResult { outcome, .. }) => outcome.flow.and_then(|it| filter_answer(*it, self.visibility)),
             Err(refusal) => {
-                let error = refuse(&refusal, &self.uri, &self.session).to_json();
+                let error = refuse(refusal, &self.session).to_json();
                 return self.write_error(&error);
             }
         };
@@ -223,7 +221,7 @@ mod tests {
     use convengine_core::turn::{EffectId, Outcome};
 
     fn write_all(form: StreamFormat, all: &[LiveEvent]) -> (EventWriter, Vec<String>) {
-        let mut writing = EventWriter::new(form, Visibility { debug: false }, &Uri::from_static("/x"), "s", DocumentKind::Assistant);
+        let mut writing = EventWriter::new(form, Visibility { debug: false }, "s", DocumentKind::Assistant);
         all.iter().for_each(|it| writing.write_live_event(it.clone()));
         let written = take_lines(&mut writing);
         (writing, written)
