@@ -92,7 +92,7 @@ async fn create_on_postgres(template: Option<&str>) -> String {
         .expect("a PostgreSQL server for the tests: run them as `cargo xtask postgres -- cargo test …`");
     let name = format!("unit_{}", Uuid::new_v4().simple());
     let mut connection = PgConnection::connect(&format!("{server}/postgres")).await.expect("the server of the tests");
-    let create = format!("create database {name} template {}", template.unwrap_or("template0"));
+    let create = format!("create database {name} template {} strategy file_copy", template.unwrap_or("template0"));
     sqlx::query(AssertSqlSafe(create)).execute(&mut connection).await.expect("a new database");
     format!("{server}/{name}")
 }

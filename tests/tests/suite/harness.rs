@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use convengine_host::arguments::Options;
+use convengine_host::config::settings::Settings;
 use convengine_player::import_pack;
 use convengine_tests::server_binary;
 use convengine_tests::soak::database::DatabaseKind;
@@ -149,6 +151,11 @@ impl TestEnv {
     /// The database's URL.
     pub fn database_url(&self) -> String {
         self.database.url()
+    }
+
+    /// The settings of a command on the database that runs in this process, because a process takes longer than its work.
+    pub fn settings(&self) -> Settings {
+        Settings::load(&Options { database: Some(self.database_url()), ..Options::default() }).unwrap()
     }
 
     /// A command on the database, unless the arguments name another one.

@@ -7,11 +7,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use convengine_core::pack::Pack;
+use convengine_host::ops::journal_export::load_turns;
+use convengine_host::ops::replay::{Recording, ReplayReport};
 use convengine_player::restate::RestateOptions;
 use convengine_player::{HttpPlayer, ServerOptions, play_http_with};
 use convengine_test_macros::test;
 use convengine_tests::soak::restate::{RestateSoak, run};
 use convengine_tests::{Case, corpus, flows, known_differences, restate_binary, root, server_binary};
+use tokio::runtime::Runtime;
 
 use crate::database::database_kind;
 use crate::harness::{SECRETS_KEY, TestEnv};
@@ -23,6 +26,14 @@ const SQLITE_ONLY: [&str; 2] = ["s35_mcp_db_tool", "inventory_lookup"];
 
 /// Every how many packs one is played; `cargo xtask soak corpus` plays all of them.
 const STRIDE: usize = 12;
+
+/// Replays a conversation as the command does, in this process.
+fn replay(env: &TestEnv, conversation: &str) -> ReplayReport {
+    Runtime::new().unwrap().block_on(async {
+        let (pool, id, turns) = load_turns(&env.settings(), conversation).await.unwrap();
+        Recording::load(&pool, &id, turns).await.unwrap().replay(None, &|| false).unwrap()
+    })
+}
 
 /// Plays packs on both runtimes; returns the number of turns.
 fn play(cases: Vec<Case>) -> usize {
@@ -38,9 +49,9 @@ fn play(cases: Vec<Case>) -> usize {
             let report = play_http_with(&case.pack, &binary, &case.path, &options, &explained);
             // The journals replay in this process to the state hashes that the worker stored. A run may go on after the last turn of its pack.
             for conversation in env.sql().texts("select distinct conversation_id from ce_turn where status <> 'open'") {
-                let replayed = env.run(&["replay", "--conversation", &conversation]);
+                let replayed = replay(&env, &conversation);
                 // Some packs bring audit rows of no turn, which are reported apart.
-                let turns: Vec<&str> = replayed.stdout.lines().filter(|it| it.starts_with("turn ")).collect();
+                let turns: Vec<&String> = replayed.lines.iter().filter(|it| it.starts_with("turn ")).collect();
                 assert!(!turns.is_empty() && turns.iter().all(|it| it.contains(" equal sha256 ")), "{}: {replayed:?}", case.pack.name);
             }
             report

@@ -23,6 +23,17 @@ const MIN_TURN_ID: &str = "00000000-0000-0000-0000-000000000000";
 /// The end of the year 9999, the latest time both databases support.
 const MAX_TIME: Millis = 253_402_300_799_999;
 
+/// What was stored, and the turns that were not.
+#[derive(Debug)]
+pub struct Materialised {
+    /// The number of stored audit rows.
+    pub rows: u64,
+    /// The number of turns whose rows were stored.
+    pub turns: u64,
+    /// A line for each turn whose rows cannot be derived, the oldest first.
+    pub refused: Vec<String>,
+}
+
 /// Runs the command for the turns received at or after `from` and before `to`.
 ///
 /// # Errors
@@ -30,6 +41,20 @@ const MAX_TIME: Millis = 253_402_300_799_999;
 /// the database cannot be used.
 pub async fn command(settings: &Settings, from: Option<&str>, to: Option<&str>) -> Result<(), Failure> {
     let (from, to) = (parse_time("--from", from)?.unwrap_or(0), parse_time("--to", to)?.unwrap_or(MAX_TIME));
+    let done = materialise(settings, from, to).await?;
+    print_line!("materialised rows: {}, turns: {}", done.rows, done.turns);
+    if done.refused.is_empty() { Ok(()) } else { Err(Failure::check_failed(done.refused)) }
+}
+
+/// Stores the rows of all turns.
+///
+/// # Errors
+/// Returns exit code 3 when the database cannot be used.
+pub async fn materialise_all(settings: &Settings) -> Result<Materialised, Failure> {
+    materialise(settings, 0, MAX_TIME).await
+}
+
+async fn materialise(settings: &Settings, from: Millis, to: Millis) -> Result<Materialised, Failure> {
     let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
     let mut connection = storage::connect_for_rows(&settings.database).await?;
     let pool = storage::open_reader_pool(&settings.database).await?;
@@ -57,12 +82,8 @@ pub async fn command(settings: &Settings, from: Option<&str>, to: Option<&str>) 
         stored_rows += rows;
         stored_turns += turns;
     }
-    print_line!("materialised rows: {stored_rows}, turns: {stored_turns}");
-    if refused.is_empty() {
-        return Ok(());
-    }
     refused.sort();
-    Err(Failure::check_failed(refused.into_iter().map(|it| it.1).collect()))
+    Ok(Materialised { rows: stored_rows, turns: stored_turns, refused: refused.into_iter().map(|it| it.1).collect() })
 }
 
 fn parse_time(option: &str, text: Option<&str>) -> Result<Option<Millis>, Failure> {
