@@ -226,18 +226,14 @@ impl IntoResponse for ApiError {
         let path = self.path.clone();
         response.extensions_mut().insert(self);
         match path {
-            Some(path) => render_at(&path, response),
+            Some(path) => render(&path, response),
             None => response,
         }
     }
 }
 
 /// Gives an error of a handler its body, which depends on the path.
-pub async fn render(uri: Uri, response: Response) -> Response {
-    render_at(uri.path(), response)
-}
-
-fn render_at(path: &str, mut response: Response) -> Response {
+pub fn render(path: &str, mut response: Response) -> Response {
     let Some(error) = response.extensions_mut().remove::<ApiError>() else { return response };
     let mut body = if path.starts_with(ASSISTANTS_PREFIX) { error.to_json() } else { error.to_json_at(path) };
     if let (Value::Object(members), false) = (&mut body, error.issues.is_empty()) {
@@ -250,14 +246,4 @@ fn render_at(path: &str, mut response: Response) -> Response {
 /// The error for an unknown path.
 pub fn path_not_found() -> ApiError {
     ApiError::not_found("path not found; check its spelling")
-}
-
-/// Handles paths that a tenant does not have.
-pub async fn no_route(uri: Uri) -> ApiError {
-    path_not_found().at(&uri)
-}
-
-/// Handles methods that a path does not support.
-pub async fn method_not_allowed(uri: Uri) -> ApiError {
-    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, &uri, "method not allowed on this path; see the Allow header")
 }

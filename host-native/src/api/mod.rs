@@ -8,6 +8,7 @@ pub mod connection;
 pub mod conversation;
 pub mod conversations;
 pub mod db_schema;
+pub mod error;
 pub mod etag;
 pub mod event_stream;
 pub mod feedback;
@@ -33,5 +34,3 @@ pub mod stomp;
 pub mod stream;
 pub mod turn_refusal;
 pub mod worker_health;
-
-pub use convengine_access::api_error as error;

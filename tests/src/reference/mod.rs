@@ -3,6 +3,7 @@
 //! `cargo xtask docs` writes the pages; a test of the suite compares them and rejects names without a meaning, and meanings without a
 //! name.
 
+mod crates;
 mod errors;
 mod http;
 mod index;
@@ -63,6 +64,7 @@ pub fn pages() -> Result<Vec<Page>> {
         lint_codes::page()?,
         errors::page()?,
         states::page()?,
+        crates::page()?,
     ])
 }
 
