@@ -98,7 +98,9 @@ fn check_transitions() -> Result<()> {
             canceled.canceled = Some(CancelledTurn { reason: CancelReason::Requested, at: journal.input.at });
             for journal in [journal, canceled] {
                 let (observed, _) = Turn::restore_observed(journal, Arc::clone(&player.config)).with_context(|| case.name())?;
-                observed.transitions().iter().for_each(|it| drop(missing.remove(it)));
+                for transition in observed.transitions() {
+                    missing.remove(&transition);
+                }
             }
         }
     }

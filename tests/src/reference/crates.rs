@@ -98,7 +98,8 @@ fn read_modules(source: &Path) -> Result<Arrows> {
     for file in &files {
         let Some(module) = module_of(file) else { continue };
         let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
-        let used = used_modules(&text).into_iter().filter(|it| names.contains(it) && *it != module);
+        let depth = file.strip_prefix(source).map_or(1, depth_of);
+        let used = used_modules(&text, depth).into_iter().filter(|it| names.contains(it) && *it != module);
         arrows.entry(module.clone()).or_default().extend(used.collect::<Vec<_>>());
     }
     Ok(arrows)
@@ -119,19 +120,30 @@ fn list_sources(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The modules that the code of a file names behind `crate::`, alone or in a group.
-fn used_modules(text: &str) -> BTreeSet<String> {
+/// The modules at the top of a crate that the code of a file `depth` modules below it names: behind `crate::` or as many `super::`, alone or
+/// in a group.
+fn used_modules(text: &str, depth: usize) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code = lines.collect::<Vec<_>>().join("\n");
     let mut used = BTreeSet::new();
-    for after in code.split("crate::").skip(1) {
-        match after.strip_prefix('{') {
-            Some(group) => used.extend(names_of_group(group)),
-            None => used.extend(leading_name(after)),
+    for path_to_top in ["crate::".to_owned(), "super::".repeat(depth)] {
+        let parts: Vec<&str> = code.split(&path_to_top).collect();
+        for (before, after) in parts.iter().zip(parts.iter().skip(1)) {
+            match after.strip_prefix('{') {
+                _ if before.ends_with("super::") || after.starts_with("super::") => {}
+                Some(group) => used.extend(names_of_group(group)),
+                None => used.extend(leading_name(after)),
+            }
         }
     }
     used
+}
+
+/// How many modules below the top of its crate the code of a file is.
+fn depth_of(file: &Path) -> usize {
+    let is_folder = file.file_name().is_some_and(|it| it == "mod.rs");
+    file.components().count() - usize::from(is_folder)
 }
 
 /// The first names of the entries of a group, up to its end.
@@ -216,7 +228,10 @@ mod tests {
     #[test]
     fn modules_are_read_from_imports_paths_and_groups() {
         let text = "use crate::a::B;\nuse crate::{c, d::{E, f}, g};\n// crate::h\nfn x() { crate::i::y() }\n#[cfg(test)]\nmod tests { use crate::j; }";
-        assert_eq!(used_modules(text).into_iter().collect::<Vec<_>>(), ["a", "c", "d", "g", "i"]);
+        assert_eq!(used_modules(text, 1).into_iter().collect::<Vec<_>>(), ["a", "c", "d", "g", "i"]);
+        let text = "use super::super::k;\nuse super::l;\nuse super::super::super::m;\nuse super::super::{n, o::P};";
+        assert_eq!(used_modules(text, 2).into_iter().collect::<Vec<_>>(), ["k", "n", "o"]);
+        assert_eq!(["a.rs", "a/mod.rs", "a/b.rs", "a/b/mod.rs"].map(|it| depth_of(Path::new(it))), [1, 1, 2, 2]);
     }
 
     #[test]

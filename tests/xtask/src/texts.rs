@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::project::Project;
 
 /// Folders whose texts reach users, operators or developers.
-const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 15] = [
     "core",
     "extension/src",
     "host-native/src",
