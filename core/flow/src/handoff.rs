@@ -47,23 +47,18 @@ pub enum HandoffDisposition {
 #[serde(rename_all = "snake_case")]
 pub enum HandoffState {
     /// The desk is asked.
-    #[serde(skip)]
     Requested,
     /// It waits for a person.
     Queued,
     /// A person has taken it, or the desk has assigned one.
     Accepted,
     /// The assistant continues.
-    #[serde(skip)]
     Returned,
     /// The session has ended.
-    #[serde(skip)]
     Resolved,
     /// Nobody has taken it in time.
-    #[serde(skip)]
     TimedOut,
     /// Nobody can take it, or the desk could not be asked.
-    #[serde(skip)]
     Unavailable,
 }
 

@@ -91,7 +91,7 @@ impl Phase {
     pub fn parse(name: Option<&str>) -> Option<Phase> {
         let Some(name) = name else { return Some(Phase::PreResponseResolution) };
         let older = || OLDER_NAMES.iter().find(|it| is_same_code(it.0, name)).map(|it| it.1);
-        Phase::from_keyword(&to_upper_code(name)).or_else(older)
+        Phase::from_keyword(&name.trim().to_ascii_uppercase()).or_else(older)
     }
 
     /// The canonical name in tables and audits.

@@ -85,7 +85,8 @@ fn status_before(cx: &StepContext<'_>, runtime: &ActionRuntime) -> ActionStatus 
 
 fn record_executed(cx: &mut StepContext<'_>, action: &ResolvedAction, result: Value, before: &BeforeTask) {
     let mut runtime = ActionRuntime::from_session(&cx.session);
-    let Some(status) = runtime.advance(before.status, ActionEvent::Succeed, &cx.effects) else { return };
+    // What a task has done is recorded in any case: nothing may carry it out again.
+    let status = runtime.advance(before.status, ActionEvent::Succeed, &cx.effects).unwrap_or(ActionStatus::Executed);
     runtime.record_execution(action, &before.intent, &before.state);
     runtime.store(&mut cx.session);
     set_result(cx, status);
@@ -102,7 +103,7 @@ fn record_executed(cx: &mut StepContext<'_>, action: &ResolvedAction, result: Va
 /// The action stays named: the next turn opens it again, so that the user can retry.
 fn record_failed(cx: &mut StepContext<'_>, action: &ResolvedAction, reason: &str, before: &BeforeTask) {
     let mut runtime = ActionRuntime::from_session(&cx.session);
-    let Some(status) = runtime.advance(before.status, ActionEvent::Fail, &cx.effects) else { return };
+    let status = runtime.advance(before.status, ActionEvent::Fail, &cx.effects).unwrap_or(ActionStatus::Failed);
     runtime.set_reason(reason);
     runtime.store(&mut cx.session);
     set_result(cx, status);
