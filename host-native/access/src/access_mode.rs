@@ -1,13 +1,13 @@
 //! Which credentials the server asks for at the moment.
 
 use axum::http::Uri;
+use convengine_settings::AuthMode;
+use convengine_storage::Pool;
 
 use super::cors::AllowedOrigins;
 use super::openness::Openness;
 use super::refusal;
 use crate::api_error::ApiError;
-use convengine_settings::AuthMode;
-use convengine_storage::Pool;
 
 /// How callers authenticate.
 #[derive(Debug)]

@@ -40,7 +40,7 @@ impl ApiError {
         ApiError::with_status(status, message).at(uri)
     }
 
-    /// Creates an error of a handler.
+    /// Creates an error without a path, which [`render`] adds: for handlers behind that layer only.
     pub fn with_status(status: StatusCode, message: impl Into<String>) -> Self {
         ApiError {
             status,
@@ -54,42 +54,42 @@ impl ApiError {
         }
     }
 
-    /// Creates a 400 error of a handler.
+    /// Creates a 400 error, like [`with_status`](Self::with_status).
     pub fn bad_request(message: impl Into<String>) -> Self {
         ApiError::with_status(StatusCode::BAD_REQUEST, message)
     }
 
-    /// Creates a 403 error of a handler.
+    /// Creates a 403 error, like [`with_status`](Self::with_status).
     pub fn forbidden(message: impl Into<String>) -> Self {
         ApiError::with_status(StatusCode::FORBIDDEN, message)
     }
 
-    /// Creates a 404 error of a handler.
+    /// Creates a 404 error, like [`with_status`](Self::with_status).
     pub fn not_found(message: impl Into<String>) -> Self {
         ApiError::with_status(StatusCode::NOT_FOUND, message)
     }
 
-    /// Creates a 409 error of a handler.
+    /// Creates a 409 error, like [`with_status`](Self::with_status).
     pub fn conflict(message: impl Into<String>) -> Self {
         ApiError::with_status(StatusCode::CONFLICT, message)
     }
 
-    /// Creates a 413 error of a handler.
+    /// Creates a 413 error, like [`with_status`](Self::with_status).
     pub fn too_large(message: impl Into<String>) -> Self {
         ApiError::with_status(StatusCode::PAYLOAD_TOO_LARGE, message)
     }
 
-    /// Creates a 422 error of a handler.
+    /// Creates a 422 error, like [`with_status`](Self::with_status).
     pub fn unprocessable(message: impl Into<String>) -> Self {
         ApiError::with_status(StatusCode::UNPROCESSABLE_ENTITY, message)
     }
 
-    /// Creates a 500 error of a handler.
+    /// Creates a 500 error, like [`with_status`](Self::with_status).
     pub fn internal(message: impl Into<String>) -> Self {
         ApiError::with_status(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
-    /// Creates a 503 error of a handler.
+    /// Creates a 503 error, like [`with_status`](Self::with_status).
     pub fn unavailable(message: impl Into<String>) -> Self {
         ApiError::with_status(StatusCode::SERVICE_UNAVAILABLE, message)
     }
@@ -209,7 +209,7 @@ impl ApiError {
     }
 }
 
-/// Details are logged.
+/// Converts an error of the database, and logs its details.
 impl From<sqlx::Error> for ApiError {
     fn from(error: sqlx::Error) -> Self {
         ApiError::database_unavailable(&error)
@@ -217,13 +217,13 @@ impl From<sqlx::Error> for ApiError {
 }
 
 impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
+    fn into_response(mut self) -> Response {
         let mut response = self.status.into_response();
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
         }
-        response.headers_mut().extend(self.headers.as_ref().clone());
-        let path = self.path.clone();
+        response.headers_mut().extend(std::mem::take(&mut *self.headers));
+        let path = self.path.take();
         response.extensions_mut().insert(self);
         match path {
             Some(path) => render(&path, response),
@@ -246,4 +246,43 @@ pub fn render(path: &str, mut response: Response) -> Response {
 /// The error for an unknown path.
 pub fn path_not_found() -> ApiError {
     ApiError::not_found("path not found; check its spelling")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn body(response: Response) -> Value {
+        let bytes = axum::body::to_bytes(response.into_body(), 10_000).await.expect("a body");
+        serde_json::from_slice(&bytes).expect("JSON")
+    }
+
+    #[tokio::test]
+    async fn the_path_decides_the_form_of_an_error() {
+        let error = || ApiError::conflict("taken").with_code("name_taken").with_issues(&["first"]);
+        let assistant = body(render("/v1/agents/a", error().into_response())).await;
+        assert_eq!(assistant, json!({"error": {"code": "name_taken", "message": "taken"}, "issues": ["first"]}));
+        let other = body(render("/api/v1/x", error().into_response())).await;
+        assert_eq!((&other["path"], &other["status"], &other["message"]), (&json!("/api/v1/x"), &json!(409), &json!("taken")));
+        assert_eq!((&other["code"], &other["issues"]), (&json!("name_taken"), &json!(["first"])));
+    }
+
+    #[tokio::test]
+    async fn an_error_with_a_path_keeps_it_and_headers_are_kept() {
+        let uri = Uri::from_static("/api/v1/own");
+        let mut error = ApiError::unavailable("later").at(&uri);
+        error.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET"));
+        let response = render("/v1/other", error.into_response());
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[header::ALLOW], "GET");
+        assert_eq!(response.headers()[header::RETRY_AFTER], RETRY_AFTER);
+        assert_eq!(body(response).await["path"], "/api/v1/own");
+    }
+
+    #[tokio::test]
+    async fn a_response_that_is_no_error_stays_as_it_is() {
+        let response = render("/v1/x", (StatusCode::CREATED, Json(json!({"id": 1}))).into_response());
+        assert_eq!(response.status(), StatusCode::CREATED);
+        assert_eq!(body(response).await, json!({"id": 1}));
+    }
 }

@@ -1,15 +1,16 @@
 //! `convengine key`: creates, lists and revokes API keys.
 
-use crate::keys;
-use crate::scope::Scopes;
-use crate::security_log;
-use clap::Subcommand;
 use convengine_host_base::clock;
 use convengine_host_base::exit::Failure;
 use convengine_host_base::{print_error_line, print_line};
 use convengine_settings::{Settings, parse_duration};
 use convengine_storage::api_key::{self, ApiKey};
 use convengine_storage::{self as storage, Pool};
+
+use crate::keys;
+use crate::scope::Scopes;
+use crate::security_log;
+use clap::Subcommand;
 
 /// API key commands.
 #[derive(Debug, Clone, Subcommand)]

@@ -14,12 +14,12 @@ use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::Response;
 use convengine_core::turn::Millis;
+use convengine_host_base::clock;
 use http_body::Frame;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::caller::Caller;
-use convengine_host_base::clock;
 
 /// A stored credential, which can be revoked.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,15 +3,15 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
+use convengine_host_base::exit::Failure;
+use convengine_settings::{AuthMode, Settings};
+use convengine_storage::{self as storage, DatabaseConfig};
 use tokio::net::TcpListener;
 
 use super::access_mode::AccessMode;
 use super::cors::AllowedOrigins;
 use super::host_names::OwnHosts;
 use super::openness::Openness;
-use convengine_host_base::exit::Failure;
-use convengine_settings::{AuthMode, Settings};
-use convengine_storage::{self as storage, DatabaseConfig};
 
 /// How a server is exposed.
 #[derive(Debug)]

@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::{StatusCode, Uri};
+use convengine_host_base::meter::Meter;
+use convengine_settings::GuessingSettings;
 
 use super::client_address::ClientAddress;
 use crate::api_error::ApiError;
-use convengine_host_base::meter::Meter;
-use convengine_settings::GuessingSettings;
 
 /// Maximum number of counted addresses.
 const MAX_ADDRESSES: usize = 65_536;

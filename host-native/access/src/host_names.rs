@@ -10,9 +10,9 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use convengine_settings::{HostName, parse_host};
 
 use crate::api_error::ApiError;
-use convengine_settings::{HostName, parse_host};
 
 /// The port of requests that name none: HTTP, or HTTPS at a proxy.
 const DEFAULT_PORTS: [u16; 2] = [80, 443];

@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use argon2::Argon2;
 use argon2::password_hash::PasswordVerifier;
 use argon2::password_hash::phc::PasswordHash;
+use convengine_host_base::clock;
+use convengine_host_base::hex::to_hex;
+use convengine_storage::Pool;
+use convengine_storage::api_key::{self, ApiKey};
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use super::known_credentials::KnownCredentials;
-use convengine_host_base::clock;
-use convengine_host_base::hex::to_hex;
-use convengine_storage::Pool;
-use convengine_storage::api_key::{self, ApiKey};
 
 /// The prefix of every key.
 pub const PREFIX: &str = "ce_";

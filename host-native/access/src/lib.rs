@@ -1,4 +1,6 @@
 //! Authentication, authorization and rate limits: who a caller is, what it may do, and how a request is refused.
+//!
+//! Which route a request reaches is decided by the gateway of `convengine-host`.
 
 pub mod access_mode;
 pub mod admin_token;

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use convengine_host_base::clock;
+use convengine_settings::{AssistantSettings, Rate, Rates};
+use convengine_storage::assistant::ProgramKey;
 use governor::clock::{Clock, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
 use crate::api_error::ApiError;
-use convengine_host_base::clock;
-use convengine_settings::{AssistantSettings, Rate, Rates};
-use convengine_storage::assistant::ProgramKey;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");

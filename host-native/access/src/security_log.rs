@@ -5,10 +5,6 @@
 
 use axum::http::{Method, StatusCode, Uri};
 use axum::{Extension, Json};
-use serde_json::Value;
-
-use super::caller::Caller;
-use super::client_address::ClientAddress;
 use convengine_host_base::clock;
 use convengine_host_base::exit::Failure;
 use convengine_host_base::meter::Meter;
@@ -16,6 +12,10 @@ use convengine_settings::Settings;
 use convengine_storage::schema::list_tables;
 use convengine_storage::security_log::{SecurityLogRow, TABLE, insert};
 use convengine_storage::{self as storage, Pool};
+use serde_json::Value;
+
+use super::caller::Caller;
+use super::client_address::ClientAddress;
 
 /// The actor of commands.
 pub const COMMAND: &str = "command";
@@ -139,8 +139,13 @@ fn subject(pattern: &str, path: &str) -> String {
     parts.collect::<Vec<&str>>().join("/")
 }
 
+/// Whether calls of a route are logged, by its method and the pattern of its path.
+pub fn is_logged(method: &Method, pattern: &str) -> bool {
+    action(method, pattern).is_some()
+}
+
 /// The action of a route, by its method and the pattern of its path; `None` for those that are not logged.
-pub fn action(method: &Method, pattern: &str) -> Option<&'static str> {
+fn action(method: &Method, pattern: &str) -> Option<&'static str> {
     let last = pattern.rsplit('/').next().unwrap_or_default();
     match (method.as_str(), pattern, last) {
         ("PUT", "/api/v1/mcp/servers/{server}/tools/{tool}/approval", _) => Some("mcp_tool.approve"),

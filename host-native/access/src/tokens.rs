@@ -6,6 +6,12 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use convengine_core::turn::Millis;
+use convengine_host_base::clock;
+use convengine_host_base::exit::Failure;
+use convengine_host_base::meter::Meter;
+use convengine_host_base::redact_url::redact_url;
+use convengine_host_base::tls;
+use convengine_settings::{JwtSettings, KeySet};
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
@@ -15,12 +21,6 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::scope::Scopes;
-use convengine_host_base::clock;
-use convengine_host_base::exit::Failure;
-use convengine_host_base::meter::Meter;
-use convengine_host_base::redact_url::redact_url;
-use convengine_host_base::tls;
-use convengine_settings::{JwtSettings, KeySet};
 
 /// Timeout for fetching the keys.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);

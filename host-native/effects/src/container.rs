@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use convengine_core::pack::Fakes;
 use convengine_core::turn::{ContainerReply, ContainerRequest, EffectError, EffectErrorKind, EffectResult, Reply};
+use convengine_host_base::exit::Failure;
+use convengine_host_base::tls;
+use convengine_settings::secrets::Secrets;
 use reqwest::Client;
 use serde_json::Value;
 
 use super::http::{self, BodyError};
-use convengine_host_base::exit::Failure;
-use convengine_host_base::tls;
-use convengine_settings::secrets::Secrets;
 
 /// Maximum size of a container reply in bytes.
 const MAX_BYTES: usize = 8 << 20;

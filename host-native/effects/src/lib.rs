@@ -1,4 +1,4 @@
-//! What the core requests and the world answers: calls of models, services, MCP servers, containers, extensions and scripts, files,
+//! Executes the effects that the core requests: calls of models, services, MCP servers, containers, extensions and scripts, files,
 //! documents, and queries.
 //!
 //! Nothing here knows turns or conversations: the host decides which effect runs, for whom and how long.

@@ -1,4 +1,4 @@
-//! Where what an effect says before it ends goes: to those who follow its conversation.
+//! Receives the output of an effect while it runs.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ pub trait OutputSink: Debug + Send + Sync {
     /// Takes the next piece of an answer.
     fn send_delta(&self, text: &str);
 
-    /// Resets the pieces so far, because the model call is retried.
+    /// Discards the pieces so far, because the model call is retried.
     fn send_reset(&self);
 
     /// Takes the progress of a tool call: `{"progress", "total", "message"}`.

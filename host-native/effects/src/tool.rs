@@ -36,7 +36,7 @@ fn unsupported_group(group: &str) -> EffectError {
 ///
 /// # Errors
 /// `Invalid` for a configuration of another form.
-pub fn parse_spec<T: DeserializeOwned + Default>(request: &ToolRequest) -> Result<T, EffectError> {
+pub(crate) fn parse_spec<T: DeserializeOwned + Default>(request: &ToolRequest) -> Result<T, EffectError> {
     match request.spec.as_deref() {
         None | Some(Value::Null) => Ok(T::default()),
         Some(spec) => T::deserialize(spec).map_err(|it| invalid(format!("the spec of the tool cannot be used: {it}"))),
@@ -44,7 +44,7 @@ pub fn parse_spec<T: DeserializeOwned + Default>(request: &ToolRequest) -> Resul
 }
 
 /// An argument as text; `None` if it is missing, null or blank.
-pub fn argument_text(request: &ToolRequest, name: &str) -> Option<String> {
+pub(crate) fn argument_text(request: &ToolRequest, name: &str) -> Option<String> {
     let text = match request.args.get(name)? {
         Value::String(text) => text.trim().to_owned(),
         Value::Null => return None,
@@ -54,6 +54,6 @@ pub fn argument_text(request: &ToolRequest, name: &str) -> Option<String> {
 }
 
 /// The error for a wrong tool configuration or call.
-pub fn invalid(message: String) -> EffectError {
+pub(crate) fn invalid(message: String) -> EffectError {
     EffectError::new(EffectErrorKind::Invalid, message)
 }

@@ -1,4 +1,4 @@
-//! The files of the page, embedded in the program.
+//! The files of the page, embedded in the program. Serving them is left to `convengine-host`.
 
 use std::borrow::Cow;
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use convengine_host_base::redact_url::redact_url;
 use reqwest::Url;
 use serde::Deserialize;
 
 use super::value::{FromText, duration_or_zero, optional_list, parse_duration, scalar, whole};
-use convengine_host_base::redact_url::redact_url;
 
 /// How callers authenticate; neither way means no authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

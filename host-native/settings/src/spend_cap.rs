@@ -1,10 +1,10 @@
 //! The cap on model cost: `convengine.llm.spend-cap`.
 
 use convengine_core::turn::Millis;
+use convengine_host_base::clock;
 use serde::Deserialize;
 
 use super::value::{FromText, choose, millionths, scalar};
-use convengine_host_base::clock;
 
 /// A maximum cost per period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

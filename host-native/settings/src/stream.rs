@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use convengine_host_base::exit::Failure;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
 use super::stomp::{StompSettings, StompTree};
 use super::value::scalar;
-use convengine_host_base::exit::Failure;
 
 /// Half an hour, after which browsers reconnect automatically.
 const DEFAULT_TIMEOUT_MS: i64 = 1_800_000;

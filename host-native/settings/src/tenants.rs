@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use convengine_core::config::settings::normalize;
+use convengine_host_base::exit::Failure;
 use serde_json::Value;
 
 use super::{BaseSettings, Settings, merge, names};
-use convengine_host_base::exit::Failure;
 
 /// The members of `convengine.security` that a tenant may override; the others apply before the tenant is known.
 const TENANT_SECURITY_KEYS: [&str; 1] = ["rate"];

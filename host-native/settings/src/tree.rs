@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use convengine_storage::class_pool::PoolSizes;
 use figment::Figment;
 use figment::error::Kind;
 use figment::providers::Serialized;
@@ -26,7 +27,6 @@ use super::sources::SettingSources;
 use super::stream::TransportTree;
 use super::turn::{AuditTree, ToolTimeouts, TurnTree};
 use super::value::{FromText, HttpUrl, Text, choose, optional_list, problem, scalar, whole};
-use convengine_storage::class_pool::PoolSizes;
 
 /// All settings that the server reads itself.
 #[derive(Debug, Clone, Default, Deserialize)]

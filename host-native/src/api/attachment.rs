@@ -2,10 +2,11 @@
 //!
 //! Bodies are filtered while they are read, so that contents are never buffered: tens of megabytes of Base64 use no memory.
 
+use convengine_core::turn::Map;
+
 use super::json_text;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use convengine_core::turn::Map;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

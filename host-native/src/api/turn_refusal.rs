@@ -8,7 +8,7 @@ use crate::runtime::assistant::plan;
 use crate::runtime::turn_runner::Refusal;
 use crate::runtime::writer::CommitError;
 
-/// Details are logged.
+/// Converts a refused turn, and logs the details.
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         match refusal {

@@ -18,8 +18,7 @@ use super::{error, health, metrics, response_headers};
 use crate::auth::admin_token::is_trusted;
 use crate::auth::host_names::{self, OwnHosts};
 use crate::auth::refusal::unauthorized_with;
-use crate::config::settings::AdminToken;
-use crate::config::settings::{HttpSettings, Settings};
+use crate::config::settings::{AdminToken, HttpSettings, Settings};
 use crate::exit::Failure;
 use crate::runtime::restate::WorkerHost;
 use crate::tenants::{self, TenantService, Tenants};
@@ -55,6 +54,7 @@ pub async fn serve(at: &str, settings: &Settings, tenants: Arc<Tenants<WorkerHos
         .method_not_allowed_fallback(error::method_not_allowed)
         .fallback(error::no_route)
         .with_state(WorkerHealth { tenants, admin_token: settings.admin_token.clone() })
+        .layer(map_response(error::render))
         .layer(from_fn_with_state(Arc::new(hosts), host_names::refuse_other_hosts))
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))

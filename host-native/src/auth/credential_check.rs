@@ -1,4 +1,4 @@
-//! Looks up the credentials of what callers keep open, so that it ends when they are revoked.
+//! Ends what callers keep open when their credentials are revoked.
 
 use std::sync::Arc;
 use std::time::Duration;

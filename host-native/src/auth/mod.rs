@@ -7,19 +7,19 @@ pub mod credential_check;
 mod logged_routes_tests;
 mod public_access;
 
-use std::sync::Arc;
-
 pub use convengine_access::{
     access_mode, admin_token, caller, client_address, command, connection_share, cors, credential_watch, exposure, guessing, host_names,
     identity, keys, known_credentials, openness, rate, refusal, scope, security_log, tokens,
 };
 
-use crate::runtime::turn_runner::Host;
-
 /// The routes of a tenant and their access rules.
 pub mod routes {
+    use std::sync::Arc;
+
     pub use convengine_access::routes::{Access, LINK_PREFIX, Route, find_route};
 
+    use crate::runtime::turn_runner::Host;
+
     /// Routes whose handlers have the state of a tenant.
-    pub type Routes = convengine_access::routes::Routes<super::Arc<super::Host>>;
+    pub type Routes = convengine_access::routes::Routes<Arc<Host>>;
 }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use convengine_core::config::join_mcp_code;
 use convengine_core::turn::{EffectError, EffectErrorKind, Map};
+use convengine_effects::cut_message;
+use convengine_effects::mcp::{LIST_LIFETIME, McpCall, catalog::McpServer, check_unchanged, digest, hide, listing};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::config::active::ReloadError;
 use crate::runtime::turn_runner::Host;
 use crate::storage::{self, mcp_tool};
-use convengine_effects::cut_message;
-use convengine_effects::mcp::{LIST_LIFETIME, McpCall, catalog::McpServer, check_unchanged, digest, hide, listing};
 
 /// The approval of a tool.
 #[derive(Debug)]

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{Journal, Outcome, RescuedTurn, Turn, UserEvent};
+use convengine_host_base::event_members::HOST_MEMBERS;
+use convengine_redaction::Choices;
 use serde_json::Value;
 
 use crate::runtime::recovery::{load_config, read_journal, settle_conversation};
@@ -12,8 +14,6 @@ use crate::runtime::turn_runner::{Host, Message, Refusal};
 use crate::runtime::writer::CommitError;
 use crate::storage::assistant::ProgramKey;
 use crate::storage::turn::{self, StoredTurn};
-use convengine_host_base::event_members::HOST_MEMBERS;
-use convengine_redaction::Choices;
 
 /// Returns the outcome of a message that already has a turn, or `None`. Waits for a turn that is still open.
 ///

@@ -73,7 +73,7 @@ fn route_codes() -> Result<Vec<String>> {
     for file in sources(&["host-native/src", "host-native/access/src", "host-native/storage/src"])? {
         let source = read_source(&file)?;
         codes.extend(literals_after(&source, "with_code("));
-        codes.extend(literals_after(&source, "conflict("));
+        codes.extend(literals_after(&source, "refuse_with("));
     }
     // Refusals of events of runs.
     codes.extend(literals_after(&read_source("core/flow/src/chain/events.rs")?, "RunRefusal::new("));

@@ -3,13 +3,13 @@
 mod excerpt;
 
 use convengine_core::turn::{EffectError, EffectErrorKind, ToolRequest};
+use convengine_storage::Pool;
+use convengine_storage::document::{self, DocumentHit};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::search_words;
 use super::tool::{argument_text, invalid, parse_spec};
-use convengine_storage::Pool;
-use convengine_storage::document::{self, DocumentHit};
 
 /// Upper bound of a tool's `limit`.
 const MAX_LIMIT: u32 = 50;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use convengine_core::config::Tables;
 use convengine_core::turn::Map;
+use convengine_storage::testing::revert_to_unversioned;
+use convengine_storage::{self as storage, DatabaseConfig};
 use tempfile::TempDir;
 
 use super::*;
-use convengine_storage::testing::revert_to_unversioned;
-use convengine_storage::{self as storage, DatabaseConfig};
 
 struct Library {
     pool: Pool,

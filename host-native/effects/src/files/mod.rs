@@ -9,12 +9,12 @@ use std::io;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use convengine_core::turn::{EffectError, EffectErrorKind, ToolRequest};
+use convengine_host_base::blocking_share::BlockingShare;
+use convengine_settings::Roots;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::tool::{argument_text, invalid, parse_spec};
-use convengine_host_base::blocking_share::BlockingShare;
-use convengine_settings::Roots;
 use resolved_path::ResolvedPath;
 
 /// Upper bound of a tool's `max_bytes`.

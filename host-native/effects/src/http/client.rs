@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use convengine_host_base::tls;
+use convengine_settings::NetworkSettings;
 use quick_cache::sync::Cache;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Url, retry};
 
 use super::target::{self, CheckedResolver};
-use convengine_host_base::tls;
-use convengine_settings::NetworkSettings;
 
 /// Maximum number of cached clients; more are needed only if a service keeps redirecting to new ports.
 const MAX_CLIENTS: usize = 64;

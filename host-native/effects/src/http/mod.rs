@@ -13,6 +13,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind, EffectResult, HttpReply, HttpRequest, Reply};
+use convengine_settings::NetworkSettings;
+use convengine_settings::secrets::Secrets;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Response, Url};
 use tokio::time::{Instant, timeout_at};
@@ -21,8 +23,6 @@ use super::retry_after::parse_retry_after;
 pub use body::{BodyError, read_text};
 use breaker::BreakerRegistry;
 use client::Clients;
-use convengine_settings::NetworkSettings;
-use convengine_settings::secrets::Secrets;
 use prepared_request::PreparedRequest;
 use target::{PrivateHost, ResolveError};
 

@@ -1,9 +1,9 @@
 //! Publishes the deltas of an answer to stream subscribers, without secrets.
 
 use convengine_core::text::reasoning::ReasoningSplitter;
+use convengine_settings::secrets::Secrets;
 
 use crate::OutputSink;
-use convengine_settings::secrets::Secrets;
 
 /// The publisher of one call's deltas; holds back text that may be the beginning of a secret.
 #[derive(Debug)]

@@ -27,14 +27,14 @@ use convengine_core::lint::flow::ModelProvider;
 use convengine_core::turn::{
     EffectError, EffectErrorKind, EffectResult, EmbedRequest, LlmReply, LlmRequest, Millis, Reply, Request, TurnInput,
 };
-use tokio::time::{Instant, timeout_at};
-
-use crate::OutputSink;
-use crate::failure_log::{llm_texts, log_model_failure};
 use convengine_host_base::exit::Failure;
 use convengine_host_base::meter::Meter;
 use convengine_settings::LlmSettings;
 use convengine_settings::secrets::Secrets;
+use tokio::time::{Instant, timeout_at};
+
+use crate::OutputSink;
+use crate::failure_log::{llm_texts, log_model_failure};
 use deltas::DeltaPublisher;
 use failure::{ModelFailure, NextAction};
 use retry_policy::{INITIAL_BACKOFF, RetryPolicy};

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use convengine_core::turn::{EmbedReply, EmbedRequest, LlmReply, LlmRequest, Usage};
+use convengine_settings::{LlmSettings, LlmTimeouts, ProviderKey};
 use futures_util::stream::{Stream, StreamExt};
 use reqwest::{Client, RequestBuilder};
 use serde::de::IgnoredAny;
@@ -14,7 +15,6 @@ use super::deltas::DeltaPublisher;
 use super::failure::ModelFailure;
 use super::response::{ModelCall, ModelResponse};
 use super::{anthropic, ollama, openai, transport};
-use convengine_settings::{LlmSettings, LlmTimeouts, ProviderKey};
 
 /// The API of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use convengine_core::lint::flow::ModelProvider;
+use convengine_host_base::exit::Failure;
+use convengine_host_base::tls;
+use convengine_settings::{LlmSettings, NamedProvider, ProviderAccess, ProviderKind};
 use reqwest::Client;
 
 use super::purpose::{EMBED, all_names, is_known};
 use super::remote::{Protocol, RemoteModel};
 use super::scripted::ScriptedModel;
-use convengine_host_base::exit::Failure;
-use convengine_host_base::tls;
-use convengine_settings::{LlmSettings, NamedProvider, ProviderAccess, ProviderKind};
 
 const MODEL_FORMS: &str = "scripted:FILE, openai[:MODEL], anthropic[:MODEL], ollama:MODEL or off";
 

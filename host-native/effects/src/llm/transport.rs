@@ -1,13 +1,13 @@
 //! Sends requests and receives response bodies, within limits of time and size.
 
 use bytes::Bytes;
+use convengine_settings::LlmTimeouts;
 use futures_util::stream::{Stream, StreamExt, try_unfold};
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
 use tokio::time::timeout;
 
 use super::failure::ModelFailure;
-use convengine_settings::LlmTimeouts;
 
 /// Maximum size of an answer in bytes.
 pub const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;

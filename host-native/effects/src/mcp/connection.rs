@@ -6,6 +6,8 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind};
+use convengine_host_base::tenant_span::tenant_span;
+use convengine_settings::secrets::Secrets;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, RequestId,
     RequestMetaObject, ServerPeerInfo, ServerResult, SubscriptionFilter,
@@ -30,8 +32,6 @@ use super::tool_list::{self, ToolPages};
 use super::transport::{self, ChildProcess};
 use super::{McpCall, McpClients, result};
 use crate::http::HttpClient;
-use convengine_host_base::tenant_span::tenant_span;
-use convengine_settings::secrets::Secrets;
 
 /// Supported revisions of the protocol.
 const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];

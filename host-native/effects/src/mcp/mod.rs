@@ -23,6 +23,9 @@ use convengine_core::json::schema::JsonSchema;
 use convengine_core::turn::{
     EffectClass, EffectError, EffectErrorDetail, EffectErrorKind, EffectResult, Map, Reply, ToolReply, ToolRequest,
 };
+use convengine_redaction::Redaction;
+use convengine_settings::McpCommands;
+use convengine_settings::secrets::Secrets;
 use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
@@ -31,9 +34,6 @@ use crate::http::HttpClient;
 use catalog::{McpCatalog, McpServer};
 pub use connection::LIST_LIFETIME;
 use connection::{Connection, ENDED};
-use convengine_redaction::Redaction;
-use convengine_settings::McpCommands;
-use convengine_settings::secrets::Secrets;
 pub use definition::{changed_members, digest, pick_definition};
 use outages::Outages;
 pub use progress::McpProgress;

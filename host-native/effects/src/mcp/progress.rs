@@ -1,12 +1,12 @@
 //! The progress of a call as subscribers of its conversation see it: without secrets, redacted, short, and not too often. Log messages of
 //! servers are for nobody: they are dropped as they arrive.
 
+use convengine_redaction::Redaction;
+use convengine_settings::secrets::Secrets;
 use rmcp::model::ProgressNotificationParam;
 use serde_json::{Value, json};
 
 use crate::OutputSink;
-use convengine_redaction::Redaction;
-use convengine_settings::secrets::Secrets;
 
 /// Maximum progress messages of a call; the rest is dropped.
 pub const MAX_PROGRESS_MESSAGES: u32 = 100;

@@ -6,6 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind};
+use convengine_redaction::Redaction;
+use convengine_settings::secrets::Secrets;
+use convengine_settings::{EnvValue, McpCommand};
 use reqwest::Url;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
@@ -16,9 +19,6 @@ use super::bounded_reader::BoundedReader;
 use super::catalog::McpServer;
 use super::{McpClients, hide};
 use crate::http::HttpClient;
-use convengine_redaction::Redaction;
-use convengine_settings::secrets::Secrets;
-use convengine_settings::{EnvValue, McpCommand};
 
 /// Maximum bytes of a message.
 pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;

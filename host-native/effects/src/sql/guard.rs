@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use convengine_core::turn::Map;
+use convengine_storage::is_postgres;
 use sqlparser::ast::Statement;
 use sqlparser::dialect::{Dialect as Parsing, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::keywords::Keyword;
@@ -14,7 +15,6 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::{ast_policy, relations, render};
-use convengine_storage::is_postgres;
 
 /// Maximum length of a statement in characters.
 const MAX_CHARS: usize = 20_000;

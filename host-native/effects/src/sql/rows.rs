@@ -1,10 +1,10 @@
 //! Collects result rows as JSON, within limits.
 
 use convengine_core::turn::{EffectError, Map, SqlReply};
+use convengine_settings::secrets::Secrets;
 use serde_json::Value;
 
 use super::invalid;
-use convengine_settings::secrets::Secrets;
 
 /// Maximum size of a result in bytes.
 pub const MAX_BYTES: usize = 1 << 20;

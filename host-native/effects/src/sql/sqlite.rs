@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use convengine_core::turn::{EffectError, EffectErrorKind, SqlReply};
+use convengine_storage::bind_json;
 use futures_util::TryStreamExt;
 use serde_json::{Number, Value};
 use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow};
@@ -17,7 +18,6 @@ use super::guard::{Dialect, view_relations};
 use super::relations::refusal;
 use super::rows::{Cells, RowCollector};
 use super::{BUSY_TIMEOUT, MAX_CONNECTIONS, Query, busy, denied, invalid, timed_out, unavailable};
-use convengine_storage::bind_json;
 
 /// SQLite virtual machine instructions between two checks of the time limit.
 const CHECK_INTERVAL: i32 = 1_000;

@@ -1,5 +1,5 @@
-//! Routes that documents of several kinds have. They are handled and described once, with the tag `documents`, the word "document" in texts
-//! and words such as `{documents}` in paths, in whose place each kind has its own. A handler gets the kind as an extension.
+//! Routes that several kinds of documents share. Each is written once, with the tag `documents`, placeholders such as `{documents}` in its path
+//! and the word "document" in its descriptions, which are replaced for each kind. Handlers get the kind as an extension.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,8 +62,8 @@ fn replace_words(text: String, words: &[(&str, &str)]) -> String {
     words.iter().fold(text, |text, (word, own)| text.replace(word, own))
 }
 
-/// The handlers of several kinds for one of them.
-pub fn of_kind(kind: DocumentKind, handlers: UtoipaMethodRouter<Arc<Host>>) -> UtoipaMethodRouter<Arc<Host>> {
+/// Returns shared handlers for one kind.
+pub fn for_kind(kind: DocumentKind, handlers: UtoipaMethodRouter<Arc<Host>>) -> UtoipaMethodRouter<Arc<Host>> {
     let (schemas, mut paths, methods) = handlers;
     let parameter = format!("{{{}}}", parameter(kind));
     let name = |path: String| replace_words(path, &path_words(kind)).replace("{document}", &parameter);
@@ -71,13 +71,15 @@ pub fn of_kind(kind: DocumentKind, handlers: UtoipaMethodRouter<Arc<Host>>) -> U
     (schemas, paths, methods.layer(Extension(kind)))
 }
 
-/// Puts the words of the kind that has a path into an operation that is described for several kinds.
+/// Replaces the placeholders in a shared operation by the words of the kind that has its path.
 pub fn complete_operation(operation: &mut Value, path: &str) {
     let is_shared = operation.pointer("/tags/0").is_some_and(|it| it == "documents");
     let has_path = |kind: &DocumentKind| path_words(*kind).iter().take(2).any(|(_, own)| path.split('/').any(|it| it == *own));
     let Some(kind) = DocumentKind::ALL.into_iter().find(has_path).filter(|_| is_shared) else { return };
     // No word has characters that JSON escapes.
-    *operation = serde_json::from_str(&replace_words(operation.to_string(), &text_words(kind))).unwrap_or_default();
+    if let Ok(completed) = serde_json::from_str(&replace_words(operation.to_string(), &text_words(kind))) {
+        *operation = completed;
+    }
 }
 
 /// The document that the path of a route of its kind names.
@@ -136,7 +138,12 @@ impl<S: Send + Sync> FromRequestParts<S> for SessionPath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let (kind, mut parameters) = read_path(parts, state).await?;
         let id = parameters.remove("session").ok_or_else(path_not_found)?;
-        Ok(SessionPath { kind, document: parameters.remove(parameter(kind)), id })
+        let document = parameters.remove(parameter(kind));
+        // Sessions of assistants are below their assistant; without its id any of them would do.
+        if kind == DocumentKind::Assistant && document.is_none() {
+            return Err(path_not_found());
+        }
+        Ok(SessionPath { kind, document, id })
     }
 }
 

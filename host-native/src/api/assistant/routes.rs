@@ -2,7 +2,7 @@
 
 use utoipa_axum::routes;
 
-use super::kind_routes::of_kind;
+use super::kind_routes::for_kind;
 use super::runtime::{ai_agents, messages, public, simulator, transcript};
 use super::{chains, deployment_tokens, deployments, desk, document, knowledge, secrets, tools};
 use crate::auth::routes::Routes;
@@ -15,10 +15,10 @@ pub fn add_all(routes: Routes) -> Routes {
     let of_handoffs = [DocumentKind::Assistant, DocumentKind::Workflow];
     let routes = of_documents.into_iter().fold(routes, document::add_all);
     let routes = of_programs.into_iter().fold(routes, |routes, kind| {
-        let routes = routes.add_admin(of_kind(kind, routes!(deployments::create)));
+        let routes = routes.add_admin(for_kind(kind, routes!(deployments::create)));
         simulator::add_all(knowledge::add_all(routes, kind), kind)
     });
-    let routes = of_handoffs.into_iter().fold(routes, simulator::add_handoffs);
+    let routes = of_handoffs.into_iter().fold(routes, simulator::add_participants);
     chains::add_all(routes)
         .add_admin(routes!(deployment_tokens::list))
         .add_admin(routes!(deployment_tokens::rotate))
@@ -29,7 +29,7 @@ pub fn add_all(routes: Routes) -> Routes {
         .add_admin(routes!(secrets::put))
         .add_admin(routes!(secrets::list))
         .add_admin(routes!(secrets::delete))
-        .add_admin(of_kind(DocumentKind::Agent, routes!(ai_agents::simulator::turn)))
+        .add_admin(for_kind(DocumentKind::Agent, routes!(ai_agents::simulator::turn)))
         .add_desk(routes!(desk::list::conversations))
         .add_desk(routes!(desk::list::conversation))
         .add_desk(routes!(desk::events::events))

@@ -39,28 +39,37 @@ pub fn init(logging: &LoggingSettings) {
     }
 }
 
-/// The crates of the host, each with its path in filters that name the host, if it had one.
-const CRATES: [(&str, Option<&str>); 7] = [
-    ("convengine_access", Some("::auth")),
-    ("convengine_effects", Some("::effects")),
-    ("convengine_host_base", None),
-    ("convengine_page", None),
-    ("convengine_redaction", Some("::ops::redaction")),
-    ("convengine_settings", Some("::config::settings")),
-    ("convengine_storage", Some("::storage")),
+/// What has left the crate of the host: its former path, and its crate or module now.
+const MOVED: [(&str, &str); 13] = [
+    ("::api::error", "convengine_access::api_error"),
+    ("::api::page", "convengine_page"),
+    ("::auth", "convengine_access"),
+    ("::clock", "convengine_host_base::clock"),
+    ("::config::pack_file", "convengine_host_base::pack_file"),
+    ("::config::secrets", "convengine_settings::secrets"),
+    ("::config::settings", "convengine_settings"),
+    ("::effects", "convengine_effects"),
+    ("::effects::tls", "convengine_host_base::tls"),
+    ("::ops::observe", "convengine_host_base"),
+    ("::ops::redaction", "convengine_redaction"),
+    ("::runtime::blocking", "convengine_host_base::blocking_share"),
+    ("::storage", "convengine_storage"),
 ];
 
-/// Applies what a filter says about the host to all of its crates. Existing filters name it by its former name.
+/// Applies what a filter says about a part of the host to what has left that part. Existing filters name the host by its former name.
 fn with_all_crates(directives: &str) -> String {
     let directives = directives.replace("convengine_server", "convengine_host");
-    let of_crates = directives.split(',').filter_map(|directive| {
-        let level = directive.trim().strip_prefix("convengine_host")?;
-        if level.starts_with('=') {
-            return Some(CRATES.map(|(name, _)| format!("{name}{level}")).join(","));
-        }
-        CRATES.iter().find_map(|(name, path)| level.strip_prefix((*path)?).map(|rest| format!("{name}{rest}")))
+    let of_moved = directives.split(',').filter_map(|directive| {
+        let rest = directive.trim().strip_prefix("convengine_host")?;
+        let (path, level) = rest.split_at(rest.find(['=', '[']).unwrap_or(rest.len()));
+        let within = |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|it| it.is_empty() || it.starts_with("::"));
+        let moved = MOVED.iter().filter_map(|(former, now)| match path.strip_prefix(former) {
+            Some(deeper) if within(former, path) => Some(format!("{now}{deeper}{level}")),
+            _ => within(path, former).then(|| format!("{now}{level}")),
+        });
+        Some(moved.collect::<Vec<_>>().join(","))
     });
-    let more: Vec<String> = of_crates.collect();
+    let more: Vec<String> = of_moved.filter(|it| !it.is_empty()).collect();
     // What a filter says itself comes later and wins.
     [more.join(","), directives].iter().filter(|it| !it.is_empty()).cloned().collect::<Vec<_>>().join(",")
 }
@@ -128,5 +137,27 @@ impl Visit for FieldVisitor {
 
     fn record_bool(&mut self, field: &Field, value: bool) {
         self.insert(field, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_of_the_host_reach_what_has_left_it() {
+        let added = |filter: &str| with_all_crates(filter).strip_suffix(filter).map(|it| it.trim_end_matches(',').to_owned());
+        assert_eq!(added("warn,convengine_host::effects::mcp=debug").as_deref(), Some("convengine_effects::mcp=debug"));
+        assert_eq!(added("convengine_host::api=info").as_deref(), Some("convengine_access::api_error=info,convengine_page=info"));
+        assert_eq!(added("convengine_host::authority=info").as_deref(), Some(""));
+        assert_eq!(added("convengine_host::runtime::writer=info").as_deref(), Some(""));
+        for whole in ["convengine_host", "convengine_host=debug", "convengine_host[turn]=debug"] {
+            let found = with_all_crates(whole);
+            let level = whole.trim_start_matches("convengine_host");
+            for (_, now) in MOVED {
+                assert!(found.split(',').any(|it| it == format!("{now}{level}")), "{whole}: {found}");
+            }
+        }
+        assert_eq!(with_all_crates("convengine_server::storage=info"), "convengine_storage=info,convengine_host::storage=info");
     }
 }

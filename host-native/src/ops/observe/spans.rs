@@ -3,12 +3,12 @@
 use std::time::SystemTime;
 
 use convengine_core::turn::{Effect, EffectResult, HttpCaller, Reply, Request};
+use convengine_host_base::trace_ids;
 use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceState};
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 
 use super::names::attribute;
-use convengine_host_base::trace_ids;
 
 use super::meter;
 

@@ -3,6 +3,7 @@
 use std::time::{Instant, SystemTime};
 
 use convengine_core::turn::{Outcome, TurnInput};
+use convengine_host_base::trace_ids;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{Link, SpanContext, SpanId, SpanKind};
 
@@ -10,7 +11,6 @@ use super::names::attribute;
 use super::spans::{SpanDescription, build_span};
 use crate::runtime::stream::is_blocked;
 use crate::runtime::turn_runner::{Host, Refusal};
-use convengine_host_base::trace_ids;
 
 /// A running turn as observed for metrics, logs and traces.
 #[derive(Debug)]

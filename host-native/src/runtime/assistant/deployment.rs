@@ -3,12 +3,12 @@
 use axum::http::{HeaderMap, header};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use convengine_host_base::hex::to_hex;
 use reqwest::Url;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::storage::assistant::deployment::Deployment;
-use convengine_host_base::hex::to_hex;
 
 /// The prefix of the token of a deployment to pages.
 pub const TOKEN_PREFIX: &str = "cdp_";

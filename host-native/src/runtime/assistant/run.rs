@@ -5,6 +5,7 @@ use std::sync::Arc;
 use convengine_core::chain;
 use convengine_core::config::Config;
 use convengine_core::turn::{LoadedSession, Map, Millis, UserEvent};
+use convengine_host_base::event_members::ARMED_SEQ;
 use serde_json::{Value, json};
 
 use super::spend_budget;
@@ -15,7 +16,6 @@ use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_runner::{self, Host, Message, Refusal, SubmitResult};
 use crate::storage::assistant::session::Session;
 use crate::storage::assistant::{DocumentKind, ProgramKey};
-use convengine_host_base::event_members::ARMED_SEQ;
 
 /// An assistant session with its compiled document.
 #[derive(Debug, Clone)]

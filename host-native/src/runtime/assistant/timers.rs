@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use convengine_core::turn::{Map, Millis};
+use convengine_host_base::event_members::ARMED_SEQ;
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -17,7 +18,6 @@ use crate::runtime::turn_runner::{Host, Message, Refusal};
 use crate::storage::assistant::DocumentKind;
 use crate::storage::assistant::session::{self, DueTimer};
 use crate::work_class::spawn_in_background;
-use convengine_host_base::event_members::ARMED_SEQ;
 
 /// The maximum polling interval, which bounds the delay of timers armed by other processes.
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(500);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use convengine_core::chain;
 use convengine_core::config::Config;
 use convengine_core::turn::{Map, Millis};
+use convengine_host_base::hex::to_hex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -18,7 +19,6 @@ use crate::storage::assistant::{DocumentKind, ProgramKey, draft, session};
 use crate::storage::chain::run_key::{self, KEY_TTL_MS};
 use crate::storage::chain::status;
 use crate::storage::turn_rows::{SessionRow, TurnRows};
-use convengine_host_base::hex::to_hex;
 
 /// Why no run was started.
 #[derive(Debug, thiserror::Error)]

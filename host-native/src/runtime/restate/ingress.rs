@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use convengine_core::turn::UserEvent;
+use convengine_redaction::Choices;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Client, StatusCode};
 use sha2::{Digest, Sha256};
@@ -19,7 +20,6 @@ use crate::runtime::idempotency;
 use crate::runtime::stream::RelayedEvents;
 use crate::runtime::turn_runner::{Host, Message, Refusal, SubmitResult};
 use crate::storage::assistant::session;
-use convengine_redaction::Choices;
 
 /// The pause before another address is tried.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use convengine_core::turn::{Effect, EffectId};
+use convengine_effects::OutputSink;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::chunk::Chunk;
 use super::live::Subscriber;
 use super::{Streams, event};
-use convengine_effects::OutputSink;
 
 /// Publishes the model output of an effect.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use convengine_redaction::Redaction;
 use tokio::sync::{Notify, broadcast};
 
 use crate::api::mcp::PackPlayer;
@@ -37,7 +38,6 @@ use crate::runtime::turn_queue::TurnQueue;
 use crate::runtime::writer::Writer;
 use crate::storage::Pool;
 use crate::storage::server_lock::ServerLock;
-use convengine_redaction::Redaction;
 
 /// State shared by the turns of a server or tenant.
 #[derive(Debug)]

@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{LoadedSession, UserEvent};
+use convengine_redaction::Choices;
 
 use super::{Host, Message, Refusal};
 use crate::runtime::assistant::run::check_event;
 use crate::runtime::recovery;
 use crate::storage::assistant::session;
 use crate::storage::load;
-use convengine_redaction::Choices;
 
 /// The caller that a conversation belongs to.
 #[derive(Debug, Clone, Default)]

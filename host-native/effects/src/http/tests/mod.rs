@@ -15,6 +15,8 @@ use axum::Router;
 use axum::http::HeaderMap;
 use axum::routing::any;
 use convengine_core::turn::{EffectClass, EffectError, EffectResult, HttpCaller, HttpReply, HttpRequest, Reply, SecretHeader};
+use convengine_settings::NetworkSettings;
+use convengine_settings::secrets::Secrets;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,8 +25,6 @@ use tokio::net::TcpListener;
 use super::breaker::BreakerRegistry;
 use super::client::Clients;
 use super::{HttpClient, execute};
-use convengine_settings::NetworkSettings;
-use convengine_settings::secrets::Secrets;
 
 /// Serves routes; returns the port.
 async fn serve(routes: Router) -> u16 {

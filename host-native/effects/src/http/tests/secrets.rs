@@ -6,6 +6,8 @@ use axum::Router;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use convengine_core::turn::{EffectClass, EffectErrorKind, HttpRequest, SecretHeader};
+use convengine_host_base::trace_ids;
+use convengine_settings::secrets::Secrets;
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, HeaderValue, LOCATION};
 use serde_json::{Value, json};
@@ -15,8 +17,6 @@ use super::{
     serve_counted,
 };
 use crate::http::prepared_request::PreparedRequest;
-use convengine_host_base::trace_ids;
-use convengine_settings::secrets::Secrets;
 
 #[tokio::test]
 async fn a_secret_is_sent_in_its_header_and_scrubbed_from_the_response() {

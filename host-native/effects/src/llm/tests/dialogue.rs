@@ -1,13 +1,13 @@
 //! Conversations with tool calls: requests, answers, and the choice of the model.
 
 use convengine_core::turn::{EffectErrorKind, LlmDialogue, LlmMessage, LlmMode, LlmRequest, LlmTool, LlmToolCall};
+use convengine_settings::spend_cap::SpendPeriod;
+use convengine_settings::{Price, SpendCap};
 use serde_json::{Value, json};
 
 use super::provider::{ALL, Provider};
 use super::server::{Server, response_with_length};
 use super::{KEY, call, generate, models, settings};
-use convengine_settings::spend_cap::SpendPeriod;
-use convengine_settings::{Price, SpendCap};
 
 /// A model call after tools have answered.
 pub fn conversation() -> LlmRequest {

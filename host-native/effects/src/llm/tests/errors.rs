@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use convengine_core::turn::{EffectError, EffectErrorKind, LlmMode};
+use convengine_settings::LlmTimeouts;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::time::Instant;
@@ -11,7 +12,6 @@ use super::provider::{ALL, Provider};
 use super::server::{ScriptedResponse, Server, chunked_response, response_until_close, response_with_length};
 use super::{TestSubscriber, call, far_deadline, generate, into_result, models, settings};
 use crate::llm::transport::MAX_BODY_BYTES;
-use convengine_settings::LlmTimeouts;
 
 /// Returns the error for an answer.
 async fn generate_error(provider: Provider, mode: LlmMode, answer: ScriptedResponse) -> EffectError {

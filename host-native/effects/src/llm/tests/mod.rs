@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use convengine_core::turn::{EffectError, EffectResult, LlmMode, LlmReply, LlmRequest, Reply};
+use convengine_settings::secrets::Secrets;
+use convengine_settings::{LlmSettings, ProviderAccess, ProviderKey};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::Models;
 use crate::OutputSink;
-use convengine_settings::secrets::Secrets;
-use convengine_settings::{LlmSettings, ProviderAccess, ProviderKey};
 
 /// The API key of all tests.
 pub const KEY: &str = "sk-test-0123456789";

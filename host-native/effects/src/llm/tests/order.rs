@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use convengine_core::turn::{EffectErrorKind, LlmMode};
+use convengine_settings::LlmSettings;
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::provider::Provider;
 use super::server::{ScriptedResponse, Server, response_with_length};
 use super::{call, far_deadline, generate, into_result, models, settings};
-use convengine_settings::LlmSettings;
 
 const PROVIDER: Provider = Provider::OpenAi;
 

@@ -1,12 +1,12 @@
 //! Requests and complete answers.
 
 use convengine_core::turn::{EffectErrorKind, EffectResult, EmbedRequest, LlmMode, Reply, Usage};
+use convengine_settings::Price;
 use serde_json::{Value, json};
 
 use super::provider::{ALL, Provider};
 use super::server::{Server, response_with_length};
 use super::{KEY, call, far_deadline, generate, models, settings};
-use convengine_settings::Price;
 
 /// Makes a call; returns the request body that the provider received, and the text of the answer.
 async fn exchange(provider: Provider, purpose: &str, mode: LlmMode, schema: Option<Value>, answer: &str) -> (Value, String) {

@@ -1,8 +1,9 @@
 //! Queries on real SQLite files.
 
+use convengine_core::turn::Map;
+
 use super::guard::guard;
 use super::*;
-use convengine_core::turn::Map;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqlitePoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions};
 use tempfile::TempDir;

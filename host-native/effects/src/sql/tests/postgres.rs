@@ -1,9 +1,9 @@
 //! Queries on a real PostgreSQL server, as a superuser.
 
+use convengine_storage::testing::empty_postgres;
+
 use super::*;
 use sqlx::{Connection as _, PgConnection};
-
-use convengine_storage::testing::empty_postgres;
 
 /// A database with a few rows, which another connection has open for writing.
 struct Stock {

@@ -9,6 +9,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use convengine_core::config::flow::document::chain::{ChainDocument, StepKind};
 use convengine_core::turn::Map;
+use convengine_host_base::hex::to_hex;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -25,7 +26,6 @@ use crate::runtime::chain::event::submit_event;
 use crate::runtime::chain::trigger::{LiveChain, Trigger, start_run};
 use crate::runtime::turn_runner::{Host, Refusal};
 use crate::storage::chain::{run, run_key, status};
-use convengine_host_base::hex::to_hex;
 
 /// The largest body in bytes.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
@@ -143,15 +143,15 @@ pub async fn answer(
     if let Some(run) = find_duplicate(&host, &slug, &scope, &call.keys).await? {
         return Ok(accepted(&run, true));
     }
-    let conflict = |code: &'static str, message: &str| ApiError::conflict(message).with_code(code);
+    let refuse_with = |code: &'static str, message: &str| ApiError::conflict(message).with_code(code);
     if status::find(&host.readers, &slug).await?.is_some_and(|it| it.is_paused) {
-        return Err(conflict("chain_paused", "chain is paused; set its status to 'live' first"));
+        return Err(refuse_with("chain_paused", "chain is paused; set its status to 'live' first"));
     }
-    let not_waiting = || conflict("not_waiting", "no run waits for this webhook; send it when one does");
+    let not_waiting = || refuse_with("not_waiting", "no run waits for this webhook; send it when one does");
     let run = match waiting.as_slice() {
         [run] => run.clone(),
         [] => return Err(not_waiting()),
-        _ => return Err(conflict("ambiguous_run", "several runs wait for this webhook; name one in the parameter 'run'")),
+        _ => return Err(refuse_with("ambiguous_run", "several runs wait for this webhook; name one in the parameter 'run'")),
     };
     let (run, stored) = find_run(&host, &slug, &run).await?;
     let key = call.keys.first().cloned().unwrap_or_default();
@@ -251,8 +251,7 @@ impl SignedBytes {
             return Ok(());
         }
         if host.webhook_lookups.allows_another() {
-            let refreshed = host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await;
-            refreshed?;
+            host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await?;
             if is_signed() {
                 return Ok(());
             }
@@ -303,8 +302,7 @@ async fn find_duplicate(host: &Host, slug: &str, scope: &str, keys: &[String]) -
 /// Stores the keys of a webhook that was accepted.
 async fn remember(host: &Host, slug: &str, scope: &str, keys: &[String], run: &str) -> Result<(), ApiError> {
     for key in keys {
-        let stored = run_key::insert(&host.readers, slug, scope, key, run, clock::now()).await;
-        stored?;
+        run_key::insert(&host.readers, slug, scope, key, run, clock::now()).await?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use convengine_core::config::flow::Flow;
 use convengine_core::config::flow::shape::Keyword;
 use convengine_core::flow::{active_document, active_state};
 use convengine_core::turn::{Map, Millis};
+use convengine_redaction::Redaction;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -20,7 +21,6 @@ use crate::clock;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::handoff::{self, DeskConversation};
 use crate::storage::assistant::{DocumentKind, ProgramKey};
-use convengine_redaction::Redaction;
 
 /// Maximum and default page size.
 const MAX_LIMIT: i64 = 200;

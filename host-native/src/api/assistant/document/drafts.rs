@@ -98,7 +98,7 @@ pub async fn find_draft(host: &Host, key: &ProgramKey) -> Result<Draft, ApiError
         (status = 408, description = "The request body timed out"),
         (status = 412, description = "The draft is not as If-Match or If-None-Match expects"),
         (status = 415, description = "The Content-Type is not JSON"),
-        (status = 422, description = "The body is not JSON, not such a document, or has another id"),
+        (status = 422, description = "The body is not JSON, is not a valid document, or has another id"),
     ),
 )]
 pub async fn save(

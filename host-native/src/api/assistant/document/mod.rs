@@ -10,7 +10,7 @@ use utoipa_axum::routes;
 pub use drafts::{check_id, find_draft, refuse};
 pub use publishing::live_document;
 
-use super::kind_routes::of_kind;
+use super::kind_routes::for_kind;
 use crate::api::error::ApiError;
 use crate::auth::routes::Routes;
 use crate::runtime::assistant::bundle::BundleError;
@@ -19,13 +19,13 @@ use crate::storage::assistant::DocumentKind;
 /// Adds the routes of documents of a kind.
 pub fn add_all(routes: Routes, kind: DocumentKind) -> Routes {
     routes
-        .add_admin(of_kind(kind, routes!(drafts::list)))
-        .add_admin(of_kind(kind, routes!(drafts::read)))
-        .add_admin(of_kind(kind, routes!(drafts::save)))
-        .add_admin(of_kind(kind, routes!(publishing::validate)))
-        .add_admin(of_kind(kind, routes!(publishing::publish)))
-        .add_admin(of_kind(kind, routes!(publishing::versions)))
-        .add_admin(of_kind(kind, routes!(publishing::restore)))
+        .add_admin(for_kind(kind, routes!(drafts::list)))
+        .add_admin(for_kind(kind, routes!(drafts::read)))
+        .add_admin(for_kind(kind, routes!(drafts::save)))
+        .add_admin(for_kind(kind, routes!(publishing::validate)))
+        .add_admin(for_kind(kind, routes!(publishing::publish)))
+        .add_admin(for_kind(kind, routes!(publishing::versions)))
+        .add_admin(for_kind(kind, routes!(publishing::restore)))
 }
 
 /// The error for a document that does not exist.

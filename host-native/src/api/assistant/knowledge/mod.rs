@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use utoipa_axum::routes;
 
 use super::document;
-use crate::api::assistant::kind_routes::{DocumentPath, of_kind};
+use crate::api::assistant::kind_routes::{DocumentPath, for_kind};
 use crate::api::error::ApiError;
 use crate::api::query::PathParams;
 use crate::auth::routes::Routes;
@@ -30,11 +30,11 @@ use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
 /// Adds the routes of the knowledge bases of a kind.
 pub fn add_all(routes: Routes, kind: DocumentKind) -> Routes {
     routes
-        .add_admin(of_kind(kind, routes!(put)))
-        .add_admin(of_kind(kind, routes!(list)))
-        .add_admin(of_kind(kind, routes!(search::search)))
-        .add_admin(of_kind(kind, routes!(read)))
-        .add_admin(of_kind(kind, routes!(delete)))
+        .add_admin(for_kind(kind, routes!(put)))
+        .add_admin(for_kind(kind, routes!(list)))
+        .add_admin(for_kind(kind, routes!(search::search)))
+        .add_admin(for_kind(kind, routes!(read)))
+        .add_admin(for_kind(kind, routes!(delete)))
 }
 
 /// Stores a source of a knowledge base and replaces an existing one with the same id.

@@ -3,12 +3,12 @@
 use convengine_core::flow;
 use convengine_core::text::time_zone;
 use convengine_core::turn::Map;
+use convengine_host_base::event_members::HOST_MEMBERS;
 use serde_json::{Value, json};
 
 use crate::api::error::ApiError;
 use crate::auth::identity::{Identity, USER_TOKEN};
 use crate::runtime::turn_runner::Host;
-use convengine_host_base::event_members::HOST_MEMBERS;
 
 /// Maximum length of an `event_id` in characters.
 pub const MAX_EVENT_ID_CHARS: usize = 200;

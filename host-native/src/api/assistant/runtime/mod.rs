@@ -22,6 +22,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use convengine_core::turn::Map;
+use convengine_host_base::event_members::IDENTITY;
 use serde_json::{Value, json};
 
 use crate::api::error::ApiError;
@@ -31,7 +32,6 @@ use crate::runtime::assistant::plan;
 use crate::runtime::assistant::run::{RunningSession, event_key};
 use crate::runtime::turn_runner::{Host, Refusal, SubmitResult};
 use crate::storage::assistant::session::{self, Session};
-use convengine_host_base::event_members::IDENTITY;
 
 /// Marks the repeated response to an event that was already handled.
 const REPLAYED: HeaderName = HeaderName::from_static("x-replayed");
@@ -55,7 +55,7 @@ pub async fn load_session(host: &Host, id: &str) -> Result<(Session, RunningSess
     Ok((stored, running))
 }
 
-/// Who sends an event to a session.
+/// The caller of a session, and how its users are verified.
 #[derive(Debug)]
 pub struct Sender {
     caller: Caller,
@@ -64,7 +64,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Says who the user of a new session is, by the caller and the members of the request.
+    /// Identifies the user of a new session by the caller and the members of the request.
     ///
     /// # Errors
     /// As [`UserVerifier::identify`].

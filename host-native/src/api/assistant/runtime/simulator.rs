@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{Sender, Visibility, approvals, events, handoff, inspect, messages, run_event, sign_in};
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
-use crate::api::assistant::kind_routes::{DocumentPath, SessionPath, of_kind};
+use crate::api::assistant::kind_routes::{DocumentPath, SessionPath, for_kind};
 use crate::api::assistant::{document, parse_version_number};
 use crate::api::error::ApiError;
 use crate::auth::caller::ConversationAccess;
@@ -32,20 +32,20 @@ pub const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };
 /// Adds the routes of the sessions of a kind.
 pub fn add_all(routes: Routes, kind: DocumentKind) -> Routes {
     routes
-        .add_admin(of_kind(kind, routes!(start)))
-        .add_admin(of_kind(kind, routes!(turn)))
-        .add_admin(of_kind(kind, routes!(inspect::state)))
-        .add_admin(of_kind(kind, routes!(inspect::trace)))
-        .add_admin(of_kind(kind, routes!(inspect::replay)))
+        .add_admin(for_kind(kind, routes!(start)))
+        .add_admin(for_kind(kind, routes!(turn)))
+        .add_admin(for_kind(kind, routes!(inspect::state)))
+        .add_admin(for_kind(kind, routes!(inspect::trace)))
+        .add_admin(for_kind(kind, routes!(inspect::replay)))
 }
 
 /// Adds the routes of sessions that a person or a client other than the author takes part in.
-pub fn add_handoffs(routes: Routes, kind: DocumentKind) -> Routes {
+pub fn add_participants(routes: Routes, kind: DocumentKind) -> Routes {
     routes
-        .add_admin(of_kind(kind, routes!(messages::of_simulator)))
-        .add_admin(of_kind(kind, routes!(handoff::status)))
-        .add_admin(of_kind(kind, routes!(handoff::message)))
-        .add_admin(of_kind(kind, routes!(approvals::decide)))
+        .add_admin(for_kind(kind, routes!(messages::of_simulator)))
+        .add_admin(for_kind(kind, routes!(handoff::status)))
+        .add_admin(for_kind(kind, routes!(handoff::message)))
+        .add_admin(for_kind(kind, routes!(approvals::decide)))
 }
 
 /// Starts a session with the draft or a version.
@@ -206,8 +206,7 @@ async fn choose_session_id(host: &Host, members: &Map) -> Result<String, ApiErro
     let refuse = || ApiError::unprocessable("session_id is not a UUID; send a UUID or omit it").with_code("invalid_session");
     let id = requested.as_str().and_then(|it| Uuid::try_parse(it).ok()).ok_or_else(refuse)?.to_string();
     let key = members.get("event_id").and_then(Value::as_str).map(|it| event_key(&id, it));
-    let found = storage::assistant::session::load(&host.readers, &id, key.as_deref()).await;
-    let found = found?;
+    let found = storage::assistant::session::load(&host.readers, &id, key.as_deref()).await?;
     // Clients without a response retry with the same event id. Pipeline conversations share the id space.
     if !found.is_duplicate && (found.has_open_turn || found.session.turns > 0) {
         let message = "session id already exists; choose another id or omit it";

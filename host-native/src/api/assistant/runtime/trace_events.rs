@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{Journal, Map, Notice, NoticeBody, Slice, Turn, Write};
+use convengine_host_base::event_members::ARMED_SEQ;
+use convengine_host_base::trace_ids::span_id;
 use serde_json::{Value, json};
 
 use super::inspect::TurnWithConfig;
@@ -13,8 +15,6 @@ use crate::clock;
 use crate::ops::audit::derive::replay_turn;
 use crate::storage::assistant::{DocumentKind, ProgramKey};
 use crate::storage::turn::{StoredTurn, decompress};
-use convengine_host_base::event_members::ARMED_SEQ;
-use convengine_host_base::trace_ids::span_id;
 
 /// Stages at which a node is entered.
 const ENTRY_STAGES: [&str; 2] = ["node.enter", "workflow.node.enter"];

@@ -6,6 +6,7 @@ pub mod simulator;
 use std::sync::Arc;
 
 use convengine_core::turn::Map;
+use convengine_host_base::event_members::IDENTITY;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -19,7 +20,6 @@ use crate::runtime::assistant::version_cache::SessionDocument;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::ProgramKey;
 use crate::storage::assistant::session;
-use convengine_host_base::event_members::IDENTITY;
 
 /// A message to an AI agent.
 #[derive(Debug)]
