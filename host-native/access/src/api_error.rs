@@ -259,12 +259,12 @@ mod tests {
 
     #[tokio::test]
     async fn the_path_decides_the_form_of_an_error() {
-        let error = || ApiError::conflict("taken").with_code("name_taken").with_issues(&["first"]);
+        let error = || ApiError::conflict("taken").with_code("session_exists").with_issues(&["first"]);
         let assistant = body(render("/v1/agents/a", error().into_response())).await;
-        assert_eq!(assistant, json!({"error": {"code": "name_taken", "message": "taken"}, "issues": ["first"]}));
+        assert_eq!(assistant, json!({"error": {"code": "session_exists", "message": "taken"}, "issues": ["first"]}));
         let other = body(render("/api/v1/x", error().into_response())).await;
         assert_eq!((&other["path"], &other["status"], &other["message"]), (&json!("/api/v1/x"), &json!(409), &json!("taken")));
-        assert_eq!((&other["code"], &other["issues"]), (&json!("name_taken"), &json!(["first"])));
+        assert_eq!((&other["code"], &other["issues"]), (&json!("session_exists"), &json!(["first"])));
     }
 
     #[tokio::test]

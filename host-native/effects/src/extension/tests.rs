@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 
 fn guest(name: &str) -> Vec<u8> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/guests").join(format!("{name}.wat"));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/guests").join(format!("{name}.wat"));
     wat::parse_str(fs::read_to_string(file).unwrap()).unwrap()
 }
 
