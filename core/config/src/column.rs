@@ -97,13 +97,13 @@ impl MemberShape {
         if let Shape::Enum(words) = self.shape { words } else { &[] }
     }
 
-    /// Its description; one that has none is told by its words.
+    /// Its description, or the list of its words if it has none.
     pub fn description(&self) -> String {
         let words: Vec<String> = self.words().iter().map(|it| format!("`{it}`")).collect();
         if self.help.is_empty() { list_words(&words) } else { self.help.to_owned() }
     }
 
-    /// The same with what its strings are.
+    /// The same with another meaning.
     pub(crate) const fn with_meaning(self, meaning: Meaning) -> MemberShape {
         MemberShape { meaning: Some(meaning), ..self }
     }

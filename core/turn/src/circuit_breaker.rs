@@ -34,7 +34,7 @@ pub enum BreakerEvent {
     Probe,
     /// The probe has failed.
     FailProbe,
-    /// The probe has ended without telling whether the service is back.
+    /// The probe has ended without showing whether the service is back.
     AbortProbe,
 }
 
