@@ -33,11 +33,12 @@ fn run(arguments: &TestArguments) -> Result<bool> {
         Some(path) => KnownDifferences::parse(&read_file(path)?).with_context(|| path.display().to_string())?,
         None => KnownDifferences::default(),
     };
-    let binary = std::env::current_exe().context("cannot determine the path of this executable")?;
+    let program = std::env::current_exe().context("cannot determine the path of this executable")?;
+    let options = ServerOptions { program: Some(program), ..ServerOptions::default() };
     let mut reports = Vec::new();
     for path in &arguments.files {
         let report = match read_pack(path) {
-            Ok(pack) => play(&pack, &binary, path, &explained),
+            Ok(pack) => play(&pack, &options, path, &explained),
             Err(error) => PackReport { name: path.display().to_string(), failure: Some(error.to_string()), ..PackReport::default() },
         };
         print_report(&report);
@@ -55,10 +56,10 @@ fn read_file(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Plays a pack in the core if it has only plain messages, otherwise over HTTP.
-pub fn play(pack: &Pack, binary: &Path, path: &Path, explained: &KnownDifferences) -> PackReport {
-    let plain = (0..pack.turns.len()).all(|it| pack.message(it).is_some());
-    if plain { play_core(pack, Suspend::Never, explained) } else { play_http(pack, binary, path, explained) }
+/// Plays a pack in the core if it has only plain messages, otherwise over HTTP against a server with these options.
+pub fn play(pack: &Pack, options: &ServerOptions, path: &Path, explained: &KnownDifferences) -> PackReport {
+    let plain = (0..pack.turns.len()).all(|turn| pack.message(turn).is_some());
+    if plain { play_core(pack, Suspend::Never, explained) } else { play_http(pack, path, options, explained) }
 }
 
 /// Plays a pack in the core for the tool `play`; asks whether to stop before each turn.
@@ -79,14 +80,9 @@ pub fn play_in_core(pack: &Pack, is_stopped: &dyn Fn() -> bool) -> PlayReport {
     PlayReport { turns: report.turns.into_iter().map(turn).collect(), failure: report.failure }
 }
 
-/// Plays a pack over HTTP against a dedicated server.
-pub fn play_http(pack: &Pack, binary: &Path, path: &Path, explained: &KnownDifferences) -> PackReport {
-    play_http_with(pack, binary, path, &ServerOptions::default(), explained)
-}
-
-/// Like [`play_http`], with options.
-pub fn play_http_with(pack: &Pack, binary: &Path, path: &Path, options: &ServerOptions, explained: &KnownDifferences) -> PackReport {
-    match HttpPlayer::start_with(pack, binary, path, options) {
+/// Plays a pack over HTTP against a server of its own.
+pub fn play_http(pack: &Pack, path: &Path, options: &ServerOptions, explained: &KnownDifferences) -> PackReport {
+    match HttpPlayer::start(pack, path, options) {
         Ok(mut player) => play_turns(pack, explained, |turn| player.play(turn).map(|it| (it, None))),
         Err(error) => PackReport { name: pack.name.clone(), failure: Some(format!("{error:#}")), ..PackReport::default() },
     }

@@ -1,4 +1,4 @@
-//! Plays packs over HTTP against a dedicated server process, reading its database after each turn.
+//! Plays packs over HTTP against a server of its own, reading its database after each turn.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,20 +39,12 @@ struct SeenRows {
 }
 
 impl HttpPlayer {
-    /// Imports the pack into a temporary database and starts a server on it.
+    /// Imports the pack and starts a server of it.
     ///
     /// # Errors
     /// Returns an error when the pack cannot be imported or the server does not start.
-    pub fn start(pack: &Pack, binary: &Path, path: &Path) -> Result<HttpPlayer> {
-        HttpPlayer::start_with(pack, binary, path, &ServerOptions::default())
-    }
-
-    /// Like [`HttpPlayer::start`], with options.
-    ///
-    /// # Errors
-    /// Returns an error when the pack cannot be imported or the server does not start.
-    pub fn start_with(pack: &Pack, binary: &Path, path: &Path, options: &ServerOptions) -> Result<HttpPlayer> {
-        let server = PackServer::start(pack, binary, path, options)?;
+    pub fn start(pack: &Pack, path: &Path, options: &ServerOptions) -> Result<HttpPlayer> {
+        let server = PackServer::start(pack, path, options)?;
         let database = storage::DatabaseConfig { url: server.database().to_owned(), full_sync: false };
         let pool = server.block_on(storage::open_reader_pool(&database)).map_err(|it| anyhow!("{it}"))?;
         let client = convengine_host::tls::client_for("http:").build()?;

@@ -1,7 +1,7 @@
 //! Plays packs and talks, for `convengine test` and the project's own test runners.
 //!
 //! A pack of plain messages runs in the core. A pack with SQL between its turns, another path, or a body that is not a message is
-//! played over HTTP against the server's binary on a temporary database, which needs the feature `http`. So does a pack whose turns need
+//! played over HTTP against a server in this process on a temporary database, which needs the feature `http`. So does a pack whose turns need
 //! services of a host: SQL, tools of other groups, scripts and extensions.
 
 mod check;
@@ -21,6 +21,8 @@ mod http;
 mod junit;
 mod known_differences;
 #[cfg(feature = "http")]
+mod local_server;
+#[cfg(feature = "http")]
 mod local_services;
 #[cfg(feature = "http")]
 mod pack_import;
@@ -37,7 +39,7 @@ use convengine_core::pack::{Pack, PackFileError};
 
 pub use self::check::failed_checks;
 #[cfg(feature = "http")]
-pub use self::command::{play, play_http, play_http_with, play_in_core, run_command};
+pub use self::command::{play, play_http, play_in_core, run_command};
 pub use self::core::{Checkpoint, CorePlayer, CoreTurn, Suspend};
 #[cfg(feature = "http")]
 pub use self::engine_process::{EngineCommand, EngineProcess, free_ports};
@@ -47,6 +49,8 @@ pub use self::flow::{publish_requests, secret_names, session_id, session_request
 #[cfg(feature = "http")]
 pub use self::http::HttpPlayer;
 pub use self::known_differences::{ExpectedTurn, KnownDifferences};
+#[cfg(feature = "http")]
+pub use self::local_server::LocalServer;
 #[cfg(feature = "http")]
 pub use self::pack_import::import_pack;
 pub use self::report::{PackReport, TurnReport, play_core, recorded_differences};

@@ -1,4 +1,4 @@
-//! A server process for a pack, with the pack's rows, settings, scripted model and fake HTTP services.
+//! A server for a pack, with the pack's rows, settings, scripted model and fake HTTP services.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,15 @@ use tokio::runtime::Runtime;
 
 use super::engine_process::{EngineCommand, EngineProcess};
 use super::fake_http::{self, CallRecorder};
+use super::local_server::LocalServer;
 use super::pack_import::import_pack;
 use super::restate::{RestateOptions, RestateRuntime, server_command};
 use convengine_host::pack_file;
 
-/// A running server. Dropping it kills the process and deletes its folder.
+/// A running server. Dropping it ends it at once and deletes its folder.
 pub struct PackServer {
     pack: Pack,
-    process: EngineProcess,
+    server: RunningServer,
     database: String,
     fake_address: Option<SocketAddr>,
     folder: PathBuf,
@@ -27,6 +28,12 @@ pub struct PackServer {
     calls: CallRecorder,
 }
 
+/// Where a server runs.
+enum RunningServer {
+    Here(LocalServer),
+    Process(EngineProcess),
+}
+
 /// Server options that are not part of the pack.
 #[derive(Debug, Clone, Default)]
 pub struct ServerOptions {
@@ -34,16 +41,18 @@ pub struct ServerOptions {
     pub database: Option<String>,
     /// Further settings as `KEY=VALUE`.
     pub settings: Vec<String>,
+    /// The program that is the server; by default it runs in this process.
+    pub program: Option<PathBuf>,
     /// The Restate server that runs the turns; the database is then one of PostgreSQL.
     pub restate: Option<RestateOptions>,
 }
 
 impl PackServer {
-    /// Imports the pack and starts the server.
+    /// Imports the pack and starts the server, in this process unless its options name a program.
     ///
     /// # Errors
     /// Returns an error when the pack cannot be imported or the server does not start.
-    pub fn start(pack: &Pack, binary: &Path, path: &Path, options: &ServerOptions) -> Result<PackServer> {
+    pub fn start(pack: &Pack, path: &Path, options: &ServerOptions) -> Result<PackServer> {
         let folder = std::env::temp_dir().join(format!("convengine-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&folder)?;
         let database = options.database.clone().unwrap_or_else(|| format!("sqlite:{}", folder.join("play.db").display()));
@@ -52,9 +61,12 @@ impl PackServer {
         let (pack, path, stub) = start_fake_service(pack, path, &folder, &runtime, &calls)?;
         import_pack(&runtime, &path, &database).context("cannot import the pack")?;
         let shared = shared_options(&pack, &path, &database, stub, &options.settings);
-        let restate = options.restate.as_ref().map(|it| RestateRuntime::start(it, binary, &shared)).transpose()?;
-        let process = start_server(binary, &shared, restate.as_ref())?;
-        Ok(PackServer { pack, process, database, fake_address: stub, folder, runtime, restate, calls })
+        let program = options.program.as_deref();
+        let start_cluster =
+            |cluster| RestateRuntime::start(cluster, program.context("a cluster needs the program of its workers")?, &shared);
+        let restate = options.restate.as_ref().map(start_cluster).transpose()?;
+        let server = start_server(program, &shared, restate.as_ref())?;
+        Ok(PackServer { pack, server, database, fake_address: stub, folder, runtime, restate, calls })
     }
 
     /// The pack, with the address of its fake HTTP services.
@@ -64,7 +76,10 @@ impl PackServer {
 
     /// The base URL of the server.
     pub fn address(&self) -> &str {
-        self.process.address()
+        match &self.server {
+            RunningServer::Here(server) => server.address(),
+            RunningServer::Process(process) => process.address(),
+        }
     }
 
     /// The URL of its database.
@@ -87,9 +102,12 @@ impl PackServer {
         self.restate.as_ref().map_or(0, RestateRuntime::restarts)
     }
 
-    /// The process id.
+    /// The id of the process in which it runs.
     pub fn process_id(&self) -> u32 {
-        self.process.process_id().unwrap_or_default()
+        match &self.server {
+            RunningServer::Here(_) => std::process::id(),
+            RunningServer::Process(process) => process.process_id().unwrap_or_default(),
+        }
     }
 
     /// Blocks on a future of the server or its database.
@@ -100,7 +118,9 @@ impl PackServer {
 
 impl Drop for PackServer {
     fn drop(&mut self) {
-        self.process.kill();
+        if let RunningServer::Process(process) = &mut self.server {
+            process.kill();
+        }
         // Best effort: the folder is temporary.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
@@ -136,13 +156,13 @@ fn shared_options(pack: &Pack, path: &Path, database: &str, stub: Option<SocketA
     fixed.into_iter().chain(settings.into_iter().flat_map(|it| ["--set".to_owned(), it])).collect()
 }
 
-fn start_server(binary: &Path, options: &[String], restate: Option<&RestateRuntime>) -> Result<EngineProcess> {
+fn start_server(program: Option<&Path>, options: &[String], restate: Option<&RestateRuntime>) -> Result<RunningServer> {
     const ANY_PORT: &str = "127.0.0.1:0";
-    EngineProcess::start(match restate {
-        Some(restate) => server_command(binary, options, ANY_PORT, &restate.ingress_setting(), None),
-        None => {
-            let arguments = ["serve", "--listen", ANY_PORT].map(str::to_owned).into_iter().chain(options.iter().cloned()).collect();
-            EngineCommand { program: binary.to_owned(), arguments, log: None }
-        }
-    })
+    let arguments = || ["serve", "--listen", ANY_PORT].map(str::to_owned).into_iter().chain(options.iter().cloned()).collect::<Vec<_>>();
+    let Some(program) = program else { return LocalServer::start(&arguments()).map(RunningServer::Here) };
+    let command = match restate {
+        Some(restate) => server_command(program, options, ANY_PORT, &restate.ingress_setting(), None),
+        None => EngineCommand { program: program.to_owned(), arguments: arguments(), log: None },
+    };
+    EngineProcess::start(command).map(RunningServer::Process)
 }

@@ -1,5 +1,6 @@
 //! The host's clock in milliseconds since 1970, and the text formats of timestamps.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,9 +11,25 @@ const DAY_MS: i64 = 86_400_000;
 /// How far the host's time is ahead of the system clock, in milliseconds.
 static OFFSET_MS: AtomicI64 = AtomicI64::new(0);
 
+thread_local! {
+    /// The same for the threads of one of several servers in a process.
+    static OWN_OFFSET_MS: Cell<Option<&'static AtomicI64>> = const { Cell::new(None) };
+}
+
 /// Returns the host's time.
 pub fn now() -> Millis {
-    system_now().saturating_add(OFFSET_MS.load(Ordering::Relaxed))
+    system_now().saturating_add(offset_ms().load(Ordering::Relaxed))
+}
+
+/// Creates a clock for the threads on which the returned function is called, as those of one of several servers in a process. It is never
+/// freed.
+pub fn new_for_threads() -> impl Fn() + Send + Sync + 'static {
+    let own: &'static AtomicI64 = Box::leak(Box::default());
+    move || OWN_OFFSET_MS.set(Some(own))
+}
+
+fn offset_ms() -> &'static AtomicI64 {
+    OWN_OFFSET_MS.get().unwrap_or(&OFFSET_MS)
 }
 
 /// Returns the start of the day of a time, in UTC.
@@ -20,9 +37,9 @@ pub fn start_of_day(at: Millis) -> Millis {
     at - at.rem_euclid(DAY_MS)
 }
 
-/// Sets the time of the process, which continues from there.
+/// Sets the time of the process or of its server, which continues from there.
 fn set(at: Millis) {
-    OFFSET_MS.store(at.saturating_sub(system_now()), Ordering::Relaxed);
+    offset_ms().store(at.saturating_sub(system_now()), Ordering::Relaxed);
 }
 
 /// The time of the turns of one host, which a script of its models may set.

@@ -77,9 +77,10 @@ impl Cluster {
     /// # Errors
     /// If it does not start.
     pub fn restart(&self, index: usize) -> Result<()> {
-        let options = ServerOptions { database: Some(self.database.url().to_owned()), ..ServerOptions::default() };
-        let (pack, binary, path) = (&self.pack, &self.binary, &self.path);
-        let start = || PackServer::start(pack, binary, path, &options);
+        let (database, program) = (Some(self.database.url().to_owned()), Some(self.binary.clone()));
+        let options = ServerOptions { database, program, ..ServerOptions::default() };
+        let (pack, path) = (&self.pack, &self.path);
+        let start = || PackServer::start(pack, path, &options);
         let server = thread::scope(|scope| scope.spawn(start).join()).map_err(|_| anyhow!("cannot start a server"))??;
         server.address().clone_into(&mut self.addresses.borrow_mut()[index]);
         self.servers.borrow_mut()[index] = Some(server);

@@ -103,8 +103,9 @@ impl ServedPack {
         let pack = pack_file::read(&path)?;
         let talks = [Talk::from_pack(&pack, 0)?, Talk::from_pack(&pack, long)?];
         let database = kind.create_database()?;
-        let options = ServerOptions { database: Some(database.url().to_owned()), settings: set.to_vec(), restate: None };
-        let server = Process::Engine(Box::new(PackServer::start(&pack, binary, &path, &options)?));
+        let (program, settings) = (Some(binary.to_owned()), set.to_vec());
+        let options = ServerOptions { database: Some(database.url().to_owned()), settings, program, ..ServerOptions::default() };
+        let server = Process::Engine(Box::new(PackServer::start(&pack, &path, &options)?));
         Ok(ServedPack { name: name.to_owned(), talks, server, database })
     }
 

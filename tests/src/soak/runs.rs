@@ -134,8 +134,9 @@ impl RunServer {
         let pack = pack_file::read(&path)?;
         let database = kind.create_database()?;
         let settings = ["convengine.assistants.timers=true", "convengine.assistants.simulator-rpm=0"].map(str::to_owned).to_vec();
-        let options = ServerOptions { database: Some(database.url().to_owned()), settings, restate: None };
-        let server = PackServer::start(&pack, binary, &path, &options)?;
+        let program = Some(binary.to_owned());
+        let options = ServerOptions { database: Some(database.url().to_owned()), settings, program, ..ServerOptions::default() };
+        let server = PackServer::start(&pack, &path, &options)?;
         let served = RunServer { server, runtime: Runtime::new()?, _database: database };
         for slug in ["errand", "nap"] {
             let (status, body) = served.call("POST", &format!("/v1/workflow-chains/{slug}/publish"), &json!({}))?;

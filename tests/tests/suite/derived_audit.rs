@@ -7,7 +7,7 @@ use convengine_host::storage::turn::{compress, decompress};
 use convengine_player::{PackServer, ServerOptions};
 use convengine_test_macros::{test, test_files};
 use convengine_tests::soak::final_state::mask as without_times;
-use convengine_tests::{Case, demo, read_case, server_binary};
+use convengine_tests::{Case, demo, read_case};
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
@@ -32,8 +32,8 @@ impl PlayedPack {
     /// Plays the pack's turns and ignores their replies.
     fn play(case: &Case, env: &TestEnv, set: &[&str]) -> PlayedPack {
         let set = set.iter().map(|it| (*it).to_owned()).collect();
-        let around = ServerOptions { database: Some(env.database_url()), settings: set, restate: None };
-        let server = PackServer::start(&case.pack, &server_binary().unwrap(), &case.path, &around).unwrap();
+        let options = ServerOptions { database: Some(env.database_url()), settings: set, ..ServerOptions::default() };
+        let server = PackServer::start(&case.pack, &case.path, &options).unwrap();
         let mut played = PlayedPack { server, client: client(), conversations: Vec::new() };
         for turn in played.server.pack().turns.clone() {
             if let Some(sql) = turn.admin_sql.as_ref().and_then(Value::as_str) {

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use convengine_player::{KnownDifferences, ServerOptions, play_http_with};
+use convengine_player::{KnownDifferences, ServerOptions, play_http};
 use convengine_test_macros::test_files;
-use convengine_tests::{known_differences, read_case, server_binary};
+use convengine_tests::{known_differences, read_case};
 
 use crate::harness::TestEnv;
 
@@ -28,7 +28,7 @@ fn play(file: &str) {
     let case = read_case(file).unwrap();
     let env = TestEnv::with_tables();
     let options = ServerOptions { database: Some(env.database_url()), ..ServerOptions::default() };
-    let report = play_http_with(&case.pack, &server_binary().unwrap(), &case.path, &options, &EXPLAINED);
+    let report = play_http(&case.pack, &case.path, &options, &EXPLAINED);
     assert!(report.has_passed(), "{report:#?}");
     assert_eq!(report.turns.len(), case.pack.turns.len());
 }

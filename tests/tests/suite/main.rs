@@ -110,3 +110,7 @@ mod version_migration;
 mod visitors;
 mod wire;
 mod workflows;
+
+/// That of the server, of which some run in this process: the allocator of the system takes a tenth of a test.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -3,8 +3,8 @@
 use std::fs;
 
 use convengine_core::pack::Pack;
-use convengine_player::HttpPlayer;
-use convengine_tests::{demo, root, server_binary};
+use convengine_player::{HttpPlayer, ServerOptions};
+use convengine_tests::{demo, root};
 use serde_json::{Value, json};
 
 const CONVERSATION: &str = "5f0c9b6e-1d3a-4f5e-8a77-3c2b1a0d9e8f";
@@ -29,7 +29,7 @@ fn play(bodies: Vec<Value>) -> Vec<Value> {
     let demo = demo("help_desk.json").unwrap();
     let mut pack: Pack = demo.pack;
     pack.turns = bodies.into_iter().map(|it| serde_json::from_value(turn(it)).unwrap()).collect();
-    let mut player = HttpPlayer::start(&pack, &server_binary().unwrap(), &demo.path).unwrap();
+    let mut player = HttpPlayer::start(&pack, &demo.path, &ServerOptions::default()).unwrap();
     (0..pack.turns.len()).map(|it| player.play(it).unwrap().json).collect()
 }
 

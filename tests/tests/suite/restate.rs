@@ -10,7 +10,7 @@ use convengine_core::pack::Pack;
 use convengine_host::ops::journal_export::load_turns;
 use convengine_host::ops::replay::{Recording, ReplayReport};
 use convengine_player::restate::RestateOptions;
-use convengine_player::{HttpPlayer, ServerOptions, play_http_with};
+use convengine_player::{HttpPlayer, ServerOptions, play_http};
 use convengine_test_macros::test;
 use convengine_tests::soak::restate::{RestateSoak, run};
 use convengine_tests::{Case, corpus, flows, known_differences, restate_binary, root, server_binary};
@@ -43,10 +43,10 @@ fn play(cases: Vec<Case>) -> usize {
     let mut played = 0;
     for case in playable.step_by(if is_long_run() { 1 } else { STRIDE }) {
         let play_on = |restate: Option<RestateOptions>| {
-            let env = TestEnv::with_tables();
+            let (env, program) = (TestEnv::with_tables(), restate.is_some().then(|| binary.clone()));
             let key = format!("convengine.secrets-key=file:{}", env.write("key", SECRETS_KEY));
-            let options = ServerOptions { database: Some(env.database_url()), settings: vec![key], restate };
-            let report = play_http_with(&case.pack, &binary, &case.path, &options, &explained);
+            let options = ServerOptions { database: Some(env.database_url()), settings: vec![key], restate, program };
+            let report = play_http(&case.pack, &case.path, &options, &explained);
             // The journals replay in this process to the state hashes that the worker stored. A run may go on after the last turn of its pack.
             for conversation in env.sql().texts("select distinct conversation_id from ce_turn where status <> 'open'") {
                 let replayed = replay(&env, &conversation);
@@ -102,8 +102,9 @@ fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32, has_rows:
     let node = SharedNode::get();
     let _turn = node.take_turn();
     let settings = vec![format!("convengine.restate.conversation-rows={has_rows}")];
-    let options = ServerOptions { database: Some(env.database_url()), restate: Some(node.options(Some(crash_at))), settings };
-    let mut player = HttpPlayer::start_with(pack, &server_binary().unwrap(), path, &options).unwrap();
+    let (restate, program) = (Some(node.options(Some(crash_at))), Some(server_binary().unwrap()));
+    let options = ServerOptions { database: Some(env.database_url()), restate, settings, program };
+    let mut player = HttpPlayer::start(pack, path, &options).unwrap();
     let mut in_doubt = 0;
     for (number, turn) in pack.turns.iter().enumerate() {
         let played = player.play(number).unwrap();

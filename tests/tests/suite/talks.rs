@@ -6,7 +6,7 @@ use convengine_core::pack::{Check, PackTurn};
 use convengine_host::pack_file;
 use convengine_player::{CorePlayer, HttpPlayer, ServerOptions, Suspend, failed_checks};
 use convengine_test_macros::test_files;
-use convengine_tests::{root, server_binary};
+use convengine_tests::root;
 use serde_json::{Value, json};
 
 use crate::harness::{SECRETS_KEY, TestEnv};
@@ -51,7 +51,7 @@ fn differences(path: &Path) -> Vec<String> {
     // PostgreSQL has no file beside it in which the server could keep a key of its own.
     let key = format!("convengine.secrets-key=file:{}", env.write("key", SECRETS_KEY));
     let options = ServerOptions { database: Some(env.database_url()), settings: vec![key], ..ServerOptions::default() };
-    let mut http = HttpPlayer::start_with(&pack, &server_binary().unwrap(), path, &options).unwrap();
+    let mut http = HttpPlayer::start(&pack, path, &options).unwrap();
     let mut found = Vec::new();
     for (turn, of_pack) in pack.turns.iter().enumerate() {
         let label = format!("{} turn {turn}", path.file_name().unwrap_or_default().display());

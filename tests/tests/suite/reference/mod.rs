@@ -11,8 +11,8 @@ use convengine_core::json::path::operator_names;
 use convengine_core::pack::{Pack, talk_words};
 use convengine_core::text::{expr, interpolation, template};
 use convengine_core::turn::LLM_PURPOSES;
-use convengine_player::{KnownDifferences, play};
-use convengine_tests::{root, server_binary};
+use convengine_player::{KnownDifferences, ServerOptions, play};
+use convengine_tests::root;
 use serde_json::{Map, Value, json};
 
 use blocks::{Block, parse_blocks};
@@ -160,7 +160,7 @@ fn packs_and_talks_pass() {
             assert!(issues.is_empty(), "{page}.md:{line}: {issues:?}");
             let path = folder.join(format!("{page}-{line}.json"));
             std::fs::write(&path, serde_json::to_string(&pack).unwrap()).unwrap();
-            let report = play(&pack, &server_binary().unwrap(), &path, &KnownDifferences::default());
+            let report = play(&pack, &ServerOptions::default(), &path, &KnownDifferences::default());
             if !report.has_passed() {
                 failures.push(format!("{page}.md:{line}: {report:#?}"));
             }

@@ -47,8 +47,9 @@ fn play(pack: &Pack, path: &Path, restate: bool) -> Vec<(u16, Value)> {
     let settings = node.iter().map(|_| OMITTED.to_owned()).collect();
     let has_rows = node.is_none();
     let restate = node.as_ref().map(|it| it.options(None));
-    let options = ServerOptions { database: Some(env.database_url()), settings, restate };
-    let mut player = HttpPlayer::start_with(pack, &server_binary().unwrap(), path, &options).unwrap();
+    let program = restate.is_some().then(|| server_binary().unwrap());
+    let options = ServerOptions { database: Some(env.database_url()), settings, restate, program };
+    let mut player = HttpPlayer::start(pack, path, &options).unwrap();
     let played: Vec<_> = (0..pack.turns.len()).map(|it| player.play(it).unwrap()).map(|it| (it.status, it.json)).collect();
     assert_eq!(count_rows(&env).iter().any(|it| it != "0"), has_rows, "{}: {:?}", pack.name, count_rows(&env));
     played
