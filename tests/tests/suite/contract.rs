@@ -1,5 +1,6 @@
 //! The server against its own OpenAPI document: valid calls are answered as documented, invalid calls are rejected in the documented form.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -49,8 +50,27 @@ fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
     Some(Reply { status, headers, body })
 }
 
+/// Existing sessions of an assistant for calls, public ones or simulated ones: each valid call gets a new one, and those that are rejected,
+/// which change nothing, share one.
+#[derive(Default)]
+struct Sessions {
+    public: OnceCell<String>,
+    simulated: OnceCell<String>,
+}
+
+impl Sessions {
+    fn for_call(&self, call: &Call, is_public: bool, server: &Server, token: &str) -> String {
+        let start = || match is_public {
+            true => Session::start_deployed(server, token, &[]).0.id,
+            false => Session::start_simulated(server, &json!({})).0.id,
+        };
+        let shared = if is_public { &self.public } else { &self.simulated };
+        if call.defect.is_some() { shared.get_or_init(start).clone() } else { start() }
+    }
+}
+
 /// The call with an existing session, AI agent or chain in its path and, on public routes, with its credentials.
-fn with_session(mut call: Call, server: &Server, token: &str, agent_token: &str) -> Call {
+fn with_session(mut call: Call, sessions: &Sessions, server: &Server, token: &str, agent_token: &str) -> Call {
     if call.path.starts_with("/v1/public/runtime/") {
         call.headers.push(("authorization", format!("Bearer {token}").into_bytes()));
         call.headers.push(("origin", ORIGIN.1.as_bytes().to_vec()));
@@ -60,8 +80,7 @@ fn with_session(mut call: Call, server: &Server, token: &str, agent_token: &str)
     if call.defect.as_deref().is_some_and(|it| it.starts_with("path")) {
         return call;
     }
-    let session =
-        |own: bool| if own { Session::start_deployed(server, token, &[]).0.id } else { Session::start_simulated(server, &json!({})).0.id };
+    let session = |is_public: bool| sessions.for_call(&call, is_public, server, token);
     let path = match parts.as_slice() {
         [_, "v1", "public", "runtime", "sessions", _, rest @ ..] => {
             [&["", "v1", "public", "runtime", "sessions", &session(true)], rest].concat().join("/")
@@ -93,13 +112,13 @@ fn every_call_is_answered_as_documented() {
     let agent_token = deploy_helper(&server, &json!({"name": "shop"}));
     publish_chain(&server, &nightly("Nightly"));
     let document = Document::parse(&server.get("/openapi.json").text).unwrap();
-    let client = client();
+    let (client, sessions) = (client(), Sessions::default());
     let operations = document.operations();
     let mut statuses: BTreeMap<u16, usize> = BTreeMap::new();
     let mut breaches = Vec::new();
     for operation in &operations {
         for call in document.calls(operation, ID, SEED, ROUNDS) {
-            let call = with_session(call, &server, &token, &agent_token);
+            let call = with_session(call, &sessions, &server, &token, &agent_token);
             let shown = || format!("{} {:.120} ({})", call.method, call.path, call.defect.as_deref().unwrap_or("as documented"));
             let Some(reply) = send(&client, &server, &call) else {
                 breaches.push(format!("{}: no answer", shown()));
