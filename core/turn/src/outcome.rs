@@ -205,7 +205,7 @@ pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
             }
             Write::Session { state } => {
                 let mut line = br#"{"state":"#.to_vec();
-                canonical::write(&without_requests(state), &mut line);
+                write_without_requests(state, &mut line);
                 line.extend_from_slice(b",\"table\":\"flow\"}\n");
                 hash.add_text(&line);
             }
@@ -242,18 +242,30 @@ fn hashed_stage(stage: &str) -> &str {
 }
 
 /// The entry of a node without the member that release 0.1.0 does not have; it equals `graph`.
-/// The state of a flow, and of those that it runs, without what belongs to requests, which the first release did not store, so that its
-/// journals replay to their hashes. What it leads to is in the variables and the messages.
-fn without_requests(state: &Value) -> Value {
-    let mut state = state.clone();
-    remove_requests(&mut state);
-    state
+/// The members of the state of a flow that belong to requests.
+const OF_REQUESTS: [&str; 2] = ["filled_slots", "pending_values"];
+
+/// The members of the state of a flow in which something belongs to requests.
+const WITH_REQUESTS: [&str; 3] = ["counters", "stack", "vars"];
+
+/// Appends the state of a flow, and of those that it runs, without what belongs to requests, which the first release did not store, so that
+/// its journals replay to their hashes. What it leads to is in the variables and the messages.
+fn write_without_requests(state: &Value, out: &mut Vec<u8>) {
+    let Some(members) = state.as_object() else { return canonical::write(state, out) };
+    // Only what changes is copied, and variables are many.
+    let has_requests = |name: &str, member: &Value| WITH_REQUESTS.contains(&name) && (name != "vars" || member.get(CHILDREN).is_some());
+    let changing = members.iter().filter(|(name, member)| has_requests(name, member));
+    let mut changed = Value::Object(changing.map(|(name, member)| (name.clone(), member.clone())).collect());
+    remove_requests(&mut changed);
+    let kept = members.iter().filter(|(name, _)| !OF_REQUESTS.contains(&name.as_str()));
+    canonical::write_members(kept.map(|(name, member)| (name.as_str(), changed.get(name).unwrap_or(member))), out);
 }
 
 fn remove_requests(state: &mut Value) {
     let Some(members) = state.as_object_mut() else { return };
-    members.shift_remove("filled_slots");
-    members.shift_remove("pending_values");
+    for name in OF_REQUESTS {
+        members.shift_remove(name);
+    }
     members.get_mut("counters").and_then(Value::as_object_mut).map(|it| it.shift_remove("requests"));
     let frames = members.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
     frames.filter_map(Value::as_object_mut).for_each(|it| _ = it.shift_remove("request"));

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::document::chain::StepDef;
 use super::document::{AgentDocument, Document, Node, NodeOf, ProgramKind, WorkflowDocument, WorkflowNodeKind};
-use super::shape::{Described, Leaf, Meaning, Shape, Target, walk, walk_without};
+use super::shape::{Described, Leaf, Meaning, Shape, Target, walk, walk_names, walk_without};
 
 /// The members that hold graphs, or are one.
 const GRAPH_MEMBERS: [&str; 3] = ["graphs", "nodes", "edges"];
@@ -30,7 +30,7 @@ pub fn step_leaves<'v>(step: &'v Value, pointer: &str) -> Vec<Leaf<'v>> {
 
 /// Returns the strings by which a document names other things, with what they name, in document order.
 pub fn names_in_document(kind: ProgramKind, document: &Value) -> Vec<(Target, Leaf<'_>)> {
-    let leaves = walk(&shape_of(kind), document, "").into_iter();
+    let leaves = walk_names(&shape_of(kind), document).into_iter();
     leaves.filter_map(|it| if let Meaning::Names(target) = it.meaning { Some((target, it)) } else { None }).collect()
 }
 

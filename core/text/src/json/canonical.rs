@@ -13,7 +13,12 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
 
 /// Appends an object in canonical form.
 pub fn write_map(map: &Map<String, Value>, out: &mut Vec<u8>) {
-    text::write_members::<true>(map.iter().map(|(name, value)| (name.as_str(), value)), out);
+    write_members(map.iter().map(|(name, value)| (name.as_str(), value)), out);
+}
+
+/// Appends the object of these members in canonical form.
+pub fn write_members<'v>(members: impl Iterator<Item = (&'v str, &'v Value)>, out: &mut Vec<u8>) {
+    text::write_members::<true>(members, out);
 }
 
 /// Returns the canonical form of an object and the end of its line, as a [`Hasher`] hashes it.
@@ -58,7 +63,7 @@ impl Hasher {
 
     /// Adds the members of a JSON object without copying them.
     pub fn add_members(&mut self, members: &[(&str, Value)]) {
-        text::write_members::<true>(members.iter().map(|(name, value)| (*name, value)), &mut self.buffer);
+        write_members(members.iter().map(|(name, value)| (*name, value)), &mut self.buffer);
         self.flush_line();
     }
 

@@ -1,5 +1,7 @@
 //! Tools of the workspace in assistants and AI agents: those that a document names and does not have. (docs/spec/flows.md#4.13)
 
+use std::collections::BTreeSet;
+
 use convengine_core::config::flow::{add_workspace_tools, find_missing_tools};
 use serde_json::Value;
 
@@ -9,8 +11,10 @@ use crate::storage::Pool;
 /// Adds to an assistant or AI agent the tools of the workspace that it names and does not have. Drafts stay as they are written, so that a
 /// published version has the definitions of its publication.
 pub async fn complete(pool: &Pool, document: &mut Value) -> sqlx::Result<()> {
-    let names = find_missing_tools(document).into_iter().map(str::to_owned).collect();
-    add_workspace_tools(document, &load_tools(pool, &names).await?);
+    let names: BTreeSet<String> = find_missing_tools(document).into_iter().map(str::to_owned).collect();
+    if !names.is_empty() {
+        add_workspace_tools(document, &load_tools(pool, &names).await?);
+    }
     Ok(())
 }
 

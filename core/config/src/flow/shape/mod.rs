@@ -14,7 +14,7 @@ pub(super) use described::{only_list, read_json, read_text};
 pub use fields::Fields;
 pub(super) use fields::parse_path;
 pub use pattern::Pattern;
-pub use walk::{Leaf, walk, walk_without};
+pub use walk::{Leaf, walk, walk_names, walk_without};
 
 /// What the attributes of members may name.
 pub(super) mod vocabulary {

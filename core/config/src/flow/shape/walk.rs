@@ -26,7 +26,22 @@ pub fn walk<'v>(shape: &Shape, value: &'v Value, pointer: &str) -> Vec<Leaf<'v>>
 
 /// The same without some members of the value itself.
 pub fn walk_without<'v>(skipped: &'static [&'static str], shape: &Shape, value: &'v Value, pointer: &str) -> Vec<Leaf<'v>> {
-    let mut walker = Walker { pointer: pointer.to_owned(), leaves: Vec::new(), meaning: None, roots: &[], skipped };
+    walk_wanted(|_| true, skipped, shape, value, pointer)
+}
+
+/// Returns the strings of a value by which it names other things.
+pub fn walk_names<'v>(shape: &Shape, value: &'v Value) -> Vec<Leaf<'v>> {
+    walk_wanted(|meaning| matches!(meaning, Meaning::Names(_)), &[], shape, value, "")
+}
+
+fn walk_wanted<'v>(
+    is_wanted: fn(Meaning) -> bool,
+    skipped: &'static [&'static str],
+    shape: &Shape,
+    value: &'v Value,
+    pointer: &str,
+) -> Vec<Leaf<'v>> {
+    let mut walker = Walker { pointer: pointer.to_owned(), leaves: Vec::new(), is_wanted, meaning: None, roots: &[], skipped };
     walker.visit(shape, value);
     walker.leaves
 }
@@ -34,6 +49,7 @@ pub fn walk_without<'v>(skipped: &'static [&'static str], shape: &Shape, value: 
 struct Walker<'v> {
     pointer: String,
     leaves: Vec<Leaf<'v>>,
+    is_wanted: fn(Meaning) -> bool,
     /// What the strings are here, as said by the member or shape farthest out.
     meaning: Option<Meaning>,
     roots: &'static [&'static str],
@@ -108,7 +124,7 @@ impl<'v> Walker<'v> {
     }
 
     fn add(&mut self, value: &'v Value, is_whole: bool) {
-        if let (Some(meaning), Some(text)) = (self.meaning, value.as_str()) {
+        if let (Some(meaning), Some(text)) = (self.meaning.filter(|meaning| (self.is_wanted)(*meaning)), value.as_str()) {
             self.leaves.push(Leaf { pointer: self.pointer.clone(), text, meaning, is_whole, roots: self.roots });
         }
     }
@@ -116,7 +132,11 @@ impl<'v> Walker<'v> {
     fn below(&mut self, segment: &str, visit: impl FnOnce(&mut Walker<'v>)) {
         let length = self.pointer.len();
         self.pointer.push('/');
-        self.pointer.push_str(&segment.replace('~', "~0").replace('/', "~1"));
+        if segment.contains(['~', '/']) {
+            self.pointer.push_str(&segment.replace('~', "~0").replace('/', "~1"));
+        } else {
+            self.pointer.push_str(segment);
+        }
         visit(self);
         self.pointer.truncate(length);
     }
