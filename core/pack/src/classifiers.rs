@@ -48,7 +48,7 @@ impl Pack {
         all
     }
 
-    /// Reports on the classifiers by cross-validation.
+    /// Reports on the classifiers by cross-validation, for which each is trained several times.
     pub fn classifier_reports(&self) -> Vec<NamedReport> {
         let report = |it: PackClassifier| NamedReport { report: validate(&it.set, it.acceptance), name: it.name };
         self.classifiers().into_iter().map(report).collect()

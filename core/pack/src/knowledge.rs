@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for PackSource {
 pub(super) struct PackKnowledge(BTreeMap<String, KnowledgeIndex>);
 
 impl Pack {
-    /// Returns the sources of a document's knowledge base.
+    /// Returns the sources of a document's knowledge base, by the id of the document; none for an unknown one.
     pub fn sources(&self, document: &str) -> Vec<Source> {
         let text = |it: &Value, name: &str| it.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let locale = self.documents.iter().find(|it| text(it, "id") == document).map(|it| text(it, "default_locale"));

@@ -21,7 +21,7 @@ impl BoundFlow {
     }
 }
 
-/// Returns the kind of a document; `None` for one of another kind.
+/// Returns the kind of a document; `None` for one of another kind, also for a chain, which [`is_chain`](super::is_chain) tells.
 pub fn document_kind(source: &Value) -> Option<ProgramKind> {
     match source.get("doc").and_then(Value::as_str)? {
         "conversation_flow" => Some(ProgramKind::Assistant),

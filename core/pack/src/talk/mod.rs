@@ -34,6 +34,20 @@ struct Header<'t> {
 impl Pack {
     /// Parses a talk. `config` returns the text of the pack that it refers to, whose turns are ignored.
     ///
+    /// ```
+    /// use convengine_pack::{Check, Pack};
+    ///
+    /// let talk = "# Opening hours.\nconfig bakery.json\n\n> When are you open?\n  llm response_text   From 6 to 14.\n< From 6 to 14.\n";
+    /// let pack = Pack::parse_talk(talk, |file| {
+    ///     assert_eq!(file, "bakery.json");
+    ///     Ok(r#"{"name": "bakery"}"#.to_owned())
+    /// })?;
+    /// let turn = &pack.turns[0];
+    /// assert_eq!((pack.about.as_str(), turn.answers.len()), ("Opening hours.", 1));
+    /// assert_eq!(turn.checks[0].check, Check::Reply("From 6 to 14.".to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`PackError`] with line and column if the talk or its pack is invalid.
     pub fn parse_talk(text: &str, config: impl Fn(&str) -> Result<String, String>) -> Result<Pack, PackError> {
