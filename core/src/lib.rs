@@ -27,8 +27,8 @@
 //! use serde_json::json;
 //!
 //! let tables: Tables = serde_json::from_value(json!({
-//!     "ce_response": [{"response_id": 1, "intent_code": "UNKNOWN", "state_code": "ANY", "response_type": "DERIVED"}],
-//!     "ce_prompt_template": [{"template_id": 1, "intent_code": "UNKNOWN", "state_code": "ANY", "response_type": "TEXT",
+//!     "ce_response": [{"response_id": 1, "intent_code": "UNKNOWN", "output_format": "TEXT", "response_type": "DERIVED"}],
+//!     "ce_prompt_template": [{"template_id": 1, "intent_code": "UNKNOWN", "output_format": "TEXT",
 //!         "system_prompt": "You answer for a bakery that opens at 6 and closes at 14.", "user_prompt": "{{userText}}"}],
 //! }))?;
 //! let (config, issues) = Config::compile(&tables, &json!({"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}}));

@@ -122,8 +122,8 @@ impl Turn {
     /// let pack = Pack::parse(r#"{"name": "two_rows",
     ///     "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}},
     ///     "tables": {"ce_response": [
-    ///         {"response_id": 1, "intent_code": "ANY", "state_code": "ANY", "response_type": "EXACT", "exact_text": "any"},
-    ///         {"response_id": 2, "intent_code": "UNKNOWN", "state_code": "ANY", "response_type": "EXACT", "exact_text": "own"}]}}"#)?;
+    ///         {"response_id": 1, "intent_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": "any"},
+    ///         {"response_id": 2, "intent_code": "UNKNOWN", "output_format": "TEXT", "response_type": "EXACT", "exact_text": "own"}]}}"#)?;
     /// let (config, _) = pack.compile();
     /// let message = Message { message: Some("hello".to_owned()), ..Message::default() };
     /// let input = message.into_input(&Conversations::default(), config.program());
@@ -159,8 +159,8 @@ impl Turn {
     ///
     /// let config = |prompt: &str| -> Result<Arc<Config>, Box<dyn std::error::Error>> {
     ///     let text = r#"{"name": "p", "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}}, "tables": {
-    ///         "ce_response": [{"response_id": 1, "intent_code": "UNKNOWN", "state_code": "ANY", "response_type": "DERIVED"}],
-    ///         "ce_prompt_template": [{"template_id": 1, "intent_code": "UNKNOWN", "state_code": "ANY", "response_type": "TEXT",
+    ///         "ce_response": [{"response_id": 1, "intent_code": "UNKNOWN", "output_format": "TEXT", "response_type": "DERIVED"}],
+    ///         "ce_prompt_template": [{"template_id": 1, "intent_code": "UNKNOWN", "output_format": "TEXT",
     ///             "system_prompt": "PROMPT", "user_prompt": "{{userText}}"}]}}"#;
     ///     Ok(Arc::new(Pack::parse(&text.replace("PROMPT", prompt))?.compile().0))
     /// };

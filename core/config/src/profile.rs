@@ -170,7 +170,7 @@ impl Profile {
         STEP_SETTINGS.iter().filter(|it| !self.has_step(it.1)).map(|it| it.0)
     }
 
-    /// Whether a parameter belongs to a step it lacks, so that a stored value comes from another profile.
+    /// Whether a parameter belongs to a step it lacks, so that a stored value comes from another profile and is not to be read.
     pub fn is_stale(&self, param: &str) -> bool {
         STEP_PARAMS.iter().any(|it| param.starts_with(it.0) && !self.has_step(it.1))
     }

@@ -70,6 +70,15 @@ pub fn active_document<'c>(root: &'c Flow, mut state: &Value) -> &'c Flow {
 
 /// Returns the options that a stored session offers, each with its `id`: those that it waits for, and those that its latest message has
 /// shown; also of the documents that it runs. What a client sends as the id of a button is one of these, or stale.
+///
+/// ```
+/// use convengine_flow::list_offered_options;
+/// use serde_json::json;
+///
+/// let state = json!({"awaiting": {"kind": "button", "options": [{"id": "yes"}, {"id": "no"}]}, "stack": []});
+/// let ids: Vec<_> = list_offered_options(&state).map(|option| &option["id"]).collect();
+/// assert_eq!(ids, ["yes", "no"]);
+/// ```
 pub fn list_offered_options(state: &Value) -> impl Iterator<Item = &Value> {
     let states = successors(Some(state), |&it| Some(running_child(it)?.1));
     let lists = states.flat_map(|it| [it.pointer("/awaiting/options"), it.get("vars").and_then(|it| it.get(SHOWN_BUTTONS))]);

@@ -9,7 +9,7 @@
 //!
 //! let tables: Tables = serde_json::from_value(json!({
 //!     "ce_policy": [{"policy_id": 4, "rule_type": "REGEX", "pattern": "(ssn)?", "response_text": "No."}],
-//!     "ce_response": [{"response_id": 1, "intent_code": "ANY", "state_code": "ANY", "response_type": "EXACT", "exact_text": "Hello."}],
+//!     "ce_response": [{"response_id": 1, "output_format": "TEXT", "response_type": "EXACT", "exact_text": "Hello."}],
 //! }))?;
 //! let (config, issues) = Config::compile(&tables, &json!({}));
 //! assert!(issues.is_empty(), "the pattern compiles");

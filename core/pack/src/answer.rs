@@ -9,7 +9,14 @@ use serde_json::Value;
 
 use super::scripted::model_answer;
 
-/// The key by which a scripted answer matches a request.
+/// The key by which a scripted answer matches a request. Printed, it is what the check `$` of a talk lists.
+///
+/// ```
+/// use convengine_pack::ScriptedCall;
+///
+/// let calls = [ScriptedCall::Llm("policy".to_owned()), ScriptedCall::Task("crm:guest".to_owned())];
+/// assert_eq!(calls.map(|call| call.to_string()), ["policy", "task crm:guest"]);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptedCall {

@@ -30,7 +30,8 @@ pub struct NamedReport {
 }
 
 impl Pack {
-    /// Returns the classifiers of the assistants and of the tables, those without phrases excepted.
+    /// Returns the classifiers of the assistants and of the tables, those without phrases excepted. A document that cannot be compiled has
+    /// none.
     pub fn classifiers(&self) -> Vec<PackClassifier> {
         let mut all = Vec::new();
         for document in self.documents.iter().filter(|it| document_kind(it) == Some(ProgramKind::Assistant)) {

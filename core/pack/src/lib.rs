@@ -10,7 +10,7 @@
 //!
 //! let pack = Pack::parse(r#"{"name": "bakery",
 //!     "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}},
-//!     "tables": {"ce_response": [{"response_id": 1, "intent_code": "UNKNOWN", "state_code": "ANY", "response_type": "EXACT",
+//!     "tables": {"ce_response": [{"response_id": 1, "intent_code": "UNKNOWN", "output_format": "TEXT", "response_type": "EXACT",
 //!         "exact_text": "You said {{userText}}."}]},
 //!     "turns": [{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "hello"}}}]}"#)?;
 //! let (config, issues) = pack.compile();
@@ -229,6 +229,16 @@ impl Pack {
 
     /// Returns the document that the pack plays, the first one, with what it is bound to: the other documents and the tools of the
     /// workspace. `None` if it has tables, which take precedence.
+    ///
+    /// ```
+    /// use convengine_pack::Pack;
+    ///
+    /// let pack = Pack::parse(r#"{"name": "p", "documents": [
+    ///     {"doc": "workflow_graph", "id": "intake", "nodes": [], "edges": []}, {"doc": "ai_agent", "id": "desk"}]}"#)?;
+    /// let bundle = pack.flow_document().ok_or("it has no document")?;
+    /// assert_eq!((&bundle["root"]["id"], &bundle["bound"][0]["document"]["id"]), (&"intake".into(), &"desk".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn flow_document(&self) -> Option<Value> {
         let is_program = |it: &Value| document_kind(it).is_some() || is_chain(it);
         let at = self.documents.iter().position(is_program).filter(|_| self.tables.0.is_empty())?;

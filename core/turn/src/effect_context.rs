@@ -197,6 +197,26 @@ impl EffectContext {
 
     /// Runs the code of a turn to its end, or until the host cancels it.
     ///
+    /// A program awaits everything in one such call and builds its outcome after it, so that a canceled turn has one, too. The code is not
+    /// told: it stops at the wait where it stands, and what it has changed by then is up to who owns the state.
+    ///
+    /// ```
+    /// use convengine_turn::{CancelReason, EffectContext, SleepRequest};
+    ///
+    /// /// Counts the waits of a turn; a canceled turn has the count as well.
+    /// async fn count_waits(effects: &EffectContext) -> (u32, Option<CancelReason>) {
+    ///     let mut waits = 0;
+    ///     let code = async {
+    ///         while waits < 3 {
+    ///             let _ = effects.perform(SleepRequest::new(1_000)).await;
+    ///             waits += 1;
+    ///         }
+    ///     };
+    ///     let canceled = effects.run_unless_canceled(code).await.err();
+    ///     (waits, canceled)
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// The reason of the cancellation; the code's borrows are released.
     pub async fn run_unless_canceled<F: Future>(&self, code: F) -> Result<F::Output, CancelReason> {

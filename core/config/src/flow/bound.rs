@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::Flow;
 use super::document::{Document, ProgramData, ProgramKind};
 
-/// A document that another one runs.
+/// A document that another one runs, compiled when the one that runs it is, so that a session does not change while its parts are
+/// published.
 #[derive(Debug, Clone)]
 pub struct BoundFlow {
     /// The number of its version, or `latest`; absent for one that serves as any version.

@@ -17,7 +17,8 @@ use super::document::{
 };
 use super::redaction;
 
-/// Codes of issues that make a document unreadable, so that even a draft is rejected. (docs/spec/flows-http.md#2)
+/// Codes of issues that make a document unreadable, so that even a draft is rejected. (docs/spec/flows-http.md#2) All others are for
+/// publishing: a draft with them compiles.
 pub const UNREADABLE_CODES: [&str; 5] = ["D001", "D002", "D004", "D005", "D006"];
 
 /// A compiled flow document, workflow graph or AI agent, with its indexes. Turns borrow from it, so it is shared with its

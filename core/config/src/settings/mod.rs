@@ -83,7 +83,16 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Returns the settings that the core reads, in the order of their groups.
+    /// Returns the settings that the core reads, in the order of their groups, for references and for the completion of editors.
+    ///
+    /// ```
+    /// use convengine_config::settings::Settings;
+    ///
+    /// let keys = Settings::known_keys();
+    /// let mode = keys.iter().find(|key| key.name == "flow.dialogue-act.resolute").ok_or("unknown")?;
+    /// assert_eq!(mode.step, "DialogueActStep", "a row of ce_config with this type overrides it");
+    /// # Ok::<(), &str>(())
+    /// ```
     pub fn known_keys() -> Vec<SettingKey> {
         Settings::read_with_keys(&Value::Null, &super::Tables::default().config_rows(), &mut Vec::new()).1
     }

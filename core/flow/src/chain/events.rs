@@ -83,7 +83,16 @@ pub fn check_event(state: Option<&Value>, event: &Map) -> Result<(), RunRefusal>
     }
 }
 
-/// Returns the decisions that a stored run offers; none where any is accepted.
+/// Returns the decisions that a stored run offers; none where any is accepted, and none while it waits for something else.
+///
+/// ```
+/// use convengine_flow::chain::list_offered_decisions;
+/// use serde_json::json;
+///
+/// let state = json!({"wait": {"kind": "human", "options": ["approve", "reject"]}});
+/// assert_eq!(list_offered_decisions(&state).collect::<Vec<_>>(), ["approve", "reject"]);
+/// assert_eq!(list_offered_decisions(&json!({})).count(), 0);
+/// ```
 pub fn list_offered_decisions(state: &Value) -> impl Iterator<Item = &str> {
     let options = state.pointer("/wait/options").and_then(Value::as_array);
     options.into_iter().flatten().filter_map(Value::as_str)

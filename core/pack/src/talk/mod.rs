@@ -1,7 +1,20 @@
 //! Talks: the concise text format for the turns of a pack.
 //!
 //! Lines before the first `>` are the header. Each `>` begins a turn, indented lines below it answer the requests of the turn, and
-//! lines with a mark are its expectations. `tests/README.md` documents the format.
+//! lines with a mark are its expectations. (docs/reference/talks.md)
+//!
+//! | line | says |
+//! |---|---|
+//! | `config FILE`, `set KEY=VALUE`, `at TIME`, `program …` | the header: what is played |
+//! | `> text`, `> @label +45m text` | a message, of a conversation, some time after the one before |
+//! | `  llm PURPOSE answer`, `  task …`, `  tool …`, `  container …` | what the outside answers in this turn |
+//! | `< text`, `<~ part` | the reply, or a part of it |
+//! | `! CODE` | the turn fails |
+//! | `= INTENT / STATE` | where the conversation stands |
+//! | `~ STAGE, …`, `~! STAGE` | stages that are audited, or not |
+//! | `? path = JSON`, `? path ~ text`, `?! path` | what is at a path, or that nothing is |
+//! | `% text`, `%! text` | a progress message, or none |
+//! | `$ call, …` | the calls of the turn, and no others |
 
 mod answer;
 mod check;
