@@ -27,12 +27,13 @@
 //! use serde_json::json;
 //!
 //! let tables: Tables = serde_json::from_value(json!({
-//!     "ce_response": [{"response_id": 1, "intent_code": "UNKNOWN", "output_format": "TEXT", "response_type": "DERIVED"}],
-//!     "ce_prompt_template": [{"template_id": 1, "intent_code": "UNKNOWN", "output_format": "TEXT",
+//!     "ce_response": [
+//!         {"response_id": 1, "intent_code": "UNKNOWN", "state_code": "ANY", "output_format": "TEXT", "response_type": "DERIVED"}],
+//!     "ce_prompt_template": [{"template_id": 1, "intent_code": "UNKNOWN", "state_code": "ANY", "output_format": "TEXT",
 //!         "system_prompt": "You answer for a bakery that opens at 6 and closes at 14.", "user_prompt": "{{userText}}"}],
 //! }))?;
 //! let (config, issues) = Config::compile(&tables, &json!({"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}}));
-//! assert!(issues.is_empty());
+//! assert!(issues.is_empty(), "{issues:?}");
 //! let config = Arc::new(config);
 //!
 //! let input = TurnInput {

@@ -1,8 +1,8 @@
 //! The turn protocol, and turns that run the program of their configuration.
 //!
 //! [`Turn`] is the entry; the rest is what goes in and comes out: [`TurnInput`], [`Slice`] with [`Effect`]s and [`Notice`]s,
-//! [`Completion`], [`Outcome`], [`Journal`]. All of it is serialisable, and no name in it changes, so that a host in another language, or
-//! another process, can have its part.
+//! [`Completion`], [`Outcome`], [`Journal`]. These are serialisable and their names never change, so that a host in another language or in
+//! another process can drive a turn.
 
 pub use convengine_turn::*;
 
@@ -122,8 +122,10 @@ impl Turn {
     /// let pack = Pack::parse(r#"{"name": "two_rows",
     ///     "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}},
     ///     "tables": {"ce_response": [
-    ///         {"response_id": 1, "intent_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": "any"},
-    ///         {"response_id": 2, "intent_code": "UNKNOWN", "output_format": "TEXT", "response_type": "EXACT", "exact_text": "own"}]}}"#)?;
+    ///         {"response_id": 1, "intent_code": "ANY", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
+    ///             "exact_text": "of any intent"},
+    ///         {"response_id": 2, "intent_code": "UNKNOWN", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
+    ///             "exact_text": "of the intent"}]}}"#)?;
     /// let (config, _) = pack.compile();
     /// let message = Message { message: Some("hello".to_owned()), ..Message::default() };
     /// let input = message.into_input(&Conversations::default(), config.program());
@@ -159,8 +161,9 @@ impl Turn {
     ///
     /// let config = |prompt: &str| -> Result<Arc<Config>, Box<dyn std::error::Error>> {
     ///     let text = r#"{"name": "p", "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}}, "tables": {
-    ///         "ce_response": [{"response_id": 1, "intent_code": "UNKNOWN", "output_format": "TEXT", "response_type": "DERIVED"}],
-    ///         "ce_prompt_template": [{"template_id": 1, "intent_code": "UNKNOWN", "output_format": "TEXT",
+    ///         "ce_response": [
+    ///             {"response_id": 1, "intent_code": "UNKNOWN", "state_code": "ANY", "output_format": "TEXT", "response_type": "DERIVED"}],
+    ///         "ce_prompt_template": [{"template_id": 1, "intent_code": "UNKNOWN", "state_code": "ANY", "output_format": "TEXT",
     ///             "system_prompt": "PROMPT", "user_prompt": "{{userText}}"}]}}"#;
     ///     Ok(Arc::new(Pack::parse(&text.replace("PROMPT", prompt))?.compile().0))
     /// };

@@ -205,7 +205,8 @@ impl Config {
     /// use serde_json::json;
     ///
     /// let tables = |text: &str| -> Result<Tables, serde_json::Error> {
-    ///     let response = json!({"response_id": 1, "output_format": "TEXT", "response_type": "EXACT", "exact_text": text});
+    ///     let response = json!({"response_id": 1, "intent_code": "ANY", "state_code": "ANY", "output_format": "TEXT",
+    ///         "response_type": "EXACT", "exact_text": text});
     ///     let policy = json!({"policy_id": 1, "rule_type": "EXACT", "pattern": "forbidden", "response_text": "No."});
     ///     serde_json::from_value(json!({"ce_response": [response], "ce_policy": [policy]}))
     /// };

@@ -141,7 +141,7 @@ struct IntentTrigger {
 /// Checks that a JSON object is a session event: its `type` is known, and its members are of the types of the event. Unknown members are
 /// ignored.
 ///
-/// A turn does not refuse an event that is none, but takes it for a message with its `text`; so a host checks before.
+/// A turn does not refuse an invalid event but takes it for a message with its `text`, so a host checks first.
 ///
 /// ```
 /// use convengine_flow::check_event;

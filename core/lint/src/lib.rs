@@ -9,7 +9,8 @@
 //!
 //! let tables: Tables = serde_json::from_value(json!({
 //!     "ce_policy": [{"policy_id": 4, "rule_type": "REGEX", "pattern": "(ssn)?", "response_text": "No."}],
-//!     "ce_response": [{"response_id": 1, "output_format": "TEXT", "response_type": "EXACT", "exact_text": "Hello."}],
+//!     "ce_response": [{"response_id": 1, "intent_code": "ANY", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
+//!         "exact_text": "Hello."}],
 //! }))?;
 //! let (config, issues) = Config::compile(&tables, &json!({}));
 //! assert!(issues.is_empty(), "the pattern compiles");
@@ -45,7 +46,7 @@ use context::LintContext;
 /// Lints control tables for a profile. `issues` are the issues of compiling these tables: rows that they name are not checked again, so
 /// their issues are not among the findings.
 ///
-/// The findings are by check, in the order of docs/reference/lint-codes.md, which describes the rules that they name.
+/// The findings are grouped by check; docs/reference/lint-codes.md describes the rules that they name.
 pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Vec<Issue> {
     let mut tables = tables.to_normalized();
     tables.0.retain(|table, _| profile.unread_tables().all(|it| it != table));

@@ -10,7 +10,8 @@
 //!
 //! let pack = Pack::parse(r#"{"name": "bakery",
 //!     "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}},
-//!     "tables": {"ce_response": [{"response_id": 1, "intent_code": "UNKNOWN", "output_format": "TEXT", "response_type": "EXACT",
+//!     "tables": {"ce_response": [
+//!         {"response_id": 1, "intent_code": "UNKNOWN", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
 //!         "exact_text": "You said {{userText}}."}]},
 //!     "turns": [{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "hello"}}}]}"#)?;
 //! let (config, issues) = pack.compile();

@@ -164,7 +164,7 @@ pub enum TurnError {
     Diverged(Box<Divergence>),
 }
 
-/// The first point at which a replay differs from its journal. Its message names all of it in one line, for logs.
+/// The first point at which a replay differs from its journal. Its message has all of it, for logs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("replay diverged at effect {} (journal entry {index}) in step {step}{}: {difference}", effect.0, last_port(ports))]
 pub struct Divergence {

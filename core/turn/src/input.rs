@@ -42,8 +42,8 @@ pub struct UserEvent {
 impl UserEvent {
     /// A flow event; its `version` is the published version to run on, if any.
     ///
-    /// Its `type` says what happened: `session.start`, `user.message` with a `text`, and others. An event that is not valid is taken for
-    /// a message with its `text`; a host that wants to refuse it checks it before.
+    /// Its `type` says what happened: `session.start`, `user.message` with a `text`, and others. An invalid event is taken for a
+    /// message with its `text`; a host that wants to refuse it checks first.
     ///
     /// ```
     /// use convengine_turn::UserEvent;

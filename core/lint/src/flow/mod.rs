@@ -23,7 +23,7 @@
 //! let issues = check_document(&document, &PublishTarget::empty());
 //! let edge = issues.iter().find(|issue| issue.code == "G003").ok_or("the edge leads to no node")?;
 //! assert!(edge.is_error());
-//! assert_eq!((edge.graph.as_deref(), edge.path.as_str()), (Some("root"), "/graphs/0/edges/0"));
+//! assert_eq!((edge.graph.as_deref(), edge.path.as_str()), (Some("root"), "/graphs/0/edges/0/target"));
 //! # Ok::<(), &str>(())
 //! ```
 

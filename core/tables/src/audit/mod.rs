@@ -14,7 +14,7 @@ use convengine_config::settings::{AuditLevel, AuditSettings};
 /// use convengine_tables::audit::is_recorded;
 /// use serde_json::json;
 ///
-/// let tree = json!({"audit": {"persist": {"level": "ERROR_ONLY"}}});
+/// let tree = json!({"audit": {"level": "ERROR_ONLY"}});
 /// let audit = Config::compile(&Tables::default(), &tree).0.settings.audit;
 /// assert!(is_recorded(&audit, "STEP_ERROR", "ORDER") && !is_recorded(&audit, "USER_INPUT", "ORDER"));
 /// ```
