@@ -4,7 +4,7 @@
 //!
 //! Hosts do not run it themselves: a turn of `convengine-core` does. They use what is about sessions between turns: whether an event is
 //! valid ([`check_event`]), which document has the conversation ([`active_document`]), what may be shown of a session ([`redact_session`])
-//! and how it gets to another version ([`migrate`]).
+//! and how it gets to another version ([`migrate()`]).
 
 mod button_input;
 pub mod chain;

@@ -53,7 +53,7 @@ pub enum LlmMode {
 /// `dialogue`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LlmRequest {
-    /// The purpose, one of [`LLM_PURPOSES`](crate::LLM_PURPOSES); hosts choose the model by it.
+    /// The purpose, one of [`LLM_PURPOSES`]; hosts choose the model by it.
     pub purpose: String,
     /// How the answer is constrained.
     pub mode: LlmMode,
