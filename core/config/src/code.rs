@@ -7,6 +7,13 @@ pub const ANY: &str = "ANY";
 pub const UNKNOWN: &str = "UNKNOWN";
 
 /// Whether two codes are equal, ignoring case and surrounding white space.
+///
+/// ```
+/// use convengine_config::{ANY, enclosing_scopes, is_same_code};
+///
+/// assert!(is_same_code(" order ", "ORDER"));
+/// assert_eq!(enclosing_scopes("ORDER", "START")[1], ("ORDER", ANY), "the narrowest scope comes first");
+/// ```
 pub fn is_same_code(a: &str, b: &str) -> bool {
     let (a, b) = (a.trim(), b.trim());
     a.eq_ignore_ascii_case(b) || (!a.is_ascii() && to_upper_code(a) == to_upper_code(b))

@@ -1,5 +1,6 @@
-//! A table of the configuration, declared once: its columns with their kinds, words, defaults and descriptions. From that come the canonical
-//! form of rows, what errors say, the schema of packs, the reference, and what lint looks at. (docs/decisions/0060-rows-are-described-by-their-tables.md)
+//! A table of the configuration, declared once: its columns with their kinds, words, defaults and descriptions. From that come the
+//! canonical form of rows, what errors say, the schema of packs, the reference, and what lint looks at.
+//! (docs/decisions/0060-rows-are-described-by-their-tables.md)
 
 use convengine_text::json::into_members;
 use serde_json::{Map, Value, json};
@@ -110,7 +111,7 @@ impl MemberShape {
 }
 
 impl TableShape {
-    /// The name of the key column.
+    /// The name of the key column, which is unique within the table and orders its rows.
     pub fn key(&self) -> &'static str {
         self.columns.first().map_or("", |it| it.name)
     }

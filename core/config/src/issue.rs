@@ -1,4 +1,5 @@
-//! Issues of a configuration, as reported by start-up, import and lint.
+//! Issues of a configuration, as reported by start-up, import and lint. Those of documents are
+//! [`DocumentIssue`](crate::flow::DocumentIssue)s.
 
 use std::fmt;
 
@@ -18,6 +19,15 @@ pub enum Severity {
 }
 
 /// One problem of a configuration.
+///
+/// ```
+/// use convengine_config::Issue;
+///
+/// let issue = Issue::warning("ce_rule[3].match_pattern", "matches every message", "narrow the pattern").with_rule("matches-everything");
+/// let line = "warning ce_rule[3].match_pattern: matches every message; narrow the pattern (matches-everything)";
+/// assert_eq!(issue.to_string(), line);
+/// assert!(!issue.is_error());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Issue {
     /// Its severity.

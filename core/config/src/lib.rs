@@ -2,6 +2,28 @@
 //!
 //! Compiling never fails. A row that cannot be compiled is skipped and becomes an [`Issue`]; only an invalid policy row stops
 //! turns, because skipping it would let through what it blocks. (docs/decisions/0009-invalid-configuration-rows.md)
+//!
+//! ```
+//! use convengine_config::{Config, Tables};
+//! use serde_json::json;
+//!
+//! let tables: Tables = serde_json::from_value(json!({
+//!     "ce_intent": [{"intent_code": "HOURS"}],
+//!     "ce_intent_classifier": [
+//!         {"classifier_id": 1, "intent_code": "HOURS", "state_code": "ANY", "rule_type": "REGEX", "pattern": "\\bopen\\b"},
+//!         {"classifier_id": 2, "intent_code": "HOURS", "state_code": "ANY", "rule_type": "REGEX", "pattern": "(hours"},
+//!     ],
+//! }))?;
+//! let (config, issues) = Config::compile(&tables, &json!({"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}}));
+//! assert_eq!(issues.len(), 1);
+//! assert_eq!(issues[0].path, "ce_intent_classifier[2].pattern");
+//! assert!(issues[0].is_error(), "the row is skipped, the other one works");
+//! assert_eq!(config.hash_source().len(), 64);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
+//! A document, in place of tables, is in [`flow`]; [`Config::from_flow`] compiles it. What a configuration says is checked further by lint,
+//! in `convengine-lint`.
 
 mod binding;
 mod built_in;
@@ -95,7 +117,10 @@ use convengine_turn::{Map, ProgramRef};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// An immutable compiled configuration.
+/// An immutable compiled configuration: what turns read. Share it as an `Arc`.
+///
+/// A configuration is never changed, but replaced by another one, while turns that have begun go on with theirs. The default has neither
+/// tables nor a document and answers no message.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     /// `convengine.*` settings; a row of `ce_config` overrides the settings tree.
@@ -161,6 +186,9 @@ pub enum DocumentProgram {
 
 impl Config {
     /// Compiles control tables and a settings tree (the value under `convengine`).
+    ///
+    /// The order of rows and columns, absent columns with a default and flags as numbers make no difference: tables are brought into a
+    /// canonical form first, and the hash is that of the form. Unknown tables are ignored, and unknown settings become warnings.
     pub fn compile(tables: &Tables, tree: &Value) -> (Config, Vec<Issue>) {
         let (config, issues, _) = Config::compile_normalized(tables.to_normalized(), tree, None);
         (config, issues)
@@ -168,6 +196,26 @@ impl Config {
 
     /// Compiles control tables and a settings tree to exactly what [`Config::compile`] does, but shares with an earlier configuration what
     /// it has compiled from the same rows.
+    ///
+    /// For a host whose tables are edited while it runs: of thousands of rows, mostly those of one table have changed. Only a configuration
+    /// with equal settings shares anything.
+    ///
+    /// ```
+    /// use convengine_config::{Config, Tables};
+    /// use serde_json::json;
+    ///
+    /// let tables = |text: &str| -> Result<Tables, serde_json::Error> {
+    ///     let response = json!({"response_id": 1, "intent_code": "ANY", "state_code": "ANY", "output_format": "TEXT",
+    ///         "response_type": "EXACT", "exact_text": text});
+    ///     let policy = json!({"policy_id": 1, "rule_type": "EXACT", "pattern": "forbidden", "response_text": "No."});
+    ///     serde_json::from_value(json!({"ce_response": [response], "ce_policy": [policy]}))
+    /// };
+    /// let (earlier, _) = Config::compile(&tables("Hello.")?, &json!({}));
+    /// let (config, _, reuse) = Config::recompile(tables("Hi.")?, &json!({}), Some(&earlier));
+    /// assert_eq!((reuse.rows_reused, reuse.rows_compiled), (1, 1), "that of the policy, and that of the response");
+    /// assert_ne!(config.hash_source(), earlier.hash_source());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn recompile(tables: Tables, tree: &Value, earlier: Option<&Config>) -> (Config, Vec<Issue>, Reuse) {
         Config::compile_normalized(tables.into_normalized(), tree, earlier)
     }
@@ -275,10 +323,29 @@ impl Config {
         (Config { source, part_cache, ..config }, issues, reuse)
     }
 
-    /// Compiles a flow document or a chain.
+    /// Compiles a flow document, a workflow graph, an AI agent or a chain, alone or as a bundle with what it runs:
+    /// `{"root": document, "bound": [{"version"?, "document"}], "tools": [tool]}`.
+    ///
+    /// A draft that is not finished compiles as well: nodes that cannot run fail when a session reaches them. What publishing refuses is up
+    /// to lint.
+    ///
+    /// ```
+    /// use convengine_config::Config;
+    /// use serde_json::json;
+    ///
+    /// let start = json!({"id": "start", "type": "start", "name": "Start", "data": {}});
+    /// let document = json!({
+    ///     "schema_version": "1.0", "doc": "conversation_flow", "id": "hello", "name": "Hello", "root": "root",
+    ///     "graphs": [{"id": "root", "kind": "root", "entry": "start", "nodes": [start], "edges": []}],
+    /// });
+    /// let config = Config::from_flow(&document)?;
+    /// assert_eq!(config.flow().ok_or("not a flow")?.document.name, "Hello");
+    /// assert!(Config::from_flow(&json!({"doc": "conversation_flow"})).is_err());
+    /// # Ok::<(), String>(())
+    /// ```
     ///
     /// # Errors
-    /// The first issue that makes the document unreadable.
+    /// The first issue that makes a document unreadable, as text with its code and place.
     pub fn from_flow(document: &Value) -> Result<Config, String> {
         let hash = flow::snapshot_hash(document).trim_start_matches("sha256:").to_owned();
         let program = if flow::is_chain(document) {
@@ -289,7 +356,20 @@ impl Config {
         Ok(Config { source: ConfigSource::from_document(document, hash), document: Some(program), ..Config::default() })
     }
 
-    /// Recompiles a stored snapshot.
+    /// Recompiles a stored snapshot, the [source](Config::source) of a configuration, for a replay. It has the same hash.
+    ///
+    /// A source that another build has written and this one cannot read leaves an empty configuration: a replay then diverges or is
+    /// refused, because its program is another one.
+    ///
+    /// ```
+    /// use convengine_config::{Config, Tables};
+    /// use serde_json::json;
+    ///
+    /// let (config, _) = Config::compile(&Tables::default(), &json!({"pipeline": {"profile": "v1"}}));
+    /// let (again, issues) = Config::from_source(&config.source());
+    /// assert_eq!((again.hash_source(), again.program()), (config.hash_source(), config.program()));
+    /// assert!(issues.is_empty());
+    /// ```
     pub fn from_source(source: &Value) -> (Config, Vec<Issue>) {
         if let Some(Ok(config)) = source.get("flow").map(Config::from_flow) {
             return (config, Vec::new());
@@ -298,7 +378,8 @@ impl Config {
         Config::compile(&tables, source.get("settings").unwrap_or(&Value::Null))
     }
 
-    /// SHA-256 of the canonical source, in hexadecimal.
+    /// SHA-256 of the canonical source, in hexadecimal: the identity of a configuration, which journals name. Only what turns read counts:
+    /// the settings of a host, time stamps and the positions of nodes on a canvas make no difference.
     pub fn hash_source(&self) -> &str {
         &self.source.hash
     }
@@ -319,7 +400,7 @@ impl Config {
         self.source.text()
     }
 
-    /// Returns the settings that affect turns.
+    /// Returns the settings that affect turns: of the tree, `flow`, `audit`, `mcp` and `pipeline`. Null for a document.
     pub fn source_settings(&self) -> &Value {
         self.source.settings()
     }
@@ -334,7 +415,7 @@ impl Config {
         self.source.row_counts()
     }
 
-    /// The program that a user message runs.
+    /// The program that a user message runs, for [`TurnInput::program`](convengine_turn::TurnInput::program).
     pub fn program(&self) -> ProgramRef {
         match &self.document {
             Some(DocumentProgram::Flow(_)) => ProgramRef::Flow,
@@ -353,7 +434,8 @@ impl Config {
         if let Some(DocumentProgram::Chain(chain)) = &self.document { Some(chain) } else { None }
     }
 
-    /// Why no turn can run: the path and reason of an invalid policy row.
+    /// Why no turn can run: the path and reason of an invalid policy row. Each turn then fails with `POLICY_UNAVAILABLE`, so a host says it
+    /// at its start.
     pub fn policy_unavailable(&self) -> Option<&str> {
         self.policies.unavailable_reason.as_deref()
     }

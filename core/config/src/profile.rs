@@ -1,4 +1,5 @@
-//! Pipeline profiles: which steps run, in which order, and how profiles differ. (docs/decisions/0003-order-of-the-pipeline.md, docs/spec/pipeline.md#3)
+//! Pipeline profiles: which steps run, in which order, and how profiles differ. (docs/decisions/0003-order-of-the-pipeline.md,
+//! docs/spec/pipeline.md#3)
 //!
 //! A profile is data: code that varies between profiles reads a flag and never compares profiles.
 
@@ -18,7 +19,14 @@ pub enum Arbitration {
     AgentFirst,
 }
 
-/// A pipeline as data.
+/// A pipeline as data. The setting `pipeline.profile` chooses one.
+///
+/// ```
+/// use convengine_config::{Step, V1, V2};
+///
+/// assert!(V2.has_step(Step::PendingAction) && !V1.has_step(Step::PendingAction));
+/// assert!(V1.unread_tables().any(|table| table == "ce_pending_action"), "its rows become a warning");
+/// ```
 #[derive(Debug)]
 pub struct Profile {
     /// The name in settings.
@@ -162,7 +170,7 @@ impl Profile {
         STEP_SETTINGS.iter().filter(|it| !self.has_step(it.1)).map(|it| it.0)
     }
 
-    /// Whether a parameter belongs to a step it lacks, so that a stored value comes from another profile.
+    /// Whether a parameter belongs to a step it lacks, so that a stored value comes from another profile and is not to be read.
     pub fn is_stale(&self, param: &str) -> bool {
         STEP_PARAMS.iter().any(|it| param.starts_with(it.0) && !self.has_step(it.1))
     }

@@ -8,7 +8,19 @@ use super::code::{ANY, to_upper_code};
 use super::column::{ENABLED, TableShape, list_words};
 use super::issue::Issue;
 
-/// A row with its table, key column and position, for issue paths.
+/// A row with its table, key column and position, for issue paths. It reads a column whatever type the database has for it.
+///
+/// ```
+/// use convengine_config::{TableRow, table_shape};
+/// use serde_json::json;
+///
+/// let map = json!({"rule_id": 7, "priority": "20", "intent_code": " order ", "enabled": 1}).as_object().cloned().unwrap_or_default();
+/// let row = TableRow::new(table_shape("ce_rule").ok_or("no such table")?, 1, &map);
+/// assert_eq!((row.id(), row.integer("priority"), row.is_enabled()), (7, Some(20), true));
+/// assert_eq!((row.code_or_any("intent_code"), row.code_or_any("state_code")), ("ORDER".to_owned(), "ANY".to_owned()));
+/// assert_eq!(row.path("match_pattern"), "ce_rule[7].match_pattern");
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct TableRow<'r> {
     table: &'static TableShape,
@@ -39,7 +51,7 @@ impl<'r> TableRow<'r> {
         self.integer(self.table.key()).or_else(|| i64::try_from(self.position).ok()).unwrap_or_default()
     }
 
-    /// A text column; `None` for null.
+    /// A text column; `None` for null. Any other value is its JSON, because authors write numbers and objects where text is stored.
     pub fn text(&self, column: &str) -> Option<String> {
         match self.value(column)? {
             Value::Null => None,
@@ -70,7 +82,7 @@ impl<'r> TableRow<'r> {
         self.flag("enabled")
     }
 
-    /// A boolean column; null is true.
+    /// A boolean column; null is true, and anything but `1`, `true` and their texts is false.
     pub fn flag(&self, column: &str) -> bool {
         match self.value(column) {
             None | Some(Value::Null) => true,

@@ -1,4 +1,7 @@
 //! Control tables as stored, and their canonical form for compiling.
+//!
+//! Rows come from databases and from packs, and the two write the same row in different ways: flags as numbers, JSON as text, defaults or
+//! no column. The canonical form hides that, so that equal configurations have equal hashes.
 
 use std::collections::BTreeMap;
 
@@ -56,6 +59,16 @@ pub static TABLES: [&TableShape; 22] = [
 pub static OTHER_TABLES: [&TableShape; 1] = [&tool::DOCUMENT];
 
 /// Returns the declaration of a table that authors write.
+///
+/// ```
+/// use convengine_config::table_shape;
+///
+/// let rules = table_shape("ce_rule").ok_or("no such table")?;
+/// assert_eq!(rules.key(), "rule_id");
+/// assert!(rules.column("match_pattern").is_some() && rules.column("pattern").is_none());
+/// assert!(table_shape("ce_conversation").is_none(), "turns write it");
+/// # Ok::<(), &str>(())
+/// ```
 pub fn table_shape(name: &str) -> Option<&'static TableShape> {
     TABLES.iter().chain(&OTHER_TABLES).copied().find(|it| it.name == name)
 }
@@ -63,7 +76,21 @@ pub fn table_shape(name: &str) -> Option<&'static TableShape> {
 /// The table whose newest row wins.
 const TEMPLATE_TABLE: &str = "ce_prompt_template";
 
-/// Rows by table name, each a JSON object, in primary key order.
+/// Rows by table name, each a JSON object, in primary key order. Absent columns take the default of their table.
+///
+/// ```
+/// use convengine_config::Tables;
+/// use serde_json::json;
+///
+/// let tables: Tables = serde_json::from_value(json!({
+///     "ce_response": [{"response_id": 2, "exact_text": "b"}, {"response_id": 1, "exact_text": "a", "enabled": 0}],
+/// }))?;
+/// let tables = tables.to_normalized();
+/// let ids: Vec<i64> = tables.rows("ce_response").iter().map(|row| row.id()).collect();
+/// assert_eq!(ids, [1, 2]);
+/// assert_eq!(tables.enabled_rows("ce_response")[0].text("exact_text").as_deref(), Some("b"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Tables(pub BTreeMap<String, Vec<Map>>);
@@ -99,7 +126,7 @@ impl Tables {
         tables
     }
 
-    /// Returns the rows of a compiled table.
+    /// Returns the rows of a compiled table, in their order; none for another table.
     pub fn rows(&self, table: &str) -> Vec<TableRow<'_>> {
         let Some(table) = TABLES.into_iter().find(|it| it.name == table) else { return Vec::new() };
         let rows = self.0.get(table.name).map(Vec::as_slice).unwrap_or_default();

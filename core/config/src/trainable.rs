@@ -9,6 +9,9 @@ use super::flow::Flow;
 use super::{Config, DocumentProgram};
 
 /// A classifier that turns may use.
+///
+/// Up to two thousand phrases, training takes milliseconds, in the turn that needs it first. A host that stores trained classifiers by
+/// their hash supplies them before the configuration is used.
 #[derive(Debug, Clone, Copy)]
 pub enum TrainableClassifier<'c> {
     /// Of the intents of a document.
@@ -46,6 +49,27 @@ impl TrainableClassifier<'_> {
 impl Config {
     /// Returns the classifiers that turns may use: of the document and of those that it runs, or of the tables. A classifier that is not
     /// supplied is trained when it is first needed, with the same result.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use convengine_config::{Config, Tables};
+    /// use convengine_understanding::lexical::LexicalClassifier;
+    /// use serde_json::json;
+    ///
+    /// let row = |id: u32, intent: &str, phrase: &str| {
+    ///     json!({"classifier_id": id, "intent_code": intent, "rule_type": "EXAMPLE", "pattern": phrase})
+    /// };
+    /// let tables: Tables = serde_json::from_value(json!({
+    ///     "ce_intent": [{"intent_code": "PAY"}, {"intent_code": "CANCEL"}],
+    ///     "ce_intent_classifier": [row(1, "PAY", "pay a bill"), row(2, "CANCEL", "cancel my order")],
+    /// }))?;
+    /// let (config, _) = Config::compile(&tables, &json!({}));
+    /// let classifiers = config.classifiers();
+    /// let set = classifiers[0].training_set();
+    /// assert_eq!((set.classes.len(), set.hash().as_str()), (2, classifiers[0].hash()));
+    /// classifiers[0].supply(Arc::new(LexicalClassifier::train(&set)));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn classifiers(&self) -> Vec<TrainableClassifier<'_>> {
         let flows: Vec<&Flow> = match &self.document {
             Some(DocumentProgram::Flow(flow)) => std::iter::once(flow.as_ref()).chain(flow.bound().iter().map(|it| &it.flow)).collect(),

@@ -43,6 +43,15 @@ pub enum HandoffDisposition {
 }
 
 /// The progress of a handoff. Only those are stored in which a person has the conversation, or should have it.
+///
+/// ```
+/// use convengine_flow::HandoffState;
+/// use convengine_turn::{StateMachine, StateTransition};
+///
+/// let ways: Vec<_> = StateTransition::list::<HandoffState>().into_iter().filter(|row| row.state == "Accepted").collect();
+/// assert!(ways.iter().any(|row| row.next == "Returned") && ways.iter().all(|row| row.next != "TimedOut"));
+/// assert_eq!(HandoffState::NAME, "handoff");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HandoffState {

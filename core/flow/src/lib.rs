@@ -1,6 +1,10 @@
 //! The flow interpreter: runs one event of a session through its document until the turn ends (docs/spec/flows.md#4 to #8).
 //!
 //! It owns the stored session and what it answers. Parsing documents is done in `config::flow`.
+//!
+//! Hosts do not run it themselves: a turn of `convengine-core` does. They use what is about sessions between turns: whether an event is
+//! valid ([`check_event`]), which document has the conversation ([`active_document`]), what may be shown of a session ([`redact_session`])
+//! and how it gets to another version ([`migrate()`]).
 
 mod button_input;
 pub mod chain;
@@ -73,7 +77,8 @@ use crate::turn_record::TurnRecord;
 /// Version of the stored session format; sessions of any other version are rejected.
 const SCHEMA_VERSION: &str = "1.0";
 
-/// Runs the nodes of a session during one turn.
+/// Runs the nodes of a session during one turn: [`Walker::open`], then [`run`], then [`Walker::into_outcome`], or
+/// [`Walker::into_canceled_outcome`] where `run` was dropped.
 pub struct Walker<'c> {
     /// The compiled document.
     flow: &'c Flow,
@@ -133,7 +138,19 @@ struct IntentTrigger {
     values: slot_values::SlotValues,
 }
 
-/// Checks that a JSON object is a session event.
+/// Checks that a JSON object is a session event: its `type` is known, and its members are of the types of the event. Unknown members are
+/// ignored.
+///
+/// A turn does not refuse an invalid event but takes it for a message with its `text`, so a host checks first.
+///
+/// ```
+/// use convengine_flow::check_event;
+/// use serde_json::json;
+///
+/// assert!(check_event(&json!({"type": "session.start", "params": {"plan": "gold"}, "locale": "de-DE"})).is_ok());
+/// assert!(check_event(&json!({"type": "user.message"})).is_err(), "a message has a text");
+/// assert!(check_event(&json!({"type": "user.leaves"})).is_err());
+/// ```
 ///
 /// # Errors
 /// Returns the parse error as text when it is not.
@@ -153,6 +170,9 @@ pub async fn run(walker: &mut Walker<'_>) {
 
 impl<'c> Walker<'c> {
     /// Loads the session of a turn, or creates it.
+    ///
+    /// A stored session that cannot be read, of another format or damaged, is not replaced: the turn fails with `state_unreadable` and
+    /// stores nothing, so that a build that can read it continues.
     pub fn open(input: TurnInput, flow: &'c Flow, snapshot: &str, effects: EffectContext) -> Walker<'c> {
         let message_event =
             |text: Option<String>| FlowEvent::Message { text: text.unwrap_or_default(), attachments: Vec::new(), event_id: None };
@@ -226,7 +246,7 @@ impl<'c> Walker<'c> {
         outcome::build_outcome(self)
     }
 
-    /// Ends a turn that the host canceled.
+    /// Ends a turn that the host canceled. What was done before counts: the session is stored as it stands then.
     pub fn into_canceled_outcome(mut self, reason: CancelReason) -> Outcome {
         let reason = match reason {
             CancelReason::Timeout => "turn_timeout",

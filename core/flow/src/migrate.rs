@@ -1,4 +1,7 @@
 //! Migrates a waiting session to another version of its document (docs/spec/flows.md#13).
+//!
+//! The version that a session runs on says whether it may leave it, the new version what becomes of nodes and variables. A session that
+//! cannot be migrated stays; it is never left between two versions.
 
 use convengine_config::flow::Flow;
 use convengine_config::flow::document::{Node, NodeKind, VersionPolicy};
@@ -44,7 +47,30 @@ struct DeclaredMigration<'v> {
     unmappable: &'v str,
 }
 
-/// Migrates a session state from one version to another. `source` is the new document, whose `meta` declares migrations.
+/// Migrates a session state from one version to another. `source` is the new document, whose `meta` declares migrations, and `snapshot` its
+/// hash. A state that cannot be read stays, and so does one whose version has the policy `pin`.
+///
+/// The host stores nothing: it passes the new state to the next turn, with the report as the member `migrated` of the event, so that the
+/// trace tells it.
+///
+/// ```
+/// use convengine_config::flow::{Flow, snapshot_hash};
+/// use convengine_flow::{MigrationKind, migrate};
+/// use serde_json::json;
+///
+/// let version = |name: &str| {
+///     let start = json!({"id": "start", "type": "start", "name": "Start", "data": {}});
+///     json!({
+///         "schema_version": "1.0", "doc": "conversation_flow", "id": "hello", "name": name, "root": "root",
+///         "graphs": [{"id": "root", "kind": "root", "entry": "start", "nodes": [start], "edges": []}],
+///     })
+/// };
+/// let (old, new) = (version("Hello"), version("Hello again"));
+/// let unreadable = json!({"schema_version": "1.0"});
+/// let migration = migrate(&Flow::compile(&old)?, &Flow::compile(&new)?, &new, &snapshot_hash(&new), &unreadable);
+/// assert_eq!((migration.kind, migration.state), (MigrationKind::Pinned, unreadable));
+/// # Ok::<(), String>(())
+/// ```
 pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &Value) -> Migration {
     let stays = |is_lost| Migration { kind: MigrationKind::Pinned, is_lost, state: state.clone(), report: Value::Null };
     let Ok(mut session) = SessionState::deserialize(state) else { return stays(false) };

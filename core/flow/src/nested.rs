@@ -39,6 +39,16 @@ pub(super) struct OuterProgram<'c> {
 }
 
 /// Returns the state of the document that has the conversation of a stored session: its own, or that of the innermost one that it runs.
+///
+/// ```
+/// use convengine_flow::active_state;
+/// use serde_json::json;
+///
+/// let child = json!({"program": "agent", "stack": [], "vars": {}});
+/// let state = json!({"program": "workflow", "stack": [{"node": "talk"}], "vars": {"_child": {"talk": child}}});
+/// assert_eq!(active_state(&state)["program"], "agent");
+/// assert_eq!(active_state(&child), &child, "it runs no other");
+/// ```
 pub fn active_state(mut state: &Value) -> &Value {
     while let Some((_, child)) = running_child(state) {
         state = child;
@@ -46,7 +56,8 @@ pub fn active_state(mut state: &Value) -> &Value {
     state
 }
 
-/// Returns the document that has the conversation of a stored session: its own, or the innermost one that it runs.
+/// Returns the document that has the conversation of a stored session: its own, or the innermost one that it runs. Where the state names a
+/// document that `root` is not bound to, the last one that it is bound to.
 pub fn active_document<'c>(root: &'c Flow, mut state: &Value) -> &'c Flow {
     let mut flow = root;
     while let Some((node, child)) = running_child(state) {
@@ -58,7 +69,16 @@ pub fn active_document<'c>(root: &'c Flow, mut state: &Value) -> &'c Flow {
 }
 
 /// Returns the options that a stored session offers, each with its `id`: those that it waits for, and those that its latest message has
-/// shown; also of the documents that it runs.
+/// shown; also of the documents that it runs. What a client sends as the id of a button is one of these, or stale.
+///
+/// ```
+/// use convengine_flow::list_offered_options;
+/// use serde_json::json;
+///
+/// let state = json!({"awaiting": {"kind": "button", "options": [{"id": "yes"}, {"id": "no"}]}, "stack": []});
+/// let ids: Vec<_> = list_offered_options(&state).map(|option| &option["id"]).collect();
+/// assert_eq!(ids, ["yes", "no"]);
+/// ```
 pub fn list_offered_options(state: &Value) -> impl Iterator<Item = &Value> {
     let states = successors(Some(state), |&it| Some(running_child(it)?.1));
     let lists = states.flat_map(|it| [it.pointer("/awaiting/options"), it.get("vars").and_then(|it| it.get(SHOWN_BUTTONS))]);
@@ -267,8 +287,8 @@ impl<'c> Walker<'c> {
         }
     }
 
-    /// Whether a failure that nothing handles leaves the document by the node that runs it. That of a workflow always does; an assistant says
-    /// its error message and has the conversation on, unless a document around it says what happens then.
+    /// Whether a failure that nothing handles leaves the document by the node that runs it. That of a workflow always does; an assistant
+    /// says its error message and has the conversation on, unless a document around it says what happens then.
     pub(super) fn fails_outward(&self) -> bool {
         match self.flow.kind {
             ProgramKind::Workflow => !self.outer.is_empty(),

@@ -2,6 +2,26 @@
 //!
 //! A finding is an error only if the row certainly cannot work. Rows that compiling already rejected are skipped: their issues
 //! belong to [`convengine_config`]. Checks group rows by scope before they compare them, so they stay fast on tens of thousands of rows.
+//!
+//! ```
+//! use convengine_config::{Config, Tables};
+//! use serde_json::json;
+//!
+//! let tables: Tables = serde_json::from_value(json!({
+//!     "ce_policy": [{"policy_id": 4, "rule_type": "REGEX", "pattern": "(ssn)?", "response_text": "No."}],
+//!     "ce_response": [{"response_id": 1, "intent_code": "ANY", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
+//!         "exact_text": "Hello."}],
+//! }))?;
+//! let (config, issues) = Config::compile(&tables, &json!({}));
+//! assert!(issues.is_empty(), "the pattern compiles");
+//! let findings = convengine_lint::check(&tables, config.settings.profile, &issues);
+//! let found: Vec<_> = findings.iter().map(|finding| (finding.rule, finding.path.as_str(), finding.is_error())).collect();
+//! assert_eq!(found, [("matches-everything", "ce_policy[4].pattern", false)]);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
+//! Documents have checks of their own, in [`flow`]. Nothing here needs a database or a network; what only a host knows (its secrets, its
+//! models) is passed in.
 
 mod binding;
 mod condition;
@@ -23,7 +43,10 @@ use convengine_config::{Issue, Profile, Tables};
 
 use context::LintContext;
 
-/// Lints control tables for a profile. `issues` are the issues of compiling these tables.
+/// Lints control tables for a profile. `issues` are the issues of compiling these tables: rows that they name are not checked again, so
+/// their issues are not among the findings.
+///
+/// The findings are grouped by check; docs/reference/lint-codes.md describes the rules that they name.
 pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Vec<Issue> {
     let mut tables = tables.to_normalized();
     tables.0.retain(|table, _| profile.unread_tables().all(|it| it != table));

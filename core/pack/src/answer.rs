@@ -1,4 +1,4 @@
-//! Answers of a single turn: the turn must request them, in order.
+//! Answers of a single turn: the turn must request them, in order. A player reports those that were not requested.
 
 use convengine_text::json::decode;
 use convengine_turn::{
@@ -9,7 +9,14 @@ use serde_json::Value;
 
 use super::scripted::model_answer;
 
-/// The key by which a scripted answer matches a request.
+/// The key by which a scripted answer matches a request. Printed, it is what the check `$` of a talk lists.
+///
+/// ```
+/// use convengine_pack::ScriptedCall;
+///
+/// let calls = [ScriptedCall::Llm("policy".to_owned()), ScriptedCall::Task("crm:guest".to_owned())];
+/// assert_eq!(calls.map(|call| call.to_string()), ["policy", "task crm:guest"]);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptedCall {
@@ -24,7 +31,8 @@ pub enum ScriptedCall {
 }
 
 impl ScriptedCall {
-    /// Returns the key of a request; `None` for requests that are never scripted.
+    /// Returns the key of a request; `None` for requests that are never scripted by turns: embeddings, waits, searches, scripts, extensions
+    /// and what they call, handoffs and notifications.
     pub fn from_request(request: &Request) -> Option<ScriptedCall> {
         match request {
             Request::Llm(request) => Some(ScriptedCall::Llm(request.purpose.clone())),
@@ -55,7 +63,16 @@ impl std::fmt::Display for ScriptedCall {
     }
 }
 
-/// One scripted answer of a turn.
+/// One scripted answer of a turn. In JSON one of the members `llm`, `task`, `tool` and `container` says what it answers.
+///
+/// ```
+/// use convengine_pack::{PackAnswer, ScriptedCall};
+///
+/// let answer: PackAnswer = serde_json::from_str(r#"{"tool": "stock.count", "reply": "3", "delay_ms": 200}"#)?;
+/// assert_eq!((&answer.call, answer.delay_ms), (&ScriptedCall::Tool("stock.count".to_owned()), 200));
+/// assert!(serde_json::from_str::<PackAnswer>(r#"{"tool": "a", "llm": "policy"}"#).is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "AnswerMembers")]
 pub struct PackAnswer {

@@ -4,7 +4,15 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-/// One expectation.
+/// One expectation. In JSON it has one condition beside its line.
+///
+/// ```
+/// use convengine_pack::{Check, PackCheck};
+///
+/// let check: PackCheck = serde_json::from_str(r#"{"line": 4, "reply_contains": "6 to 14"}"#)?;
+/// assert_eq!(check, PackCheck { line: 4, check: Check::ReplyContains("6 to 14".to_owned()) });
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PackCheck {
     /// The line in the talk.

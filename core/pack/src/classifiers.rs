@@ -30,7 +30,8 @@ pub struct NamedReport {
 }
 
 impl Pack {
-    /// Returns the classifiers of the assistants and of the tables, those without phrases excepted.
+    /// Returns the classifiers of the assistants and of the tables, those without phrases excepted. A document that cannot be compiled has
+    /// none.
     pub fn classifiers(&self) -> Vec<PackClassifier> {
         let mut all = Vec::new();
         for document in self.documents.iter().filter(|it| document_kind(it) == Some(ProgramKind::Assistant)) {
@@ -48,7 +49,7 @@ impl Pack {
         all
     }
 
-    /// Reports on the classifiers by cross-validation.
+    /// Reports on the classifiers by cross-validation, for which each is trained several times.
     pub fn classifier_reports(&self) -> Vec<NamedReport> {
         let report = |it: PackClassifier| NamedReport { report: validate(&it.set, it.acceptance), name: it.name };
         self.classifiers().into_iter().map(report).collect()

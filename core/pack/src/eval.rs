@@ -24,7 +24,17 @@ impl AgentEval {
     }
 }
 
-/// Returns the evals of an AI agent.
+/// Returns the evals of an AI agent, in its order; none for a document without `evals`.
+///
+/// ```
+/// use convengine_pack::agent_evals;
+/// use serde_json::json;
+///
+/// let eval = json!({"name": "hours", "prompt": "When are you open?", "expected": "6 to 14"});
+/// let evals = agent_evals(&json!({"doc": "ai_agent", "id": "shop", "evals": [eval]}));
+/// assert_eq!(evals[0].turn.conversation.as_deref(), Some("eval-1"));
+/// assert!(evals[0].is_met(&["We are open from 6  TO 14."]));
+/// ```
 pub fn agent_evals(document: &Value) -> Vec<AgentEval> {
     let text = |it: &Value, name: &str| it.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let path = format!("/v1/runtime/ai-agents/{}/turn", text(document, "id"));

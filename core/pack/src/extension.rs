@@ -41,7 +41,18 @@ pub(super) fn extract_modules(pack: &mut Pack) -> Result<BTreeMap<String, Vec<u8
     Ok(modules)
 }
 
-/// Converts the row and the module of a database to an extension of a pack.
+/// Converts the row and the module of a database to an extension of a pack, the other way round of [`Pack::parse`]: for an export.
+///
+/// ```
+/// use convengine_pack::{Pack, extension_from_row};
+///
+/// let pack = Pack::parse(r#"{"name": "p", "extensions": {"fee": {"wasm": "AGFzbQ==", "requests": ["http"]}}}"#)?;
+/// let row = &pack.tables.0["cv_extension"][0];
+/// let (hash, module) = pack.modules.first_key_value().ok_or("no module")?;
+/// assert_eq!((row["module"].as_str(), module.as_slice()), (Some(hash.as_str()), &b"\0asm"[..]));
+/// assert_eq!(extension_from_row(row, module)["wasm"], "AGFzbQ==");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn extension_from_row(row: &Map, module: &[u8]) -> Value {
     let mut extension = Map::from_iter([("wasm".to_owned(), Value::from(STANDARD.encode(module)))]);
     for name in LIST_MEMBERS {

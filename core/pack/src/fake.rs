@@ -1,4 +1,6 @@
 //! Fakes of everything but models: tasks, tools, containers and an HTTP service. (docs/spec/interface.md#3)
+//!
+//! A server uses them too, for the tasks and tools that an author has scripted; what has no script it carries out itself.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -17,6 +19,23 @@ use super::fake_http::HttpRule;
 const CHANNEL_PREFIX: &str = "notify:";
 
 /// Scripted tasks, tools, containers and HTTP services.
+///
+/// ```
+/// use convengine_pack::{Fakes, Pack};
+/// use convengine_turn::{EffectErrorKind, EffectResult, Map, Reply, ToolRequest};
+///
+/// let pack = Pack::parse(r#"{"name": "p", "tools": {"stock.count": {"texts": ["3", "2"]}}}"#)?;
+/// let fakes = Fakes::from_pack(&pack);
+/// let call = |code: &str| ToolRequest { tool_code: Some(code.to_owned()), tool_group: "OTHER".to_owned(), args: Map::new(), spec: None };
+/// let count = || match fakes.answer_tool(&call("stock.count")) {
+///     EffectResult::Ok(Reply::Tool(reply)) => reply.text,
+///     other => format!("{other:?}"),
+/// };
+/// assert_eq!([count(), count(), count()], ["3", "2", "2"], "the last one repeats");
+/// let EffectResult::Error(error) = fakes.answer_tool(&call("stock.order")) else { panic!("it has no script") };
+/// assert_eq!(error.kind, EffectErrorKind::NotFound);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Fakes {
     /// Tasks: `bean:method` to the reply, or to `{"error": text}`.
@@ -62,7 +81,8 @@ impl Fakes {
         }
     }
 
-    /// Whether a request has a scripted answer.
+    /// Whether a request has a scripted answer, so that a host knows whether to carry it out itself. An address below `${STUB}` always has
+    /// one: without a rule it is 404.
     pub fn has_answer(&self, request: &Request) -> bool {
         match request {
             Request::Task(request) => self.tasks.contains_key(&request.task),
@@ -84,7 +104,8 @@ impl Fakes {
         }
     }
 
-    /// Answers a task request.
+    /// Answers a task request; [`NotFound`](EffectErrorKind::NotFound) without a script, [`Unavailable`](EffectErrorKind::Unavailable) for
+    /// a scripted error, [`Invalid`](EffectErrorKind::Invalid) for a script that is not a reply of a task.
     pub fn answer_task(&self, request: &TaskRequest) -> EffectResult {
         let Some(script) = self.tasks.get(&request.task) else { return missing_script("task", &request.task) };
         if let Some(error) = script.get("error") {
@@ -170,7 +191,7 @@ impl Fakes {
         text.map(|it| Ok(it.as_str().map_or_else(|| it.to_string(), str::to_owned)))
     }
 
-    /// Answers a container request.
+    /// Answers a container request. Data whose only member is `error` is a failure.
     pub fn answer_container(&self, request: &ContainerRequest) -> EffectResult {
         let name = container_name(request);
         let Some(script) = self.containers.get(&name) else { return missing_script("container", &name) };

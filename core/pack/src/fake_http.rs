@@ -3,7 +3,19 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A rule for all paths with a prefix. The first matching rule answers.
+/// A rule for all paths with a prefix. The first matching rule answers; the method and the body do not matter.
+///
+/// ```
+/// use convengine_pack::HttpRule;
+///
+/// let rule: HttpRule = serde_json::from_str(
+///     r#"{"path_prefix": "/orders", "sequence": [{"status": 503}, {"json": {"status": "sent"}}]}"#,
+/// )?;
+/// assert_eq!(rule.response(0), (503, String::new()));
+/// assert_eq!(rule.response(1), (200, r#"{"status":"sent"}"#.to_owned()));
+/// assert_eq!(rule.response(9), rule.response(1), "the last answer repeats");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HttpRule {
     /// The prefix of the path, including the query.
@@ -44,7 +56,7 @@ fn default_status() -> u16 {
 }
 
 impl HttpRule {
-    /// Returns status and body of the answer after `uses` earlier ones.
+    /// Returns status and body of the answer after `uses` earlier ones. A text takes precedence over JSON; with neither, the body is empty.
     pub fn response(&self, uses: usize) -> (u16, String) {
         let nth = if self.repeat && !self.sequence.is_empty() { uses % self.sequence.len() } else { uses };
         let of_sequence = self.sequence.get(nth).or_else(|| self.sequence.last());

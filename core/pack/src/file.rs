@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Pack, PackError};
 
-/// Returns the content of a file.
+/// Returns the content of a file. The core opens none; paths are those of the pack file and, beside it, what it names.
 pub type ReadFile<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
 
 /// Why a pack file cannot be used.
@@ -44,7 +44,7 @@ pub fn pack_file_text(path: &Path, read: ReadFile) -> Result<String, PackFileErr
     Ok(serde_json::to_string(&pack).unwrap_or_default())
 }
 
-/// Wraps a flow document in a pack; other text is returned unchanged.
+/// Wraps a flow document in a pack; other text is returned unchanged. A document is told by its member `doc`.
 pub fn wrap_document(text: String) -> String {
     let found: Option<Value> = serde_json::from_str(&text).ok();
     let document = found.filter(|it| it.get("doc").is_some_and(Value::is_string) && it.get("tables").is_none());
@@ -74,7 +74,23 @@ fn inline_modules(folder: &Path, text: String, read: ReadFile) -> Result<String,
 }
 
 impl Pack {
-    /// Reads a pack or a talk.
+    /// Reads a pack, a talk or a single document, whichever the file is; a talk by the extension `talk`.
+    ///
+    /// ```
+    /// use std::io;
+    /// use std::path::Path;
+    /// use convengine_pack::Pack;
+    ///
+    /// let read = |path: &Path| match path.to_str() {
+    ///     Some("talks/open.talk") => Ok(b"config bakery.json\n\n> When are you open?\n< From 6 to 14.\n".to_vec()),
+    ///     Some("talks/bakery.json") => Ok(br#"{"name": "bakery"}"#.to_vec()),
+    ///     _ => Err(io::Error::from(io::ErrorKind::NotFound)),
+    /// };
+    /// let pack = Pack::from_file(Path::new("talks/open.talk"), &read)?;
+    /// assert_eq!((pack.name.as_str(), pack.turns.len()), ("bakery", 1));
+    /// assert!(Pack::from_file(Path::new("talks/closed.talk"), &read).is_err());
+    /// # Ok::<(), convengine_pack::PackFileError>(())
+    /// ```
     ///
     /// # Errors
     /// [`PackFileError`] if a file cannot be read or is invalid.

@@ -8,6 +8,14 @@ use serde_json::{Value, json};
 /// decode modules of extensions. Of the columns of tables it says what they hold, and demands nothing: invalid rows are skipped.
 ///
 /// Unknown members are allowed, except in extensions, as in the parser.
+///
+/// ```
+/// use convengine_pack::json_schema;
+///
+/// let schema = json_schema();
+/// assert_eq!(schema["required"][0], "name");
+/// assert!(schema["properties"]["tables"]["properties"]["ce_response"].is_object(), "each table has its columns");
+/// ```
 pub fn json_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

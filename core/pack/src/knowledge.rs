@@ -10,7 +10,18 @@ use serde_json::Value;
 
 use super::Pack;
 
-/// A source of a knowledge base.
+/// A source of a knowledge base; its members are those of a [`Source`], and two more.
+///
+/// ```
+/// use convengine_pack::Pack;
+///
+/// let pack = Pack::parse(r#"{"name": "p",
+///     "documents": [{"doc": "conversation_flow", "id": "help", "default_locale": "en-GB"}],
+///     "knowledge": [{"id": "delivery", "title": "Delivery", "text": "Parcels arrive within two days."}]}"#)?;
+/// assert_eq!(pack.sources("help")[0].locale, "en-GB", "that of its document");
+/// assert!(pack.sources("other").is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PackSource {
     /// The id of the document whose knowledge base it belongs to; the first document when absent.
@@ -42,7 +53,7 @@ impl<'de> Deserialize<'de> for PackSource {
 pub(super) struct PackKnowledge(BTreeMap<String, KnowledgeIndex>);
 
 impl Pack {
-    /// Returns the sources of a document's knowledge base.
+    /// Returns the sources of a document's knowledge base, by the id of the document; none for an unknown one.
     pub fn sources(&self, document: &str) -> Vec<Source> {
         let text = |it: &Value, name: &str| it.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let locale = self.documents.iter().find(|it| text(it, "id") == document).map(|it| text(it, "default_locale"));

@@ -1,7 +1,31 @@
 //! Packs: configuration, scripted answers and a conversation as data, shared by every runner. (docs/spec/interface.md#3)
 //!
 //! Everything that determines the result of a played turn (clock, ids, scripted answers, stored rows) is here, so that the core, the
-//! server and the page produce identical bytes. Playing a pack is up to the hosts.
+//! server and the page produce identical bytes. Playing a pack is up to the hosts. A test plays one in a loop, without I/O: the
+//! [`Pack`] has the configuration and the messages, [`Scripted`] answers the effects, [`Conversations`] is the database.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use convengine_pack::{Conversations, Pack, Scripted};
+//!
+//! let pack = Pack::parse(r#"{"name": "bakery",
+//!     "settings": {"flow": {"dialogueAct": {"resolute": "REGEX_ONLY"}}},
+//!     "tables": {"ce_response": [
+//!         {"response_id": 1, "intent_code": "UNKNOWN", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
+//!         "exact_text": "You said {{userText}}."}]},
+//!     "turns": [{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "hello"}}}]}"#)?;
+//! let (config, issues) = pack.compile();
+//! assert!(issues.is_empty(), "{issues:?}");
+//! let mut scripted = Scripted::from_pack(&pack);
+//! let conversations = Conversations::default();
+//!
+//! // The input of the first turn, for `Turn::start(input, Arc::new(config))` of `convengine-core`, whose documentation goes on from here.
+//! let message = pack.message(0).ok_or("not a message")?;
+//! let input = message.into_input(&conversations, config.program());
+//! assert!(scripted.begin_turn(&input).is_none(), "the turn has no time of its own");
+//! assert_eq!((input.at, input.event.text.as_deref()), (1_767_258_000_000, Some("hello")));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod answer;
 mod check;
@@ -54,7 +78,9 @@ use serde_json::json;
 const FIRST_TURN_AT: Millis = 1_767_258_000_000;
 const TURN_INTERVAL: Millis = 60_000;
 
-/// A pack file.
+/// A pack file: one JSON object, of which only `name` is required. (docs/reference/packs.md)
+///
+/// A member that a pack does not have is ignored, so that newer packs can be read. See the [example of the crate](crate).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Pack {
     /// Its name.
@@ -62,7 +88,7 @@ pub struct Pack {
     /// What it demonstrates.
     #[serde(default)]
     pub about: String,
-    /// Settings below `convengine`.
+    /// Settings below `convengine`, as a tree; keys in camel case or kebab case.
     #[serde(default)]
     pub settings: Value,
     /// Control tables.
@@ -92,7 +118,7 @@ pub struct Pack {
     /// Flow documents, workflow graphs and AI agents. A pack with one and no tables plays the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<Value>,
-    /// The tools of the workspace, which documents may name.
+    /// The tools of the workspace, which documents may name. [`Pack::bundle`] completes documents with them, as publishing does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspace_tools: Vec<Value>,
     /// Sources of the knowledge bases of the documents.
@@ -103,10 +129,11 @@ pub struct Pack {
     pub turns: Vec<PackTurn>,
 }
 
-/// One turn of a pack: a request with expectations, or a change of the database.
+/// One turn of a pack: a request with expectations, or a change of the database. What a host cannot do, such as SQL in the browser, it
+/// skips or reports; the core has only [`Pack::message`].
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PackTurn {
-    /// The label of the conversation.
+    /// The label of the conversation. A session of a document has the id that follows from it; without one, from `main`.
     #[serde(default)]
     pub conversation: Option<String>,
     /// The request to send.
@@ -150,7 +177,7 @@ pub struct PackRequest {
     pub content_type: Option<String>,
 }
 
-/// The error for a text that is not a valid pack or talk.
+/// The error for a text that is not a valid pack or talk; its message has the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid {form}: {reason}")]
 pub struct PackError {
@@ -167,6 +194,16 @@ impl PackError {
 impl Pack {
     /// Parses a pack.
     ///
+    /// Decodes the modules of extensions, repeats texts that are written as `{"$repeat": text, "$length": n}`, and adds the rows of
+    /// scripted tools. Rows and documents are not looked into: that is up to [`Pack::compile`].
+    ///
+    /// ```
+    /// use convengine_pack::Pack;
+    ///
+    /// let error = Pack::parse(r#"{"name": "p", "turns": [{"request": {"method": "POST"}}]}"#).unwrap_err();
+    /// assert_eq!(error.to_string(), "invalid pack: turns[0].request: missing field `path`");
+    /// ```
+    ///
     /// # Errors
     /// [`PackError`] with line and column if the text is not JSON, or with the path of the member that a pack does not have so.
     pub fn parse(text: &str) -> Result<Pack, PackError> {
@@ -181,7 +218,8 @@ impl Pack {
         Ok(pack)
     }
 
-    /// Compiles the flow document or the tables that the pack plays.
+    /// Compiles the flow document or the tables that the pack plays. Never fails: what cannot be compiled is an [`Issue`], and a document
+    /// that cannot be read leaves an empty configuration.
     pub fn compile(&self) -> (Config, Vec<Issue>) {
         if let Some(document) = self.flow_document() {
             let unreadable = |reason| (Config::default(), vec![Issue::error("documents", reason, "correct the document")]);
@@ -192,6 +230,16 @@ impl Pack {
 
     /// Returns the document that the pack plays, the first one, with what it is bound to: the other documents and the tools of the
     /// workspace. `None` if it has tables, which take precedence.
+    ///
+    /// ```
+    /// use convengine_pack::Pack;
+    ///
+    /// let pack = Pack::parse(r#"{"name": "p", "documents": [
+    ///     {"doc": "workflow_graph", "id": "intake", "nodes": [], "edges": []}, {"doc": "ai_agent", "id": "desk"}]}"#)?;
+    /// let bundle = pack.flow_document().ok_or("it has no document")?;
+    /// assert_eq!((&bundle["root"]["id"], &bundle["bound"][0]["document"]["id"]), (&"intake".into(), &"desk".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn flow_document(&self) -> Option<Value> {
         let is_program = |it: &Value| document_kind(it).is_some() || is_chain(it);
         let at = self.documents.iter().position(is_program).filter(|_| self.tables.0.is_empty())?;
@@ -199,7 +247,7 @@ impl Pack {
     }
 
     /// Returns a document with what it is bound to: the other documents and the tools of the workspace; an assistant alone, with those
-    /// tools that it names.
+    /// tools that it names. `at` is its place in `documents`; `None` beyond the last.
     pub fn bundle(&self, at: usize) -> Option<Value> {
         let root = self.with_tools(self.documents.get(at)?);
         // Only workflow graphs and chains run other documents.
@@ -218,7 +266,11 @@ impl Pack {
         document
     }
 
-    /// Returns the message of a turn with its time and seed; `None` if the turn is not a plain message.
+    /// Returns the message of a turn with its time and seed; `None` if the turn is not a plain message: a request of another kind, a change
+    /// of the database, or a body with members of other types, which a server would refuse.
+    ///
+    /// The first turn is at 2026-01-01T09:00:00Z and each further one a minute later, unless it has a time; the seed is its number, from 1.
+    /// So the ids of a conversation are the same wherever the pack is played.
     pub fn message(&self, index: usize) -> Option<Message> {
         let turn = self.turns.get(index)?;
         let request = turn.request.as_ref().filter(|it| it.method.eq_ignore_ascii_case("POST"))?;

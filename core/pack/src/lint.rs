@@ -16,6 +16,14 @@ const KINDS: [&str; 3] = ["text", "json", "json_strict"];
 
 impl Pack {
     /// Returns the issues of the pack beside those of its tables and documents.
+    ///
+    /// ```
+    /// use convengine_pack::Pack;
+    ///
+    /// let issues = Pack::parse(r#"{"name": "p", "llm": [{"purpose": "respond", "reply": "Hi."}]}"#)?.script_issues();
+    /// assert_eq!((issues[0].path.as_str(), issues[0].rule), ("llm[0].purpose", "unknown-purpose"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn script_issues(&self) -> Vec<Issue> {
         let of_rules = self.llm.iter().enumerate().flat_map(|(at, rule)| rule_issues(at, rule));
         of_rules.chain(self.task_issues()).collect()

@@ -6,7 +6,18 @@ use serde_json::Value;
 
 use super::Conversations;
 
-/// A message that a runner or the page sends.
+/// A message that a runner or the page sends. The default has no text, no conversation, the time 0 and the seed 0.
+///
+/// ```
+/// use convengine_pack::{Conversations, Message};
+/// use convengine_turn::ProgramRef;
+///
+/// let message = Message { message: Some("hello".to_owned()), at: 1_767_258_000_000, seed: 7, ..Message::default() };
+/// let conversation = message.conversation();
+/// let input = message.into_input(&Conversations::default(), ProgramRef::PipelineV2);
+/// assert_eq!(input.conversation, conversation, "a new conversation has the id that follows from the seed");
+/// assert_ne!(input.turn, conversation);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// The conversation id; `None` for a new conversation.
@@ -53,7 +64,8 @@ impl Message {
         self.conversation_id.as_ref().map_or_else(|| uuid_from_seed(self.seed), |it| it.to_lowercase())
     }
 
-    /// Returns the turn input with the stored session; `program` is that of the configuration.
+    /// Returns the turn input with the stored session; `program` is that of the configuration. The turn's id follows from the seed, so two
+    /// turns of one conversation need two seeds.
     pub fn into_input(self, conversations: &Conversations, program: ProgramRef) -> TurnInput {
         let conversation = self.conversation();
         TurnInput {

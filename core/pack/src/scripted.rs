@@ -1,4 +1,7 @@
 //! The scripted model: the first matching rule answers a call. (docs/spec/interface.md#3)
+//!
+//! A script decides by the request alone, so that a test says what a model would answer to which prompt, and a call that nobody has thought
+//! of fails instead of passing unseen.
 
 use std::sync::Arc;
 
@@ -18,7 +21,7 @@ use super::phrase_vectors::PackPhrases;
 use super::script_turn::ScriptTurns;
 use super::{Pack, PackError, PackTurn, ScriptedCall};
 
-/// A rule of the scripted model. All its conditions must match.
+/// A rule of the scripted model. All its conditions must match, and one without conditions matches every call.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScriptRule {
@@ -46,6 +49,30 @@ pub struct ScriptRule {
 }
 
 /// A scripted model and the fakes of a pack, with the number of uses of each rule.
+///
+/// ```
+/// use convengine_pack::Scripted;
+/// use convengine_turn::{EffectResult, LlmMode, LlmRequest, Reply, Request};
+///
+/// let mut scripted = Scripted::parse(r#"[
+///     {"purpose": "response_text", "contains": ["bakery"], "replies": ["From 6 to 14.", "As I said, from 6 to 14."]},
+///     {"error": "the model is down", "delay_ms": 800}
+/// ]"#)?;
+/// let request = |purpose: &str| {
+///     let (purpose, system) = (purpose.to_owned(), "You answer for a bakery.".to_owned());
+///     Request::Llm(LlmRequest { purpose, mode: LlmMode::Text, system, ..LlmRequest::for_embedding("Are you open?") })
+/// };
+/// let text = |answer: EffectResult| match answer {
+///     EffectResult::Ok(Reply::Llm(reply)) => reply.text,
+///     other => format!("{other:?}"),
+/// };
+/// assert_eq!(text(scripted.answer(&request("response_text")).0), "From 6 to 14.");
+/// assert_eq!(text(scripted.answer(&request("response_text")).0), "As I said, from 6 to 14.");
+/// let (failure, delay_ms) = scripted.answer(&request("policy"));
+/// assert_eq!(delay_ms, 800);
+/// assert!(matches!(failure, EffectResult::Error(error) if error.message == "the model is down"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Scripted {
     rules: Vec<(ScriptRule, usize)>,
@@ -77,7 +104,8 @@ impl Scripted {
         Scripted { rules: rules.into_iter().map(|it| (it, 0)).collect(), ..Scripted::default() }
     }
 
-    /// Creates the model of a pack with its fakes; answers of turns take precedence.
+    /// Creates the model of a pack with its fakes; answers of turns take precedence. It indexes the knowledge of the pack, so create it
+    /// once and clone it for each conversation that should begin with unused rules.
     pub fn from_pack(pack: &Pack) -> Scripted {
         Scripted {
             fakes: Fakes::from_pack(pack),
@@ -100,7 +128,8 @@ impl Scripted {
         }
     }
 
-    /// Starts a turn with its own answers. Returns its time if the pack sets one.
+    /// Starts a turn with its own answers. Returns its time if the pack sets one. Call it before each turn: an input that is not in the
+    /// pack gets no answers of a turn, only those of rules.
     pub fn begin_turn(&mut self, input: &TurnInput) -> Option<Millis> {
         self.turns.begin_turn(input)
     }
@@ -136,7 +165,10 @@ impl Scripted {
         }
     }
 
-    /// Answers a request. Also returns the latency in milliseconds.
+    /// Answers a request. Also returns the latency in milliseconds, which a host adds to the time of the completion or waits for.
+    ///
+    /// Extensions, scripts, and services outside of the pack fail as [`Unsupported`](EffectErrorKind::Unsupported). A call of a model
+    /// without a matching rule fails as [`Unavailable`](EffectErrorKind::Unavailable), with its purpose and message.
     pub fn answer(&mut self, request: &Request) -> (EffectResult, u64) {
         let (answer, delay_ms) = match self.answer_from_turn(request) {
             Some(bound) => bound,
@@ -222,7 +254,8 @@ impl Scripted {
         self.rules.iter().any(|it| it.0.purpose.as_deref() == Some("embed"))
     }
 
-    /// Embeds each text with the first matching rule of the purpose `embed`, whose reply is the vector.
+    /// Embeds each text with the first matching rule of the purpose `embed`, whose reply is the vector. One text without a rule fails the
+    /// call.
     pub fn embed(&mut self, request: &EmbedRequest) -> EffectResult {
         let mut vectors = Vec::with_capacity(request.texts.len());
         for text in &request.texts {

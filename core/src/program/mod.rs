@@ -1,4 +1,7 @@
 //! The programs that a turn runs: control tables, a flow document, a chain, or a task on its own.
+//!
+//! Each is a future that owns its input, opens the session in it, runs until it is finished or canceled, and builds the outcome. The
+//! interpreters know nothing of turns; this is where they meet.
 
 #[cfg(feature = "flows")]
 mod chain;
@@ -14,7 +17,7 @@ use std::sync::Arc;
 use convengine_config::Config;
 use convengine_turn::{EffectContext, Program, ProgramRef, TurnError, TurnInput};
 
-/// Creates the program of a turn.
+/// Creates the program of a turn. It runs nothing yet: the machine polls what it returns.
 pub type ProgramFactory = fn(TurnInput, EffectContext, Arc<Config>) -> Program;
 
 /// Selects the program for a configuration.

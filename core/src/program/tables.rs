@@ -12,7 +12,7 @@ use convengine_tables::step_context::StepContext;
 use convengine_turn::Fault;
 use convengine_turn::{CancelReason, EffectContext, Outcome, Program, TurnInput, Write, payload};
 
-/// Creates the program that runs the configuration's pipeline.
+/// Creates the program that runs the configuration's pipeline. Which steps it has is up to the profile of the settings.
 pub(super) fn build_program(input: TurnInput, effects: EffectContext, config: Arc<Config>) -> Program {
     Box::pin(async move {
         let session = Session::from_input(input, config.settings.history_max_turns);

@@ -11,7 +11,7 @@ use convengine_turn::{
 };
 use serde_json::Value;
 
-/// Creates the program of a task.
+/// Creates the program of a task. Its session is that of the input without history, because a task gets what it needs as arguments.
 pub fn build_program(input: TurnInput, effects: EffectContext, config: Arc<Config>, name: String, arguments: Option<Value>) -> Program {
     Box::pin(async move {
         let conversation = input.conversation.clone();

@@ -26,6 +26,17 @@ const NICKNAMES: [(&str, &str); 7] = [
 ];
 
 /// A schedule.
+///
+/// ```
+/// use convengine_text::cron::{CronSchedule, parse_instant};
+///
+/// let schedule = CronSchedule::parse("30 9 * * MON-FRI", "Europe/Berlin")?;
+/// // From a Friday noon to the Monday, in the time of Berlin.
+/// let next = schedule.next_after(parse_instant("2026-01-02T12:00:00Z").ok_or("invalid")?);
+/// assert_eq!(next, parse_instant("2026-01-05T08:30:00Z"));
+/// assert!(CronSchedule::parse("61 * * * *", "UTC").is_err() && CronSchedule::parse("@daily", "Mars/Base").is_err());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct CronSchedule {
     cron: Cron,
@@ -100,8 +111,8 @@ fn fields_of(expression: &str) -> Result<&str, String> {
     })
 }
 
-/// Whether a day has to fit both the day of the month and the day of the week: where one of them begins with a star, also with a step, as in
-/// Vixie cron. Where both name days, either suffices.
+/// Whether a day has to fit both the day of the month and the day of the week: where one of them begins with a star, also with a step, as
+/// in Vixie cron. Where both name days, either suffices.
 fn needs_both_days(fields: &str) -> bool {
     let mut from_end = fields.split_whitespace().rev();
     let days = [from_end.next(), from_end.nth(1)];

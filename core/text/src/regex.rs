@@ -11,6 +11,20 @@ use super::compiled_pattern::CompiledPattern;
 const STEP_LIMIT: usize = 200_000;
 
 /// A compiled pattern; case-insensitive unless compiled with [`Regex::new_case_sensitive`] or [`Regex::new_linear`].
+///
+/// A pattern with look-around or back-references backtracks. It is stopped after a number of steps, which is the same on every machine, so
+/// that no message can hold a turn.
+///
+/// ```
+/// use convengine_text::regex::{Regex, StepLimit};
+///
+/// assert_eq!(Regex::new("\\border\\b")?.is_match("Where is my ORDER?"), Ok(true));
+/// assert_eq!(Regex::new("\\d{4,}")?.replace("card 12345", "*"), Ok(Some("card *".to_owned())));
+/// assert!(Regex::new("(order").is_err());
+/// let slow = Regex::new("(a|b|ab)*(?>c)")?;
+/// assert_eq!(slow.is_match(&"ab".repeat(1_000)), Err(StepLimit));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Regex(CompiledPattern);
 

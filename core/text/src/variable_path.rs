@@ -9,6 +9,18 @@ use serde_json::{Map, Value};
 use super::scanner::{CharScanner, is_name_character};
 
 /// A variable path with at least one part; the first part is always a name.
+///
+/// ```
+/// use convengine_text::variable_path::VariablePath;
+/// use serde_json::{Map, Value, json};
+///
+/// let mut variables = Map::new();
+/// VariablePath::parse("account.kind")?.set(&mut variables, json!("savings"))?;
+/// assert_eq!(Value::Object(variables.clone()), json!({"account": {"kind": "savings"}}));
+/// assert_eq!(VariablePath::parse("account.owner")?.find(&variables), None);
+/// assert!(VariablePath::parse("account..kind").is_err());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VariablePath(Vec<PathPart>);
 

@@ -5,7 +5,17 @@ use crate::{EffectContext, EffectError, EffectErrorKind, SleepRequest};
 /// The longest wait that a service may ask for, in milliseconds; one that asks for a longer one is not tried again.
 pub const MAX_RETRY_AFTER_MS: u64 = 10_000;
 
-/// Growing waits between attempts.
+/// Growing waits between attempts. It counts no attempts; who retries does.
+///
+/// ```
+/// use convengine_turn::backoff::Backoff;
+///
+/// let mut backoff = Backoff::new(200, 2.0, 500);
+/// assert_eq!(backoff.next_wait(None), Some(200));
+/// assert_eq!(backoff.next_wait(Some(3_000)), Some(3_000), "the service asks for three seconds");
+/// assert_eq!(backoff.next_wait(None), Some(500));
+/// assert_eq!(backoff.next_wait(Some(60_000)), None, "a minute is too long for a turn");
+/// ```
 #[derive(Debug, Clone)]
 pub struct Backoff {
     next_ms: u64,

@@ -2,7 +2,7 @@
 
 use super::StateMachine;
 
-/// The progress of a call that needs approval.
+/// The progress of a call that needs approval. It lasts longer than a turn: the question ends one, and the answer begins another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallApproval {
     /// A model, a rule or a row wants the call.

@@ -1,4 +1,4 @@
-//! Cancellation of a turn before its end.
+//! Cancellation of a turn before its end. A canceled turn is a failed one: it has an outcome, and it replays.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::Millis;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelReason {
-    /// It took longer than `convengine.turn.max-duration`.
+    /// It took longer than `convengine.turn.max-duration`, which the host watches.
     Timeout,
     /// It cannot continue after a crash: its journal does not match this build or this configuration.
     Lost,

@@ -1,4 +1,6 @@
 //! Circuit breakers: the host keeps their state; the rules are the same in every host.
+//!
+//! They are outside of turns, because a service that fails for one conversation fails for all. A turn only sees a call that is refused.
 //! (docs/spec/architecture.md#D7, docs/spec/tools.md#D-12)
 
 use std::collections::BTreeMap;
@@ -62,7 +64,27 @@ impl StateMachine for BreakerState {
     ];
 }
 
-/// The circuit breakers of a host, by caller.
+/// The circuit breakers of a host, by caller and address. A host asks before each call, and notes how it ended:
+///
+/// ```
+/// use convengine_turn::{CircuitBreakers, EffectErrorKind, EffectError, EffectResult, HttpRequest};
+/// use serde_json::json;
+///
+/// let request: HttpRequest = serde_json::from_value(json!({
+///     "caller": {"tool": "orders"}, "method": "GET", "url": "https://orders.example/7", "headers": [], "class": "read",
+///     "connect_timeout_ms": 1_000, "timeout_ms": 5_000, "max_bytes": 65_536,
+///     "breaker": {"threshold": 1, "open_ms": 30_000, "retries": {"statuses": [], "io": false}},
+/// }))?;
+/// let mut breakers = CircuitBreakers::default();
+/// let permit = breakers.acquire(&request, 1_000)?;
+/// let outage = EffectResult::Error(EffectError::new(EffectErrorKind::Unavailable, "connection refused"));
+/// breakers.release(permit, &request, Some(&outage), 1_200);
+///
+/// let refused = breakers.acquire(&request, 1_300).unwrap_err();
+/// assert_eq!((refused.kind, refused.retry_after_ms), (EffectErrorKind::CircuitOpen, Some(29_900)));
+/// assert!(breakers.acquire(&request, 31_200).is_ok(), "one call may probe");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct CircuitBreakers(BTreeMap<String, Breaker>);
 
@@ -84,10 +106,11 @@ pub struct CallPermit {
 }
 
 impl CircuitBreakers {
-    /// Acquires a permit for a call. Once an open circuit's wait is over, one call at a time may probe.
+    /// Acquires a permit for a call; always, if the request has no circuit breaker. Once an open circuit's wait is over, one call at a time
+    /// may probe. A permit to probe that is never released keeps the circuit half open: every later call is refused.
     ///
     /// # Errors
-    /// `CircuitOpen`, with the time until the next probe.
+    /// [`CircuitOpen`](EffectErrorKind::CircuitOpen), with the time until the next probe, which the host answers the effect with.
     pub fn acquire(&mut self, request: &HttpRequest, now: Millis) -> Result<CallPermit, EffectError> {
         let name = breaker_name(request);
         let found = self.0.get_mut(&breaker_key(request)).filter(|it| request.breaker.is_some() && it.state != BreakerState::Closed);

@@ -18,7 +18,7 @@ use super::request::Reply;
 use super::rng::Rng;
 use super::{LaunchMode, Map, Millis, Observation, StateTransition};
 
-/// The session at the edge of a step, for observers.
+/// The session at the edge of a step, for observers: what a debugger shows beside the notices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionView {
     /// The step's name.
@@ -32,6 +32,10 @@ pub struct SessionView {
 }
 
 /// A handle to the outside, shared by the driver and the program of one turn.
+///
+/// A program gets it from [`TurnMachine::launch`](crate::TurnMachine::launch) and passes it to what it calls; clones are handles to the
+/// same turn. Everything that a program learns through it is an input or follows from one: the time, the random numbers and the keys are
+/// the same in each replay.
 ///
 /// The mutex is never contended, because the driver and the program run alternately. It makes a turn `Send`.
 #[derive(Debug, Clone)]
@@ -90,17 +94,17 @@ impl EffectContext {
         EffectContext { inner: Arc::new(Mutex::new(inner)), observation, records_path: is_replay || observation == Observation::Steps }
     }
 
-    /// The host's time of the latest completion; it never decreases.
+    /// The host's time of the latest completion, or of the input before the first; it never decreases. It stands still between two waits.
     pub fn now(&self) -> Millis {
         self.lock().now
     }
 
-    /// The next number of the turn's seeded generator.
+    /// The next number of the turn's seeded generator. Each call changes what later ones return, so an extra call changes replays.
     pub fn random(&self) -> u64 {
         self.lock().rng.next_u64()
     }
 
-    /// Publishes a notice.
+    /// Publishes a notice, with the next number and the turn's clock. The host gets it with the slice that the turn returns next.
     pub fn publish(&self, body: NoticeBody) {
         let mut inner = self.lock();
         let notice = Notice { seq: inner.next_seq, at: inner.now, body };
@@ -169,15 +173,18 @@ impl EffectContext {
         inner.audit_metadata.insert(seq, session);
     }
 
-    /// The idempotency key of the next effect, unless it brings its own.
+    /// The idempotency key of the next effect, unless it brings its own: for requests that carry their key in a header or body.
     pub fn next_key(&self) -> String {
         self.lock().next_key()
     }
 
     /// Requests an effect and waits for its answer.
     ///
+    /// Nothing is requested before the future is polled. A future that is dropped while it waits leaves its effect open: the host carries
+    /// it out, and its answer is accepted and not used.
+    ///
     /// # Errors
-    /// The host's error, or `Mismatch` when the reply does not belong to the request.
+    /// The host's error, or [`Mismatch`](crate::EffectErrorKind::Mismatch) when the reply does not belong to the request.
     pub async fn perform<O: Operation>(&self, operation: O) -> Result<O::Output, EffectError> {
         let id = self.request_effect(operation);
         let reply = poll_fn(|_| match self.lock().take_reply(id) {
@@ -189,6 +196,26 @@ impl EffectContext {
     }
 
     /// Runs the code of a turn to its end, or until the host cancels it.
+    ///
+    /// A program awaits everything in one such call and builds its outcome after it, so that a canceled turn has one, too. The code is not
+    /// told: it stops at the wait where it stands, and what it has changed by then is up to who owns the state.
+    ///
+    /// ```
+    /// use convengine_turn::{CancelReason, EffectContext, SleepRequest};
+    ///
+    /// /// Counts the waits of a turn; a canceled turn has the count as well.
+    /// async fn count_waits(effects: &EffectContext) -> (u32, Option<CancelReason>) {
+    ///     let mut waits = 0;
+    ///     let code = async {
+    ///         while waits < 3 {
+    ///             let _ = effects.perform(SleepRequest::new(1_000)).await;
+    ///             waits += 1;
+    ///         }
+    ///     };
+    ///     let canceled = effects.run_unless_canceled(code).await.err();
+    ///     (waits, canceled)
+    /// }
+    /// ```
     ///
     /// # Errors
     /// The reason of the cancellation; the code's borrows are released.

@@ -1,4 +1,7 @@
 //! Errors between host and core, as data.
+//!
+//! An [`EffectError`] is what the outside could not do: the turn goes on with it. A [`TurnError`] is what the host or the core has done
+//! wrong: the turn does not go on.
 
 use std::borrow::Cow;
 
@@ -7,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::effect::EffectId;
 use super::input::ProgramRef;
 
-/// Why an effect failed.
+/// Why an effect failed. Retries, circuit breakers and error ports decide by it. Only [`Timeout`](Self::Timeout),
+/// [`Unavailable`](Self::Unavailable) and [`Interrupted`](Self::Interrupted) count as outages: they are tried again where an author says
+/// so, and open circuit breakers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectErrorKind {
@@ -29,7 +34,7 @@ pub enum EffectErrorKind {
     Limited,
     /// This host does not support it.
     Unsupported,
-    /// The process ended before the answer was known.
+    /// The process ended before the answer was known. A host reports it for a write that may have happened, instead of repeating it.
     Interrupted,
     /// The host cancelled the effect.
     Cancelled,
@@ -38,6 +43,19 @@ pub enum EffectErrorKind {
 }
 
 /// A failed effect.
+///
+/// ```
+/// use convengine_turn::{EffectError, EffectErrorDetail, EffectErrorKind};
+///
+/// let error = EffectError::new(EffectErrorKind::Unavailable, "cannot resolve orders.example").with_detail(EffectErrorDetail::DNS);
+/// assert_eq!(error.to_string(), "cannot resolve orders.example");
+/// let json = r#"{"kind":"unavailable","message":"cannot resolve orders.example","detail":"dns"}"#;
+/// assert_eq!(serde_json::to_string(&error)?, json);
+///
+/// let busy = EffectError { status: Some(503), retry_after_ms: Some(2_000), ..EffectError::new(EffectErrorKind::Unavailable, "busy") };
+/// assert_ne!(busy, error);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct EffectError {
@@ -106,7 +124,8 @@ impl EffectError {
     }
 }
 
-/// A misuse of the protocol, or a journal that does not match.
+/// A misuse of the protocol, or a journal that does not match. A failure of the conversation is not one of these: it is the
+/// [fault](crate::Outcome::fault) of an outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnError {
     /// The program waits for something other than an effect: a bug in the core.
@@ -140,12 +159,12 @@ pub enum TurnError {
         /// The feature.
         feature: &'static str,
     },
-    /// The replay requested another effect than the recorded turn.
+    /// The replay requested another effect than the recorded turn: the configuration, the build or the journal is another one.
     #[error(transparent)]
     Diverged(Box<Divergence>),
 }
 
-/// The first point at which a replay differs from its journal.
+/// The first point at which a replay differs from its journal. Its message has all of it, for logs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("replay diverged at effect {} (journal entry {index}) in step {step}{}: {difference}", effect.0, last_port(ports))]
 pub struct Divergence {
@@ -157,7 +176,8 @@ pub struct Divergence {
     pub step: String,
     /// The ports that the replay has taken in a flow, each as `graph/node:port`.
     pub ports: Vec<String>,
-    /// The fields that differ, one per line.
+    /// The fields of the request that differ, one per line, as `field: recorded became replayed`. A journal without requests has a sentence
+    /// here instead.
     pub difference: String,
 }
 

@@ -1,6 +1,7 @@
 //! Explanations of decisions, for observers.
 //!
-//! The deciding code records them as it decides; nothing is inferred afterwards. A turn without observers has none.
+//! The deciding code records them as it decides; nothing is inferred afterwards. A turn without observers has none, and computes nothing
+//! for them. `Turn::start_observed` in `convengine-core` shows one.
 
 use std::borrow::Cow;
 
@@ -16,14 +17,14 @@ const MAX_NAME_CHARS: usize = 80;
 /// The reason when a pattern could not be evaluated.
 pub const TOO_MANY_STEPS: &str = "the pattern takes too many steps on this message";
 
-/// A decision and its candidates.
+/// A decision and its candidates: why this intent, this response row, this edge, and not another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
     /// The number of the next notice at the time.
     pub seq: u32,
     /// The step that decided; of a flow, `graph/node`, or `dispatch` or `match` before the first node.
     pub step: Cow<'static, str>,
-    /// The kind of decision.
+    /// The kind of decision, such as `classifier`, `rules` or `response`.
     pub topic: &'static str,
     /// The facts that it was about.
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -53,7 +54,7 @@ pub struct Candidate {
     /// The reason; for a candidate that lost, what would make it win.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The score that it was ranked by.
+    /// The score that it was ranked by; null if it was not ranked.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub score: Value,
     /// The values that it was evaluated with.
@@ -126,7 +127,8 @@ impl Explanation {
 }
 
 impl EffectContext {
-    /// Begins the explanation of a decision; `None` unless the turn is observed.
+    /// Begins the explanation of a decision; `None` unless the turn is observed. So the facts are only collected for an observer; without
+    /// [`Explanation::record`] it is dropped.
     pub fn begin_explanation(&self, topic: &'static str) -> Option<Explanation> {
         if self.observation != Observation::Steps {
             return None;

@@ -1,4 +1,6 @@
 //! Faults: failures that end a turn.
+//!
+//! A turn fails only if it cannot answer. What an author has planned for is no fault: an error port, a fallback text, a refused message.
 
 use crate::{CancelReason, FaultReport};
 
@@ -27,7 +29,15 @@ pub enum FaultCode {
     TurnLost,
 }
 
-/// A failed turn.
+/// Why a turn has failed. Clients get it as a [`FaultReport`].
+///
+/// ```
+/// use convengine_turn::{CancelReason, Fault};
+///
+/// let fault = Fault::from_cancellation(CancelReason::Timeout, false);
+/// assert_eq!(fault.code.name(), "TURN_TIMEOUT");
+/// assert!(fault.report().recoverable);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The error code.
@@ -86,7 +96,8 @@ impl Fault {
         )
     }
 
-    /// A canceled turn; `has_writes` says whether it had requested any write effect.
+    /// A canceled turn; `has_writes` says whether it had requested any write effect. The message then asks to check before sending again,
+    /// because the write may have happened.
     pub fn from_cancellation(cause: CancelReason, has_writes: bool) -> Fault {
         let (code, reason) = match cause {
             CancelReason::Timeout => (FaultCode::TurnTimeout, "this took too long and was stopped"),

@@ -9,7 +9,19 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Runs all futures to completion; returns their outputs in the order given.
 ///
-/// A turn is polled after each answer, so the next effects follow from the order of the answers, which is journaled.
+/// A turn is polled after each answer, so the next effects follow from the order of the answers, which is journaled. Effects that the
+/// futures request before their first wait are in one slice, and the host performs them at the same time. One that fails does not stop the
+/// others.
+///
+/// ```
+/// use std::future::Future;
+/// use std::task::{Context, Poll, Waker};
+/// use convengine_turn::{BoxFuture, join};
+///
+/// let parts: Vec<BoxFuture<'_, u32>> = vec![Box::pin(async { 1 }), Box::pin(async { 2 })];
+/// let mut all = Box::pin(join(parts));
+/// assert_eq!(all.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(vec![1, 2]));
+/// ```
 pub async fn join<T>(futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
     let mut futures: Vec<(BoxFuture<'_, T>, Option<T>)> = futures.into_iter().map(|it| (it, None)).collect();
     poll_fn(|context| {

@@ -1,4 +1,10 @@
 //! The journal: a turn's input and the results of its effects, from which everything else follows.
+//!
+//! ```text
+//! {"header":  {"protocol": 1, "engine": "…", "config": "…"},
+//!  "input":   {"turn": "…", "conversation": "…", "at": 0, "seed": 0, "program": "pipeline_v2", "event": {…}, "session": {…}},
+//!  "entries": [{"effect": 0, "at": 0, "fingerprint": "…", "request": {"kind": "llm", …}, "outcome": {"ok": {"kind": "llm", …}}}]}
+//! ```
 
 use std::collections::BTreeMap;
 
@@ -18,7 +24,7 @@ const BREAKER: &str = "breaker";
 /// The member of a task's call with the container that it serves.
 const CONTAINER: &str = "container";
 
-/// The journal format that this build writes and reads.
+/// The journal format that this build writes and reads. A journal of another one is refused with [`TurnError::Protocol`].
 pub const PROTOCOL: u16 = 1;
 
 /// The environment that a journal was written in.
@@ -26,20 +32,20 @@ pub const PROTOCOL: u16 = 1;
 pub struct JournalHeader {
     /// The journal format.
     pub protocol: u16,
-    /// The build that wrote it.
+    /// The build that wrote it, for people: another build replays it too, as long as it requests the same.
     pub engine: String,
-    /// Content hash of the configuration.
+    /// Content hash of the configuration, by which a host finds the snapshot to replay with. A replay does not compare it.
     pub config: String,
 }
 
-/// One answered effect.
+/// One answered effect. A host may store entries one by one, as they come, and join them with the rest of the journal later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
     /// The effect.
     pub effect: EffectId,
     /// The turn's clock after the answer.
     pub at: Millis,
-    /// 64-bit hash of the request, in hexadecimal.
+    /// 64-bit hash of the request, in hexadecimal: what a replay compares. The circuit breaker of a request is not part of it.
     pub fingerprint: String,
     /// The request, kept to show differences. It is not parsed, so it stays JSON.
     pub request: Option<Value>,
@@ -60,7 +66,26 @@ impl JournalEntry {
     }
 }
 
-/// Everything about a turn that cannot be derived.
+/// Everything about a turn that cannot be derived. See `Turn::restore` in `convengine-core` for what becomes of it.
+///
+/// It holds what the user said, as the turn has seen it, and what services answered, so it is stored as carefully as the conversation.
+///
+/// ```
+/// use convengine_turn::{Journal, PROTOCOL};
+/// use serde_json::json;
+///
+/// let stored = json!({
+///     "header": {"protocol": 1, "engine": "0.1.0", "config": "5b1c…"},
+///     "input": {"turn": "t-1", "conversation": "c-1", "at": 0, "seed": 7, "program": "pipeline_v2",
+///         "event": {"text": "hello"}, "session": {"conversation": null}},
+///     "entries": [{"effect": 0, "at": 250, "fingerprint": "9f8a…", "request": null, "outcome": {"ok": {"kind": "slept"}}}],
+/// });
+/// let journal: Journal = serde_json::from_value(stored)?;
+/// assert_eq!(journal.header.protocol, PROTOCOL);
+/// assert!(journal.check_protocol().is_ok());
+/// assert!(journal.canceled.is_none());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Journal {
     /// The environment that it was written in.
@@ -83,7 +108,7 @@ impl Journal {
         Journal { header, input, entries: Vec::new(), canceled: None, requests: BTreeMap::new() }
     }
 
-    /// Checks that this build can read the journal.
+    /// Checks that this build can read the journal. Replays do so themselves.
     ///
     /// # Errors
     /// [`TurnError::Protocol`] when it cannot.
@@ -94,7 +119,8 @@ impl Journal {
         Err(TurnError::Protocol { found: self.header.protocol, known: PROTOCOL })
     }
 
-    /// Returns the journal without requests: it replays the same, but a divergence cannot show how a request differs.
+    /// Returns the journal without requests: it replays the same, but a divergence cannot show how a request differs. Requests are most of
+    /// a journal, because prompts are.
     #[must_use]
     pub fn without_requests(&self) -> Journal {
         Journal {

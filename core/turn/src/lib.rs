@@ -2,6 +2,53 @@
 //!
 //! This layer does not know pipelines or configuration content. A [`TurnMachine`] is one future, polled by hand; the only thing it can wait
 //! for is an effect requested through the [`EffectContext`].
+//!
+//! ```text
+//! TurnInput ─► launch ─► Slice: notices, effects        publish the notices, then start the effects
+//!                          ▲                  │
+//!                       resume ◄── Completion ┘         the result of an effect, and when it arrived
+//!                          ▼
+//!                        Slice: notices, end            commit the writes of the outcome
+//!
+//! Journal = TurnInput + completions: everything else can be derived from it
+//! ```
+//!
+//! Hosts do not use the machine: the `Turn` of `convengine-core` wraps it and selects the program by the configuration. The machine is for
+//! programs of another kind, and for unit tests of code that waits:
+//!
+//! ```
+//! use convengine_turn::{
+//!     Completion, EffectContext, EffectResult, LaunchMode, LoadedSession, Observation, Outcome, Payload, PayloadKind, Program, ProgramRef,
+//!     Reply, SleepRequest, TurnInput, TurnMachine, UserEvent,
+//! };
+//!
+//! let program = |input: TurnInput, effects: EffectContext| -> Program {
+//!     Box::pin(async move {
+//!         let has_slept = effects.perform(SleepRequest::new(250)).await.is_ok();
+//!         let value = format!("slept: {has_slept}, now: {}", effects.now());
+//!         let payload = Some(Payload { kind: PayloadKind::Text, value });
+//!         Outcome { payload, fault: None, ..Outcome::for_lost_turn(&input.conversation) }
+//!     })
+//! };
+//! let input = TurnInput {
+//!     turn: "t-1".to_owned(),
+//!     conversation: "c-1".to_owned(),
+//!     at: 1_000,
+//!     seed: 7,
+//!     program: ProgramRef::PipelineV2,
+//!     event: UserEvent::default(),
+//!     session: LoadedSession::default(),
+//! };
+//! let mode = LaunchMode { defer_end: false, is_replay: false, observation: Observation::Nothing };
+//! let (mut turn, slice) = TurnMachine::launch(input, "hash of the configuration".to_owned(), mode, program)?;
+//! assert_eq!(slice.effects[0].key, "t-1/0");
+//!
+//! let completion = Completion { id: slice.effects[0].id, at: 1_250, outcome: EffectResult::Ok(Reply::Slept) };
+//! let outcome = turn.resume(vec![completion])?.end.ok_or("the turn waits")?;
+//! assert_eq!(outcome.payload.ok_or("no answer")?.value, "slept: true, now: 1250");
+//! assert_eq!(turn.journal().entries.len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod backoff;
 mod call_approval;
@@ -58,15 +105,17 @@ use std::task::{Context, Waker};
 
 use serde::{Deserialize, Serialize};
 
-/// Milliseconds since 1970-01-01T00:00:00Z.
+/// Milliseconds since 1970-01-01T00:00:00Z. They come in with the input and the completions only, because the core reads no clock.
 pub type Millis = i64;
 
-/// A JSON object in insertion order.
+/// A JSON object in insertion order, which models and clients see; hashes sort the names.
 pub type Map = serde_json::Map<String, serde_json::Value>;
 
 /// What the core returns between two suspensions.
 ///
-/// The host publishes the notices before it starts the effects; `end` is present once, in the last slice.
+/// The host publishes the notices before it starts the effects; `end` is present once, in the last slice. The effects of a slice may run at
+/// the same time and be completed in any order, one by one or several at once. A slice without effects and without an end is not stuck:
+/// effects of earlier slices are still open.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[must_use = "notices must be published and effects answered"]
 pub struct Slice {
@@ -87,9 +136,12 @@ impl Slice {
 }
 
 /// The code of a turn; it accesses the outside through the [`EffectContext`] only.
+///
+/// Nothing wakes it: the machine polls it after each completion. A timer, a channel or a lock that is awaited in it is reported as
+/// [`TurnError::Stalled`].
 pub type Program = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// How a turn is launched.
+/// How a turn is launched. The functions of `Turn` in `convengine-core` choose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaunchMode {
     /// For a replay: defers the end of the turn until its journal ends.
@@ -100,7 +152,8 @@ pub struct LaunchMode {
     pub observation: Observation,
 }
 
-/// What is recorded of a turn's session, for observers.
+/// What is recorded of a turn's session, for observers. It changes neither the notices nor the outcome; it costs a copy of the session at
+/// each step or audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Observation {
     /// Nothing; used for ordinary messages.
@@ -111,7 +164,9 @@ pub enum Observation {
     Audits,
 }
 
-/// The processing of one user event by a program.
+/// The processing of one user event by a program; see the [example of the crate](crate).
+///
+/// A machine that is dropped leaves nothing behind: everything that has to outlive it is in the journal and in the slices.
 pub struct TurnMachine {
     effects: EffectContext,
     program: Program,
@@ -127,6 +182,11 @@ impl std::fmt::Debug for TurnMachine {
 
 impl TurnMachine {
     /// Runs a program to its first wait. The caller selects it.
+    ///
+    /// `config` is the content hash of the configuration, which the header of the journal names.
+    ///
+    /// # Errors
+    /// [`TurnError::Stalled`] when the program waits for something other than an effect.
     pub fn launch(
         input: TurnInput,
         config: String,
@@ -144,9 +204,11 @@ impl TurnMachine {
 
     /// Continues with answers to effects, in the order given. Answers after the end are ignored.
     ///
+    /// The program is polled after each answer, so two answers in one call do the same as two calls. The slice has what all of them led to.
+    ///
     /// # Errors
-    /// [`TurnError::UnknownEffect`] for an effect that was not requested or is answered already; [`TurnError::Stalled`] when the program
-    /// waits for something other than an effect.
+    /// [`TurnError::UnknownEffect`] for an effect that was not requested or is answered already; no answer is used then, and the turn can
+    /// be resumed with the others. [`TurnError::Stalled`] when the program waits for something other than an effect.
     pub fn resume(&mut self, completions: Vec<Completion>) -> Result<Slice, TurnError> {
         if self.has_ended {
             return Ok(Slice::default());
@@ -218,6 +280,12 @@ impl TurnMachine {
 
     /// Replays a journal on a fresh turn whose end is deferred, for as long as the requests match; then cancels it if the recorded turn
     /// was canceled. Adds its output to `slice` and returns a divergence.
+    ///
+    /// The end is deferred because a program that no longer requests what the journal answers would otherwise end before the difference is
+    /// seen.
+    ///
+    /// # Errors
+    /// [`TurnError::Stalled`] is a bug in the core.
     pub fn replay_journal(&mut self, recorded: &Journal, slice: &mut Slice) -> Result<Option<TurnError>, TurnError> {
         let diverged = match self.replay_entries(recorded, slice) {
             Err(stalled @ TurnError::Stalled) => return Err(stalled),

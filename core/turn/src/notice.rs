@@ -1,4 +1,7 @@
 //! Notices: numbered output that is never answered.
+//!
+//! They are what a turn tells while it runs: audit records for operators, progress messages and messages for the user. A replay publishes
+//! them again, with the same numbers, so a host that stores or sends them tells what it has seen by `seq`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,6 +13,15 @@ use serde_json::Value;
 use super::Millis;
 
 /// One notice. `seq` is dense within a turn, so a stream client can drop what it has seen.
+///
+/// ```
+/// use convengine_turn::{Notice, NoticeBody};
+///
+/// let notice: Notice = serde_json::from_str(r#"{"seq": 0, "at": 5, "kind": "audit", "stage": "USER_INPUT", "payload": {"text": "hi"}}"#)?;
+/// let NoticeBody::Audit { stage, payload } = &notice.body else { panic!("another kind") };
+/// assert_eq!((stage.as_ref(), payload.get("text")), ("USER_INPUT", Some(&"hi".into())));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
     /// Number within the turn, from 0.
@@ -52,6 +64,13 @@ pub enum AuditPayload {
 }
 
 /// Builds the payload of an audit event as `json!` builds an object of expressions, without its index.
+///
+/// ```
+/// use convengine_turn::payload;
+///
+/// let payload = payload!({"intent": "ORDER", "rows": vec![1, 2]});
+/// assert_eq!(payload.to_string(), r#"{"intent":"ORDER","rows":[1,2]}"#);
+/// ```
 #[macro_export]
 macro_rules! payload {
     ({ $($name:literal: $value:expr),* $(,)? }) => {

@@ -1,4 +1,4 @@
-//! The end of a turn.
+//! The end of a turn: the answer, the rows to commit, and the hash by which replays are compared.
 
 use std::sync::Arc;
 
@@ -14,15 +14,28 @@ use super::{CancelReason, EffectError, EffectErrorKind, Fault, Map};
 pub const CHILDREN: &str = "_child";
 
 /// The answer to the user and the rows to commit.
+///
+/// A failed turn has one too: a [`fault`](Outcome::fault) instead of an answer, and only the writes that are kept anyway (the creation of
+/// the conversation, a requested reset, a policy block, the log of model calls). So a host commits the writes of every outcome.
+///
+/// ```
+/// use convengine_turn::Outcome;
+///
+/// let outcome = Outcome::for_lost_turn("c-1");
+/// assert_eq!(outcome.fault.as_ref().map(|fault| fault.code.as_str()), Some("TURN_LOST"));
+/// assert!(outcome.writes.is_empty());
+/// let response = outcome.to_response();
+/// assert_eq!((&response["success"], &response["payload"]["type"]), (&false.into(), &"ERROR".into()));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The conversation.
     pub conversation_id: String,
-    /// The intent after the turn.
+    /// The intent after the turn: a code, or the id of a flow's active intent. Empty for chains and tasks.
     pub intent: String,
-    /// The state after the turn.
+    /// The state after the turn: a code, the node of a flow as `graph/node`, or the step of a chain at which the run stands.
     pub state: String,
-    /// The answer; absent when the turn failed.
+    /// The answer; absent when the turn failed. A flow has one even then: its messages, one per line.
     pub payload: Option<Payload>,
     /// The context after the turn; absent when the turn failed.
     pub context: Option<Map>,
@@ -32,7 +45,8 @@ pub struct Outcome {
     pub writes: Vec<Write>,
     /// The session after the turn.
     pub session: SessionAfter,
-    /// The response of a flow session.
+    /// The response of a flow session or of a run, as its route sends it: status, messages, and what is awaited. A flow that fails says so
+    /// here and has no fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Box<Value>>,
 }
@@ -91,7 +105,8 @@ pub struct FaultReport {
 }
 
 impl Outcome {
-    /// The outcome of a lost turn whose journal cannot be read any more.
+    /// The outcome of a lost turn whose journal cannot be read any more. It writes nothing, and its fault asks the user to check before
+    /// sending the message again, because nobody knows what the turn has done.
     pub fn for_lost_turn(conversation: &str) -> Outcome {
         let session = SessionAfter { intent: String::new(), state: String::new(), context: Arc::default(), params: Arc::default() };
         Outcome {
@@ -108,10 +123,10 @@ impl Outcome {
         }
     }
 
-    /// The result of a task that ran on its own.
+    /// The result of a task that ran on its own: the JSON value that it returned.
     ///
     /// # Errors
-    /// The error of the task.
+    /// The error of the task, with its kind.
     pub fn task_result(&self) -> Result<Value, EffectError> {
         match (&self.payload, &self.fault) {
             (Some(payload), _) => Ok(serde_json::from_str(&payload.value).unwrap_or_default()),
@@ -140,7 +155,9 @@ impl Outcome {
         Outcome { context: Some(context), ..self.clone() }.to_response()
     }
 
-    /// The response body of `POST /api/v1/conversation/message`. (docs/spec/data-and-api.md#9.1)
+    /// The response body of `POST /api/v1/conversation/message`. (docs/spec/data-and-api.md#9.1) For a flow it is [`Outcome::flow`].
+    ///
+    /// `context` is JSON in a string, as clients of ConvEngine expect it.
     pub fn to_response(&self) -> Value {
         if let Some(flow) = &self.flow {
             return flow.as_ref().clone();
@@ -175,7 +192,8 @@ impl Outcome {
 
 /// The hash that a replay is compared by: session after the turn, writes, and notices without their times.
 ///
-/// `PIPELINE_TIMING` is omitted because the host adds its own measurement to it.
+/// `PIPELINE_TIMING` is omitted because the host adds its own measurement to it. Pass all notices of the turn, in the order of their
+/// numbers: a replay that leads to the same hash did the same, whatever build or machine it ran on.
 pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
     let mut hash = canonical::Hasher::default();
     let SessionAfter { intent, state, context, params } = &outcome.session;

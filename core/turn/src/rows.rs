@@ -58,7 +58,7 @@ impl HistoryRow {
     }
 }
 
-/// Extracts the text of a stored answer: the first known member, else the raw text.
+/// Extracts the text of a stored answer: the first known member, else the raw text. (docs/spec/data-and-api.md#7.7)
 ///
 /// A member that is an object or array has no text, and its exchange is omitted from the history.
 pub fn parse_assistant_text(stored: &str) -> String {

@@ -1,4 +1,6 @@
 //! States that move by a table of transitions only. What is not in the table cannot happen.
+//!
+//! The tables are drawn in docs/reference/states.md, and a test of the corpus takes each row.
 
 use std::fmt::Debug;
 
@@ -6,6 +8,13 @@ use super::EffectContext;
 use super::Observation;
 
 /// A state that moves by a table.
+///
+/// ```
+/// use convengine_turn::{BreakerEvent, BreakerState, StateMachine};
+///
+/// assert_eq!(BreakerState::Closed.next(BreakerEvent::Trip), Some(BreakerState::Open));
+/// assert_eq!(BreakerState::Closed.next(BreakerEvent::Probe), None, "only an open circuit is probed");
+/// ```
 pub trait StateMachine: Copy + Eq + Debug + 'static {
     /// What moves it.
     type Event: Copy + Eq + Debug + 'static;

@@ -69,7 +69,7 @@ const SIMILAR: f64 = 0.6;
 
 /// Returns the names of the settings that the server reads itself.
 ///
-/// They are declared once, as members of [`HostTree`]: asked to read a member that cannot exist, serde lists the members that do.
+/// They are declared once, as members of `HostTree`: asked to read a member that cannot exist, serde lists the members that do.
 pub fn host_names() -> Vec<String> {
     let mut names = Vec::new();
     collect_names(&[], &mut names);

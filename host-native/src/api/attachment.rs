@@ -32,7 +32,7 @@ pub struct AttachmentFilter {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Container {
-    /// An object, with the number of names of [`PLACE`] that lead to its current member.
+    /// An object, with the number of names of [`FILES_PATH`] that lead to its current member.
     Object { depth: usize },
     /// A list; `files` is whether it contains the attachments.
     List { files: bool },
@@ -163,7 +163,7 @@ impl AttachmentFilter {
         self.output.push(byte);
     }
 
-    /// The number of names of [`PLACE`] that lead to the next value.
+    /// The number of names of [`FILES_PATH`] that lead to the next value.
     fn depth(&self) -> usize {
         match self.containers.as_slice() {
             [.., Container::Object { depth }] => *depth,

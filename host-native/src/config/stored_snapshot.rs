@@ -27,9 +27,6 @@ struct Answer {
 
 impl StoredSnapshot {
     /// Whether the database has a snapshot. An answer may be a second old.
-    ///
-    /// # Errors
-    /// Any database error.
     pub async fn exists(&self, readers: &Pool, hash: &str) -> sqlx::Result<bool> {
         let mut last = self.last.lock().await;
         if let Some(answer) = last.as_ref().filter(|it| it.hash == hash && it.at.elapsed() < MAX_AGE) {

@@ -80,7 +80,7 @@ pub async fn reserve_ids(connection: &mut Connection, count: i64) -> sqlx::Resul
     Err(sqlx::Error::PoolTimedOut)
 }
 
-/// Like [`keep_numbers`], for an SQLite table that never had a row.
+/// Like [`reserve_ids`], for an SQLite table that never had a row.
 async fn reserve_first_ids(connection: &mut Connection, count: i64) -> sqlx::Result<i64> {
     let sql = Statement::portable(
         "insert into sqlite_sequence (name, seq) select 'ce_audit', coalesce(max(audit_id), 0) + $1 from ce_audit

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::Flow;
 use super::document::{Document, ProgramData, ProgramKind};
 
-/// A document that another one runs.
+/// A document that another one runs, compiled when the one that runs it is, so that a session does not change while its parts are
+/// published.
 #[derive(Debug, Clone)]
 pub struct BoundFlow {
     /// The number of its version, or `latest`; absent for one that serves as any version.
@@ -21,7 +22,7 @@ impl BoundFlow {
     }
 }
 
-/// Returns the kind of a document; `None` for one of another kind.
+/// Returns the kind of a document; `None` for one of another kind, also for a chain, which [`is_chain`](super::is_chain) tells.
 pub fn document_kind(source: &Value) -> Option<ProgramKind> {
     match source.get("doc").and_then(Value::as_str)? {
         "conversation_flow" => Some(ProgramKind::Assistant),

@@ -8,7 +8,7 @@ use super::document::ProgramKind;
 use super::document::chain::{ChainDocument, ProgramStep};
 use super::{Flow, check_chain_structure};
 
-/// A compiled chain.
+/// A compiled chain: steps that run in order without a user who waits.
 #[derive(Debug, Clone)]
 pub struct Chain {
     /// The document.
@@ -61,7 +61,8 @@ pub fn is_same_name(one: &str, other: &str) -> bool {
     one.trim().to_lowercase() == other.trim().to_lowercase()
 }
 
-/// Returns the documents that the steps of a chain name: the kind, and an id or name.
+/// Returns the documents that the steps of a chain name: the kind, and an id or name; each once, in the order of the steps. A host loads
+/// them before it compiles the chain.
 pub fn chain_references(source: &Value) -> Vec<(ProgramKind, String)> {
     use super::document::chain::StepKind;
     let mut found: Vec<(ProgramKind, String)> = Vec::new();

@@ -48,7 +48,8 @@ impl Flow {
         self.classifier.get_or_hash(|| self.training_set())
     }
 
-    /// Passes a classifier that was trained before with the same [`TrainingSet`].
+    /// Passes a classifier that was trained before with the same [`TrainingSet`]. Nobody checks that it was; the
+    /// [hash](Flow::classifier_hash) is for that.
     pub fn supply_classifier(&self, classifier: Arc<LexicalClassifier>) {
         self.classifier.supply(classifier);
     }

@@ -17,10 +17,35 @@ use super::document::{
 };
 use super::redaction;
 
-/// Codes of issues that make a document unreadable, so that even a draft is rejected. (docs/spec/flows-http.md#2)
+/// Codes of issues that make a document unreadable, so that even a draft is rejected. (docs/spec/flows-http.md#2) All others are for
+/// publishing: a draft with them compiles.
 pub const UNREADABLE_CODES: [&str; 5] = ["D001", "D002", "D004", "D005", "D006"];
 
-/// A compiled flow document or workflow graph.
+/// A compiled flow document, workflow graph or AI agent, with its indexes. Turns borrow from it, so it is shared with its
+/// [`Config`](crate::Config).
+///
+/// ```
+/// use convengine_config::flow::Flow;
+/// use serde_json::json;
+///
+/// let document = json!({
+///     "schema_version": "1.0", "doc": "conversation_flow", "id": "hello", "name": "Hello", "root": "root",
+///     "graphs": [{
+///         "id": "root", "kind": "root", "entry": "start",
+///         "nodes": [
+///             {"id": "start", "type": "start", "name": "Start", "data": {}},
+///             {"id": "end", "type": "end", "name": "End", "data": {"final_message": "Bye."}},
+///         ],
+///         "edges": [{"id": "e1", "source": "start", "target": "end"}],
+///     }],
+/// });
+/// let flow = Flow::compile(&document)?;
+/// let graph = flow.graph("root").ok_or("no graph")?;
+/// let targets: Vec<&str> = graph.edges("start", "out").map(|edge| edge.target.as_str()).collect();
+/// assert_eq!(targets, ["end"], "an edge without a port leaves by 'out'");
+/// assert!(flow.node("root", "end").is_some() && flow.node("root", "fin").is_none());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Flow {
     /// The kind of the document.

@@ -60,7 +60,16 @@ const EDGE_DISPLAY_MEMBERS: [&str; 20] = [
 const ALIASES: [(&str, &str); 2] = [("sourceHandle", "source_port"), ("targetHandle", "target_port")];
 
 /// Converts a canvas export: moves ports and node names to the members of this format and removes what is only about display.
-/// A member of this format wins over its alias; unknown members stay.
+/// A member of this format wins over its alias; unknown members stay. A document that is no export is returned as it is.
+///
+/// ```
+/// use convengine_config::flow::import_canvas;
+/// use serde_json::json;
+///
+/// let edge = json!({"id": "e1", "source": "a", "sourceHandle": "yes", "target": "b", "animated": true});
+/// let imported = import_canvas(json!({"graphs": [{"edges": [edge]}]}));
+/// assert_eq!(imported["graphs"][0]["edges"][0], json!({"id": "e1", "source": "a", "target": "b", "source_port": "yes"}));
+/// ```
 pub fn import_canvas(mut source: Value) -> Value {
     let graphs = source.get_mut("graphs").and_then(Value::as_array_mut).into_iter().flatten();
     for graph in graphs {

@@ -16,7 +16,15 @@ pub enum DocumentSeverity {
     Error,
 }
 
-/// One problem of a document.
+/// One problem of a document. Tools match on the code and the path; the message and the fix are for people.
+///
+/// ```
+/// use convengine_config::flow::DocumentIssue;
+///
+/// let issue = DocumentIssue::error("G008", "/graphs/0/nodes/2", "nothing follows the node 'Ask'").with_fix("add an edge");
+/// assert_eq!(issue.to_string(), "error G008 /graphs/0/nodes/2: nothing follows the node 'Ask'; add an edge");
+/// assert!(issue.is_error());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DocumentIssue {
     /// The stable code, such as `G008`.

@@ -1,4 +1,7 @@
 //! What the strings of a document are: its templates, expressions, variables, secrets and the names of other things.
+//!
+//! Whoever has to find all of a kind (lint, redaction, import, export) walks these instead of knowing where documents have them: the shape
+//! of a document says what each string is.
 
 use serde_json::Value;
 
@@ -29,6 +32,19 @@ pub fn step_leaves<'v>(step: &'v Value, pointer: &str) -> Vec<Leaf<'v>> {
 }
 
 /// Returns the strings by which a document names other things, with what they name, in document order.
+///
+/// ```
+/// use convengine_config::flow::document::ProgramKind;
+/// use convengine_config::flow::names_in_document;
+/// use convengine_config::flow::shape::Target;
+/// use serde_json::json;
+///
+/// let agent = json!({"doc": "ai_agent", "id": "shop", "tool_names": ["find_order"]});
+/// let names = names_in_document(ProgramKind::Agent, &agent);
+/// let tool = names.iter().find(|name| name.0 == Target::Tool).ok_or("no tool")?;
+/// assert_eq!((tool.1.text, tool.1.pointer.as_str()), ("find_order", "/tool_names/0"));
+/// # Ok::<(), &str>(())
+/// ```
 pub fn names_in_document(kind: ProgramKind, document: &Value) -> Vec<(Target, Leaf<'_>)> {
     let leaves = walk_names(&shape_of(kind), document).into_iter();
     leaves.filter_map(|it| if let Meaning::Names(target) = it.meaning { Some((target, it)) } else { None }).collect()

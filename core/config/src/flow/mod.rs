@@ -1,4 +1,15 @@
-//! Flow documents, workflow graphs and AI agents: the check of their structure, their JSON Schema, and their compiled form. (docs/spec/flows.md#2, docs/spec/flows.md#3)
+//! Flow documents, workflow graphs and AI agents: the check of their structure, their JSON Schema, and their compiled form.
+//! (docs/spec/flows.md#2, docs/spec/flows.md#3)
+//!
+//! A document is JSON until it is compiled. [`check_structure`] and its siblings say whether its form is right, with a place for each
+//! problem; [`Flow::compile`] and [`Chain::compile`] refuse only what cannot be read at all; lint says the rest.
+//!
+//! | `doc` | kind | check | compiled |
+//! |---|---|---|---|
+//! | `conversation_flow` | assistant | [`check_structure`] | [`Flow`] |
+//! | `workflow_graph` | workflow graph | [`check_workflow_structure`] | [`Flow`] |
+//! | `ai_agent` | AI agent | [`check_agent_structure`] | [`Flow`] |
+//! | `workflow_chain` | chain | [`check_chain_structure`] | [`Chain`] |
 
 mod bound;
 mod chain;

@@ -6,6 +6,15 @@ use sha2::{Digest, Sha256};
 
 /// Returns the hash of a document, alone or with those that it is bound to, without `meta` and the canvas positions of nodes, which do not
 /// affect behaviour.
+///
+/// ```
+/// use convengine_config::flow::snapshot_hash;
+/// use serde_json::json;
+///
+/// let hash = snapshot_hash(&json!({"id": "hello", "name": "Hello", "meta": {"author": "me"}}));
+/// assert!(hash.starts_with("sha256:"));
+/// assert_eq!(hash, snapshot_hash(&json!({"name": "Hello", "id": "hello"})), "names in any order");
+/// ```
 pub fn snapshot_hash(source: &Value) -> String {
     let mut document = source.clone();
     remove_irrelevant(&mut document);

@@ -26,7 +26,18 @@ pub fn find_missing_tools(document: &Value) -> Vec<&str> {
     missing
 }
 
-/// Adds those tools of the workspace that an assistant or AI agent names and does not have. Its own come first.
+/// Adds those tools of the workspace that an assistant or AI agent names and does not have. Its own come first. A name that the workspace
+/// does not have either stays as it is, for lint to report.
+///
+/// ```
+/// use convengine_config::flow::{add_workspace_tools, find_missing_tools};
+/// use serde_json::json;
+///
+/// let mut agent = json!({"doc": "ai_agent", "id": "shop", "tool_names": ["find_order", "gone"]});
+/// assert_eq!(find_missing_tools(&agent), ["find_order", "gone"]);
+/// add_workspace_tools(&mut agent, &[json!({"id": "find_order", "name": "Find an order", "kind": "noop"})]);
+/// assert_eq!(find_missing_tools(&agent), ["gone"]);
+/// ```
 pub fn add_workspace_tools(document: &mut Value, workspace: &[Value]) {
     let missing = find_missing_tools(document);
     let found: Vec<Value> = missing.iter().filter_map(|id| workspace.iter().find(|it| has_id(it, id))).cloned().collect();

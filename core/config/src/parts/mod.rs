@@ -1,5 +1,5 @@
-//! Compiles a configuration part by part. A part whose rows are those of an earlier configuration is shared with it, and a pattern of such a
-//! part is not compiled again when other rows change.
+//! Compiles a configuration part by part. A part whose rows are those of an earlier configuration is shared with it, and a pattern of such
+//! a part is not compiled again when other rows change.
 
 #[cfg(test)]
 mod tests;
@@ -20,10 +20,11 @@ use crate::tables::Tables;
 /// Tables that several parts read; the rows of every other one are dropped with its part, so that their memory serves the next.
 const TABLES_OF_SEVERAL_PARTS: [&str; 3] = ["ce_config", "ce_intent", "ce_task"];
 
-/// A part of a configuration.
+/// A part of a configuration: what is compiled from one table, shared between configurations with the same rows.
 pub type Part<T> = Arc<T>;
 
-/// How much of a configuration was taken from an earlier one.
+/// How much of a configuration was taken from an earlier one; see [`Config::recompile`]. Patterns are counted apart, because compiling them
+/// is most of the work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reuse {
     /// Rows whose part is shared.

@@ -26,7 +26,21 @@ pub use reader::{HOST_KEYS, IGNORED_KEYS, SettingKey};
 /// The default of `input.max-chars`.
 pub const DEFAULT_INPUT_MAX_CHARS: usize = 32_000;
 
-/// The settings that the core and its hosts read.
+/// The settings that the core and its hosts read. Part of a [`Config`](crate::Config), so that a turn keeps those that it was started with.
+///
+/// A value that cannot be read is an issue, and the default takes its place:
+///
+/// ```
+/// use convengine_config::{Config, Tables};
+/// use serde_json::json;
+///
+/// let tree = json!({"flow": {"queryRewrite": {"enabled": "off"}}, "input": {"max-chars": "many"}, "typo": 1});
+/// let (config, issues) = Config::compile(&Tables::default(), &tree);
+/// assert!(!config.settings.query_rewrite);
+/// assert_eq!(config.settings.input_max_chars, 32_000);
+/// assert!(issues.iter().any(|issue| issue.is_error() && issue.path == "convengine.input.max-chars"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// `pipeline.profile`
@@ -69,7 +83,16 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Returns the settings that the core reads, in the order of their groups.
+    /// Returns the settings that the core reads, in the order of their groups, for references and for the completion of editors.
+    ///
+    /// ```
+    /// use convengine_config::settings::Settings;
+    ///
+    /// let keys = Settings::known_keys();
+    /// let mode = keys.iter().find(|key| key.name == "flow.dialogue-act.resolute").ok_or("unknown")?;
+    /// assert_eq!(mode.step, "DialogueActStep", "a row of ce_config with this type overrides it");
+    /// # Ok::<(), &str>(())
+    /// ```
     pub fn known_keys() -> Vec<SettingKey> {
         Settings::read_with_keys(&Value::Null, &super::Tables::default().config_rows(), &mut Vec::new()).1
     }
@@ -108,7 +131,8 @@ impl Settings {
     }
 }
 
-/// Converts every key of a tree to kebab-case; keys in capitals are data and stay.
+/// Converts every key of a tree to kebab-case; keys in capitals are data and stay, and so do the members of settings whose names are data,
+/// such as those of secrets.
 pub fn normalize(tree: &Value) -> Value {
     match tree {
         Value::Object(members) => Value::Object(members.iter().map(|(key, value)| normalize_member(key, value)).collect()),
@@ -139,7 +163,15 @@ pub fn to_kebab_case(key: &str) -> String {
     })
 }
 
-/// Parses a boolean, also from words such as `yes`, `off` or `1`.
+/// Parses a boolean, also from words such as `yes`, `off` or `1`; `None` for anything else, numbers included.
+///
+/// ```
+/// use convengine_config::settings::{normalize, parse_bool};
+/// use serde_json::json;
+///
+/// assert_eq!([json!(" Yes"), json!(false), json!(1)].map(|value| parse_bool(&value)), [Some(true), Some(false), None]);
+/// assert_eq!(normalize(&json!({"audit": {"cacheInspector": true}})), json!({"audit": {"cache-inspector": true}}));
+/// ```
 pub fn parse_bool(value: &Value) -> Option<bool> {
     match value.as_str().map(|it| it.trim().to_ascii_lowercase()).as_deref() {
         Some("true" | "1" | "yes" | "on") => Some(true),

@@ -113,7 +113,15 @@ impl McpTools {
     }
 }
 
-/// Splits the code `mcp.SERVER.TOOL` into server and tool.
+/// Splits the code `mcp.SERVER.TOOL` into server and tool, of which the tool may have dots.
+///
+/// ```
+/// use convengine_config::{join_mcp_code, split_mcp_code};
+///
+/// assert_eq!(split_mcp_code("mcp.shop.orders.find"), Some(("shop", "orders.find")));
+/// assert_eq!(join_mcp_code("shop", "orders.find"), "mcp.shop.orders.find");
+/// assert_eq!(split_mcp_code("shop.find"), None);
+/// ```
 pub fn split_mcp_code(code: &str) -> Option<(&str, &str)> {
     code.strip_prefix("mcp.")?.split_once('.').filter(|it| !it.0.is_empty() && !it.1.is_empty())
 }
@@ -123,7 +131,17 @@ pub fn join_mcp_code(server: &str, tool: &str) -> String {
     format!("mcp.{server}.{tool}")
 }
 
-/// What a call of a tool does, and whether it is idempotent, by the annotations of its definition.
+/// What a call of a tool does, and whether it is idempotent, by the annotations of its definition. A tool without annotations counts as
+/// irreversible, which is what the protocol says.
+///
+/// ```
+/// use convengine_config::classify_mcp_tool;
+/// use convengine_turn::EffectClass;
+/// use serde_json::json;
+///
+/// assert_eq!(classify_mcp_tool(&json!({"name": "find", "annotations": {"readOnlyHint": true}})), (EffectClass::Read, true));
+/// assert_eq!(classify_mcp_tool(&json!({"name": "cancel"})), (EffectClass::Irreversible, false));
+/// ```
 pub fn classify_mcp_tool(definition: &Value) -> (EffectClass, bool) {
     let hint = |name: &str, default: bool| definition.pointer(&format!("/annotations/{name}")).and_then(Value::as_bool).unwrap_or(default);
     let class = match (hint("readOnlyHint", false), hint("destructiveHint", true)) {

@@ -13,7 +13,7 @@ use super::Runner;
 use super::state::{ClosedWait, RunState, RunStatus, StepEvent, Wait, WaitKind};
 use crate::coerce;
 
-/// Why an event is refused.
+/// Why an event is refused. The run goes on as if it had not come.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRefusal {
     /// A stable code.
@@ -30,7 +30,27 @@ impl RunRefusal {
     }
 }
 
-/// Checks whether a run accepts an event; `state` is the stored state, absent for a new run.
+/// Checks whether a run accepts an event; `state` is the stored state, absent for a new run. A turn checks it again, on the state as it is
+/// then.
+///
+/// | `type` | accepted |
+/// |---|---|
+/// | `chain.start` | by a new run only |
+/// | `timer.fired` | with the `timer_id` of a timer that is set |
+/// | `run.resume` | while a step waits for a message or a decision; what it waits for is checked |
+/// | `run.ingress` | while a step waits for a webhook |
+/// | `run.token` | while a step waits for what a token can resume |
+/// | `run.cancel` | until the run has ended |
+/// | `run.retry` | by a failed run |
+///
+/// ```
+/// use convengine_flow::chain::check_event;
+/// use serde_json::json;
+///
+/// let event = json!({"type": "run.cancel"}).as_object().cloned().unwrap_or_default();
+/// let refusal = check_event(None, &event).unwrap_err();
+/// assert_eq!((refusal.code.as_ref(), refusal.message.as_str()), ("run_not_found", "the run does not exist; start one"));
+/// ```
 ///
 /// # Errors
 /// Returns why not.
@@ -63,7 +83,16 @@ pub fn check_event(state: Option<&Value>, event: &Map) -> Result<(), RunRefusal>
     }
 }
 
-/// Returns the decisions that a stored run offers; none where any is accepted.
+/// Returns the decisions that a stored run offers; none where any is accepted, and none while it waits for something else.
+///
+/// ```
+/// use convengine_flow::chain::list_offered_decisions;
+/// use serde_json::json;
+///
+/// let state = json!({"wait": {"kind": "human", "options": ["approve", "reject"]}});
+/// assert_eq!(list_offered_decisions(&state).collect::<Vec<_>>(), ["approve", "reject"]);
+/// assert_eq!(list_offered_decisions(&json!({})).count(), 0);
+/// ```
 pub fn list_offered_decisions(state: &Value) -> impl Iterator<Item = &str> {
     let options = state.pointer("/wait/options").and_then(Value::as_array);
     options.into_iter().flatten().filter_map(Value::as_str)

@@ -26,7 +26,10 @@ use serde_json::{Value, json};
 use self::scope::RunScope;
 use self::state::{RunState, SCHEMA_VERSION};
 
-/// Executes the steps of a run during one turn.
+/// Executes the steps of a run during one turn: [`Runner::open`], then [`run`], then [`Runner::into_outcome`].
+///
+/// Where the event says `stepwise`, a turn makes one attempt with effects at most and a timer brings the next, so that the run is stored in
+/// between.
 pub struct Runner<'c> {
     chain: &'c Chain,
     state: RunState,
@@ -48,6 +51,21 @@ pub struct Runner<'c> {
 }
 
 /// Creates the state of a run that has not begun, to be stored by the host. It begins with its first timer. `at` is in ISO 8601.
+///
+/// ```
+/// use convengine_flow::chain::{check_event, new_run, run_view};
+/// use convengine_turn::Map;
+/// use serde_json::json;
+///
+/// let state = new_run("r-1", "claims", "5b1c…", Map::new(), None, "2026-01-01T09:00:00.000Z");
+/// assert_eq!(run_view(&state).ok_or("unreadable")?["status"], "queued");
+///
+/// let timer = &state["timers"][0];
+/// assert_eq!(timer["due"], "2026-01-01T09:00:00.000Z");
+/// let event = json!({"type": "timer.fired", "timer_id": timer["id"]});
+/// assert!(check_event(Some(&state), event.as_object().ok_or("not an object")?).is_ok());
+/// # Ok::<(), &str>(())
+/// ```
 pub fn new_run(run: &str, chain: &str, snapshot: &str, trigger: Map, key: Option<String>, at: &str) -> Value {
     serde_json::to_value(RunState::new(run, chain, snapshot, trigger, key, at)).unwrap_or_default()
 }
@@ -61,7 +79,8 @@ pub async fn run(runner: &mut Runner<'_>) {
 }
 
 impl<'c> Runner<'c> {
-    /// Loads the run of a turn, or creates it.
+    /// Loads the run of a turn, or creates it. An event that the run [refuses](check_event) and a state that cannot be read change nothing:
+    /// the response has an `error`, and nothing is stored.
     pub fn open(input: TurnInput, chain: &'c Chain, snapshot: &str, effects: EffectContext) -> Runner<'c> {
         let at = Date::from_millis(input.at).to_rfc3339_millis();
         let event = input.event.flow.map(|it| json::into_members(*it)).unwrap_or_default();

@@ -78,7 +78,8 @@ fn shrink(runner: &mut Runner<'_>) {
     runner.set_timers();
 }
 
-/// Returns a stored run as it is shown: without what only the interpreter needs. `None` when it cannot be read.
+/// Returns a stored run as it is shown: without what only the interpreter needs, such as its frames and timers. `None` when it cannot be
+/// read.
 pub fn run_view(state: &Value) -> Option<Value> {
     RunState::deserialize(state).ok().as_ref().map(to_view)
 }

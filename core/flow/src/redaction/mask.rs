@@ -14,6 +14,8 @@ const MIN_NUMBER_DIGITS: usize = 4;
 
 /// Replaces each redacted variable of a state by `[name]`, and its value wherever else it occurs: in variables, history and `awaiting`, and
 /// in the `event` and `data` of a turn that is published. Of an AI agent, personal data in these two is masked as well.
+///
+/// A document says which variables are redacted. Numbers of fewer than four digits are not searched for elsewhere: they are usually counts.
 pub fn redact_session(flow: &Flow, state: &mut Value) {
     if let Some(policy) = &flow.document.agent {
         for place in ["/event", "/data"] {

@@ -19,6 +19,14 @@ use super::{PublishTarget, expression, request_target, secret, sort_issues, temp
 const MOVED_PATHS: [(&str, &str); 2] = [("/graphs/0/nodes/0/data/instructions", "/mission"), ("/graphs/0/nodes/0/data/model", "/model")];
 
 /// Returns all issues of an AI agent. For one that cannot be parsed, returns only the structural issues.
+///
+/// ```
+/// use convengine_lint::flow::{PublishTarget, check_agent};
+/// use serde_json::json;
+///
+/// let issues = check_agent(&json!({"schema_version": "1.0", "doc": "ai_agent", "id": "shop", "name": 5}), &PublishTarget::empty());
+/// assert!(issues.iter().any(|issue| issue.is_error() && issue.path == "/name"), "{issues:?}");
+/// ```
 pub fn check_agent(source: &Value, target: &PublishTarget<'_>) -> Vec<DocumentIssue> {
     let mut findings = check_agent_structure(source);
     if findings.iter().any(|it| UNREADABLE_CODES.contains(&it.code)) {

@@ -2,7 +2,8 @@
 
 use convengine_config::flow::DocumentSeverity::{self, Error, Info, Warning};
 
-/// The codes of the publish checks without those of the structural check, each with its severity and a description.
+/// The codes of the publish checks without those of the structural check, each with its severity and a description. A code is never given
+/// to another check, so tools may match on it.
 pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("G001", Error, "no root, or more than one"),
     ("G002", Error, "the entry is missing or has the wrong type"),

@@ -2,6 +2,30 @@
 //!
 //! Each file has the checks of one group of codes, or an analysis that several of them use. Checks avoid false positives, because
 //! errors block publishing. All checks run in about linear time.
+//!
+//! Publishing calls the function for the kind of the document. Each runs the structural check first, so its issues are all there are.
+//!
+//! ```
+//! use convengine_lint::flow::{PublishTarget, check_document};
+//! use serde_json::json;
+//!
+//! let document = json!({
+//!     "schema_version": "1.0", "doc": "conversation_flow", "id": "hello", "name": "Hello", "default_locale": "en-US", "root": "root",
+//!     "graphs": [{
+//!         "id": "root", "kind": "root", "entry": "start",
+//!         "nodes": [
+//!             {"id": "start", "type": "start", "name": "Start", "data": {}},
+//!             {"id": "ask", "type": "entity", "name": "Ask", "data": {"variable": "name", "entity": "@string", "prompt": "Your name?"}},
+//!         ],
+//!         "edges": [{"id": "e1", "source": "start", "target": "nowhere"}],
+//!     }],
+//! });
+//! let issues = check_document(&document, &PublishTarget::empty());
+//! let edge = issues.iter().find(|issue| issue.code == "G003").ok_or("the edge leads to no node")?;
+//! assert!(edge.is_error());
+//! assert_eq!((edge.graph.as_deref(), edge.path.as_str()), (Some("root"), "/graphs/0/edges/0/target"));
+//! # Ok::<(), &str>(())
+//! ```
 
 mod agent;
 mod ai_agent;
@@ -59,7 +83,22 @@ use convengine_config::flow::document::FlowTool;
 use convengine_config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_structure};
 use convengine_turn::EffectClass;
 
-/// The environment that a document is published to.
+/// The environment that a document is published to. What is unknown is not checked, so that an editor can lint without a server, and finds
+/// less than publishing does.
+///
+/// ```
+/// use std::collections::BTreeSet;
+/// use convengine_lint::flow::{PublishTarget, check_workspace_tool};
+/// use serde_json::json;
+///
+/// let tool = json!({"id": "orders", "name": "Orders", "kind": "http",
+///     "request": {"method": "GET", "url": "https://shop.example", "headers": {"X-Key": "{{ secret.SHOP }}"}}});
+/// assert!(check_workspace_tool(&tool, &PublishTarget::empty()).is_empty());
+///
+/// let secrets = BTreeSet::from(["CRM".to_owned()]);
+/// let issues = check_workspace_tool(&tool, &PublishTarget { secrets: Some(&secrets), ..PublishTarget::empty() });
+/// assert_eq!((issues[0].code, issues[0].path.as_str()), ("V010", "/request/headers/X-Key"));
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct PublishTarget<'a> {
     /// The names of the secrets of the workspace; `None` if unknown.

@@ -7,7 +7,7 @@ pub(super) enum Token<'s> {
     /// A string literal, with its content if it has no prefix and no escapes.
     Str(Option<&'s str>),
     Number,
-    /// An operator character, or one of the two-character operators in [`PAIRS`].
+    /// An operator character, or one of the two-character operators in [`TWO_CHAR_OPERATORS`].
     Operator(&'s str),
     /// The end of a logical line.
     LineEnd,

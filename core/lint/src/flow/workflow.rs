@@ -32,6 +32,17 @@ pub enum Resolution {
 }
 
 /// The documents and tools of a workspace, which workflow graphs and chains are bound to.
+///
+/// ```
+/// use convengine_config::flow::document::ProgramKind;
+/// use convengine_lint::flow::{BoundPrograms, Resolution};
+/// use serde_json::json;
+///
+/// let programs = BoundPrograms::from_pack(&[json!({"doc": "ai_agent", "id": "shop", "name": "The shop"})], &[]);
+/// assert_eq!(programs.resolve(ProgramKind::Agent, "shop"), Resolution::Published);
+/// assert_eq!(programs.resolve(ProgramKind::Agent, " the SHOP"), Resolution::Published, "by its name");
+/// assert_eq!(programs.resolve(ProgramKind::Assistant, "shop"), Resolution::Missing);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BoundPrograms {
     /// The published versions by [key](Self::key), with `latest`; none for a document that is not published.
@@ -50,7 +61,8 @@ impl BoundPrograms {
         [kind.name(), " ", id].concat()
     }
 
-    /// Returns what an id or a name of a document stands for.
+    /// Returns what an id or a name of a document stands for. An id takes precedence; names are compared ignoring case and surrounding
+    /// space.
     pub fn resolve(&self, kind: ProgramKind, name: &str) -> Resolution {
         let status = |key: &String| match self.versions.get(key) {
             Some(versions) if versions.is_empty() => Resolution::Unpublished,

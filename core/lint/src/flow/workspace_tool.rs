@@ -8,7 +8,7 @@ use super::{PublishTarget, check_document};
 /// The location of the tool in the document that it is checked in.
 const TOOL_PATH: &str = "/tools/0";
 
-/// Returns all issues of a tool of the workspace: those that it would have in a flow document.
+/// Returns all issues of a tool of the workspace: those that it would have in a flow document. Their paths begin at the tool.
 pub fn check_workspace_tool(tool: &Value, target: &PublishTarget<'_>) -> Vec<DocumentIssue> {
     let root = json!({"id": "root", "kind": "root", "entry": "start", "edges": [], "nodes": [
         {"id": "start", "type": "start", "name": "Start", "data": {}},

@@ -57,7 +57,14 @@ fn parse_body(line: &Line<'_>, conversation: &str) -> Result<Value, PackError> {
     Ok(super::super::expand_repeats(&Value::Object(body)))
 }
 
-/// Returns the conversation id of a label, which is the same in every talk.
+/// Returns the conversation id of a label, which is the same in every talk: a UUID, as servers demand it.
+///
+/// ```
+/// use convengine_pack::conversation_id_for_label;
+///
+/// assert_eq!(conversation_id_for_label("main"), conversation_id_for_label("main"));
+/// assert_ne!(conversation_id_for_label("main"), conversation_id_for_label("b"));
+/// ```
 pub fn conversation_id_for_label(label: &str) -> String {
     let seed = label.bytes().fold(0, |seed: u64, byte| Rng::new(seed ^ u64::from(byte)).next_u64());
     uuid_from_seed(seed)

@@ -1,7 +1,20 @@
 //! Talks: the concise text format for the turns of a pack.
 //!
 //! Lines before the first `>` are the header. Each `>` begins a turn, indented lines below it answer the requests of the turn, and
-//! lines with a mark are its expectations. `tests/README.md` documents the format.
+//! lines with a mark are its expectations. (docs/reference/talks.md)
+//!
+//! | line | says |
+//! |---|---|
+//! | `config FILE`, `set KEY=VALUE`, `at TIME`, `program …` | the header: what is played |
+//! | `> text`, `> @label +45m text` | a message, of a conversation, some time after the one before |
+//! | `  llm PURPOSE answer`, `  task …`, `  tool …`, `  container …` | what the outside answers in this turn |
+//! | `< text`, `<~ part` | the reply, or a part of it |
+//! | `! CODE` | the turn fails |
+//! | `= INTENT / STATE` | where the conversation stands |
+//! | `~ STAGE, …`, `~! STAGE` | stages that are audited, or not |
+//! | `? path = JSON`, `? path ~ text`, `?! path` | what is at a path, or that nothing is |
+//! | `% text`, `%! text` | a progress message, or none |
+//! | `$ call, …` | the calls of the turn, and no others |
 
 mod answer;
 mod check;
@@ -33,6 +46,20 @@ struct Header<'t> {
 
 impl Pack {
     /// Parses a talk. `config` returns the text of the pack that it refers to, whose turns are ignored.
+    ///
+    /// ```
+    /// use convengine_pack::{Check, Pack};
+    ///
+    /// let talk = "# Opening hours.\nconfig bakery.json\n\n> When are you open?\n  llm response_text   From 6 to 14.\n< From 6 to 14.\n";
+    /// let pack = Pack::parse_talk(talk, |file| {
+    ///     assert_eq!(file, "bakery.json");
+    ///     Ok(r#"{"name": "bakery"}"#.to_owned())
+    /// })?;
+    /// let turn = &pack.turns[0];
+    /// assert_eq!((pack.about.as_str(), turn.answers.len()), ("Opening hours.", 1));
+    /// assert_eq!(turn.checks[0].check, Check::Reply("From 6 to 14.".to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`PackError`] with line and column if the talk or its pack is invalid.

@@ -6,7 +6,18 @@ pub use stage::Stage;
 
 use convengine_config::settings::{AuditLevel, AuditSettings};
 
-/// Whether an event is recorded. (docs/spec/data-and-api.md#7.1)
+/// Whether an event is recorded. (docs/spec/data-and-api.md#7.1) The core publishes every event as a notice, so that numbers and hashes do
+/// not depend on these settings; a host asks for each before it stores it.
+///
+/// ```
+/// use convengine_config::{Config, Tables};
+/// use convengine_tables::audit::is_recorded;
+/// use serde_json::json;
+///
+/// let tree = json!({"audit": {"level": "ERROR_ONLY"}});
+/// let audit = Config::compile(&Tables::default(), &tree).0.settings.audit;
+/// assert!(is_recorded(&audit, "STEP_ERROR", "ORDER") && !is_recorded(&audit, "USER_INPUT", "ORDER"));
+/// ```
 pub fn is_recorded(settings: &AuditSettings, stage: &str, intent: &str) -> bool {
     if !settings.enabled || !matches_level(settings.level, stage) {
         return false;
@@ -31,7 +42,13 @@ fn matches_level(level: AuditLevel, stage: &str) -> bool {
     }
 }
 
-/// Matches a pattern in which `*` matches any text.
+/// Matches a pattern in which `*` matches any text, the empty one included. The pattern is about the whole text, and case matters.
+///
+/// ```
+/// use convengine_tables::audit::matches_glob;
+///
+/// assert!(matches_glob("RULE_*", "RULE_MATCH (RulesStep)") && !matches_glob("RULE", "RULE_MATCH"));
+/// ```
 pub fn matches_glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// An audit stage; those of rule passes carry their source.
+/// An audit stage; those of rule passes carry their source. Stored audits have these names, so they never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is its name in the table below")]
 pub enum Stage {

@@ -1,4 +1,41 @@
 //! Expressions of flow documents: conditions and computed values. (docs/spec/flows.md#2.5)
+//!
+//! ```
+//! use std::borrow::Cow;
+//! use convengine_text::expr::Expr;
+//! use convengine_text::names::NameResolver;
+//! use convengine_text::variable_path::VariablePath;
+//! use serde_json::{Value, json};
+//!
+//! /// The variables of a session, and what else expressions read.
+//! struct Session(serde_json::Map<String, Value>);
+//!
+//! impl NameResolver for Session {
+//!     fn value(&self, path: &VariablePath) -> Option<Cow<'_, Value>> {
+//!         path.find(&self.0).map(Cow::Borrowed)
+//!     }
+//!     fn user_message(&self) -> &str {
+//!         "I want my refund"
+//!     }
+//!     fn now(&self) -> i64 {
+//!         1_767_258_000_000
+//!     }
+//!     fn locale(&self) -> &str {
+//!         "en-US"
+//!     }
+//!     fn time_zone(&self) -> &str {
+//!         "UTC"
+//!     }
+//! }
+//!
+//! let session = Session(json!({"total": 120, "items": ["a", "b"]}).as_object().cloned().unwrap_or_default());
+//! assert_eq!(Expr::parse("total >= 100 && items[0] == 'a'")?.is_true(&session), Ok(true));
+//! assert_eq!(Expr::parse("contains: refund")?.is_true(&session), Ok(true), "the user's message");
+//! assert_eq!(Expr::parse_value("total * 2")?.evaluate(&session), Ok(Some(json!(240))));
+//! assert_eq!(Expr::parse_value("unknown")?.evaluate(&session), Ok(None));
+//! assert!(Expr::parse("total >=").is_err());
+//! # Ok::<(), convengine_text::expr::ExprError>(())
+//! ```
 
 mod call;
 mod compare;

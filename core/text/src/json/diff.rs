@@ -37,7 +37,16 @@ fn excerpt(text: &str, at: usize) -> String {
     format!("{before}{part}{after}")
 }
 
-/// Returns all leaves in which two values differ, in the order of the left value.
+/// Returns all leaves in which two values differ, in the order of the left value. The order of members does not count, that of items does.
+///
+/// ```
+/// use convengine_text::json::diff::diff_leaves;
+/// use serde_json::json;
+///
+/// let found = diff_leaves(&json!({"state": "A", "list": [1, 2]}), &json!({"list": [1], "state": "B"}));
+/// let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+/// assert_eq!(lines, [r#"state: "A" became "B""#, "list[1]: 2 became nothing"]);
+/// ```
 pub fn diff_leaves(left: &Value, right: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     walk(String::new(), Some(left), Some(right), &mut found);

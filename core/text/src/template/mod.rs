@@ -3,6 +3,18 @@
 //! Outputs are `{{e}}`, `#{e}`, `[${e}]` and `[(${e})]` (raw) and `[[${e}]]` (HTML-escaped), blocks `[# th:if="${e}"] … [/]`. An
 //! expression reads variables and calls a few functions of strings, lists and maps; it cannot reach code, files or types.
 //! Inserted values are never parsed as templates.
+//!
+//! ```
+//! use convengine_text::template::Template;
+//! use serde_json::{Value, json};
+//!
+//! let template = Template::compile("Hello {{customer.name}}, [# th:if=\"${vip}\"]as always, [/]welcome.")?;
+//! let values = json!({"customer": {"name": "Ada"}, "vip": true});
+//! let rendered = template.render(|name| values.get(name));
+//! assert_eq!(rendered.text, "Hello Ada, as always, welcome.");
+//! assert!(Template::compile("[# th:if=\"${vip}\"]never closed").is_err());
+//! # Ok::<(), String>(())
+//! ```
 
 mod block;
 mod cursor;

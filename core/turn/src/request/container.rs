@@ -27,7 +27,7 @@ pub struct ContainerRequest {
     pub input_params: Map,
 }
 
-/// A container's answer.
+/// A container's answer. An error leaves the turn without this data; it does not fail it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContainerReply {
     /// The data.

@@ -26,7 +26,8 @@ pub struct ExtensionRequest {
 }
 
 impl ExtensionRequest {
-    /// Parses a module's output as the answer to this request; shared by all hosts.
+    /// Parses a module's output as the answer to this request; shared by all hosts. Output that is not JSON is an
+    /// [`Invalid`](EffectErrorKind::Invalid) answer.
     pub fn parse_output(&self, output: &[u8]) -> EffectResult {
         let text = std::str::from_utf8(output).unwrap_or_default();
         match json::decode_text(text) {

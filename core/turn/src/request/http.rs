@@ -8,7 +8,10 @@ use crate::{EffectClass, Operation};
 /// Placeholder for the address of a pack's fake service; calls to it are answered from the pack.
 pub const STUB_ADDRESS: &str = "${STUB}";
 
-/// A rendered call; secrets are only referenced by name.
+/// A rendered call; secrets are only referenced by name, so that neither journals nor traces have them.
+///
+/// The host adds the header `Idempotency-Key` to writes, decides whether the address may be called, and asks its
+/// [circuit breakers](crate::CircuitBreakers).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpRequest {
     /// The caller, for scripted answers and the circuit breaker.
@@ -118,7 +121,8 @@ pub struct RetryConditions {
     pub io: bool,
 }
 
-/// A service's answer, whatever its status.
+/// A service's answer, whatever its status: 404 and 503 are replies, which the configuration maps. Only where there is no answer, it is an
+/// [`EffectError`](crate::EffectError).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpReply {
     /// The status code.
@@ -135,6 +139,14 @@ pub struct HttpReply {
 
 impl HttpReply {
     /// Sets `broken_json` from the content type.
+    ///
+    /// ```
+    /// use convengine_turn::HttpReply;
+    ///
+    /// let reply = HttpReply { status: 200, body: "<html>".to_owned(), retry_after_ms: None, broken_json: false };
+    /// assert!(reply.clone().with_content_type("application/problem+json; charset=utf-8").broken_json);
+    /// assert!(!reply.with_content_type("text/html").broken_json);
+    /// ```
     #[must_use]
     pub fn with_content_type(self, content_type: &str) -> Self {
         let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

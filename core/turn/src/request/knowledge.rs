@@ -90,14 +90,14 @@ impl From<&Chunk> for Passage {
 }
 
 impl KnowledgeReply {
-    /// Fuses the lists, best first.
+    /// Fuses the lists, best first; the weight of an empty list moves to the other.
     pub fn fuse(&self, vector_weight: f64) -> Vec<Fused> {
         let keyword = rank_keyword(&self.stats, &self.keyword, KNOWLEDGE_LIST_DEPTH);
         let vector: Vec<(String, f64)> = self.vector.iter().map(|it| (it.chunk.clone(), it.score)).collect();
         fuse(&keyword, &vector, vector_weight)
     }
 
-    /// The chunks whose passages a host adds.
+    /// The chunks whose passages a host adds: it fills in the lists, asks for these, and reads their texts last.
     pub fn chunks_to_read(&self, request: &KnowledgeRequest) -> Vec<String> {
         let most = usize::try_from(request.top_k).unwrap_or(usize::MAX);
         self.fuse(request.vector_weight).into_iter().take(most).map(|it| it.chunk).collect()

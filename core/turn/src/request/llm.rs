@@ -43,16 +43,17 @@ const STREAMED_PURPOSES: [&str; 2] = ["response_text", "agent"];
 pub enum LlmMode {
     /// Free text.
     Text,
-    /// A JSON value; the schema is a hint.
+    /// A JSON value; the schema is a hint, so that the answer may have text around the JSON.
     Json,
     /// A JSON value that the provider constrains to the schema.
     JsonStrict,
 }
 
-/// A request to a model.
+/// A request to a model. The host chooses the model, by the purpose, and sends `system` and [`LlmRequest::user_prompt`], or the chat of
+/// `dialogue`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LlmRequest {
-    /// The purpose, one of [`LLM_PURPOSES`](crate::LLM_PURPOSES); hosts choose the model by it.
+    /// The purpose, one of [`LLM_PURPOSES`]; hosts choose the model by it.
     pub purpose: String,
     /// How the answer is constrained.
     pub mode: LlmMode,
@@ -75,7 +76,7 @@ pub struct LlmRequest {
     pub dialogue: Option<Box<LlmDialogue>>,
 }
 
-/// A model's answer.
+/// A model's answer. It is not parsed here: what is expected to be JSON and is not is up to the step that asked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LlmReply {
     /// The answer as text, also when it is JSON.
@@ -110,7 +111,15 @@ pub struct Usage {
 }
 
 impl LlmReply {
-    /// Moves the thoughts that stand in the text to `reasoning`.
+    /// Moves the thoughts that stand in the text to `reasoning`, as some models write them between `<think>` and `</think>`. The core does
+    /// so with each reply, so a host may, but need not.
+    ///
+    /// ```
+    /// use convengine_turn::LlmReply;
+    ///
+    /// let reply = LlmReply::from_script("<think>a greeting</think>Hello.".to_owned()).separate_reasoning();
+    /// assert_eq!((reply.text.as_str(), reply.reasoning.as_str()), ("Hello.", "a greeting"));
+    /// ```
     #[must_use]
     pub fn separate_reasoning(mut self) -> LlmReply {
         let mut splitter = ReasoningSplitter::default();
@@ -127,6 +136,17 @@ impl LlmReply {
     }
 
     /// The answer of a scripted model to an agent: a text or tool calls. `None` when it is neither.
+    ///
+    /// ```
+    /// use convengine_turn::LlmReply;
+    /// use serde_json::json;
+    ///
+    /// let calls = json!({"text": "One moment.", "tool_calls": [{"id": "1", "name": "find_order", "arguments": {"number": 7}}]});
+    /// let reply = LlmReply::from_agent_script(&calls).ok_or("not a reply")?;
+    /// assert_eq!((reply.text.as_str(), reply.tool_calls[0].name.as_str()), ("One moment.", "find_order"));
+    /// assert!(LlmReply::from_agent_script(&json!({"text": "no calls"})).is_none());
+    /// # Ok::<(), &str>(())
+    /// ```
     pub fn from_agent_script(reply: &Value) -> Option<LlmReply> {
         if let Some(text) = reply.as_str() {
             return Some(LlmReply::from_script(text.to_owned()));
@@ -157,7 +177,7 @@ impl LlmRequest {
         format!("{}{hint}", texts.join("\n\n"))
     }
 
-    /// The whole prompt as one text.
+    /// The whole prompt as one text: what a rule of a scripted model looks in.
     pub fn prompt(&self) -> String {
         format!("{}\n\n{}", self.system, self.user_prompt())
     }

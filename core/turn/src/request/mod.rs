@@ -1,4 +1,7 @@
 //! The requests of effects: one variant and one file per kind. A host is complete when its `match` compiles.
+//!
+//! A request is what the configuration says, rendered: nothing in it has to be looked up but secrets, by their names. A host that lacks
+//! a kind answers [`Unsupported`](crate::EffectErrorKind::Unsupported).
 
 mod container;
 mod dialogue;
@@ -31,6 +34,27 @@ pub use tool::{MCP_GROUP, ToolReply, ToolRequest};
 use serde::{Deserialize, Serialize};
 
 /// The payload of an effect. Variants are only ever added.
+///
+/// ```
+/// use convengine_turn::{EffectError, EffectErrorKind, EffectResult, LlmReply, Reply, Request};
+///
+/// /// A host with a model and a clock. One that wants to learn of new kinds lists them all instead of `_`.
+/// fn perform(request: &Request) -> EffectResult {
+///     match request {
+///         Request::Llm(call) => {
+///             let text = format!("an answer for the purpose {}", call.purpose);
+///             EffectResult::Ok(Reply::Llm(LlmReply { text, ..LlmReply::default() }))
+///         }
+///         Request::Sleep(_) => EffectResult::Ok(Reply::Slept),
+///         _ => EffectResult::Error(EffectError::new(EffectErrorKind::Unsupported, "this host calls models only")),
+///     }
+/// }
+///
+/// let request: Request = serde_json::from_str(r#"{"kind": "embed", "texts": ["hello"]}"#)?;
+/// let EffectResult::Error(error) = perform(&request) else { panic!("it has no embeddings") };
+/// assert_eq!(error.kind, EffectErrorKind::Unsupported);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Request {
@@ -60,7 +84,8 @@ pub enum Request {
     PhraseSearch(PhraseSearchRequest),
 }
 
-/// The payload of a success. Variants are only ever added.
+/// The payload of a success. Variants are only ever added. A reply of another kind than the request fails the effect with
+/// [`Mismatch`](crate::EffectErrorKind::Mismatch).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reply {

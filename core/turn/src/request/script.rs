@@ -74,7 +74,8 @@ impl Default for ScriptLimits {
     }
 }
 
-/// What a script did. A failed script has changed nothing.
+/// What a script did. A failed script has changed nothing: [`failure`](ScriptReply::failure) is then the only member that counts beside
+/// the logs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScriptReply {
     /// What it printed.
@@ -122,6 +123,15 @@ impl ScriptRequest {
     }
 
     /// Parses the output of the interpreter module as the answer to this request; shared by all hosts.
+    ///
+    /// ```
+    /// use convengine_turn::{EffectResult, Reply, ScriptRequest};
+    ///
+    /// let output = r#"{"logs": ["two lines"], "changed": {"total": 12}, "branch": "cheap"}"#;
+    /// let EffectResult::Ok(Reply::Script(reply)) = ScriptRequest::parse_output(output) else { panic!("invalid output") };
+    /// assert_eq!((reply.changed["total"].as_i64(), reply.branch.as_deref()), (Some(12), Some("cheap")));
+    /// assert!(reply.failure.is_none());
+    /// ```
     pub fn parse_output(output: &str) -> EffectResult {
         match json::decode_text(output) {
             Ok(reply) => EffectResult::Ok(Reply::Script(Box::new(reply))),
@@ -129,7 +139,7 @@ impl ScriptRequest {
         }
     }
 
-    /// The answer to a script that the host has stopped.
+    /// The answer to a script that the host has stopped; `code` is one of [`ScriptFailure::code`], such as `timeout`.
     pub fn stopped(code: &str, message: impl Into<String>) -> EffectResult {
         let failure = ScriptFailure { code: code.to_owned(), message: message.into(), line: None };
         EffectResult::Ok(Reply::Script(Box::new(ScriptReply { failure: Some(failure), ..ScriptReply::default() })))

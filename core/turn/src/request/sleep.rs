@@ -19,7 +19,7 @@ pub struct SleepRequest {
 }
 
 impl SleepRequest {
-    /// A wait of `ms` milliseconds, limited to the longest allowed.
+    /// A wait of `ms` milliseconds, limited to ten seconds: a turn that waits longer would hold its conversation.
     pub fn new(ms: u32) -> SleepRequest {
         SleepRequest { ms: ms.min(MAX_MS) }
     }

@@ -7,6 +7,9 @@ use super::{Reply, Request};
 use crate::{EffectClass, Map, Operation};
 
 /// A query that the host validates, renders again and runs in a read-only transaction.
+///
+/// An author or a model has written it, so the host trusts nothing in it: it refuses statements other than one query with
+/// [`Denied`](crate::EffectErrorKind::Denied).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SqlRequest {
     /// The tool.
@@ -45,7 +48,7 @@ pub struct SqlReply {
 }
 
 impl SqlReply {
-    /// The rows of a script: a list of objects, or one object.
+    /// The rows of a script: a list of objects, or one object. What is not an object is left out.
     pub fn from_script(script: Value) -> SqlReply {
         let items = if let Value::Array(items) = script { items } else { vec![script] };
         let row = |it| if let Value::Object(row) = it { Some(row) } else { None };

@@ -106,6 +106,15 @@ pub enum TaskProgress {
 }
 
 /// A task's answer.
+///
+/// ```
+/// use convengine_turn::TaskReply;
+///
+/// let reply: TaskReply = serde_json::from_str(r#"{"result": {"approved": true}, "set_params": {"limit": 500}, "state": "APPROVED"}"#)?;
+/// assert_eq!(reply.result["approved"], true);
+/// assert_eq!((reply.patch.params["limit"].as_i64(), reply.patch.state.as_deref()), (Some(500), Some("APPROVED")));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TaskReply {
     /// The return value.

@@ -17,7 +17,8 @@ const DEADLINE_MS: u32 = 30_000;
 /// Groups of read-only tools.
 const READ_ONLY_GROUPS: [&str; 2] = ["DOCUMENT_RETRIEVAL", "FILES"];
 
-/// A call of a tool.
+/// A call of a tool that the host carries out itself: a document search, a file, a tool of an MCP server. Tools that are HTTP services or
+/// queries arrive as [`HttpRequest`](crate::HttpRequest) and [`SqlRequest`](crate::SqlRequest).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolRequest {
     /// The code; absent when only a group is requested.

@@ -2,6 +2,19 @@
 //!
 //! Pure and deterministic: the server and the page produce the same chunks, terms and scores, to the byte. A host stores what
 //! [`cut_source`] returns and looks up candidates; it does not score. Documentation: docs/spec/flows.md#4.12
+//!
+//! ```
+//! use convengine_understanding::knowledge::{KnowledgeIndex, Source, rank_keyword};
+//!
+//! let source: Source = serde_json::from_str(
+//!     r#"{"id": "delivery", "title": "Delivery", "text": "Parcels arrive within two days. Islands take a week.", "locale": "en-US"}"#,
+//! )?;
+//! let mut index = KnowledgeIndex::new();
+//! assert_eq!(index.add(&source), 1);
+//! let found = index.search("How long do parcels take?", None, 50);
+//! assert_eq!(rank_keyword(&found.stats, &found.candidates, 50)[0].0, "delivery#1");
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 mod analysis;
 mod cut;

@@ -30,7 +30,7 @@ impl<'s> RowCollector<'s> {
     /// Adds a row; returns whether there is room for more.
     ///
     /// # Errors
-    /// `Invalid` if the first row alone exceeds [`BYTES`].
+    /// `Invalid` if the first row alone exceeds [`MAX_BYTES`].
     pub fn push(&mut self, row: Cells) -> Result<bool, EffectError> {
         if self.reply.rows.len() >= self.max_rows {
             self.reply.truncated = true;
@@ -45,7 +45,7 @@ impl<'s> RowCollector<'s> {
         Ok(true)
     }
 
-    /// Skips a row that exceeds [`BYTES`] and ends the result.
+    /// Skips a row that exceeds [`MAX_BYTES`] and ends the result.
     ///
     /// # Errors
     /// `Invalid` if it is the first row.

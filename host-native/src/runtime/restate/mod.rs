@@ -9,7 +9,7 @@
 //! | a timer | a delayed call of the object |
 //! | rows | a projection, written in the last step of a turn, or for conversations left out; nothing of a later turn depends on them |
 //!
-//! The API calls [`Ingress`]; a worker serves the [`Conversation`](conversation::Conversation) and its [effects](effects::EffectService).
+//! The API calls [`Ingress`]; a worker serves the virtual object (`conversation`) and its effects (`effects`).
 
 mod admin;
 mod conversation;

@@ -2,10 +2,10 @@
 //!
 //! Publishing never blocks a turn. Each subscriber has its own queue; one whose queue is full is disconnected once the queue is sent.
 //! Clients that reconnect with the id of the last event receive the rest: ended turns are replayed from their journals, a running turn
-//! from its notices ([`replay`]).
+//! from its notices (`replay`).
 //!
-//! Processes that share a database exchange subscriptions and events ([`cluster`]). A turn that another process runs than its caller's
-//! sends its events to that one ([`relay`]).
+//! Processes that share a database exchange subscriptions and events (`cluster`). A turn that another process runs than its caller's
+//! sends its events to that one (`relay`).
 
 mod assembly;
 mod chunk;

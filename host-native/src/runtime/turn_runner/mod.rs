@@ -1,4 +1,4 @@
-//! The turn runner. A message passes four steps: [`admit`], [`load`](load::load), [`drive`](TurnRuntime::drive) and [`publish`].
+//! The turn runner. A message passes four steps: `admit`, `load`, [`drive`](TurnRuntime::drive) and [`publish`].
 
 mod database;
 mod drive;

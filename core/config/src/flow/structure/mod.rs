@@ -25,16 +25,30 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// and a thousand warnings.
 ///
 /// Some bounds have their own code: `N002` `N006` `V006` `K004` `A004` `B005` `T006`.
+///
+/// ```
+/// use convengine_config::flow::check_structure;
+/// use serde_json::json;
+///
+/// let start = json!({"id": "start", "type": "start", "name": 5, "data": {}});
+/// let document = json!({
+///     "schema_version": "1.0", "doc": "conversation_flow", "id": "hello", "name": "Hello", "root": "root",
+///     "graphs": [{"id": "root", "kind": "root", "entry": "start", "nodes": [start], "edges": []}],
+/// });
+/// let issues = check_structure(&document);
+/// let found: Vec<_> = issues.iter().map(|issue| (issue.path.as_str(), issue.node.as_deref())).collect();
+/// assert_eq!(found, [("/graphs/0/nodes/0/name", Some("start"))]);
+/// ```
 pub fn check_structure(source: &Value) -> Vec<DocumentIssue> {
     check_shape(source, &Document::SHAPE)
 }
 
-/// Returns the structural issues of a workflow graph.
+/// Returns the structural issues of a workflow graph, as [`check_structure`] does for an assistant.
 pub fn check_workflow_structure(source: &Value) -> Vec<DocumentIssue> {
     check_shape(source, &WorkflowDocument::SHAPE)
 }
 
-/// Returns the structural issues of a chain.
+/// Returns the structural issues of a chain, and ids of steps and branches that occur more than once.
 pub fn check_chain_structure(source: &Value) -> Vec<DocumentIssue> {
     let mut issues = check_shape(source, &ChainDocument::SHAPE);
     issues.extend(duplicate_chain_ids(source));

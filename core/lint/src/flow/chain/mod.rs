@@ -34,6 +34,16 @@ struct StepContext<'c> {
 
 /// Returns all issues of a chain: first those of the whole, then by step and branch. For one that cannot be parsed, returns only the
 /// structural issues. The target says which documents its steps can run.
+///
+/// ```
+/// use convengine_lint::flow::{PublishTarget, check_chain};
+/// use serde_json::json;
+///
+/// let chain = json!({"schema_version": "1.0", "doc": "workflow_chain", "slug": "notes", "name": "Notes", "trigger": {"kind": "manual"},
+///     "steps": []});
+/// let issues = check_chain(&chain, &PublishTarget::empty());
+/// assert!(issues.iter().any(|issue| (issue.code, issue.path.as_str()) == ("X001", "/steps")), "{issues:?}");
+/// ```
 pub fn check_chain(source: &Value, target: &PublishTarget<'_>) -> Vec<DocumentIssue> {
     let mut findings = check_chain_structure(source);
     if findings.iter().any(|it| UNREADABLE_CODES.contains(&it.code)) {

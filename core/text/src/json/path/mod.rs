@@ -34,6 +34,18 @@ pub use satisfiability::{KnownType, Satisfiability};
 pub use tree::CompiledPath;
 
 /// A compiled JSON path or bare comparison.
+///
+/// ```
+/// use convengine_text::json::path::JsonPath;
+/// use serde_json::json;
+///
+/// let facts = json!({"inputParams": {"amount": 250}, "items": [{"sku": "a"}, {"sku": "b"}]});
+/// assert!(JsonPath::compile("$.inputParams.amount > 100")?.matches(&facts));
+/// assert_eq!(JsonPath::compile("$.items[*].sku")?.value(&facts), Some(json!(["a", "b"])));
+/// assert_eq!(JsonPath::compile_query("$.items[1].sku")?.value(&facts), Some(json!("b")));
+/// assert!(JsonPath::compile("$.items[").is_err());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct JsonPath {
     path: CompiledPath,

@@ -17,6 +17,18 @@ pub use coerce::counterpart;
 use crate::regex::Regex;
 
 /// A compiled schema.
+///
+/// ```
+/// use convengine_text::json::schema::JsonSchema;
+/// use serde_json::json;
+///
+/// let schema = JsonSchema::compile(&json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}))?;
+/// let mut value = json!({"n": "7"});
+/// assert!(schema.find_violation(&value).is_some());
+/// schema.coerce(&mut value);
+/// assert_eq!((&value, schema.find_violation(&value)), (&json!({"n": 7}), None));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct JsonSchema {
     rules: Vec<Rule>,
