@@ -5,13 +5,13 @@
 //! Inserted values are never parsed as templates.
 
 mod block;
-mod cursor;
 mod evaluate;
 mod expression;
 mod formula;
 mod function;
 mod java_format;
 mod layer;
+mod lexer;
 mod node;
 mod operator;
 mod parse;
