@@ -1,11 +1,13 @@
 //! Calendar dates and times: in UTC, or in the local time of a zone.
 
-use jiff::Timestamp;
 use jiff::civil::{self, DateTime, Time};
 use jiff::tz::Offset;
+use jiff::{SignedDuration, Timestamp};
 
 use super::scanner::CharScanner;
 use super::time_zone;
+
+const EPOCH: civil::Date = civil::date(1970, 1, 1);
 
 /// A calendar date with the time of day to the millisecond, of UTC unless a zone is named. It is within the years from -9999 to 9999.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,12 +16,14 @@ pub struct Date(DateTime);
 impl Date {
     /// Converts milliseconds since 1970-01-01T00:00:00Z; an instant outside of the calendar becomes its first or its last one.
     pub fn from_millis(millis: i64) -> Date {
-        Date(Offset::UTC.to_datetime(to_timestamp(millis)))
+        Date(DateTime::from(EPOCH).saturating_add(SignedDuration::from_millis(millis)))
     }
 
-    /// Converts milliseconds since 1970-01-01T00:00:00Z to the local time of a zone; to UTC if the zone is unknown.
+    /// Converts milliseconds since 1970-01-01T00:00:00Z to the local time of a zone; to UTC if the zone is unknown, and at the ends of the
+    /// calendar, where local times may be outside of it.
     pub fn in_zone(millis: i64, zone: &str) -> Date {
-        Date(time_zone::find_or_utc(zone).to_datetime(to_timestamp(millis)))
+        let instant = Timestamp::from_millisecond(millis);
+        instant.map_or(Date::from_millis(millis), |instant| Date(time_zone::find_or_utc(zone).to_datetime(instant)))
     }
 
     /// Parses a date as [`Date::parse`] does; a time in UTC, which ends with `Z`, is converted to the local time of a zone.
@@ -28,7 +32,8 @@ impl Date {
         if !text.trim().ends_with(['Z', 'z']) {
             return Some(date);
         }
-        Offset::UTC.to_timestamp(date.0).ok().map(|instant| Date(time_zone::find_or_utc(zone).to_datetime(instant)))
+        let instant = Offset::UTC.to_timestamp(date.0);
+        Some(instant.map_or(date, |instant| Date(time_zone::find_or_utc(zone).to_datetime(instant))))
     }
 
     /// Parses a date such as `2026-01-31`, with an optional RFC 3339 time. The offset is checked but ignored: date and time are
@@ -79,7 +84,7 @@ impl Date {
 
     /// Returns the number of days since 1970-01-01.
     pub fn days_since_epoch(self) -> i64 {
-        self.0.date().duration_since(civil::date(1970, 1, 1)).as_hours() / 24
+        self.0.date().duration_since(EPOCH).as_hours() / 24
     }
 
     /// Formats the date with a pattern of `YYYY`, `MM`, `DD`, `HH`, `mm` and `ss`; all other characters are copied.
@@ -120,10 +125,6 @@ impl Date {
     pub fn to_rfc3339(self) -> String {
         format!("{:.0}Z", self.0)
     }
-}
-
-fn to_timestamp(millis: i64) -> Timestamp {
-    Timestamp::from_millisecond(millis).unwrap_or(if millis < 0 { Timestamp::MIN } else { Timestamp::MAX })
 }
 
 /// Parses `N` numbers of fixed widths, separated by `mark`.
@@ -185,6 +186,7 @@ mod tests {
             ("2026-03-28T23:30:00+05:30", "Europe/Berlin", "2026-03-28 23:30:00"),
             ("2026-03-28 23:30", "Europe/Berlin", "2026-03-28 23:30:00"),
             ("2026-03-28", "Asia/Kolkata", "2026-03-28 00:00:00"),
+            ("9999-12-31T23:59:59Z", "Asia/Kolkata", "9999-12-31 23:59:59"),
         ] {
             assert_eq!(local(text, zone), expected, "{text} {zone}");
         }
@@ -216,11 +218,12 @@ mod tests {
         for days in [-800_000, -719_469, -1, 0, 59, 60, 20_000, 1_000_000] {
             assert_eq!(Date::from_millis(days * 86_400_000).days_since_epoch(), days);
         }
-        for (millis, expected, in_berlin) in
-            [(i64::MIN, "-009999-01-02T01:59:59Z", "-9999-01-02 02:53"), (i64::MAX, "9999-12-30T22:00:00Z", "9999-12-30 23:00")]
+        // The last moment stands for "never".
+        for (millis, expected) in
+            [(i64::MIN, "-009999-01-01T00:00:00Z"), (253_402_300_799_999, "9999-12-31T23:59:59Z"), (i64::MAX, "9999-12-31T23:59:59Z")]
         {
             assert_eq!(Date::from_millis(millis).to_rfc3339(), expected);
-            assert_eq!(Date::in_zone(millis, "Europe/Berlin").format("YYYY-MM-DD HH:mm"), in_berlin);
+            assert_eq!(Date::in_zone(millis, "Europe/Berlin").to_rfc3339(), expected);
         }
     }
 }
