@@ -64,7 +64,7 @@ impl fmt::Debug for CompiledPattern {
 /// Whether compiling a pattern is certain to succeed.
 fn compiles(pattern: &str) -> bool {
     let tree = Expr::parse_tree(pattern).ok();
-    let weight = tree.filter(|it| it.backrefs.is_empty() && !it.contains_subroutines).and_then(|it| weight(&it.expr, 0));
+    let weight = tree.filter(|tree| tree.backrefs.is_empty() && !tree.contains_subroutines).and_then(|it| weight(&it.expr, 0));
     weight.is_some_and(|it| it <= MAX_WEIGHT)
 }
 

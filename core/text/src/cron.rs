@@ -52,7 +52,7 @@ impl CronSchedule {
         let fields = fields_of(expression.trim())?;
         let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).dom_and_dow(needs_both_days(fields)).build();
         let cron = parser.parse(fields);
-        let cron = cron.map_err(|it| format!("invalid cron expression '{expression}': {}", it.to_string().trim_end_matches('.')))?;
+        let cron = cron.map_err(|error| format!("invalid cron expression '{expression}': {}", error.to_string().trim_end_matches('.')))?;
         let zone = time_zone::find(timezone).ok_or_else(|| format!("unknown time zone '{timezone}'"))?;
         Ok(CronSchedule { cron, zone })
     }

@@ -30,7 +30,7 @@ pub fn language_of(locale: &str) -> Option<Language> {
 
 /// Returns the stem of a word; the word itself where nothing would be left of it, or without a stemmer.
 pub fn stem(word: &str, stemmer: Option<&Stemmer>) -> String {
-    let stemmed = stemmer.filter(|_| word.contains(char::is_alphabetic)).map(|it| it.stem(word).into_owned());
+    let stemmed = stemmer.filter(|_| word.contains(char::is_alphabetic)).map(|stemmer| stemmer.stem(word).into_owned());
     stemmed.filter(|it| !it.is_empty()).unwrap_or_else(|| word.to_owned())
 }
 
@@ -54,7 +54,7 @@ mod tests {
             ("tr", ["kart", "kartlar", "kartlarım"]),
         ] {
             let stems = forms.map(|it| stem_in(it, locale));
-            assert!(stems.iter().all(|it| *it == stems[0]), "{locale}: {stems:?}");
+            assert!(stems.iter().all(|stem| *stem == stems[0]), "{locale}: {stems:?}");
         }
         assert_eq!((stem_in("orders", "xx"), stem_in("orders", "")), ("orders".to_owned(), "orders".to_owned()));
     }

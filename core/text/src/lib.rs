@@ -1,4 +1,8 @@
 //! Owns text processing: variable paths, dates, numbers, patterns, expressions and the two template languages.
+//!
+//! The languages share the [scanner], what values mean ([`value::Dialect`]), and JSON trees of compiled strings ([`json::JsonTree`]). Each
+//! has its own grammar and tree: names are paths in one and objects with methods in the other, `!` binds looser than `==` or tighter, and
+//! errors are told by character or by line.
 
 mod compiled_pattern;
 pub mod cron;
@@ -39,4 +43,10 @@ pub fn truncate_with_ellipsis(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(most).chain(['…']).collect()
+}
+
+/// Converts the first letter to upper case.
+fn capitalize(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }

@@ -82,23 +82,25 @@ impl MarkedPhrase {
 
     /// Returns the number of tokens that are not marks.
     pub fn literal_length(&self) -> usize {
-        self.0.iter().map(|it| if let Part::Literal(tokens) = it { tokens.len() } else { 0 }).sum()
+        self.0.iter().map(|part| if let Part::Literal(tokens) = part { tokens.len() } else { 0 }).sum()
     }
 
     /// Returns the variables of the marks.
     pub fn variables(&self) -> impl Iterator<Item = &VariablePath> {
-        self.0.iter().filter_map(|it| if let Part::Mark(variable) = it { Some(variable) } else { None })
+        self.0.iter().filter_map(|part| if let Part::Mark(variable) = part { Some(variable) } else { None })
     }
 
     /// Returns whether a message has all words of the phrase, in any order.
     pub fn has_words_in(&self, message: &PlacedPhrase) -> bool {
-        self.0.iter().all(|it| if let Part::Literal(tokens) = it { tokens.iter().all(|it| message.tokens().contains(it)) } else { true })
+        self.0
+            .iter()
+            .all(|part| if let Part::Literal(tokens) = part { tokens.iter().all(|token| message.tokens().contains(token)) } else { true })
     }
 
     /// Returns whether words separate the marks, so that the phrase can match.
     pub fn is_divisible(&self) -> bool {
         let is_mark = |it: &Part| matches!(it, Part::Mark(_));
-        self.literal_length() > 0 && !self.0.windows(2).any(|it| it.iter().all(is_mark))
+        self.literal_length() > 0 && !self.0.windows(2).any(|pair| pair.iter().all(is_mark))
     }
 
     /// Returns the marks with the words beside them.
@@ -116,7 +118,7 @@ impl MarkedPhrase {
 
     /// Returns the tokens, with one that no text has in place of each mark, for comparing phrases.
     pub fn comparable_tokens(&self) -> Vec<&str> {
-        let tokens = |it| match it {
+        let tokens = |part| match part {
             &Part::Mark(_) => vec!["{}"],
             Part::Literal(tokens) => tokens.iter().map(String::as_str).collect(),
         };
@@ -176,7 +178,7 @@ impl Division<'_> {
         // With the signs around the tokens: "-5" is a value.
         let start = from.checked_sub(1).and_then(|it| places.get(it)).map_or(0, |it| it.end);
         let end = places.get(to).map_or(self.text.len(), |it| it.start);
-        let is_taken = self.text.get(start..end).is_some_and(|it| (self.fit)(variable, it) >= self.least);
+        let is_taken = self.text.get(start..end).is_some_and(|between| (self.fit)(variable, between) >= self.least);
         if is_taken {
             marks.push((variable.clone(), start..end));
         }
@@ -223,7 +225,7 @@ fn split_at_mark(phrase: &str) -> Option<(&str, VariablePath, &str)> {
 
 /// Removes white space and punctuation around a text; brackets stay, because they may be a pair.
 pub fn trim_punctuation(text: &str) -> &str {
-    text.trim_matches(|it: char| it.is_whitespace() || ".,;:!?…¡¿\"'`“”„‚‘’«»‹›-–—、。，！？：；「」".contains(it))
+    text.trim_matches(|c: char| c.is_whitespace() || ".,;:!?…¡¿\"'`“”„‚‘’«»‹›-–—、。，！？：；「」".contains(c))
 }
 
 #[cfg(test)]
@@ -291,8 +293,10 @@ mod tests {
         assert_eq!(without_marks("Call {a},  at {b.c}"), "Call , at");
         let phrase = MarkedPhrase::parse("Move {a.b} from {c}", "en").unwrap();
         assert_eq!((phrase.literal_length(), phrase.comparable_tokens().join(" ")), (2, "move {} from {}".to_owned()));
-        let beside: Vec<_> = phrase.neighbors().map(|it| (it.variable.to_string(), it.before.join(" "), it.after.join(" "))).collect();
-        let expected = [("a.b", "move", "from"), ("c", "from", "")].map(|it| (it.0.to_owned(), it.1.to_owned(), it.2.to_owned()));
+        let beside: Vec<_> =
+            phrase.neighbors().map(|mark| (mark.variable.to_string(), mark.before.join(" "), mark.after.join(" "))).collect();
+        let expected = [("a.b", "move", "from"), ("c", "from", "")]
+            .map(|(variable, before, after)| (variable.to_owned(), before.to_owned(), after.to_owned()));
         assert_eq!(beside, expected);
     }
 }

@@ -7,17 +7,17 @@ use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed}
 
 /// Decomposes the characters of a text, and replaces compatible ones (form NFKD).
 pub fn decompose(text: &str) -> impl Iterator<Item = char> {
-    unless(text.is_ascii(), text.chars(), |it| DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(it))
+    unless(text.is_ascii(), text.chars(), |characters| DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(characters))
 }
 
 /// Decomposes a character as [`decompose`] does.
 pub fn decompose_character(character: char) -> impl Iterator<Item = char> {
-    unless(character.is_ascii(), iter::once(character), |it| DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(it))
+    unless(character.is_ascii(), iter::once(character), |characters| DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(characters))
 }
 
 /// Composes the characters of a text (form NFC).
 pub fn compose(text: &str) -> impl Iterator<Item = char> {
-    unless(text.is_ascii(), text.chars(), |it| ComposingNormalizerBorrowed::new_nfc().normalize_iter(it))
+    unless(text.is_ascii(), text.chars(), |characters| ComposingNormalizerBorrowed::new_nfc().normalize_iter(characters))
 }
 
 /// Normalises characters unless they are normal: ASCII is, and the start of a normaliser costs more than a few such characters.

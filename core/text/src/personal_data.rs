@@ -63,9 +63,9 @@ pub fn mask_personal_data(text: &str, kinds: &[PersonalData]) -> String {
         let before = text.get(..text.len() - rest.len()).unwrap_or_default();
         let is_inside_word = before.ends_with(is_word_char);
         // The parts of dates and versions are no phone numbers.
-        let is_part = before.strip_suffix(['-', '.', '/', ':']).is_some_and(|it| it.ends_with(|it: char| it.is_ascii_digit()));
-        let is_searched = |it: &PersonalData| kinds.contains(it) && !(is_part && *it == PersonalData::Phone);
-        let find = || order.into_iter().filter(is_searched).find_map(|it| Some((it, it.prefix_length(rest)?)));
+        let is_part = before.strip_suffix(['-', '.', '/', ':']).is_some_and(|before| before.ends_with(|it: char| it.is_ascii_digit()));
+        let is_searched = |kind: &PersonalData| kinds.contains(kind) && !(is_part && *kind == PersonalData::Phone);
+        let find = || order.into_iter().filter(is_searched).find_map(|kind| Some((kind, kind.prefix_length(rest)?)));
         let length = match if is_inside_word { None } else { find() } {
             Some((kind, length)) => {
                 masked.push_str(kind.label());
@@ -91,11 +91,11 @@ fn is_word_char(character: char) -> bool {
 }
 
 fn email_length(text: &str) -> Option<usize> {
-    let is_local = |it: char| is_word_char(it) || ".%+'-".contains(it);
-    let at = text.char_indices().take(MAX_LOCAL_CHARS + 1).find(|it| !is_local(it.1)).filter(|it| it.1 == '@')?.0;
+    let is_local = |c: char| is_word_char(c) || ".%+'-".contains(c);
+    let at = text.char_indices().take(MAX_LOCAL_CHARS + 1).find(|it| !is_local(it.1)).filter(|character| character.1 == '@')?.0;
     text.chars().next().filter(|it| is_word_char(*it))?;
     let domain = text.get(at + 1..)?;
-    let end = domain.find(|it: char| !it.is_alphanumeric() && it != '-' && it != '.').unwrap_or(domain.len());
+    let end = domain.find(|c: char| !c.is_alphanumeric() && c != '-' && c != '.').unwrap_or(domain.len());
     let domain = domain.get(..end)?.trim_end_matches(['.', '-']);
     let (_, last) = domain.rsplit_once('.')?;
     let is_domain = domain.split('.').all(|it| !it.is_empty()) && last.chars().count() >= 2 && last.chars().any(char::is_alphabetic);

@@ -50,7 +50,7 @@ impl Phrase {
     }
 
     fn normalize(text: &str, keeps_accents: bool) -> Phrase {
-        Phrase(split_tokens(decompose(text).map(|it| (0..0, it)), keeps_accents).0)
+        Phrase(split_tokens(decompose(text).map(|c| (0..0, c)), keeps_accents).0)
     }
 
     /// Returns the tokens.
@@ -93,7 +93,7 @@ impl PlacedPhrase {
     }
 
     fn normalize(text: &str, keeps_accents: bool) -> PlacedPhrase {
-        let placed = text.char_indices().flat_map(|(at, it)| decompose_character(it).map(move |part| (at..at + it.len_utf8(), part)));
+        let placed = text.char_indices().flat_map(|(at, c)| decompose_character(c).map(move |part| (at..at + c.len_utf8(), part)));
         let (tokens, places) = split_tokens(placed, keeps_accents);
         PlacedPhrase { tokens, places }
     }
@@ -229,7 +229,7 @@ fn push_folded_or_space(character: char, out: &mut String) {
 
 /// Returns whether two adjacent characters belong to the same word.
 pub fn is_one_word(left: char, right: char) -> bool {
-    let joins = |it: char| it.is_alphanumeric() && !is_unspaced(it);
+    let joins = |c: char| c.is_alphanumeric() && !is_unspaced(c);
     joins(left) && joins(right) || is_combining_mark(right)
 }
 

@@ -41,15 +41,15 @@ fn plain_line(line: &str) -> Option<String> {
         let item = ["[ ] ", "[x] ", "[X] "].iter().find_map(|it| item.strip_prefix(it)).unwrap_or(item);
         return Some(format!("{blank}- {}", plain_spans(item.trim_start())));
     }
-    if let Some(cells) = rest.strip_prefix('|').and_then(|it| it.strip_suffix('|')) {
-        let cells: Vec<String> = cells.split('|').map(|it| plain_spans(it.trim())).filter(|it| !it.is_empty()).collect();
+    if let Some(cells) = rest.strip_prefix('|').and_then(|row| row.strip_suffix('|')) {
+        let cells: Vec<String> = cells.split('|').map(|cell| plain_spans(cell.trim())).filter(|it| !it.is_empty()).collect();
         return Some(cells.join(" – "));
     }
     Some(format!("{blank}{}", plain_spans(rest)))
 }
 
 fn heading(line: &str) -> Option<&str> {
-    let level = line.bytes().take_while(|it| *it == b'#').count();
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
     let title = line.get(level..).filter(|_| (1..=6).contains(&level))?;
     (title.is_empty() || title.starts_with(' ')).then(|| title.trim().trim_end_matches('#').trim_end())
 }
@@ -61,7 +61,7 @@ fn is_rule(line: &str) -> bool {
 }
 
 fn is_table_rule(line: &str) -> bool {
-    line.contains('|') && line.contains('-') && line.chars().all(|it| "|-: ".contains(it))
+    line.contains('|') && line.contains('-') && line.chars().all(|c| "|-: ".contains(c))
 }
 
 /// A text without the signs within its lines.
@@ -71,10 +71,10 @@ fn plain_spans(text: &str) -> String {
     while let Some(sign) = rest.chars().next() {
         let before = plain.chars().next_back();
         let taken = match sign {
-            '\\' => escaped(rest).map(|it| (it.to_string(), 1 + it.len_utf8())),
+            '\\' => escaped(rest).map(|c| (c.to_string(), 1 + c.len_utf8())),
             '`' => code(rest),
-            '!' if rest.starts_with("![") => link(rest.get(1..).unwrap_or_default()).map(|it| (it.label, it.length + 1)),
-            '[' => link(rest).map(|it| (it.to_text(), it.length)),
+            '!' if rest.starts_with("![") => link(rest.get(1..).unwrap_or_default()).map(|link| (link.label, link.length + 1)),
+            '[' => link(rest).map(|link| (link.to_text(), link.length)),
             '<' => tag(rest),
             '*' | '_' | '~' => emphasis(rest, sign, before),
             _ => None,
@@ -92,7 +92,7 @@ fn escaped(text: &str) -> Option<char> {
 
 /// A span of code, and its length with its signs.
 fn code(text: &str) -> Option<(String, usize)> {
-    let ticks = text.bytes().take_while(|it| *it == b'`').count();
+    let ticks = text.bytes().take_while(|byte| *byte == b'`').count();
     let fence = text.get(..ticks)?;
     let inner = text.get(ticks..)?;
     let end = inner.find(fence)?;
@@ -141,11 +141,11 @@ fn emphasis(text: &str, sign: char, before: Option<char>) -> Option<(String, usi
         return None;
     }
     let marker = text.get(..count)?;
-    let inner = text.get(count..).filter(|it| it.chars().next().is_some_and(|it| !it.is_whitespace()))?;
+    let inner = text.get(count..).filter(|inner| inner.chars().next().is_some_and(|it| !it.is_whitespace()))?;
     let closes = |at: &usize| {
-        let behind = inner.get(at + count..).and_then(|it| it.chars().next());
-        let is_word_end = inner.get(..*at).and_then(|it| it.chars().next_back()).is_some_and(|it| !it.is_whitespace());
-        is_word_end && behind.is_none_or(|it| !it.is_alphanumeric() && it != sign)
+        let behind = inner.get(at + count..).and_then(|rest| rest.chars().next());
+        let is_word_end = inner.get(..*at).and_then(|before| before.chars().next_back()).is_some_and(|it| !it.is_whitespace());
+        is_word_end && behind.is_none_or(|c| !c.is_alphanumeric() && c != sign)
     };
     let end = inner.match_indices(marker).map(|it| it.0).find(closes)?;
     Some((plain_spans(inner.get(..end)?), end + 2 * count))

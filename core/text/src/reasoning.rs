@@ -122,7 +122,7 @@ impl ReasoningSplitter {
             let undecided = undecided_length(&self.pending);
             let settled = self.pending.len() - undecided;
             // White space at the beginning may stand before a block.
-            let is_blank = self.pending.get(..settled).is_some_and(|it| it.trim().is_empty());
+            let is_blank = self.pending.get(..settled).is_some_and(|text| text.trim().is_empty());
             if !(is_blank && self.answer.is_empty() && settled < MAX_BLANK) {
                 let rest = self.pending.split_off(settled);
                 let settled = mem::replace(&mut self.pending, rest);
@@ -199,7 +199,7 @@ pub fn split_reasoning(text: &str) -> (String, String) {
 fn find_ignoring_case(text: &str, from: usize, word: &str) -> Option<usize> {
     let bytes = text.as_bytes().get(from..)?;
     let first = *word.as_bytes().first()?;
-    let is_here = |at: usize| bytes.get(at..at + word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()));
+    let is_here = |at: usize| bytes.get(at..at + word.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(word.as_bytes()));
     bytes.iter().enumerate().filter(|it| *it.1 == first).map(|it| it.0).find(|at| is_here(*at)).map(|at| from + at)
 }
 
@@ -208,7 +208,7 @@ fn undecided_length(text: &str) -> usize {
     let start = floor_boundary(text, text.len().saturating_sub(LONGEST_TAG));
     let tail = text.get(start..).unwrap_or_default();
     let may_begin = |rest: &str| {
-        let is_start = |tag: &str| tag.as_bytes().get(..rest.len()).is_some_and(|it| it.eq_ignore_ascii_case(rest.as_bytes()));
+        let is_start = |tag: &str| tag.as_bytes().get(..rest.len()).is_some_and(|start| start.eq_ignore_ascii_case(rest.as_bytes()));
         TAGS.iter().any(|(open, close)| is_start(open) || is_start(close))
     };
     let rests = tail.char_indices().map(|(at, _)| tail.get(at..).unwrap_or_default());
@@ -255,7 +255,7 @@ mod tests {
         for (text, answer, reasoning) in CASES {
             assert_eq!(split_reasoning(text), (answer.to_owned(), reasoning.to_owned()), "{text}");
         }
-        assert!(TAGS.iter().all(|it| it.0.len() <= LONGEST_TAG && it.1.len() <= LONGEST_TAG));
+        assert!(TAGS.iter().all(|(open, close)| open.len() <= LONGEST_TAG && close.len() <= LONGEST_TAG));
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
             for size in 1..=5 {
                 let characters: Vec<char> = text.chars().collect();
                 let mut splitter = ReasoningSplitter::default();
-                characters.chunks(size).for_each(|it| splitter.push(&it.iter().collect::<String>()));
+                characters.chunks(size).for_each(|piece| splitter.push(&piece.iter().collect::<String>()));
                 splitter.finish();
                 assert_eq!(splitter.into_parts(), (answer.to_owned(), reasoning.to_owned()), "{text} by {size}");
             }

@@ -53,7 +53,7 @@ impl Regex {
     /// The syntax error, in one line.
     pub fn new_case_sensitive(pattern: &str) -> Result<Regex, String> {
         let compiled = build(&translate_java_syntax(pattern), false);
-        compiled.map(|it| Regex(it.into())).map_err(|error| collapse_whitespace(&error.to_string()))
+        compiled.map(|regex| Regex(regex.into())).map_err(|error| collapse_whitespace(&error.to_string()))
     }
 
     /// Compiles a case-insensitive pattern that must match a whole text.
@@ -78,7 +78,7 @@ impl Regex {
         if needs_backtracking(&tree.expr) || tree.expr.has_descendant(needs_backtracking) {
             return Err("look-around, back-references and possessive quantifiers are not supported; rewrite the pattern".to_owned());
         }
-        build(&pattern, false).map(|it| Regex(it.into())).map_err(message)
+        build(&pattern, false).map(|regex| Regex(regex.into())).map_err(message)
     }
 
     /// Returns the pattern in the syntax of the library.

@@ -24,7 +24,7 @@ fn fold_char(character: char) -> char {
     let mut same = ClassUnicode::new([ClassUnicodeRange::new(character, character)]);
     // Fails when the Unicode tables are not compiled in; the pattern does not fold such characters then either.
     let _ = same.try_case_fold_simple();
-    same.iter().next().map_or(character, |it| it.start().to_ascii_lowercase())
+    same.iter().next().map_or(character, |range| range.start().to_ascii_lowercase())
 }
 
 /// Returns what a folded text must contain for the pattern to occur in it; every requirement must be met. Empty when the pattern
@@ -89,7 +89,7 @@ fn analyze_expr(expression: &Expr) -> Option<PatternPart> {
         Expr::Alt(branches) => analyze_choice(branches),
         Expr::Repeat { child, lo, hi, greedy: _ } => analyze_repeat(analyze_expr(child)?, *lo, *hi),
         Expr::LookAround(inner, LookAround::LookAhead | LookAround::LookBehind) => {
-            analyze_expr(inner).map(|it| PatternPart { requirements: it.required_literals(), ..PatternPart::zero_width() })
+            analyze_expr(inner).map(|inner| PatternPart { requirements: inner.required_literals(), ..PatternPart::zero_width() })
         }
         Expr::LookAround(inner, LookAround::LookAheadNeg | LookAround::LookBehindNeg) => {
             analyze_expr(inner).map(|_| PatternPart::zero_width())
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn patterns_require_their_words() {
-        let of = |pattern: &str| required_literals(pattern).iter().map(|it| it.join("|")).collect::<Vec<_>>();
+        let of = |pattern: &str| required_literals(pattern).iter().map(|words| words.join("|")).collect::<Vec<_>>();
         assert_eq!(of(r"\bRefund\b"), ["refund"]);
         assert_eq!(of(r"\b(meter|reading)\b.*\bshows?\b"), ["meter|reading", "shows|show"]);
         assert_eq!(of(r"^(?!.*\bbill\b).*\bblackout\b"), ["blackout"]);

@@ -1,4 +1,5 @@
-//! A forward-only scanner over source text, for the expressions and templates of flow documents.
+//! A forward-only scanner over source text, for all languages of the configuration. Names, literals and paths are those of flow documents;
+//! what templates and paths of table rows write differently, they read with the parts of it.
 
 use serde_json::Value;
 
@@ -18,10 +19,20 @@ impl<'s> CharScanner<'s> {
         CharScanner { source, rest: source }
     }
 
+    /// Creates a scanner at a byte of a text.
+    pub fn at(source: &'s str, offset: usize) -> CharScanner<'s> {
+        CharScanner { source, rest: source.get(offset..).unwrap_or_default() }
+    }
+
     /// Returns the position of the next character; the first is 1.
     pub fn position(&self) -> usize {
-        let read = self.source.len() - self.rest.len();
-        self.source.char_indices().take_while(|it| it.0 < read).count() + 1
+        self.source.chars().count() - self.rest.chars().count() + 1
+    }
+
+    /// Returns the next few characters in quotes, for error messages; `None` at the end.
+    pub fn quote_next(&self) -> Option<String> {
+        let next: String = self.rest.chars().take(12).collect();
+        (!next.is_empty()).then(|| format!("'{next}'"))
     }
 
     /// Builds an error message with the position of the next character.
@@ -31,8 +42,7 @@ impl<'s> CharScanner<'s> {
 
     /// Builds an error message for unexpected input at the next character.
     pub fn unexpected_error(&self, what: &str) -> String {
-        let found: String = self.rest.chars().take(12).collect();
-        let found = if found.is_empty() { "end".to_owned() } else { format!("'{found}'") };
+        let found = self.quote_next().unwrap_or_else(|| "end".to_owned());
         format!("unexpected {found} at character {}; expected {what}", self.position())
     }
 
@@ -48,12 +58,29 @@ impl<'s> CharScanner<'s> {
         true
     }
 
+    /// Returns the text that was consumed since an earlier state of the scanner.
+    pub fn taken_since(&self, start: CharScanner<'s>) -> &'s str {
+        start.rest.get(..start.rest.len() - self.rest.len()).unwrap_or_default()
+    }
+
     /// Consumes characters while `belongs` is true.
     pub fn take_while(&mut self, belongs: fn(char) -> bool) -> &'s str {
         let end = self.rest.find(|c| !belongs(c)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(end);
         self.rest = rest;
         taken
+    }
+
+    /// Consumes the text up to and including `close`; returns it without `close`. Consumes nothing when there is no `close`.
+    pub fn take_until(&mut self, close: &str) -> Option<&'s str> {
+        let (taken, rest) = self.rest.split_once(close)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    /// Returns the next character.
+    pub fn peek(&self) -> Option<char> {
+        self.rest.chars().next()
     }
 
     /// Consumes a name, which may be empty.
@@ -75,8 +102,7 @@ impl<'s> CharScanner<'s> {
                 break;
             }
         }
-        let length = start.rest.len() - self.rest.len();
-        VariablePath::parse(start.rest.get(..length).unwrap_or_default()).map_err(|reason| start.error_at(&reason))
+        VariablePath::parse(self.taken_since(start)).map_err(|reason| start.error_at(&reason))
     }
 
     /// Consumes a bracket and the quoted name behind it, which may have a bracket in it.
@@ -84,8 +110,8 @@ impl<'s> CharScanner<'s> {
         let mut ahead = *self;
         ahead.eat("[");
         ahead.skip_space();
-        if let Some(quote @ ('\'' | '"')) = ahead.rest.chars().next()
-            && ahead.take_quoted(quote).is_ok()
+        if let Some(quote @ ('\'' | '"')) = ahead.peek()
+            && ahead.take_quoted(quote, CharScanner::take_escape).is_ok()
         {
             *self = ahead;
         }
@@ -93,8 +119,15 @@ impl<'s> CharScanner<'s> {
 
     /// Consumes a quoted string, a number, `true`, `false` or `null`; returns `None` when no literal starts here.
     pub fn take_literal(&mut self) -> Result<Option<Value>, String> {
-        match self.rest.chars().next() {
-            Some(quote @ ('\'' | '"')) => self.take_quoted(quote).map(|it| Some(Value::String(it))),
+        match self.peek() {
+            Some(quote @ ('\'' | '"')) => {
+                let start = *self;
+                let text = self.take_quoted(quote, CharScanner::take_escape).map_err(|at| match at.peek() {
+                    Some(_) => at.unexpected_error("'\\\\' for a backslash, or a JSON escape"),
+                    None => start.error_at("unterminated string"),
+                });
+                text.map(|text| Some(Value::String(text)))
+            }
             Some(c) if c.is_ascii_digit() || c == '-' => self.take_number().map(Some),
             Some(_) | None => {
                 let mut ahead = *self;
@@ -116,8 +149,18 @@ impl<'s> CharScanner<'s> {
     fn take_number(&mut self) -> Result<Value, String> {
         let start = *self;
         self.eat("-");
+        self.take_number_text();
+        match serde_json::from_str(self.taken_since(start)) {
+            Ok(number) if !self.rest.starts_with(is_name_character) => Ok(number),
+            Ok(_) | Err(_) => Err(start.unexpected_error("a number such as 12 or 0.5, or a quoted string")),
+        }
+    }
+
+    /// Consumes the digits of a number, its fraction and its exponent, if they follow.
+    pub fn take_number_text(&mut self) -> &'s str {
+        let start = *self;
         self.take_while(is_digit);
-        if self.rest.strip_prefix('.').is_some_and(|it| it.starts_with(is_digit)) {
+        if self.rest.strip_prefix('.').is_some_and(|fraction| fraction.starts_with(is_digit)) {
             self.eat(".");
             self.take_while(is_digit);
         }
@@ -128,35 +171,29 @@ impl<'s> CharScanner<'s> {
                 self.take_while(is_digit);
             }
         }
-        let text = start.rest.get(..start.rest.len() - self.rest.len()).unwrap_or_default();
-        match serde_json::from_str(text) {
-            Ok(number) if !self.rest.starts_with(is_name_character) => Ok(number),
-            Ok(_) | Err(_) => Err(start.unexpected_error("a number such as 12 or 0.5, or a quoted string")),
-        }
+        self.taken_since(start)
     }
 
     /// Consumes a character.
     pub fn take_character(&mut self) -> Option<char> {
-        let mut characters = self.rest.chars();
-        let next = characters.next();
-        self.rest = characters.as_str();
-        next
+        let next = self.peek()?;
+        self.rest = self.rest.get(next.len_utf8()..).unwrap_or_default();
+        Some(next)
     }
 
-    fn take_quoted(&mut self, quote: char) -> Result<String, String> {
-        let start = *self;
+    /// Consumes a string after its opening quote, which comes next; `escape` consumes what follows a backslash and returns its character.
+    ///
+    /// # Errors
+    /// Where the string is invalid: at a backslash, or at the end of the text.
+    pub fn take_quoted(&mut self, quote: char, escape: fn(&mut CharScanner<'s>) -> Option<char>) -> Result<String, CharScanner<'s>> {
         let mut text = String::new();
-        self.eat(quote.encode_utf8(&mut [0; 4]));
+        self.take_character();
         loop {
             let here = *self;
-            match self.take_character() {
-                None => return Err(start.error_at("unterminated string")),
-                Some(c) if c == quote => return Ok(text),
-                Some('\\') => match self.take_escape() {
-                    Some(c) => text.push(c),
-                    None => return Err(here.unexpected_error("'\\\\' for a backslash, or a JSON escape")),
-                },
-                Some(c) => text.push(c),
+            match self.take_character().ok_or(here)? {
+                c if c == quote => return Ok(text),
+                '\\' => text.push(escape(self).ok_or(here)?),
+                c => text.push(c),
             }
         }
     }
@@ -177,7 +214,7 @@ impl<'s> CharScanner<'s> {
                     return char::from_u32(unit);
                 }
                 let low = if self.eat("\\u") { self.take_hex_unit()? } else { return None };
-                let low = low.checked_sub(0xDC00).filter(|it| *it < 0x400)?;
+                let low = low.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
                 return char::from_u32(0x10000 + ((unit - 0xD800) << 10) + low);
             }
             _ => return None,
@@ -185,7 +222,7 @@ impl<'s> CharScanner<'s> {
     }
 
     fn take_hex_unit(&mut self) -> Option<u32> {
-        let digits = self.rest.get(..4).filter(|it| it.bytes().all(|it| it.is_ascii_hexdigit()))?;
+        let digits = self.rest.get(..4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
         self.rest = self.rest.get(4..)?;
         u32::from_str_radix(digits, 16).ok()
     }

@@ -10,7 +10,7 @@ pub fn percent_encode(text: &str) -> String {
         } else {
             out.push('%');
             let halves = [byte >> 4, byte & 15];
-            out.extend(halves.iter().filter_map(|it| DIGITS.get(usize::from(*it))).copied().map(char::from));
+            out.extend(halves.iter().filter_map(|half| DIGITS.get(usize::from(*half))).copied().map(char::from));
         }
     }
     out
@@ -33,8 +33,8 @@ pub fn percent_decode(text: &str) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, more)) = rest.split_first() {
-        let digits = more.get(..2).filter(|_| *first == b'%').and_then(|it| std::str::from_utf8(it).ok());
-        let byte = digits.and_then(|it| u8::from_str_radix(it, 16).ok());
+        let digits = more.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         decoded.push(byte.unwrap_or(*first));
         rest = if byte.is_some() { more.get(2..).unwrap_or_default() } else { more };
     }

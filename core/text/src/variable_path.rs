@@ -110,7 +110,7 @@ impl VariablePath {
                     set_member(node, name, value);
                     Ok(())
                 }
-                PathPart::Index(at) => element_mut(node, *at).map(|it| *it = value),
+                PathPart::Index(at) => element_mut(node, *at).map(|element| *element = value),
             }
             .map_err(|reason| format!("'{self}' cannot be written: {reason}"))
         });
@@ -131,7 +131,7 @@ impl VariablePath {
         match (found, last) {
             (Some(Value::Object(members)), PathPart::Name(name)) => drop(members.shift_remove(name)),
             (Some(Value::Array(items)), PathPart::Index(at)) => {
-                let index = resolve_index(*at, items.len()).filter(|it| *it < items.len());
+                let index = resolve_index(*at, items.len()).filter(|index| *index < items.len());
                 drop(index.map(|it| items.remove(it)));
             }
             _ => {}
@@ -196,7 +196,7 @@ fn parse_bracket(scan: &mut CharScanner<'_>) -> Option<PathPart> {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => return None,
         }
     } else {
-        let index = scan.take_while(|it| it.is_ascii_digit() || it == '-' || it == '+');
+        let index = scan.take_while(|c| c.is_ascii_digit() || c == '-' || c == '+');
         PathPart::Index(index.parse().ok()?)
     };
     scan.skip_space();
@@ -207,7 +207,7 @@ fn parse_bracket(scan: &mut CharScanner<'_>) -> Option<PathPart> {
 /// without such names.
 pub fn with_brackets(written: &str) -> Option<String> {
     let mut names = written.split('.');
-    let mut path = names.next().filter(|it| !it.is_empty() && it.chars().all(is_name_character))?.to_owned();
+    let mut path = names.next().filter(|name| !name.is_empty() && name.chars().all(is_name_character))?.to_owned();
     for name in names {
         if name.contains('-') { path.push_str(&format!("['{name}']")) } else { path.push_str(&format!(".{name}")) }
     }

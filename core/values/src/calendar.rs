@@ -1,6 +1,6 @@
 //! Units, durations and ranges of time, and the calendar.
 
-use jiff::civil::{Date, DateTime, Time};
+use jiff::civil::{Date, DateTime, Time, Weekday};
 
 use crate::number::Number;
 
@@ -160,13 +160,13 @@ impl Duration {
             if next_unit <= 4 && is(at, b'T') {
                 (at, next_unit) = (at + 1, 4);
             }
-            let digits = text.get(at..)?.bytes().take_while(|it| it.is_ascii_digit() || matches!(it, b'.' | b',')).count();
+            let digits = text.get(at..)?.bytes().take_while(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',')).count();
             if digits == 0 {
                 break;
             }
             let count = Number::parse(&text.get(at..at + digits)?.replace(',', "."))?;
             let last = if next_unit < 4 { 4 } else { 7 };
-            let unit = (next_unit..last).find(|it| is(at + digits, *b"YMWDHMS".get(*it).unwrap_or(&0)))?;
+            let unit = (next_unit..last).find(|unit| is(at + digits, *b"YMWDHMS".get(*unit).unwrap_or(&0)))?;
             *duration.counts.get_mut(unit)? = Some(count);
             (at, next_unit) = (at + digits + 1, unit + 1);
         }
@@ -176,12 +176,12 @@ impl Duration {
 
     /// Whether it counts weeks alone.
     pub fn is_in_weeks(&self) -> bool {
-        self.counts.iter().enumerate().all(|it| it.1.is_some() == (it.0 == 2))
+        self.counts.iter().enumerate().all(|(unit, count)| count.is_some() == (unit == 2))
     }
 
     /// Whether it counts days alone.
     pub fn is_in_days(&self) -> bool {
-        self.counts.iter().enumerate().all(|it| it.1.is_some() == (it.0 == 3))
+        self.counts.iter().enumerate().all(|(unit, count)| count.is_some() == (unit == 3))
     }
 
     /// ISO 8601; only the last count may have decimals, so that fractions which have none are said in smaller units.
@@ -191,7 +191,9 @@ impl Duration {
         for (index, factor) in [(0, 12), (1, 0), (2, 7), (3, 24), (4, 60), (5, 60)] {
             let count = counts.get(index).copied().flatten();
             let is_last = counts.iter().skip(index + 1).all(Option::is_none);
-            let Some(count) = count.filter(|it| it.to_integer().is_none() && (!is_last || it.to_decimal().is_none())) else { continue };
+            let Some(count) = count.filter(|count| count.to_integer().is_none() && (!is_last || count.to_decimal().is_none())) else {
+                continue;
+            };
             if factor == 0 {
                 return None;
             }
@@ -236,7 +238,7 @@ impl Duration {
             seconds = seconds.add(count.multiply(Number::from_integer(factor))?)?;
         }
         let mut days = self;
-        days.counts.iter_mut().skip(4).for_each(|it| *it = None);
+        days.counts.iter_mut().skip(4).for_each(|count| *count = None);
         let date = days.shift_date(moment.date(), sign)?;
         let seconds = seconds.to_integer()?.checked_mul(sign)?;
         let moment = date.to_datetime(moment.time());
@@ -255,7 +257,7 @@ pub(crate) struct DayRange {
 
 /// The day of a month of a year, if it exists.
 pub(crate) fn day(year: i64, month: i64, day: i64) -> Option<Date> {
-    let year = i16::try_from(year).ok().filter(|it| (1..=9999).contains(it))?;
+    let year = i16::try_from(year).ok().filter(|year| (1..=9999).contains(year))?;
     Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
 }
 
@@ -284,17 +286,15 @@ pub(crate) fn easter(year: i64) -> Option<Date> {
     day(year, n / 31, n % 31 + 1)
 }
 
-/// The n-th weekday of a month, or the last one for -1.
-pub(crate) fn nth_weekday(year: i64, month: i64, weekday: i64, number: i64) -> Option<Date> {
-    let first = day(year, month, 1)?;
-    if number < 0 {
-        let last = first.last_of_month();
-        let back = (i64::from(last.weekday().to_monday_one_offset()) - weekday).rem_euclid(7);
-        return add_days(last, -back);
-    }
-    let ahead = (weekday - i64::from(first.weekday().to_monday_one_offset())).rem_euclid(7);
-    let found = add_days(first, ahead + 7 * (number - 1))?;
-    (number >= 1 && found.month() == first.month()).then_some(found)
+/// The n-th weekday of a month, or the last one for -1. Weekdays begin with 1 for Monday.
+pub(crate) fn nth_weekday(year: i64, month: i64, weekday: i8, number: i64) -> Option<Date> {
+    let weekday = Weekday::from_monday_one_offset(weekday).ok()?;
+    day(year, month, 1)?.nth_weekday_of_month(i8::try_from(number).ok()?, weekday).ok()
+}
+
+/// The first such weekday after a day, or the last one before it for a direction of -1.
+pub(crate) fn next_weekday(day: Date, weekday: i8, direction: i32) -> Option<Date> {
+    day.nth_weekday(direction, Weekday::from_monday_one_offset(weekday).ok()?).ok().filter(|found| found.year() >= 1)
 }
 
 /// A time of the day, if it exists.

@@ -44,9 +44,9 @@ pub fn read_choice(text: &str, options: &[Vec<&str>], locale: &str) -> Option<(u
         return None;
     }
     // "No, 1" is not "no. 1".
-    let is_refusal = |it: &[Token]| {
-        let [first, sign, ..] = it else { return false };
-        words.negations.split('|').any(|word| word == first.text) && matches!(sign.sign(), Some(',' | '!' | ';'))
+    let is_refusal = |tokens: &[Token]| {
+        let [first, sign, ..] = tokens else { return false };
+        first.is_one_of(words.negations) && matches!(sign.sign(), Some(',' | '!' | ';'))
     };
     if is_refusal(&tokens) {
         return None;
@@ -54,11 +54,11 @@ pub fn read_choice(text: &str, options: &[Vec<&str>], locale: &str) -> Option<(u
     if let Some(number) = read_place(text, &tokens, words, options.len(), locale) {
         return Some((number, ChosenBy::Number));
     }
-    let has_negation = spoken.iter().any(|it| words.negations.split('|').any(|word| word == it));
+    let has_negation = spoken.iter().any(|spoken| words.negations.split('|').any(|word| word == spoken));
     if has_negation {
         return None;
     }
-    choose_by_words(&spoken, options, words).map(|it| (it, ChosenBy::Word))
+    choose_by_words(&spoken, options, words).map(|range| (range, ChosenBy::Word))
 }
 
 fn words_of(tokens: &[Token]) -> Vec<String> {
@@ -78,7 +78,7 @@ fn read_place(text: &str, tokens: &[Token], words: &ChoiceWords, count: usize, l
     let rest_is_empty = |range: &std::ops::Range<usize>| {
         let outside: Vec<Token> = tokens
             .iter()
-            .filter(|it| it.kind != TokenKind::Sign && !(range.start <= it.range.start && it.range.end <= range.end))
+            .filter(|token| token.kind != TokenKind::Sign && !(range.start <= token.range.start && token.range.end <= range.end))
             .cloned()
             .collect();
         is_filler(&outside, words)
@@ -105,11 +105,11 @@ fn is_filler(tokens: &[Token], words: &ChoiceWords) -> bool {
 
 /// The only option that has a word of its own in the text, when it has all other words as well.
 fn choose_by_words(spoken: &[String], options: &[Vec<&str>], words: &ChoiceWords) -> Option<usize> {
-    let is_filler = |it: &&String| words.fillers.split('|').any(|word| word == **it);
+    let is_filler = |name: &&String| words.fillers.split('|').any(|word| word == **name);
     let sets: Vec<BTreeSet<String>> =
-        options.iter().map(|names| names.iter().flat_map(|it| words_of(&split_tokens(it))).collect()).collect();
+        options.iter().map(|names| names.iter().flat_map(|text| words_of(&split_tokens(text))).collect()).collect();
     let naming: Vec<&String> = spoken.iter().filter(|it| !is_filler(it)).collect();
-    let is_own = |word: &String, at: usize| sets.iter().enumerate().all(|(other, it)| it.contains(word) == (other == at));
+    let is_own = |word: &String, at: usize| sets.iter().enumerate().all(|(other, set)| set.contains(word) == (other == at));
     let fits = |at: &usize| {
         let has_all = sets.get(*at).is_some_and(|set| naming.iter().all(|it| set.contains(*it)));
         has_all && naming.iter().any(|it| is_own(it, *at))

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::language::language_of;
 use crate::phrases::Phrases;
-use crate::token::{Token, TokenKind, split_tokens};
+use crate::token::{Token, TokenKind, split_tokens, token_before};
 
 /// What somebody asks of the conversation itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,7 +115,7 @@ impl CommandWords {
 
 impl<List> CommandWords<List> {
     fn long_form(&self, word: &str) -> Option<&'static str> {
-        self.abbreviations.split('|').find_map(|it| it.strip_prefix(word)?.strip_prefix('='))
+        self.abbreviations.split('|').find_map(|abbreviation| abbreviation.strip_prefix(word)?.strip_prefix('='))
     }
 
     fn phrases(&self, command: Command) -> &List {
@@ -137,7 +137,7 @@ pub fn read_command(text: &str, locale: &str) -> Option<Command> {
     let mut spoken: Vec<Token> = Vec::new();
     for token in split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign) {
         match words.long_form(&token.text) {
-            Some(long) => spoken.extend(long.split(' ').map(|it| Token { text: it.to_owned(), ..token.clone() })),
+            Some(long) => spoken.extend(long.split(' ').map(|word| Token { text: word.to_owned(), ..token.clone() })),
             None => spoken.push(token),
         }
     }
@@ -146,10 +146,10 @@ pub fn read_command(text: &str, locale: &str) -> Option<Command> {
     let mut is_refusal = false;
     let mut at = 0;
     while at < spoken.len() {
-        let commands = COMMANDS.iter().filter_map(|it| Some((words.phrases(*it).read(&spoken, at)?, Some(*it))));
+        let commands = COMMANDS.iter().filter_map(|command| Some((words.phrases(*command).read(&spoken, at)?, Some(*command))));
         let filler = words.fillers.read(&spoken, at).map(|it| (it, None));
         // Of equally long phrases a command wins.
-        let (end, command) = commands.chain(filler).max_by_key(|it| (it.0, it.1.is_some()))?;
+        let (end, command) = commands.chain(filler).max_by_key(|(end, command)| (*end, command.is_some()))?;
         is_refusal |= command.is_some() && spoken.get(at..end).is_some_and(|it| refuses_within(it, words));
         found = match (found, command) {
             (known, None) => known,
@@ -187,7 +187,7 @@ pub fn read_correction(text: &str, locale: &str) -> Option<Correction> {
         let denies = |end: usize| {
             let denial = words.denials_before.read(&spoken, at);
             let is_number = at > 0 && spoken.get(end).is_some_and(|it| it.kind == TokenKind::Digits);
-            denial.is_some_and(|it| it > end || it == end && !is_number && !is_parted(text, &spoken, end))
+            denial.is_some_and(|denied| denied > end || denied == end && !is_number && !is_parted(text, &spoken, end))
         };
         let Some(end) = retraction.max(words.corrections.read(&spoken, at)).filter(|it| !denies(*it)) else {
             at += 1;
@@ -201,9 +201,9 @@ pub fn read_correction(text: &str, locale: &str) -> Option<Correction> {
     }
     let start = spoken.first()?.range.start;
     let end = spoken.last()?.range.end;
-    if let Some((first, behind)) = last.filter(|it| it.1 < spoken.len()) {
+    if let Some((first, behind)) = last.filter(|(_, behind)| *behind < spoken.len()) {
         let replacement = spoken.get(behind)?.range.start..end;
-        let replaced = first.checked_sub(1).and_then(|it| spoken.get(it)).map(|it| start..it.range.end);
+        let replaced = token_before(&spoken, first).map(|token| start..token.range.end);
         return Some(Correction { replacement, replaced, is_retraction });
     }
     let is_ending = |count: &usize| words.endings.end_before(&spoken, spoken.len()) && *count > 1;
@@ -212,9 +212,9 @@ pub fn read_correction(text: &str, locale: &str) -> Option<Correction> {
 
 /// Whether punctuation stands before a token.
 fn is_parted(text: &str, tokens: &[Token], at: usize) -> bool {
-    let places = at.checked_sub(1).and_then(|it| tokens.get(it)).zip(tokens.get(at));
+    let places = token_before(tokens, at).zip(tokens.get(at));
     let gap = places.and_then(|(one, next)| text.get(one.range.end..next.range.start));
-    gap.is_some_and(|it| it.chars().any(|it| !it.is_whitespace()))
+    gap.is_some_and(|gap| gap.chars().any(|it| !it.is_whitespace()))
 }
 
 /// Whether a message says of a part of it that it is not meant: `Chicago` in "not Chicago, Boston".
@@ -224,7 +224,7 @@ pub fn is_part_denied(text: &str, part: &Range<usize>, locale: &str) -> bool {
     let tokens = split_tokens(text);
     let mut before = tokens.iter().position(|it| it.range.end > part.start).unwrap_or(tokens.len());
     for _ in 0..2 {
-        let link = before.checked_sub(1).filter(|it| words.links.read(&tokens, *it) == Some(before));
+        let link = before.checked_sub(1).filter(|index| words.links.read(&tokens, *index) == Some(before));
         if words.denials_before.end_before(&tokens, before) {
             break;
         }
@@ -251,20 +251,20 @@ pub fn denied_parts(text: &str, locale: &str) -> Vec<Range<usize>> {
     let words = &language.commands;
     let tokens = split_tokens(text);
     let is_change = |it: &Token| language.consent.changes.has_word(&it.text);
-    let ends_part = |it: &Token| is_change(it) || it.sign().is_some_and(|it| !matches!(it, '\'' | '-' | ':' | '/'));
+    let ends_part = |token: &Token| is_change(token) || token.sign().is_some_and(|sign| !matches!(sign, '\'' | '-' | ':' | '/'));
     let mut parts = Vec::new();
     for at in 0..tokens.len() {
         if let Some(first) = words.denials_before.read(&tokens, at)
             && let Some(begin) = tokens.get(first).filter(|it| !ends_part(it))
         {
-            let end = tokens.iter().skip(first).position(ends_part).map_or(tokens.len(), |it| first + it);
-            parts.extend(tokens.get(end - 1).map(|it| begin.range.start..it.range.end));
+            let end = tokens.iter().skip(first).position(ends_part).map_or(tokens.len(), |offset| first + offset);
+            parts.extend(tokens.get(end - 1).map(|token| begin.range.start..token.range.end));
         }
         if words.denials_behind.read(&tokens, at).is_some()
-            && let Some(last) = at.checked_sub(1).and_then(|it| tokens.get(it)).filter(|it| !ends_part(it))
+            && let Some(last) = token_before(&tokens, at).filter(|it| !ends_part(it))
         {
             let begin = tokens.iter().take(at).rposition(ends_part).map_or(0, |it| it + 1);
-            parts.extend(tokens.get(begin).map(|it| it.range.start..last.range.end));
+            parts.extend(tokens.get(begin).map(|token| token.range.start..last.range.end));
         }
     }
     parts
@@ -302,8 +302,8 @@ pub fn has_other_words(text: &str, parts: &[Range<usize>], locale: &str) -> bool
         &consent.fillers,
         &consent.changes,
     ];
-    let is_part = |it: &Token| parts.iter().any(|part| part.start <= it.range.start && it.range.end <= part.end);
-    let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|it| it.kind != TokenKind::Sign && !is_part(it)).collect();
+    let is_part = |token: &Token| parts.iter().any(|part| part.start <= token.range.start && token.range.end <= part.end);
+    let spoken: Vec<Token> = split_tokens(text).into_iter().filter(|token| token.kind != TokenKind::Sign && !is_part(token)).collect();
     let mut at = 0;
     while at < spoken.len() {
         match known.iter().filter_map(|it| it.read(&spoken, at)).max() {
@@ -318,7 +318,7 @@ pub fn has_other_words(text: &str, parts: &[Range<usize>], locale: &str) -> bool
 pub fn without_refusals(text: &str, locale: &str) -> String {
     let words = &language_of(locale).commands;
     let tokens = split_tokens(text);
-    let ends_clause = |it: &Token| it.sign().is_some_and(|it| matches!(it, '.' | ',' | ';' | '!' | '?'));
+    let ends_clause = |token: &Token| token.is_sign_of(".,;!?");
     let mut kept = Vec::new();
     for clause in tokens.split(ends_clause) {
         let refuses = |at: usize| {
@@ -342,7 +342,7 @@ pub fn is_refused(text: &str, part: &Range<usize>, locale: &str) -> bool {
     let language = language_of(locale);
     let words = &language.commands;
     let tokens = split_tokens(text);
-    let ends_clause = |it: &Token| it.sign().is_some_and(|it| it != '\'') || language.consent.changes.has_word(&it.text);
+    let ends_clause = |token: &Token| token.sign().is_some_and(|it| it != '\'') || language.consent.changes.has_word(&token.text);
     let first = tokens.iter().position(|it| it.range.end > part.start).unwrap_or(tokens.len());
     let begin = tokens.iter().take(first).rposition(ends_clause).map_or(0, |it| it + 1);
     let behind = tokens.iter().position(|it| it.range.start >= part.end).unwrap_or(tokens.len());
@@ -508,7 +508,7 @@ mod tests {
         for (locale, text, expected) in
             [("en", "from Giro or Spar", true), ("de", "vom Giro aufs Spar", false), ("de", "Giro oder Spar", true)]
         {
-            let at = |part: &str| text.find(part).map(|it| it..it + part.len()).unwrap();
+            let at = |part: &str| text.find(part).map(|start| start..start + part.len()).unwrap();
             assert_eq!(are_alternatives(text, &at("Giro"), &at("Spar"), locale), expected, "{text}");
         }
     }
@@ -517,7 +517,7 @@ mod tests {
     fn tables_are_folded() {
         for language in crate::language::LANGUAGES {
             let words = &language.commands;
-            let long_forms: Vec<&str> = words.abbreviations.split('|').filter_map(|it| Some(it.split_once('=')?.1)).collect();
+            let long_forms: Vec<&str> = words.abbreviations.split('|').filter_map(|form| Some(form.split_once('=')?.1)).collect();
             let others = [
                 words.fillers,
                 words.corrections,
@@ -533,7 +533,9 @@ mod tests {
                 words.additions,
                 words.last_additions,
             ];
-            for phrase in COMMANDS.iter().map(|it| *words.phrases(*it)).chain(others).chain(long_forms).flat_map(|it| it.split('|')) {
+            for phrase in
+                COMMANDS.iter().map(|it| *words.phrases(*it)).chain(others).chain(long_forms).flat_map(|phrases| phrases.split('|'))
+            {
                 let spoken: Vec<String> = split_tokens(phrase).into_iter().map(|it| it.text).collect();
                 assert_eq!(spoken.join(" "), phrase, "{}", language.code);
             }
@@ -542,8 +544,10 @@ mod tests {
 
     /// The correction of a text as `replaced > meant`.
     fn corrected(locale: &str, text: &str) -> String {
-        let part = |it: &Range<usize>| text.get(it.clone()).unwrap_or_default().to_owned();
-        let shown = |it: Correction| format!("{} > {}", it.replaced.as_ref().map(part).unwrap_or_default(), part(&it.replacement));
+        let part = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default().to_owned();
+        let shown = |correction: Correction| {
+            format!("{} > {}", correction.replaced.as_ref().map(part).unwrap_or_default(), part(&correction.replacement))
+        };
         read_correction(text, locale).map_or_else(|| "none".to_owned(), shown)
     }
 
@@ -617,7 +621,7 @@ mod tests {
     #[test]
     fn what_may_be_denied_stands_beside_the_denial() {
         let parts = |locale: &str, text: &str| {
-            denied_parts(text, locale).into_iter().filter_map(|it| text.get(it).map(str::to_owned)).collect::<Vec<_>>()
+            denied_parts(text, locale).into_iter().filter_map(|range| text.get(range).map(str::to_owned)).collect::<Vec<_>>()
         };
         assert_eq!(parts("en", "not tomorrow, friday"), ["tomorrow"]);
         assert_eq!(parts("en", "tomorrow won't do"), ["tomorrow"]);

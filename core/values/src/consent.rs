@@ -23,7 +23,7 @@ pub enum Consent {
 /// Whether a text asks something: it has a question mark, or begins as questions do.
 pub fn is_question(text: &str, locale: &str) -> bool {
     let tokens = split_tokens(text);
-    let is_asked = tokens.iter().any(|it| matches!(it.sign(), Some('?' | '¿' | '？')));
+    let is_asked = tokens.iter().any(|token| matches!(token.sign(), Some('?' | '¿' | '？')));
     is_asked || language_of(locale).consent.questions.read(&tokens, 0).is_some()
 }
 
@@ -40,12 +40,12 @@ pub fn is_inquiry(text: &str, locale: &str) -> bool {
 /// Reads consent or refusal where nobody has said in which language: what all languages that know the words agree on.
 pub fn read_consent_in_any_language(text: &str) -> Option<Consent> {
     let tokens = split_tokens(text);
-    if codes().any(|it| language_of(it).consent.questions.read(&tokens, 0).is_some()) {
+    if codes().any(|code| language_of(code).consent.questions.read(&tokens, 0).is_some()) {
         return None;
     }
     let spoken = spoken_answer(tokens)?;
     let (whole, others): (Vec<Consent>, Vec<Consent>) =
-        codes().filter_map(|it| consent_of(text, &spoken, it)).partition(|it| matches!(it, Consent::Yes | Consent::No));
+        codes().filter_map(|it| consent_of(text, &spoken, it)).partition(|consent| matches!(consent, Consent::Yes | Consent::No));
     // A language that knows all the words counts more than one that takes the rest for a wish: "no, gracias".
     let read = if whole.is_empty() { others } else { whole };
     let first = *read.first()?;
@@ -59,10 +59,10 @@ pub fn read_consent(text: &str, locale: &str) -> Option<Consent> {
 
 /// The words of an answer and its signs of consent and refusal; `None` for a question.
 fn spoken_answer(mut tokens: Vec<Token>) -> Option<Vec<Token>> {
-    if tokens.iter().any(|it| matches!(it.sign(), Some('?' | '¿'))) {
+    if tokens.iter().any(|token| matches!(token.sign(), Some('?' | '¿'))) {
         return None;
     }
-    tokens.retain(|it| it.sign().is_none_or(|it| YES_SIGNS.contains(&it) || NO_SIGNS.contains(&it)));
+    tokens.retain(|token| token.sign().is_none_or(|sign| YES_SIGNS.contains(&sign) || NO_SIGNS.contains(&sign)));
     Some(tokens)
 }
 
@@ -93,7 +93,7 @@ fn consent_of(text: &str, spoken: &[Token], locale: &str) -> Option<Consent> {
             continue;
         }
         let lists = [&words.unsure, &words.changes, &words.no, &words.yes, &words.fillers];
-        let found = lists.map(|it| it.read(spoken, at).unwrap_or(at));
+        let found = lists.map(|list| list.read(spoken, at).unwrap_or(at));
         let end = found.into_iter().max().unwrap_or(at);
         match found.iter().position(|it| *it == end).filter(|_| end > at) {
             Some(0) => return None,

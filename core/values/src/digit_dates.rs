@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use crate::calendar;
 use crate::grammar::{Meaning, Parser, full_year};
-use crate::token::{Token, TokenKind};
+use crate::token::{Token, TokenKind, is_continued};
 
 /// Regions of English in which the month stands before the day.
 const MONTH_FIRST_REGIONS: [&str; 3] = ["", "US", "PH"];
@@ -18,19 +18,16 @@ const POINT_TIME_LANGUAGES: [&str; 1] = ["nl"];
 pub(crate) fn read_digits(parser: &Parser, at: usize) -> Option<(usize, Meaning)> {
     let (end, day) = read_whole(parser, at).or_else(|| read_day_and_month(parser, at))?;
     // What goes on is something else: a version, an id.
-    let sign = parser.tokens.get(end).filter(|it| !it.is_spaced).and_then(Token::sign);
-    let has_digits = parser.tokens.get(end + 1).is_some_and(|it| !it.is_spaced && it.kind == TokenKind::Digits);
-    let is_continued = sign.is_some_and(|it| "./-".contains(it)) && has_digits;
-    (!is_continued).then_some((end, Meaning::Date(day)))
+    (!is_continued(&parser.tokens, end, "./-")).then_some((end, Meaning::Date(day)))
 }
 
 fn digits(parser: &Parser, at: usize, is_glued: bool) -> Option<&str> {
-    let token = parser.tokens.get(at).filter(|it| it.kind == TokenKind::Digits && !(is_glued && it.is_spaced))?;
+    let token = parser.tokens.get(at).filter(|token| token.kind == TokenKind::Digits && !(is_glued && token.is_spaced))?;
     Some(&token.text)
 }
 
 fn sign(parser: &Parser, at: usize, signs: &str) -> Option<char> {
-    parser.tokens.get(at).filter(|it| !it.is_spaced).and_then(Token::sign).filter(|it| signs.contains(*it))
+    parser.tokens.get(at).and_then(Token::glued_sign).filter(|it| signs.contains(*it))
 }
 
 fn read_whole(parser: &Parser, at: usize) -> Option<(usize, Date)> {
@@ -43,7 +40,7 @@ fn read_whole(parser: &Parser, at: usize) -> Option<(usize, Date)> {
     if three.len() < 4 && parser.tokens.get(at + 4).is_some_and(|it| it.is_spaced) {
         return None;
     }
-    let number = |it: &str| it.parse::<i64>().ok();
+    let number = |digits: &str| digits.parse::<i64>().ok();
     let (first, second, third) = (number(one)?, number(two)?, number(three)?);
     let day = match (one.len(), two.len(), three.len()) {
         (4, 1..=2, 1..=2) => calendar::day(first, second, third),
@@ -59,8 +56,8 @@ fn read_day_and_month(parser: &Parser, at: usize) -> Option<(usize, Date)> {
     let mark = sign(parser, at + 1, "/.")?;
     let two = digits(parser, at + 2, true).filter(|it| it.len() <= 2)?;
     let (first, second): (i64, i64) = (one.parse().ok()?, two.parse().ok()?);
-    let point =
-        sign(parser, at + 3, ".").is_some_and(|_| parser.tokens.get(at + 4).is_none_or(|it| it.is_spaced || it.kind != TokenKind::Digits));
+    let point = sign(parser, at + 3, ".")
+        .is_some_and(|_| parser.tokens.get(at + 4).is_none_or(|token| token.is_spaced || token.kind != TokenKind::Digits));
     // A point may be a decimal mark.
     // "10.30" is a time, and "09/27" the month and the year of a card.
     if second > 12 && (mark == '.' || one.len() == 2 && &*parser.meanings.language != "en" && first <= 12) {
@@ -89,7 +86,7 @@ pub(crate) fn read_iso_moment(parser: &Parser, at: usize) -> Option<(usize, jiff
     let number = |at: usize, length: usize| digits(parser, at, false).filter(|it| it.len() == length)?.parse::<i64>().ok();
     let (year, month, day) = (number(at, 4)?, number(at + 2, 2)?, number(at + 4, 2)?);
     sign(parser, at + 1, "-").and(sign(parser, at + 3, "-"))?;
-    parser.tokens.get(at + 5).filter(|it| it.text == "t" && !it.is_spaced)?;
+    parser.tokens.get(at + 5).filter(|token| token.text == "t" && !token.is_spaced)?;
     let (hour, minute) = (number(at + 6, 2)?, number(at + 8, 2)?);
     sign(parser, at + 7, ":")?;
     let second = sign(parser, at + 9, ":").and_then(|_| number(at + 10, 2));

@@ -18,7 +18,7 @@ use crate::money::CurrencyNames;
 use crate::number::Number;
 use crate::number_words::{Lexicon, NumberForm, ReadNumber};
 use crate::numbers::SignedNumber;
-use crate::token::{Token, TokenKind, fold};
+use crate::token::{Token, TokenKind, fold, token_before};
 use crate::value_range::{RangeEnd, ValueRange};
 use jiff::civil::{Date, DateTime, Time};
 
@@ -422,10 +422,10 @@ impl Beginnings {
         }
         Beginnings {
             by_word: direct.by_word.iter().map(|it| direct.close(*it)).collect(),
-            by_sign: direct.by_sign.iter().map(|it| (*it.0, direct.close(*it.1))).collect(),
+            by_sign: direct.by_sign.iter().map(|(sign, categories)| (*sign, direct.close(*categories))).collect(),
             by_begin: direct.close(direct.by_begin),
             everywhere: direct.close(direct.everywhere),
-            by_category: NAMES.iter().map(|it| (it.1, direct.close(Categories::default().with(it.1)))).collect(),
+            by_category: NAMES.iter().map(|(_, category)| (*category, direct.close(Categories::default().with(*category)))).collect(),
         }
     }
 
@@ -494,7 +494,7 @@ impl Grammar {
             return vec![Item { alternatives, is_optional: false }];
         }
         while !rest.is_empty() {
-            let (body, after) = match rest.strip_prefix('(').and_then(|it| it.split_once(')')) {
+            let (body, after) = match rest.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
                 Some(found) => found,
                 None => {
                     let end = rest.find(' ').unwrap_or(rest.len());
@@ -602,7 +602,7 @@ const MAX_VALUES: usize = 24;
 impl Parser {
     /// Prepares to read the tokens of a text.
     pub fn new(text: &str, tokens: Vec<Token>, language: &'static CompiledLanguage, meanings: Meanings) -> Parser {
-        let words = tokens.iter().map(|it| language.grammar.words.get(&it.text).copied()).collect();
+        let words = tokens.iter().map(|token| language.grammar.words.get(&token.text).copied()).collect();
         Parser {
             text: text.into(),
             language,
@@ -707,7 +707,9 @@ impl Parser {
             all = all.and(beginnings.by_begin);
         }
         // "EUR 20"
-        if token.kind == TokenKind::Word && self.tokens.get(at + 1).is_some_and(|it| it.kind == TokenKind::Digits || it.text == "$") {
+        if token.kind == TokenKind::Word
+            && self.tokens.get(at + 1).is_some_and(|token| token.kind == TokenKind::Digits || token.text == "$")
+        {
             all = all.and(beginnings.of_category(Category::Value)).and(beginnings.of_category(Category::Money));
         }
         if matches!(token.text.as_str(), "p" | "pt") {
@@ -730,8 +732,8 @@ impl Parser {
 
     /// Whether the text or what is said begins at a token.
     fn is_begin(&self, at: usize) -> bool {
-        let before = at.checked_sub(1).and_then(|it| self.tokens.get(it));
-        before.is_none_or(|it| it.sign().is_some_and(|it| ".,;!?…:".contains(it)))
+        let before = token_before(&self.tokens, at);
+        before.is_none_or(|token| token.is_sign_of(".,;!?…:"))
     }
 
     /// The longest value of a category.
@@ -752,7 +754,7 @@ impl Parser {
     }
 
     fn read_built_in(&mut self, category: Category, at: usize) -> Vec<(usize, Meaning)> {
-        let digits = |it: &Token, most: usize| it.kind == TokenKind::Digits && it.text.len() <= most;
+        let digits = |token: &Token, most: usize| token.kind == TokenKind::Digits && token.text.len() <= most;
         let plain_digits = |this: &Parser, most: usize| -> Option<i64> {
             let token = this.tokens.get(at).filter(|it| digits(it, most))?;
             token.text.parse().ok()
@@ -760,26 +762,27 @@ impl Parser {
         let integers = |this: &mut Parser, form: fn(NumberForm) -> bool| -> Vec<(usize, i64)> {
             let numbers = this.numbers(at);
             // An article that is the word for one, too.
-            let is_one = |it: NumberForm| it == NumberForm::Article && crate::numbers::is_cardinal_article(this, at);
+            let is_one = |form: NumberForm| form == NumberForm::Article && crate::numbers::is_cardinal_article(this, at);
             numbers
                 .iter()
-                .filter(|it| form(if is_one(it.form) { NumberForm::Words } else { it.form }))
-                .filter_map(|it| Some((it.end, it.value.to_integer()?)))
+                .filter(|number| form(if is_one(number.form) { NumberForm::Words } else { number.form }))
+                .filter_map(|number| Some((number.end, number.value.to_integer()?)))
                 .collect()
         };
-        let is_whole = |it: NumberForm| matches!(it, NumberForm::Digits | NumberForm::Words);
-        let is_place = |it: NumberForm| matches!(it, NumberForm::Digits | NumberForm::Words | NumberForm::Ordinal);
+        let is_whole = |form: NumberForm| matches!(form, NumberForm::Digits | NumberForm::Words);
+        let is_place = |form: NumberForm| matches!(form, NumberForm::Digits | NumberForm::Words | NumberForm::Ordinal);
         let in_range = |all: Vec<(usize, i64)>, low: i64, high: i64| -> Vec<(usize, Meaning)> {
-            all.into_iter().filter(|it| (low..=high).contains(&it.1)).map(|it| (it.0, Meaning::Integer(it.1))).collect()
+            let fitting = all.into_iter().filter(|(_, number)| (low..=high).contains(number));
+            fitting.map(|(end, number)| (end, Meaning::Integer(number))).collect()
         };
         match category {
             Category::Integer => in_range(integers(self, is_whole), 0, 4_000_000),
             Category::Number => {
                 let numbers = self.numbers(at);
-                let all = numbers
-                    .iter()
-                    .filter(|it| !matches!(it.form, NumberForm::Ordinal | NumberForm::Percent | NumberForm::Short | NumberForm::Share));
-                all.map(|it| (it.end, Meaning::Number(it.value))).collect()
+                let all = numbers.iter().filter(|number| {
+                    !matches!(number.form, NumberForm::Ordinal | NumberForm::Percent | NumberForm::Short | NumberForm::Share)
+                });
+                all.map(|number| (number.end, Meaning::Number(number.value))).collect()
             }
             Category::Day => {
                 let mut all = integers(self, is_place);
@@ -787,8 +790,8 @@ impl Parser {
                 if let Some(day) = plain_digits(self, 2) {
                     all.push((at + 1, day));
                 }
-                all.retain(|it| {
-                    self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Word || token.text.len() <= 2) && it.1 > 0
+                all.retain(|number| {
+                    self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Word || token.text.len() <= 2) && number.1 > 0
                 });
                 in_range(all, 1, 31)
             }
@@ -798,16 +801,15 @@ impl Parser {
                 let mut all = Vec::new();
                 if let Some(token) = self.tokens.get(at) {
                     match token.kind {
-                        TokenKind::Digits if token.text.len() == 4 => all.extend(token.text.parse().ok().map(|it| (at + 1, it))),
+                        TokenKind::Digits if token.text.len() == 4 => all.extend(token.text.parse().ok().map(|year| (at + 1, year))),
                         TokenKind::Word => {
                             let numbers = self.numbers(at);
-                            let years = numbers.iter().filter(|it| matches!(it.form, NumberForm::Words | NumberForm::YearWords));
-                            all.extend(years.filter_map(|it| Some((it.end, it.value.to_integer()?))));
+                            let years = numbers.iter().filter(|number| matches!(number.form, NumberForm::Words | NumberForm::YearWords));
+                            all.extend(years.filter_map(|number| Some((number.end, number.value.to_integer()?))));
                         }
                         TokenKind::Sign if token.text == "'" => {
-                            let next =
-                                self.tokens.get(at + 1).filter(|it| it.kind == TokenKind::Digits && it.text.len() == 2 && !it.is_spaced);
-                            all.extend(next.and_then(|it| it.text.parse().ok()).map(|it| (at + 2, full_year(it))));
+                            let next = self.tokens.get(at + 1).filter(|token| token.is_glued_digits() && token.text.len() == 2);
+                            all.extend(next.and_then(|token| token.text.parse().ok()).map(|year| (at + 2, full_year(year))));
                         }
                         TokenKind::Digits | TokenKind::Sign => {}
                     }
@@ -815,18 +817,20 @@ impl Parser {
                 in_range(all, 1000, 9999)
             }
             Category::ShortYear => {
-                let token = self.tokens.get(at).filter(|it| digits(it, 2) && it.text.len() == 2);
-                token.and_then(|it| it.text.parse().ok()).map(|it| (at + 1, Meaning::Integer(full_year(it)))).into_iter().collect()
+                let token = self.tokens.get(at).filter(|token| digits(token, 2) && token.text.len() == 2);
+                let year = token.and_then(|token| token.text.parse().ok());
+                year.map(|year| (at + 1, Meaning::Integer(full_year(year)))).into_iter().collect()
             }
             Category::Hour => {
                 let mut all = integers(self, is_whole);
-                all.extend(plain_digits(self, 2).map(|it| (at + 1, it)));
+                all.extend(plain_digits(self, 2).map(|hour| (at + 1, hour)));
                 // "a dozen" is not an hour.
                 let articles = self.language.language.numbers.articles;
-                let is_article =
-                    |it: &Token| articles.split('|').any(|article| article == it.text) && !self.language.language.numbers.has_ones_first;
-                all.retain(|_| self.tokens.get(at).is_some_and(|it| it.text.len() <= 2 || it.kind == TokenKind::Word && !is_article(it)));
-                all.retain(|it| it.0 == at + 1 || !self.tokens.get(at).is_some_and(is_article));
+                let is_article = |token: &Token| token.is_one_of(articles) && !self.language.language.numbers.has_ones_first;
+                all.retain(|_| {
+                    self.tokens.get(at).is_some_and(|token| token.text.len() <= 2 || token.kind == TokenKind::Word && !is_article(token))
+                });
+                all.retain(|number| number.0 == at + 1 || !self.tokens.get(at).is_some_and(is_article));
                 // "la una", "ein Uhr"
                 let is_one = all.is_empty() && crate::numbers::is_cardinal_article(self, at);
                 all.extend(is_one.then_some((at + 1, 1)));
@@ -834,29 +838,29 @@ impl Parser {
             }
             Category::Minute => {
                 let mut all = integers(self, is_whole);
-                all.extend(plain_digits(self, 2).map(|it| (at + 1, it)));
+                all.extend(plain_digits(self, 2).map(|minute| (at + 1, minute)));
                 in_range(all, 0, 59)
             }
             Category::Digits => {
                 let value = plain_digits(self, 2).filter(|_| self.tokens.get(at).is_some_and(|it| it.text.len() == 2));
-                in_range(value.map(|it| (at + 1, it)).into_iter().collect(), 0, 59)
+                in_range(value.map(|value| (at + 1, value)).into_iter().collect(), 0, 59)
             }
             Category::Duration => self.read_iso_duration(at).into_iter().collect(),
             Category::Date => {
-                let moment = crate::digit_dates::read_iso_moment(self, at).map(|it| (it.0, Meaning::Date(it.1.date())));
+                let moment = crate::digit_dates::read_iso_moment(self, at).map(|(end, moment)| (end, Meaning::Date(moment.date())));
                 crate::digit_dates::read_digits(self, at).into_iter().chain(moment).collect()
             }
             Category::DateTime => {
-                crate::digit_dates::read_iso_moment(self, at).map(|it| (it.0, Meaning::DateTime(it.1))).into_iter().collect()
+                crate::digit_dates::read_iso_moment(self, at).map(|(end, moment)| (end, Meaning::DateTime(moment))).into_iter().collect()
             }
             Category::Amount => {
                 let start = crate::money::skip_name(self, at);
                 let is_digits = self.tokens.get(start).is_some_and(|it| it.kind == TokenKind::Digits);
                 let is_amount =
-                    |it: NumberForm| matches!(it, NumberForm::Digits | NumberForm::Words) || it == NumberForm::Mixed && is_digits;
+                    |form: NumberForm| matches!(form, NumberForm::Digits | NumberForm::Words) || form == NumberForm::Mixed && is_digits;
                 let ends: Vec<usize> = self.numbers(start).iter().filter(|it| is_amount(it.form)).map(|it| it.end).collect();
                 let behind = ends.iter().map(|it| crate::money::skip_name(self, *it));
-                behind.chain(ends.iter().copied()).map(|it| (it, Meaning::Nothing)).collect()
+                behind.chain(ends.iter().copied()).map(|end| (end, Meaning::Nothing)).collect()
             }
             Category::Value => crate::value_range::read_ends(self, at),
             Category::Money => {
@@ -865,15 +869,16 @@ impl Parser {
             }
             Category::SpokenMinute => {
                 let mut all = integers(self, is_whole);
-                all.retain(|it| {
-                    self.tokens.get(at).is_some_and(|token| if token.kind == TokenKind::Word { it.1 >= 10 } else { token.text.len() == 2 })
+                all.retain(|number| {
+                    let token = self.tokens.get(at);
+                    token.is_some_and(|token| if token.kind == TokenKind::Word { number.1 >= 10 } else { token.text.len() == 2 })
                 });
                 in_range(all, 0, 59)
             }
             Category::HourMinute => {
                 let value = plain_digits(self, 4).filter(|_| self.tokens.get(at).is_some_and(|it| it.text.len() >= 3));
                 let time = value.and_then(|it| crate::calendar::time(it / 100, it % 100, 0));
-                time.map(|it| (at + 1, Meaning::Time(it))).into_iter().collect()
+                time.map(|time| (at + 1, Meaning::Time(time))).into_iter().collect()
             }
             _ => Vec::new(),
         }
@@ -881,10 +886,10 @@ impl Parser {
 
     /// Reads a duration in ISO 8601.
     fn read_iso_duration(&self, at: usize) -> Option<(usize, Meaning)> {
-        let token = self.tokens.get(at).filter(|it| it.is_spaced && it.text.starts_with('p'))?;
+        let token = self.tokens.get(at).filter(|token| token.is_spaced && token.text.starts_with('p'))?;
         let (duration, length) = Duration::parse_iso(self.text.get(token.range.start..)?)?;
-        let end = self.tokens.iter().skip(at).position(|it| it.range.start >= token.range.start + length);
-        Some((end.map_or(self.tokens.len(), |it| at + it), Meaning::from_duration(duration)))
+        let end = self.tokens.iter().skip(at).position(|next| next.range.start >= token.range.start + length);
+        Some((end.map_or(self.tokens.len(), |offset| at + offset), Meaning::from_duration(duration)))
     }
 
     fn read_rules(&mut self, category: Category, at: usize, found: &mut Vec<(usize, Meaning)>) {
@@ -895,7 +900,7 @@ impl Parser {
         let mut numbers: Vec<usize> = Vec::new();
         for (first, rules) in &set.by_category {
             // Most tokens begin none of what rules begin with.
-            if first.is_none_or(|it| it == category || !self.read(it, at).is_empty()) {
+            if first.is_none_or(|first| first == category || !self.read(first, at).is_empty()) {
                 numbers.extend(rules);
             }
         }
@@ -904,10 +909,9 @@ impl Parser {
         let mut captured = captures;
         for number in [&set.by_begin].into_iter().chain(by_word).chain(by_sign).flatten().chain(&numbers) {
             let Some(rule) = set.rules.get(*number) else { continue };
-            if rule
-                .regions
-                .is_some_and(|it| !it.split(' ').any(|it| *it == *self.meanings.region || it == "-" && self.meanings.region.is_empty()))
-            {
+            if rule.regions.is_some_and(|regions| {
+                !regions.split(' ').any(|region| *region == *self.meanings.region || region == "-" && self.meanings.region.is_empty())
+            }) {
                 continue;
             }
             captured.clear();
@@ -929,8 +933,8 @@ impl Parser {
     /// Whether one of several words is in the same clause as a token.
     fn is_in_clause(&self, words: &str, at: usize) -> bool {
         let and = self.language.language.numbers.and;
-        let is_mark = |it: &&Token| it.sign().is_some_and(|it| ".,;!?।".contains(it)) || and.split('|').any(|word| word == it.text);
-        let has = |it: &Token| words.split('|').any(|word| word == it.text);
+        let is_mark = |token: &&Token| token.is_sign_of(".,;!?।") || token.is_one_of(and);
+        let has = |token: &Token| token.is_one_of(words);
         let (before, behind) = self.tokens.split_at(at.min(self.tokens.len()));
         before.iter().rev().take_while(|it| !is_mark(it)).any(has) || behind.iter().take_while(|it| !is_mark(it)).any(has)
     }
@@ -986,8 +990,8 @@ impl Parser {
         // The point of an abbreviation.
         let is_point = |this: &Parser| {
             at > begin
-                && this.tokens.get(at).is_some_and(|it| it.sign() == Some('.') && !it.is_spaced)
-                && at.checked_sub(1).and_then(|it| this.tokens.get(it)).is_some_and(|it| it.kind == TokenKind::Word)
+                && this.tokens.get(at).is_some_and(|token| token.glued_sign() == Some('.'))
+                && token_before(&this.tokens, at).is_some_and(|it| it.kind == TokenKind::Word)
         };
         match atom {
             Atom::Sign(sign) => {
@@ -1002,8 +1006,8 @@ impl Parser {
             }
             Atom::End => {
                 let next = self.tokens.get(at);
-                let has_digits = self.tokens.get(at + 1).is_some_and(|it| !it.is_spaced && it.kind == TokenKind::Digits);
-                if next.is_none_or(|it| it.sign().is_some_and(|it| ".,;!?)…।".contains(it)) && !has_digits) {
+                let has_digits = self.tokens.get(at + 1).is_some_and(Token::is_glued_digits);
+                if next.is_none_or(|token| token.is_sign_of(".,;!?)…।") && !has_digits) {
                     self.match_atoms(rule, item, rest, begin, at, captures, found);
                 }
             }

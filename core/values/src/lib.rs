@@ -42,7 +42,7 @@ use self::number_words::NumberForm;
 pub use self::number_words::{NumberMarks, number_marks};
 use self::phrases::Phrases;
 pub use self::restatement::{is_bare_hour, restate_number};
-use self::token::{Token, TokenKind, split_joined, split_tokens};
+use self::token::{Token, TokenKind, split_joined, split_tokens, token_before};
 
 /// What a value is relative to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -125,7 +125,7 @@ pub fn read(kind: Kind, text: &str, context: &Context<'_>) -> Vec<Reading> {
 pub fn read_whole(kind: Kind, text: &str, context: &Context<'_>) -> Option<Value> {
     let trimmed = text.trim();
     let readings = read(kind, trimmed, context);
-    readings.into_iter().next().filter(|it| it.range == (0..trimmed.len())).map(|it| it.value)
+    readings.into_iter().next().filter(|reading| reading.range == (0..trimmed.len())).map(|it| it.value)
 }
 
 /// A text in which values of all kinds are read: what is found for one kind serves the others.
@@ -173,7 +173,7 @@ fn read_with(kind: Kind, parser: &mut Parser, takes_ends: bool) -> Vec<Reading> 
         // What begins within it, reaches further and says more is meant: "on Friday next week".
         let words = |from: usize, to: usize| tokens.iter().take(to).skip(from).filter(|it| it.kind != TokenKind::Sign).count();
         let own_words = words(at, end);
-        if (at + 1..end).any(|from| candidate(from).is_some_and(|it| it.0 > end && words(from, it.0) > own_words)) {
+        if (at + 1..end).any(|from| candidate(from).is_some_and(|found| found.0 > end && words(from, found.0) > own_words)) {
             at += 1;
             continue;
         }
@@ -195,13 +195,13 @@ fn skip_lead_ins(kind: Kind, tokens: &[Token], lead_ins: &str, at: usize, end: u
     if !matches!(kind, Kind::Date | Kind::Time | Kind::DateTime) {
         return at;
     }
-    let is_lead_in = |it: &Token| lead_ins.split('|').any(|word| word == it.text);
-    (at..end.saturating_sub(1)).find(|it| !tokens.get(*it).is_some_and(is_lead_in)).unwrap_or(at)
+    let is_lead_in = |token: &Token| token.is_one_of(lead_ins);
+    (at..end.saturating_sub(1)).find(|index| !tokens.get(*index).is_some_and(is_lead_in)).unwrap_or(at)
 }
 
 fn range_of(tokens: &[Token], from: usize, to: usize) -> Range<usize> {
     let start = tokens.get(from).map_or(0, |it| it.range.start);
-    start..to.checked_sub(1).and_then(|it| tokens.get(it)).map_or(start, |it| it.range.end)
+    start..token_before(tokens, to).map_or(start, |it| it.range.end)
 }
 
 /// Reads a value of a kind at a token. It has no JSON value where the words are a value that is not read.
@@ -222,7 +222,7 @@ fn read_at(kind: Kind, parser: &mut Parser, at: usize, takes_several: bool) -> O
             };
             return fits.then(|| (found.end, found.value.and_then(number::Number::to_json)));
         }
-        Kind::Currency => return money::read(parser, at).map(|it| (it.0, Some(it.1))),
+        Kind::Currency => return money::read(parser, at).map(|(end, money)| (end, Some(money))),
         Kind::Date => Category::Date,
         Kind::Month | Kind::Year => return read_period(kind, parser, at),
         Kind::Time => Category::Time,
@@ -260,7 +260,7 @@ fn read_period(kind: Kind, parser: &mut Parser, at: usize) -> Option<(usize, Opt
         Kind::Month => (from.day() == 1 && to == from.last_of_month()).then(|| from.strftime("%Y-%m").to_string()),
         _ => (from == from.first_of_year() && to == from.last_of_year()).then(|| from.strftime("%Y").to_string()),
     };
-    value.map(|it| (end, Some(it.into())))
+    value.map(|text| (end, Some(text.into())))
 }
 
 /// Whether the words at a token are a value that cannot be told.
@@ -270,8 +270,10 @@ fn is_unclear(kind: Kind, parser: &mut Parser, at: usize) -> bool {
 
 /// The stored form of a value.
 fn stored(meaning: Meaning) -> Option<Value> {
-    let moment = |it: DateTime| if it.second() == 0 { it.strftime("%Y-%m-%dT%H:%M") } else { it.strftime("%Y-%m-%dT%H:%M:%S") }.to_string();
-    let time = |it: jiff::civil::Time| if it.second() == 0 { it.strftime("%H:%M") } else { it.strftime("%H:%M:%S") }.to_string();
+    let moment = |moment: DateTime| {
+        if moment.second() == 0 { moment.strftime("%Y-%m-%dT%H:%M") } else { moment.strftime("%Y-%m-%dT%H:%M:%S") }.to_string()
+    };
+    let time = |time: jiff::civil::Time| if time.second() == 0 { time.strftime("%H:%M") } else { time.strftime("%H:%M:%S") }.to_string();
     Some(match meaning {
         Meaning::Integer(it) => it.into(),
         Meaning::Date(it) => it.to_string().into(),
@@ -297,7 +299,7 @@ fn ends(from: Option<String>, to: Option<String>) -> Value {
 
 /// Whether a value may begin at a token: not within a word, a number or an id.
 fn is_start(tokens: &[Token], at: usize, kind: Kind) -> bool {
-    let Some((token, before)) = tokens.get(at).zip(at.checked_sub(1).and_then(|it| tokens.get(it))) else { return true };
+    let Some((token, before)) = tokens.get(at).zip(token_before(tokens, at)) else { return true };
     if token.is_spaced || kind == Kind::Currency && token.kind == TokenKind::Word && before.kind == TokenKind::Digits {
         return true;
     }
@@ -311,7 +313,7 @@ fn is_start(tokens: &[Token], at: usize, kind: Kind) -> bool {
             let outer = at.checked_sub(2).and_then(|it| tokens.get(it)).filter(|_| !before.is_spaced).map(|it| it.kind);
             // "1.1^+23"
             let signs = tokens.iter().take(at).rev().take_while(|it| it.kind == TokenKind::Sign);
-            if signs.clone().next().is_some() && signs.take(3).any(|it| !it.is_spaced && it.sign() == Some('^')) {
+            if signs.clone().next().is_some() && signs.take(3).any(|token| token.glued_sign() == Some('^')) {
                 return false;
             }
             let is_within = match before.sign() {
@@ -332,13 +334,13 @@ fn is_start(tokens: &[Token], at: usize, kind: Kind) -> bool {
 /// Whether a value may end before a token.
 fn is_end(tokens: &[Token], end: usize) -> bool {
     let Some(next) = tokens.get(end).filter(|it| !it.is_spaced) else { return true };
-    let has_more = tokens.get(end + 1).is_some_and(|it| !it.is_spaced && it.kind != TokenKind::Sign);
-    let is_after_digits = end.checked_sub(1).and_then(|it| tokens.get(it)).is_some_and(|it| it.kind == TokenKind::Digits);
+    let has_more = tokens.get(end + 1).is_some_and(|token| !token.is_spaced && token.kind != TokenKind::Sign);
+    let is_after_digits = token_before(tokens, end).is_some_and(|it| it.kind == TokenKind::Digits);
     match next.kind {
         TokenKind::Word => next.is_joined,
         TokenKind::Digits => false,
         TokenKind::Sign if next.sign() == Some('^') => false,
-        TokenKind::Sign => !(next.sign().is_some_and(|it| "./:,'-@_".contains(it)) && has_more && is_after_digits),
+        TokenKind::Sign => !(next.is_sign_of("./:,'-@_") && has_more && is_after_digits),
     }
 }
 
@@ -426,9 +428,11 @@ const CLAUSE_REACH: usize = 24;
 /// Whether a word of the clause before a token denies what follows.
 fn is_denied(parser: &Parser, at: usize) -> bool {
     let CompiledLanguage { negations, mock_negations, consent, .. } = parser.language;
-    let is_and = |word: &str| parser.language.language.numbers.and.split('|').any(|it| it == word);
-    let ends_clause =
-        |it: &Token| it.kind == TokenKind::Sign && it.sign() != Some('\'') || is_and(&it.text) || consent.changes.has_word(&it.text);
+    let ends_clause = |token: &Token| {
+        token.sign().is_some_and(|sign| sign != '\'')
+            || token.is_one_of(parser.language.language.numbers.and)
+            || consent.changes.has_word(&token.text)
+    };
     let before = parser.tokens.get(..at).unwrap_or_default();
     let length = before.iter().rev().take(CLAUSE_REACH).position(ends_clause).unwrap_or(CLAUSE_REACH);
     let clause = before.get(before.len().saturating_sub(length)..).unwrap_or_default();
@@ -504,7 +508,7 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
     }
     // The third of "two third" and of "a third" is a part.
     let is_in_number = |parser: &mut Parser, from: usize| {
-        parser.numbers(from).iter().any(|it| it.end >= end && !matches!(it.form, NumberForm::Ordinal | NumberForm::Article))
+        parser.numbers(from).iter().any(|number| number.end >= end && !matches!(number.form, NumberForm::Ordinal | NumberForm::Article))
     };
     if kind == Kind::Ordinal && (at.saturating_sub(REACH)..at).any(|from| is_in_number(parser, from)) {
         return false;
@@ -513,8 +517,8 @@ fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize, takes_ends: b
         return false;
     }
     // "We're not open now" says when.
-    let is_now =
-        kind == Kind::DateTime && parser.longest(Category::DateTime, at).is_some_and(|it| it.1 == Meaning::DateTime(parser.meanings.now));
+    let is_now = kind == Kind::DateTime
+        && parser.longest(Category::DateTime, at).is_some_and(|found| found.1 == Meaning::DateTime(parser.meanings.now));
     if is_day_or_time(kind) && !is_now && is_denied(parser, at) {
         return false;
     }

@@ -138,10 +138,7 @@ impl Meanings {
                 date(add_days(self.today(), if self.direction == Direction::Past { -days } else { days }.into()))
             }
             Action::ComingWeekday => date(self.coming(all.weekday?)),
-            Action::PastWeekday => {
-                let back = (self.weekday_today() - i64::from(all.weekday?)).rem_euclid(7);
-                date(add_days(self.today(), if back == 0 { -7 } else { -back }))
-            }
+            Action::PastWeekday => date(calendar::next_weekday(self.today(), all.weekday?, -1)),
             Action::YearOffset(years) => Some(Meaning::Integer(i64::from(self.today().year()) + i64::from(years))),
             Action::WeekdayOfWeek(weeks) => date(self.weekday_of_week(all.weekday?, weeks)),
             Action::WeekdayPlusWeeks(weeks) => date(add_days(self.coming(all.weekday?)?, 7 * i64::from(weeks))),
@@ -161,7 +158,7 @@ impl Meanings {
                 let month = add_months(self.today().first_of_month(), months.into())?;
                 date(calendar::day(month.year().into(), month.month().into(), all.small()?))
             }
-            Action::MonthEdge(edge, months) => date(self.month(&all, months).map(|it| if edge > 0 { it } else { it.last_of_month() })),
+            Action::MonthEdge(edge, months) => date(self.month(&all, months).map(|day| if edge > 0 { day } else { day.last_of_month() })),
             Action::YearEdge(edge, years) => {
                 let year = all.year().unwrap_or(i64::from(self.today().year()) + i64::from(years));
                 date(if edge > 0 { calendar::day(year, 1, 1) } else { calendar::day(year, 12, 31) })
@@ -169,14 +166,14 @@ impl Meanings {
             Action::NthWeekday(number, months) => {
                 let month = self.month(&all, months)?;
                 let number = if number == 0 { all.small()? } else { i64::from(number) };
-                date(calendar::nth_weekday(month.year().into(), month.month().into(), all.weekday?.into(), number))
+                date(calendar::nth_weekday(month.year().into(), month.month().into(), all.weekday?, number))
             }
             Action::Holiday(month, weekday, number) => {
-                date(self.yearly(all.year(), |year| calendar::nth_weekday(year, month.into(), weekday.into(), number.into())))
+                date(self.yearly(all.year(), |year| calendar::nth_weekday(year, month.into(), weekday, number.into())))
             }
-            Action::DaysAfterHoliday(month, weekday, number, days) => date(self.yearly(all.year(), |year| {
-                add_days(calendar::nth_weekday(year, month.into(), weekday.into(), number.into())?, days.into())
-            })),
+            Action::DaysAfterHoliday(month, weekday, number, days) => date(
+                self.yearly(all.year(), |year| add_days(calendar::nth_weekday(year, month.into(), weekday, number.into())?, days.into())),
+            ),
             Action::Yearly(month, day) => date(self.yearly(all.year(), |year| calendar::day(year, month.into(), day.into()))),
             Action::Easter(days) => date(self.yearly(all.year(), |year| add_days(calendar::easter(year)?, days.into()))),
             Action::Shift(sign) => {
@@ -241,7 +238,7 @@ impl Meanings {
                     .chain([hour])
                     .filter_map(|it| calendar::time(it, minute, 0))
                     .find(|it| *it < to);
-                Some(from.map_or(Meaning::Nothing, |it| Meaning::TimeRange(Some(it), Some(to))))
+                Some(from.map_or(Meaning::Nothing, |from| Meaning::TimeRange(Some(from), Some(to))))
             }
             Action::FromToIn(part) => self.range_within(&all, part),
             Action::FromToSameDay => {
@@ -249,7 +246,8 @@ impl Meanings {
                 Some(if from < to { Meaning::TimeRange(Some(from), Some(to)) } else { Meaning::Nothing })
             }
             Action::WeekdayToWeekday => {
-                let mut weekdays = values.iter().filter_map(|it| if let Meaning::Weekday(it) = it { Some(*it) } else { None });
+                let mut weekdays =
+                    values.iter().filter_map(|value| if let Meaning::Weekday(weekday) = value { Some(*weekday) } else { None });
                 let (first, last) = (weekdays.next()?, weekdays.next()?);
                 let from = self.coming(first)?;
                 let to = add_days(from, i64::from(last - first).rem_euclid(7))?;
@@ -277,11 +275,11 @@ impl Meanings {
                 Some(Meaning::DateRange(range))
             }
             Action::DaysOfMonth => {
-                let [from, to] = [0, 1].map(|it| all.integers.iter().filter(|it| **it < 1000).nth(it).copied());
+                let [from, to] = [0, 1].map(|index| all.integers.iter().filter(|it| **it < 1000).nth(index).copied());
                 if let ([first, last], Some(year)) = (all.months.as_slice(), all.year()) {
                     let to = calendar::day(year, (*last).into(), to?)?;
                     let from =
-                        [year, year - 1].into_iter().filter_map(|it| calendar::day(it, (*first).into(), from?)).find(|it| *it < to)?;
+                        [year, year - 1].into_iter().filter_map(|year| calendar::day(year, (*first).into(), from?)).find(|it| *it < to)?;
                     // "March 7 to March 3, 2026" is a mistake.
                     return Some(if from.month() > *last || from.year() == to.year() {
                         Meaning::DateRange(DayRange { from: Some(from), to: Some(to), has_two_days: false })
@@ -292,8 +290,8 @@ impl Meanings {
                 let Some(month) = all.months.first().copied() else {
                     let from = self.day_alone(from?, None)?;
                     let to = (0..=1)
-                        .filter_map(|it| add_months(from.first_of_month(), it))
-                        .filter_map(|it| calendar::day(it.year().into(), it.month().into(), to?));
+                        .filter_map(|months| add_months(from.first_of_month(), months))
+                        .filter_map(|month| calendar::day(month.year().into(), month.month().into(), to?));
                     let to = to.into_iter().find(|it| *it > from)?;
                     return Some(Meaning::DateRange(DayRange { from: Some(from), to: Some(to), has_two_days: false }));
                 };
@@ -306,13 +304,13 @@ impl Meanings {
 
     /// The nearest weekday in the direction that is asked for; never today.
     fn coming(&self, weekday: i8) -> Option<Date> {
-        let ahead = (i64::from(weekday) - self.weekday_today()).rem_euclid(7);
-        let ahead = if ahead == 0 { 7 } else { ahead };
-        match self.direction {
-            Direction::Future => add_days(self.today(), ahead),
-            Direction::Past => add_days(self.today(), if ahead == 7 { -7 } else { ahead - 7 }),
-            Direction::Nearest => add_days(self.today(), if ahead > 3 && ahead < 7 { ahead - 7 } else { ahead }),
-        }
+        let direction = match self.direction {
+            Direction::Future => 1,
+            Direction::Past => -1,
+            Direction::Nearest if (4..7).contains(&(i64::from(weekday) - self.weekday_today()).rem_euclid(7)) => -1,
+            Direction::Nearest => 1,
+        };
+        calendar::next_weekday(self.today(), weekday, direction)
     }
 
     fn weekday_of_week(&self, weekday: i8, weeks: i32) -> Option<Date> {
@@ -352,15 +350,15 @@ impl Meanings {
     /// The next day with this number, and with this weekday if one is named.
     fn day_alone(&self, number: i64, weekday: Option<i8>) -> Option<Date> {
         let first = self.today().first_of_month();
-        let fits = |it: &Date| weekday.is_none_or(|weekday| it.weekday().to_monday_one_offset() == weekday);
+        let fits = |day: &Date| weekday.is_none_or(|weekday| day.weekday().to_monday_one_offset() == weekday);
         let month = |offset: i64| {
             let month = add_months(first, offset)?;
             calendar::day(month.year().into(), month.month().into(), number).filter(fits)
         };
-        let future = || (0..=60).filter_map(month).find(|it| *it >= self.today());
-        let past = || (0..=60).filter_map(|it| month(-it)).find(|it| *it <= self.today());
+        let future = || (0..=60).filter_map(month).find(|day| *day >= self.today());
+        let past = || (0..=60).filter_map(|it| month(-it)).find(|day| *day <= self.today());
         // "Friday the 15th" that was lately, and comes again only in months, may be either.
-        let days = |it: Date| it.duration_since(self.today()).as_hours() / 24;
+        let days = |day: Date| day.duration_since(self.today()).as_hours() / 24;
         let is_doubtful = self.direction != Direction::Past
             && weekday.is_some()
             && future().is_some_and(|it| days(it) > 62)
@@ -375,8 +373,8 @@ impl Meanings {
         }
         let now = i64::from(self.today().year());
         // February 29 may be eight years away.
-        let future = || (now..=now + 8).filter_map(&day).find(|it| *it >= self.today());
-        let past = || (now - 8..=now).rev().filter_map(&day).find(|it| *it <= self.today());
+        let future = || (now..=now + 8).filter_map(&day).find(|day| *day >= self.today());
+        let past = || (now - 8..=now).rev().filter_map(&day).find(|day| *day <= self.today());
         self.choose(future, past)
     }
 
@@ -385,7 +383,7 @@ impl Meanings {
             Direction::Future => future(),
             Direction::Past => past(),
             Direction::Nearest => {
-                let seconds = |it: &Date| it.duration_since(self.today()).as_secs().unsigned_abs();
+                let seconds = |day: &Date| day.duration_since(self.today()).as_secs().unsigned_abs();
                 [past(), future()].into_iter().flatten().min_by_key(seconds)
             }
         }
@@ -403,9 +401,9 @@ impl Meanings {
         }
         let hour = match parts {
             [] => hour % 24,
-            parts => parts.iter().try_fold(hour, |hour, it| if hour > 12 { Some(hour) } else { it.apply(hour) })?,
+            parts => parts.iter().try_fold(hour, |hour, part| if hour > 12 { Some(hour) } else { part.apply(hour) })?,
         };
-        if parts.iter().any(|it| matches!(it, Part::Am | Part::Pm)) && all_too_large(hour, parts) {
+        if parts.iter().any(|part| matches!(part, Part::Am | Part::Pm)) && all_too_large(hour, parts) {
             return None;
         }
         calendar::time(hour, minute, second)
@@ -420,7 +418,7 @@ impl Meanings {
         let hour = if all.parts.is_empty() {
             hour
         } else {
-            all.parts.iter().try_fold(hour, |hour, it| if hour > 12 { Some(hour) } else { it.apply(hour) })?
+            all.parts.iter().try_fold(hour, |hour, part| if hour > 12 { Some(hour) } else { part.apply(hour) })?
         };
         calendar::time(hour, minute, 0)
     }
@@ -446,9 +444,9 @@ impl Meanings {
 
     /// A range of times in a part of the day.
     fn range_in(&self, action: Action, part: Part, values: &[Meaning]) -> Option<Meaning> {
-        let moved = values.iter().skip(1).map(|it| {
-            let time = match *it {
-                Meaning::Time(it) => it,
+        let moved = values.iter().skip(1).map(|value| {
+            let time = match *value {
+                Meaning::Time(time) => time,
                 Meaning::Integer(hour) => calendar::time(hour, 0, 0)?,
                 _ => return None,
             };
@@ -517,9 +515,9 @@ impl Meanings {
         let to = in_part(*to, *to_part)?;
         let from = match (from_part, to_part) {
             (None, Some(_)) => in_part(*from, *to_part).filter(|it| *it < to).or(Some(*from).filter(|it| *it < to)),
-            _ => in_part(*from, *from_part).filter(|it| from_part.is_none() || to_part.is_some() || *it < to),
+            _ => in_part(*from, *from_part).filter(|from| from_part.is_none() || to_part.is_some() || *from < to),
         };
-        Some(from.map_or(Meaning::Nothing, |it| Meaning::TimeRange(Some(it), Some(to))))
+        Some(from.map_or(Meaning::Nothing, |from| Meaning::TimeRange(Some(from), Some(to))))
     }
 
     /// A time, or the full hour.
@@ -541,9 +539,9 @@ impl Meanings {
     /// The range between two times or hours in a part of the day, in which at least the second is.
     fn range_within(&self, all: &Captured, part: Part) -> Option<Meaning> {
         let [first, second] = Self::two_times(all)?;
-        let within = |it: &Time| self.with_part(&Captured { times: vec![*it], ..Captured::default() }, Some(part));
+        let within = |time: &Time| self.with_part(&Captured { times: vec![*time], ..Captured::default() }, Some(part));
         let to = within(&second);
-        let from = [within(&first), Some(first)].into_iter().flatten().find(|it| to.is_some_and(|to| *it < to));
+        let from = [within(&first), Some(first)].into_iter().flatten().find(|from| to.is_some_and(|to| *from < to));
         Some(if from.is_some() { Meaning::TimeRange(from, to) } else { Meaning::Nothing })
     }
 
@@ -554,7 +552,7 @@ impl Meanings {
             (_, [from, to]) => {
                 let time = |hour: i64, part: Option<Part>| self.time_of(hour, 0, 0, part.as_slice());
                 // "11 to 12 in the morning" ends at noon.
-                let second = second.filter(|it| *to != 12 || *it != Part::Morning);
+                let second = second.filter(|part| *to != 12 || *part != Part::Morning);
                 (time(*from, first)?, time(*to, second)?)
             }
             _ => return None,
@@ -566,9 +564,9 @@ impl Meanings {
 
     /// The days of a pattern; a weekday alone is the coming one.
     fn days(&self, values: &[Meaning]) -> Option<Vec<Date>> {
-        let days = values.iter().filter_map(|it| match *it {
-            Meaning::Date(it) => Some(Some(it)),
-            Meaning::Weekday(it) => Some(self.coming(it)),
+        let days = values.iter().filter_map(|value| match *value {
+            Meaning::Date(date) => Some(Some(date)),
+            Meaning::Weekday(weekday) => Some(self.coming(weekday)),
             _ => None,
         });
         days.collect()

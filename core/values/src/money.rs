@@ -8,7 +8,7 @@ use crate::grammar::Parser;
 use crate::language::Language;
 use crate::number::Number;
 use crate::number_words::NumberForm;
-use crate::token::{Token, TokenKind};
+use crate::token::{Token, TokenKind, token_before};
 
 /// ISO 4217 codes that are also accepted in lower case; the others could be words.
 const LOWER_CASE_CODES: &str = "USD EUR GBP JPY CHF CAD AUD NZD CNY INR SEK NOK DKK PLN CZK HUF BRL MXN ZAR SGD HKD KRW TRY RUB AED SAR THB ILS RON \
@@ -100,9 +100,9 @@ impl CurrencyNames {
                 all.names.entry(first).or_default().push((words.collect(), name));
             }
         }
-        all.names.values_mut().for_each(|it| it.sort_by_key(|it| std::cmp::Reverse(it.0.len())));
+        all.names.values_mut().for_each(|names| names.sort_by_key(|name| std::cmp::Reverse(name.0.len())));
         for (names, codes) in language.cents {
-            names.split('|').for_each(|it| _ = all.cents.insert(it, codes));
+            names.split('|').for_each(|name| _ = all.cents.insert(name, codes));
         }
         all
     }
@@ -154,29 +154,30 @@ pub(crate) fn read(parser: &mut Parser, at: usize) -> Option<(usize, Value)> {
         (is_negative, start) = (true, next);
     }
     // In "three dollars two" the name belongs to the number before it.
-    let is_taken =
-        start.checked_sub(1).is_some_and(|it| parser.numbers(it).iter().any(|it| it.end == start && it.form != NumberForm::Article));
-    let before = read_currency(parser, start).filter(|it| !(it.is_name && (is_taken || it.is_word)));
+    let is_taken = start
+        .checked_sub(1)
+        .is_some_and(|from| parser.numbers(from).iter().any(|number| number.end == start && number.form != NumberForm::Article));
+    let before = read_currency(parser, start).filter(|currency| !(currency.is_name && (is_taken || currency.is_word)));
     let mut number_at = before.as_ref().map_or(start, |it| it.end);
     // "20 euros 3 times": the currency belongs to the number before it.
     let is_dollar = parser.tokens.get(start).and_then(Token::sign) == Some('$');
-    let is_apart = |it: &Currency| it.is_name || !is_dollar && parser.tokens.get(it.end).is_some_and(|it| it.is_spaced);
+    let is_apart = |currency: &Currency| currency.is_name || !is_dollar && parser.tokens.get(currency.end).is_some_and(|it| it.is_spaced);
     if before.as_ref().is_some_and(is_apart) {
         let mut places = start.saturating_sub(MAX_NUMBER_WORDS)..start;
-        if places.any(|from| parser.numbers(from).iter().any(|it| it.end == start && it.form != NumberForm::Ordinal)) {
+        if places.any(|from| parser.numbers(from).iter().any(|number| number.end == start && number.form != NumberForm::Ordinal)) {
             return None;
         }
     }
-    if before.is_some() && parser.tokens.get(number_at).is_some_and(|it| it.sign() == Some('-')) {
+    if before.is_some() && parser.tokens.get(number_at).is_some_and(|token| token.sign() == Some('-')) {
         (is_negative, number_at) = (true, number_at + 1);
     }
     if before.as_ref().is_some_and(|it| it.is_name) && parser.tokens.get(number_at).and_then(Token::sign) == Some('.') {
         number_at += 1;
     }
     let numbers = parser.numbers(number_at);
-    let is_amount = |it: NumberForm| {
+    let is_amount = |form: NumberForm| {
         !matches!(
-            it,
+            form,
             NumberForm::Ordinal
                 | NumberForm::Ratio
                 | NumberForm::Share
@@ -189,19 +190,19 @@ pub(crate) fn read(parser: &mut Parser, at: usize) -> Option<(usize, Value)> {
     let mut value = number.value;
     // "a 12-cent stamp"
     let is_glued = |parser: &Parser, at: usize| parser.tokens.get(at).is_some_and(|it| !it.is_spaced);
-    let is_hyphen = parser.tokens.get(number.end).is_some_and(|it| it.sign() == Some('-'))
+    let is_hyphen = parser.tokens.get(number.end).is_some_and(|token| token.sign() == Some('-'))
         && is_glued(parser, number.end)
         && is_glued(parser, number.end + 1);
     // "half a dollar"
     let articles = parser.language.language.numbers.articles;
     let article = crate::numbers::read_phrase(&parser.tokens, articles, number.end).filter(|_| number.form == NumberForm::Mixed);
     let name_at = article.unwrap_or_else(|| skip_marks(parser, number.end + usize::from(is_hyphen)));
-    let behind = read_currency(parser, name_at).filter(|it| it.end > name_at && (!is_hyphen || it.is_name));
+    let behind = read_currency(parser, name_at).filter(|currency| currency.end > name_at && (!is_hyphen || currency.is_name));
     if before.is_none() && behind.is_none() {
         // "34 cents" is also French for 3400.
         return numbers
             .iter()
-            .filter(|it| is_amount(it.form) && it.form != NumberForm::Article)
+            .filter(|number| is_amount(number.form) && number.form != NumberForm::Article)
             .find_map(|it| read_cents_alone(parser, it.value, if it.end == number.end { name_at } else { it.end }, is_negative));
     }
     let (currency, mut end) = match (before, behind) {
@@ -220,7 +221,7 @@ pub(crate) fn read(parser: &mut Parser, at: usize) -> Option<(usize, Value)> {
     value = value.multiply(Number::from_integer(currency.factor))?;
     let is_last = |parser: &Parser, end: usize| {
         let next = parser.tokens.get(end);
-        next.is_none_or(|it| it.kind != TokenKind::Word && !(it.kind == TokenKind::Digits))
+        next.is_none_or(|token| token.kind != TokenKind::Word && !(token.kind == TokenKind::Digits))
     };
     if currency.is_word && !is_last(parser, end) && parser.tokens.get(end).is_some_and(|it| !it.is_joined) {
         return None;
@@ -260,10 +261,10 @@ pub(crate) fn read_code(parser: &Parser, at: usize) -> Option<Currency> {
 /// The currency behind a number; a name that is also an ordinary word counts at the end of what is said.
 pub(crate) fn read_code_behind(parser: &Parser, number_end: usize) -> Option<Currency> {
     let at = skip_marks(parser, number_end);
-    let is_last = |it: &Currency| parser.tokens.get(it.end).is_none_or(|it| it.kind == TokenKind::Sign);
+    let is_last = |currency: &Currency| parser.tokens.get(currency.end).is_none_or(|it| it.kind == TokenKind::Sign);
     // The name may belong to the number behind it: "from 5 to $10".
-    let leads = |it: &Currency| !it.is_name && parser.tokens.get(it.end).is_some_and(|it| it.kind == TokenKind::Digits && !it.is_spaced);
-    read_currency(parser, at).filter(|it| (!it.is_word || is_last(it)) && !leads(it))
+    let leads = |currency: &Currency| !currency.is_name && parser.tokens.get(currency.end).is_some_and(Token::is_glued_digits);
+    read_currency(parser, at).filter(|currency| (!currency.is_word || is_last(currency)) && !leads(currency))
 }
 
 /// The decimal digits of an amount, as many as are written.
@@ -276,20 +277,19 @@ pub(crate) fn amount_text(parser: &Parser, value: Number, from: usize, to: usize
 
 /// Whether two digits follow that may be hundredths: `15 USD 50 for two`.
 fn has_two_digits(parser: &Parser, at: usize) -> bool {
-    parser.tokens.get(at).is_some_and(|it| it.kind == TokenKind::Digits && it.text.len() == 2)
+    parser.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Digits && token.text.len() == 2)
 }
 
 /// Whether words follow that may be hundredths: `drei Euro zwanzig für zwei`.
 fn starts_like_cents(parser: &mut Parser, at: usize) -> bool {
-    let is_tens = |it: i64| (10..100).contains(&it);
-    parser.numbers(at).iter().any(|it| it.form == NumberForm::Words && it.value.to_integer().is_some_and(is_tens))
+    let is_tens = |cents: i64| (10..100).contains(&cents);
+    parser.numbers(at).iter().any(|number| number.form == NumberForm::Words && number.value.to_integer().is_some_and(is_tens))
 }
 
 /// Skips what stands between an amount and its currency: the point of `2 Mio. Euro`, the dash of `980,- Euro`.
 fn skip_marks(parser: &Parser, at: usize) -> usize {
-    let sign = |at: usize| parser.tokens.get(at).filter(|it| !it.is_spaced).and_then(Token::sign);
-    let is_short =
-        at.checked_sub(1).and_then(|it| parser.tokens.get(it)).is_some_and(|it| it.kind == TokenKind::Word && it.text.len() <= 3);
+    let sign = |at: usize| parser.tokens.get(at).and_then(Token::glued_sign);
+    let is_short = token_before(&parser.tokens, at).is_some_and(|token| token.kind == TokenKind::Word && token.text.len() <= 3);
     match (sign(at), sign(at + 1)) {
         (Some('.'), _) if is_short => at + 1,
         (Some(',' | '.'), Some('-')) => at + 2,
@@ -316,7 +316,7 @@ fn with_decimals(value: Number, places: usize) -> Option<String> {
 
 /// Skips the `/-` behind Indian amounts.
 fn skip_slash_dash(parser: &Parser, at: usize) -> Option<usize> {
-    let sign = |at: usize| parser.tokens.get(at).filter(|it| !it.is_spaced).and_then(Token::sign);
+    let sign = |at: usize| parser.tokens.get(at).and_then(Token::glued_sign);
     (sign(at) == Some('/') && sign(at + 1) == Some('-')).then_some(at + 2)
 }
 
@@ -325,16 +325,16 @@ fn read_cents(parser: &mut Parser, at: usize, currency: &Currency, value: Number
     // "three dollars and fifty", "tres euros con cincuenta"
     let numbers = &parser.language.language.numbers;
     let words = || numbers.and.split('|').chain(numbers.point.split('|').filter_map(|it| it.strip_prefix('~')));
-    let is_and = |parser: &Parser, at: usize| parser.tokens.get(at).is_some_and(|it| words().any(|word| word == it.text));
-    let comma = usize::from(parser.tokens.get(at).is_some_and(|it| it.sign() == Some(',')));
+    let is_and = |parser: &Parser, at: usize| parser.tokens.get(at).is_some_and(|token| words().any(|word| word == token.text));
+    let comma = usize::from(parser.tokens.get(at).is_some_and(|token| token.sign() == Some(',')));
     let has_and = is_and(parser, at + comma);
     let number_at = at + comma + usize::from(has_and);
     let numbers = parser.numbers(number_at);
-    let number = *numbers.iter().find(|it| matches!(it.form, NumberForm::Digits | NumberForm::Words | NumberForm::Article))?;
-    let cents = number.value.to_integer().filter(|it| (0..100).contains(it))?;
+    let number = *numbers.iter().find(|number| matches!(number.form, NumberForm::Digits | NumberForm::Words | NumberForm::Article))?;
+    let cents = number.value.to_integer().filter(|cents| (0..100).contains(cents))?;
     let hundredth = Number::new(cents.into(), 100)?;
     let name = parser.tokens.get(number.end).filter(|it| it.kind == TokenKind::Word);
-    if let Some(codes) = name.and_then(|it| parser.language.grammar.currencies.cents.get(it.text.as_str())) {
+    if let Some(codes) = name.and_then(|token| parser.language.grammar.currencies.cents.get(token.text.as_str())) {
         let fits = codes.is_empty() || codes.split(' ').any(|it| it == currency.code);
         return fits.then_some((hundredth, number.end + 1));
     }
@@ -343,9 +343,11 @@ fn read_cents(parser: &mut Parser, at: usize, currency: &Currency, value: Number
     let is_two = token.kind == TokenKind::Word && cents >= 10 || token.kind == TokenKind::Digits && token.text.len() == 2;
     let is_spoken = (matches!(form, NumberForm::Words | NumberForm::Article) || token.kind == TokenKind::Digits) && at > 0;
     let is_after_currency = currency.end == at;
-    let has_digits = parser.tokens.get(number.end + 1).is_some_and(|it| !it.is_spaced && it.kind == TokenKind::Digits);
-    let is_end =
-        parser.tokens.get(number.end).is_none_or(|it| it.kind == TokenKind::Sign && !it.text.contains(['%', '/', '-']) && !has_digits);
+    let has_digits = parser.tokens.get(number.end + 1).is_some_and(Token::is_glued_digits);
+    let is_end = parser
+        .tokens
+        .get(number.end)
+        .is_none_or(|token| token.kind == TokenKind::Sign && !token.text.contains(['%', '/', '-']) && !has_digits);
     (is_two && is_spoken && is_after_currency && comma == 0 && is_end && number.form != NumberForm::Article)
         .then_some((hundredth, number.end))
 }
@@ -359,7 +361,7 @@ fn read_cents_alone(parser: &Parser, value: Number, end: usize, is_negative: boo
         |codes: &str| name.text.len() > 1 || !name.is_spaced && own.is_some_and(|it| codes == it) && value.to_integer().is_some();
     let codes = parser.language.grammar.currencies.cents.get(name.text.as_str()).filter(|it| is_clear(it))?;
     let code = own
-        .filter(|it| codes.is_empty() || codes.split(' ').any(|code| code == *it))
+        .filter(|own| codes.is_empty() || codes.split(' ').any(|code| code == *own))
         .or(codes.split(' ').next())
         .filter(|it| !it.is_empty())?;
     let amount = with_decimals(value.divide(Number::from_integer(100))?, 2)?;
@@ -370,7 +372,7 @@ fn read_cents_alone(parser: &Parser, value: Number, end: usize, is_negative: boo
 /// Skips a sign or a name of a currency, if one is there.
 pub(crate) fn skip_name(parser: &Parser, at: usize) -> usize {
     let sign = parser.tokens.get(at).and_then(Token::sign);
-    if sign.is_some_and(|it| matches!(it, '$' | '¥') || SIGNS.iter().any(|sign| sign.0.starts_with(it))) {
+    if sign.is_some_and(|found| matches!(found, '$' | '¥') || SIGNS.iter().any(|(sign, _)| sign.starts_with(found))) {
         return at + 1;
     }
     parser.language.grammar.currencies.find(&parser.tokens, at).map_or(at, |it| it.0)
@@ -389,13 +391,13 @@ fn read_currency(parser: &Parser, at: usize) -> Option<Currency> {
                 let code = if &*parser.meanings.language == "zh" || region == "CN" { "CNY" } else { "JPY" };
                 return Some(plain(at + 1, code.to_owned()));
             }
-            SIGNS.iter().find(|it| it.0 == token.text).map(|it| plain(at + 1, it.1.to_owned()))
+            SIGNS.iter().find(|it| it.0 == token.text).map(|(_, code)| plain(at + 1, (*code).to_owned()))
         }
         TokenKind::Word => {
-            if let Some(next) = parser.tokens.get(at + 1).filter(|it| it.sign() == Some('$')) {
+            if let Some(next) = parser.tokens.get(at + 1).filter(|token| token.sign() == Some('$')) {
                 let named = DOLLARS
                     .iter()
-                    .find(|it| it.0 == token.text && (!next.is_spaced || !matches!(it.0, "a" | "s" | "r")))
+                    .find(|entry| entry.0 == token.text && (!next.is_spaced || !matches!(entry.0, "a" | "s" | "r")))
                     .map(|it| it.1.to_owned());
                 let code = token.text.to_ascii_uppercase();
                 if let Some(code) = named.or_else(|| is_code(&code).then_some(code)) {
@@ -439,7 +441,9 @@ fn read_currency(parser: &Parser, at: usize) -> Option<Currency> {
                 let code = if code == "RMB" { "CNY" } else { code };
                 is_known.then(|| Currency { end: at + 1, code: code.to_owned(), is_code: true, is_name: false, is_word: false, factor })
             };
-            of_code(&code, 1).or_else(|| CODE_PREFIXES.iter().filter(|_| is_upper).find_map(|it| of_code(code.strip_prefix(it.0)?, it.1)))
+            of_code(&code, 1).or_else(|| {
+                CODE_PREFIXES.iter().filter(|_| is_upper).find_map(|(prefix, factor)| of_code(code.strip_prefix(prefix)?, *factor))
+            })
         }
         TokenKind::Digits => None,
     }

@@ -83,7 +83,7 @@ impl Number {
 
     /// The decimal digits; `None` when they do not end, or are more than 30.
     pub fn to_decimal(self) -> Option<String> {
-        let places = (0..=30_u32).find(|it| 10_i128.checked_pow(*it).is_some_and(|power| power % self.denominator == 0))?;
+        let places = (0..=30_u32).find(|places| 10_i128.checked_pow(*places).is_some_and(|power| power % self.denominator == 0))?;
         let scaled = self.numerator.checked_mul(10_i128.checked_pow(places)? / self.denominator)?;
         let digits = format!("{:0>width$}", scaled.unsigned_abs(), width = places as usize + 1);
         let (whole, decimals) = digits.split_at_checked(digits.len() - places as usize)?;

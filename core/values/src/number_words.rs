@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::language::{CompiledLanguage, NumberWords};
 use crate::number::Number;
-use crate::token::{Token, TokenKind};
+use crate::token::{Token, TokenKind, is_continued, token_before};
 
 /// How a number is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,33 +93,36 @@ impl Lexicon {
                 let Some(first) = rest.next() else { continue };
                 let rest: Vec<&'static str> = rest.collect();
                 if rest.is_empty() {
-                    lexicon.parts.entry(first).and_modify(|it| it.1 = it.1.or(Some(lexeme))).or_insert((lexeme, None));
+                    lexicon.parts.entry(first).and_modify(|part| part.1 = part.1.or(Some(lexeme))).or_insert((lexeme, None));
                 }
                 lexicon.phrases.entry(first).or_default().push((rest, lexeme));
             }
         };
         // An article that is also the word for one is an article first.
         add(words.articles, Lexeme::Article);
-        words.cardinals.iter().for_each(|it| add(it.0, Lexeme::Add(it.1)));
-        words.multipliers.iter().for_each(|it| add(it.0, Lexeme::Multiply(it.1)));
-        words.parts.iter().for_each(|it| add(it.0, Lexeme::Part(it.1)));
-        words.ordinals.iter().for_each(|it| add(it.0, Lexeme::Ordinal(it.1)));
-        words.additions.iter().for_each(|it| add(it.0, Lexeme::Addition(it.1, it.2)));
-        words.prefixes.iter().for_each(|it| add(it.0, Lexeme::Prefix(it.1, it.2)));
-        words.fractions.iter().for_each(|it| add(it.0, Lexeme::Fraction(it.1, it.2)));
-        words.groups.iter().for_each(|it| add(it.0, Lexeme::Group(it.1)));
+        words.cardinals.iter().for_each(|(names, value)| add(names, Lexeme::Add(*value)));
+        words.multipliers.iter().for_each(|(names, by)| add(names, Lexeme::Multiply(*by)));
+        words.parts.iter().for_each(|(names, by)| add(names, Lexeme::Part(*by)));
+        words.ordinals.iter().for_each(|(names, value)| add(names, Lexeme::Ordinal(*value)));
+        words.additions.iter().for_each(|(names, over, under)| add(names, Lexeme::Addition(*over, *under)));
+        words.prefixes.iter().for_each(|(names, over, under)| add(names, Lexeme::Prefix(*over, *under)));
+        words.fractions.iter().for_each(|(names, over, under)| add(names, Lexeme::Fraction(*over, *under)));
+        words.groups.iter().for_each(|(names, value)| add(names, Lexeme::Group(*value)));
         add(words.and, Lexeme::And);
         for ending in words.ordinal_endings.split('|').filter(|it| !it.is_empty()) {
             lexicon.parts.entry(ending).or_insert((Lexeme::OrdinalEnding, None));
         }
         // A word that is an article, too, is read as one: German `ein`.
-        lexicon.phrases.values_mut().for_each(|all| all.sort_by_key(|it| (std::cmp::Reverse(it.0.len()), it.1 != Lexeme::Article)));
+        lexicon
+            .phrases
+            .values_mut()
+            .for_each(|all| all.sort_by_key(|(words, lexeme)| (std::cmp::Reverse(words.len()), *lexeme != Lexeme::Article)));
         lexicon
     }
 
     /// Whether a word is the cardinal for one.
     pub fn is_one(&self, word: &str) -> bool {
-        self.phrases.get(word).is_some_and(|it| it.iter().any(|it| it.0.is_empty() && it.1 == Lexeme::Add(1)))
+        self.phrases.get(word).is_some_and(|phrases| phrases.iter().any(|(rest, lexeme)| rest.is_empty() && *lexeme == Lexeme::Add(1)))
     }
 
     /// The meanings of the longest phrase at a token, and its number of tokens.
@@ -129,7 +132,7 @@ impl Lexicon {
         let fits =
             |rest: &[&str]| rest.iter().enumerate().all(|(index, word)| tokens.get(at + 1 + index).is_some_and(|it| it.text == *word));
         let length = all.iter().find(|it| fits(&it.0))?.0.len();
-        Some((length + 1, all.iter().filter(|it| it.0.len() == length && fits(&it.0)).map(|it| it.1).collect()))
+        Some((length + 1, all.iter().filter(|(rest, _)| rest.len() == length && fits(rest)).map(|it| it.1).collect()))
     }
 
     /// The parts of a number that is one word.
@@ -155,7 +158,8 @@ impl Lexicon {
         if word.len() > 120 {
             return None;
         }
-        split(&self.parts, word, 0).filter(|it| it.len() > 1 && !matches!(it.first(), Some((Lexeme::And | Lexeme::OrdinalEnding, _))))
+        split(&self.parts, word, 0)
+            .filter(|steps| steps.len() > 1 && !matches!(steps.first(), Some((Lexeme::And | Lexeme::OrdinalEnding, _))))
     }
 }
 
@@ -197,12 +201,12 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     fn sign(&self, at: usize) -> Option<char> {
-        self.tokens.get(at).filter(|it| !it.is_spaced).and_then(Token::sign)
+        self.tokens.get(at).and_then(Token::glued_sign)
     }
 
     /// Digits directly behind the token before them.
     fn glued_digits(&self, at: usize) -> Option<&str> {
-        self.tokens.get(at).filter(|it| !it.is_spaced && it.kind == TokenKind::Digits).map(|it| it.text.as_str())
+        self.tokens.get(at).filter(|it| it.is_glued_digits()).map(|it| it.text.as_str())
     }
 
     fn read_digit_numbers(&self, at: usize, marks: Marks, found: &mut Vec<ReadNumber>) {
@@ -211,11 +215,10 @@ impl Reader<'_> {
         // "5th"
         // "1.º"
         let point = usize::from(self.sign(end) == Some('.') && matches!(self.sign(end + 1), Some('º' | 'ª')));
-        let ordinal = self.tokens.get(end + point).filter(|it| !it.is_spaced && end == at + 1);
-        let is_ordinal_word = |it: &Token| self.words.ordinal_signs.split('|').any(|sign| sign == it.text);
+        let ordinal = self.tokens.get(end + point).filter(|token| !token.is_spaced && end == at + 1);
         if let Some(sign) = ordinal.filter(|_| self.glued_digits(end + 1).is_none()) {
             let is_ordinal = match sign.kind {
-                TokenKind::Word => is_ordinal_word(sign),
+                TokenKind::Word => sign.is_one_of(self.words.ordinal_signs),
                 TokenKind::Sign => matches!(sign.text.as_str(), "º" | "ª" | "°"),
                 TokenKind::Digits => false,
             };
@@ -233,7 +236,7 @@ impl Reader<'_> {
         // "2 e 1/4"
         let ratio_at = self.read_phrase(self.words.and, end).unwrap_or(end);
         if is_whole
-            && let Some((part, next)) = self.read_ratio(ratio_at).filter(|it| it.0.to_integer() != Some(0) && is_proper(it.0))
+            && let Some((part, next)) = self.read_ratio(ratio_at).filter(|(ratio, _)| ratio.to_integer() != Some(0) && is_proper(*ratio))
             && let Some(value) = value.add(part)
         {
             found.push(ReadNumber { end: next, value, form: NumberForm::Mixed });
@@ -251,9 +254,9 @@ impl Reader<'_> {
             return;
         }
         // "5k"
-        if let Some(next) = self.tokens.get(end).filter(|it| !it.is_spaced && it.kind == TokenKind::Word) {
-            let names = self.words.short_multipliers.iter().flat_map(|it| it.0.split('|').map(|name| (name, it.1)));
-            let mut short = names.filter(|it| it.0.strip_prefix('~').unwrap_or(it.0) == next.text);
+        if let Some(next) = self.tokens.get(end).filter(|token| !token.is_spaced && token.kind == TokenKind::Word) {
+            let names = self.words.short_multipliers.iter().flat_map(|(names, by)| names.split('|').map(|name| (name, *by)));
+            let mut short = names.filter(|(name, _)| name.strip_prefix('~').unwrap_or(name) == next.text);
             if let Some((name, by)) = short.next() {
                 let form = if name.starts_with('~') && !next.is_upper { NumberForm::Short } else { NumberForm::Mixed };
                 found.extend(value.multiply(Number::from_integer(by)).map(|value| ReadNumber { end: end + 1, value, form }));
@@ -271,26 +274,26 @@ impl Reader<'_> {
         if marks.group != ' ' {
             return None;
         }
-        let head = self.tokens.get(at).filter(|it| it.text.len() <= 3 && !it.text.starts_with('0'))?;
+        let head = self.tokens.get(at).filter(|token| token.text.len() <= 3 && !token.text.starts_with('0'))?;
         let (mut digits, mut end) = (head.text.clone(), at + 1);
-        while let Some(group) = self.glued_digits(end + 1).filter(|it| self.sign(end) == Some('.') && it.len() == 3) {
+        while let Some(group) = self.glued_digits(end + 1).filter(|digits| self.sign(end) == Some('.') && digits.len() == 3) {
             digits.push_str(group);
             end += 2;
         }
-        let is_currency = |it: usize| {
-            let sign = self.tokens.get(it).and_then(Token::sign);
-            sign.is_some_and(|it| "$€£¥".contains(it)) || self.language.grammar.currencies.is_name(self.tokens, it)
+        let is_currency = |at: usize| {
+            let sign = self.tokens.get(at).and_then(Token::sign);
+            sign.is_some_and(|sign| "$€£¥".contains(sign)) || self.language.grammar.currencies.is_name(self.tokens, at)
         };
         let is_amount = is_currency(end) && self.sign(end + 1) != Some('/') || at.checked_sub(1).is_some_and(is_currency);
         let is_clear = end > at + 3 || end == at + 3 && head.text.len() > 1;
-        (is_amount && is_clear && !is_number_continued(self.tokens, end)).then(|| Some((Number::parse(&digits)?, end)))?
+        (is_amount && is_clear && !is_continued(self.tokens, end, NUMBER_SIGNS)).then(|| Some((Number::parse(&digits)?, end)))?
     }
 
     /// Reads `3/4`.
     fn read_ratio(&self, at: usize) -> Option<(Number, usize)> {
-        let over = self.tokens.get(at).filter(|it| it.kind == TokenKind::Digits && !it.text.starts_with('0'))?;
+        let over = self.tokens.get(at).filter(|token| token.kind == TokenKind::Digits && !token.text.starts_with('0'))?;
         let slash = self.tokens.get(at + 1).and_then(Token::sign);
-        let under = self.tokens.get(at + 2).filter(|it| it.kind == TokenKind::Digits && slash == Some('/'))?;
+        let under = self.tokens.get(at + 2).filter(|token| token.kind == TokenKind::Digits && slash == Some('/'))?;
         let is_more = self.sign(at + 3) == Some('/') && self.glued_digits(at + 4).is_some();
         let value = Number::parse(&over.text)?.divide(Number::parse(&under.text)?)?;
         (!is_more).then_some((value, at + 3))
@@ -332,8 +335,9 @@ impl Reader<'_> {
 
     fn read_word_numbers(&self, at: usize, found: &mut Vec<ReadNumber>) {
         // In "45.500 millions" the million is not read alone, whatever the digits are.
-        let is_behind_digits = at.checked_sub(1).and_then(|it| self.tokens.get(it)).is_some_and(|it| it.kind == TokenKind::Digits);
-        let is_multiplier = || self.lexicon.find(self.tokens, at).is_some_and(|it| matches!(it.1.first(), Some(Lexeme::Multiply(1_000..))));
+        let is_behind_digits = token_before(self.tokens, at).is_some_and(|it| it.kind == TokenKind::Digits);
+        let is_multiplier =
+            || self.lexicon.find(self.tokens, at).is_some_and(|(_, lexemes)| matches!(lexemes.first(), Some(Lexeme::Multiply(1_000..))));
         if is_behind_digits && is_multiplier() {
             return;
         }
@@ -345,19 +349,22 @@ impl Reader<'_> {
         // "le sette e mezza" is an hour and a half one, not seven and a half.
         found.extend(
             self.compose_nested(at, None, false)
-                .filter(|it| first.form == NumberForm::Mixed && it.form == NumberForm::Words && it.end < first.end),
+                .filter(|number| first.form == NumberForm::Mixed && number.form == NumberForm::Words && number.end < first.end),
         );
         // Only English says years so.
         if self.language.language.code != "en" {
             return;
         }
-        let Some(century) = first.value.to_integer().filter(|it| first.form == NumberForm::Words && (10..=20).contains(it)) else { return };
+        let Some(century) = first.value.to_integer().filter(|century| first.form == NumberForm::Words && (10..=20).contains(century))
+        else {
+            return;
+        };
         // "nineteen ninety six", "nineteen oh five"
         let next = self.tokens.get(first.end);
-        let zero = usize::from(next.is_some_and(|it| it.text == "oh" || it.text == "o" || it.text == "zero"));
+        let zero = usize::from(next.is_some_and(|token| token.text == "oh" || token.text == "o" || token.text == "zero"));
         let Some(rest) = self.compose(first.end + zero, None) else { return };
         let range = if zero == 1 { 1..=9 } else { 10..=99 };
-        if let Some(rest_value) = rest.value.to_integer().filter(|it| rest.form == NumberForm::Words && range.contains(it)) {
+        if let Some(rest_value) = rest.value.to_integer().filter(|value| rest.form == NumberForm::Words && range.contains(value)) {
             let value = Number::from_integer((century * 100 + rest_value).unsigned_abs());
             found.push(ReadNumber { end: rest.end, value, form: NumberForm::YearWords });
         }
@@ -366,8 +373,8 @@ impl Reader<'_> {
     /// Whether the last word of a number may be the verb of a clause: the last one, behind other words.
     fn is_verb(&self, at: usize, end: usize) -> bool {
         let is_word = |it: &Token| it.kind != TokenKind::Sign;
-        let last = end.checked_sub(1).and_then(|it| self.tokens.get(it)).is_some_and(|it| self.lexicon.verbs.contains(it.text.as_str()));
-        let is_behind = at.checked_sub(1).and_then(|it| self.tokens.get(it)).is_some_and(is_word);
+        let last = token_before(self.tokens, end).is_some_and(|token| self.lexicon.verbs.contains(token.text.as_str()));
+        let is_behind = token_before(self.tokens, at).is_some_and(is_word);
         last && is_behind && !self.tokens.get(end).is_some_and(is_word)
     }
 
@@ -458,7 +465,8 @@ impl Reader<'_> {
                 break;
             }
             // Neither a conjunction nor an article is taken without what it leads to.
-            if step.lexeme == Lexeme::And && !(sum.accepts_and() && next.is_some_and(|it| sum.clone().take(it, steps.get(index + 2), true)))
+            if step.lexeme == Lexeme::And
+                && !(sum.accepts_and() && next.is_some_and(|next| sum.clone().take(next, steps.get(index + 2), true)))
             {
                 break;
             }
@@ -510,7 +518,7 @@ impl Reader<'_> {
     fn compose_or_digits(&self, at: usize) -> Option<(Number, usize)> {
         let token = self.tokens.get(at)?;
         if token.kind == TokenKind::Digits {
-            let is_glued = self.tokens.get(at + 1).is_some_and(|it| it.kind == TokenKind::Word && !it.is_spaced);
+            let is_glued = self.tokens.get(at + 1).is_some_and(|token| token.kind == TokenKind::Word && !token.is_spaced);
             return if is_glued { None } else { Some((Number::parse(&token.text)?, at + 1)) };
         }
         let mut sum = Sum::new(self.words);
@@ -526,7 +534,7 @@ impl Reader<'_> {
                 end = step.end.or(end);
             }
         }
-        Some((sum.value().filter(|it| *it != Number::ZERO && !sum.is_ordinal)?, end?))
+        Some((sum.value().filter(|value| *value != Number::ZERO && !sum.is_ordinal)?, end?))
     }
 
     /// The token behind one of several phrases.
@@ -600,7 +608,7 @@ impl Reader<'_> {
 
     /// Reads a fraction in words that is less than one.
     fn read_fraction(&self, at: usize) -> Option<ReadNumber> {
-        self.compose_nested(at, None, false).filter(|it| it.form == NumberForm::Mixed && is_proper(it.value))
+        self.compose_nested(at, None, false).filter(|number| number.form == NumberForm::Mixed && is_proper(number.value))
     }
 
     /// Reads `a million` or `of a million` behind a fraction.
@@ -735,7 +743,7 @@ impl<'w> Sum<'w> {
 
     /// Whether a conjunction may follow.
     fn accepts_and(&self) -> bool {
-        let is_small = self.current.and_then(Number::to_integer).is_some_and(|it| (1..10).contains(&(it % 100)));
+        let is_small = self.current.and_then(Number::to_integer).is_some_and(|value| (1..10).contains(&(value % 100)));
         let is_before_tens = self.words.has_ones_first && is_small;
         let is_group_done = self.current.is_none() && self.total != Number::ZERO;
         !self.is_closed && !self.has_article && (is_before_tens || is_group_done || self.room >= 10 && self.current.is_some())
@@ -765,9 +773,9 @@ impl<'w> Sum<'w> {
                 return true;
             }
             Lexeme::Article => {
-                let leads = next.is_some_and(|it| {
-                    let is_base = |it: Lexeme| matches!(it, Lexeme::Multiply(_) | Lexeme::Group(_) | Lexeme::Part(_));
-                    is_base(it.lexeme) || it.other.is_some_and(is_base)
+                let leads = next.is_some_and(|next| {
+                    let is_base = |lexeme: Lexeme| matches!(lexeme, Lexeme::Multiply(_) | Lexeme::Group(_) | Lexeme::Part(_));
+                    is_base(next.lexeme) || next.other.is_some_and(is_base)
                 });
                 let is_ones = self.words.has_ones_first && next.is_some_and(|it| it.lexeme == Lexeme::And);
                 if is_first && (leads || is_ones || self.count == 0) {
@@ -787,13 +795,13 @@ impl<'w> Sum<'w> {
                 }
             }
             Lexeme::Digits(value) => {
-                let is_group = next.is_some_and(|it| matches!(it.lexeme, Lexeme::Multiply(it) if it < self.ceiling));
-                let small = value.to_integer().and_then(|it| u64::try_from(it).ok()).filter(|it| *it > 0);
+                let is_group = next.is_some_and(|next| matches!(next.lexeme, Lexeme::Multiply(by) if by < self.ceiling));
+                let small = value.to_integer().and_then(|value| u64::try_from(value).ok()).filter(|it| *it > 0);
                 // "two thousand 500"
                 let is_rest = self.current.is_none() && self.ceiling == 1000 && !is_group;
-                if let Some(small) = small.filter(|it| !is_first && self.current.is_some() && *it < self.room && self.room >= 100) {
+                if let Some(small) = small.filter(|small| !is_first && self.current.is_some() && *small < self.room && self.room >= 100) {
                     self.add(small)
-                } else if let Some(small) = small.filter(|it| !is_first && is_rest && (100..1000).contains(it)) {
+                } else if let Some(small) = small.filter(|small| !is_first && is_rest && (100..1000).contains(small)) {
                     self.add(small)
                 } else if is_first || self.current.is_none() && is_group {
                     self.is_digits = true;
@@ -873,7 +881,7 @@ impl<'w> Sum<'w> {
                 let Some(part) = Number::new(over.into(), under.into()).filter(|_| !is_first) else { return false };
                 let unit = if self.current.is_none() && self.ceiling < u64::MAX { self.ceiling } else { 1 };
                 self.addition = self.value().zip(Some(part)).filter(|_| unit > 1);
-                let Some(value) = part.multiply(Number::from_integer(unit)).and_then(|it| self.value()?.add(it)) else { return false };
+                let Some(value) = part.multiply(Number::from_integer(unit)).and_then(|rest| self.value()?.add(rest)) else { return false };
                 (self.total, self.current, self.room, self.is_fraction) = (Number::ZERO, Some(value), 0, true);
                 self.has_article = false;
                 self.ceiling = u64::MAX;
@@ -903,10 +911,10 @@ impl<'w> Sum<'w> {
             self.room = self.room_of(value);
             return true;
         };
-        let small = current.to_integer().filter(|it| (1..10).contains(it));
+        let small = current.to_integer().filter(|value| (1..10).contains(value));
         let is_tens = (20..=90).contains(&value) && value.is_multiple_of(10);
         let is_ones_first = self.words.has_ones_first && self.is_after_and && is_tens;
-        if is_ones_first && (small.is_some() || current.to_integer().is_some_and(|it| (1..10).contains(&(it % 100)))) {
+        if is_ones_first && (small.is_some() || current.to_integer().is_some_and(|value| (1..10).contains(&(value % 100)))) {
             self.current = current.add(number);
             self.room = 0;
             self.has_article = false;
@@ -938,7 +946,7 @@ impl<'w> Sum<'w> {
                 None => return false,
             };
             let limit = if self.is_digits { 10_000 } else { 100 };
-            let is_small = base.to_integer().is_none_or(|it| (1..limit).contains(&it));
+            let is_small = base.to_integer().is_none_or(|base| (1..limit).contains(&base));
             self.current = if is_small { base.multiply(factor) } else { None };
             self.room = 100;
             return is_small && self.current.is_some();
@@ -959,7 +967,7 @@ impl<'w> Sum<'w> {
         }
         // "two thousand million", also behind "three billion" in languages with the long scale.
         let high = if by < self.before.1 { self.before.0 } else { Number::ZERO };
-        let Some(total) = self.value().and_then(|it| it.add(high.negate())?.multiply(factor)?.add(high)) else { return false };
+        let Some(total) = self.value().and_then(|value| value.add(high.negate())?.multiply(factor)?.add(high)) else { return false };
         (self.total, self.current, self.ceiling, self.room) = (total, None, by, by);
         true
     }
@@ -972,7 +980,8 @@ impl<'w> Sum<'w> {
             self.is_ordinal = true;
             return self.multiply(value, is_first);
         }
-        let is_multiplier = value >= 100 && self.current.is_some_and(|it| it.to_integer().is_some_and(|it| it < 100 && it > 0));
+        let is_multiplier =
+            value >= 100 && self.current.is_some_and(|value| value.to_integer().is_some_and(|number| number < 100 && number > 0));
         let sum = match self.current {
             Some(current) if is_multiplier && !self.is_ordinal => current.multiply(number),
             Some(current) if value < self.room => current.add(number),
@@ -989,7 +998,7 @@ impl<'w> Sum<'w> {
     }
 
     fn divide(&mut self, by: u64) -> bool {
-        let Some(value) = self.value().and_then(|it| it.divide(Number::from_integer(by))) else { return false };
+        let Some(value) = self.value().and_then(|value| value.divide(Number::from_integer(by))) else { return false };
         (self.total, self.current, self.is_fraction, self.is_closed) = (Number::ZERO, Some(value), true, true);
         self.has_article = false;
         true
@@ -1057,6 +1066,9 @@ pub fn number_marks(locale: &str) -> NumberMarks {
     NumberMarks { decimal: marks.decimal, group, has_pairs: marks.is_indian }
 }
 
+/// The signs within a number in digits.
+const NUMBER_SIGNS: &str = ".,'";
+
 /// Reads digits with their groups and decimals; `None` when the marks leave a doubt.
 fn read_digits(tokens: &[Token], at: usize, marks: Marks) -> Option<(Number, usize)> {
     let first = tokens.get(at).filter(|it| it.kind == TokenKind::Digits)?;
@@ -1065,8 +1077,8 @@ fn read_digits(tokens: &[Token], at: usize, marks: Marks) -> Option<(Number, usi
     let mut between = Vec::new();
     let mut end = at + 1;
     while let Some(token) = tokens.get(end) {
-        let mark = token.sign().filter(|it| !token.is_spaced && matches!(it, '.' | ',' | '\''));
-        let behind = tokens.get(end + 1).filter(|it| it.kind == TokenKind::Digits && !it.is_spaced);
+        let mark = token.glued_sign().filter(|sign| matches!(sign, '.' | ',' | '\''));
+        let behind = tokens.get(end + 1).filter(|it| it.is_glued_digits());
         if let Some((mark, digits)) = mark.zip(behind) {
             groups.push(&digits.text);
             between.push(mark);
@@ -1074,8 +1086,8 @@ fn read_digits(tokens: &[Token], at: usize, marks: Marks) -> Option<(Number, usi
         } else if token.kind == TokenKind::Digits
             && token.is_spaced
             && token.text.len() == 3
-            && groups.first().is_some_and(|it| it.len() <= 3 && !it.starts_with('0'))
-            && between.iter().all(|it| *it == ' ')
+            && groups.first().is_some_and(|group| group.len() <= 3 && !group.starts_with('0'))
+            && between.iter().all(|mark| *mark == ' ')
         {
             groups.push(&token.text);
             between.push(' ');
@@ -1087,7 +1099,7 @@ fn read_digits(tokens: &[Token], at: usize, marks: Marks) -> Option<(Number, usi
     let is_group = |mark: char| mark == marks.group || mark == '\'' || mark == ' ';
     let is_grouped = |groups: &[&str]| {
         let Some((head, rest)) = groups.split_first() else { return false };
-        let (last, middle) = rest.split_last().map_or(("", rest), |it| (*it.0, it.1));
+        let (last, middle) = rest.split_last().map_or(("", rest), |(last, middle)| (*last, middle));
         let sized = (1..=3).contains(&head.len()) && last.len() == 3;
         let is_plain = sized && middle.iter().all(|it| it.len() == 3);
         let is_indian = marks.is_indian || marks.group == ',' && !middle.is_empty();
@@ -1099,30 +1111,23 @@ fn read_digits(tokens: &[Token], at: usize, marks: Marks) -> Option<(Number, usi
     };
     let value = match between.as_slice() {
         [] => number(&groups, None),
-        all if all.iter().all(|it| is_group(*it) && Some(it) == all.first()) && is_grouped(&groups) => number(&groups, None),
+        all if all.iter().all(|mark| is_group(*mark) && Some(mark) == all.first()) && is_grouped(&groups) => number(&groups, None),
         [.., last] => {
             let (decimals, whole) = groups.split_last()?;
             let before = between.get(..between.len() - 1).unwrap_or_default();
-            let is_uniform = before.windows(2).all(|it| it.first() == it.last());
+            let is_uniform = before.windows(2).all(|pair| pair.first() == pair.last());
             // Where blanks group digits, a point does not: "12.50", but not "1.250".
             let is_point = *last == '.' && marks.group == ' ' && before.is_empty() && decimals.len() != 3;
             let is_decimal = *last == marks.decimal
                 || is_point
-                || before.first().is_some_and(|it| is_mark(*it) && *it != *last && *last != ' ' && is_mark(*last));
+                || before.first().is_some_and(|mark| is_mark(*mark) && *mark != *last && *last != ' ' && is_mark(*last));
             let is_right = before.is_empty() || is_uniform && is_grouped(whole) && before.first() != Some(last);
             if is_decimal && is_right { number(whole, Some(decimals)) } else { None }
         }
     }?;
-    (!is_number_continued(tokens, end)).then_some((value, end))
+    (!is_continued(tokens, end, NUMBER_SIGNS)).then_some((value, end))
 }
 
 fn is_mark(mark: char) -> bool {
     matches!(mark, '.' | ',' | '\'' | ' ')
-}
-
-/// Whether digits follow behind a sign that makes one thing of both.
-fn is_number_continued(tokens: &[Token], end: usize) -> bool {
-    let sign = tokens.get(end).filter(|it| !it.is_spaced).and_then(Token::sign);
-    let has_digits = tokens.get(end + 1).is_some_and(|it| !it.is_spaced && it.kind == TokenKind::Digits);
-    sign.is_some_and(|it| matches!(it, '.' | ',' | '\'')) && has_digits
 }

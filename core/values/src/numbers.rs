@@ -24,7 +24,7 @@ pub(crate) fn read_signed(parser: &mut Parser, at: usize) -> Option<SignedNumber
     let numbers = parser.numbers(start);
     let mut number = *numbers.first()?;
     // The word for one may be an article as well.
-    let is_article = |it: &str| parser.language.language.numbers.articles.split('|').any(|word| word == it);
+    let is_article = |text: &str| parser.language.language.numbers.articles.split('|').any(|word| word == text);
     let is_one = number.end == start + 1 && skip_percent(parser, number.end).is_none();
     if number.form == NumberForm::Article || is_one && parser.tokens.get(start).is_some_and(|it| is_article(&it.text)) {
         let is_few_words = |parser: &Parser| {
@@ -34,7 +34,7 @@ pub(crate) fn read_signed(parser: &mut Parser, at: usize) -> Option<SignedNumber
         // "un 10 %"
         let leads_to_number = !parser.numbers(number.end).is_empty();
         let has_other = |parser: &mut Parser| {
-            (number.end..parser.tokens.len()).any(|it| parser.numbers(it).iter().any(|it| it.form != NumberForm::Article))
+            (number.end..parser.tokens.len()).any(|from| parser.numbers(from).iter().any(|it| it.form != NumberForm::Article))
         };
         let is_short = at == 0 && is_few_words(parser) && !has_other(parser);
         let is_answer = is_short || skip_percent(parser, number.end).is_some();
@@ -93,8 +93,11 @@ fn followed_by_number(parser: &mut Parser, end: usize) -> Option<usize> {
     let numbers = parser.numbers(end);
     numbers
         .first()
-        .filter(|it| {
-            matches!(it.form, NumberForm::Words | NumberForm::YearWords | NumberForm::Ordinal | NumberForm::Mixed | NumberForm::Doubtful)
+        .filter(|number| {
+            matches!(
+                number.form,
+                NumberForm::Words | NumberForm::YearWords | NumberForm::Ordinal | NumberForm::Mixed | NumberForm::Doubtful
+            )
         })
         .map(|it| it.end)
 }
@@ -104,12 +107,12 @@ fn skip_minus(parser: &Parser, at: usize) -> (bool, usize) {
     let Some(token) = parser.tokens.get(at) else { return (false, at) };
     let next_is_number = |at: usize| {
         let next = parser.tokens.get(at);
-        next.is_some_and(|it| !it.is_spaced && (it.kind == TokenKind::Digits || it.sign().is_some_and(|it| ".,½¼¾".contains(it))))
+        next.is_some_and(|token| !token.is_spaced && (token.kind == TokenKind::Digits || token.is_sign_of(".,½¼¾")))
     };
     match token.sign() {
         Some('-') if token.is_spaced && (next_is_number(at + 1) || at == 0) => (true, at + 1),
         Some('+') if token.is_spaced && next_is_number(at + 1) => (false, at + 1),
-        _ => skip_minus_words(parser, at).map_or((false, at), |it| (true, it)),
+        _ => skip_minus_words(parser, at).map_or((false, at), |end| (true, end)),
     }
 }
 
@@ -130,7 +133,7 @@ pub(crate) fn skip_percent(parser: &Parser, at: usize) -> Option<usize> {
 /// A multiplier of at least a thousand.
 pub(crate) fn multiplier_at(parser: &Parser, at: usize) -> Option<(u64, usize)> {
     let all = parser.language.language.numbers.multipliers.iter().filter(|it| it.1 >= 1000);
-    all.filter_map(|it| Some((it.1, read_phrase(&parser.tokens, it.0, at)?))).max_by_key(|it| it.1)
+    all.filter_map(|(names, factor)| Some((*factor, read_phrase(&parser.tokens, names, at)?))).max_by_key(|it| it.1)
 }
 
 /// The token behind the longest of a few phrases; of lists of many, [`crate::phrases::Phrases`] finds it.
@@ -141,7 +144,7 @@ pub(crate) fn read_phrase(tokens: &[Token], phrases: &str, at: usize) -> Option<
         fits.then(|| phrase.split(' ').count())
     };
     // Most phrases begin otherwise, and are not split.
-    let longest = phrases.split('|').filter(|it| !it.is_empty() && it.starts_with(&first.text)).filter_map(length).max()?;
+    let longest = phrases.split('|').filter(|phrase| !phrase.is_empty() && phrase.starts_with(&first.text)).filter_map(length).max()?;
     Some(at + longest)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::token::Token;
+use crate::token::{Token, token_before};
 
 /// Phrases of one or several words.
 #[derive(Debug)]
@@ -32,8 +32,8 @@ impl Phrases {
 
     /// Whether a phrase ends before a token.
     pub fn end_before(&self, tokens: &[Token], at: usize) -> bool {
-        let last = at.checked_sub(1).and_then(|it| tokens.get(it));
-        let phrases = last.and_then(|it| self.by_last.get(it.text.as_str()));
+        let last = token_before(tokens, at);
+        let phrases = last.and_then(|token| self.by_last.get(token.text.as_str()));
         phrases.into_iter().flatten().any(|phrase| {
             let begin = at.checked_sub(phrase.split(' ').count());
             begin.is_some_and(|begin| end_of(phrase, tokens, begin).is_some())

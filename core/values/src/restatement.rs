@@ -6,13 +6,13 @@ use crate::commands::read_correction;
 use crate::language::{CompiledLanguage, language_of, region_of};
 use crate::number_words::{Marks, read_numbers};
 use crate::numbers::read_phrase;
-use crate::token::{Token, TokenKind, split_tokens};
+use crate::token::{Token, TokenKind, is_continued, split_tokens, token_before};
 
 /// Letters behind the digits of an ordinal.
 const ORDINAL_ENDINGS: [&str; 11] = ["st", "nd", "rd", "th", "er", "re", "e", "eme", "o", "a", "te"];
 
 /// Signs that may stand between the digits of one number or time.
-const INNER_SIGNS: [char; 3] = [':', '.', ','];
+const INNER_SIGNS: &str = ":.,";
 
 /// Signs behind which a part of a sentence ends.
 const ENDING_SIGNS: [char; 7] = ['.', ',', ';', '!', '?', ')', '।'];
@@ -65,7 +65,7 @@ const ARTICLES: &str = "the|der|die|den|dem|am|el|los|le|les|il|lo|o|os|de|het|o
 
 /// Whether a time does not say in which half of the day it is: "at 3", "3:30".
 pub fn is_bare_hour(time: &str) -> bool {
-    let is_neutral = |it: &Token| it.kind != TokenKind::Word || HOUR_WORDS.contains(&it.text.as_str());
+    let is_neutral = |token: &Token| token.kind != TokenKind::Word || HOUR_WORDS.contains(&token.text.as_str());
     split_tokens(time).iter().all(is_neutral)
 }
 
@@ -98,14 +98,12 @@ impl Reader {
             TokenKind::Sign => return None,
         };
         if first.kind == TokenKind::Digits {
-            while self.tokens.get(end).is_some_and(|it| !it.is_spaced && it.sign().is_some_and(|it| INNER_SIGNS.contains(&it)))
-                && self.tokens.get(end + 1).is_some_and(|it| !it.is_spaced && it.kind == TokenKind::Digits)
-            {
+            while is_continued(&self.tokens, end, INNER_SIGNS) {
                 end += 2;
             }
         }
         let number = first.range.start..self.tokens.get(end - 1)?.range.end;
-        let ending = self.tokens.get(end).filter(|it| !it.is_spaced && ORDINAL_ENDINGS.contains(&it.text.as_str()));
+        let ending = self.tokens.get(end).filter(|token| !token.is_spaced && ORDINAL_ENDINGS.contains(&token.text.as_str()));
         let whole = number.start..ending.map_or(number.end, |it| it.range.end);
         Some((Place { number, whole }, if ending.is_some() { end + 1 } else { end }))
     }
@@ -120,9 +118,9 @@ impl Reader {
             last = number.or(last);
         }
         let (last, behind) = last?;
-        let groups = self.tokens.iter().filter(|it| it.kind == TokenKind::Digits && it.range.end <= last.number.end);
+        let groups = self.tokens.iter().filter(|token| token.kind == TokenKind::Digits && token.range.end <= last.number.end);
         let count = groups.filter(|it| it.range.start >= last.number.start).count();
-        let is_joined = |it: Option<&Token>| it.is_some_and(|it| !it.is_spaced && it.sign().is_some_and(|it| matches!(it, '-' | '/')));
+        let is_joined = |token: Option<&Token>| token.and_then(Token::glued_sign).is_some_and(|sign| matches!(sign, '-' | '/'));
         let before = self.tokens.iter().position(|it| it.range.start >= last.number.start)?.checked_sub(1);
         let is_part = is_joined(self.tokens.get(behind)) || is_joined(before.and_then(|it| self.tokens.get(it)));
         (count <= 2 && !is_part).then_some(last)
@@ -133,23 +131,23 @@ impl Reader {
         let words = &self.language.commands;
         let mut at = self.tokens.iter().position(|it| it.range.start >= start)?;
         // "At 8" may correct a time, and "for 8" says something else.
-        let leads = |it: &Token| {
-            let is_article = read_phrase(std::slice::from_ref(it), ARTICLES, 0).is_some();
-            it.kind == TokenKind::Word && (is_article || HOUR_WORDS.contains(&it.text.as_str()))
+        let leads = |token: &Token| {
+            let is_article = read_phrase(std::slice::from_ref(token), ARTICLES, 0).is_some();
+            token.kind == TokenKind::Word && (is_article || HOUR_WORDS.contains(&token.text.as_str()))
         };
         while self.tokens.get(at).is_some_and(leads) {
             at += 1;
         }
         // A sign of money belongs to it.
-        let sign = at.checked_sub(1).and_then(|it| self.tokens.get(it)).and_then(Token::sign);
-        if sign.is_some_and(|it| !ENDING_SIGNS.contains(&it) && it != '-') {
+        let sign = token_before(&self.tokens, at).and_then(Token::sign);
+        if sign.is_some_and(|sign| !ENDING_SIGNS.contains(&sign) && sign != '-') {
             return None;
         }
         let (place, behind) = self.number_at(at)?;
-        let is_end = self.tokens.get(behind).is_none_or(|it| match it.sign() {
+        let is_end = self.tokens.get(behind).is_none_or(|token| match token.sign() {
             Some(sign) => ENDING_SIGNS.contains(&sign),
             // "4 of us" counts something else.
-            None => it.is_spaced && it.text != "of" && words.links.read(&self.tokens, behind).is_some(),
+            None => token.is_spaced && token.text != "of" && words.links.read(&self.tokens, behind).is_some(),
         });
         is_end.then_some(place)
     }

@@ -38,6 +38,37 @@ impl Token {
     pub fn sign(&self) -> Option<char> {
         if self.kind == TokenKind::Sign { self.text.chars().next() } else { None }
     }
+
+    /// The sign, if it is directly behind the token before it.
+    pub fn glued_sign(&self) -> Option<char> {
+        self.sign().filter(|_| !self.is_spaced)
+    }
+
+    /// Whether it is one of several signs.
+    pub fn is_sign_of(&self, signs: &str) -> bool {
+        self.sign().is_some_and(|sign| signs.contains(sign))
+    }
+
+    /// Whether it is digits directly behind the token before them.
+    pub fn is_glued_digits(&self) -> bool {
+        self.kind == TokenKind::Digits && !self.is_spaced
+    }
+
+    /// Whether it is one of several words, separated by `|`.
+    pub fn is_one_of(&self, words: &str) -> bool {
+        words.split('|').any(|word| word == self.text)
+    }
+}
+
+/// The token before a place.
+pub(crate) fn token_before(tokens: &[Token], at: usize) -> Option<&Token> {
+    tokens.get(at.checked_sub(1)?)
+}
+
+/// Whether digits follow directly behind one of several signs, which makes one thing of them and what is before.
+pub(crate) fn is_continued(tokens: &[Token], end: usize, signs: &str) -> bool {
+    let sign = tokens.get(end).and_then(Token::glued_sign);
+    sign.is_some_and(|sign| signs.contains(sign)) && tokens.get(end + 1).is_some_and(Token::is_glued_digits)
 }
 
 /// Splits a text into tokens.
@@ -113,7 +144,7 @@ pub(crate) fn split_joined(tokens: &mut Vec<Token>, joined_words: &[(&str, &str)
     let mut at = 0;
     while let Some(token) = tokens.get_mut(at) {
         let place = joined_words.iter().filter(|_| token.kind == TokenKind::Word).find_map(|(firsts, seconds)| {
-            let first = firsts.split('|').find(|it| token.text.strip_prefix(it).is_some_and(|rest| is_in(seconds, rest)))?;
+            let first = firsts.split('|').find(|prefix| token.text.strip_prefix(prefix).is_some_and(|rest| is_in(seconds, rest)))?;
             Some(first.len())
         });
         if let Some(place) = place {
@@ -131,8 +162,8 @@ pub(crate) fn fold(text: &str) -> String {
 
 /// Makes one word of single letters with points, such as `a.m.`; the point behind the last letter belongs to it.
 fn join_initials(tokens: Vec<Token>) -> Vec<Token> {
-    let is_initial = |it: &Token| it.kind == TokenKind::Word && it.text.chars().count() == 1;
-    let is_point = |it: &Token| it.sign() == Some('.') && !it.is_spaced;
+    let is_initial = |token: &Token| token.kind == TokenKind::Word && token.text.chars().count() == 1;
+    let is_point = |token: &Token| token.glued_sign() == Some('.');
     if !tokens.iter().any(is_point) {
         return tokens;
     }
@@ -252,7 +283,7 @@ mod tests {
     #[test]
     fn tokens_know_their_places() {
         let text = "Fünf €  à 7 p.m.";
-        let places: Vec<&str> = split_tokens(text).iter().map(|it| &text[it.range.clone()]).collect();
+        let places: Vec<&str> = split_tokens(text).iter().map(|token| &text[token.range.clone()]).collect();
         assert_eq!(places, ["Fünf", "€", "à", "7", "p.m."]);
     }
 }

@@ -11,7 +11,7 @@ use crate::money;
 use crate::number::Number;
 use crate::number_words::{NumberForm, ReadNumber, read_numbers};
 use crate::numbers::{is_cardinal_article, read_phrase, skip_minus_words, skip_percent};
-use crate::token::{Token, TokenKind};
+use crate::token::{Token, TokenKind, token_before};
 
 /// An end of a range.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,12 +57,14 @@ const REACH: usize = 6;
 /// The ends of ranges that begin at a token.
 pub(crate) fn read_ends(parser: &mut Parser, at: usize) -> Vec<(usize, Meaning)> {
     let mut ends = Vec::new();
-    let is_taken = at.checked_sub(1).is_some_and(|it| parser.numbers(it).iter().any(|it| it.end == at && it.form != NumberForm::Article));
+    let is_taken = at
+        .checked_sub(1)
+        .is_some_and(|from| parser.numbers(from).iter().any(|number| number.end == at && number.form != NumberForm::Article));
     let is_sign = parser.tokens.get(at).is_some_and(|it| it.kind == TokenKind::Sign);
     let before = money::read_code(parser, at).filter(|_| is_sign || !is_taken);
-    let number_at = before.as_ref().map_or(at, |it| {
-        let has_point = parser.tokens.get(it.end).is_some_and(|it| it.sign() == Some('.') && !it.is_spaced);
-        it.end + usize::from(has_point)
+    let number_at = before.as_ref().map_or(at, |currency| {
+        let has_point = parser.tokens.get(currency.end).is_some_and(|token| token.glued_sign() == Some('.'));
+        currency.end + usize::from(has_point)
     });
     let numbers = parser.numbers(number_at);
     for number in numbers.iter().copied().chain(read_before_and(parser, number_at)) {
@@ -89,7 +91,7 @@ pub(crate) fn read_ends(parser: &mut Parser, at: usize) -> Vec<(usize, Meaning)>
         ends.push((end, Meaning::RangeEnd(Arc::new(end_of_range))));
     }
     // "50 cents", "$5 CAD"
-    if let Some((end, money)) = money::read(parser, at).filter(|it| !ends.iter().any(|known| known.0 == it.0))
+    if let Some((end, money)) = money::read(parser, at).filter(|(end, _)| !ends.iter().any(|known| known.0 == *end))
         && let Some(amount) = money.get("amount").and_then(Value::as_str)
         && let Some(value) = Number::parse(amount)
     {
@@ -108,9 +110,9 @@ pub(crate) fn is_money(meaning: &Meaning) -> bool {
 
 /// The numbers in words that end before a conjunction: `between fifty and two hundred`.
 fn read_before_and(parser: &Parser, at: usize) -> Vec<ReadNumber> {
-    let is_and = |it: &Token| parser.language.language.numbers.and.split('|').any(|word| word == it.text);
+    let is_and = |token: &Token| token.is_one_of(parser.language.language.numbers.and);
     let words = parser.tokens.iter().skip(at).take(REACH).take_while(|it| it.kind == TokenKind::Word);
-    let Some(and_at) = words.into_iter().position(is_and).map(|it| at + it).filter(|it| *it > at) else { return Vec::new() };
+    let Some(and_at) = words.into_iter().position(is_and).map(|offset| at + offset).filter(|it| *it > at) else { return Vec::new() };
     let before = parser.tokens.get(..and_at).unwrap_or_default();
     read_numbers(before, at, parser.language, parser.meanings.marks).into_iter().filter(|it| it.end == and_at).collect()
 }
@@ -120,14 +122,17 @@ fn scale_of(parser: &Parser, at: usize, end: usize, value: Number) -> Option<Sca
     let last = parser.tokens.get(end.checked_sub(1)?).filter(|it| it.kind == TokenKind::Word)?.text.clone();
     let numbers = &parser.language.language.numbers;
     let multipliers = numbers.multipliers.iter().chain(numbers.short_multipliers);
-    let mut all = multipliers.flat_map(|it| it.0.split('|').map(|word| (word.trim_start_matches('~'), it.1))).filter(|it| it.1 >= 100);
-    let (word, factor) = all.clone().find(|it| it.0 == last).or_else(|| all.find(|it| numbers.is_compound && last.ends_with(it.0)))?;
+    let mut all = multipliers
+        .flat_map(|(names, factor)| names.split('|').map(|word| (word.trim_start_matches('~'), *factor)))
+        .filter(|it| it.1 >= 100);
+    let (word, factor) =
+        all.clone().find(|it| it.0 == last).or_else(|| all.find(|(word, _)| numbers.is_compound && last.ends_with(word)))?;
     let count = value.divide(Number::from_integer(factor))?;
     let is_compound = word != last;
     let is_alone = end == at + 1 && !is_compound;
     let before = parser.tokens.get(..end - 1).unwrap_or_default();
     let mut counts = read_numbers(before, at, parser.language, parser.meanings.marks).into_iter();
-    let is_count = is_compound || is_alone || counts.any(|it| it.end == end - 1 && it.value == count);
+    let is_count = is_compound || is_alone || counts.any(|number| number.end == end - 1 && number.value == count);
     is_count.then_some(Scale { count, factor, is_compound })
 }
 
@@ -165,7 +170,9 @@ fn between(from: &RangeEnd, to: &RangeEnd) -> Option<ValueRange> {
 
 /// The first end with the multiplier that is said behind the second alone: `2 to 3 million`; `None` when it may belong to both or not.
 fn scaled(from: &RangeEnd, to: &RangeEnd) -> Option<RangeEnd> {
-    let is_less = |one: Number, other: Number| other.add(one.negate()).is_some_and(|it| it != Number::ZERO && !it.is_negative());
+    let is_less = |one: Number, other: Number| {
+        other.add(one.negate()).is_some_and(|difference| difference != Number::ZERO && !difference.is_negative())
+    };
     let Some(scale) = to.scale.filter(|_| from.scale.is_none() && is_less(from.value, Number::from_integer(SCALED))) else {
         return Some(from.clone());
     };
@@ -213,8 +220,8 @@ pub(crate) fn is_free(kind: Kind, parser: &mut Parser, at: usize, end: usize) ->
 
 /// Whether a range is only a part of what is said: a percentage, a negative number, a longer number.
 fn is_cut(parser: &mut Parser, at: usize, end: usize) -> bool {
-    let before = at.checked_sub(1).and_then(|it| parser.tokens.get(it));
-    let has_minus = before.is_some_and(|it| it.sign() == Some('-'))
+    let before = token_before(&parser.tokens, at);
+    let has_minus = before.is_some_and(|token| token.sign() == Some('-'))
         || (at.saturating_sub(2)..at).any(|from| skip_minus_words(parser, from).is_some_and(|it| it == at));
     let is_cents = parser.tokens.get(end).is_some_and(|it| parser.language.grammar.currencies.is_cents(&it.text));
     let is_money = money::read_code_behind(parser, end).is_some();
@@ -229,37 +236,34 @@ fn is_cut(parser: &mut Parser, at: usize, end: usize) -> bool {
 /// Whether a word of the clause denies the range.
 fn is_denied(parser: &Parser, words: &RangeWords, at: usize, end: usize) -> bool {
     let language = parser.language.language;
-    let is_one_of = |it: &Token, words: &str| words.split('|').any(|word| word == it.text);
-    let is_edge = |it: &&Token| {
-        it.sign().is_some_and(|it| ".,;:!?।()".contains(it)) || is_one_of(it, language.numbers.and) || is_one_of(it, words.but)
-    };
-    let denies = |it: &Token| is_one_of(it, words.denials);
+    let is_edge = |token: &&Token| token.is_sign_of(".,;:!?।()") || token.is_one_of(language.numbers.and) || token.is_one_of(words.but);
+    let denies = |token: &Token| token.is_one_of(words.denials);
     let before = parser.tokens.iter().take(at).rev().take_while(|it| !is_edge(it)).any(denies);
     before || parser.tokens.iter().skip(end).take_while(|it| !is_edge(it)).any(denies)
 }
 
 /// Whether the sentence asks whether or why it is so.
 fn is_asked(parser: &Parser, words: &RangeWords, at: usize) -> bool {
-    let is_edge = |it: &Token| it.sign().is_some_and(|it| ".,;:!?¿।".contains(it));
+    let is_edge = |token: &Token| token.is_sign_of(".,;:!?¿।");
     let begin = parser.tokens.iter().take(at).rposition(is_edge).map_or(0, |it| it + 1);
     read_phrase(&parser.tokens, words.questions, begin).is_some()
 }
 
 /// Whether a range of numbers without a word for what is counted is one: no score, no years, no hours.
 fn is_plain_count(parser: &mut Parser, range: &ValueRange, at: usize, end: usize) -> bool {
-    let is_digits = |it: usize| parser.tokens.get(it).is_some_and(|it| it.kind == TokenKind::Digits);
-    let has_hyphen = (at..end).any(|it| parser.tokens.get(it).is_some_and(|it| it.sign() == Some('-')));
+    let is_digits = |at: usize| parser.tokens.get(at).is_some_and(|it| it.kind == TokenKind::Digits);
+    let has_hyphen = (at..end).any(|at| parser.tokens.get(at).is_some_and(|token| token.sign() == Some('-')));
     let starts_with_number = is_digits(at) || !parser.numbers(at).is_empty();
     let (Some(from), Some(to)) = (&range.from, &range.to) else {
         return !range.from.iter().chain(&range.to).any(|it| it.is_article);
     };
-    let is_year = |it: &RangeEnd| it.value.to_integer().is_some_and(|it| YEARS.contains(&it));
+    let is_year = |end: &RangeEnd| end.value.to_integer().is_some_and(|it| YEARS.contains(&it));
     if has_hyphen && starts_with_number || is_year(from) && is_year(to) {
         return false;
     }
-    let is_hour = |it: &RangeEnd| it.value.to_integer().is_some_and(|it| it <= MAX_HOUR);
+    let is_hour = |end: &RangeEnd| end.value.to_integer().is_some_and(|it| it <= MAX_HOUR);
     let hours = parser.language.language.range_words.hours;
-    let names_hours = parser.tokens.iter().any(|it| hours.split('|').any(|word| word == it.text));
+    let names_hours = parser.tokens.iter().any(|token| token.is_one_of(hours));
     !(is_hour(from) && is_hour(to) && (names_hours || has_time(parser, at, end)))
 }
 
@@ -279,7 +283,7 @@ fn has_time(parser: &mut Parser, at: usize, end: usize) -> bool {
     (0..at).chain(end..count).any(|from| {
         TIMES.into_iter().any(|category| {
             let found = parser.longest(category, from);
-            found.is_some_and(|it| (it.0 <= at || from >= end) && (it.1 != Meaning::Nothing || category == Category::Repetition))
+            found.is_some_and(|found| (found.0 <= at || from >= end) && (found.1 != Meaning::Nothing || category == Category::Repetition))
         })
     })
 }

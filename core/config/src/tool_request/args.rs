@@ -4,6 +4,7 @@
 //! into the parsed object, so no value can add or change another argument.
 
 use convengine_text::json::path::JsonPath;
+use convengine_text::json::{JsonTree, into_members};
 use convengine_text::template::Template;
 use convengine_turn::Map;
 use serde_json::Value;
@@ -16,15 +17,13 @@ const PLACEHOLDERS: [(&str, &str); 5] = [("{{", "}}"), ("[[${", "}]]"), ("[(${",
 
 /// Compiled arguments.
 #[derive(Debug, Clone, Default)]
-pub struct ArgsTemplate(Vec<(String, ArgTemplate)>);
+pub struct ArgsTemplate(Option<JsonTree<Placeholder>>);
 
+/// A string of arguments.
 #[derive(Debug, Clone)]
-enum ArgTemplate {
-    Literal(Value),
+enum Placeholder {
     Text(Template),
     Path(JsonPath),
-    List(Vec<ArgTemplate>),
-    Object(Vec<(String, ArgTemplate)>),
 }
 
 impl ArgsTemplate {
@@ -36,16 +35,20 @@ impl ArgsTemplate {
         if source.trim().is_empty() {
             return Ok(ArgsTemplate::default());
         }
-        match serde_json::from_str(&quote_placeholders(source)?) {
-            Ok(Value::Object(members)) => compile_object(members).map(ArgsTemplate),
-            Ok(_) => Err("is not a JSON object".to_owned()),
-            Err(error) => Err(format!("is not a JSON object: {error}")),
+        let value: Value = serde_json::from_str(&quote_placeholders(source)?).map_err(|error| format!("is not a JSON object: {error}"))?;
+        if !value.is_object() {
+            return Err("is not a JSON object".to_owned());
         }
+        JsonTree::compile(&value, &compile_text).map(|tree| ArgsTemplate(Some(tree))).map_err(|(_, reason)| reason)
     }
 
     /// Returns the arguments, with strings rendered by `fill` and typed values looked up by `take`.
     pub fn render(&self, fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Map {
-        render_members(&self.0, fill, take)
+        let mut render = |placeholder: &Placeholder| match placeholder {
+            Placeholder::Text(template) => Value::String(fill(template)),
+            Placeholder::Path(path) => take(path).unwrap_or_default(),
+        };
+        self.0.as_ref().map(|tree| into_members(tree.render(&mut render))).unwrap_or_default()
     }
 }
 
@@ -71,36 +74,12 @@ fn quote_placeholders(source: &str) -> Result<String, String> {
     Ok(out)
 }
 
-fn compile_object(members: Map) -> Result<Vec<(String, ArgTemplate)>, String> {
-    members.into_iter().map(|(name, value)| Ok((name, compile_arg(value)?))).collect()
-}
-
-fn compile_arg(value: Value) -> Result<ArgTemplate, String> {
-    match value {
-        Value::String(text) => match text.strip_prefix(PATH_MARKER) {
-            Some(path) => JsonPath::compile(path).map(ArgTemplate::Path),
-            None => Template::compile(&text).map(ArgTemplate::Text),
-        },
-        Value::Array(items) => items.into_iter().map(compile_arg).collect::<Result<_, _>>().map(ArgTemplate::List),
-        Value::Object(members) => compile_object(members).map(ArgTemplate::Object),
-        fixed @ (Value::Null | Value::Bool(_) | Value::Number(_)) => Ok(ArgTemplate::Literal(fixed)),
-    }
-}
-
-fn render_members(args: &[(String, ArgTemplate)], fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Map {
-    args.iter().map(|(name, arg)| (name.clone(), arg.render(fill, take))).collect()
-}
-
-impl ArgTemplate {
-    fn render(&self, fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Value {
-        match self {
-            ArgTemplate::Literal(value) => value.clone(),
-            ArgTemplate::Text(template) => Value::String(fill(template)),
-            ArgTemplate::Path(path) => take(path).unwrap_or(Value::Null),
-            ArgTemplate::List(items) => Value::Array(items.iter().map(|it| it.render(fill, take)).collect()),
-            ArgTemplate::Object(args) => Value::Object(render_members(args, fill, take)),
-        }
-    }
+fn compile_text(text: &str) -> Result<JsonTree<Placeholder>, String> {
+    let compiled = match text.strip_prefix(PATH_MARKER) {
+        Some(path) => Placeholder::Path(JsonPath::compile(path)?),
+        None => Placeholder::Text(Template::compile(text)?),
+    };
+    Ok(JsonTree::Leaf(compiled))
 }
 
 #[cfg(test)]

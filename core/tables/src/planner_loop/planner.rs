@@ -116,7 +116,7 @@ fn plan_variables(cx: &StepContext<'_>, schema: &Value, tools: &[&Tool], shown: 
         (&["context", "contextJson", "context_json"], prompt_context(&cx.session.context, &shown.list)),
         (&["current_date", "currentDate"], json!(now.to_day_string())),
         (&["current_datetime", "currentDateTime", "currentDatetime"], json!(now.to_rfc3339())),
-        (&["current_year", "currentYear"], json!(now.year)),
+        (&["current_year", "currentYear"], json!(now.year())),
         (&["current_system_datetime", "currentSystemDateTime", "currentSystemDatetime"], json!(now.to_rfc3339())),
         (&["current_timezone", "currentTimezone", "current_system_timezone", "currentSystemTimezone"], json!("UTC")),
     ];

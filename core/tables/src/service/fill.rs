@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use convengine_config::ArgsTemplate;
 use convengine_text::json::path::JsonPath;
 use convengine_text::template::Template;
-use convengine_text::url::{is_unsafe_segment, percent_encode};
+use convengine_text::url::{encode_form, is_unsafe_segment, percent_encode};
 use convengine_turn::Map;
 use serde_json::Value;
 
@@ -67,22 +67,11 @@ pub(super) fn encode_query(pairs: &[(String, String)]) -> String {
     let mut query = String::new();
     for (name, value) in pairs {
         query.push(if query.is_empty() { '?' } else { '&' });
-        encode_form(name, &mut query);
+        query.push_str(&encode_form(name));
         query.push('=');
-        encode_form(value, &mut query);
+        query.push_str(&encode_form(value));
     }
     query
-}
-
-/// Encodes as HTML forms do: a space becomes a plus.
-fn encode_form(text: &str, out: &mut String) {
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once(' ') {
-        out.push_str(&percent_encode(before));
-        out.push('+');
-        rest = after;
-    }
-    out.push_str(&percent_encode(rest));
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@ use super::eval::{Evaluator, Val, compare_values, eval_error, ok_number, ok_valu
 use super::functions::Function;
 use super::tree::ExprNode;
 use crate::date::Date;
-use crate::value::decimal::{Decimal, number_from_f64};
+use crate::value::decimal::{Decimal, whole_up_to};
 use crate::value::{EXPRESSION, length, type_name};
 
 /// The most digits after the point to which numbers are rounded.
-const MAX_PLACES: u64 = 12;
+const MAX_PLACES: usize = 12;
 
 impl<'e> Evaluator<'e> {
     /// Calls a function.
@@ -35,9 +35,9 @@ impl<'e> Evaluator<'e> {
         let first = arguments.first().and_then(Option::as_deref);
         let second = arguments.get(1).and_then(Option::as_deref);
         if function.reads_all() {
-            arguments.iter().try_for_each(|it| self.spend_bytes(it.as_deref()))?;
+            arguments.iter().try_for_each(|argument| self.spend_bytes(argument.as_deref()))?;
         }
-        let mut changed = |change: fn(&str) -> String| Ok(self.expect_text(first)?.map(|it| Cow::Owned(Value::String(change(&it)))));
+        let mut changed = |change: fn(&str) -> String| Ok(self.expect_text(first)?.map(|text| Cow::Owned(Value::String(change(&text)))));
         match function {
             Function::Len => match first {
                 None | Some(Value::Null) => ok_value(Value::from(0)),
@@ -48,13 +48,13 @@ impl<'e> Evaluator<'e> {
             },
             Function::Lower => changed(str::to_lowercase),
             Function::Upper => changed(str::to_uppercase),
-            Function::Trim => changed(|it| it.trim().to_owned()),
+            Function::Trim => changed(|text| text.trim().to_owned()),
             Function::Number => match first {
                 Some(Value::Bool(truth)) => ok_value(Value::from(u8::from(*truth))),
-                value => expect_number(value).map(|it| Some(Cow::Owned(Value::Number(it)))),
+                value => expect_number(value).map(|number| Some(Cow::Owned(Value::Number(number)))),
             },
-            Function::String => ok_value(Value::String(first.map(|it| EXPRESSION.print(it).into_owned()).unwrap_or_default())),
-            Function::Bool => to_boolean(first).map(|it| Some(Cow::Owned(Value::Bool(it)))),
+            Function::String => ok_value(Value::String(first.map(|value| EXPRESSION.print(value).into_owned()).unwrap_or_default())),
+            Function::Bool => to_boolean(first).map(|truth| Some(Cow::Owned(Value::Bool(truth)))),
             Function::Date => {
                 let date =
                     if arguments.is_empty() { Date::in_zone(self.names.now(), self.names.time_zone()) } else { self.expect_date(first)? };
@@ -81,7 +81,7 @@ impl<'e> Evaluator<'e> {
                 let has_item = arguments.len() > 1;
                 let count = items
                     .iter()
-                    .filter(|it| if has_item { EXPRESSION.is_equal(Some(it), second) } else { EXPRESSION.is_true(Some(it)) })
+                    .filter(|item| if has_item { EXPRESSION.is_equal(Some(item), second) } else { EXPRESSION.is_true(Some(item)) })
                     .count();
                 if function == Function::Count {
                     return ok_value(Value::from(count));
@@ -128,14 +128,13 @@ impl<'e> Evaluator<'e> {
                 found = *value;
             }
         }
-        Ok(found.map(|it| Cow::Owned(it.clone())))
+        Ok(found.map(|found| Cow::Owned(found.clone())))
     }
 }
 
 /// Returns a number of digits after the point.
 fn places_of(value: &Value) -> Option<usize> {
-    let number = number_from_f64(EXPRESSION.number_of(value)?.as_f64()?)?;
-    usize::try_from(number.as_u64().filter(|it| *it <= MAX_PLACES)?).ok()
+    whole_up_to(EXPRESSION.number_of(value)?.as_f64()?, MAX_PLACES)
 }
 
 fn expect_number(value: Option<&Value>) -> Result<Number, EvalError> {

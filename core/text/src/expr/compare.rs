@@ -9,7 +9,7 @@ use crate::value::{EXPRESSION, type_name};
 pub(super) fn contains(whole: Option<&Value>, part: Option<&Value>) -> Result<bool, EvalError> {
     match whole {
         None | Some(Value::Null) => Ok(false),
-        Some(Value::Array(items)) => Ok(items.iter().any(|it| EXPRESSION.is_equal(Some(it), part))),
+        Some(Value::Array(items)) => Ok(items.iter().any(|item| EXPRESSION.is_equal(Some(item), part))),
         Some(Value::Object(members)) => Ok(expect_text(part)?.is_some_and(|it| members.contains_key(&it))),
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
             Ok(expect_text(whole)?.zip(expect_text(part)?).is_some_and(|(whole, part)| whole.to_lowercase().contains(&part.to_lowercase())))

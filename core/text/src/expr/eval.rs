@@ -67,7 +67,7 @@ impl<'e> Evaluator<'e> {
 
     /// Evaluates an expression as a condition.
     pub fn is_true(&mut self, node: &'e ExprNode) -> Result<bool, EvalError> {
-        self.evaluate(node).map(|it| EXPRESSION.is_true(it.as_deref()))
+        self.evaluate(node).map(|value| EXPRESSION.is_true(value.as_deref()))
     }
 
     /// Returns the text of a string, number or boolean; `None` for null.
@@ -182,7 +182,7 @@ impl<'e> Evaluator<'e> {
 
     fn matches_pattern(&mut self, pattern: &Regex, value: Option<&Value>) -> Result<bool, EvalError> {
         let Some(text) = self.expect_text(value)? else { return Ok(false) };
-        pattern.is_match(&text).map_err(|it| EvalError(it.to_string()))
+        pattern.is_match(&text).map_err(|error| EvalError(error.to_string()))
     }
 
     /// Applies an operator. Numeric strings count as numbers, except that `+` concatenates two strings, a string and any scalar, and two

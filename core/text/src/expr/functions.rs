@@ -61,7 +61,7 @@ const FUNCTIONS: [(&str, Function, usize, usize); 18] = [
 impl Function {
     /// Returns the function of a name, with the fewest and most arguments that it takes.
     pub fn from_name(name: &str) -> Option<(Function, usize, usize)> {
-        FUNCTIONS.iter().find(|it| it.0 == name).map(|it| (it.1, it.2, it.3))
+        FUNCTIONS.iter().find(|it| it.0 == name).map(|(_, function, least, most)| (*function, *least, *most))
     }
 
     /// Whether it reads its arguments to their ends, where only lists count steps.

@@ -18,7 +18,7 @@ struct Atom<'n>(&'n VariablePath, Comparison, &'n Value);
 /// Returns the paths that are compared with literals, and the literals.
 pub(super) fn comparisons(node: &ExprNode) -> Vec<(VariablePath, Value)> {
     let mut found = Vec::new();
-    node.for_each(&mut |it| found.extend(as_atom(it).map(|Atom(path, _, value)| (path.clone(), value.clone()))));
+    node.for_each(&mut |node| found.extend(as_atom(node).map(|Atom(path, _, value)| (path.clone(), value.clone()))));
     found
 }
 
@@ -45,9 +45,9 @@ pub(super) fn constant_value(node: &ExprNode) -> Option<bool> {
     }
     let ExprNode::And(parts) = node else { return None };
     // The conjunction is false whatever the other parts are, even if one of them fails.
-    let is_never = parts.iter().any(|it| constant_value(it) == Some(false));
+    let is_never = parts.iter().any(|part| constant_value(part) == Some(false));
     let atoms: Vec<Atom<'_>> = parts.iter().filter_map(as_atom).collect();
-    let is_contradiction = atoms.iter().enumerate().any(|(at, it)| atoms.iter().skip(at + 1).any(|other| are_exclusive(*it, *other)));
+    let is_contradiction = atoms.iter().enumerate().any(|(at, atom)| atoms.iter().skip(at + 1).any(|other| are_exclusive(*atom, *other)));
     (is_never || is_contradiction).then_some(false)
 }
 
@@ -60,8 +60,8 @@ pub(super) fn are_exclusive_nodes(one: &ExprNode, other: &ExprNode) -> bool {
 /// Returns the truth value of a part that does not depend on names and cannot fail.
 fn constant_without_names(node: &ExprNode) -> Option<bool> {
     let mut is_constant = true;
-    node.for_each(&mut |it| {
-        is_constant &= !matches!(it, ExprNode::Path(_)) && !matches!(it, ExprNode::Call(Function::Date, given) if given.is_empty());
+    node.for_each(&mut |node| {
+        is_constant &= !matches!(node, ExprNode::Path(_)) && !matches!(node, ExprNode::Call(Function::Date, given) if given.is_empty());
     });
     if is_constant {
         return Some(Evaluator::new(&NoNames).is_true(node).unwrap_or(false));
@@ -109,7 +109,7 @@ fn atom_implies(one: Atom<'_>, node: &ExprNode) -> bool {
     if let ExprNode::Compare(Relation::Contains, sides) = node
         && let ExprNode::Literal(Value::Array(items)) = &sides.0
     {
-        return of_path(&sides.1) && items.iter().any(|it| comparison_implies(one, Atom(path, Comparison::Equal, it)));
+        return of_path(&sides.1) && items.iter().any(|item| comparison_implies(one, Atom(path, Comparison::Equal, item)));
     }
     as_atom(node).is_some_and(|other| other.0 == path && comparison_implies(one, other))
 }
@@ -147,8 +147,9 @@ fn are_exclusive(one: Atom<'_>, other: Atom<'_>) -> bool {
 
 /// Returns whether no value is loosely equal to both.
 fn are_never_equal(a: &Value, b: &Value) -> bool {
-    let word = |it: &Value| it.as_str().is_some_and(|text| EXPRESSION.parse_word(text).is_none() && EXPRESSION.number_of(it).is_none());
-    let number = |it: &Value| exact_number(it).is_some();
+    let word =
+        |value: &Value| value.as_str().is_some_and(|text| EXPRESSION.parse_word(text).is_none() && EXPRESSION.number_of(value).is_none());
+    let number = |value: &Value| exact_number(value).is_some();
     (word(a) || number(a)) && (word(b) || number(b)) && !EXPRESSION.are_equal(a, b)
 }
 
@@ -321,12 +322,12 @@ mod tests {
     fn implications_and_constants_are_true_for_all_values() {
         let sides = ["5", "5.0", "'5'", "4", "'a'", "'b'", "'yes'", "true", "null", "[]", "'007'", "7", "-1"];
         let relations = ["==", "!=", "<", "<=", ">", ">="];
-        let atoms: Vec<String> = sides.iter().flat_map(|it| relations.map(|relation| format!("session.x {relation} {it}"))).collect();
+        let atoms: Vec<String> = sides.iter().flat_map(|side| relations.map(|relation| format!("session.x {relation} {side}"))).collect();
         let compiled: Vec<Expr> = atoms.iter().map(|it| condition(it)).collect();
         let worlds: Vec<FixedNames> =
             [json!(5), json!(4.5), json!("5"), json!("a"), json!("b"), json!("Yes"), json!(true), json!(null), json!([]), json!("7")]
                 .into_iter()
-                .map(|it| FixedNames::new(json!({"session": {"x": it}})))
+                .map(|value| FixedNames::new(json!({"session": {"x": value}})))
                 .chain([FixedNames::new(json!({"session": {}}))])
                 .collect();
         for first in &compiled {
@@ -345,7 +346,7 @@ mod tests {
             for second in &atoms {
                 let both = condition(&format!("{first} && {second}"));
                 if both.constant_value() == Some(false) {
-                    assert!(worlds.iter().all(|it| both.is_true(it) != Ok(true)), "{first} && {second}");
+                    assert!(worlds.iter().all(|world| both.is_true(world) != Ok(true)), "{first} && {second}");
                 }
             }
         }
@@ -361,7 +362,7 @@ mod tests {
         assert_eq!(reads("var.a.b == some words"), ["a.b"]);
         assert!(reads("contains:a").is_empty() && reads("default").is_empty());
         let comparisons = condition("a == 1 && !(2 < b) || c contains 'x' && d != n").comparisons();
-        let comparisons: Vec<_> = comparisons.iter().map(|it| (it.0.to_string(), it.1.clone())).collect();
+        let comparisons: Vec<_> = comparisons.iter().map(|(path, value)| (path.to_string(), value.clone())).collect();
         assert_eq!(comparisons, [("a".to_owned(), json!(1)), ("b".to_owned(), json!(2))]);
     }
 }

@@ -177,8 +177,8 @@ impl Expr {
         match &self.0 {
             ConditionForm::Default | ConditionForm::MessageContains(_) => {}
             ConditionForm::EqualsWords(path, _) => paths.push(path.clone()),
-            ConditionForm::Node(node) => node.for_each(&mut |it| {
-                if let ExprNode::Path(path) = it {
+            ConditionForm::Node(node) => node.for_each(&mut |node| {
+                if let ExprNode::Path(path) = node {
                     paths.push(path.clone());
                 }
             }),
@@ -224,8 +224,8 @@ pub fn function_names() -> Vec<&'static str> {
 /// Returns whether a text consists of words without operators; workflows search the user's last message for such texts.
 pub fn is_plain_words(source: &str) -> bool {
     let mut words = source.split_whitespace().peekable();
-    let is_word = |it: &str| it.chars().all(|it| it.is_alphanumeric() || it == '-') && it.contains(char::is_alphabetic);
-    words.peek().is_some() && words.all(|it| is_word(it) && !parse::OPERATOR_WORDS.contains(&it))
+    let is_word = |word: &str| word.chars().all(|c| c.is_alphanumeric() || c == '-') && word.contains(char::is_alphabetic);
+    words.peek().is_some() && words.all(|word| is_word(word) && !parse::OPERATOR_WORDS.contains(&word))
 }
 
 /// Builds the error for a bare word, which is not a condition.
@@ -255,7 +255,7 @@ fn parse_words_comparison(source: &str, is_expression: bool) -> Option<Condition
     {
         return Some(ConditionForm::EqualsWords(path, value));
     }
-    let single = text.chars().all(|it| is_name_character(it) || it == '-' || !it.is_ascii());
+    let single = text.chars().all(|c| is_name_character(c) || c == '-' || !c.is_ascii());
     let words = !text.is_empty() && !text.starts_with('\'') && !text.contains(['"', '(', ')', '[', ']', '{', '}', '&', '|', '=', '<', '>']);
     (words && (single || !is_expression)).then(|| ConditionForm::EqualsWords(path, Value::from(text)))
 }

@@ -8,7 +8,7 @@ use super::tree::{ExprNode, LiteralPattern, Relation};
 use crate::regex::Regex;
 use crate::scanner::{CharScanner, is_name_character};
 use crate::value::decimal::number_from_f64;
-use crate::value::{Arithmetic, Comparison};
+use crate::value::{Arithmetic, COMPARISON_SIGNS};
 use crate::variable_path::PathPart;
 
 /// The deepest nesting of parentheses, lists, calls and signs; deeper nesting is an error instead of a stack overflow.
@@ -19,16 +19,6 @@ const MAX_BYTES: usize = 32 * 1024;
 
 /// Words that are operators and cannot be variables.
 pub(super) const OPERATOR_WORDS: [&str; 9] = ["and", "or", "not", "in", "contains", "starts_with", "ends_with", "matches", "is"];
-
-/// The comparison operators; longer signs come before their prefixes.
-const COMPARISON_SIGNS: [(&str, Comparison); 6] = [
-    ("==", Comparison::Equal),
-    ("!=", Comparison::NotEqual),
-    ("<=", Comparison::LessOrEqual),
-    (">=", Comparison::GreaterOrEqual),
-    ("<", Comparison::Less),
-    (">", Comparison::Greater),
-];
 
 pub(super) fn parse_expression(source: &str) -> Result<ExprNode, ExprError> {
     if source.len() > MAX_BYTES {
@@ -102,29 +92,30 @@ impl Parser<'_> {
     }
 
     fn parse_or(&mut self) -> Result<ExprNode, ExprError> {
-        let mut first = self.parse_and()?;
-        let mut more = Vec::new();
-        while self.eat("||") || self.eat_word("or") {
-            more.push(self.parse_and()?);
-        }
-        if !more.is_empty() {
-            more.insert(0, first);
-            first = ExprNode::Or(more);
-        }
-        Ok(first)
+        self.parse_operands(["||", "or"], Parser::parse_and, ExprNode::Or)
     }
 
     fn parse_and(&mut self) -> Result<ExprNode, ExprError> {
-        let mut first = self.parse_not()?;
-        let mut more = Vec::new();
-        while self.eat("&&") || self.eat_word("and") {
-            more.push(self.parse_not()?);
+        self.parse_operands(["&&", "and"], Parser::parse_not, ExprNode::And)
+    }
+
+    /// Parses one operand, or several between which an operator stands.
+    fn parse_operands(
+        &mut self,
+        [sign, word]: [&str; 2],
+        read: fn(&mut Self) -> Result<ExprNode, ExprError>,
+        join: fn(Vec<ExprNode>) -> ExprNode,
+    ) -> Result<ExprNode, ExprError> {
+        let first = read(self)?;
+        let mut rest = Vec::new();
+        while self.eat(sign) || self.eat_word(word) {
+            rest.push(read(self)?);
         }
-        if !more.is_empty() {
-            more.insert(0, first);
-            first = ExprNode::And(more);
+        if rest.is_empty() {
+            return Ok(first);
         }
-        Ok(first)
+        rest.insert(0, first);
+        Ok(join(rest))
     }
 
     fn parse_not(&mut self) -> Result<ExprNode, ExprError> {
@@ -229,7 +220,7 @@ impl Parser<'_> {
         if self.eat_bang() {
             return self.parse_nested(Parser::parse_signed).map(|it| ExprNode::Not(Box::new(it)));
         }
-        if self.scan.rest.strip_prefix('-').is_some_and(|it| !it.starts_with(|c: char| c.is_ascii_digit())) {
+        if self.scan.rest.strip_prefix('-').is_some_and(|operand| !operand.starts_with(|c: char| c.is_ascii_digit())) {
             self.scan.eat("-");
             return self.parse_nested(Parser::parse_signed).map(|it| ExprNode::Negate(Box::new(it)));
         }
@@ -319,7 +310,7 @@ fn negate_if(not: bool, node: ExprNode) -> ExprNode {
 /// Creates a list node; a list of literals is a literal.
 fn list_node(parts: Vec<ExprNode>) -> ExprNode {
     let values: Option<Vec<Value>> =
-        parts.iter().map(|it| if let ExprNode::Literal(value) = it { Some(value.clone()) } else { None }).collect();
+        parts.iter().map(|part| if let ExprNode::Literal(value) = part { Some(value.clone()) } else { None }).collect();
     values.map_or(ExprNode::List(parts), |it| ExprNode::Literal(Value::Array(it)))
 }
 

@@ -359,7 +359,7 @@ fn condition_forms_are_distinguished() {
     for (source, words) in [("refund", true), ("my e-mail", true), ("it is", false), ("5 6", false), ("a.b c", false), (" ", false)] {
         assert_eq!(is_plain_words(source), words, "{source}");
     }
-    let workflow = |source: &str| Expr::parse_workflow(source).map(|it| it.is_true(&names()));
+    let workflow = |source: &str| Expr::parse_workflow(source).map(|expr| expr.is_true(&names()));
     assert_eq!(workflow("my refund"), Ok(Ok(true)));
     assert_eq!(workflow("invoice"), Ok(Ok(false)));
     assert_eq!(workflow("n == 5"), Ok(Ok(true)));

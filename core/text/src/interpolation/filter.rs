@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::error::{InterpolationError, syntax_error};
 use super::number_format::NumberFormat;
+use crate::capitalize;
 use crate::date::Date;
 use crate::names::NameResolver;
 use crate::scanner::CharScanner;
@@ -138,12 +139,12 @@ impl Filter {
     /// Applies the filter; `None` stands for a value that is not defined.
     pub fn apply(&self, value: Option<Value>, names: &dyn NameResolver) -> Option<Value> {
         if let Filter::Default(other) = self {
-            return Some(value.filter(|it| !(it.is_null() || it == "")).unwrap_or_else(|| other.clone()));
+            return Some(value.filter(|value| !(value.is_null() || value == "")).unwrap_or_else(|| other.clone()));
         }
         if let Filter::Translate(path) = self {
             return names.value(path).map(|it| it.into_owned()).or(value);
         }
-        value.map(|it| self.transform(&it, names).unwrap_or(it))
+        value.map(|value| self.transform(&value, names).unwrap_or(value))
     }
 
     /// Returns the transformed value, or `None` when the filter leaves it unchanged.
@@ -152,11 +153,7 @@ impl Filter {
             Filter::Upper => value.as_str()?.to_uppercase(),
             Filter::Lower => value.as_str()?.to_lowercase(),
             Filter::Trim => value.as_str()?.trim().to_owned(),
-            Filter::Capitalize => {
-                let mut rest = value.as_str()?.chars();
-                let first = rest.next()?.to_uppercase();
-                first.chain(rest).collect()
-            }
+            Filter::Capitalize => capitalize(value.as_str()?),
             Filter::Truncate(most) => truncate(value.as_str()?, *most)?,
             Filter::Number(pattern) => pattern.format(&EXPRESSION.number_of(value)?, names.locale()),
             Filter::Date(pattern) => match value {
@@ -167,16 +164,16 @@ impl Filter {
             Filter::Json => value.to_string(),
             Filter::UrlEncode => percent_encode(&EXPRESSION.print(value)),
             Filter::Join(between) => {
-                let items = value.as_array().filter(|it| it.len().saturating_mul(between.len()) <= MAX_BYTES)?;
+                let items = value.as_array().filter(|items| items.len().saturating_mul(between.len()) <= MAX_BYTES)?;
                 items.iter().map(|it| EXPRESSION.print(it)).collect::<Vec<_>>().join(between)
             }
-            Filter::First => return value.as_array().map(|it| it.first().cloned().unwrap_or_default()),
+            Filter::First => return value.as_array().map(|items| items.first().cloned().unwrap_or_default()),
             Filter::Label => return Some(names.name_of(value)),
-            Filter::Last => return value.as_array().map(|it| it.last().cloned().unwrap_or_default()),
+            Filter::Last => return value.as_array().map(|items| items.last().cloned().unwrap_or_default()),
             Filter::Length => return length(value).map(Value::from),
             Filter::Mask(keep) if !value.is_null() => mask(&EXPRESSION.print(value), *keep),
             Filter::Replace(old, new) if !old.is_empty() => {
-                let fits = |it: &&str| it.matches(old).count().saturating_mul(new.len()) <= MAX_BYTES;
+                let fits = |text: &&str| text.matches(old).count().saturating_mul(new.len()) <= MAX_BYTES;
                 value.as_str().filter(fits)?.replace(old, new)
             }
             Filter::Mask(_) | Filter::Replace(..) | Filter::Default(_) | Filter::Raw | Filter::Translate(_) => return None,
@@ -213,7 +210,7 @@ fn parse_arguments(scan: &mut CharScanner<'_>) -> Result<Vec<Value>, Interpolati
 }
 
 fn to_whole_number(value: &Value) -> Option<usize> {
-    value.as_u64().and_then(|it| usize::try_from(it).ok())
+    value.as_u64().and_then(|number| usize::try_from(number).ok())
 }
 
 fn truncate(text: &str, most: usize) -> Option<String> {

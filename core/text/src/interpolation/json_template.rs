@@ -1,25 +1,18 @@
 //! JSON values whose texts are templates.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::error::InterpolationError;
 use super::output::{Interpolated, OutputContext, TextWithSecrets};
 use super::template::Interpolation;
+use crate::json::JsonTree;
 use crate::names::NameResolver;
 use crate::url::encode_form;
 use crate::value::EXPRESSION;
 
 /// A JSON value whose texts are templates.
 #[derive(Debug, Clone, PartialEq)]
-pub struct JsonTemplate(JsonNode);
-
-#[derive(Debug, Clone, PartialEq)]
-enum JsonNode {
-    Plain(Value),
-    Text(Interpolation),
-    List(Vec<JsonNode>),
-    Object(Vec<(String, JsonNode)>),
-}
+pub struct JsonTemplate(JsonTree<Interpolation>);
 
 impl JsonTemplate {
     /// Compiles the texts of a JSON value; member names are not templates.
@@ -27,20 +20,25 @@ impl JsonTemplate {
     /// # Errors
     /// The first invalid template, with the JSON pointer to it.
     pub fn parse(source: &Value) -> Result<JsonTemplate, (String, InterpolationError)> {
-        parse_node(source, &mut String::new()).map(JsonTemplate)
+        let compile = |text: &str| {
+            let template = Interpolation::parse(text)?;
+            Ok::<_, InterpolationError>(match template.literal() {
+                Some(text) => JsonTree::Plain(Value::from(text)),
+                None => JsonTree::Leaf(template),
+            })
+        };
+        JsonTree::compile(source, &compile).map(JsonTemplate)
     }
 
     /// Renders the value.
     pub fn render(&self, names: &dyn NameResolver) -> Interpolated<Value> {
-        let mut undefined = Vec::new();
-        let value = self.0.render(names, &mut undefined);
-        Interpolated { output: value, undefined }
+        render(&self.0, names)
     }
 
     /// Renders the value as JSON text with markers for secrets. The host must JSON-escape the secrets that it inserts.
     pub fn render_with_secrets(&self, names: &dyn NameResolver) -> Interpolated<TextWithSecrets> {
         let mut rendered = Interpolated::default();
-        self.0.write_json(names, &mut rendered);
+        write_json(&self.0, names, &mut rendered);
         rendered
     }
 
@@ -48,13 +46,13 @@ impl JsonTemplate {
     /// that it inserts.
     pub fn render_form(&self, names: &dyn NameResolver) -> Interpolated<TextWithSecrets> {
         let mut rendered = Interpolated::<TextWithSecrets>::default();
-        if let JsonNode::Text(template) = &self.0 {
+        if let JsonTree::Leaf(template) = &self.0 {
             // The body is written out: only the values of its placeholders are encoded.
             return template.render_with_secrets(names, OutputContext::Url);
         }
-        let JsonNode::Object(members) = &self.0 else { return rendered };
+        let JsonTree::Object(members) = &self.0 else { return rendered };
         for (name, member) in members {
-            let value = member.render_with_secrets(names, OutputContext::Form);
+            let value = render_with_secrets(member, names, OutputContext::Form);
             merge_paths(&mut rendered.undefined, value.undefined);
             let body = &mut rendered.output;
             if !body.text.is_empty() {
@@ -72,18 +70,18 @@ impl JsonTemplate {
     /// Renders a text with markers for secrets. Returns `None` for other values and for a single placeholder, whose value has a type.
     pub fn render_text(&self, names: &dyn NameResolver) -> Option<Interpolated<TextWithSecrets>> {
         match &self.0 {
-            JsonNode::Text(template) if !template.is_single_placeholder() => Some(template.render_with_secrets(names, OutputContext::Text)),
-            JsonNode::Plain(Value::String(_)) => Some(self.0.render_with_secrets(names, OutputContext::Text)),
-            JsonNode::Plain(_) | JsonNode::Text(_) | JsonNode::List(_) | JsonNode::Object(_) => None,
+            JsonTree::Leaf(template) if !template.is_single_placeholder() => Some(template.render_with_secrets(names, OutputContext::Text)),
+            JsonTree::Plain(Value::String(_)) => Some(render_with_secrets(&self.0, names, OutputContext::Text)),
+            JsonTree::Plain(_) | JsonTree::Leaf(_) | JsonTree::List(_) | JsonTree::Object(_) => None,
         }
     }
 
     /// Renders the members of an object as texts with markers for secrets.
     pub fn render_members(&self, names: &dyn NameResolver) -> Interpolated<Vec<(&str, TextWithSecrets)>> {
         let mut rendered = Interpolated::<Vec<(&str, TextWithSecrets)>>::default();
-        let JsonNode::Object(members) = &self.0 else { return rendered };
+        let JsonTree::Object(members) = &self.0 else { return rendered };
         for (name, member) in members {
-            let value = member.render_with_secrets(names, OutputContext::Text);
+            let value = render_with_secrets(member, names, OutputContext::Text);
             merge_paths(&mut rendered.undefined, value.undefined);
             rendered.output.push((name, value.output));
         }
@@ -92,119 +90,65 @@ impl JsonTemplate {
 
     /// Returns the templates that have placeholders or secrets.
     pub fn interpolations(&self) -> Vec<&Interpolation> {
-        let mut found = Vec::new();
-        self.0.collect_interpolations(&mut found);
-        found
+        self.0.leaves()
     }
 }
 
-fn parse_node(source: &Value, pointer: &mut String) -> Result<JsonNode, (String, InterpolationError)> {
-    let length = pointer.len();
-    let node = match source {
-        Value::String(text) => {
-            let template = Interpolation::parse(text).map_err(|error| (pointer.clone(), error))?;
-            match template.literal() {
-                Some(text) => JsonNode::Plain(Value::from(text)),
-                None => JsonNode::Text(template),
-            }
+fn render(tree: &JsonTree<Interpolation>, names: &dyn NameResolver) -> Interpolated<Value> {
+    let mut undefined = Vec::new();
+    let output = tree.render(&mut |template| {
+        let rendered = template.render_value(names);
+        merge_paths(&mut undefined, rendered.undefined);
+        rendered.output
+    });
+    Interpolated { output, undefined }
+}
+
+/// Renders a tree as text with markers for secrets.
+fn render_with_secrets(tree: &JsonTree<Interpolation>, names: &dyn NameResolver, place: OutputContext) -> Interpolated<TextWithSecrets> {
+    if let JsonTree::Leaf(template) = tree {
+        return template.render_with_secrets(names, place);
+    }
+    let Interpolated { output, undefined } = render(tree, names);
+    let text = EXPRESSION.print(&output);
+    let text = if place == OutputContext::Form { encode_form(&text) } else { text.into_owned() };
+    Interpolated { output: TextWithSecrets { text, secrets: Vec::new() }, undefined }
+}
+
+fn write_json(tree: &JsonTree<Interpolation>, names: &dyn NameResolver, rendered: &mut Interpolated<TextWithSecrets>) {
+    match tree {
+        JsonTree::Plain(value) => rendered.output.text.push_str(&value.to_string()),
+        JsonTree::Leaf(template) if template.secret_names().is_empty() => {
+            let value = template.render_value(names);
+            merge_paths(&mut rendered.undefined, value.undefined);
+            rendered.output.text.push_str(&value.output.to_string());
         }
-        Value::Array(items) => {
-            let mut list = Vec::new();
+        JsonTree::Leaf(template) => {
+            let text = template.render_with_secrets(names, OutputContext::Text);
+            merge_paths(&mut rendered.undefined, text.undefined);
+            push_quoted(text.output, &mut rendered.output);
+        }
+        JsonTree::List(items) => {
+            rendered.output.text.push('[');
             for (at, item) in items.iter().enumerate() {
-                pointer.push('/');
-                pointer.push_str(&at.to_string());
-                list.push(parse_node(item, pointer)?);
-                pointer.truncate(length);
-            }
-            JsonNode::List(list)
-        }
-        Value::Object(members) => {
-            let mut object = Vec::new();
-            for (name, member) in members {
-                pointer.push('/');
-                pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
-                object.push((name.clone(), parse_node(member, pointer)?));
-                pointer.truncate(length);
-            }
-            JsonNode::Object(object)
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => JsonNode::Plain(source.clone()),
-    };
-    Ok(node)
-}
-
-impl JsonNode {
-    fn render(&self, names: &dyn NameResolver, undefined: &mut Vec<String>) -> Value {
-        match self {
-            JsonNode::Plain(value) => value.clone(),
-            JsonNode::Text(template) => {
-                let rendered = template.render_value(names);
-                merge_paths(undefined, rendered.undefined);
-                rendered.output
-            }
-            JsonNode::List(items) => Value::Array(items.iter().map(|it| it.render(names, undefined)).collect()),
-            JsonNode::Object(members) => {
-                let rendered = members.iter().map(|(name, it)| (name.clone(), it.render(names, undefined)));
-                Value::Object(rendered.collect::<Map<_, _>>())
-            }
-        }
-    }
-
-    /// Renders the node as text with markers for secrets.
-    fn render_with_secrets(&self, names: &dyn NameResolver, place: OutputContext) -> Interpolated<TextWithSecrets> {
-        if let JsonNode::Text(template) = self {
-            return template.render_with_secrets(names, place);
-        }
-        let mut undefined = Vec::new();
-        let text = EXPRESSION.print(&self.render(names, &mut undefined)).into_owned();
-        let text = if place == OutputContext::Form { encode_form(&text) } else { text };
-        Interpolated { output: TextWithSecrets { text, secrets: Vec::new() }, undefined }
-    }
-
-    fn write_json(&self, names: &dyn NameResolver, rendered: &mut Interpolated<TextWithSecrets>) {
-        match self {
-            JsonNode::Plain(value) => rendered.output.text.push_str(&value.to_string()),
-            JsonNode::Text(template) if template.secret_names().is_empty() => {
-                let value = template.render_value(names);
-                merge_paths(&mut rendered.undefined, value.undefined);
-                rendered.output.text.push_str(&value.output.to_string());
-            }
-            JsonNode::Text(template) => {
-                let text = template.render_with_secrets(names, OutputContext::Text);
-                merge_paths(&mut rendered.undefined, text.undefined);
-                push_quoted(text.output, &mut rendered.output);
-            }
-            JsonNode::List(items) => {
-                rendered.output.text.push('[');
-                for (at, item) in items.iter().enumerate() {
-                    if at > 0 {
-                        rendered.output.text.push(',');
-                    }
-                    item.write_json(names, rendered);
+                if at > 0 {
+                    rendered.output.text.push(',');
                 }
-                rendered.output.text.push(']');
+                write_json(item, names, rendered);
             }
-            JsonNode::Object(members) => {
-                rendered.output.text.push('{');
-                for (at, (name, member)) in members.iter().enumerate() {
-                    if at > 0 {
-                        rendered.output.text.push(',');
-                    }
-                    rendered.output.text.push_str(&Value::from(name.as_str()).to_string());
-                    rendered.output.text.push(':');
-                    member.write_json(names, rendered);
-                }
-                rendered.output.text.push('}');
-            }
+            rendered.output.text.push(']');
         }
-    }
-
-    fn collect_interpolations<'t>(&'t self, found: &mut Vec<&'t Interpolation>) {
-        match self {
-            JsonNode::Plain(_) => {}
-            JsonNode::Text(template) => found.push(template),
-            JsonNode::List(items) => items.iter().for_each(|it| it.collect_interpolations(found)),
-            JsonNode::Object(members) => members.iter().for_each(|it| it.1.collect_interpolations(found)),
+        JsonTree::Object(members) => {
+            rendered.output.text.push('{');
+            for (at, (name, member)) in members.iter().enumerate() {
+                if at > 0 {
+                    rendered.output.text.push(',');
+                }
+                rendered.output.text.push_str(&Value::from(name.as_str()).to_string());
+                rendered.output.text.push(':');
+                write_json(member, names, rendered);
+            }
+            rendered.output.text.push('}');
         }
     }
 }

@@ -42,22 +42,9 @@ impl NumberFormat {
     /// Formats a number with the separators of a locale.
     pub fn format(self, number: &Number, locale: &str) -> String {
         let NumberMarks { decimal: point, group, has_pairs } = number_marks(locale);
-        let Decimal { negative, whole, fraction } = Decimal::new(number, if self.is_percent { 2 } else { 0 }).round(self.max_places);
-        let mut text = String::from(if negative { "-" } else { "" });
-        for (at, digit) in whole.chars().enumerate() {
-            let left = whole.len() - at;
-            let is_group_end = if has_pairs && left > 3 { (left - 3).is_multiple_of(2) } else { left.is_multiple_of(3) };
-            if self.has_grouping && at > 0 && is_group_end {
-                text.push(group);
-            }
-            text.push(digit);
-        }
-        let zeros = self.min_places.saturating_sub(fraction.len());
-        if zeros + fraction.len() > 0 {
-            text.push(point);
-            text.push_str(&fraction);
-            text.extend(std::iter::repeat_n('0', zeros));
-        }
+        let group = if self.has_grouping { group.to_string() } else { String::new() };
+        let decimal = Decimal::new(number, if self.is_percent { 2 } else { 0 }).round(self.max_places);
+        let mut text = decimal.print(&group, has_pairs, &point.to_string(), self.min_places);
         if self.is_percent {
             text.push('%');
         }

@@ -86,7 +86,7 @@ fn spelled_in_brackets(open: CharScanner<'_>) -> Option<String> {
     let mut scan = open;
     scan.eat("{{");
     scan.skip_space();
-    with_brackets(scan.take_while(|it| is_name_character(it) || it == '.' || it == '-'))
+    with_brackets(scan.take_while(|c| is_name_character(c) || c == '.' || c == '-'))
 }
 
 /// Parses the name of a secret after `secret.` or `secret:`.

@@ -20,8 +20,10 @@ pub(super) fn render_with_secrets(pieces: &[Piece], names: &dyn NameResolver, pl
                 output.text.push_str(&secret_marker(name));
             }
             Piece::Placeholder(placeholder) => {
-                let text =
-                    placeholder.resolve(names, &mut rendered.undefined).map(|it| EXPRESSION.print(&it).into_owned()).unwrap_or_default();
+                let text = placeholder
+                    .resolve(names, &mut rendered.undefined)
+                    .map(|value| EXPRESSION.print(&value).into_owned())
+                    .unwrap_or_default();
                 match place {
                     OutputContext::Link if at > 0 && !placeholder.is_verbatim() => output.text.push_str(&percent_encode(&text)),
                     OutputContext::Url | OutputContext::Query if !placeholder.is_verbatim() => output.text.push_str(&percent_encode(&text)),

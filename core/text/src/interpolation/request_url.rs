@@ -110,7 +110,7 @@ impl Writer {
 
     fn push_value(&mut self, placeholder: &Placeholder, is_base: bool, names: &dyn NameResolver) -> Result<(), String> {
         let mut undefined = Vec::new();
-        let value = placeholder.resolve(names, &mut undefined).map(|it| EXPRESSION.print(&it).into_owned()).unwrap_or_default();
+        let value = placeholder.resolve(names, &mut undefined).map(|value| EXPRESSION.print(&value).into_owned()).unwrap_or_default();
         let list = if self.part == Part::Query { &mut self.rendered.undefined_in_query } else { &mut self.rendered.undefined_in_path };
         list.extend(undefined);
         if !self.rendered.undefined_in_path.is_empty() {
@@ -120,14 +120,14 @@ impl Writer {
         let path = &placeholder.path;
         // A parser of URLs removes line breaks and tabs, after which other segments stand there.
         if text.contains(|it: char| it.is_ascii_control()) {
-            return Err(format!("'{path}' has control characters, which may not be in a URL"));
+            return Err(format!("'{path}' has control characters, which must not be in a URL"));
         }
         match self.part {
             Part::Fragment => return Ok(()),
-            Part::Authority => return Err(format!("'{path}' may not be in the host of the URL")),
+            Part::Authority => return Err(format!("'{path}' must not be in the host of the URL")),
             Part::Scheme if is_base => return self.push_base(&text, placeholder),
             // Without slashes, a parser of URLs takes what follows the scheme for the host.
-            Part::Scheme if self.rendered.url.text.contains(':') => return Err(format!("'{path}' may not be in the host of the URL")),
+            Part::Scheme if self.rendered.url.text.contains(':') => return Err(format!("'{path}' must not be in the host of the URL")),
             Part::Scheme => self.open_segment(0),
             Part::Path => {}
             Part::Query => {
@@ -136,7 +136,7 @@ impl Writer {
             }
         }
         if text.contains(['?', '#', '\\']) {
-            return Err(format!("'{path}' may not end the path of the URL"));
+            return Err(format!("'{path}' must not end the path of the URL"));
         }
         self.has_value = true;
         for (at, part) in text.split('/').enumerate() {

@@ -51,7 +51,7 @@ impl Interpolation {
 
     /// Returns the names of the secrets in the template.
     pub fn secret_names(&self) -> Vec<&str> {
-        self.pieces.iter().filter_map(|it| if let Piece::Secret(name) = it { Some(name.as_str()) } else { None }).collect()
+        self.pieces.iter().filter_map(|piece| if let Piece::Secret(name) = piece { Some(name.as_str()) } else { None }).collect()
     }
 
     /// Returns whether the template is a single placeholder.
@@ -66,7 +66,7 @@ impl Interpolation {
 
     /// Returns whether a placeholder does not end with the filter `json`.
     pub fn has_unquoted_placeholder(&self) -> bool {
-        self.placeholders().any(|it| it.filters.last() != Some(&Filter::Json))
+        self.placeholders().any(|placeholder| placeholder.filters.last() != Some(&Filter::Json))
     }
 
     /// Renders the template as text.
@@ -96,6 +96,6 @@ impl Interpolation {
     }
 
     fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
-        self.pieces.iter().filter_map(|it| if let Piece::Placeholder(placeholder) = it { Some(placeholder) } else { None })
+        self.pieces.iter().filter_map(|piece| if let Piece::Placeholder(placeholder) = piece { Some(placeholder) } else { None })
     }
 }

@@ -168,7 +168,7 @@ fn secrets_are_marked_and_values_are_encoded_for_their_context() {
     let rendered = sealed("ü {{ evil }} {{ secret.KEY }}{{ secret:KEY }}", OutputContext::Text);
     assert_eq!(rendered.text, "ü {{ name }} \\{{ [secret:KEY] [secret:KEY][secret:KEY]");
     assert_eq!(rendered.secrets, [(31, "KEY".to_owned()), (43, "KEY".to_owned())]);
-    assert!(rendered.secrets.iter().all(|it| rendered.text[it.0..].starts_with("[secret:KEY]")));
+    assert!(rendered.secrets.iter().all(|secret| rendered.text[secret.0..].starts_with("[secret:KEY]")));
     for (source, expected) in [
         ("https://x/{{ address }}?q={{ age }}", "https://x/a%20b%2F%C3%BC%3F%26%3D%23?q=36"),
         ("{{ address | raw }}", "a b/ü?&=#"),
@@ -291,7 +291,7 @@ fn garbage_never_breaks_the_engine() {
         if let Ok(template) = Interpolation::parse(source) {
             for place in [OutputContext::Text, OutputContext::Url, OutputContext::Header] {
                 let sealed = template.render_with_secrets(&names(), place).output;
-                assert!(sealed.secrets.iter().all(|it| sealed.text[it.0..].starts_with("[secret:")));
+                assert!(sealed.secrets.iter().all(|secret| sealed.text[secret.0..].starts_with("[secret:")));
             }
             assert_eq!(template.source(), source);
             template.render_value(&names());

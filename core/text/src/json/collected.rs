@@ -33,7 +33,9 @@ fn insert_within(args: &mut Map<String, Value>, properties: Option<&Map<String, 
     let inner_properties = |key: &str| properties?.get(key)?.get("properties")?.as_object();
     let has_name = |key: &str, value: &Value| {
         let inner = value.as_object();
-        inner.is_some_and(|it| argument_of(it, inner_properties(key), name).is_some() || it.values().any(|it| mentions(it, name)))
+        inner.is_some_and(|members| {
+            argument_of(members, inner_properties(key), name).is_some() || members.values().any(|it| mentions(it, name))
+        })
     };
     let mut with_name = args.iter().filter(|it| has_name(it.0, it.1)).map(|it| it.0.clone());
     let (Some(key), None) = (with_name.next(), with_name.next()) else { return };
@@ -45,7 +47,7 @@ fn insert_within(args: &mut Map<String, Value>, properties: Option<&Map<String, 
 
 /// Whether an object has a name, or an object within it has.
 fn mentions(value: &Value, name: &str) -> bool {
-    value.as_object().is_some_and(|it| it.iter().any(|(key, value)| is_same_name(key, name) || mentions(value, name)))
+    value.as_object().is_some_and(|members| members.iter().any(|(key, value)| is_same_name(key, name) || mentions(value, name)))
 }
 
 /// The argument with the name of a collected value: a given one, else one that the properties of the call's schema name.
@@ -56,15 +58,15 @@ pub fn argument_of(args: &Map<String, Value>, properties: Option<&Map<String, Va
 
 /// Whether two names differ in case and separators only: `phoneNumber` and `phone_number`.
 fn is_same_name(one: &str, other: &str) -> bool {
-    let letters = |it: &str| it.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let letters = |name: &str| name.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     one == other || letters(one) == letters(other)
 }
 
 /// Whether an argument says what was collected: the same text, for a tool may want 7 as `"7"`, or a part of it, such as the amount of money.
 pub fn says_same(argument: &Value, collected: &Value) -> bool {
-    let text = |it: &Value| it.as_str().map_or_else(|| it.to_string(), |it| it.trim().to_owned());
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), |text| text.trim().to_owned());
     text(argument) == text(collected)
-        || collected.as_object().is_some_and(|it| !argument.is_null() && it.values().any(|part| text(part) == text(argument)))
+        || collected.as_object().is_some_and(|members| !argument.is_null() && members.values().any(|part| text(part) == text(argument)))
 }
 
 #[cfg(test)]

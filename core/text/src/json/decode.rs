@@ -24,7 +24,7 @@ pub fn decode<'v, T: Deserialize<'v>>(value: &'v Value) -> Result<T, DecodeError
 /// # Errors
 /// The syntax error with its line and column, or the first part that does not fit, with its path.
 pub fn decode_text<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
-    let value: Value = serde_json::from_str(text).map_err(|it| DecodeError::new(Track::new().path(), it))?;
+    let value: Value = serde_json::from_str(text).map_err(|error| DecodeError::new(Track::new().path(), error))?;
     decode(&value)
 }
 
@@ -105,7 +105,9 @@ mod tests {
 
     #[test]
     fn an_object_is_read_as_two_types() {
-        let read = |value: Value| decode_both::<_, Order, Addressed>(value).map(|it| (it.0.id, it.1.street)).map_err(|it| it.to_string());
+        let read = |value: Value| {
+            decode_both::<_, Order, Addressed>(value).map(|(order, address)| (order.id, address.street)).map_err(|it| it.to_string())
+        };
         assert_eq!(read(json!({"id": 1, "street": "a"})), Ok((1, "a".to_owned())));
         assert_eq!(read(json!({"id": 1, "street": 2})).unwrap_err(), "street: invalid type: integer `2`, expected a string");
         assert_eq!(read(json!({"id": 1})).unwrap_err(), "missing field `street`");

@@ -17,7 +17,7 @@ pub struct Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let side = |it: &Option<Value>| it.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
+        let side = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
         let (left, right) = (side(&self.left), side(&self.right));
         let same = left.chars().zip(right.chars()).take_while(|it| it.0 == it.1).count();
         write!(f, "{}: {} became {}", self.field, excerpt(&left, same), excerpt(&right, same))

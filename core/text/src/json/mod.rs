@@ -9,11 +9,13 @@ pub mod path;
 mod reply;
 pub mod schema;
 pub mod text;
+mod tree;
 
 pub use collected::{argument_of, insert_collected, says_same};
 pub use decode::{DecodeError, decode, decode_text};
 pub use decode::{decode_both, decode_tagged};
 pub use reply::{find_json, read_object};
+pub use tree::JsonTree;
 
 use std::io::{self, Write};
 

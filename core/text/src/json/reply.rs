@@ -27,8 +27,8 @@ pub fn read_object(reply: &str) -> Result<Map<String, Value>, String> {
 fn strip_code_fence(reply: &str) -> &str {
     let text = reply.trim_start_matches('\u{feff}').trim();
     let inner = text.strip_prefix("```").and_then(|it| it.strip_suffix("```"));
-    let label = |it: &str| it.get(..4).is_some_and(|label| label.eq_ignore_ascii_case("json"));
-    inner.map_or(text, |it| if label(it) { it.get(4..).unwrap_or_default() } else { it }.trim())
+    let label = |inner: &str| inner.get(..4).is_some_and(|label| label.eq_ignore_ascii_case("json"));
+    inner.map_or(text, |inner| if label(inner) { inner.get(4..).unwrap_or_default() } else { inner }.trim())
 }
 
 fn is_json(text: &str) -> bool {
@@ -42,12 +42,12 @@ fn whole_error(reply: &str) -> String {
 /// The only object in a text. A list counts like an object if it has lists or objects, and a bracket that begins none is text.
 fn find_only_object(text: &str) -> Option<&str> {
     let (mut from, mut found) = (0, None);
-    while let Some(at) = text.get(from..)?.find(['{', '[']).map(|it| from + it) {
+    while let Some(at) = text.get(from..)?.find(['{', '[']).map(|offset| from + offset) {
         let rest = text.get(at..)?;
         let is_object = rest.starts_with('{');
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         from = match values.next() {
-            Some(Ok(Value::Array(items))) if !items.iter().any(|it| it.is_array() || it.is_object()) => at + values.byte_offset(),
+            Some(Ok(Value::Array(items))) if !items.iter().any(|item| item.is_array() || item.is_object()) => at + values.byte_offset(),
             Some(Ok(Value::Object(_))) if found.is_none() => {
                 let end = at + values.byte_offset();
                 found = text.get(at..end);

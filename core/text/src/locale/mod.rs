@@ -70,7 +70,7 @@ pub fn asks_for_free_words(word: &str, locale: &str) -> bool {
 /// The preposition that a folded word contracts with an article, such as `von` for the German `vom`; else the word.
 pub fn without_article<'w>(word: &'w str, locale: &str) -> &'w str {
     let mut rows = words_of_locale(locale).contractions.split('|').filter(|it| !it.is_empty());
-    rows.find(|it| it.split(',').any(|it| it == word)).and_then(|it| it.split(',').next()).unwrap_or(word)
+    rows.find(|row| row.split(',').any(|it| it == word)).and_then(|row| row.split(',').next()).unwrap_or(word)
 }
 
 /// The language of a locale.

@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn every_language_inserts_the_same_values() {
-        let placeholders = |text: &str| text.split('{').skip(1).filter_map(|it| Some(it.split_once('}')?.0.to_owned())).collect::<Vec<_>>();
+        let placeholders =
+            |text: &str| text.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0.to_owned())).collect::<Vec<_>>();
         for language in LANGUAGES {
             let Some(texts) = &language.texts else { continue };
             for text in EngineText::ALL {

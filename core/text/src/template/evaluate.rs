@@ -201,9 +201,7 @@ impl<'e, 'v> TemplateEvaluator<'e, 'v> {
     fn charge(&self, bytes: usize) -> Result<(), String> {
         let total = self.text_bytes.get().saturating_add(bytes);
         if total > MAX_TEXT_BYTES {
-            return Err(format!(
-                "the texts that expressions make are longer than {MAX_TEXT_BYTES} bytes together; print values where they are needed"
-            ));
+            return Err(format!("expressions make more than {MAX_TEXT_BYTES} bytes of text; print values where they are needed"));
         }
         self.text_bytes.set(total);
         Ok(())

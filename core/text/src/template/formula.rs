@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::cursor::Cursor;
 use super::evaluate::TemplateEvaluator;
 use super::expression::TemplateExpr;
 use super::parse::{Grammar, parse_expression, unexpected_error};
+use crate::scanner::CharScanner;
 use crate::value::FORMULA;
 
 /// A compiled formula.
@@ -18,9 +18,9 @@ impl Formula {
     /// # Errors
     /// The syntax error.
     pub fn compile(source: &str) -> Result<Formula, String> {
-        let mut cursor = Cursor { rest: source };
-        let read = parse_expression(&mut cursor, Grammar::Inner)?;
-        if cursor.peek().is_some() { Err(unexpected_error(&cursor)) } else { Ok(Formula(read)) }
+        let mut scan = CharScanner::new(source);
+        let read = parse_expression(&mut scan, Grammar::Inner)?;
+        if scan.rest.is_empty() { Ok(Formula(read)) } else { Err(unexpected_error(&scan)) }
     }
 
     /// Evaluates the formula. Arithmetic uses decimals of 15 digits, so that 1 / 2 is 0.5 and never 0.

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::evaluate::MAX_TEXT_BYTES;
 use super::java_format::{format_date, format_decimal};
 use super::value::{Val, get_item, null};
-use crate::value::decimal::Decimal;
+use crate::capitalize;
+use crate::value::decimal::{Decimal, whole_up_to};
 use crate::value::{TEMPLATE, length, round_to_digits, type_name};
 
 /// A method of a value.
@@ -87,8 +88,8 @@ const UTILITIES: [(&str, Utility, usize, usize); 17] = [
 
 /// Returns the names of the methods and of the `#…` functions, for the documentation.
 pub fn function_names() -> Vec<String> {
-    let methods = METHODS.map(|it| [it.0, "("].concat());
-    methods.into_iter().chain(UTILITIES.map(|it| ["#", it.0, "("].concat())).collect()
+    let methods = METHODS.map(|(name, ..)| [name, "("].concat());
+    methods.into_iter().chain(UTILITIES.map(|(name, ..)| ["#", name, "("].concat())).collect()
 }
 
 impl Method {
@@ -100,7 +101,7 @@ impl Method {
         let Some((_, method, least, most)) = METHODS.iter().find(|it| it.0 == name) else {
             return Err(format!("calls '{name}()', which templates do not have; use one of {}", METHODS.map(|it| it.0).join(", ")));
         };
-        if (*least..=*most).contains(&arguments) { Ok(*method) } else { Err(argument_count_error(name, *least, arguments)) }
+        if (*least..=*most).contains(&arguments) { Ok(*method) } else { Err(argument_count_error(name, *least, *most, arguments)) }
     }
 
     fn name(self) -> &'static str {
@@ -119,12 +120,12 @@ impl Method {
             }
             Method::Size | Method::IsEmpty | Method::Length => self.count(&target),
             Method::Contains => self.contains(&target, &first),
-            Method::ContainsKey => target.as_object().map(|it| Value::from(it.contains_key(&*TEMPLATE.print(&first)))),
-            Method::ToUpperCase => target.as_str().map(|it| Value::from(it.to_uppercase())),
-            Method::ToLowerCase => target.as_str().map(|it| Value::from(it.to_lowercase())),
-            Method::Trim => target.as_str().map(|it| Value::from(it.trim_matches(|c| c <= ' '))),
+            Method::ContainsKey => target.as_object().map(|members| Value::from(members.contains_key(&*TEMPLATE.print(&first)))),
+            Method::ToUpperCase => target.as_str().map(|text| Value::from(text.to_uppercase())),
+            Method::ToLowerCase => target.as_str().map(|text| Value::from(text.to_lowercase())),
+            Method::Trim => target.as_str().map(|text| Value::from(text.trim_matches(|c| c <= ' '))),
             Method::EqualsIgnoreCase => {
-                target.as_str().map(|it| Value::from(first.as_str().is_some_and(|other| eq_ignore_case(it, other))))
+                target.as_str().map(|text| Value::from(first.as_str().is_some_and(|other| eq_ignore_case(text, other))))
             }
             Method::Substring => match target.as_str() {
                 Some(text) => Some(take_substring(text, &first, arguments.next())?),
@@ -155,7 +156,7 @@ impl Method {
 
     fn unsupported_error(self, target: &Value) -> String {
         if target.is_null() {
-            return format!("'{}()' was asked of a value that is missing; ask with ?. before it", self.name());
+            return format!("cannot call '{}()' on a missing value; write ?. before it", self.name());
         }
         format!("'{}()' does not fit {}", self.name(), type_name(Some(target)))
     }
@@ -172,7 +173,7 @@ impl Utility {
             let known = UTILITIES.map(|it| format!("#{}", it.0)).join(", ");
             return Err(format!("calls '#{full}', which templates do not have; use one of {known}"));
         };
-        if (*least..=*most).contains(&arguments) { Ok(*utility) } else { Err(argument_count_error(&full, *least, arguments)) }
+        if (*least..=*most).contains(&arguments) { Ok(*utility) } else { Err(argument_count_error(&full, *least, *most, arguments)) }
     }
 
     /// Calls the utility function.
@@ -213,8 +214,9 @@ impl Utility {
     }
 }
 
-fn argument_count_error(name: &str, expected: usize, arguments: usize) -> String {
-    format!("calls '{name}' with {arguments} values; give it {expected}")
+fn argument_count_error(name: &str, least: usize, most: usize, arguments: usize) -> String {
+    let most = if most > least { format!(" to {most}") } else { String::new() };
+    format!("calls '{name}' with {arguments} arguments; it takes {least}{most}")
 }
 
 fn expect_number(value: &Value) -> Result<f64, String> {
@@ -228,10 +230,10 @@ fn number_result(number: f64) -> Result<Value, String> {
 /// Rounds to the given digits after the point; halves of the number as it is written round away from zero.
 fn round(value: &Value, digits: &Value) -> Result<Value, String> {
     let Value::Number(number) = value else { return expect_number(value).map(Value::from) };
-    let Some(digits) = digits.as_f64().filter(|it| it.fract() == 0.0 && (0.0..=12.0).contains(it)) else {
+    let Some(digits) = digits.as_f64().and_then(|digits| whole_up_to(digits, 12)) else {
         return Err("'#numbers.round' needs a whole number of digits from 0 to 12".to_owned());
     };
-    let rounded = Decimal::new(number, 0).round(digits as usize).to_number();
+    let rounded = Decimal::new(number, 0).round(digits).to_number();
     number_result(rounded.and_then(|it| it.as_f64()).unwrap_or(f64::INFINITY))
 }
 
@@ -245,11 +247,6 @@ fn format_decimal_of(arguments: &[Val<'_>]) -> Result<Value, String> {
         [value, least, group, places, point] => format_decimal(value, least, places, [group, point]),
         _ => Ok(Value::Null),
     }
-}
-
-fn capitalize(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map(|it| it.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
 /// Replaces all occurrences of a text; null stays null.
@@ -277,12 +274,12 @@ fn eq_ignore_case(left: &str, right: &str) -> bool {
 /// Returns part of a string by character positions.
 fn take_substring(text: &str, from: &Value, to: Option<Val<'_>>) -> Result<Value, String> {
     let length = text.chars().count();
-    let position = |it: &Value| it.as_u64().and_then(|it| usize::try_from(it).ok()).filter(|it| *it <= length);
+    let position = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok()).filter(|position| *position <= length);
     let range = match &to {
         None => position(from).map(|from| (from, length)),
         Some(to) => position(from).zip(position(to)).filter(|(from, to)| from <= to),
     };
-    let (from, to) = range.ok_or("'substring()' goes beyond the text")?;
+    let (from, to) = range.ok_or("'substring()' reaches beyond the end of the text")?;
     Ok(Value::from(text.chars().skip(from).take(to - from).collect::<String>()))
 }
 
@@ -291,7 +288,7 @@ fn join_list(list: &Value, between: &Value) -> Result<Value, String> {
         Value::Null => Ok(Value::Null),
         Value::Array(items) => {
             let (parts, between): (Vec<Cow<'_, str>>, _) = (items.iter().map(|it| TEMPLATE.print(it)).collect(), TEMPLATE.print(between));
-            limit_text(parts.iter().map(|it| it.len().saturating_add(between.len())).fold(0, usize::saturating_add))?;
+            limit_text(parts.iter().map(|part| part.len().saturating_add(between.len())).fold(0, usize::saturating_add))?;
             Ok(Value::from(parts.join(&*between)))
         }
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {

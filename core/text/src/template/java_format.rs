@@ -3,20 +3,14 @@
 use serde_json::{Number, Value};
 
 use crate::date::Date;
-use crate::value::decimal::Decimal;
+use crate::value::decimal::{Decimal, whole_up_to};
 use crate::value::type_name;
-
-const MONTHS: [&str; 12] =
-    ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
-
-/// The day 1970-01-01 was a Thursday.
-const WEEKDAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
 
 /// The most characters of a short name of a month or of a day of the week.
 const SHORT_NAME: usize = 3;
 
 /// The most digits before or behind the point that a format asks for.
-const MAX_DIGITS: u64 = 20;
+const MAX_DIGITS: usize = 20;
 
 /// Formats a date, a date with a time, or milliseconds since 1970 by a pattern such as `dd.MM.yyyy HH:mm`; null stays null. A time is printed
 /// as it is written, milliseconds in UTC, names in English.
@@ -68,25 +62,22 @@ fn take_quoted<'p>(rest: &'p str, text: &mut String) -> &'p str {
 
 /// A field of a date by its letter and how often that is repeated.
 fn format_field(date: Date, letter: char, count: usize) -> Result<String, String> {
-    let [hour, minute, second, millisecond] = date.clock();
-    let name = |names: &[&str], at: i64| {
-        let name = usize::try_from(at).ok().and_then(|it| names.get(it)).copied().unwrap_or_default();
-        name.get(..if count > SHORT_NAME { name.len() } else { SHORT_NAME }).unwrap_or(name).to_owned()
-    };
-    let number = match letter {
-        'y' | 'u' if count == 2 => return Ok(format!("{:02}", date.year.rem_euclid(100))),
-        'y' | 'u' => date.year,
-        'M' | 'L' if count >= SHORT_NAME => return Ok(name(&MONTHS, date.month - 1)),
-        'M' | 'L' => date.month,
-        'd' => date.day,
-        'E' => return Ok(name(&WEEKDAYS, date.days_since_epoch().rem_euclid(7))),
-        'a' => return Ok(if hour < 12 { "AM" } else { "PM" }.to_owned()),
-        'H' => hour,
-        'h' => (hour + 11) % 12 + 1,
-        'm' => minute,
-        's' => second,
-        'S' => millisecond,
-        _ => return Err(format!("the pattern of a date has no letter '{letter}'; put other words in quotes, as in 'dd ''of'' MMMM'")),
+    let time = date.to_civil();
+    let named = |short: &str, long: &str| Ok(time.strftime(if count > SHORT_NAME { long } else { short }).to_string());
+    let number: i16 = match letter {
+        'y' | 'u' if count == 2 => time.year().rem_euclid(100),
+        'y' | 'u' => time.year(),
+        'M' | 'L' if count >= SHORT_NAME => return named("%b", "%B"),
+        'M' | 'L' => time.month().into(),
+        'd' => time.day().into(),
+        'E' => return named("%a", "%A"),
+        'a' => return Ok(if time.hour() < 12 { "AM" } else { "PM" }.to_owned()),
+        'H' => time.hour().into(),
+        'h' => ((time.hour() + 11) % 12 + 1).into(),
+        'm' => time.minute().into(),
+        's' => time.second().into(),
+        'S' => date.millisecond(),
+        _ => return Err(format!("unknown letter '{letter}' in the pattern of a date; put other words in quotes, as in 'dd ''of'' MMMM'")),
     };
     Ok(format!("{number:0count$}"))
 }
@@ -110,25 +101,14 @@ pub(super) fn format_decimal(value: &Value, least: &Value, places: &Value, marks
 }
 
 fn print_decimal(number: &Number, least: usize, places: usize, group: &str, point: &str) -> String {
-    let Decimal { negative, whole, fraction } = Decimal::new(number, 0).round(places);
-    let whole = if whole == "0" && least == 0 { String::new() } else { format!("{whole:0>least$}") };
-    let mut text = String::from(if negative { "-" } else { "" });
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            text.push_str(group);
-        }
-        text.push(digit);
-    }
-    if places > 0 {
-        text.push_str(if point.is_empty() { "." } else { point });
-        text.push_str(&format!("{fraction:0<places$}"));
-    }
-    text
+    let mut decimal = Decimal::new(number, 0).round(places);
+    decimal.whole = if decimal.whole == "0" && least == 0 { String::new() } else { format!("{:0>least$}", decimal.whole) };
+    decimal.print(group, false, if point.is_empty() { "." } else { point }, places)
 }
 
 fn digits_of(value: &Value) -> Result<usize, String> {
-    let digits = value.as_f64().filter(|it| it.fract() == 0.0 && (0.0..=MAX_DIGITS as f64).contains(it));
-    digits.map(|it| it as usize).ok_or_else(|| format!("'#numbers.formatDecimal' needs whole numbers of digits from 0 to {MAX_DIGITS}"))
+    let digits = value.as_f64().and_then(|digits| whole_up_to(digits, MAX_DIGITS));
+    digits.ok_or_else(|| format!("'#numbers.formatDecimal' needs whole numbers of digits from 0 to {MAX_DIGITS}"))
 }
 
 /// The text of a mark by its name.

@@ -17,13 +17,13 @@
 //! ```
 
 mod block;
-mod cursor;
 mod evaluate;
 mod expression;
 mod formula;
 mod function;
 mod java_format;
 mod layer;
+mod lexer;
 mod node;
 mod operator;
 mod parse;

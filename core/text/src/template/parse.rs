@@ -3,10 +3,11 @@
 
 use serde_json::Value;
 
-use super::cursor::{Cursor, is_name_character};
 use super::expression::{Chain, Choice, Fallback, PathExpr, PathRoot, PathStep, TemplateExpr};
 use super::function::{Method, Utility};
+use super::lexer::{eat_word, is_name_character, take_name, take_number, take_quoted};
 use super::operator::{BinaryOperator, OPERATORS};
+use crate::scanner::CharScanner;
 
 /// The deepest nesting of parentheses, conditions and blocks; well below what overflows any stack.
 pub(super) const MAX_DEPTH: usize = 64;
@@ -22,20 +23,20 @@ pub(super) enum Grammar {
     OuterWords,
 }
 
-/// Parses an expression at the start of a text; the cursor keeps the text after it.
-pub(super) fn parse_expression(cursor: &mut Cursor<'_>, grammar: Grammar) -> Result<TemplateExpr, String> {
-    let mut parser = Parser { cursor: *cursor, grammar, depth: 0 };
+/// Parses an expression at the start of a text; the scanner keeps the text after it.
+pub(super) fn parse_expression(scan: &mut CharScanner<'_>, grammar: Grammar) -> Result<TemplateExpr, String> {
+    let mut parser = Parser { scan: *scan, grammar, depth: 0 };
     let read = parser.parse_expression();
-    parser.cursor.skip_space();
-    *cursor = parser.cursor;
+    parser.scan.skip_space();
+    *scan = parser.scan;
     read
 }
 
 /// Builds the error for text that does not belong to an expression.
-pub(super) fn unexpected_error(cursor: &Cursor<'_>) -> String {
-    let mut ahead = *cursor;
-    let word = ahead.take_name();
-    match (word.is_empty(), cursor.peek()) {
+pub(super) fn unexpected_error(scan: &CharScanner<'_>) -> String {
+    let mut ahead = *scan;
+    let word = take_name(&mut ahead);
+    match (word.is_empty(), scan.peek()) {
         (false, _) => format!("is not a path or an expression: '{word}' was not expected"),
         (true, Some(c)) => format!("is not a path or an expression: '{c}' was not expected"),
         (true, None) => "is not a path or an expression: it ends too early".to_owned(),
@@ -43,29 +44,33 @@ pub(super) fn unexpected_error(cursor: &Cursor<'_>) -> String {
 }
 
 struct Parser<'s> {
-    cursor: Cursor<'s>,
+    scan: CharScanner<'s>,
     grammar: Grammar,
     depth: usize,
 }
 
 impl<'s> Parser<'s> {
     fn parse_expression(&mut self) -> Result<TemplateExpr, String> {
-        self.with_depth(|it| {
-            let first = it.parse_operators(0)?;
-            it.cursor.skip_space();
-            if it.cursor.eat("?:") {
-                let instead = it.parse_expression()?;
-                return Ok(TemplateExpr::Fallback(Box::new(Fallback { value: first, fallback: instead, replaces_blank: it.is_inner() })));
+        self.with_depth(|parser| {
+            let first = parser.parse_operators(0)?;
+            parser.scan.skip_space();
+            if parser.scan.eat("?:") {
+                let instead = parser.parse_expression()?;
+                return Ok(TemplateExpr::Fallback(Box::new(Fallback {
+                    value: first,
+                    fallback: instead,
+                    replaces_blank: parser.is_inner(),
+                })));
             }
-            if it.cursor.eat("?") { it.parse_conditional(first) } else { Ok(first) }
+            if parser.scan.eat("?") { parser.parse_conditional(first) } else { Ok(first) }
         })
     }
 
     fn parse_conditional(&mut self, first: TemplateExpr) -> Result<TemplateExpr, String> {
         let condition = self.to_condition(first);
         let yes = self.parse_expression()?;
-        self.cursor.skip_space();
-        let no = match self.cursor.eat(":") {
+        self.scan.skip_space();
+        let no = match self.scan.eat(":") {
             true => self.parse_expression()?,
             false if self.is_inner() => return Err("has a condition without ':'; write condition ? 'yes' : 'no'".to_owned()),
             false => TemplateExpr::Literal(Value::Null),
@@ -86,15 +91,15 @@ impl<'s> Parser<'s> {
     }
 
     fn eat_operator(&mut self, least: usize) -> Option<(BinaryOperator, usize)> {
-        self.cursor.skip_space();
+        self.scan.skip_space();
         for (spelling, operator, level) in OPERATORS {
-            let mut ahead = self.cursor;
+            let mut ahead = self.scan;
             let word = spelling.starts_with(char::is_alphabetic);
-            if if word { ahead.eat_word(spelling) } else { ahead.eat(spelling) } {
+            if if word { eat_word(&mut ahead, spelling) } else { ahead.eat(spelling) } {
                 if level < least {
                     return None;
                 }
-                self.cursor = ahead;
+                self.scan = ahead;
                 return Some((operator, level));
             }
         }
@@ -102,12 +107,12 @@ impl<'s> Parser<'s> {
     }
 
     fn parse_unary(&mut self) -> Result<TemplateExpr, String> {
-        self.cursor.skip_space();
-        if self.cursor.eat("!") || self.cursor.eat_word("not") {
+        self.scan.skip_space();
+        if self.scan.eat("!") || eat_word(&mut self.scan, "not") {
             let value = self.with_depth(Parser::parse_unary)?;
             return Ok(TemplateExpr::Not(Box::new(self.to_condition(value))));
         }
-        if self.cursor.eat("-") {
+        if self.scan.eat("-") {
             return Ok(TemplateExpr::Negative(Box::new(self.with_depth(Parser::parse_unary)?)));
         }
         let root = self.parse_operand()?;
@@ -115,31 +120,31 @@ impl<'s> Parser<'s> {
     }
 
     fn parse_operand(&mut self) -> Result<PathRoot, String> {
-        let found = match self.cursor.peek() {
+        let found = match self.scan.peek() {
             Some('(') => self.parse_parentheses()?,
-            Some(quote @ '\'') => self.parse_text(quote)?,
-            Some(quote @ '"') if self.is_inner() => self.parse_text(quote)?,
-            Some(c) if c.is_ascii_digit() => TemplateExpr::Literal(self.cursor.take_number()?),
+            Some('\'') => self.parse_text("'")?,
+            Some('"') if self.is_inner() => self.parse_text("\"")?,
+            Some(c) if c.is_ascii_digit() => TemplateExpr::Literal(take_number(&mut self.scan)?),
             Some('|') if !self.is_inner() => self.parse_template_text()?,
-            Some('$') if !self.is_inner() && self.cursor.eat("${") => self.parse_dollar()?,
+            Some('$') if !self.is_inner() && self.scan.eat("${") => self.parse_dollar()?,
             Some('#') if self.is_inner() => self.parse_utility()?,
             Some('@' | '*' | '~' | '#') => return Err("has a link, a bean or a message, which templates do not have; use ${…}".to_owned()),
             Some(c) if is_name_character(c) => return self.parse_word(),
-            Some(_) | None => return Err(unexpected_error(&self.cursor)),
+            Some(_) | None => return Err(unexpected_error(&self.scan)),
         };
         Ok(PathRoot::Value(found))
     }
 
     fn parse_parentheses(&mut self) -> Result<TemplateExpr, String> {
-        self.cursor.eat("(");
+        self.scan.eat("(");
         let inner = self.parse_expression()?;
         self.expect_close(")")?;
         Ok(inner)
     }
 
     fn parse_word(&mut self) -> Result<PathRoot, String> {
-        let before = self.cursor;
-        let name = self.cursor.take_name();
+        let before = self.scan;
+        let name = take_name(&mut self.scan);
         let literal = match name.to_ascii_lowercase().as_str() {
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
@@ -149,19 +154,19 @@ impl<'s> Parser<'s> {
         Ok(PathRoot::Value(TemplateExpr::Literal(literal)))
     }
 
-    fn resolve_name(&mut self, before: Cursor<'s>, name: &str) -> Result<PathRoot, String> {
+    fn resolve_name(&mut self, before: CharScanner<'s>, name: &str) -> Result<PathRoot, String> {
         match self.grammar {
-            Grammar::Inner if name == "T" && self.cursor.starts_with("(") => {
+            Grammar::Inner if name == "T" && self.scan.rest.starts_with("(") => {
                 Err("is not a path or an expression: it names a type, which templates cannot do".to_owned())
             }
-            Grammar::Inner if name == "new" && self.cursor.starts_with(" ") => {
+            Grammar::Inner if name == "new" && self.scan.rest.starts_with(" ") => {
                 Err("is not a path or an expression: it makes an object, which templates cannot do".to_owned())
             }
             Grammar::Inner => Ok(PathRoot::Name(name.to_owned())),
             Grammar::Outer => Err("is an expression without ${…}; put names into ${…} and text into '…'".to_owned()),
             Grammar::OuterWords => {
-                self.cursor = before;
-                let word = self.cursor.take_while(|c| is_name_character(c) || c == '-' || c == '.');
+                self.scan = before;
+                let word = self.scan.take_while(|c| is_name_character(c) || c == '-' || c == '.');
                 Ok(PathRoot::Value(TemplateExpr::Literal(Value::from(word))))
             }
         }
@@ -170,11 +175,11 @@ impl<'s> Parser<'s> {
     fn parse_path(&mut self, root: PathRoot) -> Result<TemplateExpr, String> {
         let mut parts = Vec::new();
         loop {
-            self.cursor.skip_space();
-            let safe = self.cursor.eat("?.");
-            if safe || self.cursor.eat(".") {
+            self.scan.skip_space();
+            let safe = self.scan.eat("?.");
+            if safe || self.scan.eat(".") {
                 parts.push(self.parse_member(safe)?);
-            } else if self.cursor.eat("[") {
+            } else if self.scan.eat("[") {
                 parts.push(PathStep::Index(self.parse_expression()?));
                 self.expect_close("]")?;
             } else if parts.is_empty() && matches!(root, PathRoot::Value(_)) {
@@ -186,12 +191,12 @@ impl<'s> Parser<'s> {
     }
 
     fn parse_member(&mut self, safe: bool) -> Result<PathStep, String> {
-        self.cursor.skip_space();
-        let name = self.cursor.take_name();
+        self.scan.skip_space();
+        let name = take_name(&mut self.scan);
         if name.is_empty() {
-            return Err(unexpected_error(&self.cursor));
+            return Err(unexpected_error(&self.scan));
         }
-        if !self.cursor.eat("(") {
+        if !self.scan.eat("(") {
             return Ok(PathStep::Member(name.to_owned()));
         }
         let arguments = self.parse_arguments()?;
@@ -199,23 +204,23 @@ impl<'s> Parser<'s> {
     }
 
     fn parse_utility(&mut self) -> Result<TemplateExpr, String> {
-        self.cursor.eat("#");
-        let group = self.cursor.take_name();
-        let name = if self.cursor.eat(".") { self.cursor.take_name() } else { "" };
-        let arguments = if self.cursor.eat("(") { self.parse_arguments()? } else { Vec::new() };
+        self.scan.eat("#");
+        let group = take_name(&mut self.scan);
+        let name = if self.scan.eat(".") { take_name(&mut self.scan) } else { "" };
+        let arguments = if self.scan.eat("(") { self.parse_arguments()? } else { Vec::new() };
         Ok(TemplateExpr::Utility(Utility::from_name(group, name, arguments.len())?, arguments))
     }
 
     fn parse_arguments(&mut self) -> Result<Vec<TemplateExpr>, String> {
         let mut arguments = Vec::new();
-        self.cursor.skip_space();
-        if self.cursor.eat(")") {
+        self.scan.skip_space();
+        if self.scan.eat(")") {
             return Ok(arguments);
         }
         loop {
             arguments.push(self.parse_expression()?);
-            self.cursor.skip_space();
-            if !self.cursor.eat(",") {
+            self.scan.skip_space();
+            if !self.scan.eat(",") {
                 self.expect_close(")")?;
                 return Ok(arguments);
             }
@@ -232,14 +237,14 @@ impl<'s> Parser<'s> {
         Ok(value)
     }
 
-    fn parse_text(&mut self, quote: char) -> Result<TemplateExpr, String> {
-        let text = self.cursor.take_quoted(quote).ok_or_else(|| format!("has an unterminated string: missing {quote}"))?;
+    fn parse_text(&mut self, quote: &str) -> Result<TemplateExpr, String> {
+        let text = take_quoted(&mut self.scan, quote).ok_or_else(|| format!("has an unterminated string: missing {quote}"))?;
         if text.contains("__${") { self.parse_pieces(&text, "__${", "__") } else { Ok(TemplateExpr::Literal(Value::from(text))) }
     }
 
     fn parse_template_text(&mut self) -> Result<TemplateExpr, String> {
-        self.cursor.eat("|");
-        let text = self.cursor.take_until("|").ok_or("has an unterminated string: missing |")?;
+        self.scan.eat("|");
+        let text = self.scan.take_until("|").ok_or("has an unterminated string: missing |")?;
         self.parse_pieces(text, "${", "")
     }
 
@@ -248,15 +253,15 @@ impl<'s> Parser<'s> {
     /// Parses text that contains `${…}`.
     fn parse_pieces(&mut self, text: &str, open: &str, close: &str) -> Result<TemplateExpr, String> {
         let mut pieces = Vec::new();
-        let mut inner = Parser { cursor: Cursor { rest: text }, grammar: Grammar::Outer, depth: self.depth };
-        while let Some(before) = inner.cursor.take_until(open) {
+        let mut inner = Parser { scan: CharScanner::new(text), grammar: Grammar::Outer, depth: self.depth };
+        while let Some(before) = inner.scan.take_until(open) {
             pieces.push(TemplateExpr::Literal(Value::from(before)));
             pieces.push(inner.with_depth(Parser::parse_dollar)?);
-            if !inner.cursor.eat(close) {
-                return Err(unexpected_error(&inner.cursor));
+            if !inner.scan.eat(close) {
+                return Err(unexpected_error(&inner.scan));
             }
         }
-        pieces.push(TemplateExpr::Literal(Value::from(inner.cursor.rest)));
+        pieces.push(TemplateExpr::Literal(Value::from(inner.scan.rest)));
         Ok(TemplateExpr::Join(pieces))
     }
 
@@ -270,8 +275,8 @@ impl<'s> Parser<'s> {
     }
 
     fn expect_close(&mut self, close: &str) -> Result<(), String> {
-        self.cursor.skip_space();
-        if self.cursor.eat(close) { Ok(()) } else { Err(unexpected_error(&self.cursor)) }
+        self.scan.skip_space();
+        if self.scan.eat(close) { Ok(()) } else { Err(unexpected_error(&self.scan)) }
     }
 
     fn with_depth(&mut self, read: impl FnOnce(&mut Self) -> Result<TemplateExpr, String>) -> Result<TemplateExpr, String> {

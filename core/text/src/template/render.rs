@@ -68,7 +68,7 @@ impl<'v> Renderer<'_, 'v> {
                 TemplateNode::Output { value, escape } => self.render_output(value, *escape, frame)?,
                 TemplateNode::Each { item, state, list, body } => self.render_each([Some(item), state.as_ref()], list, body, frame)?,
                 TemplateNode::If { condition, expected: wanted, body } => {
-                    if self.evaluate(condition, frame).is_some_and(|it| TEMPLATE.is_true(Some(&*it)) == *wanted) {
+                    if self.evaluate(condition, frame).is_some_and(|value| TEMPLATE.is_true(Some(&*value)) == *wanted) {
                         self.render_nodes(body, frame)?;
                     }
                 }

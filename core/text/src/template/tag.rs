@@ -1,9 +1,10 @@
 //! Parses block tags: `[# th:if="…"]`, `[#th:block th:each="…"]`, `[# th:text="…"/]` and their closing tags.
 
-use super::cursor::Cursor;
 use super::expression::LocatedExpr;
 use super::layer::Layer;
+use super::lexer::take_name;
 use super::parse::{Grammar, parse_expression, unexpected_error};
+use crate::scanner::CharScanner;
 
 const BLOCK: &str = "th:block";
 const KNOWN_ATTRIBUTES: &str = "th:each, th:if, th:unless, th:switch, th:case, th:with, th:text or th:utext";
@@ -21,19 +22,19 @@ pub(super) struct Tag {
 }
 
 /// Parses a tag from `[#` to its `]`.
-pub(super) fn parse_tag(cursor: &mut Cursor<'_>, line: usize) -> Result<Tag, String> {
-    cursor.eat("[#");
-    let name = parse_block_name(cursor)?;
+pub(super) fn parse_tag(scan: &mut CharScanner<'_>, line: usize) -> Result<Tag, String> {
+    scan.eat("[#");
+    let name = parse_block_name(scan)?;
     let mut attributes: Vec<(&str, String)> = Vec::new();
     let closed = loop {
-        cursor.skip_space();
-        if cursor.eat("/]") {
+        scan.skip_space();
+        if scan.eat("/]") {
             break true;
         }
-        if cursor.eat("]") {
+        if scan.eat("]") {
             break false;
         }
-        let (name, value) = parse_attribute(cursor)?;
+        let (name, value) = parse_attribute(scan)?;
         if attributes.iter().any(|it| it.0 == name) {
             return Err(format!("a block tag has two attributes '{name}'; move one into a separate block"));
         }
@@ -52,15 +53,15 @@ pub(super) fn parse_tag(cursor: &mut Cursor<'_>, line: usize) -> Result<Tag, Str
 }
 
 /// Parses a closing tag and returns its name.
-pub(super) fn parse_closing(cursor: &mut Cursor<'_>) -> Result<&'static str, String> {
-    if cursor.eat("[/]") {
+pub(super) fn parse_closing(scan: &mut CharScanner<'_>) -> Result<&'static str, String> {
+    if scan.eat("[/]") {
         return Ok("");
     }
-    if cursor.eat("[/th:block]") { Ok(BLOCK) } else { Err("a closing tag has an unknown name; use [/] or [/th:block]".to_owned()) }
+    if scan.eat("[/th:block]") { Ok(BLOCK) } else { Err("a closing tag has an unknown name; use [/] or [/th:block]".to_owned()) }
 }
 
-fn parse_block_name(cursor: &mut Cursor<'_>) -> Result<&'static str, String> {
-    let mut ahead = *cursor;
+fn parse_block_name(scan: &mut CharScanner<'_>) -> Result<&'static str, String> {
+    let mut ahead = *scan;
     let name = ahead.take_while(|c| c.is_alphanumeric() || c == ':' || c == '-');
     if name.is_empty() || ahead.peek() == Some('=') {
         return Ok("");
@@ -68,17 +69,17 @@ fn parse_block_name(cursor: &mut Cursor<'_>) -> Result<&'static str, String> {
     if name != BLOCK {
         return Err(format!("'{name}' is not a block tag; use [# …] or [#{BLOCK} …]"));
     }
-    *cursor = ahead;
+    *scan = ahead;
     Ok(BLOCK)
 }
 
-fn parse_attribute<'s>(cursor: &mut Cursor<'s>) -> Result<(&'s str, String), String> {
-    let name = cursor.take_while(|c| c.is_alphanumeric() || c == ':' || c == '-');
-    cursor.skip_space();
-    let has_equals = cursor.eat("=");
-    cursor.skip_space();
-    let quote = ["\"", "'"].into_iter().find(|it| cursor.eat(it));
-    let value = quote.and_then(|it| cursor.take_until(it));
+fn parse_attribute<'s>(scan: &mut CharScanner<'s>) -> Result<(&'s str, String), String> {
+    let name = scan.take_while(|c| c.is_alphanumeric() || c == ':' || c == '-');
+    scan.skip_space();
+    let has_equals = scan.eat("=");
+    scan.skip_space();
+    let quote = ["\"", "'"].into_iter().find(|it| scan.eat(it));
+    let value = quote.and_then(|it| scan.take_until(it));
     match value {
         Some(value) if has_equals && !name.is_empty() => Ok((name, unescape_html(value))),
         Some(_) | None => Err("a block tag is incomplete; write [# th:if=\"${…}\"] and close the block with [/]".to_owned()),
@@ -117,41 +118,41 @@ fn add_layers(name: &str, value: &str, line: usize, layers: &mut Vec<Layer>) -> 
 }
 
 fn parse_whole(value: &str, grammar: Grammar, line: usize) -> Result<LocatedExpr, String> {
-    let mut cursor = Cursor { rest: value };
-    let root = parse_expression(&mut cursor, grammar)?;
-    if cursor.rest.is_empty() { Ok(LocatedExpr { root, line }) } else { Err(unexpected_error(&cursor)) }
+    let mut scan = CharScanner::new(value);
+    let root = parse_expression(&mut scan, grammar)?;
+    if scan.rest.is_empty() { Ok(LocatedExpr { root, line }) } else { Err(unexpected_error(&scan)) }
 }
 
 fn parse_each(value: &str, line: usize) -> Result<Layer, String> {
     let invalid = || "is not a loop; write th:each=\"item : ${list}\"".to_owned();
-    let mut cursor = Cursor { rest: value };
-    let item = parse_variable(&mut cursor).ok_or_else(invalid)?;
-    let state = if cursor.eat(",") { parse_variable(&mut cursor).ok_or_else(invalid)? } else { format!("{item}Stat") };
-    if !cursor.eat(":") {
+    let mut scan = CharScanner::new(value);
+    let item = parse_variable(&mut scan).ok_or_else(invalid)?;
+    let state = if scan.eat(",") { parse_variable(&mut scan).ok_or_else(invalid)? } else { format!("{item}Stat") };
+    if !scan.eat(":") {
         return Err(invalid());
     }
-    Ok(Layer::Each { item, state, list: parse_whole(cursor.rest, Grammar::Outer, line)? })
+    Ok(Layer::Each { item, state, list: parse_whole(scan.rest, Grammar::Outer, line)? })
 }
 
 fn parse_with(value: &str, line: usize, layers: &mut Vec<Layer>) -> Result<(), String> {
-    let mut cursor = Cursor { rest: value };
+    let mut scan = CharScanner::new(value);
     loop {
-        let name = parse_variable(&mut cursor).filter(|_| cursor.eat("="));
+        let name = parse_variable(&mut scan).filter(|_| scan.eat("="));
         let name = name.ok_or("has a value without a name; write th:with=\"a=${…},b=${…}\"")?;
-        let root = parse_expression(&mut cursor, Grammar::Outer)?;
+        let root = parse_expression(&mut scan, Grammar::Outer)?;
         layers.push(Layer::With { name, value: LocatedExpr { root, line } });
-        if cursor.rest.is_empty() {
+        if scan.rest.is_empty() {
             return Ok(());
         }
-        if !cursor.eat(",") {
-            return Err(unexpected_error(&cursor));
+        if !scan.eat(",") {
+            return Err(unexpected_error(&scan));
         }
     }
 }
 
-fn parse_variable(cursor: &mut Cursor<'_>) -> Option<String> {
-    cursor.skip_space();
-    let name = cursor.take_name();
-    cursor.skip_space();
+fn parse_variable(scan: &mut CharScanner<'_>) -> Option<String> {
+    scan.skip_space();
+    let name = take_name(scan);
+    scan.skip_space();
     (!name.is_empty()).then(|| name.to_owned())
 }

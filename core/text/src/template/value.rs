@@ -33,19 +33,19 @@ pub(super) fn to_boolean(value: &Value) -> Result<bool, String> {
 pub(super) fn get_member<'s>(value: Val<'s>, name: &str) -> Val<'s> {
     match value {
         Cow::Borrowed(value) => value.get(name).map_or_else(null, Cow::Borrowed),
-        Cow::Owned(mut value) => value.get_mut(name).map_or_else(null, |it| Cow::Owned(it.take())),
+        Cow::Owned(mut value) => value.get_mut(name).map_or_else(null, |member| Cow::Owned(member.take())),
     }
 }
 
 /// Returns the item of a list, the character of a string or the member of a map at a key.
 pub(super) fn get_item<'s>(value: Val<'s>, key: &Value) -> Val<'s> {
-    let position = key.as_u64().and_then(|it| usize::try_from(it).ok());
+    let position = key.as_u64().and_then(|position| usize::try_from(position).ok());
     match (value, position) {
         (value, None) => key.as_str().map_or_else(null, |name| get_member(value, name)),
         (Cow::Borrowed(Value::Array(items)), Some(at)) => items.get(at).map_or_else(null, Cow::Borrowed),
-        (Cow::Owned(Value::Array(mut items)), Some(at)) => items.get_mut(at).map_or_else(null, |it| Cow::Owned(it.take())),
+        (Cow::Owned(Value::Array(mut items)), Some(at)) => items.get_mut(at).map_or_else(null, |item| Cow::Owned(item.take())),
         (value, Some(at)) => match value.as_str() {
-            Some(text) => text.chars().nth(at).map_or_else(null, |it| Cow::Owned(Value::from(it.to_string()))),
+            Some(text) => text.chars().nth(at).map_or_else(null, |c| Cow::Owned(Value::from(c.to_string()))),
             None => get_member(value, &at.to_string()),
         },
     }

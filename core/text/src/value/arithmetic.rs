@@ -59,7 +59,7 @@ impl Dialect {
             (NumberForm::Decimal { keeps_whole }, wholes) => {
                 let exact = wholes.filter(|(left, right)| operator != Arithmetic::Divide || left.checked_rem(*right) == Some(0));
                 let exact = exact.and_then(|(left, right)| calculate_whole(operator, left, right));
-                let kept = exact.filter(|it| keeps_whole || it.unsigned_abs() >= LEAST_LONG).map(Number::from);
+                let kept = exact.filter(|number| keeps_whole || number.unsigned_abs() >= LEAST_LONG).map(Number::from);
                 let form = if keeps_whole { number_from_f64 } else { Number::from_f64 };
                 let decimal = || calculate_exact(operator, &left, &right).or_else(double);
                 kept.or_else(|| decimal().and_then(round_to_digits).and_then(form))

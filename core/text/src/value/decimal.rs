@@ -20,7 +20,7 @@ pub fn parse_number(text: &str) -> Option<Number> {
     let text = text.trim();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let numeric = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+    let numeric = |digits: &str| !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
     if !numeric(whole) || !numeric(fraction) {
         return None;
     }
@@ -38,6 +38,11 @@ pub fn number_from_f64(number: f64) -> Option<Number> {
         return Some(Number::from(number as i64));
     }
     Number::from_f64(number)
+}
+
+/// Returns a whole number from 0 to `most`, such as a count of digits.
+pub fn whole_up_to(number: f64, most: usize) -> Option<usize> {
+    (number.fract() == 0.0 && (0.0..=most as f64).contains(&number)).then_some(number as usize)
 }
 
 /// A number as decimal digits.
@@ -101,16 +106,31 @@ impl Decimal {
         self
     }
 
+    /// Prints the digits with a decimal point, and zeros after it up to `min_places` digits. `group` stands between thousands, or with
+    /// `has_pairs` between pairs of digits above them.
+    pub fn print(&self, group: &str, has_pairs: bool, point: &str, min_places: usize) -> String {
+        let mut text = String::from(if self.negative { "-" } else { "" });
+        for (at, digit) in self.whole.chars().enumerate() {
+            let left = self.whole.len() - at;
+            let is_group_end = if has_pairs && left > 3 { (left - 3).is_multiple_of(2) } else { left.is_multiple_of(3) };
+            if at > 0 && is_group_end {
+                text.push_str(group);
+            }
+            text.push(digit);
+        }
+        let zeros = min_places.saturating_sub(self.fraction.len());
+        if zeros + self.fraction.len() > 0 {
+            text.push_str(point);
+            text.push_str(&self.fraction);
+            text.extend(std::iter::repeat_n('0', zeros));
+        }
+        text
+    }
+
     /// Converts the digits back to a number.
     pub fn to_number(&self) -> Option<Number> {
-        let mut text = String::from(if self.negative { "-" } else { "" });
-        text.push_str(&self.whole);
-        if self.fraction.is_empty() {
-            return text.parse::<i64>().map(Number::from).ok().or_else(|| text.parse().ok().and_then(Number::from_f64));
-        }
-        text.push('.');
-        text.push_str(&self.fraction);
-        text.parse().ok().and_then(number_from_f64)
+        let text = self.print("", false, ".", 0);
+        text.parse::<i64>().map(Number::from).ok().or_else(|| text.parse().ok().and_then(number_from_f64))
     }
 }
 
@@ -164,9 +184,7 @@ mod tests {
             (json!(1e300), 0, "1"),
         ] {
             let decimal = Decimal::new(&number(value.clone()), 0).round(places);
-            let sign = if decimal.negative { "-" } else { "" };
-            let point = if decimal.fraction.is_empty() { "" } else { "." };
-            let printed = format!("{sign}{}{point}{}", decimal.whole, decimal.fraction);
+            let printed = decimal.print("", false, ".", 0);
             assert!(printed == text || value == json!(1e300) && printed.len() == 301, "{value}: {printed}");
         }
         assert_eq!(Decimal::new(&number(json!(0.125)), 2).round(0).whole, "13");

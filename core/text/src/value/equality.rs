@@ -46,7 +46,7 @@ impl Dialect {
     }
 
     fn members_are_equal(&self, left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
-        left.len() == right.len() && left.iter().all(|(name, it)| right.get(name).is_some_and(|other| self.are_equal(it, other)))
+        left.len() == right.len() && left.iter().all(|(name, member)| right.get(name).is_some_and(|other| self.are_equal(member, other)))
     }
 
     /// Returns two values as numbers, if they are compared as such.

@@ -29,6 +29,12 @@ pub(super) fn calculate_exact(operator: Arithmetic, left: &Number, right: &Numbe
     format!("{}e{}", result.digits, result.exponent).parse().ok()
 }
 
+/// Whether a number is a multiple of another one.
+pub fn is_multiple(number: &Number, step: &Number) -> bool {
+    let (Some(number), Some(step)) = (Exact::new(number), Exact::new(step)) else { return false };
+    number.remainder_at(number.exponent.min(step.exponent), step) == Some(0)
+}
+
 impl Exact {
     /// Reads the shortest text of a number.
     fn new(number: &Number) -> Option<Exact> {
@@ -85,7 +91,7 @@ mod tests {
             ("1e300", Multiply, "1e300", Some(f64::INFINITY)),
             ("1", Divide, "4", None),
         ] {
-            let [first, second]: [Number; 2] = [left, right].map(|it| serde_json::from_str(it).unwrap());
+            let [first, second]: [Number; 2] = [left, right].map(|number| serde_json::from_str(number).unwrap());
             assert_eq!(calculate_exact(operator, &first, &second), expected, "{left} {operator:?} {right}");
         }
     }

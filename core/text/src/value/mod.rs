@@ -18,7 +18,8 @@ use serde_json::Value;
 pub use arithmetic::{Arithmetic, NumberForm, round_to_digits};
 pub use dialect::{Dialect, EXPRESSION, FORMULA, PROGRESS, QUERY, ROW_PATH, SCHEMA, TEMPLATE, WORDS};
 pub use equality::NumericTexts;
-pub use order::{Comparison, Orderable};
+pub use exact::is_multiple;
+pub use order::{COMPARISON_SIGNS, Comparison, Orderable};
 pub use text::TextForm;
 pub use truth::Truth;
 

@@ -39,6 +39,16 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
+/// The signs of comparisons in all languages; longer signs come before their prefixes.
+pub const COMPARISON_SIGNS: [(&str, Comparison); 6] = [
+    ("==", Comparison::Equal),
+    ("!=", Comparison::NotEqual),
+    ("<=", Comparison::LessOrEqual),
+    (">=", Comparison::GreaterOrEqual),
+    ("<", Comparison::Less),
+    (">", Comparison::Greater),
+];
+
 impl Dialect {
     /// Orders two values; `None` when they have no order.
     pub fn compare(&self, left: Option<&Value>, right: Option<&Value>) -> Option<Ordering> {

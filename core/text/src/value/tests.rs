@@ -45,7 +45,7 @@ fn dialects_differ_in_truth_only_where_the_table_says() {
         (Some(json!({})), "-yy-yy"),
         (Some(json!({"a": null})), "yyyyyy"),
     ] {
-        assert_eq!(columns(|it| yes_or_no(it.is_true(value.as_ref()))), expected, "{value:?}");
+        assert_eq!(columns(|dialect| yes_or_no(dialect.is_true(value.as_ref()))), expected, "{value:?}");
     }
 }
 
@@ -74,9 +74,9 @@ fn dialects_differ_in_equality_only_where_the_table_says() {
         (Some(json!([1])), Some(json!(1)), "------"),
     ] {
         let (left, right) = (left.as_ref(), right.as_ref());
-        let found = columns(|it| yes_or_no(it.is_equal(left, right)));
+        let found = columns(|dialect| yes_or_no(dialect.is_equal(left, right)));
         assert_eq!(found, expected, "{left:?} == {right:?}");
-        assert_eq!(columns(|it| yes_or_no(it.is_equal(right, left))), found, "{right:?} == {left:?}");
+        assert_eq!(columns(|dialect| yes_or_no(dialect.is_equal(right, left))), found, "{right:?} == {left:?}");
     }
     assert!(WORDS.are_equal(&json!("New York"), &json!("new york")));
 }
@@ -99,13 +99,13 @@ fn dialects_differ_in_order_only_where_the_table_says() {
         (json!(null), json!(null), "?=????"),
         (json!([1]), json!([2]), "??????"),
     ] {
-        let sign = |it: Option<std::cmp::Ordering>| match it {
+        let sign = |order: Option<std::cmp::Ordering>| match order {
             None => '?',
             Some(std::cmp::Ordering::Less) => '<',
             Some(std::cmp::Ordering::Equal) => '=',
             Some(std::cmp::Ordering::Greater) => '>',
         };
-        assert_eq!(columns(|it| sign(it.compare(Some(&left), Some(&right)))), expected, "{left} with {right}");
+        assert_eq!(columns(|dialect| sign(dialect.compare(Some(&left), Some(&right)))), expected, "{left} with {right}");
     }
     assert_eq!(TEMPLATE.compare(None, Some(&json!(1))), Some(std::cmp::Ordering::Less));
     assert_eq!(EXPRESSION.satisfies(Comparison::LessOrEqual, Some(&json!("2")), Some(&json!(2))), Some(true));
@@ -115,7 +115,7 @@ fn dialects_differ_in_order_only_where_the_table_says() {
 #[test]
 fn calculations_differ_in_the_form_of_their_result() {
     let all = |operator: Arithmetic, left: Value, right: Value| {
-        let of = |it: Dialect| it.calculate(operator, &left, &right).map_or_else(|it| it, |it| it.to_string());
+        let of = |dialect: Dialect| dialect.calculate(operator, &left, &right).map_or_else(|it| it, |it| it.to_string());
         [of(EXPRESSION), of(FORMULA), of(TEMPLATE)].join(" | ")
     };
     for (operator, left, right, expected) in [

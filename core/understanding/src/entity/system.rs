@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use convengine_text::date::Date;
 use convengine_values::{Consent, Context, Direction, Kind, Parse, Reading, read_consent, read_whole};
-use jiff::civil::DateTime;
 use serde_json::{Map, Value};
 
 use super::{DayOptions, ExtractionContext, Grain, email, money, phone, text_list, url};
@@ -325,8 +324,7 @@ fn parse<T>(text: &str, context: ExtractionContext<'_>, direction: Direction, re
 
 /// The locale and the moment as the grammar of values takes them.
 fn values_context(context: ExtractionContext<'_>, direction: Direction) -> Context<'_> {
-    let local = Date::in_zone(context.now, context.time_zone);
-    let now = local.to_civil().unwrap_or(DateTime::ZERO);
+    let now = Date::in_zone(context.now, context.time_zone).to_civil();
     Context { locale: context.locale, now, direction }
 }
 

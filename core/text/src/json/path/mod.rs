@@ -25,6 +25,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use crate::scanner::CharScanner;
 use crate::value::{Dialect, QUERY, ROW_PATH};
 use evaluate::Evaluation;
 use standard::PathUse;
@@ -149,9 +150,7 @@ impl JsonPath {
 }
 
 /// Returns the error for the text where reading stopped.
-fn unexpected_error(source: &str, rest: &str) -> String {
-    let at = source.chars().count() - rest.chars().count() + 1;
-    let found: String = rest.chars().take(12).collect();
-    let found = if found.is_empty() { "the end".to_owned() } else { format!("'{found}'") };
-    format!("{found} at character {at} was not expected")
+fn unexpected_error(at: CharScanner<'_>) -> String {
+    let found = at.quote_next().unwrap_or_else(|| "the end".to_owned());
+    format!("{found} at character {} was not expected", at.position())
 }

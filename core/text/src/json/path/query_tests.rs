@@ -79,7 +79,7 @@ fn filters_test_children() {
         ("true == true", "Sayings, Sword, Moby Dick, The Lord"),
     ] {
         let found = value(&format!("$.store.book[?{filter}].title"));
-        let found = found.as_array().map(|it| it.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")).unwrap_or_default();
+        let found = found.as_array().map(|list| list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")).unwrap_or_default();
         assert_eq!(found, expected, "{filter}");
     }
     assert_eq!(value("$.o[?@ == 1]"), json!([1]));

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::row_syntax::PathParser;
 use super::tree::PathOperand;
+use super::unexpected_error;
 use crate::regex::Regex;
 use crate::scanner::CharScanner;
 
@@ -27,51 +28,37 @@ impl PathParser<'_> {
 
     /// Parses a number.
     pub fn parse_number(&mut self) -> Result<Value, String> {
-        let end = self.rest.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(self.rest.len());
-        let (digits, rest) = self.rest.split_at(end);
-        let number = serde_json::from_str(digits).map_err(|_| self.unexpected_error())?;
-        self.rest = rest;
-        Ok(number)
+        let start = self.scan;
+        let digits = self.scan.take_while(|c| c.is_ascii_digit() || "+-.eE".contains(c));
+        serde_json::from_str(digits).map_err(|_| unexpected_error(start))
     }
 
     /// Parses a text in quotes, with the escapes of JSON; another character after a backslash stands for itself.
     pub fn parse_quoted(&mut self) -> Result<String, String> {
-        let mut scan = CharScanner::new(self.rest);
-        let Some(quote) = scan.take_character().filter(|it| matches!(it, '\'' | '"')) else { return Err(self.unexpected_error()) };
-        let mut text = String::new();
-        loop {
-            match scan.take_character() {
-                None => return Err(self.unexpected_error()),
-                Some(character) if character == quote => break,
-                Some('\\') => {
-                    let after = scan;
-                    // What is no escape of JSON stands for itself.
-                    text.push(
-                        scan.take_escape()
-                            .or_else(|| {
-                                scan = after;
-                                scan.take_character()
-                            })
-                            .ok_or_else(|| self.unexpected_error())?,
-                    );
-                }
-                Some(character) => text.push(character),
-            }
-        }
-        self.rest = scan.rest;
-        Ok(text)
+        let start = self.scan;
+        let quote = self.scan.peek().filter(|c| matches!(c, '\'' | '"')).ok_or_else(|| unexpected_error(start))?;
+        self.scan.take_quoted(quote, take_escape).map_err(|_| unexpected_error(start))
     }
 
     /// Parses `/pattern/` or `/pattern/i`; the pattern must match the whole string.
     pub fn parse_regex(&mut self) -> Result<Regex, String> {
         self.expect("/")?;
-        let Some((pattern, rest)) = split_pattern(self.rest) else { return Err(self.unexpected_error()) };
+        let Some((pattern, rest)) = split_pattern(self.scan.rest) else { return Err(self.unexpected_error()) };
         let (flags, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
         let case = if flags.contains('i') { "" } else { "(?-i)" };
         let regex = Regex::new_full_match(&format!("{case}{pattern}")).map_err(|error| format!("{error}: {}", self.unexpected_error()))?;
-        self.rest = rest;
+        self.scan.rest = rest;
         Ok(regex)
     }
+}
+
+/// Consumes what follows a backslash: an escape of JSON, or a character that stands for itself.
+fn take_escape(scan: &mut CharScanner<'_>) -> Option<char> {
+    let start = *scan;
+    scan.take_escape().or_else(|| {
+        *scan = start;
+        scan.take_character()
+    })
 }
 
 /// Splits after the slash that ends a pattern; an escaped slash belongs to the pattern.

@@ -7,16 +7,11 @@ use super::operator::PathOperator;
 use super::select::{Selection, Selector};
 use super::tree::{CompiledPath, PathFilter, PathOperand, PathPattern, PathSegment};
 use super::unexpected_error;
-use crate::value::Comparison;
+use crate::scanner::CharScanner;
+use crate::value::COMPARISON_SIGNS;
 
-/// The operators; longer signs come before their prefixes.
-const OPERATORS: [(&str, PathOperator); 14] = [
-    ("==", PathOperator::Comparison(Comparison::Equal)),
-    ("!=", PathOperator::Comparison(Comparison::NotEqual)),
-    ("<=", PathOperator::Comparison(Comparison::LessOrEqual)),
-    (">=", PathOperator::Comparison(Comparison::GreaterOrEqual)),
-    ("<", PathOperator::Comparison(Comparison::Less)),
-    (">", PathOperator::Comparison(Comparison::Greater)),
+/// The operators that are words.
+const WORDS: [(&str, PathOperator); 8] = [
     ("in", PathOperator::In),
     ("nin", PathOperator::NotIn),
     ("subsetof", PathOperator::SubsetOf),
@@ -35,7 +30,12 @@ const MAX_INDEX: u64 = (1 << 53) - 1;
 
 /// Returns the operators of filters, for the documentation.
 pub fn operator_names() -> Vec<&'static str> {
-    OPERATORS.iter().map(|it| it.0).chain(["=~"]).collect()
+    operators().map(|(token, _)| token).chain(["=~"]).collect()
+}
+
+fn operators() -> impl Iterator<Item = (&'static str, PathOperator)> {
+    let comparisons = COMPARISON_SIGNS.map(|(sign, comparison)| (sign, PathOperator::Comparison(comparison)));
+    comparisons.into_iter().chain(WORDS)
 }
 
 /// Compiles a path, or a bare comparison on the document.
@@ -43,18 +43,18 @@ pub fn operator_names() -> Vec<&'static str> {
 /// # Errors
 /// The unexpected text and its character.
 pub(super) fn compile(source: &str) -> Result<CompiledPath, String> {
-    let mut reader = PathParser { source, rest: source.trim(), depth: 0 };
-    if reader.rest.is_empty() {
+    let mut reader = PathParser::new(source);
+    if reader.scan.rest.is_empty() {
         return Err(reader.unexpected_error());
     }
     let (mut path, has_length) = reader.parse_path()?;
-    if reader.rest.is_empty() {
+    if reader.scan.rest.is_empty() {
         path.from_document = true;
         // Outside of a comparison, a length is nothing.
         path.segments.extend(has_length.then(|| PathSegment::Filter(Box::new(never()))));
         return Ok(path);
     }
-    let mut reader = PathParser { source, rest: source.trim(), depth: 0 };
+    let mut reader = PathParser::new(source);
     let filter = reader.parse_or()?;
     reader.expect_end()?;
     Ok(CompiledPath { from_document: true, segments: vec![PathSegment::Filter(Box::new(filter))] })
@@ -68,30 +68,26 @@ enum RowSegment {
 }
 
 pub(super) struct PathParser<'s> {
-    source: &'s str,
-    pub rest: &'s str,
+    pub scan: CharScanner<'s>,
     depth: u32,
 }
 
 impl<'s> PathParser<'s> {
-    /// The error for the text at which reading has stopped.
-    pub fn unexpected_error(&self) -> String {
-        unexpected_error(self.source, self.rest)
+    fn new(source: &'s str) -> PathParser<'s> {
+        let mut scan = CharScanner::new(source);
+        scan.rest = source.trim();
+        PathParser { scan, depth: 0 }
     }
 
-    fn skip_space(&mut self) {
-        self.rest = self.rest.trim_start();
+    /// The error for the text at which reading has stopped.
+    pub fn unexpected_error(&self) -> String {
+        unexpected_error(self.scan)
     }
 
     /// Consumes a token after white space.
     pub fn eat(&mut self, token: &str) -> bool {
-        self.skip_space();
-        self.eat_here(token)
-    }
-
-    /// Consumes a token without skipping white space.
-    fn eat_here(&mut self, token: &str) -> bool {
-        self.rest.strip_prefix(token).inspect(|rest| self.rest = rest).is_some()
+        self.scan.skip_space();
+        self.scan.eat(token)
     }
 
     /// Consumes a token that must come next.
@@ -100,18 +96,16 @@ impl<'s> PathParser<'s> {
     }
 
     fn expect_end(&mut self) -> Result<(), String> {
-        self.skip_space();
-        if self.rest.is_empty() { Ok(()) } else { Err(self.unexpected_error()) }
+        self.scan.skip_space();
+        if self.scan.rest.is_empty() { Ok(()) } else { Err(self.unexpected_error()) }
     }
 
     /// Parses a path; returns also whether `.length()` ends it.
     fn parse_path(&mut self) -> Result<(CompiledPath, bool), String> {
-        self.skip_space();
-        let from_document = !self.rest.starts_with('@');
+        self.scan.skip_space();
+        let is_current = self.scan.eat("@");
         let mut segments = Vec::new();
-        if self.rest.starts_with(['$', '@']) {
-            self.rest = self.rest.get(1..).unwrap_or_default();
-        } else {
+        if !is_current && !self.scan.eat("$") {
             segments.push(PathSegment::Name(self.parse_name()?));
         }
         let mut has_length = false;
@@ -124,35 +118,31 @@ impl<'s> PathParser<'s> {
                 }
             }
         }
-        Ok((CompiledPath { from_document, segments }, has_length))
+        Ok((CompiledPath { from_document: !is_current, segments }, has_length))
     }
 
     fn parse_segment(&mut self) -> Result<Option<RowSegment>, String> {
-        if let Some(rest) = self.rest.strip_prefix("..") {
-            self.rest = rest;
+        if self.scan.eat("..") {
             let selectors = self.parse_descendant()?;
             return Ok(Some(RowSegment::Segment(PathSegment::Select(Selection { deep: true, selectors }))));
         }
-        if let Some(rest) = self.rest.strip_prefix('.') {
-            self.rest = rest;
-            if self.eat_here("*") {
+        if self.scan.eat(".") {
+            if self.scan.eat("*") {
                 let selectors = vec![Selector::Wildcard];
                 return Ok(Some(RowSegment::Segment(PathSegment::Select(Selection { deep: false, selectors }))));
             }
             let name = self.parse_name()?;
             return Ok(Some(if self.eat_call(&name)? { RowSegment::Length } else { RowSegment::Segment(PathSegment::Name(name)) }));
         }
-        let Some(rest) = self.rest.strip_prefix('[') else { return Ok(None) };
-        self.rest = rest;
-        self.parse_bracket().map(|it| Some(RowSegment::Segment(it)))
+        if self.scan.eat("[") { self.parse_bracket().map(|segment| Some(RowSegment::Segment(segment))) } else { Ok(None) }
     }
 
     /// Parses what follows `..`: a star, a name, or a bracket without a filter.
     fn parse_descendant(&mut self) -> Result<Vec<Selector>, String> {
-        if self.eat_here("*") {
+        if self.scan.eat("*") {
             return Ok(vec![Selector::Wildcard]);
         }
-        if self.eat_here("[") {
+        if self.scan.eat("[") {
             return self.parse_selectors();
         }
         Ok(vec![Selector::Name(self.parse_name()?)])
@@ -169,8 +159,8 @@ impl<'s> PathParser<'s> {
     }
 
     fn parse_selector(&mut self) -> Result<Selector, String> {
-        self.skip_space();
-        if self.rest.starts_with(['\'', '"']) {
+        self.scan.skip_space();
+        if self.scan.rest.starts_with(['\'', '"']) {
             return self.parse_quoted().map(Selector::Name);
         }
         if self.eat("*") {
@@ -187,21 +177,19 @@ impl<'s> PathParser<'s> {
 
     /// Parses an integer in canonical notation; `None` when no number starts here.
     fn parse_index(&mut self) -> Result<Option<i64>, String> {
-        self.skip_space();
-        let end = self.rest.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(self.rest.len());
-        let (digits, rest) = self.rest.split_at(end);
+        self.scan.skip_space();
+        let start = self.scan;
+        let digits = self.scan.take_while(|c| c.is_ascii_digit() || c == '-');
         if digits.is_empty() {
             return Ok(None);
         }
-        let index = digits.parse::<i64>().ok().filter(|it| it.to_string() == digits && it.unsigned_abs() <= MAX_INDEX);
-        let index = index.ok_or_else(|| self.unexpected_error())?;
-        self.rest = rest;
-        Ok(Some(index))
+        let index = digits.parse::<i64>().ok().filter(|index| index.to_string() == digits && index.unsigned_abs() <= MAX_INDEX);
+        index.map(Some).ok_or_else(|| unexpected_error(start))
     }
 
     /// Consumes the parentheses of a call of `length` or `size`; other functions are errors.
     fn eat_call(&mut self, name: &str) -> Result<bool, String> {
-        if !self.rest.starts_with('(') {
+        if !self.scan.rest.starts_with('(') {
             return Ok(false);
         }
         if !matches!(name, "length" | "size") {
@@ -213,14 +201,8 @@ impl<'s> PathParser<'s> {
     }
 
     fn parse_name(&mut self) -> Result<String, String> {
-        let stop = |c: char| c.is_whitespace() || ".[]()=!<>&|~,'\"?*@$/".contains(c);
-        let end = self.rest.find(stop).unwrap_or(self.rest.len());
-        let (name, rest) = self.rest.split_at(end);
-        if name.is_empty() {
-            return Err(self.unexpected_error());
-        }
-        self.rest = rest;
-        Ok(name.to_owned())
+        let name = self.scan.take_while(|c| !(c.is_whitespace() || ".[]()=!<>&|~,'\"?*@$/".contains(c)));
+        if name.is_empty() { Err(self.unexpected_error()) } else { Ok(name.to_owned()) }
     }
 
     fn parse_bracket(&mut self) -> Result<PathSegment, String> {
@@ -229,11 +211,11 @@ impl<'s> PathParser<'s> {
             self.expect("]")?;
             return Ok(PathSegment::Filter(Box::new(filter)));
         }
-        self.skip_space();
-        if self.rest.starts_with(['\'', '"']) {
+        self.scan.skip_space();
+        if self.scan.rest.starts_with(['\'', '"']) {
             let mut names = vec![self.parse_quoted()?];
             while self.eat(",") {
-                self.skip_space();
+                self.scan.skip_space();
                 names.push(self.parse_quoted()?);
             }
             self.expect("]")?;
@@ -257,24 +239,35 @@ impl<'s> PathParser<'s> {
     }
 
     fn parse_or(&mut self) -> Result<PathFilter, String> {
-        let mut filters = vec![self.parse_and()?];
-        while self.eat("||") {
-            filters.push(self.parse_and()?);
-        }
-        Ok(single_filter(filters).unwrap_or_else(PathFilter::Any))
+        self.parse_operands("||", PathParser::parse_and, PathFilter::Any)
     }
 
     fn parse_and(&mut self) -> Result<PathFilter, String> {
-        let mut filters = vec![self.parse_unary()?];
-        while self.eat("&&") {
-            filters.push(self.parse_unary()?);
+        self.parse_operands("&&", PathParser::parse_unary, PathFilter::All)
+    }
+
+    /// Parses one filter, or several between which an operator stands.
+    fn parse_operands(
+        &mut self,
+        sign: &str,
+        read: fn(&mut Self) -> Result<PathFilter, String>,
+        join: fn(Vec<PathFilter>) -> PathFilter,
+    ) -> Result<PathFilter, String> {
+        let first = read(self)?;
+        let mut rest = Vec::new();
+        while self.eat(sign) {
+            rest.push(read(self)?);
         }
-        Ok(single_filter(filters).unwrap_or_else(PathFilter::All))
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        rest.insert(0, first);
+        Ok(join(rest))
     }
 
     fn parse_unary(&mut self) -> Result<PathFilter, String> {
-        self.skip_space();
-        if self.rest.starts_with('!') && !self.rest.starts_with("!=") {
+        self.scan.skip_space();
+        if self.scan.rest.starts_with('!') && !self.scan.rest.starts_with("!=") {
             self.expect("!")?;
             return Ok(PathFilter::Not(Box::new(self.with_depth(|it| it.parse_unary())?)));
         }
@@ -302,13 +295,13 @@ impl<'s> PathParser<'s> {
 
     /// Consumes an operator; one that is a word must end where a name would.
     fn eat_operator(&mut self) -> Option<PathOperator> {
-        self.skip_space();
+        self.scan.skip_space();
         let ends = |word: &str, rest: &str| {
             !word.starts_with(|c: char| c.is_alphabetic()) || !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
         };
-        for (token, operator) in OPERATORS {
-            if let Some(rest) = self.rest.strip_prefix(token).filter(|rest| ends(token, rest)) {
-                self.rest = rest;
+        for (token, operator) in operators() {
+            if let Some(rest) = self.scan.rest.strip_prefix(token).filter(|rest| ends(token, rest)) {
+                self.scan.rest = rest;
                 return Some(operator);
             }
         }
@@ -317,11 +310,11 @@ impl<'s> PathParser<'s> {
 
     /// Parses one side of a comparison.
     pub fn parse_operand(&mut self) -> Result<PathOperand, String> {
-        self.skip_space();
-        if self.rest.starts_with(['\'', '"']) {
+        self.scan.skip_space();
+        if self.scan.rest.starts_with(['\'', '"']) {
             return self.parse_quoted().map(|it| PathOperand::Literal(Value::String(it)));
         }
-        if self.rest.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+        if self.scan.rest.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
             return self.parse_number().map(PathOperand::Literal);
         }
         if self.eat("[") {
@@ -329,8 +322,8 @@ impl<'s> PathParser<'s> {
         }
         for (word, value) in [("true", Value::Bool(true)), ("false", Value::Bool(false)), ("null", Value::Null)] {
             let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.');
-            if let Some(rest) = self.rest.strip_prefix(word).filter(|rest| ends(rest)) {
-                self.rest = rest;
+            if let Some(rest) = self.scan.rest.strip_prefix(word).filter(|rest| ends(rest)) {
+                self.scan.rest = rest;
                 return Ok(PathOperand::Literal(value));
             }
         }
@@ -343,12 +336,4 @@ impl<'s> PathParser<'s> {
 /// A filter that nothing passes.
 fn never() -> PathFilter {
     PathFilter::Any(Vec::new())
-}
-
-/// Returns the only filter of a list, or else the list.
-fn single_filter(mut filters: Vec<PathFilter>) -> Result<PathFilter, Vec<PathFilter>> {
-    if filters.len() > 1 {
-        return Err(filters);
-    }
-    filters.pop().ok_or(filters)
 }

@@ -61,7 +61,7 @@ impl<K: FnMut(&[&str]) -> KnownType> SatisfiabilityChecker<K> {
             match segment {
                 PathSegment::Filter(filter) => {
                     // A filter tests the elements of a list, but an object itself.
-                    let tested = place.take().filter(|it| it.is_empty() || (self.known)(it) == KnownType::Object);
+                    let tested = place.take().filter(|location| location.is_empty() || (self.known)(location) == KnownType::Object);
                     match self.check_filter(filter, tested.as_ref()) {
                         Satisfiability::Never => return Satisfiability::Never,
                         Satisfiability::Always => {}
@@ -72,7 +72,7 @@ impl<K: FnMut(&[&str]) -> KnownType> SatisfiabilityChecker<K> {
                 PathSegment::Name(_) | PathSegment::Names(_) | PathSegment::Select(_) => {
                     verdict = Satisfiability::Sometimes;
                     place = self.step_into(place, segment);
-                    if place.as_ref().is_some_and(|it| (self.known)(it) == KnownType::Missing) {
+                    if place.as_ref().is_some_and(|location| (self.known)(location) == KnownType::Missing) {
                         return Satisfiability::Never;
                     }
                 }
@@ -124,11 +124,13 @@ impl<K: FnMut(&[&str]) -> KnownType> SatisfiabilityChecker<K> {
         let mut place: MemberPath<'p> = if path.from_document { Some(Vec::new()) } else { current.cloned() };
         for segment in &path.segments {
             place = self.step_into(place, segment);
-            if place.as_ref().is_some_and(|it| (self.known)(it) == KnownType::Missing) {
+            if place.as_ref().is_some_and(|location| (self.known)(location) == KnownType::Missing) {
                 return KnownOperand::Known(KnownType::Missing);
             }
         }
-        KnownOperand::Known(place.map_or(KnownType::Any, |it| if it.is_empty() { KnownType::Object } else { (self.known)(&it) }))
+        KnownOperand::Known(
+            place.map_or(KnownType::Any, |location| if location.is_empty() { KnownType::Object } else { (self.known)(&location) }),
+        )
     }
 }
 

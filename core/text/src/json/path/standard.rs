@@ -14,6 +14,7 @@ use super::select::{Selection, Selector};
 use super::tree::{CompiledPath, PathFilter, PathOperand, PathPattern, PathSegment};
 use super::unexpected_error;
 use crate::regex::Regex;
+use crate::scanner::CharScanner;
 use crate::value::Comparison;
 
 /// The deepest nesting of brackets and parentheses. The library tries the readings of what they hold one after the other, at each level.
@@ -41,12 +42,12 @@ pub(super) fn compile(source: &str, used: PathUse) -> Result<CompiledPath, Strin
 /// Rejects what the library does not: a path that nests too deeply, and white space within a name. Texts do not count.
 fn check_source(source: &str) -> Result<(), String> {
     let (mut depth, mut quote, mut is_escaped) = (0_usize, None, false);
-    let belongs_to_name = |it: char| it.is_ascii_alphanumeric() || it == '_' || !it.is_ascii();
+    let belongs_to_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii();
     let (mut name_end, mut has_space) = (false, false);
     for (at, character) in source.char_indices() {
         let is_split = quote.is_none() && name_end && has_space && belongs_to_name(character);
         if is_split || depth > MAX_NESTING {
-            return Err(unexpected_error(source, source.get(at..).unwrap_or_default()));
+            return Err(unexpected_error(CharScanner::at(source, at)));
         }
         has_space = quote.is_none() && matches!(character, ' ' | '\t' | '\n' | '\r');
         name_end = quote.is_none() && (belongs_to_name(character) || has_space && name_end);
@@ -68,7 +69,7 @@ fn message(source: &str, error: JsonPathError) -> String {
     match error {
         JsonPathError::PestError(error) => {
             let (InputLocation::Pos(at) | InputLocation::Span((at, _))) = error.location;
-            unexpected_error(source, source.get(at..).unwrap_or_default())
+            unexpected_error(CharScanner::at(source, at))
         }
         JsonPathError::InvalidJsonPath(reason) => reason,
         // The texts of the others are about the library's grammar.
@@ -126,7 +127,7 @@ impl Lowering {
             Segment::Selector(only) => vec![only],
             Segment::Selectors(several) => several,
         };
-        let names = selectors.iter().map(|it| if let StandardSelector::Name(name) = it { Some(name.clone()) } else { None });
+        let names = selectors.iter().map(|selector| if let StandardSelector::Name(name) = selector { Some(name.clone()) } else { None });
         if let (false, Some(names)) = (deep, names.collect::<Option<Vec<_>>>()) {
             return Ok(PathSegment::Names(names));
         }
@@ -250,7 +251,7 @@ fn singular(query: SingularQuery) -> CompiledPath {
         SingularQuery::Root(segments) => (true, segments),
         SingularQuery::Current(segments) => (false, segments),
     };
-    let segment = |it| match it {
+    let segment = |segment| match segment {
         SingularQuerySegment::Name(name) => PathSegment::Name(name),
         SingularQuerySegment::Index(index) => PathSegment::Select(Selection { deep: false, selectors: vec![Selector::Index(index)] }),
     };

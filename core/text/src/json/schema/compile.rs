@@ -146,7 +146,7 @@ impl<'s> Compiler<'s> {
     /// Compiles all keywords but `skipped`. What is wrong with one is added to `problems`.
     fn compile_members(&self, members: &Map<String, Value>, skipped: &[&str], depth: usize, problems: &mut Vec<String>) -> Vec<Rule> {
         let mut rules = Vec::new();
-        for (keyword, value) in members.iter().filter(|it| !skipped.contains(&it.0.as_str())) {
+        for (keyword, value) in members.iter().filter(|member| !skipped.contains(&member.0.as_str())) {
             match self.compile_rule(members, keyword, value, depth) {
                 Ok(rule) => rules.extend(rule),
                 Err(reason) if reason.contains('\'') => problems.push(reason),
@@ -159,9 +159,11 @@ impl<'s> Compiler<'s> {
 
     fn compile_rule(&self, members: &Map<String, Value>, keyword: &str, value: &Value, depth: usize) -> Result<Option<Rule>, String> {
         let inner = |it: &Value| self.compile_schema(it, depth + 1);
-        let list = |it: &Value| it.as_array().ok_or("is not a list".to_owned())?.iter().map(inner).collect::<Result<Vec<_>, _>>();
+        let list = |value: &Value| value.as_array().ok_or("is not a list".to_owned())?.iter().map(inner).collect::<Result<Vec<_>, _>>();
         // The specification defines 2.0 as an integer.
-        let whole = value.as_number().and_then(|it| if it.is_f64() { number_from_f64(it.as_f64()?)?.as_u64() } else { it.as_u64() });
+        let whole = value
+            .as_number()
+            .and_then(|number| if number.is_f64() { number_from_f64(number.as_f64()?)?.as_u64() } else { number.as_u64() });
         let length = |measure, bound| whole.map(|it| Rule::Length(measure, bound, it)).ok_or("is not a whole number from 0".to_owned());
         let number = |bound| if value.is_number() { Ok(Rule::Number(bound, value.clone())) } else { Err("is not a number".to_owned()) };
         let rule = match keyword {
@@ -171,12 +173,16 @@ impl<'s> Compiler<'s> {
             "properties" => {
                 let named = value.as_object().ok_or("is not an object")?;
                 let at = |name: &str, it: String| format!("the member '{name}': {it}");
-                let compiled = named.iter().map(|(name, it)| Ok((name.clone(), inner(it).map_err(|error| at(name, error))?)));
+                let compiled = named.iter().map(|(name, member)| Ok((name.clone(), inner(member).map_err(|error| at(name, error))?)));
                 Rule::Properties(compiled.collect::<Result<_, String>>()?)
             }
             "required" => Rule::Required(parse_strings(value)?),
             "additionalProperties" => {
-                let named = members.get("properties").and_then(Value::as_object).map(|it| it.keys().cloned().collect()).unwrap_or_default();
+                let named = members
+                    .get("properties")
+                    .and_then(Value::as_object)
+                    .map(|members| members.keys().cloned().collect())
+                    .unwrap_or_default();
                 Rule::Additional(named, inner(value)?)
             }
             "items" => Rule::Items(inner(value)?),
@@ -202,7 +208,7 @@ impl<'s> Compiler<'s> {
             "exclusiveMinimum" => number(Bound::Above)?,
             "exclusiveMaximum" => number(Bound::Below)?,
             "multipleOf" => {
-                Rule::MultipleOf(value.as_number().filter(|it| it.as_f64() > Some(0.0)).cloned().ok_or("is not a number above 0")?)
+                Rule::MultipleOf(value.as_number().filter(|number| number.as_f64() > Some(0.0)).cloned().ok_or("is not a number above 0")?)
             }
             "format" if self.checks_formats => Rule::Format(value.as_str().ok_or("is not a string")?.to_owned()),
             "allOf" => Rule::AllOf(list(value)?),
@@ -210,7 +216,7 @@ impl<'s> Compiler<'s> {
             "oneOf" => Rule::ExactlyOne(list(value)?),
             "not" => Rule::Not(inner(value)?),
             _ if is_hint(keyword) || keyword == "format" => return Ok(None),
-            _ => return Err("is not checked here: remove it, or write the demand with other keywords".to_owned()),
+            _ => return Err("is not checked here: remove it, or write the requirement with other keywords".to_owned()),
         };
         Ok(Some(rule))
     }
@@ -218,17 +224,17 @@ impl<'s> Compiler<'s> {
 
 fn exclusive_bound(members: &Map<String, Value>, keyword: &str, value: &Value) -> Option<Rule> {
     let (bounded, bound) = if keyword == "exclusiveMinimum" { ("minimum", Bound::Above) } else { ("maximum", Bound::Below) };
-    let limit = members.get(bounded).filter(|it| it.is_number() && *value == Value::Bool(true))?;
+    let limit = members.get(bounded).filter(|limit| limit.is_number() && *value == Value::Bool(true))?;
     Some(Rule::Number(bound, limit.clone()))
 }
 
 fn parse_types(value: &Value) -> Result<Vec<JsonType>, String> {
     let names = if let Some(name) = value.as_str() { vec![name.to_owned()] } else { parse_strings(value)? };
     let named = |name: &String| TYPES.iter().find(|it| it.0 == name).map(|it| it.1);
-    names.iter().map(|it| named(it).ok_or_else(|| format!("the type '{it}' is not known"))).collect()
+    names.iter().map(|name| named(name).ok_or_else(|| format!("the type '{name}' is not known"))).collect()
 }
 
 fn parse_strings(value: &Value) -> Result<Vec<String>, String> {
-    let text = |it: &Value| it.as_str().map(str::to_owned);
-    value.as_array().and_then(|it| it.iter().map(text).collect()).ok_or_else(|| "is not a list of strings".to_owned())
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    value.as_array().and_then(|values| values.iter().map(text).collect()).ok_or_else(|| "is not a list of strings".to_owned())
 }

@@ -28,9 +28,9 @@ fn is_mailbox(name: &str) -> bool {
 }
 
 fn is_host_name(text: &str) -> bool {
-    let is_label = |it: &str| {
-        let ends = !it.starts_with('-') && !it.ends_with('-');
-        (1..=63).contains(&it.len()) && ends && it.chars().all(|c| c.is_alphanumeric() || c == '-')
+    let is_label = |label: &str| {
+        let ends = !label.starts_with('-') && !label.ends_with('-');
+        (1..=63).contains(&label.len()) && ends && label.chars().all(|c| c.is_alphanumeric() || c == '-')
     };
     text.len() <= 253 && text.split('.').all(is_label)
 }

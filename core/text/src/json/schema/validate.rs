@@ -3,12 +3,11 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::{Bound, JsonSchema, JsonType, Measure, Rule, TYPES, format};
 use crate::json::canonical;
-use crate::value::decimal::Decimal;
-use crate::value::{Comparison, SCHEMA};
+use crate::value::{Comparison, SCHEMA, is_multiple};
 
 /// The deepest nesting of references in one validation.
 const MAX_DEPTH: usize = 128;
@@ -85,7 +84,10 @@ impl Rule {
             }
             Rule::Required(names) => {
                 let members = value.as_object()?;
-                names.iter().find(|it| !members.contains_key(*it)).map(|it| format!("{} is missing", value_name(&format!("{path}.{it}"))))
+                names
+                    .iter()
+                    .find(|it| !members.contains_key(*it))
+                    .map(|name| format!("{} is missing", value_name(&format!("{path}.{name}"))))
             }
             Rule::Additional(named, schema) => {
                 let others = value.as_object()?.iter().filter(|it| !named.contains(it.0));
@@ -101,7 +103,7 @@ impl Rule {
             // Compared by their text: pairwise comparison is too slow for the lists that callers may send.
             Rule::UniqueItems => {
                 let items = value.as_array()?;
-                let distinct: BTreeSet<String> = items.iter().map(|it| canonical::to_text(&with_plain_numbers(it))).collect();
+                let distinct: BTreeSet<String> = items.iter().map(|item| canonical::to_text(&with_plain_numbers(item))).collect();
                 require(distinct.len() == items.len(), &|| "has an item more than once".to_owned())
             }
             Rule::Length(measure, bound, limit) => {
@@ -191,30 +193,12 @@ impl Bound {
 /// Returns a value whose numbers are integers where they are whole, so that equal values have the same text.
 fn with_plain_numbers(value: &Value) -> Value {
     match value {
-        Value::Number(number) => match number.as_f64().filter(|it| number.is_f64() && it.fract() == 0.0 && it.abs() < 1e18) {
+        Value::Number(number) => match number.as_f64().filter(|whole| number.is_f64() && whole.fract() == 0.0 && whole.abs() < 1e18) {
             Some(whole) => Value::from(whole as i64),
             None => value.clone(),
         },
         Value::Array(items) => items.iter().map(with_plain_numbers).collect(),
-        Value::Object(members) => Value::Object(members.iter().map(|(name, it)| (name.clone(), with_plain_numbers(it))).collect()),
+        Value::Object(members) => Value::Object(members.iter().map(|(name, member)| (name.clone(), with_plain_numbers(member))).collect()),
         Value::Null | Value::Bool(_) | Value::String(_) => value.clone(),
     }
-}
-
-/// Whether a number is a multiple of another one, by their decimal digits.
-fn is_multiple(number: &Number, step: &Number) -> bool {
-    let (number, step) = (Decimal::new(number, 0), Decimal::new(step, 0));
-    let places = number.fraction.len().max(step.fraction.len());
-    let digits = |it: &Decimal| format!("{}{:0<places$}", it.whole, it.fraction);
-    let (number, step) = (digits(&number), digits(&step));
-    // What both end with decides nothing, and a step without it is small.
-    let zeros = |it: &str| it.len() - it.trim_end_matches('0').len();
-    let shared = zeros(&number).min(zeros(&step));
-    let short = |it: &str| it.get(..it.len() - shared).unwrap_or_default().to_owned();
-    // A step of more digits than that is larger than any other number of a double's precision that it could divide.
-    let Ok(step) = short(&step).parse::<u128>() else { return number.bytes().all(|it| it == b'0') };
-    let rest = short(&number)
-        .bytes()
-        .try_fold(0_u128, |rest, digit| rest.checked_mul(10)?.checked_add(u128::from(digit - b'0'))?.checked_rem(step));
-    rest == Some(0)
 }
