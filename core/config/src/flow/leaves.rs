@@ -31,7 +31,7 @@ pub fn step_leaves<'v>(step: &'v Value, pointer: &str) -> Vec<Leaf<'v>> {
 /// Returns the strings by which a document names other things, with what they name, in document order.
 pub fn names_in_document(kind: ProgramKind, document: &Value) -> Vec<(Target, Leaf<'_>)> {
     let leaves = walk(&shape_of(kind), document, "").into_iter();
-    leaves.filter_map(|it| if let Meaning::Names(target) = it.meaning { Some((target, it)) } else { None }).collect()
+    leaves.filter_map(|leaf| if let Meaning::Names(target) = leaf.meaning { Some((target, leaf)) } else { None }).collect()
 }
 
 fn shape_of(kind: ProgramKind) -> Shape {

@@ -141,7 +141,7 @@ pub fn to_kebab_case(key: &str) -> String {
 
 /// Parses a boolean, also from words such as `yes`, `off` or `1`.
 pub fn parse_bool(value: &Value) -> Option<bool> {
-    match value.as_str().map(|it| it.trim().to_ascii_lowercase()).as_deref() {
+    match value.as_str().map(|text| text.trim().to_ascii_lowercase()).as_deref() {
         Some("true" | "1" | "yes" | "on") => Some(true),
         Some("false" | "0" | "no" | "off") => Some(false),
         Some(_) | None => value.as_bool(),
@@ -150,7 +150,7 @@ pub fn parse_bool(value: &Value) -> Option<bool> {
 
 /// The groups of a tree that affect turns, and so the hash of the configuration.
 pub(super) fn core_settings(tree: &Value) -> Value {
-    let groups = ["flow", "audit", "mcp", "pipeline"].into_iter().filter_map(|it| Some((it.to_owned(), tree.get(it)?.clone())));
+    let groups = ["flow", "audit", "mcp", "pipeline"].into_iter().filter_map(|group| Some((group.to_owned(), tree.get(group)?.clone())));
     Value::Object(groups.collect::<Map>())
 }
 
