@@ -26,7 +26,7 @@ use context::LintContext;
 /// Lints control tables for a profile. `issues` are the issues of compiling these tables.
 pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Vec<Issue> {
     let mut tables = tables.to_normalized();
-    tables.0.retain(|table, _| profile.unread_tables().all(|it| it != table));
+    tables.0.retain(|table, _| profile.unread_tables().all(|unread| unread != table));
     let context = LintContext::new(&tables, profile, issues);
     let mut findings = Vec::new();
     for check in [
