@@ -74,10 +74,10 @@ fn compile(text: &str, defaults: &HttpPolicy) -> Result<Binding, String> {
     match (kind.as_str(), of_kind) {
         ("http", Value::Object(_)) => {
             let call = HttpCall::compile(&http_source(of_kind), defaults);
-            call.map(|it| Binding::Http(Arc::new(it))).map_err(|(column, reason)| format!("has an HTTP call whose {column} {reason}"))
+            call.map(|call| Binding::Http(Arc::new(call))).map_err(|(column, reason)| format!("has an HTTP call whose {column} {reason}"))
         }
         ("extension", Value::String(name)) if !name.trim().is_empty() => Ok(Binding::Extension(name.trim().to_owned())),
-        ("script", Value::Object(_)) => Script::compile(of_kind).map(|it| Binding::Script(Arc::new(it))),
+        ("script", Value::Object(_)) => Script::compile(of_kind).map(|script| Binding::Script(Arc::new(script))),
         _ => Err(format!("has an invalid member '{kind}'; use http, extension or script")),
     }
 }
@@ -85,7 +85,7 @@ fn compile(text: &str, defaults: &HttpPolicy) -> Result<Binding, String> {
 /// The HTTP call of a task: the columns of `ce_http_tool` as members, also by the short names that packs use.
 fn http_source(call: &Value) -> HttpCallSource {
     let text = |names: [&str; 2]| {
-        let value = names.iter().find_map(|it| call.get(it)).filter(|it| !it.is_null())?;
+        let value = names.iter().find_map(|name| call.get(name)).filter(|value| !value.is_null())?;
         Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
     };
     HttpCallSource {
@@ -124,7 +124,7 @@ mod tests {
             other => format!("{other:?}"),
         };
         assert_eq!([bound("desk:open"), bound("desk:close"), bound("desk:none")], ["first", "valid", "None"]);
-        let found: Vec<(&str, bool)> = issues.iter().map(|it| (it.path.as_str(), it.is_error())).collect();
+        let found: Vec<(&str, bool)> = issues.iter().map(|issue| (issue.path.as_str(), issue.is_error())).collect();
         assert_eq!(found, [("ce_task[2].binding", true), ("ce_task[3].binding", true), ("ce_task[4].binding", true)]);
         assert_eq!(issues[0].reason, "binds 'desk:open' a second time");
     }

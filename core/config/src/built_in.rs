@@ -68,7 +68,7 @@ impl ComponentConfig<'_> {
 
     /// Returns a boolean.
     pub fn boolean(&mut self, key: &str, default: bool) -> bool {
-        let Some(text) = self.rows.value(self.name, key).map(|it| it.trim().to_ascii_lowercase()) else { return default };
+        let Some(text) = self.rows.value(self.name, key).map(|text| text.trim().to_ascii_lowercase()) else { return default };
         settings::parse_bool(&Value::from(text.as_str())).unwrap_or_else(|| {
             self.report_invalid(key, format!("'{text}' is not true or false"));
             default

@@ -73,7 +73,7 @@ pub struct LearnedExamples {
 
 impl LearnedExamples {
     fn push(&mut self, phrase: String, row: Classifier) {
-        let is_same = |it: &Classifier| is_same_code(&it.intent, &row.intent) && it.state == row.state;
+        let is_same = |other: &Classifier| is_same_code(&other.intent, &row.intent) && other.state == row.state;
         let class = self.classes.iter().position(is_same).unwrap_or(self.classes.len());
         if class == self.classes.len() {
             self.classes.push(row);
@@ -143,7 +143,7 @@ impl Classifiers {
 
     /// Returns the verdict on each pattern row for a text.
     pub fn candidates(&self, text: &str) -> Vec<Candidate> {
-        self.patterns.iter().map(|(matcher, row)| matcher.candidate(text, |it| row.candidate(it))).collect()
+        self.patterns.iter().map(|(matcher, row)| matcher.candidate(text, |verdict| row.candidate(verdict))).collect()
     }
 }
 

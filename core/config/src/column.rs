@@ -144,13 +144,13 @@ impl TableShape {
     /// Returns the columns with a default in the canonical form of a row.
     pub fn defaults(&self) -> Vec<(&'static str, Value)> {
         let declared = self.columns.iter().filter(|it| it.name != ENABLED.name);
-        let default = |it: &MemberShape| Some((it.name, serde_json::from_str(it.default).ok()?));
+        let default = |column: &MemberShape| Some((column.name, serde_json::from_str(column.default).ok()?));
         [&ENABLED].into_iter().chain(declared).filter_map(default).collect()
     }
 
     /// Returns the JSON Schema of its rows: what an editor shows and offers. It accepts every value, because an invalid row is skipped.
     pub fn json_schema(&self) -> Value {
-        let columns: Map<String, Value> = self.columns.iter().map(|it| (it.name.to_owned(), column_schema(it))).collect();
+        let columns: Map<String, Value> = self.columns.iter().map(|column| (column.name.to_owned(), column_schema(column))).collect();
         without_links(json!({"type": "array", "description": self.help, "items": {"type": "object", "properties": columns}}))
     }
 }
@@ -159,7 +159,7 @@ impl TableShape {
 fn column_schema(column: &MemberShape) -> Value {
     let (values, texts): (Map<_, _>, Map<_, _>) = into_members(member_schema(column, &mut Map::new()))
         .into_iter()
-        .partition(|it| ["type", "enum", "minimum", "maximum"].contains(&it.0.as_str()));
+        .partition(|(name, _)| ["type", "enum", "minimum", "maximum"].contains(&name.as_str()));
     let title = column.name.replace('_', " ");
     let mut schema = Map::from_iter([("title".to_owned(), json!(title)), ("description".to_owned(), json!(column.description()))]);
     schema.extend(texts);
@@ -196,7 +196,7 @@ mod tests {
 
     /// A row in which every column has a value.
     fn row(table: &TableShape, id: u32, column: &str, word: &str) -> Value {
-        let value = |it: &MemberShape| match it.name {
+        let value = |member: &MemberShape| match member.name {
             name if name == column => json!(word),
             "stage" => json!(if id == 1 { "BEFORE" } else { "LLM" }),
             "intent_code" | "state_code" => json!("ANY"),
@@ -204,8 +204,8 @@ mod tests {
             "tool_code" => json!(format!("mcp.a.b{id}")),
             name if table.holds_json(name) => json!("{}"),
             name if table.holds_flag(name) => json!(true),
-            _ if matches!(it.shape, Shape::Integer(..)) => json!(id),
-            _ => json!(it.words().first().unwrap_or(&"a")),
+            _ if matches!(member.shape, Shape::Integer(..)) => json!(id),
+            _ => json!(member.words().first().unwrap_or(&"a")),
         };
         table.columns.iter().map(|it| (it.name, value(it))).collect()
     }
@@ -213,11 +213,11 @@ mod tests {
     #[test]
     fn a_column_reads_the_words_that_it_declares_and_no_others() {
         for table in TABLES {
-            for column in table.columns.iter().filter(|it| !it.words().is_empty()) {
+            for column in table.columns.iter().filter(|column| !column.words().is_empty()) {
                 let rejected = |word: &str| {
                     let rows = json!({table.name: [row(table, 1, column.name, word), row(table, 2, column.name, word)]});
                     let (_, issues) = Config::compile(&serde_json::from_value(rows).unwrap(), &json!({}));
-                    issues.iter().filter(|it| it.path.ends_with(&format!("].{}", column.name))).count()
+                    issues.iter().filter(|issue| issue.path.ends_with(&format!("].{}", column.name))).count()
                 };
                 let is_open = OPEN.contains(&format!("{}.{}", table.name, column.name).as_str());
                 column.words().iter().for_each(|word| assert!(rejected(word) < 2, "{}.{} {word}", table.name, column.name));

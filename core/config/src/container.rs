@@ -79,7 +79,12 @@ mod tests {
         let rows = [row(1, json!("10"), json!(null)), row(2, json!("main"), json!(1)), row(3, json!(30), json!(7))];
         let tables: Tables = serde_json::from_value(json!({"ce_container_config": rows})).unwrap();
         let (config, issues) = Config::compile(&tables, &json!({}));
-        let numbers: Vec<_> = config.containers.for_scope("A", "B").iter().map(|it| (it.page_id, it.section_id, it.container_id)).collect();
+        let numbers: Vec<_> = config
+            .containers
+            .for_scope("A", "B")
+            .iter()
+            .map(|container| (container.page_id, container.section_id, container.container_id))
+            .collect();
         assert_eq!(numbers, [(1, 2, 30), (1, 2, 10)]);
         let paths: Vec<&str> = issues.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(paths, ["ce_container_config[2].container_id"]);

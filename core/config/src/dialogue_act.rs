@@ -61,7 +61,7 @@ const READ_COMMANDS: &str = "READ_COMMANDS";
 impl DialogueAct {
     /// Parses the name of an act, ignoring case.
     pub fn parse(name: &str) -> Option<DialogueAct> {
-        ACT_NAMES.iter().find(|it| it.0.eq_ignore_ascii_case(name.trim())).map(|it| it.1)
+        ACT_NAMES.iter().find(|(act_name, _)| act_name.eq_ignore_ascii_case(name.trim())).map(|it| it.1)
     }
 
     /// The name in parameters and audits.
@@ -124,7 +124,9 @@ impl DialogueActs {
             Some(Command::Back) => Some(DialogueAct::Edit),
             // Tables have no act for these, and questions are known by their mark.
             Some(Command::Skip | Command::Person | Command::Repeat | Command::Help) => None,
-            None => read_correction(text, locale).filter(|it| it.replaced.is_none() && it.is_retraction).map(|_| DialogueAct::Edit),
+            None => read_correction(text, locale)
+                .filter(|correction| correction.replaced.is_none() && correction.is_retraction)
+                .map(|_| DialogueAct::Edit),
         }
     }
 
@@ -165,7 +167,7 @@ impl DialogueActs {
         let patterns =
             DEFAULT_PATTERNS.iter().filter_map(|(act, key, default)| Some((*act, compile_pattern(&mut step, key, default)?))).collect();
         let has_own = |key: &str| rows.value("DialogueActStep", key).is_some();
-        let is_off = rows.value("DialogueActStep", READ_COMMANDS).is_some_and(|it| it.trim().eq_ignore_ascii_case("false"));
+        let is_off = rows.value("DialogueActStep", READ_COMMANDS).is_some_and(|setting| setting.trim().eq_ignore_ascii_case("false"));
         DialogueActs {
             patterns,
             reads_consent: !has_own("REGEX_AFFIRM") && !has_own("REGEX_NEGATE"),

@@ -53,7 +53,7 @@ impl Extension {
     /// Whether it may call a host, written as `host` or `host:port`.
     pub fn can_call(&self, host: &str) -> bool {
         let name = host.rsplit_once(':').map_or(host, |it| it.0);
-        self.hosts.iter().any(|it| it.eq_ignore_ascii_case(host) || it.eq_ignore_ascii_case(name))
+        self.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host) || allowed.eq_ignore_ascii_case(name))
     }
 }
 
@@ -90,17 +90,20 @@ fn compile(row: &TableRow<'_>) -> Result<Extension, Issue> {
     if module.len() != 64 || !module.bytes().all(|it| it.is_ascii_hexdigit()) {
         return Err(row.error("module", "is not a hexadecimal SHA-256", "it names the stored module"));
     }
-    let list = |column: &'static str| match row.code(column).map(|it| serde_json::from_str::<Vec<String>>(&it)) {
+    let list = |column: &'static str| match row.code(column).map(|text| serde_json::from_str::<Vec<String>>(&text)) {
         None => Ok(Vec::new()),
         Some(Ok(texts)) => Ok(texts),
         Some(Err(_)) => Err(row.error(column, "is not a JSON array of strings", "it is one, such as [\"http\"]")),
     };
     // The address of a fake service includes its scheme.
-    let host = |it: String| it.trim_start_matches("https://").trim_start_matches("http://").to_owned();
+    let host = |address: String| address.trim_start_matches("https://").trim_start_matches("http://").to_owned();
     let within = |column: &'static str, default: i64, most: i64| {
         let value = row.integer(column).unwrap_or(default);
         let hint = format!("it is an integer from 1 to {most}");
-        u32::try_from(value).ok().filter(|it| *it > 0 && value <= most).ok_or_else(|| row.error(column, format!("is {value}"), &hint))
+        u32::try_from(value)
+            .ok()
+            .filter(|number| *number > 0 && value <= most)
+            .ok_or_else(|| row.error(column, format!("is {value}"), &hint))
     };
     Ok(Extension {
         name,

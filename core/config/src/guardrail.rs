@@ -40,9 +40,9 @@ impl SensitivePatterns {
 
     /// Returns the verdict on each pattern for a message.
     pub fn candidates(&self, text: &str) -> Vec<Candidate> {
-        let judge = |it: &Regex| {
-            let row = |verdict| Candidate::for_choice("", it.pattern(), verdict);
-            match it.is_match(text) {
+        let judge = |regex: &Regex| {
+            let row = |verdict| Candidate::for_choice("", regex.pattern(), verdict);
+            match regex.is_match(text) {
                 Ok(true) => row(Verdict::Matched),
                 Ok(false) => row(Verdict::NotMatched),
                 Err(_) => row(Verdict::Failed).with_reason(TOO_MANY_STEPS),

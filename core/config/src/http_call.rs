@@ -96,7 +96,7 @@ impl HttpCall {
     /// # Errors
     /// The invalid column and the reason.
     pub fn compile(source: &HttpCallSource, defaults: &HttpPolicy) -> Result<HttpCall, ColumnError> {
-        let method = source.method.as_deref().map_or_else(|| "GET".to_owned(), |it| it.trim().to_uppercase());
+        let method = source.method.as_deref().map_or_else(|| "GET".to_owned(), |method| method.trim().to_uppercase());
         if !METHODS.contains(&method.as_str()) {
             return Err(("method", format!("'{method}' is not a method; use {}", list_words(&METHODS))));
         }
@@ -113,7 +113,8 @@ impl HttpCall {
             None if has_body => ValueSource::AllArguments,
             Some(_) | None => ValueSource::Empty,
         };
-        let policy = source.policy.as_deref().map(|it| defaults.with_overrides(&serde_json::from_str(it).unwrap_or_default()));
+        let policy =
+            source.policy.as_deref().map(|overrides| defaults.with_overrides(&serde_json::from_str(overrides).unwrap_or_default()));
         Ok(HttpCall {
             path,
             query,
@@ -150,7 +151,7 @@ fn parse_url(text: &str) -> Result<(String, Vec<Template>, Option<ArgsTemplate>)
 
 /// The query of a URL as templates by name.
 fn parse_query(query: &str) -> Result<ArgsTemplate, String> {
-    let pairs = query.split('&').filter(|it| !it.is_empty()).map(|it| it.split_once('=').unwrap_or((it, "")));
+    let pairs = query.split('&').filter(|it| !it.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     let members = pairs.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
     ArgsTemplate::compile(&Value::Object(members).to_string())
 }
@@ -201,8 +202,8 @@ fn parse_mapping(text: &str) -> Result<ResponseMapping, String> {
         "FIELD_TEMPLATE" => {
             let fields = value.get("fields").and_then(Value::as_object).ok_or("has no object 'fields'")?;
             let field = |(name, path): (&String, &Value)| {
-                let path = path.as_str().map(str::trim).filter(|it| !it.is_empty() && !name.trim().is_empty())?;
-                Some(JsonPath::compile(path).map(|it| (name.clone(), it)))
+                let path = path.as_str().map(str::trim).filter(|path| !path.is_empty() && !name.trim().is_empty())?;
+                Some(JsonPath::compile(path).map(|path| (name.clone(), path)))
             };
             fields.iter().filter_map(field).collect::<Result<_, _>>().map(ResponseMapping::Fields)
         }

@@ -109,9 +109,9 @@ impl IntentResolverConfig {
 
 fn allowed_intents(tables: &Tables) -> Vec<AllowedIntent> {
     let mut rows = tables.enabled_rows("ce_intent");
-    rows.sort_by_key(|it| it.integer("priority").unwrap_or(i64::MAX));
+    rows.sort_by_key(|row| row.integer("priority").unwrap_or(i64::MAX));
     let intent = |row: super::row::TableRow<'_>| {
-        let code = row.code("intent_code").filter(|it| !is_same_code(it, UNKNOWN))?;
+        let code = row.code("intent_code").filter(|code| !is_same_code(code, UNKNOWN))?;
         let (description, llm_hint) = (row.text("description"), row.text("llm_hint"));
         Some(AllowedIntent { code, description, llm_hint, priority: row.integer("priority") })
     };
@@ -121,7 +121,7 @@ fn allowed_intents(tables: &Tables) -> Vec<AllowedIntent> {
 /// The configured codes, or the default when the list has none.
 fn reset_intents(rows: &ConfigRows) -> Vec<String> {
     let text = rows.value("ResetResolvedIntentStep", "RESET_INTENT_CODES").unwrap_or_default();
-    let codes: Vec<String> = text.split(',').map(|it| it.trim().to_uppercase()).filter(|it| !it.is_empty()).collect();
+    let codes: Vec<String> = text.split(',').map(|code| code.trim().to_uppercase()).filter(|it| !it.is_empty()).collect();
     if codes.is_empty() { vec!["RESET_SESSION".to_owned()] } else { codes }
 }
 

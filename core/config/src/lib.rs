@@ -374,7 +374,7 @@ impl Config {
         if let Some(Ok(config)) = source.get("flow").map(Config::from_flow) {
             return (config, Vec::new());
         }
-        let tables = source.get("tables").and_then(|it| Tables::deserialize(it).ok()).unwrap_or_default();
+        let tables = source.get("tables").and_then(|tables| Tables::deserialize(tables).ok()).unwrap_or_default();
         Config::compile(&tables, source.get("settings").unwrap_or(&Value::Null))
     }
 

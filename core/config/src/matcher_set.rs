@@ -69,7 +69,7 @@ fn select_literals(regexes: Vec<(usize, Vec<LiteralAlternatives>)>, always: &mut
         }
     }
     let by_selectivity = |requirement: &LiteralAlternatives| {
-        let sharing: usize = requirement.iter().filter_map(|it| sharers.get(it)).map(Vec::len).sum();
+        let sharing: usize = requirement.iter().filter_map(|piece| sharers.get(piece)).map(Vec::len).sum();
         (selectivity(requirement) < MIN_LITERAL_CHARS, sharing, Reverse(selectivity(requirement)))
     };
     let mut pieces = Vec::new();
@@ -113,7 +113,10 @@ impl LiteralIndex {
         match NFA::new(bytes.as_slice()) {
             Ok(automaton) => LiteralIndex {
                 automaton: Some(automaton),
-                patterns: by_piece.values().map(|it| it.iter().filter_map(|it| places.get(*it).copied()).collect()).collect(),
+                patterns: by_piece
+                    .values()
+                    .map(|positions| positions.iter().filter_map(|position| places.get(*position).copied()).collect())
+                    .collect(),
             },
             Err(_) => {
                 always.extend(places.iter().map(|it| it.position));
@@ -134,7 +137,7 @@ impl LiteralIndex {
             let (first, at_start) = (seen.insert(hit.pattern()), hit.start() == 0);
             if first || at_start {
                 let places = self.patterns.get(hit.pattern().as_usize()).into_iter().flatten();
-                found.extend(places.filter(|it| if it.at_start { at_start } else { first }).map(|it| it.position));
+                found.extend(places.filter(|place| if place.at_start { at_start } else { first }).map(|it| it.position));
             }
         }
     }
@@ -208,12 +211,12 @@ mod tests {
 
     #[test]
     fn few_of_thousands_of_patterns_are_tried() {
-        let compile = |it: usize| {
-            let (kind, pattern) = match it % 4 {
-                0 => ("REGEX", format!(r"\b(order|parcel)\b.*\bitem {it}\b")),
-                1 => ("EXACT", format!("order {it}")),
-                2 => ("CONTAINS", format!("about item {it}x")),
-                _ => ("STARTS_WITH", format!("item {it}x")),
+        let compile = |number: usize| {
+            let (kind, pattern) = match number % 4 {
+                0 => ("REGEX", format!(r"\b(order|parcel)\b.*\bitem {number}\b")),
+                1 => ("EXACT", format!("order {number}")),
+                2 => ("CONTAINS", format!("about item {number}x")),
+                _ => ("STARTS_WITH", format!("item {number}x")),
             };
             TextMatcher::compile(kind, &pattern).and_then(Result::ok)
         };

@@ -78,7 +78,7 @@ impl Planner {
 
 /// Words in backticks that look like tool codes because they contain a dot.
 fn quoted_tool_codes(text: &str) -> impl Iterator<Item = &str> {
-    let code = |it: &&str| it.contains('.') && it.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+    let code = |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
     text.split('`').skip(1).filter(code)
 }
 

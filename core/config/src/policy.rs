@@ -109,7 +109,7 @@ impl Policy {
 
 fn compile(row: &TableRow<'_>, regexes: &mut Patterns<'_>) -> Result<(Option<TextMatcher>, Policy), (&'static str, String)> {
     let rule_type = row.code("rule_type").unwrap_or_default();
-    let Some(pattern) = row.text("pattern").filter(|it| !it.trim().is_empty()) else {
+    let Some(pattern) = row.text("pattern").filter(|pattern| !pattern.trim().is_empty()) else {
         return Err(("pattern", "is blank".to_owned()));
     };
     let matcher = match TextMatcher::compile_with(&to_upper_code(&rule_type), &pattern, &mut |it| regexes.compile(it)) {

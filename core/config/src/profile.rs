@@ -172,7 +172,7 @@ impl Profile {
 
     /// Whether a parameter belongs to a step it lacks, so that a stored value comes from another profile and is not to be read.
     pub fn is_stale(&self, param: &str) -> bool {
-        STEP_PARAMS.iter().any(|it| param.starts_with(it.0) && !self.has_step(it.1))
+        STEP_PARAMS.iter().any(|&(prefix, step)| param.starts_with(prefix) && !self.has_step(step))
     }
 
     /// Tables that none of its steps reads.
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn the_order_satisfies_the_prerequisites_of_the_steps() {
         for (name, profile) in PROFILES {
-            let position = |step: Step| profile.order.iter().position(|it| *it == step);
+            let position = |step: Step| profile.order.iter().position(|other| *other == step);
             for (index, step) in profile.order.iter().enumerate() {
                 assert_eq!(position(*step), Some(index), "{name}: {} occurs twice", step.name());
                 for before in step.prerequisites() {

@@ -88,7 +88,7 @@ impl InteractionTerms {
 
     /// The list of the contract decides if there is one, else the mode.
     fn allows(&self, what: &str, modes: &[&str]) -> bool {
-        let listed = |list: &Vec<String>| list.iter().any(|it| it.trim().eq_ignore_ascii_case(what));
+        let listed = |list: &Vec<String>| list.iter().any(|entry| entry.trim().eq_ignore_ascii_case(what));
         self.allows.as_ref().map_or_else(|| modes.contains(&self.mode.as_str()), listed)
     }
 }
@@ -111,7 +111,7 @@ impl PromptTemplates {
 
     /// Returns the newest extraction template of an intent in a state, else in any state.
     pub fn find_extraction(&self, intent: &str, state: &str) -> Option<&PromptTemplate> {
-        let newest = |state: &str| self.rows_of_format(SCHEMA_JSON, intent, state).max_by_key(|it| it.recency);
+        let newest = |state: &str| self.rows_of_format(SCHEMA_JSON, intent, state).max_by_key(|row| row.recency);
         newest(state).or_else(|| newest(ANY))
     }
 
@@ -126,20 +126,20 @@ impl PromptTemplates {
             return None;
         }
         let newest =
-            |(intent, state)| self.0.rows_at(intent, state).iter().filter(|it| it.interaction.is_some()).max_by_key(|it| it.recency);
+            |(intent, state)| self.0.rows_at(intent, state).iter().filter(|row| row.interaction.is_some()).max_by_key(|row| row.recency);
         enclosing_scopes(intent, state).into_iter().find_map(newest).and_then(|it| it.interaction.as_ref())
     }
 
     /// Returns the verdict on each row as the template of a format for an intent and a state; `chosen` is the id of the selected row.
     pub fn candidates(&self, format: &str, intent: &str, state: &str, chosen: Option<i64>) -> Vec<Candidate> {
-        let judge = |(scope, it): ((&str, &str), &PromptTemplate)| match mismatch_reason(scope, intent, state) {
-            _ if it.format != format => it.candidate(Verdict::NotMatched).with_reason(format!("it is of the format {}", it.format)),
-            Some(reason) => it.candidate(Verdict::OutOfScope).with_reason(reason),
-            None if chosen == Some(it.id) => it.candidate(Verdict::Won),
+        let judge = |(scope, row): ((&str, &str), &PromptTemplate)| match mismatch_reason(scope, intent, state) {
+            _ if row.format != format => row.candidate(Verdict::NotMatched).with_reason(format!("it is of the format {}", row.format)),
+            Some(reason) => row.candidate(Verdict::OutOfScope).with_reason(reason),
+            None if chosen == Some(row.id) => row.candidate(Verdict::Won),
             None if format == SCHEMA_JSON && !is_same_code(scope.0, intent) => {
-                it.candidate(Verdict::Lost).with_reason("values are extracted by a row of the intent itself")
+                row.candidate(Verdict::Lost).with_reason("values are extracted by a row of the intent itself")
             }
-            None => it.candidate(Verdict::Lost).with_reason("a row of a closer scope, or of the same, goes before it"),
+            None => row.candidate(Verdict::Lost).with_reason("a row of a closer scope, or of the same, goes before it"),
         };
         self.0.entries().map(judge).collect()
     }
@@ -168,12 +168,12 @@ fn compile(row: &TableRow<'_>) -> Result<PromptTemplate, Issue> {
 
 /// A row defines the interaction when its mode is known or its contract is JSON.
 fn parse_interaction(row: &TableRow<'_>) -> Option<InteractionTerms> {
-    let mode = row.code("interaction_mode").map(|it| to_upper_code(&it)).filter(|it| INTERACTION_MODES.contains(&it.as_str()));
-    let contract = row.text("interaction_contract").and_then(|it| serde_json::from_str::<Value>(&it).ok());
+    let mode = row.code("interaction_mode").map(|it| to_upper_code(&it)).filter(|mode| INTERACTION_MODES.contains(&mode.as_str()));
+    let contract = row.text("interaction_contract").and_then(|text| serde_json::from_str::<Value>(&text).ok());
     if mode.is_none() && contract.is_none() {
         return None;
     }
-    let list = contract.as_ref().and_then(|it| it.get("allows")?.as_array());
-    let allows = list.map(|it| it.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect());
+    let list = contract.as_ref().and_then(|contract| contract.get("allows")?.as_array());
+    let allows = list.map(|items| items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect());
     Some(InteractionTerms { mode: mode.unwrap_or_else(|| "NORMAL".to_owned()), allows })
 }

@@ -26,7 +26,7 @@ pub(super) fn replace_times_by_rank(rows: &mut [Map]) {
 }
 
 fn row_scope(row: &Map) -> Vec<String> {
-    SCOPE_COLUMNS.iter().map(|it| row.get(*it).and_then(Value::as_str).map(to_upper_code).unwrap_or_default()).collect()
+    SCOPE_COLUMNS.iter().map(|column| row.get(*column).and_then(Value::as_str).map(to_upper_code).unwrap_or_default()).collect()
 }
 
 /// Parses a number of milliseconds, or a text such as `2026-01-02 03:04:05.678`, with or without `T` and `Z`.
@@ -35,7 +35,7 @@ fn parse_millis(value: &Value) -> Option<i64> {
         return Some(number);
     }
     let digits: Vec<i64> =
-        value.as_str()?.split(|c: char| !c.is_ascii_digit()).filter(|it| !it.is_empty()).map_while(|it| it.parse().ok()).collect();
+        value.as_str()?.split(|c: char| !c.is_ascii_digit()).filter(|it| !it.is_empty()).map_while(|part| part.parse().ok()).collect();
     let [year, month, day, rest @ ..] = digits.as_slice() else { return None };
     let part = |at: usize| rest.get(at).copied().unwrap_or(0);
     // Only the order matters, and months of 31 days preserve it.
@@ -44,8 +44,8 @@ fn parse_millis(value: &Value) -> Option<i64> {
         .as_str()?
         .split('.')
         .nth(1)
-        .map(|it| it.chars().take_while(char::is_ascii_digit).chain("000".chars()).take(3).collect::<String>());
-    let fraction = fraction.and_then(|it| it.parse::<i64>().ok()).unwrap_or(0);
+        .map(|digits| digits.chars().take_while(char::is_ascii_digit).chain("000".chars()).take(3).collect::<String>());
+    let fraction = fraction.and_then(|digits| digits.parse::<i64>().ok()).unwrap_or(0);
     let seconds = days.checked_mul(86_400)?.checked_add(part(0).checked_mul(3600)?)?.checked_add(part(1).checked_mul(60)?)?;
     seconds.checked_add(part(2))?.checked_mul(1000)?.checked_add(fraction)
 }
@@ -58,7 +58,7 @@ mod tests {
     fn ranked(rows: Value) -> Vec<Value> {
         let mut rows: Vec<Map> = serde_json::from_value(rows).unwrap();
         replace_times_by_rank(&mut rows);
-        rows.into_iter().map(|mut it| it.remove("created_at").unwrap_or_default()).collect()
+        rows.into_iter().map(|mut row| row.remove("created_at").unwrap_or_default()).collect()
     }
 
     #[test]

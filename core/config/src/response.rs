@@ -124,19 +124,19 @@ impl Responses {
         let mut fitting: Vec<(i64, &Response)> = self
             .0
             .entries()
-            .filter(|it| mismatch_reason(it.0, intent, state).is_none())
-            .map(|((_, own), it)| (if is_same_code(own, state) { OWN_STATE_BONUS } else { ANY_STATE_BONUS }, it))
+            .filter(|&(scope, _)| mismatch_reason(scope, intent, state).is_none())
+            .map(|((_, own), row)| (if is_same_code(own, state) { OWN_STATE_BONUS } else { ANY_STATE_BONUS }, row))
             .collect();
         // The selected row first, then the rows it competed with.
-        let other_intent = |it: &Response| chosen.is_some_and(|chosen| chosen.intent != it.intent);
-        fitting.sort_by_key(|(closeness, it)| (other_intent(it), it.rank(*closeness)));
+        let other_intent = |row: &Response| chosen.is_some_and(|chosen| chosen.intent != row.intent);
+        fitting.sort_by_key(|(closeness, row)| (other_intent(row), row.rank(*closeness)));
         let best = fitting.first().map(|(closeness, it)| it.rank(*closeness));
-        let judged = fitting.into_iter().map(|(closeness, it)| {
-            let (score, position) = it.rank(closeness);
-            let formula = format!("priority {} - {closeness} for the closeness of its state = {score}", it.priority);
+        let judged = fitting.into_iter().map(|(closeness, row)| {
+            let (score, position) = row.rank(closeness);
+            let formula = format!("priority {} - {closeness} for the closeness of its state = {score}", row.priority);
             let (verdict, reason) = match best {
                 Some((_, first)) if first == position => (Verdict::Won, formula),
-                Some(_) if other_intent(it) => (Verdict::Lost, "it would win only without a row of the intent itself".to_owned()),
+                Some(_) if other_intent(row) => (Verdict::Lost, "it would win only without a row of the intent itself".to_owned()),
                 // On a tie, the first in the table wins.
                 Some((best, first)) => {
                     let winning = best.saturating_add(closeness).saturating_sub(i64::from(position > first));
@@ -144,7 +144,7 @@ impl Responses {
                 }
                 None => (Verdict::NotMatched, formula),
             };
-            Candidate { score: score.into(), ..it.candidate(verdict).with_reason(reason) }
+            Candidate { score: score.into(), ..row.candidate(verdict).with_reason(reason) }
         });
         judged.chain(self.0.out_of_scope(intent, state, Response::candidate)).collect()
     }
@@ -190,9 +190,9 @@ fn compile_source(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>
         "EXACT" | "TEXT" if profile.has_literal_texts => Ok(ResponseSource::Exact(compile_literal(row, profile, issues))),
         "EXACT" | "TEXT" => row.template("exact_text").map(ResponseSource::Exact),
         "DERIVED" => {
-            let schema = row.text("json_schema").filter(|it| !it.trim().is_empty());
+            let schema = row.text("json_schema").filter(|text| !text.trim().is_empty());
             let schema = schema.map(|it| serde_json::from_str(&it)).transpose();
-            let invalid = |it: serde_json::Error| row.error("json_schema", format!("is not JSON: {it}"), "the schema is corrected");
+            let invalid = |error: serde_json::Error| row.error("json_schema", format!("is not JSON: {error}"), "the schema is corrected");
             Ok(ResponseSource::Derived { hint: row.text("derivation_hint").unwrap_or_default(), schema: schema.map_err(invalid)? })
         }
         _ => Err(row.error("response_type", row.unknown_word("response_type"), "the type is one of these")),
@@ -202,7 +202,7 @@ fn compile_source(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>
 /// A literal text, with a warning when it looks like a template.
 fn compile_literal(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Template {
     let text = row.text("exact_text").unwrap_or_default();
-    if Template::compile(&text).is_ok_and(|it| it.literal().is_none()) {
+    if Template::compile(&text).is_ok_and(|template| template.literal().is_none()) {
         let reason = format!("the profile '{}' shows the text verbatim, without filling in values", profile.name);
         issues.push(Issue::warning(row.path("exact_text"), reason, profile.hint("let a model write the response (DERIVED)")));
     }

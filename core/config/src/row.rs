@@ -31,7 +31,7 @@ pub struct TableRow<'r> {
 
 /// Sorts rows by priority, then by id; rows without a priority come last.
 pub fn by_priority(mut rows: Vec<TableRow<'_>>) -> Vec<TableRow<'_>> {
-    rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
+    rows.sort_by_key(|row| (row.integer("priority").unwrap_or(i64::MAX), row.id()));
     rows
 }
 
@@ -62,7 +62,7 @@ impl<'r> TableRow<'r> {
 
     /// A trimmed text column; `None` for null and blank.
     pub fn code(&self, column: &str) -> Option<String> {
-        self.text(column).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty())
+        self.text(column).map(|text| text.trim().to_owned()).filter(|it| !it.is_empty())
     }
 
     /// A trimmed text column in upper case; `ANY` for null and blank.
@@ -73,7 +73,7 @@ impl<'r> TableRow<'r> {
     /// An integer column; `None` for null and for text that is not an integer.
     pub fn integer(&self, column: &str) -> Option<i64> {
         let value = self.value(column)?;
-        let whole = |it: f64| (it.fract() == 0.0 && it.abs() < 9e15).then(|| format!("{it:.0}").parse().ok()).flatten();
+        let whole = |number: f64| (number.fract() == 0.0 && number.abs() < 9e15).then(|| format!("{number:.0}").parse().ok()).flatten();
         value.as_i64().or_else(|| whole(value.as_f64()?)).or_else(|| value.as_str()?.trim().parse().ok())
     }
 

@@ -37,7 +37,7 @@ impl Scopes {
         let mut rows = tables.enabled_rows(table);
         rows.retain(|row| {
             let issue = check_row(row, &self.intents, &self.states);
-            let keep = issue.as_ref().is_none_or(|it| it.severity == Severity::Warning);
+            let keep = issue.as_ref().is_none_or(|issue| issue.severity == Severity::Warning);
             issues.extend(issue);
             keep
         });
@@ -76,7 +76,7 @@ fn check_row(row: &TableRow<'_>, intents: &BTreeSet<String>, states: &BTreeSet<S
 fn state_codes(tables: &Tables) -> BTreeSet<String> {
     let rules = tables.enabled_rows("ce_rule");
     let scoped = rules.iter().filter_map(|it| it.code("state_code"));
-    let sets = |it: &&TableRow<'_>| it.code("action").is_some_and(|action| is_same_code(&action, "SET_STATE"));
-    let set = rules.iter().filter(sets).filter_map(|it| it.code("action_value"));
+    let sets = |row: &&TableRow<'_>| row.code("action").is_some_and(|action| is_same_code(&action, "SET_STATE"));
+    let set = rules.iter().filter(sets).filter_map(|rule| rule.code("action_value"));
     scoped.chain(set).map(|it| to_upper_code(&it)).chain([ANY.to_owned(), UNKNOWN.to_owned()]).collect()
 }

@@ -56,13 +56,13 @@ impl<T> ScopeIndex<T> {
     /// Iterates over all rows with their intent and state.
     pub fn entries(&self) -> impl Iterator<Item = ((&str, &str), &T)> {
         let scopes = self.0.iter().flat_map(|(intent, states)| states.iter().map(move |(state, rows)| ((&**intent, &**state), rows)));
-        scopes.flat_map(|(scope, rows)| rows.iter().map(move |it| (scope, it)))
+        scopes.flat_map(|(scope, rows)| rows.iter().map(move |row| (scope, row)))
     }
 
     /// Returns the rows that do not apply to an intent and a state, as candidates with the reason.
     pub fn out_of_scope(&self, intent: &str, state: &str, row: impl Fn(&T, Verdict) -> Candidate) -> Vec<Candidate> {
         let apart =
-            |(scope, it): ((&str, &str), &T)| Some(row(it, Verdict::OutOfScope).with_reason(mismatch_reason(scope, intent, state)?));
+            |(scope, entry): ((&str, &str), &T)| Some(row(entry, Verdict::OutOfScope).with_reason(mismatch_reason(scope, intent, state)?));
         self.entries().filter_map(apart).collect()
     }
 
@@ -83,7 +83,11 @@ fn rows_of<'i, T>(of_intent: Option<&'i BTreeMap<String, Vec<T>>>, state: &str) 
 /// Normalises a code for the index; most codes of a turn are in upper case already.
 pub(super) fn index_key(code: &str) -> Cow<'_, str> {
     let code = code.trim();
-    if code.bytes().all(|it| it.is_ascii() && !it.is_ascii_lowercase()) { Cow::Borrowed(code) } else { Cow::Owned(to_upper_code(code)) }
+    if code.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_lowercase()) {
+        Cow::Borrowed(code)
+    } else {
+        Cow::Owned(to_upper_code(code))
+    }
 }
 
 #[cfg(test)]

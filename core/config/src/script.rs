@@ -27,7 +27,7 @@ impl Script {
     /// The unknown member, or the invalid template or formula.
     pub fn compile(script: &Value) -> Result<Script, String> {
         let members = script.as_object().ok_or("is not an object")?;
-        if let Some(name) = members.keys().find(|it| !MEMBERS.contains(&it.as_str())) {
+        if let Some(name) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
             return Err(format!("has a script with the unknown member '{name}'; use {}", MEMBERS.join(", ")));
         }
         compile_members(members).map(Script)
@@ -43,13 +43,16 @@ impl Script {
 }
 
 fn compile_members(members: &Map) -> Result<Vec<(String, Part)>, String> {
-    members.iter().map(|(name, it)| Ok((name.clone(), compile_part(it).map_err(|error| format!("has '{name}', which {error}"))?))).collect()
+    members
+        .iter()
+        .map(|(name, value)| Ok((name.clone(), compile_part(value).map_err(|error| format!("has '{name}', which {error}"))?)))
+        .collect()
 }
 
 fn compile_part(value: &Value) -> Result<Part, String> {
     match value {
         Value::String(text) => match text.strip_prefix('=') {
-            Some(formula) => Formula::compile(formula.trim()).map(|it| Part::Formula(text.clone(), it)),
+            Some(formula) => Formula::compile(formula.trim()).map(|formula| Part::Formula(text.clone(), formula)),
             None => Template::compile(text).map(Part::Text),
         },
         Value::Array(items) => items.iter().map(compile_part).collect::<Result<_, _>>().map(Part::List),
@@ -62,7 +65,7 @@ type Fill<'f> = &'f dyn Fn(&Template) -> String;
 type Calculate<'f> = &'f dyn Fn(&Formula) -> Result<Value, String>;
 
 fn evaluate_members(parts: &[(String, Part)], fill: Fill<'_>, calculate: Calculate<'_>) -> Result<Map, String> {
-    parts.iter().map(|(name, it)| Ok((name.clone(), it.evaluate(fill, calculate)?))).collect()
+    parts.iter().map(|(name, part)| Ok((name.clone(), part.evaluate(fill, calculate)?))).collect()
 }
 
 impl Part {

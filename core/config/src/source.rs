@@ -75,7 +75,7 @@ impl ConfigSource {
         if let Some(document) = &self.document {
             return document.to_string();
         }
-        let tables: Vec<String> = self.tables.iter().map(|(name, it)| format!("{}:{}", json!(name), it.json)).collect();
+        let tables: Vec<String> = self.tables.iter().map(|(name, rows)| format!("{}:{}", json!(name), rows.json)).collect();
         format!(r#"{{"tables":{{{}}},"settings":{}}}"#, tables.join(","), self.settings)
     }
 
@@ -86,7 +86,7 @@ impl ConfigSource {
 
     /// Parses the rows of a table.
     pub fn rows(&self, table: &str) -> Vec<Map> {
-        self.tables.get(table).and_then(|it| serde_json::from_str(&it.json).ok()).unwrap_or_default()
+        self.tables.get(table).and_then(|rows| serde_json::from_str(&rows.json).ok()).unwrap_or_default()
     }
 
     /// The number of rows by table.

@@ -61,7 +61,7 @@ impl StateEdges {
     /// Returns the states that may follow a state.
     pub fn successors(&self, intent: &str, from: &str) -> Vec<&str> {
         let edges = [to_upper_code(intent).as_str(), ANY].map(|it| self.0.get(it)).into_iter().flatten();
-        let states = edges.flat_map(|it| [it.get(&to_upper_code(from)), it.get(ANY)]).flatten().flatten();
+        let states = edges.flat_map(|edges| [edges.get(&to_upper_code(from)), edges.get(ANY)]).flatten().flatten();
         states.map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -70,14 +70,18 @@ impl StateEdges {
         let own = self.0.get(&to_upper_code(intent));
         let general = self.0.get(ANY);
         let (from, to) = (to_upper_code(from), to_upper_code(to));
-        let leads =
-            |edges: &Edges| [from.as_str(), ANY].iter().filter_map(|it| edges.get(*it)).any(|it| it.contains(&to) || it.contains(ANY));
+        let leads = |edges: &Edges| {
+            [from.as_str(), ANY]
+                .iter()
+                .filter_map(|state| edges.get(*state))
+                .any(|successors| successors.contains(&to) || successors.contains(ANY))
+        };
         (own.is_none() && general.is_none()) || own.into_iter().chain(general).any(leads)
     }
 }
 
 fn parse_edge(row: &TableRow<'_>) -> Result<(String, String, String), Issue> {
-    let state = |column: &str| row.required(column, "it names a state").map(|it| to_upper_code(&it));
+    let state = |column: &str| row.required(column, "it names a state").map(|code| to_upper_code(&code));
     let intent = row.code_or_any("intent_code");
     Ok((intent, state("from_state")?, state("to_state")?))
 }

@@ -101,7 +101,7 @@ pub(super) struct ConfigRows(Vec<(String, String, String)>);
 impl Tables {
     /// Returns the compiled tables in canonical form, without time stamps; of those, only the order of prompt templates is kept.
     pub fn to_normalized(&self) -> Tables {
-        let compiled = TABLES.iter().filter_map(|it| Some((it.name.to_owned(), self.0.get(it.name)?.clone())));
+        let compiled = TABLES.iter().filter_map(|table| Some((table.name.to_owned(), self.0.get(table.name)?.clone())));
         Tables(compiled.collect()).into_normalized()
     }
 
@@ -147,7 +147,9 @@ impl Tables {
 impl ConfigRows {
     /// Returns the value of the first row with this type and key, ignoring case.
     pub fn value(&self, config_type: &str, key: &str) -> Option<&str> {
-        let same = |it: &&(String, String, String)| it.0.eq_ignore_ascii_case(config_type) && it.1.eq_ignore_ascii_case(key);
+        let same = |(own_type, own_key, _): &&(String, String, String)| {
+            own_type.eq_ignore_ascii_case(config_type) && own_key.eq_ignore_ascii_case(key)
+        };
         self.0.iter().find(same).map(|it| it.2.as_str())
     }
 }
@@ -158,7 +160,7 @@ fn normalize_columns(table: &TableShape, defaults: &[(&'static str, Value)], row
         row.entry(*column).or_insert_with(|| value.clone());
     }
     // An explicit null in a column with a default differs from the default, so it stays.
-    row.retain(|column, value| !value.is_null() || defaults.iter().any(|it| it.0 == column));
+    row.retain(|column, value| !value.is_null() || defaults.iter().any(|(name, _)| name == column));
     for (column, value) in row.iter_mut() {
         match value {
             Value::Number(_) if table.holds_flag(column) => *value = parse_flag(value),
@@ -179,7 +181,7 @@ fn parse_flag(value: &Value) -> Value {
 
 /// Sorts rows by key, as the database returns them; keeps their order when a row has no id.
 fn sort_by_key_column(rows: &mut [Map], key: &str) {
-    let all = |is: fn(&Value) -> bool| rows.iter().all(|it| it.get(key).is_some_and(is));
+    let all = |is: fn(&Value) -> bool| rows.iter().all(|row| row.get(key).is_some_and(is));
     if all(Value::is_i64) || all(Value::is_string) {
         rows.sort_by(|a, b| key_parts(a, key).cmp(&key_parts(b, key)));
     }

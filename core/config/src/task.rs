@@ -105,7 +105,7 @@ impl HookTasks {
         let rows = by_priority(scopes.rows(tables, "ce_task", issues));
         let mut placed = HookTasks::default();
         // A row of kind TASK has no hook point: it only sets the binding of the task.
-        for row in rows.iter().filter(|it| it.code("kind").is_none_or(|it| !it.eq_ignore_ascii_case("TASK"))) {
+        for row in rows.iter().filter(|row| row.code("kind").is_none_or(|kind| !kind.eq_ignore_ascii_case("TASK"))) {
             match compile(row) {
                 Ok((place, step, task)) => {
                     placed.positions.entry((place, step)).or_default().add(row, placed.tasks.len());
@@ -129,7 +129,7 @@ impl HookTasks {
 
     /// Whether any task is attached to what happens with an intent in a state.
     pub fn has_any(&self, intent: &str, state: &str) -> bool {
-        self.positions.values().any(|it| it.applicable(intent, state).next().is_some())
+        self.positions.values().any(|tasks| tasks.applicable(intent, state).next().is_some())
     }
 
     /// Returns the hooks of a step, by priority.

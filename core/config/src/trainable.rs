@@ -100,7 +100,7 @@ mod tests {
             {"document": assistant("c", &[])}]});
         let config = Config::from_flow(&bundle).unwrap();
         let sets: Vec<TrainingSet> = config.classifiers().iter().map(TrainableClassifier::training_set).collect();
-        assert_eq!(sets.iter().map(|it| it.phrases[0].text.as_str()).collect::<Vec<_>>(), ["pay a bill", "a card"]);
+        assert_eq!(sets.iter().map(|set| set.phrases[0].text.as_str()).collect::<Vec<_>>(), ["pay a bill", "a card"]);
         for (classifier, set) in config.classifiers().iter().zip(&sets) {
             let trained = Arc::new(LexicalClassifier::train(set));
             classifier.supply(Arc::clone(&trained));

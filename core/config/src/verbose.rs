@@ -136,9 +136,9 @@ impl DeterminantRows {
 
     fn applicable<'r>(&'r self, occasion: VerboseEvent<'r>) -> impl Iterator<Item = &'r VerboseRow> {
         let of_rule = occasion.rule_id.and_then(|it| self.rows_by_rule.get(&it));
-        let of_tool = occasion.tool_code.and_then(|it| self.rows_by_tool.get(&*index_key(it)));
+        let of_tool = occasion.tool_code.and_then(|code| self.rows_by_tool.get(&*index_key(code)));
         let rows = [of_rule, of_tool, Some(&self.others)].into_iter().flatten();
-        rows.flat_map(move |it| it.applicable(occasion.intent, occasion.state))
+        rows.flat_map(move |rows| rows.applicable(occasion.intent, occasion.state))
     }
 }
 

@@ -58,7 +58,7 @@ impl TypeAttributes {
     /// Reads those of a type.
     pub fn read(attributes: &[Attribute]) -> Result<TypeAttributes> {
         let mut read = TypeAttributes::default();
-        for attribute in attributes.iter().filter(|it| it.path().is_ident("described")) {
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("described")) {
             attribute.parse_nested_meta(|meta| {
                 match name_of(&meta).as_str() {
                     "definition" => read.definition = Some(meta.value()?.parse()?),
@@ -97,7 +97,7 @@ impl MemberAttributes {
     /// Reads those of a field.
     pub fn read(attributes: &[Attribute]) -> Result<MemberAttributes> {
         let mut read = MemberAttributes::default();
-        for attribute in attributes.iter().filter(|it| it.path().is_ident("member")) {
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("member")) {
             attribute.parse_nested_meta(|meta| read.read_one(&meta))?;
             read.check().map_err(|message| Error::new_spanned(attribute, message))?;
         }
@@ -153,8 +153,11 @@ impl MemberAttributes {
 impl KindAttributes {
     /// Reads those of a variant.
     pub fn read(attributes: &[Attribute]) -> Result<Vec<KindAttributes>> {
-        let mut kinds =
-            attributes.iter().filter(|it| it.path().is_ident("kind")).map(KindAttributes::read_one).collect::<Result<Vec<_>>>()?;
+        let mut kinds = attributes
+            .iter()
+            .filter(|attribute| attribute.path().is_ident("kind"))
+            .map(KindAttributes::read_one)
+            .collect::<Result<Vec<_>>>()?;
         if kinds.is_empty() {
             kinds.push(KindAttributes::default());
         }
@@ -183,12 +186,14 @@ impl KindAttributes {
 
 /// The text of the doc comment, as one paragraph.
 pub fn doc_comment(attributes: &[Attribute]) -> String {
-    let lines = attributes.iter().filter(|it| it.path().is_ident("doc")).filter_map(|it| match &it.meta.require_name_value().ok()?.value {
-        Expr::Lit(literal) => match &literal.lit {
-            Lit::Str(text) => Some(text.value().trim().to_owned()),
+    let lines = attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).filter_map(|attribute| {
+        match &attribute.meta.require_name_value().ok()?.value {
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Str(text) => Some(text.value().trim().to_owned()),
+                _ => None,
+            },
             _ => None,
-        },
-        _ => None,
+        }
     });
     lines.collect::<Vec<_>>().join(" ").trim().to_owned()
 }

@@ -27,7 +27,7 @@ fn implement_keywords(input: &DeriveInput, data: &DataEnum, attributes: &TypeAtt
         }
         let Some(kind) = KindAttributes::read(&variant.attrs)?.pop() else { continue };
         let word = kind_name(variant, &kind);
-        if variant.attrs.iter().any(|it| it.path().is_ident("default")) {
+        if variant.attrs.iter().any(|attribute| attribute.path().is_ident("default")) {
             default = Some((format!("\"{word}\""), &variant.ident));
         }
         words.push((word, &variant.ident));

@@ -18,20 +18,18 @@ impl<'f> Member<'f> {
         let attributes = MemberAttributes::read(&field.attrs)?;
         let of = attributes.from.as_ref().unwrap_or_else(|| argument_of(&field.ty, "Option").unwrap_or(&field.ty));
         let is_option = argument_of(&field.ty, "Option").is_some();
-        match &attributes {
-            it if is_option && (it.default.is_some() || it.default_json.is_some()) => {
-                Err(Error::new_spanned(field, "an `Option` has no default; expected `documented_default`"))
-            }
-            it if (it.items.is_some() || it.unique.is_some()) && argument_of(of, "Vec").is_none() => {
-                Err(Error::new_spanned(field, "`items` and `unique` are for lists"))
-            }
-            _ => Ok(Member { field, attributes }),
+        if is_option && (attributes.default.is_some() || attributes.default_json.is_some()) {
+            return Err(Error::new_spanned(field, "an `Option` has no default; expected `documented_default`"));
         }
+        if (attributes.items.is_some() || attributes.unique.is_some()) && argument_of(of, "Vec").is_none() {
+            return Err(Error::new_spanned(field, "`items` and `unique` are for lists"));
+        }
+        Ok(Member { field, attributes })
     }
 
     /// Its name in documents.
     pub fn name(&self) -> String {
-        let field = || self.field.ident.as_ref().map(|it| it.to_string().trim_start_matches("r#").to_owned()).unwrap_or_default();
+        let field = || self.field.ident.as_ref().map(|ident| ident.to_string().trim_start_matches("r#").to_owned()).unwrap_or_default();
         self.attributes.name.as_ref().map_or_else(field, LitStr::value)
     }
 
@@ -84,11 +82,11 @@ impl<'f> Member<'f> {
         let MemberAttributes { shape, each, items, unique, codes, .. } = &self.attributes;
         let read = self.type_read();
         let of_type = |it: &dyn ToTokens| quote!(<#it as crate::flow::shape::Described>::SHAPE);
-        let scoped = |it: &dyn ToTokens| {
+        let scoped = |tokens: &dyn ToTokens| {
             quote!({
                 #[allow(unused_imports, reason = "some of many are used")]
                 use crate::flow::shape::vocabulary::*;
-                #it
+                #tokens
             })
         };
         let item = || match (each, argument_of(read, "Vec")) {
@@ -174,7 +172,7 @@ pub fn argument_of<'t>(of: &'t Type, name: &str) -> Option<&'t Type> {
     let Type::Path(path) = of else { return None };
     let last = path.path.segments.last().filter(|it| it.ident == name)?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
-    arguments.args.iter().find_map(|it| if let GenericArgument::Type(argument) = it { Some(argument) } else { None })
+    arguments.args.iter().find_map(|generic| if let GenericArgument::Type(argument) = generic { Some(argument) } else { None })
 }
 
 /// A literal as JSON.
@@ -191,5 +189,5 @@ fn json_of(literal: &Lit) -> String {
 fn title_of(name: &str) -> String {
     let words = name.replace(['_', '-'], " ");
     let mut letters = words.chars();
-    letters.next().map(|it| it.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    letters.next().map(|letter| letter.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

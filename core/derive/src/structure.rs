@@ -12,12 +12,12 @@ pub fn implement(input: &DeriveInput, data: &DataStruct) -> Result<TokenStream> 
     let Fields::Named(fields) = &data.fields else { return Err(Error::new_spanned(input, "expected named fields")) };
     let attributes = TypeAttributes::read(&input.attrs)?;
     let members: Vec<Member<'_>> = fields.named.iter().map(Member::new).collect::<Result<_>>()?;
-    if let Some(member) = members.iter().find(|it| it.attributes.of.is_some() && attributes.tag.is_none()) {
+    if let Some(member) = members.iter().find(|member| member.attributes.of.is_some() && attributes.tag.is_none()) {
         return Err(Error::new_spanned(member.field, "`of` needs a `tag` of the type"));
     }
     let name = &input.ident;
     let (generics, arguments, bounds) = input.generics.split_for_impl();
-    let lists = member_lists(members.iter().filter(|it| it.attributes.of.is_none()));
+    let lists = member_lists(members.iter().filter(|member| member.attributes.of.is_none()));
     let object = object_shape(&attributes, &members)?;
     let shape = attributes.define(object, &doc_comment(&input.attrs));
     let reads = read_fields(&members);
@@ -61,7 +61,7 @@ pub fn implement(input: &DeriveInput, data: &DataStruct) -> Result<TokenStream> 
 
 fn object_shape(attributes: &TypeAttributes, members: &[Member<'_>]) -> Result<TokenStream> {
     let lists = quote!(<Self as crate::flow::shape::Members>::LISTS);
-    let tag_help = members.iter().find(|it| it.attributes.is_tag).map(|it| doc_comment(&it.field.attrs)).unwrap_or_default();
+    let tag_help = members.iter().find(|it| it.attributes.is_tag).map(|member| doc_comment(&member.field.attrs)).unwrap_or_default();
     if let Some(kinds) = members.iter().find(|it| it.attributes.has_kinds) {
         let of = &kinds.field.ty;
         return Ok(quote!(crate::flow::shape::Shape::Union(&crate::flow::shape::TaggedUnion {
@@ -73,13 +73,14 @@ fn object_shape(attributes: &TypeAttributes, members: &[Member<'_>]) -> Result<T
     }
     if let Some(tag) = &attributes.tag {
         let mut names: Vec<&LitStr> = Vec::new();
-        for of in members.iter().filter_map(|it| it.attributes.of.as_ref()) {
-            if !names.iter().any(|it| it.value() == of.value()) {
+        for of in members.iter().filter_map(|member| member.attributes.of.as_ref()) {
+            if !names.iter().any(|name| name.value() == of.value()) {
                 names.push(of);
             }
         }
         let kinds = names.iter().map(|name| {
-            let lists = member_lists(members.iter().filter(|it| it.attributes.of.as_ref().is_some_and(|of| of.value() == name.value())));
+            let lists =
+                member_lists(members.iter().filter(|member| member.attributes.of.as_ref().is_some_and(|of| of.value() == name.value())));
             quote!(crate::flow::shape::Kind { name: #name, help: "", lists: #lists })
         });
         return Ok(quote!(crate::flow::shape::Shape::Union(&crate::flow::shape::TaggedUnion {
@@ -106,7 +107,7 @@ pub fn member_lists<'m>(members: impl Iterator<Item = &'m Member<'m>>) -> TokenS
             list.clear();
         }
     };
-    for member in members.filter(|it| !it.attributes.has_kinds && !it.attributes.is_tag && !it.attributes.is_skipped) {
+    for member in members.filter(|member| !member.attributes.has_kinds && !member.attributes.is_tag && !member.attributes.is_skipped) {
         if member.attributes.is_flattened {
             close(&mut list, &mut lists);
             let of = &member.field.ty;
@@ -121,16 +122,16 @@ pub fn member_lists<'m>(members: impl Iterator<Item = &'m Member<'m>>) -> TokenS
 
 /// The fields of a struct or variant, each with the expression that reads it.
 pub fn read_fields(members: &[Member<'_>]) -> TokenStream {
-    let reads = members.iter().map(|it| {
-        let (field, of) = (&it.field.ident, &it.field.ty);
-        let read = if it.attributes.has_kinds {
+    let reads = members.iter().map(|member| {
+        let (field, of) = (&member.field.ident, &member.field.ty);
+        let read = if member.attributes.has_kinds {
             quote!(<#of as crate::flow::shape::Kinds>::read_kind(fields)?)
-        } else if it.attributes.is_flattened {
+        } else if member.attributes.is_flattened {
             quote!(<#of as crate::flow::shape::Members>::read_members(fields).unwrap_or_else(<#of as crate::flow::shape::Absent>::absent))
-        } else if it.attributes.is_skipped {
+        } else if member.attributes.is_skipped {
             quote!(Default::default())
         } else {
-            it.read()
+            member.read()
         };
         quote!(#field: #read)
     });

@@ -13,10 +13,10 @@ const CREDENTIAL_HEADERS: [&str; 5] = ["authorization", "proxy-authorization", "
 pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let tools: BTreeSet<i64> = context.rows("ce_mcp_tool").iter().map(TableRow::id).collect();
     for table in ["ce_http_tool", "ce_mcp_db_tool", "cv_tool_spec"] {
-        let orphans = context.rows(table).iter().filter(|it| !tools.contains(&it.id()));
-        findings.extend(orphans.map(|it| {
-            let reason = format!("tool {} is missing or disabled", it.id());
-            Issue::warning(it.path("tool_id"), reason, "add or enable its row in ce_mcp_tool, or remove this row")
+        let orphans = context.rows(table).iter().filter(|row| !tools.contains(&row.id()));
+        findings.extend(orphans.map(|row| {
+            let reason = format!("tool {} is missing or disabled", row.id());
+            Issue::warning(row.path("tool_id"), reason, "add or enable its row in ce_mcp_tool, or remove this row")
                 .with_rule("setup-without-tool")
         }));
     }
@@ -47,7 +47,7 @@ fn check_credential(row: &TableRow<'_>, column: &str, headers: &str) -> Option<I
     let headers: Value = serde_json::from_str(headers).ok()?;
     let is_credential = |name: &str| CREDENTIAL_HEADERS.contains(&name.to_ascii_lowercase().as_str());
     let (name, _) =
-        headers.as_object()?.iter().find(|(name, value)| is_credential(name) && value.as_str().is_some_and(|it| !it.contains("{{")))?;
+        headers.as_object()?.iter().find(|(name, value)| is_credential(name) && value.as_str().is_some_and(|text| !text.contains("{{")))?;
     let hint = "reference a secret in auth_ref and set its value with convengine.secrets.NAME";
     Some(
         Issue::warning(row.path(column), format!("the row contains the value of the header '{name}'"), hint).with_rule("credential-in-row"),

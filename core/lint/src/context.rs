@@ -50,10 +50,10 @@ pub(super) struct Rule<'t> {
 impl<'t> LintContext<'t> {
     /// Indexes the tables, without the rows that an issue of compiling rejects.
     pub fn new(tables: &'t Tables, profile: &'static Profile, issues: &[Issue]) -> LintContext<'t> {
-        let out: BTreeSet<&str> =
+        let rejected: BTreeSet<&str> =
             issues.iter().filter(|it| it.is_error()).filter_map(|it| it.path.rsplit_once('.')).map(|it| it.0).collect();
-        let kept = |row: &TableRow<'t>| !out.contains(row.location().as_str());
-        let rows = TABLES.map(|it| (it.name, tables.enabled_rows(it.name).into_iter().filter(kept).collect::<Vec<_>>())).into();
+        let is_kept = |row: &TableRow<'t>| !rejected.contains(row.location().as_str());
+        let rows = TABLES.map(|table| (table.name, tables.enabled_rows(table.name).into_iter().filter(is_kept).collect::<Vec<_>>())).into();
         let mut context = LintContext {
             rows,
             profile,
@@ -92,7 +92,7 @@ impl<'t> LintContext<'t> {
     /// Whether a prompt template of a format matches an intent in a state, exactly or by ANY.
     pub fn has_template(&self, format: &str, intent: &str, state: &str) -> bool {
         let key = |(intent, state): (&str, &str)| (format.to_owned(), intent.to_owned(), state.to_owned());
-        enclosing_scopes(intent, state).into_iter().any(|it| self.templates.contains_key(&key(it)))
+        enclosing_scopes(intent, state).into_iter().any(|scope| self.templates.contains_key(&key(scope)))
     }
 }
 

@@ -87,8 +87,9 @@ pub(super) struct KnownPaths {
 impl KnownPaths {
     /// Collects the properties of the schemas.
     pub fn new(context: &LintContext<'_>) -> KnownPaths {
-        let properties =
-            |table: &str| context.rows(table).iter().filter_map(|it| it.text("json_schema")).flat_map(|it| property_names(&it)).collect();
+        let properties = |table: &str| {
+            context.rows(table).iter().filter_map(|row| row.text("json_schema")).flat_map(|schema| property_names(&schema)).collect()
+        };
         KnownPaths {
             properties: properties("ce_output_schema"),
             response_properties: properties("ce_response"),
@@ -141,21 +142,24 @@ impl KnownPaths {
 
 /// Finds a name that differs only in case and underscores.
 pub(super) fn find_similar<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let fold = |it: &str| it.chars().filter(|it| *it != '_').flat_map(char::to_lowercase).collect::<String>();
+    let fold = |name: &str| name.chars().filter(|character| *character != '_').flat_map(char::to_lowercase).collect::<String>();
     let folded = fold(name);
-    names.into_iter().find(|it| *it != name && fold(it) == folded)
+    names.into_iter().find(|known| *known != name && fold(known) == folded)
 }
 
 /// Returns the property names of a JSON schema; for other definitions, such as XML, all words.
 fn property_names(schema: &str) -> Vec<String> {
     let Ok(schema) = serde_json::from_str::<Value>(schema) else { return split_words(schema) };
     let properties = schema.get("properties").or(Some(&schema)).and_then(Value::as_object);
-    properties.map(|it| it.keys().cloned().collect()).unwrap_or_default()
+    properties.map(|properties| properties.keys().cloned().collect()).unwrap_or_default()
 }
 
 /// Returns the words of a non-JSON definition, which include its field names.
 fn split_words(text: &str) -> Vec<String> {
-    text.split(|it: char| !(it.is_alphanumeric() || it == '_')).filter(|it| !it.is_empty()).map(str::to_owned).collect()
+    text.split(|character: char| !(character.is_alphanumeric() || character == '_'))
+        .filter(|it| !it.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ use context::LintContext;
 /// The findings are grouped by check; docs/reference/lint-codes.md describes the rules that they name.
 pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Vec<Issue> {
     let mut tables = tables.to_normalized();
-    tables.0.retain(|table, _| profile.unread_tables().all(|it| it != table));
+    tables.0.retain(|table, _| profile.unread_tables().all(|unread| unread != table));
     let context = LintContext::new(&tables, profile, issues);
     let mut findings = Vec::new();
     for check in [

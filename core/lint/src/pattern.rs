@@ -32,7 +32,7 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
 
 /// Returns the kind that a row says its patterns are of.
 fn kind_of_patterns(row: &TableRow<'_>) -> Option<String> {
-    row.table().columns.iter().find(|it| it.words().contains(&"REGEX")).and_then(|it| row.code(it.name))
+    row.table().columns.iter().find(|column| column.words().contains(&"REGEX")).and_then(|it| row.code(it.name))
 }
 
 /// Reports doubled backslashes: SQL does not unescape them, so they match a literal backslash.
@@ -71,7 +71,7 @@ fn check_plain_pattern(row: &TableRow<'_>, column: &str, kind: &str, pattern: &s
 fn check_match_all(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let intents: BTreeSet<Option<String>> = context.rows("ce_intent_classifier").iter().map(|it| it.code("intent_code")).collect();
     for (table, is_only_intent) in [("ce_policy", false), ("ce_intent_classifier", intents.len() < 2)] {
-        for row in context.rows(table).iter().filter(|it| !is_only_intent && matches_everything(it)) {
+        for row in context.rows(table).iter().filter(|row| !is_only_intent && matches_everything(row)) {
             let reason = "the pattern matches every message, even an empty one";
             let hint = "remove empty alternatives, and require at least one character";
             findings.push(Issue::warning(row.path("pattern"), reason, hint).with_rule("matches-everything"));
@@ -83,9 +83,10 @@ fn matches_everything(row: &TableRow<'_>) -> bool {
     let is_regex = row.code("rule_type").is_some_and(|it| to_upper_code(&it) == "REGEX");
     // Compiling is expensive, and a pattern without these characters cannot match the empty text. Matching samples proves nothing for
     // look-around.
-    let may_be_empty = |it: &String| it.contains(['*', '?', '|']) && !["(?!", "(?<!", "(?=", "(?<="].iter().any(|look| it.contains(look));
-    let pattern = row.text("pattern").filter(|it| is_regex && may_be_empty(it)).and_then(|it| Regex::new(&it).ok());
-    pattern.is_some_and(|it| ["", "~ ~"].iter().all(|text| it.is_match(text) == Ok(true)))
+    let may_be_empty =
+        |pattern: &String| pattern.contains(['*', '?', '|']) && !["(?!", "(?<!", "(?=", "(?<="].iter().any(|look| pattern.contains(look));
+    let pattern = row.text("pattern").filter(|pattern| is_regex && may_be_empty(pattern)).and_then(|pattern| Regex::new(&pattern).ok());
+    pattern.is_some_and(|regex| ["", "~ ~"].iter().all(|text| regex.is_match(text) == Ok(true)))
 }
 
 /// Reports one pattern of two intents: on a tie, no intent is chosen.

@@ -29,7 +29,7 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
 fn check_fallback(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let has_dialogue = !context.rows("ce_intent").is_empty() || !context.rows("ce_response").is_empty();
     let is_redirected =
-        context.rules.iter().any(|it| it.may_transition() && it.is_unconditional() && [ANY, UNKNOWN].contains(&it.intent.as_str()));
+        context.rules.iter().any(|rule| rule.may_transition() && rule.is_unconditional() && [ANY, UNKNOWN].contains(&rule.intent.as_str()));
     if has_dialogue && !is_redirected && !context.has_response(UNKNOWN, UNKNOWN) {
         let reason = "no response matches a message without an intent";
         let hint = "add a row with intent_code UNKNOWN or ANY, and state_code ANY";
@@ -48,7 +48,7 @@ fn check_template(context: &LintContext<'_>, formats: &BTreeSet<(&str, &str)>, r
     // A row for ANY may use the templates of every intent or state.
     let has_template = match (intent.as_str(), state.as_str()) {
         (ANY, _) => formats.range((format.as_str(), "")..).next().is_some_and(|it| it.0 == format),
-        (intent, ANY) => [intent, ANY].iter().any(|it| formats.contains(&(format.as_str(), *it))),
+        (intent, ANY) => [intent, ANY].iter().any(|intent| formats.contains(&(format.as_str(), *intent))),
         (intent, state) => context.has_template(&format, intent, state),
     };
     (!has_template).then(|| {
@@ -82,7 +82,7 @@ fn check_shadowed(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     }
     for ((intent, state), row) in &winners {
         let general = winners.get(&(intent.clone(), ANY.to_owned())).filter(|_| state != ANY);
-        if let Some(general) = general.filter(|it| priority(row).saturating_sub(priority(it)) > STATE_ADVANTAGE) {
+        if let Some(general) = general.filter(|general| priority(row).saturating_sub(priority(general)) > STATE_ADVANTAGE) {
             let reason = format!("never chosen: its priority places it after {}, which applies to any state", general.path("priority"));
             let hint = format!("keep the two priorities within {STATE_ADVANTAGE} of each other");
             findings.push(Issue::warning(row.path("priority"), reason, hint).with_rule("priority-outweighs-specificity"));

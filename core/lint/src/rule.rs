@@ -33,9 +33,17 @@ struct Transitions<'g, 't>(BTreeMap<(Phase, &'g str, &'g str), &'g Rule<'t>>);
 
 impl<'g, 't> Transitions<'g, 't> {
     fn new(context: &'g LintContext<'t>) -> Self {
-        let is_transition = |it: &&Rule<'t>| it.is_unconditional() && it.state != ANY && it.target_state().is_some_and(|to| to != it.state);
+        let is_transition =
+            |rule: &&Rule<'t>| rule.is_unconditional() && rule.state != ANY && rule.target_state().is_some_and(|to| to != rule.state);
         // The last rule of a scope wins.
-        Transitions(context.rules.iter().filter(is_transition).map(|it| ((it.phase, it.intent.as_str(), it.state.as_str()), it)).collect())
+        Transitions(
+            context
+                .rules
+                .iter()
+                .filter(is_transition)
+                .map(|rule| ((rule.phase, rule.intent.as_str(), rule.state.as_str()), rule))
+                .collect(),
+        )
     }
 
     /// Returns the rule that leaves a state in a pass of this phase.
@@ -77,7 +85,7 @@ fn check_cascades(context: &LintContext<'_>, transitions: &Transitions<'_, '_>, 
     let used: BTreeSet<String> = STATE_TABLES.iter().flat_map(|table| context.rows(table)).map(|it| scope(it).1).collect();
     let mut reported = BTreeSet::new();
     for rule in &context.rules {
-        let Some(state) = rule.target_state().filter(|it| *it != rule.state && used.contains(it)) else { continue };
+        let Some(state) = rule.target_state().filter(|state| *state != rule.state && used.contains(state)) else { continue };
         let Some(next) = transitions.next_rule(rule.phase, &rule.intent, &state) else { continue };
         let is_beginning = rule.is_unconditional() && INITIAL_STATES.contains(&state.as_str());
         let loops = rule.state == ANY || !transitions.cycle_from(next).is_empty();
@@ -96,7 +104,7 @@ fn check_cascades(context: &LintContext<'_>, transitions: &Transitions<'_, '_>, 
 /// Reports the first of two rules with the same condition and target: it has no effect.
 fn check_overridden(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let mut last: BTreeMap<(Phase, &str, &str, &str, &str, &str), &Rule<'_>> = BTreeMap::new();
-    for rule in context.rules.iter().filter(|it| matches!(it.action.as_str(), "SET_STATE" | "SET_INTENT") && stays_true(it)) {
+    for rule in context.rules.iter().filter(|rule| matches!(rule.action.as_str(), "SET_STATE" | "SET_INTENT") && stays_true(rule)) {
         let key = (rule.phase, rule.intent.as_str(), rule.state.as_str(), rule.action.as_str(), rule.kind.as_str(), rule.pattern.trim());
         if let Some(earlier) = last.insert(key, rule) {
             let reason = format!("no effect: {} has the same condition and runs later", rule.path("match_pattern"));
@@ -114,7 +122,7 @@ fn stays_true(rule: &Rule<'_>) -> bool {
         "EXACT" | "REGEX" => true,
         _ => !paths_of(&rule.pattern)
             .iter()
-            .any(|it| it.is_empty() || ["intent", "state", "inputParams"].iter().any(|fact| it.starts_with(fact))),
+            .any(|path| path.is_empty() || ["intent", "state", "inputParams"].iter().any(|fact| path.starts_with(fact))),
     }
 }
 
@@ -132,7 +140,7 @@ fn check_failed_tools(rule: &Rule<'_>) -> Option<Issue> {
         return None;
     }
     let read = paths_of(&rule.pattern);
-    let names = |part: &str| read.iter().any(|it| it.contains(part));
+    let names = |part: &str| read.iter().any(|path| path.contains(part));
     (names("mcp.finalAnswer") && !names("mcp.lifecycle") && !names("mcp.toolExecutionError")).then(|| {
         let hint = "add @.context.mcp.lifecycle.error == false";
         Issue::warning(rule.path("match_pattern"), "also true after a failed tool call, which also has a final answer", hint)

@@ -12,7 +12,10 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     // The states that rules set, without the initial ones, in which nothing is extracted yet.
     let mut later: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for rule in &context.rules {
-        later.entry(&rule.intent).or_default().extend(rule.target_state().filter(|it| ![ANY, UNKNOWN, "IDLE"].contains(&it.as_str())));
+        later
+            .entry(&rule.intent)
+            .or_default()
+            .extend(rule.target_state().filter(|state| ![ANY, UNKNOWN, "IDLE"].contains(&state.as_str())));
     }
     let extracting: BTreeSet<&str> = context.templates.keys().filter(|it| it.0 == SCHEMA_JSON).map(|it| it.1.as_str()).collect();
     for row in context.rows("ce_output_schema") {

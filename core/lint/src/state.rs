@@ -78,29 +78,37 @@ fn words_of_prompts(context: &LintContext<'_>) -> BTreeSet<String> {
         ("ce_config", ["config_value", "config_value"]),
         ("ce_prompt_template", ["system_prompt", "user_prompt"]),
     ];
-    let texts = columns.iter().flat_map(|(table, columns)| context.rows(table).iter().flat_map(|row| columns.map(|it| row.text(it))));
-    let words = |text: String| text.split(|it: char| !(it.is_alphanumeric() || it == '_')).map(str::to_owned).collect::<Vec<_>>();
+    let texts =
+        columns.iter().flat_map(|(table, columns)| context.rows(table).iter().flat_map(|row| columns.map(|column| row.text(column))));
+    let words = |text: String| {
+        text.split(|character: char| !(character.is_alphanumeric() || character == '_')).map(str::to_owned).collect::<Vec<_>>()
+    };
     texts.flatten().flat_map(words).collect()
 }
 
 impl<'g> StateTransitions<'g> {
     fn new(context: &'g LintContext<'_>) -> StateTransitions<'g> {
         let scopes = |matches: &dyn Fn(&Rule<'_>) -> bool| {
-            context.rules.iter().filter(|it| matches(it)).map(|it| (it.intent.as_str(), it.state.as_str())).collect::<BTreeSet<_>>()
+            context
+                .rules
+                .iter()
+                .filter(|rule| matches(rule))
+                .map(|rule| (rule.intent.as_str(), rule.state.as_str()))
+                .collect::<BTreeSet<_>>()
         };
         let sets_intent = |it: &Rule<'_>| it.action == "SET_INTENT";
         StateTransitions {
             classifier_states: states_by_intent(context),
             left_by_rules: scopes(&|it| it.may_transition()),
-            left_without_words: scopes(&|it| it.may_transition() && it.phase != Phase::PostAgentIntent && !it.requires_words()),
+            left_without_words: scopes(&|rule| rule.may_transition() && rule.phase != Phase::PostAgentIntent && !rule.requires_words()),
             set_without_model: context
                 .rules
                 .iter()
                 .filter(|it| it.phase != Phase::PostAgentIntent)
-                .filter_map(|it| Some((it.intent.as_str(), it.state.as_str(), it.target_state()?)))
+                .filter_map(|rule| Some((rule.intent.as_str(), rule.state.as_str(), rule.target_state()?)))
                 .collect(),
             intent_switches: scopes(&sets_intent),
-            left_unconditionally: scopes(&|it| it.may_transition() && it.is_unconditional()),
+            left_unconditionally: scopes(&|rule| rule.may_transition() && rule.is_unconditional()),
             intents_of_rules: context.rules.iter().filter(|it| sets_intent(it)).map(|it| to_upper_code(&it.value)).collect(),
             response_states: context.rows("ce_response").iter().map(|it| scope(it).1).collect(),
         }
@@ -111,13 +119,16 @@ impl<'g> StateTransitions<'g> {
         let target = rule.target_state()?;
         let states = self.classifier_states.get(&rule.intent);
         let (reason, hint) = if rule.phase == Phase::PostAgentIntent {
-            let has_twin = |state: &str| {
+            let has_duplicate = |state: &str| {
                 enclosing_scopes(&rule.intent, state)
                     .iter()
                     .any(|(intent, state)| self.set_without_model.contains(&(*intent, *state, target.clone())))
             };
-            let is_stuck = |it: &&String| {
-                overlaps(&rule.state, it) && **it != target && !has_scope(&self.left_without_words, &rule.intent, it) && !has_twin(it)
+            let is_stuck = |state: &&String| {
+                overlaps(&rule.state, state)
+                    && **state != target
+                    && !has_scope(&self.left_without_words, &rule.intent, state)
+                    && !has_duplicate(state)
             };
             let state = states?.keys().find(is_stuck)?;
             let reason = format!(
@@ -154,7 +165,7 @@ impl<'g> StateTransitions<'g> {
     fn check_classifier_responses(&self, context: &LintContext<'_>, findings: &mut Vec<Issue>) {
         for (intent, states) in &self.classifier_states {
             let is_unanswered =
-                |it: &(&String, &String)| !context.has_response(intent, it.0) && !has_scope(&self.left_by_rules, intent, it.0);
+                |(state, _): &(&String, &String)| !context.has_response(intent, state) && !has_scope(&self.left_by_rules, intent, state);
             findings.extend(states.iter().filter(is_unanswered).map(|(state, path)| missing_response(path.clone(), intent, state)));
         }
     }

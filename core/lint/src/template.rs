@@ -15,7 +15,7 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
         let mut rows: Vec<&TableRow<'_>> = rows.iter().collect();
         if format == "SCHEMA_JSON" {
             // Extraction uses the newest template, responses the first one.
-            rows.sort_by_key(|it| Reverse((it.integer("created_at").unwrap_or_default(), it.id())));
+            rows.sort_by_key(|row| Reverse((row.integer("created_at").unwrap_or_default(), row.id())));
         }
         let Some((used, unused)) = rows.split_first().filter(|it| is_used(it.0, format)) else { continue };
         for row in unused.iter().filter(|it| !has_interaction(it)) {

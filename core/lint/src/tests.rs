@@ -17,7 +17,7 @@ fn findings_with(tables: &Value, settings: &Value) -> Vec<String> {
     for issue in &found {
         assert!(!issue.reason.ends_with('.') && !issue.hint.is_empty() && !issue.hint.ends_with('.'), "{issue}");
     }
-    found.iter().map(|it| format!("{}{} {}", if it.severity == Severity::Error { "!" } else { "" }, it.rule, it.path)).collect()
+    found.iter().map(|issue| format!("{}{} {}", if issue.severity == Severity::Error { "!" } else { "" }, issue.rule, issue.path)).collect()
 }
 
 /// Returns base tables without findings, with tables of the test added or replaced.

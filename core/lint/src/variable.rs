@@ -65,7 +65,7 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let facts = KnownPaths::new(context);
     let own = defined_names(context, &facts);
     let is_plain = |table: &str| context.profile.has_literal_texts && table == "ce_response";
-    let is_text = |it| matches!(it, Meaning::Template(TextUse::Text | TextUse::Prompt));
+    let is_text = |meaning| matches!(meaning, Meaning::Template(TextUse::Text | TextUse::Prompt));
     for row in TABLES.iter().filter(|it| !is_plain(it.name)).flat_map(|it| context.rows(it.name)) {
         for column in row.table().columns_of(is_text) {
             let Ok(template) = Template::compile(&row.text(column.name).unwrap_or_default()) else { continue };
@@ -80,8 +80,8 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
 /// Returns the names that the configuration defines: extracted fields, and parameters that rules set.
 fn defined_names(context: &LintContext<'_>, facts: &KnownPaths) -> BTreeSet<String> {
     let mut own = facts.properties.clone();
-    for rule in context.rules.iter().filter(|it| it.action.starts_with("SET_") || it.action.starts_with("GET_")) {
-        let words = rule.value.split(|it: char| !(it.is_alphanumeric() || it == '_'));
+    for rule in context.rules.iter().filter(|rule| rule.action.starts_with("SET_") || rule.action.starts_with("GET_")) {
+        let words = rule.value.split(|character: char| !(character.is_alphanumeric() || character == '_'));
         own.extend(words.filter(|it| !it.is_empty()).map(str::to_owned));
     }
     own
@@ -93,7 +93,7 @@ fn check_variable(row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<S
     let warning = |rule: &'static str, hint: String| {
         Some(Issue::warning(row.path(column), format!("unknown variable '{name}', which renders as empty text"), hint).with_rule(rule))
     };
-    let view = || VIEW_MEMBERS.iter().map(|it| it.0);
+    let view = || VIEW_MEMBERS.iter().map(|&(name, _)| name);
     match (first, second) {
         ("context", Some("agent")) if !own.contains("agent") => {
             return warning("unknown-context-path", "write context.mcp".to_owned());
@@ -121,7 +121,7 @@ fn check_variable(row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<S
 /// Reports a name in the text of a response that nothing sets. Tasks and extensions may set any.
 fn check_unset(context: &LintContext<'_>, row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<String>) -> Option<Issue> {
     let first = name.split('.').next()?;
-    let is_open = context.has_tasks || ["ce_pending_action", "cv_extension"].iter().any(|it| !context.rows(it).is_empty());
+    let is_open = context.has_tasks || ["ce_pending_action", "cv_extension"].iter().any(|table| !context.rows(table).is_empty());
     let is_set = own.contains(first) || VIEW_MEMBERS.iter().map(|it| it.0).chain(COMMON_NAMES).chain(RESPONSE_NAMES).any(|it| it == first);
     (column == "exact_text" && !is_open && !is_set).then(|| {
         let hint = format!("write inputParams.{name} if clients send it, or correct the name");
@@ -150,7 +150,7 @@ mod tests {
         let row = TableRow::new(table_shape("ce_response").unwrap(), 1, response.as_object().unwrap());
         let judged = |name: &str| check_variable(&row, "exact_text", name, &BTreeSet::new(), false);
         assert!(session.params.len() > 5);
-        let unknown: Vec<&String> = session.params.keys().filter(|it| judged(it).is_some()).collect();
+        let unknown: Vec<&String> = session.params.keys().filter(|key| judged(key).is_some()).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
         assert!(judged("conversation_id").is_some());
     }

@@ -55,17 +55,17 @@ fn check_step_name(context: &LintContext<'_>, row: &TableRow<'_>) -> Option<Issu
     if let Some((old, new)) = RENAMED_STEPS.iter().find(|it| value.contains(it.0)) {
         return unknown(old, format!("write {new}"));
     }
-    let steps = || context.profile.order.iter().map(|it| it.name()).chain(PUBLISHERS);
+    let steps = || context.profile.order.iter().map(|step| step.name()).chain(PUBLISHERS);
     let is_known = match row.code_or_any("step_match").as_str() {
         "JSON_PATH" => true,
-        "REGEX" => Regex::new(&value).is_ok_and(|pattern| steps().any(|it| pattern.is_match(it) == Ok(true))),
+        "REGEX" => Regex::new(&value).is_ok_and(|pattern| steps().any(|step| pattern.is_match(step) == Ok(true))),
         _ => steps().chain([ANY]).any(|it| is_same_code(it, &value)),
     };
     if is_known || context.has_tasks || !context.rows("cv_extension").is_empty() {
         return None;
     }
     let name = value.to_lowercase();
-    let similar = steps().find(|it| it.to_lowercase().contains(name.trim_end_matches("step")) && name.len() > 4);
+    let similar = steps().find(|step| step.to_lowercase().contains(name.trim_end_matches("step")) && name.len() > 4);
     unknown(&value, similar.map_or_else(|| "write the name of a step, or ANY".to_owned(), |it| format!("write {it}")))
 }
 
@@ -97,11 +97,15 @@ fn find_shadowing_row<'r, 't>(
     // Each bit generalizes one part of the scope to ANY.
     let general = |bits: u32| {
         let mut key = own;
-        key.iter_mut().enumerate().filter(|it| bits & (1 << it.0) != 0).for_each(|it| *it.1 = ANY);
+        for (at, part) in key.iter_mut().enumerate() {
+            if bits & (1 << at) != 0 {
+                *part = ANY;
+            }
+        }
         key
     };
-    let specific = own.iter().enumerate().filter(|it| *it.1 != ANY).fold(0, |bits, it| bits | (1 << it.0));
+    let specific = own.iter().enumerate().filter(|it| *it.1 != ANY).fold(0, |bits, (part, _)| bits | (1 << part));
     let wider = (0_u32..1 << own.len()).filter(|bits| bits & !specific == 0);
-    let better = |bits: u32| best.get(&general(bits)).filter(|it| it.0 < rank).map(|it| (it.1, bits == 0));
+    let better = |bits: u32| best.get(&general(bits)).filter(|other| other.0 < rank).map(|other| (other.1, bits == 0));
     wider.into_iter().find_map(better)
 }

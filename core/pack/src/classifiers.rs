@@ -51,7 +51,8 @@ impl Pack {
 
     /// Reports on the classifiers by cross-validation, for which each is trained several times.
     pub fn classifier_reports(&self) -> Vec<NamedReport> {
-        let report = |it: PackClassifier| NamedReport { report: validate(&it.set, it.acceptance), name: it.name };
+        let report =
+            |classifier: PackClassifier| NamedReport { report: validate(&classifier.set, classifier.acceptance), name: classifier.name };
         self.classifiers().into_iter().map(report).collect()
     }
 }

@@ -18,9 +18,9 @@ pub struct AgentEval {
 impl AgentEval {
     /// Returns whether a reply contains the expected text, ignoring case and the width of white space.
     pub fn is_met(&self, replies: &[&str]) -> bool {
-        let normalize = |it: &str| convengine_text::collapse_whitespace(it).to_lowercase();
+        let normalize = |text: &str| convengine_text::collapse_whitespace(text).to_lowercase();
         let expected = normalize(&self.expected);
-        replies.iter().any(|it| normalize(it).contains(&expected))
+        replies.iter().any(|reply| normalize(reply).contains(&expected))
     }
 }
 
@@ -36,13 +36,13 @@ impl AgentEval {
 /// assert!(evals[0].is_met(&["We are open from 6  TO 14."]));
 /// ```
 pub fn agent_evals(document: &Value) -> Vec<AgentEval> {
-    let text = |it: &Value, name: &str| it.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let path = format!("/v1/runtime/ai-agents/{}/turn", text(document, "id"));
-    let eval = |(number, it): (usize, &Value)| {
-        let body = json!({"text": text(it, "prompt")});
+    let eval = |(number, eval): (usize, &Value)| {
+        let body = json!({"text": text(eval, "prompt")});
         let request = PackRequest { method: "POST".to_owned(), path: path.clone(), body, content_type: None };
         let turn = PackTurn { conversation: Some(format!("eval-{number}")), request: Some(request), ..PackTurn::default() };
-        AgentEval { name: text(it, "name"), expected: text(it, "expected"), turn }
+        AgentEval { name: text(eval, "name"), expected: text(eval, "expected"), turn }
     };
     let evals = document.get("evals").and_then(Value::as_array);
     (1..).zip(evals.into_iter().flatten()).map(eval).collect()
@@ -59,7 +59,7 @@ mod tests {
             {"name": "terms", "prompt": "Returns?", "expected": "thirty days"},
         ]});
         let evals = agent_evals(&document);
-        let labels: Vec<_> = evals.iter().map(|it| (it.name.as_str(), it.turn.conversation.as_deref())).collect();
+        let labels: Vec<_> = evals.iter().map(|eval| (eval.name.as_str(), eval.turn.conversation.as_deref())).collect();
         assert_eq!(labels, [("status", Some("eval-1")), ("terms", Some("eval-2"))]);
         let request = evals[0].turn.request.as_ref().unwrap();
         assert_eq!((request.path.as_str(), &request.body), ("/v1/runtime/ai-agents/shop/turn", &json!({"text": "Where is my order?"})));

@@ -35,7 +35,7 @@ pub(super) fn extract_modules(pack: &mut Pack) -> Result<BTreeMap<String, Vec<u8
     if !manifests.is_empty() {
         let rows = pack.tables.0.entry(TABLE.to_owned()).or_default();
         // A pack that was parsed and serialized has both the row and the extension.
-        rows.retain(|row| manifests.iter().all(|it| it.get("name") != row.get("name")));
+        rows.retain(|row| manifests.iter().all(|manifest| manifest.get("name") != row.get("name")));
         rows.append(&mut manifests);
     }
     Ok(modules)
@@ -56,7 +56,7 @@ pub(super) fn extract_modules(pack: &mut Pack) -> Result<BTreeMap<String, Vec<u8
 pub fn extension_from_row(row: &Map, module: &[u8]) -> Value {
     let mut extension = Map::from_iter([("wasm".to_owned(), Value::from(STANDARD.encode(module)))]);
     for name in LIST_MEMBERS {
-        let list = row.get(name).and_then(Value::as_str).and_then(|it| serde_json::from_str(it).ok());
+        let list = row.get(name).and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
         extension.insert(name.to_owned(), list.unwrap_or_else(|| json!([])));
     }
     extension.extend(SCALAR_MEMBERS.iter().filter_map(|name| Some(((*name).to_owned(), row.get(*name)?.clone()))));
@@ -65,7 +65,7 @@ pub fn extension_from_row(row: &Map, module: &[u8]) -> Value {
 
 fn parse_extension(name: &str, extension: &Value) -> Result<(Map, Vec<u8>), String> {
     let members = extension.as_object().ok_or("must be an object with the module as 'wasm', in Base64")?;
-    let known = |it: &str| ["wasm", "file"].contains(&it) || LIST_MEMBERS.contains(&it) || SCALAR_MEMBERS.contains(&it);
+    let known = |member: &str| ["wasm", "file"].contains(&member) || LIST_MEMBERS.contains(&member) || SCALAR_MEMBERS.contains(&member);
     if let Some(other) = members.keys().find(|it| !known(it)) {
         let names = [&LIST_MEMBERS[..], &SCALAR_MEMBERS[..]].concat().join(", ");
         return Err(format!("unknown member '{other}'; use wasm, file, {names}"));

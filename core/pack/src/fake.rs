@@ -147,9 +147,10 @@ impl Fakes {
     pub fn answer_http(&self, request: &HttpRequest) -> Option<EffectResult> {
         let scripted = match &request.caller {
             HttpCaller::Tool(code) => self.next_tool_text(code),
-            HttpCaller::Task(name) => {
-                self.tasks.get(name).map(|it| it.get("error").map_or_else(|| Ok(it.to_string()), |it| Err(scripted_error(it))))
-            }
+            HttpCaller::Task(name) => self
+                .tasks
+                .get(name)
+                .map(|answer| answer.get("error").map_or_else(|| Ok(answer.to_string()), |error| Err(scripted_error(error)))),
             HttpCaller::Extension(_) => None,
             HttpCaller::Handoff(_) | HttpCaller::Notify(_) => None,
         };
@@ -188,14 +189,14 @@ impl Fakes {
             Some(texts) => texts.get(self.uses.increment(name)).or_else(|| texts.last()),
             None => script.get("text"),
         };
-        text.map(|it| Ok(it.as_str().map_or_else(|| it.to_string(), str::to_owned)))
+        text.map(|text| Ok(text.as_str().map_or_else(|| text.to_string(), str::to_owned)))
     }
 
     /// Answers a container request. Data whose only member is `error` is a failure.
     pub fn answer_container(&self, request: &ContainerRequest) -> EffectResult {
         let name = container_name(request);
         let Some(script) = self.containers.get(&name) else { return missing_script("container", &name) };
-        match script.get("error").filter(|_| script.as_object().is_some_and(|it| it.len() == 1)) {
+        match script.get("error").filter(|_| script.as_object().is_some_and(|members| members.len() == 1)) {
             Some(error) => scripted_failure(error),
             None => EffectResult::Ok(Reply::Container(ContainerReply { data: script.clone() })),
         }

@@ -60,7 +60,8 @@ impl HttpRule {
     pub fn response(&self, uses: usize) -> (u16, String) {
         let nth = if self.repeat && !self.sequence.is_empty() { uses % self.sequence.len() } else { uses };
         let of_sequence = self.sequence.get(nth).or_else(|| self.sequence.last());
-        let (status, json, text) = of_sequence.map_or((self.status, &self.json, &self.text), |it| (it.status, &it.json, &it.text));
+        let (status, json, text) =
+            of_sequence.map_or((self.status, &self.json, &self.text), |response| (response.status, &response.json, &response.text));
         let json = || if json.is_null() { String::new() } else { json.to_string() };
         (status, text.clone().unwrap_or_else(json))
     }
@@ -77,7 +78,7 @@ mod tests {
             "path_prefix": "/a", "sequence": [{"status": 503, "json": {"error": "busy"}}, {"json": {"ok": true}}], "repeat": true
         }))
         .unwrap();
-        let statuses = |rule: &HttpRule| (0..4).map(|it| rule.response(it).0).collect::<Vec<_>>();
+        let statuses = |rule: &HttpRule| (0..4).map(|number| rule.response(number).0).collect::<Vec<_>>();
         assert_eq!(statuses(&rule), [503, 200, 503, 200]);
         rule.repeat = false;
         assert_eq!(statuses(&rule), [503, 200, 200, 200]);

@@ -37,18 +37,19 @@ pub fn pack_file_text(path: &Path, read: ReadFile) -> Result<String, PackFileErr
     let folder = path.parent().unwrap_or(Path::new(""));
     let config = |file: &str| {
         let file = folder.join(file);
-        let text = read_text(&file, read).map_err(|it| it.to_string())?;
+        let text = read_text(&file, read).map_err(|error| error.to_string())?;
         within(&file, text).map_err(|(file, error)| format!("{file}: {error}"))
     };
     let pack = Pack::parse_talk(&text, config).map_err(|error| PackFileError::Invalid(name(), error))?;
-    Ok(serde_json::to_string(&pack).unwrap_or_default())
+    Ok(json!(pack).to_string())
 }
 
 /// Wraps a flow document in a pack; other text is returned unchanged. A document is told by its member `doc`.
 pub fn wrap_document(text: String) -> String {
     let found: Option<Value> = serde_json::from_str(&text).ok();
-    let document = found.filter(|it| it.get("doc").is_some_and(Value::is_string) && it.get("tables").is_none());
-    document.map_or(text, |it| json!({"name": it.get("name").cloned().unwrap_or_default(), "documents": [it]}).to_string())
+    let document = found.filter(|document| document.get("doc").is_some_and(Value::is_string) && document.get("tables").is_none());
+    document
+        .map_or(text, |document| json!({"name": document.get("name").cloned().unwrap_or_default(), "documents": [document]}).to_string())
 }
 
 fn read_text(path: &Path, read: ReadFile) -> io::Result<String> {

@@ -73,7 +73,9 @@ fn parse_run_event(path: &str, body: &Value) -> Option<Value> {
 }
 
 fn without_conversation(mut event: Value) -> Value {
-    event.as_object_mut().into_iter().for_each(|it| drop(it.shift_remove("conversation_id")));
+    if let Some(members) = event.as_object_mut() {
+        members.shift_remove("conversation_id");
+    }
     event
 }
 

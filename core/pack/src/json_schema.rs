@@ -69,7 +69,7 @@ fn definitions() -> Value {
 }
 
 fn tables() -> Map {
-    TABLES.iter().chain(&OTHER_TABLES).map(|it| (it.name.to_owned(), it.json_schema())).collect()
+    TABLES.iter().chain(&OTHER_TABLES).map(|table| (table.name.to_owned(), table.json_schema())).collect()
 }
 
 fn text(description: &str) -> Value {
@@ -352,7 +352,7 @@ mod tests {
     fn every_member_of_the_structures_is_a_property() {
         let schema = json_schema();
         let lacks = |value: Value, properties: &Value| -> Vec<String> {
-            value.as_object().into_iter().flatten().map(|it| it.0.clone()).filter(|it| properties.get(it).is_none()).collect()
+            value.as_object().into_iter().flatten().map(|(name, _)| name.clone()).filter(|name| properties.get(name).is_none()).collect()
         };
         let pack = json!({"name": "n", "documents": [{}], "turns": [{"request": {"method": "GET", "path": "/"}, "cache_refreshed": true}],
             "llm": [{}], "http": [{"path_prefix": "/", "json": 1, "text": "t", "sequence": [{"json": 1, "text": "t"}]}]});

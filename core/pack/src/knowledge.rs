@@ -55,13 +55,14 @@ pub(super) struct PackKnowledge(BTreeMap<String, KnowledgeIndex>);
 impl Pack {
     /// Returns the sources of a document's knowledge base, by the id of the document; none for an unknown one.
     pub fn sources(&self, document: &str) -> Vec<Source> {
-        let text = |it: &Value, name: &str| it.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let locale = self.documents.iter().find(|it| text(it, "id") == document).map(|it| text(it, "default_locale"));
         let first = self.documents.first().map(|it| text(it, "id")).unwrap_or_default();
-        let is_of_document = |it: &&PackSource| it.assistant.as_ref().unwrap_or(&first) == document;
-        let with_locale = |it: &PackSource| {
-            let locale = if it.source.locale.is_empty() { locale.clone().unwrap_or_default() } else { it.source.locale.clone() };
-            Source { locale, ..it.source.clone() }
+        let is_of_document = |pack_source: &&PackSource| pack_source.assistant.as_ref().unwrap_or(&first) == document;
+        let with_locale = |pack_source: &PackSource| {
+            let locale =
+                if pack_source.source.locale.is_empty() { locale.clone().unwrap_or_default() } else { pack_source.source.locale.clone() };
+            Source { locale, ..pack_source.source.clone() }
         };
         self.knowledge.iter().filter(is_of_document).map(with_locale).collect()
     }
@@ -74,7 +75,7 @@ impl PackKnowledge {
         if pack.knowledge.is_empty() {
             return PackKnowledge(bases);
         }
-        for id in pack.documents.iter().filter_map(|it| it.get("id")?.as_str()) {
+        for id in pack.documents.iter().filter_map(|document| document.get("id")?.as_str()) {
             let base: &mut KnowledgeIndex = bases.entry(id.to_owned()).or_default();
             for source in pack.sources(id) {
                 base.add(&source);
@@ -92,12 +93,12 @@ impl PackKnowledge {
     pub fn search(&self, request: &KnowledgeRequest, embed: impl FnOnce(Vec<String>) -> Option<Vec<Vec<f32>>>) -> KnowledgeReply {
         let Some(base) = self.0.get(&request.assistant) else { return KnowledgeReply::default() };
         let found = base.search(&request.query, request.sources.as_deref(), KNOWLEDGE_LIST_DEPTH);
-        let is_searched = |source: &String| request.sources.as_ref().is_none_or(|it| it.contains(source));
+        let is_searched = |source: &String| request.sources.as_ref().is_none_or(|sources| sources.contains(source));
         let chunks: Vec<_> = base.chunks().filter(|it| is_searched(&it.source)).collect();
         let texts = std::iter::once(request.query.clone()).chain(chunks.iter().map(|it| it.embedding_text())).collect();
         let vectors = if chunks.is_empty() { None } else { embed(texts) };
         let vector = vectors.as_deref().and_then(<[Vec<f32>]>::split_first).map_or_else(Vec::new, |(query, vectors)| {
-            let pairs = chunks.iter().zip(vectors).map(|(chunk, it)| (chunk.id.as_str(), it.as_slice()));
+            let pairs = chunks.iter().zip(vectors).map(|(chunk, vector)| (chunk.id.as_str(), vector.as_slice()));
             rank_vector(query, pairs, KNOWLEDGE_LIST_DEPTH).into_iter().map(|(chunk, score)| VectorHit { chunk, score }).collect()
         });
         let mut reply = KnowledgeReply { stats: found.stats, keyword: found.candidates, vector, ..KnowledgeReply::default() };

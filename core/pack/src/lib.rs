@@ -241,7 +241,7 @@ impl Pack {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn flow_document(&self) -> Option<Value> {
-        let is_program = |it: &Value| document_kind(it).is_some() || is_chain(it);
+        let is_program = |document: &Value| document_kind(document).is_some() || is_chain(document);
         let at = self.documents.iter().position(is_program).filter(|_| self.tables.0.is_empty())?;
         self.bundle(at)
     }
@@ -254,8 +254,8 @@ impl Pack {
         if matches!(document_kind(&root), Some(ProgramKind::Assistant | ProgramKind::Agent)) {
             return Some(root);
         }
-        let others = self.documents.iter().enumerate().filter(|it| it.0 != at && document_kind(it.1).is_some());
-        let bound: Vec<Value> = others.map(|it| json!({"document": self.with_tools(it.1)})).collect();
+        let others = self.documents.iter().enumerate().filter(|&(number, document)| number != at && document_kind(document).is_some());
+        let bound: Vec<Value> = others.map(|(_, document)| json!({"document": self.with_tools(document)})).collect();
         Some(json!({"root": root, "bound": bound, "tools": self.workspace_tools}))
     }
 
@@ -294,7 +294,7 @@ fn expand_repeats(value: &Value) -> Value {
     match value {
         Value::Object(members) => match (members.get("$repeat"), members.get("$length")) {
             (Some(Value::String(text)), Some(length)) => {
-                let length = length.as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or_default();
+                let length = length.as_u64().and_then(|length| usize::try_from(length).ok()).unwrap_or_default();
                 Value::String(text.chars().cycle().take(length).collect())
             }
             _ => Value::Object(members.iter().map(|(key, value)| (key.clone(), expand_repeats(value))).collect()),

@@ -33,13 +33,13 @@ impl Pack {
     fn task_issues(&self) -> Vec<Issue> {
         let tables = self.tables.to_normalized();
         let bound: BTreeSet<String> =
-            tables.enabled_rows("ce_task").iter().filter(|it| it.text("binding").is_some()).filter_map(|it| it.code("task")).collect();
+            tables.enabled_rows("ce_task").iter().filter(|row| row.text("binding").is_some()).filter_map(|it| it.code("task")).collect();
         let is_known = |name: &str| self.tasks.contains_key(name) || bound.contains(name);
         let mut issues = Vec::new();
         let mut check = |row: &TableRow<'_>, column: &str, source: &str| {
             let task = TaskName::parse(source);
-            let names = task.iter().flat_map(|it| it.methods.iter().map(|method| format!("{}:{method}", it.bean)));
-            for name in names.filter(|it| !is_known(it)) {
+            let names = task.iter().flat_map(|task| task.methods.iter().map(|method| format!("{}:{method}", task.bean)));
+            for name in names.filter(|name| !is_known(name)) {
                 let hint = "add it to the tasks of the pack, or to ce_task with a binding, or correct the name";
                 issues.push(
                     Issue::warning(row.path(column), format!("nothing carries out the task '{name}'"), hint).with_rule("unknown-task"),
@@ -63,7 +63,7 @@ impl Pack {
 fn rule_issues(at: usize, rule: &ScriptRule) -> Vec<Issue> {
     let path = |member: &str| format!("llm[{at}].{member}");
     let mut issues = Vec::new();
-    if let Some(purpose) = rule.purpose.as_deref().filter(|it| *it != EMBED && !LLM_PURPOSES.contains(it)) {
+    if let Some(purpose) = rule.purpose.as_deref().filter(|purpose| *purpose != EMBED && !LLM_PURPOSES.contains(purpose)) {
         let hint = format!("use one of {}, {EMBED}", LLM_PURPOSES.join(", "));
         issues.push(Issue::error(path("purpose"), format!("no call has the purpose '{purpose}'"), hint).with_rule("unknown-purpose"));
     }

@@ -45,14 +45,14 @@ impl Message {
     /// Parses the body of `POST /message`; `None` if a member has a wrong type.
     pub(super) fn from_body(body: &Value, at: Millis, seed: u64) -> Option<Message> {
         let body = body.as_object()?;
-        let member = |key: &str| body.get(key).filter(|it| !it.is_null());
+        let member = |key: &str| body.get(key).filter(|value| !value.is_null());
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let optional = |key: &str| member(key).map_or(Some(None), |it| text(it).map(Some));
+        let optional = |key: &str| member(key).map_or(Some(None), |value| text(value).map(Some));
         Some(Message {
             conversation_id: optional("conversationId")?.filter(|it| !it.is_empty()),
             message: optional("message")?,
             reset: member("reset").map_or(Some(false), Value::as_bool)?,
-            input_params: member("inputParams").map_or(Some(Map::new()), |it| it.as_object().cloned())?,
+            input_params: member("inputParams").map_or(Some(Map::new()), |params| params.as_object().cloned())?,
             at,
             seed,
             flow: None,

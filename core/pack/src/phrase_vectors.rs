@@ -22,8 +22,8 @@ impl PackPhrases {
         if !Scripted::new(pack.llm.clone()).has_embeddings() {
             return PackPhrases::default();
         }
-        let phrases = |set: &TrainingSet| set.labeled_phrases().map(|it| (it.0.to_owned(), it.1.to_owned())).unzip();
-        PackPhrases(pack.classifiers().iter().map(|it| (it.set.hash(), phrases(&it.set))).collect())
+        let phrases = |set: &TrainingSet| set.labeled_phrases().map(|(phrase, class)| (phrase.to_owned(), class.to_owned())).unzip();
+        PackPhrases(pack.classifiers().iter().map(|classifier| (classifier.set.hash(), phrases(&classifier.set))).collect())
     }
 
     /// Returns the ids and the texts of the phrases of a training set.

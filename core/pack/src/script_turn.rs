@@ -28,7 +28,7 @@ pub(super) struct ScriptTurns {
 impl ScriptTurns {
     pub(super) fn new(turns: &[PackTurn]) -> ScriptTurns {
         // Without answers and times there is nothing to track.
-        let used = turns.iter().any(|it| it.at.is_some() || !it.answers.is_empty());
+        let used = turns.iter().any(|turn| turn.at.is_some() || !turn.answers.is_empty());
         let pending = turns.iter().filter(|_| used).filter_map(ScriptTurn::from_turn).collect();
         ScriptTurns { pending, answers: VecDeque::new() }
     }
@@ -101,7 +101,7 @@ mod tests {
     fn answers_of_turn(turns: &mut ScriptTurns, conversation: &Value, text: &str) -> Vec<Option<Value>> {
         let message = Message::from_body(&serde_json::json!({"conversationId": conversation, "message": text}), 0, 1).unwrap();
         turns.begin_turn(&message.into_input(&Conversations::default(), ProgramRef::PipelineV2));
-        (0..2).map(|_| turns.take_answer(&ScriptedCall::Llm("policy".to_owned())).map(|it| it.reply)).collect()
+        (0..2).map(|_| turns.take_answer(&ScriptedCall::Llm("policy".to_owned())).map(|answer| answer.reply)).collect()
     }
 
     #[test]

@@ -145,13 +145,13 @@ impl Scripted {
         if ScriptedCall::from_request(request).is_some_and(|it| self.turns.has_answer(&it)) {
             return true;
         }
-        let of_llm = |it: &LlmRequest| {
-            let prompt = it.prompt();
-            self.rules.iter().any(|(rule, uses)| rule.matches(*uses, it, &prompt))
+        let of_llm = |request: &LlmRequest| {
+            let prompt = request.prompt();
+            self.rules.iter().any(|(rule, uses)| rule.matches(*uses, request, &prompt))
         };
         match request {
             Request::Llm(request) => of_llm(request),
-            Request::Embed(request) => request.texts.iter().all(|it| of_llm(&LlmRequest::for_embedding(it))),
+            Request::Embed(request) => request.texts.iter().all(|text| of_llm(&LlmRequest::for_embedding(text))),
             Request::Sleep(_) => true,
             Request::Knowledge(request) => self.knowledge.has_base(&request.assistant),
             Request::Extension(_) => false,
@@ -214,7 +214,7 @@ impl Scripted {
         let Some((intents, texts)) = phrases.find(&request.classifier) else {
             return EffectResult::Error(EffectError::new(EffectErrorKind::Unsupported, "the phrases are not embedded"));
         };
-        let vectors = self.embed_single(texts.clone()).and_then(|it| Ok((it, self.embed_single(vec![request.text.clone()])?)));
+        let vectors = self.embed_single(texts.clone()).and_then(|vectors| Ok((vectors, self.embed_single(vec![request.text.clone()])?)));
         match vectors {
             Ok((vectors, text)) => {
                 let vectors = PhraseVectors::new(intents.iter().cloned(), vectors);
@@ -229,7 +229,7 @@ impl Scripted {
         match self.embed(&EmbedRequest { texts }) {
             EffectResult::Ok(Reply::Embed(reply)) => {
                 #[allow(clippy::cast_possible_truncation, reason = "embeddings have single precision")]
-                let single = |it: Vec<f64>| it.into_iter().map(|it| it as f32).collect();
+                let single = |vector: Vec<f64>| vector.into_iter().map(|component| component as f32).collect();
                 Ok(reply.vectors.into_iter().map(single).collect())
             }
             EffectResult::Ok(_) => Ok(Vec::new()),
@@ -295,11 +295,11 @@ impl ScriptRule {
             LlmMode::Json => "json",
             LlmMode::JsonStrict => "json_strict",
         };
-        let is_equal = |expected: &Option<String>, actual: &str| expected.as_deref().is_none_or(|it| it == actual);
+        let is_equal = |expected: &Option<String>, actual: &str| expected.as_deref().is_none_or(|expected| expected == actual);
         is_equal(&self.purpose, &request.purpose)
             && is_equal(&self.kind, kind)
             && self.user_text.as_deref().is_none_or(|it| it.trim() == request.user_text)
-            && self.contains.iter().all(|it| prompt.contains(it.as_str()))
+            && self.contains.iter().all(|part| prompt.contains(part.as_str()))
             && self.times.is_none_or(|it| uses < it)
     }
 
@@ -361,16 +361,16 @@ mod tests {
 
     #[test]
     fn an_agent_is_answered_with_a_text_or_with_calls() {
-        let of = |reply: Value| model_answer("agent", Some(&reply));
-        assert_eq!(of(json!("hi")), text_answer("hi"));
+        let answer = |reply: Value| model_answer("agent", Some(&reply));
+        assert_eq!(answer(json!("hi")), text_answer("hi"));
         let calls = json!({"text": "One moment.", "tool_calls": [{"id": "a", "name": "t", "arguments": {"n": 1}}, {"name": "u"}]});
-        let EffectResult::Ok(Reply::Llm(model_reply)) = of(calls) else { unreachable!("the reply is valid") };
+        let EffectResult::Ok(Reply::Llm(model_reply)) = answer(calls) else { unreachable!("the reply is valid") };
         assert_eq!((model_reply.text.as_str(), model_reply.tool_calls.len()), ("One moment.", 2));
         assert_eq!(serde_json::to_value(&model_reply.tool_calls).unwrap()[1], json!({"id": "", "name": "u", "arguments": {}}));
         for invalid in
             [json!({"text": "hi"}), json!([]), json!(1), json!({"tool_calls": [{"id": "a"}]}), json!({"tool_calls": [], "text": 1})]
         {
-            assert!(matches!(of(invalid), EffectResult::Error(error) if error.kind == EffectErrorKind::Invalid));
+            assert!(matches!(answer(invalid), EffectResult::Error(error) if error.kind == EffectErrorKind::Invalid));
         }
         assert_eq!(model_answer("policy", Some(&json!({"a": 1}))), text_answer("{\"a\":1}"));
     }

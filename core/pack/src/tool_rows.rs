@@ -21,7 +21,7 @@ pub(super) fn insert_tool_rows(pack: &mut Pack) {
         for id in ids {
             let (table, row) = tool_row(id, &script);
             let rows = pack.tables.0.entry(table.to_owned()).or_default();
-            if !rows.iter().any(|it| it.get("tool_id").and_then(Value::as_i64) == Some(id)) {
+            if !rows.iter().any(|row| row.get("tool_id").and_then(Value::as_i64) == Some(id)) {
                 rows.push(row);
             }
         }
@@ -35,7 +35,7 @@ fn is_definition(script: &Value) -> bool {
 
 fn tool_ids(pack: &Pack, code: &str) -> Vec<i64> {
     let rows = pack.tables.rows("ce_mcp_tool").into_iter();
-    rows.filter(|it| it.code("tool_code").is_some_and(|it| is_same_code(&it, code))).map(|it| it.id()).collect()
+    rows.filter(|row| row.code("tool_code").is_some_and(|row_code| is_same_code(&row_code, code))).map(|it| it.id()).collect()
 }
 
 fn tool_row(id: i64, script: &Value) -> (&'static str, Map) {
@@ -45,14 +45,14 @@ fn tool_row(id: i64, script: &Value) -> (&'static str, Map) {
         return ("cv_tool_spec", row);
     };
     let mut set = |column: &str, value: Option<Value>| {
-        let text = |it: Value| if it.is_string() || it.is_boolean() { it } else { Value::from(it.to_string()) };
-        row.extend(value.filter(|it| !it.is_null()).map(|it| (column.to_owned(), text(it))));
+        let text = |value: Value| if value.is_string() || value.is_boolean() { value } else { Value::from(value.to_string()) };
+        row.extend(value.filter(|value| !value.is_null()).map(|value| (column.to_owned(), text(value))));
     };
     let member = |name: &str| request.get(name).cloned();
     set("method", member("method"));
     set("url_template", member("url").or_else(|| member("url_template")));
     let (mut headers, auth) = convert_auth(&member("auth").unwrap_or_default());
-    headers.extend(member("headers").and_then(|it| it.as_object().cloned()).unwrap_or_default());
+    headers.extend(member("headers").and_then(|headers| headers.as_object().cloned()).unwrap_or_default());
     set("headers", (!headers.is_empty()).then_some(Value::Object(headers)));
     set("auth_ref", auth);
     set("query", member("query"));
@@ -67,7 +67,7 @@ fn tool_row(id: i64, script: &Value) -> (&'static str, Map) {
 fn convert_auth(auth: &Value) -> (Map, Option<Value>) {
     let text = |name: &str| auth.get(name).and_then(Value::as_str);
     let Some(value) = text("value") else { return (Map::new(), (!auth.is_null()).then(|| auth.clone())) };
-    let bearer = text("type").is_some_and(|it| it.to_uppercase().starts_with("BEARER"));
+    let bearer = text("type").is_some_and(|kind| kind.to_uppercase().starts_with("BEARER"));
     let header = text("header").unwrap_or(if bearer { "Authorization" } else { "X-API-KEY" });
     let prefix = text("prefix").unwrap_or(if bearer { "Bearer " } else { "" });
     (Map::from_iter([(header.to_owned(), Value::from(format!("{prefix}{value}")))]), None)

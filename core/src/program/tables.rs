@@ -60,7 +60,7 @@ fn cancel_outcome(cx: StepContext<'_>, reason: CancelReason) -> Outcome {
 /// The outcome of a failed turn: nothing is committed but the writes marked for failure and the model call log.
 fn failure_outcome(mut cx: StepContext<'_>, fault: &Fault) -> Outcome {
     if let Some(count) = cx.session.writes_on_failure {
-        let calls = cx.session.writes.split_off(count).into_iter().filter(|it| matches!(it, Write::LlmCall(_)));
+        let calls = cx.session.writes.split_off(count).into_iter().filter(|write| matches!(write, Write::LlmCall(_)));
         cx.session.writes.extend(calls.collect::<Vec<Write>>());
     }
     cx.audit(
@@ -82,6 +82,6 @@ fn failure_outcome(mut cx: StepContext<'_>, fault: &Fault) -> Outcome {
 
 /// Keeps only the last version of the conversation row and puts it first, because other rows reference it.
 fn order_writes(writes: Vec<Write>) -> Vec<Write> {
-    let (mut rows, others): (Vec<Write>, Vec<Write>) = writes.into_iter().partition(|it| matches!(it, Write::Conversation(_)));
+    let (mut rows, others): (Vec<Write>, Vec<Write>) = writes.into_iter().partition(|write| matches!(write, Write::Conversation(_)));
     rows.pop().into_iter().chain(others).collect()
 }

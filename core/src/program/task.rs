@@ -27,7 +27,7 @@ fn to_outcome(conversation_id: String, called: Result<Result<Value, EffectError>
     let (payload, fault) = match called.map_err(canceled).and_then(|it| it) {
         Ok(result) => (Some(Payload { kind: PayloadKind::Json, value: result.to_string() }), None),
         Err(error) => {
-            let code = serde_json::to_value(error.kind).ok().and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default();
+            let code = serde_json::to_value(error.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
             (None, Some(FaultReport { code, message: error.message, recoverable: false }))
         }
     };

@@ -34,7 +34,7 @@ fn start(config: &Arc<Config>, session: Option<Value>, event: Value) -> (Turn, S
 }
 
 fn stored(outcome: &Outcome) -> Option<Value> {
-    outcome.writes.iter().find_map(|it| if let Write::Session { state } = it { Some((**state).clone()) } else { None })
+    outcome.writes.iter().find_map(|write| if let Write::Session { state } = write { Some((**state).clone()) } else { None })
 }
 
 fn answer(outcome: &Outcome) -> Value {
@@ -111,7 +111,7 @@ fn a_canceled_turn_leaves_a_session_that_continues() {
         assert_eq!((after["stack"].as_array().map(Vec::len), &after["awaiting"]), (Some(1), &Value::Null));
         assert_eq!((&after["vars"]["_active_intent_id"], &after["turn"]), (&Value::Null, &json!(1)));
         assert_eq!(
-            start(&config, Some(after), text("undefined")).1.end.map(|it| answer(&it)["status"].clone()),
+            start(&config, Some(after), text("undefined")).1.end.map(|end| answer(&end)["status"].clone()),
             Some(json!("awaiting_input"))
         );
     }
@@ -127,7 +127,7 @@ fn a_retry_after_is_honored_up_to_its_maximum() {
         let reply = HttpReply { status: 429, body: String::new(), retry_after_ms: requested, broken_json: false };
         let done = Completion { id: slice.effects[0].id, at: AT, outcome: EffectResult::Ok(Reply::Http(reply)) };
         let next = turn.resume(vec![done]).unwrap();
-        let pause = next.effects.first().and_then(|it| if let Request::Sleep(sleep) = &it.request { Some(sleep.ms) } else { None });
+        let pause = next.effects.first().and_then(|effect| if let Request::Sleep(sleep) = &effect.request { Some(sleep.ms) } else { None });
         assert_eq!((pause, next.end.is_some()), (slept, slept.is_none()), "{requested:?}");
     }
 }
@@ -138,7 +138,7 @@ fn a_seeded_variant_depends_on_session_turn_and_node() {
     let variant = |turns: usize| {
         let before = session(&config, &vec!["variants"; turns]);
         let texts = answer(&start(&config, Some(before), text("variants")).1.end.unwrap());
-        texts["messages"].as_array().and_then(|it| it.last()).map(|it| it["text"].clone())
+        texts["messages"].as_array().and_then(|messages| messages.last()).map(|message| message["text"].clone())
     };
     let texts: Vec<_> = (0..12).map(variant).collect();
     assert_eq!(texts, (0..12).map(variant).collect::<Vec<_>>());

@@ -71,7 +71,9 @@ fn run(started: Result<(Turn, Slice), TurnError>, scripted: &mut Scripted) -> (T
 
 /// The only explanation of a topic whose members, by JSON pointer, have these values.
 fn find(turn: &[Value], topic: &str, members: &[(&str, Value)]) -> Value {
-    let fits = |it: &&Value| it["topic"] == topic && members.iter().all(|(path, value)| it.pointer(path) == Some(value));
+    let fits = |explanation: &&Value| {
+        explanation["topic"] == topic && members.iter().all(|(path, value)| explanation.pointer(path) == Some(value))
+    };
     let found: Vec<&Value> = turn.iter().filter(fits).collect();
     assert_eq!(found.len(), 1, "'{topic}' {members:?} in {turn:#?}");
     found[0].clone()
@@ -82,7 +84,7 @@ fn candidates(explanation: &Value) -> Vec<(&str, &str, &str)> {
     fn text<'v>(row: &'v Value, name: &str) -> &'v str {
         row[name].as_str().unwrap_or_default()
     }
-    explanation["rows"].as_array().unwrap().iter().map(|it| (text(it, "name"), text(it, "verdict"), text(it, "reason"))).collect()
+    explanation["rows"].as_array().unwrap().iter().map(|row| (text(row, "name"), text(row, "verdict"), text(row, "reason"))).collect()
 }
 
 #[test]
@@ -125,7 +127,11 @@ fn the_intents_that_a_message_could_mean_are_explained_stage_by_stage() {
 #[test]
 fn the_words_of_a_message_score_the_intents() {
     let turns = play(flow_file!("lexical_words.talk"), flow_file!("lexical.json"));
-    let all: Vec<&Value> = turns.iter().flatten().filter(|it| it["topic"] == "intent_match" && it["about"]["stage"] == "lexical").collect();
+    let all: Vec<&Value> = turns
+        .iter()
+        .flatten()
+        .filter(|explanation| explanation["topic"] == "intent_match" && explanation["about"]["stage"] == "lexical")
+        .collect();
     assert!(!all.is_empty());
     for explanation in all {
         let won = explanation["rows"].as_array().unwrap().iter().find(|it| it["verdict"] == "won").unwrap();
@@ -172,7 +178,7 @@ fn a_branch_says_why_its_edges_are_taken_or_not() {
     assert_eq!((&tie["step"], &tie["about"]["port"], &tie["about"]["target"]), (&json!("g_tie/d"), &json!("out"), &json!("b")));
     let rows = candidates(&tie);
     let won = rows.iter().position(|it| it.1 == "won").unwrap();
-    assert!(rows[..won].iter().all(|it| it.1 == "not_matched" && it.2 == "the condition is false"), "{tie}");
+    assert!(rows[..won].iter().all(|row| row.1 == "not_matched" && row.2 == "the condition is false"), "{tie}");
     assert!(rows[won + 1..].iter().all(|it| it.1 == "not_reached"), "{tie}");
     let broken = find(&turns[2], "route", &[("/about/node", json!("g_broken/d"))]);
     let failed = candidates(&broken).into_iter().find(|it| it.1 == "failed").unwrap();
@@ -200,8 +206,9 @@ fn the_dispatch_says_who_takes_the_event() {
 fn a_message_says_which_of_its_buttons_is_chosen() {
     let turns = play(flow_file!("buttons_awaited.talk"), flow_file!("messages.json"));
     let buttons: Vec<&Value> = turns.iter().flatten().filter(|it| it["rows"][0]["facts"]["label"].is_string()).collect();
-    let [chosen, none] = ["the answer chooses a button", "the answer chooses none of the buttons"]
-        .map(|verdict| *buttons.iter().find(|it| it["verdict"] == verdict).unwrap_or_else(|| panic!("no '{verdict}' in {buttons:#?}")));
+    let [chosen, none] = ["the answer chooses a button", "the answer chooses none of the buttons"].map(|verdict| {
+        *buttons.iter().find(|explanation| explanation["verdict"] == verdict).unwrap_or_else(|| panic!("no '{verdict}' in {buttons:#?}"))
+    });
     assert_eq!(candidates(chosen).iter().filter(|it| it.1 == "won").count(), 1);
     assert!(chosen["about"]["port"].is_string() && none["about"]["port"].is_null());
     assert!(candidates(none).iter().all(|it| it.1 == "not_matched"), "{none}");

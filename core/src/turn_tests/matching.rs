@@ -23,17 +23,17 @@ fn a_match_record_has_the_duration_of_the_search() {
         Turn::start(input, Arc::clone(&config)).unwrap()
     };
     let took = |slice: &Slice| {
-        let ms = |it: &NoticeBody| {
-            if let NoticeBody::Audit { stage, payload } = it {
+        let ms = |body: &NoticeBody| {
+            if let NoticeBody::Audit { stage, payload } = body {
                 (stage == "intent.match").then(|| payload.get("ms").cloned().unwrap_or_default())
             } else {
                 None
             }
         };
-        slice.notices.iter().find_map(|it| ms(&it.body))
+        slice.notices.iter().find_map(|notice| ms(&notice.body))
     };
     let begun = start(None, json!({"type": "session.start"})).1;
-    let stored = |it: &Write| if let Write::Session { state } = it { Some((**state).clone()) } else { None };
+    let stored = |write: &Write| if let Write::Session { state } = write { Some((**state).clone()) } else { None };
     let session = begun.end.iter().flat_map(|it| &it.writes).find_map(stored);
     assert_eq!((took(&begun), session.is_some()), (Some(json!(0)), true));
     let (mut turn, slice) = start(session, json!({"type": "user.message", "text": "my balance please"}));

@@ -24,10 +24,10 @@ impl FlowSession {
         all.extend(nodes.iter().cloned());
         all.push(json!({"id": "failed", "type": "message", "name": "Failed", "data": {"blocks": [{"kind": "text", "text": "{{ _error.code }}"}]}}));
         all.push(json!({"id": "end", "type": "end", "name": "End", "data": {}}));
-        let ids: Vec<String> = all.iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect();
+        let ids: Vec<String> = all.iter().map(|node| node["id"].as_str().unwrap().to_owned()).collect();
         let main: Vec<&String> = ids.iter().filter(|it| *it != "failed").collect();
         let mut links: Vec<Value> =
-            main.windows(2).map(|it| json!({"id": format!("e-{}", it[0]), "source": it[0], "target": it[1]})).collect();
+            main.windows(2).map(|pair| json!({"id": format!("e-{}", pair[0]), "source": pair[0], "target": pair[1]})).collect();
         links.push(json!({"id": "e-f", "source": "failed", "target": "end"}));
         links.extend(edges.as_array().into_iter().flatten().cloned());
         let root = json!({"id": "root", "kind": "root", "name": "Root", "entry": "start",
@@ -74,7 +74,8 @@ impl FlowSession {
             slice = turn.resume(vec![Completion { id: effect.id, at: 1_767_268_800_000, outcome }]).unwrap();
         }
         let outcome = slice.end.unwrap();
-        let state = outcome.writes.iter().find_map(|it| if let Write::Session { state } = it { Some((**state).clone()) } else { None });
+        let state =
+            outcome.writes.iter().find_map(|write| if let Write::Session { state } = write { Some((**state).clone()) } else { None });
         self.session = state.or(self.session.take());
         self.output = *outcome.flow.unwrap();
         requests
@@ -90,7 +91,7 @@ impl FlowSession {
     }
 
     fn texts(&self) -> Vec<String> {
-        self.output["messages"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect()
+        self.output["messages"].as_array().unwrap().iter().map(|message| message["text"].as_str().unwrap().to_owned()).collect()
     }
 
     fn port(&self, node: &str) -> &Value {
@@ -145,7 +146,7 @@ fn a_body_is_encoded_by_its_type() {
             request["body_type"] = kind;
         }
         let sent = sent_request(request);
-        let kind = sent.headers.iter().find(|it| it.0 == "Content-Type").unwrap().1.clone();
+        let kind = sent.headers.iter().find(|(name, _)| name == "Content-Type").unwrap().1.clone();
         (kind, sent.body.unwrap(), sent.secrets)
     };
     let json_text = body(json!("json"), json!("{\"a\": {{ odd | json }}}"));
@@ -173,7 +174,9 @@ fn a_write_has_one_key_and_it_is_not_empty() {
     let requests = service_session(data("own-{{ session.odd }}")).run_turn(go_event(), vec![reply(503, ""), reply(200, "{}")]);
     let keys: Vec<_> = requests
         .iter()
-        .map(|it| it.headers.iter().filter(|it| it.0 == "Idempotency-Key").map(|it| it.1.as_str()).collect::<Vec<_>>())
+        .map(|request| {
+            request.headers.iter().filter(|(name, _)| name == "Idempotency-Key").map(|(_, value)| value.as_str()).collect::<Vec<_>>()
+        })
         .collect();
     assert_eq!(keys, [["own-a\"b &c"], ["own-a\"b &c"]]);
     let at = requests[0].headers.iter().position(|it| it.0 == "Authorization").unwrap();
@@ -375,8 +378,12 @@ fn a_disabled_no_input_event_arms_no_timer() {
         let more = json!({"settings": {"no_input_timeout_s": 5}, "events": {"no_input": {"enabled": enabled, "max_times": 2}}});
         let mut desk = FlowSession::new(&[ask()], &json!([]), &more);
         desk.say("go");
-        let armed =
-            desk.session.as_ref().unwrap()["timers"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect::<Vec<_>>();
+        let armed = desk.session.as_ref().unwrap()["timers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|timer| timer["id"].as_str().unwrap())
+            .collect::<Vec<_>>();
         assert_eq!(armed, timers);
     }
 }

@@ -41,7 +41,7 @@ fn play(pack: &Value) -> Vec<Value> {
 
 /// The first explanation of a topic that satisfies a condition.
 fn find_explanation(explanations: &[Value], topic: &str, matches: impl Fn(&Value) -> bool) -> Value {
-    let found = explanations.iter().find(|it| it["topic"] == topic && matches(it));
+    let found = explanations.iter().find(|explanation| explanation["topic"] == topic && matches(explanation));
     found.cloned().unwrap_or_else(|| panic!("no '{topic}' in {explanations:#?}"))
 }
 
@@ -52,8 +52,8 @@ fn find_row(explanation: &Value, id: i64) -> Value {
 
 /// Builds rows from column names and values.
 fn rows(columns: &[&str], rows: &[Value]) -> Value {
-    let row = |row: &Value| columns.iter().map(|it| (*it).to_owned()).zip(row.as_array().unwrap().iter().cloned()).collect();
-    rows.iter().map(|it| Value::Object(row(it))).collect()
+    let row = |row: &Value| columns.iter().map(|column| (*column).to_owned()).zip(row.as_array().unwrap().iter().cloned()).collect();
+    rows.iter().map(|values| Value::Object(row(values))).collect()
 }
 
 fn orders_pack() -> Value {
@@ -90,7 +90,9 @@ fn orders_pack() -> Value {
 fn every_rule_of_a_phase_is_explained_round_by_round() {
     let explanations = play(&orders_pack());
     let round = |number: i64| {
-        find_explanation(&explanations, "rules", |it| it["about"]["phase"] == "PRE_RESPONSE_RESOLUTION" && it["about"]["round"] == number)
+        find_explanation(&explanations, "rules", |explanation| {
+            explanation["about"]["phase"] == "PRE_RESPONSE_RESOLUTION" && explanation["about"]["round"] == number
+        })
     };
     let first = round(1);
     assert_eq!(
@@ -158,7 +160,7 @@ fn reasons_predict_the_outcome() {
         let mut pack = orders_pack();
         pack["tables"]["ce_response"][id - 1]["priority"] = json!(priority);
         let explanation = find_explanation(&play(&pack), "response", |_| true);
-        explanation["rows"].as_array().unwrap().iter().find(|it| it["verdict"] == "won").unwrap()["id"].as_u64().unwrap()
+        explanation["rows"].as_array().unwrap().iter().find(|row| row["verdict"] == "won").unwrap()["id"].as_u64().unwrap()
     };
     for id in [1, 2, 6] {
         let explanation = find_explanation(&play(&orders_pack()), "response", |_| true);
@@ -220,7 +222,7 @@ fn the_guard_over_the_model_is_explained() {
     pack["settings"] = json!({"flow": {"dialogueAct": {"resolute": "REGEX_THEN_LLM", "llm-threshold": 0.9}}});
     pack["llm"] = json!([{"purpose": "dialogue_act", "reply": {"dialogueAct": "RESET", "confidence": 0.99}}]);
     let explanation = find_explanation(&play(&pack), "dialogue_act", |_| true);
-    assert_eq!(explanation["verdict"], "the model alone may not start over: the words stand");
+    assert_eq!(explanation["verdict"], "a model alone must not reset the conversation: the words decide");
     assert_eq!(
         (&explanation["about"]["candidate"], &explanation["about"]["model"], &explanation["about"]["guard"]),
         (&json!("NEW_REQUEST"), &json!({"act": "RESET", "confidence": 0.99}), &json!("REGEX_GUARD_RESET"))
@@ -235,7 +237,7 @@ fn the_first_closed_gate_is_explained() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| (it["name"].as_str().unwrap().to_owned(), it["verdict"].as_str().unwrap().to_owned()))
+        .map(|row| (row["name"].as_str().unwrap().to_owned(), row["verdict"].as_str().unwrap().to_owned()))
         .collect();
     assert_eq!(
         gates.iter().map(|it| it.1.as_str()).collect::<Vec<_>>(),
@@ -283,7 +285,7 @@ fn a_forbidden_state_transition_is_explained() {
     pack["tables"]["ce_state_graph"] =
         rows(&["state_graph_id", "intent_code", "from_state", "to_state"], &[json!([1, "ORDER", "START", "OTHER"])]);
     let explanation = find_explanation(&play(&pack), "state_graph", |_| true);
-    assert_eq!(explanation["verdict"], "the state may not follow; it stays all the same");
+    assert_eq!(explanation["verdict"], "the state must not follow, but is kept");
     assert_eq!(explanation["about"], json!({"intent": "ORDER", "from": "START", "to": "FOUND", "allowed": ["OTHER"]}));
 }
 
@@ -340,5 +342,5 @@ fn the_template_of_an_answer_is_explained() {
 #[test]
 fn a_turn_without_a_correction_is_explained() {
     let explanation = find_explanation(&play(&orders_pack()), "correction", |_| true);
-    assert_eq!(explanation["verdict"], "nothing to correct: no schema is for this intent and state");
+    assert_eq!(explanation["verdict"], "nothing to correct: no schema applies to this intent and state");
 }

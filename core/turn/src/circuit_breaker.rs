@@ -113,7 +113,8 @@ impl CircuitBreakers {
     /// [`CircuitOpen`](EffectErrorKind::CircuitOpen), with the time until the next probe, which the host answers the effect with.
     pub fn acquire(&mut self, request: &HttpRequest, now: Millis) -> Result<CallPermit, EffectError> {
         let name = breaker_name(request);
-        let found = self.0.get_mut(&breaker_key(request)).filter(|it| request.breaker.is_some() && it.state != BreakerState::Closed);
+        let found =
+            self.0.get_mut(&breaker_key(request)).filter(|breaker| request.breaker.is_some() && breaker.state != BreakerState::Closed);
         let Some(breaker) = found else { return Ok(CallPermit { probe: false }) };
         if now >= breaker.open_until
             && let Some(next) = breaker.state.next(BreakerEvent::Probe)
@@ -285,7 +286,7 @@ mod tests {
         taken: &mut Vec<(BreakerState, BreakerEvent, BreakerState)>,
     ) {
         let (request, answer) = (request(2, &[]), answer.map(status));
-        let state_of = |it: &CircuitBreakers| it.0.get(&breaker_key(&request)).cloned().unwrap_or_default();
+        let state_of = |breakers: &CircuitBreakers| breakers.0.get(&breaker_key(&request)).cloned().unwrap_or_default();
         let before = state_of(breakers);
         let policy = request.breaker.as_ref().unwrap();
         let result = answer.as_ref().map_or(CallResult::Unknown, |it| classify_result(policy, it));

@@ -278,7 +278,8 @@ impl EffectContext {
     pub(super) fn check_completions(&self, completions: &[Completion]) -> Result<(), TurnError> {
         let inner = self.lock();
         let mut seen = BTreeSet::new();
-        let invalid = completions.iter().find(|it| !matches!(inner.open.get(&it.id), Some(None)) || !seen.insert(it.id));
+        let invalid =
+            completions.iter().find(|completion| !matches!(inner.open.get(&completion.id), Some(None)) || !seen.insert(completion.id));
         invalid.map_or(Ok(()), |it| Err(TurnError::UnknownEffect { id: it.id }))
     }
 

@@ -25,12 +25,12 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub async fn join<T>(futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
     let mut futures: Vec<(BoxFuture<'_, T>, Option<T>)> = futures.into_iter().map(|it| (it, None)).collect();
     poll_fn(|context| {
-        for (future, output) in futures.iter_mut().filter(|it| it.1.is_none()) {
+        for (future, output) in futures.iter_mut().filter(|(_, output)| output.is_none()) {
             if let Poll::Ready(value) = future.as_mut().poll(context) {
                 *output = Some(value);
             }
         }
-        if futures.iter().all(|it| it.1.is_some()) { Poll::Ready(()) } else { Poll::Pending }
+        if futures.iter().all(|(_, output)| output.is_some()) { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
     futures.into_iter().filter_map(|it| it.1).collect()

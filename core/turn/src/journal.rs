@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use convengine_text::json::{canonical, diff};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::cancel::CancelledTurn;
 use super::effect::{Completion, Effect, EffectId, EffectResult};
@@ -133,7 +133,7 @@ impl Journal {
     }
 
     pub(super) fn record_requests(&mut self, effects: &[Effect]) {
-        self.requests.extend(effects.iter().map(|it| (it.id, serde_json::to_value(&it.request).unwrap_or_default())));
+        self.requests.extend(effects.iter().map(|effect| (effect.id, json!(effect.request))));
     }
 
     pub(super) fn record_completion(&mut self, completion: &Completion, at: Millis) {
@@ -182,7 +182,7 @@ pub(super) fn check_request(index: usize, entry: &JournalEntry, replayed: Option
         return Err(diverged("requested by the recorded turn, but not by the replay".to_owned()));
     };
     // Older journals have fingerprints of the whole request.
-    let is_recorded = |it: &Value| fingerprint(it) == entry.fingerprint || hash(it) == entry.fingerprint;
+    let is_recorded = |request: &Value| fingerprint(request) == entry.fingerprint || hash(request) == entry.fingerprint;
     if is_recorded(replayed) || without_container(replayed).is_some_and(|it| is_recorded(&it)) {
         return Ok(());
     }

@@ -129,8 +129,7 @@ impl Serialize for AuditPayload {
 
 impl fmt::Display for AuditPayload {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A JSON value is always serialisable.
-        to.write_str(&serde_json::to_string(self).unwrap_or_default())
+        to.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
     }
 }
 

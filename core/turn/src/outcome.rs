@@ -129,7 +129,8 @@ impl Outcome {
     /// The error of the task, with its kind.
     pub fn task_result(&self) -> Result<Value, EffectError> {
         match (&self.payload, &self.fault) {
-            (Some(payload), _) => Ok(serde_json::from_str(&payload.value).unwrap_or_default()),
+            (Some(payload), _) => serde_json::from_str(&payload.value)
+                .map_err(|error| EffectError::new(EffectErrorKind::Invalid, format!("the result of the task is not JSON: {error}"))),
             (None, Some(fault)) => {
                 let kind = EffectErrorKind::deserialize(&Value::from(fault.code.as_str())).unwrap_or(EffectErrorKind::Invalid);
                 Err(EffectError::new(kind, fault.message.clone()))
@@ -143,9 +144,9 @@ impl Outcome {
     pub fn to_public_response(&self) -> Value {
         let Some(context) = &self.context else { return self.to_response() };
         let mut context = context.clone();
-        PRIVATE_MEMBERS.iter().for_each(|it| {
-            context.shift_remove(*it);
-        });
+        for name in PRIVATE_MEMBERS {
+            context.shift_remove(name);
+        }
         if let Some(tools) = context.get_mut("mcp").and_then(Value::as_object_mut) {
             tools.retain(|name, _| PUBLIC_TOOL_MEMBERS.contains(&name.as_str()));
             if let Some(lifecycle) = tools.get_mut("lifecycle").and_then(Value::as_object_mut) {
@@ -168,7 +169,7 @@ impl Outcome {
                 "intent": self.intent,
                 "state": self.state,
                 "payload": self.payload,
-                "context": self.context.as_ref().map(|it| Value::Object(it.clone()).to_string()),
+                "context": self.context.as_ref().map(|context| Value::Object(context.clone()).to_string()),
                 "success": true,
                 "errorCode": null,
                 "recoverable": false,
@@ -284,17 +285,22 @@ fn remove_requests(state: &mut Value) {
     for name in OF_REQUESTS {
         members.shift_remove(name);
     }
-    members.get_mut("counters").and_then(Value::as_object_mut).map(|it| it.shift_remove("requests"));
+    if let Some(counters) = members.get_mut("counters").and_then(Value::as_object_mut) {
+        counters.shift_remove("requests");
+    }
     let frames = members.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
-    frames.filter_map(Value::as_object_mut).for_each(|it| _ = it.shift_remove("request"));
+    for frame in frames.filter_map(Value::as_object_mut) {
+        frame.shift_remove("request");
+    }
     if let Some(variables) = members.get_mut("vars").and_then(Value::as_object_mut) {
         remove_requests_of_children(variables);
     }
 }
 
 fn remove_requests_of_children(variables: &mut Map) {
-    let children = variables.get_mut(CHILDREN).and_then(Value::as_object_mut);
-    children.into_iter().flat_map(|it| it.values_mut()).for_each(remove_requests);
+    if let Some(children) = variables.get_mut(CHILDREN).and_then(Value::as_object_mut) {
+        children.values_mut().for_each(remove_requests);
+    }
 }
 
 fn without_workflow(value: &Value) -> Value {
@@ -370,20 +376,20 @@ mod tests {
 
     #[test]
     fn the_state_hash_covers_session_writes_and_notices() {
-        assert!(is_hash_changed(|it, _| it.session.intent.push('2')));
-        assert!(is_hash_changed(|it, _| it.session.state.push('2')));
-        assert!(is_hash_changed(|it, _| _ = Arc::make_mut(&mut it.session.context).insert("k".to_owned(), json!(1))));
-        assert!(is_hash_changed(|it, _| _ = Arc::make_mut(&mut it.session.params).insert("k".to_owned(), json!(1))));
-        assert!(is_hash_changed(|it, _| row(it).status = "BLOCKED".to_owned()));
-        assert!(is_hash_changed(|it, _| row(it).last_user_text = Some("hi".to_owned())));
-        assert!(is_hash_changed(|it, _| _ = Arc::make_mut(&mut row(it).context).insert("k".to_owned(), json!(1))));
-        assert!(is_hash_changed(|it, _| _ = Arc::make_mut(&mut row(it).params).insert("k".to_owned(), json!(1))));
+        assert!(is_hash_changed(|outcome, _| outcome.session.intent.push('2')));
+        assert!(is_hash_changed(|outcome, _| outcome.session.state.push('2')));
+        assert!(is_hash_changed(|outcome, _| _ = Arc::make_mut(&mut outcome.session.context).insert("k".to_owned(), json!(1))));
+        assert!(is_hash_changed(|outcome, _| _ = Arc::make_mut(&mut outcome.session.params).insert("k".to_owned(), json!(1))));
+        assert!(is_hash_changed(|outcome, _| row(outcome).status = "BLOCKED".to_owned()));
+        assert!(is_hash_changed(|outcome, _| row(outcome).last_user_text = Some("hi".to_owned())));
+        assert!(is_hash_changed(|outcome, _| _ = Arc::make_mut(&mut row(outcome).context).insert("k".to_owned(), json!(1))));
+        assert!(is_hash_changed(|outcome, _| _ = Arc::make_mut(&mut row(outcome).params).insert("k".to_owned(), json!(1))));
         assert!(is_hash_changed(|it, _| row(it).updated_at = 3));
         assert!(is_hash_changed(|it, _| _ = it.writes.pop()));
-        assert!(is_hash_changed(|it, _| it.writes.extend(it.writes.last().cloned())));
+        assert!(is_hash_changed(|outcome, _| outcome.writes.extend(outcome.writes.last().cloned())));
         assert!(is_hash_changed(|_, notices| _ = notices.remove(0)));
         assert!(is_hash_changed(|_, notices| notices.push(audit(2, "STEP_EXIT"))));
-        assert!(is_hash_changed(|_, notices| notices.iter_mut().for_each(|it| it.seq += 1)));
+        assert!(is_hash_changed(|_, notices| notices.iter_mut().for_each(|notice| notice.seq += 1)));
     }
 
     #[test]
@@ -399,7 +405,7 @@ mod tests {
             let mut hash = canonical::Hasher::default();
             let SessionAfter { intent, state, .. } = &outcome.session;
             hash.add_value(&(intent, state));
-            [&outcome.session.context, &outcome.session.params].into_iter().for_each(|it| hash.add_value(it));
+            [&outcome.session.context, &outcome.session.params].into_iter().for_each(|members| hash.add_value(members));
             hash.add_value(write);
             hash.finish()
         };
@@ -409,7 +415,7 @@ mod tests {
 
     #[test]
     fn the_state_hash_omits_notice_times_and_timings() {
-        assert!(!is_hash_changed(|_, notices| notices.iter_mut().for_each(|it| it.at = 9)));
+        assert!(!is_hash_changed(|_, notices| notices.iter_mut().for_each(|notice| notice.at = 9)));
         assert!(!is_hash_changed(|_, notices| _ = notices.pop()));
     }
 

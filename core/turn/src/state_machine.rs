@@ -27,7 +27,7 @@ pub trait StateMachine: Copy + Eq + Debug + 'static {
 
     /// The next state; `None` when the event cannot happen in this state.
     fn next(self, event: Self::Event) -> Option<Self> {
-        Self::TRANSITIONS.iter().find(|it| it.0 == self && it.1 == event).map(|it| it.2)
+        Self::TRANSITIONS.iter().find(|&&(from, trigger, _)| from == self && trigger == event).map(|it| it.2)
     }
 }
 

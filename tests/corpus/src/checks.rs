@@ -104,7 +104,7 @@ fn check_writes(outcome: &Outcome, whole: &Journal, answered: usize, why: Cancel
             turn::Write::History(_) | turn::Write::Memory(_) | turn::Write::Session { .. } => bail!("it writes {write:?}"),
         }
     }
-    let is_call = |it: &&turn::JournalEntry| it.request.as_ref().is_some_and(|it| it["kind"] == "llm");
+    let is_call = |entry: &&turn::JournalEntry| entry.request.as_ref().is_some_and(|request| request["kind"] == "llm");
     let paid = whole.entries.iter().take(answered).filter(is_call).count();
     ensure!(calls == paid, "{paid} model calls were paid for, and {calls} are logged");
     if let Some(row) = loaded.filter(|_| !was_reset) {
@@ -128,15 +128,15 @@ fn check_flow(outcome: &Outcome, config: &Config, why: CancelReason) -> Result<(
         return Ok(());
     }
     ensure!(reply["status"] == "awaiting_input" && reply["awaiting"].is_null(), "{reply:#}");
-    let root = config.flow().map(|it| it.document.root.as_str()).unwrap_or_default();
+    let root = config.flow().map(|flow| flow.document.root.as_str()).unwrap_or_default();
     ensure!(outcome.state.split('/').next() == Some(root), "it is at {}", outcome.state);
     Ok(())
 }
 
 /// The attempt that was being made has failed, and the run ends or continues by itself.
 fn check_run(run: &Value, reason: &str) -> Result<()> {
-    let attempts = ["primary_trace", "branch_trace"].map(|it| run[it].as_array().cloned().unwrap_or_default()).concat();
-    let failed = attempts.iter().filter(|it| it["status"] == "failed" && it["error"]["code"] == reason).count();
+    let attempts = ["primary_trace", "branch_trace"].map(|name| run[name].as_array().cloned().unwrap_or_default()).concat();
+    let failed = attempts.iter().filter(|attempt| attempt["status"] == "failed" && attempt["error"]["code"] == reason).count();
     ensure!(failed == 1 && !attempts.iter().any(|it| it["status"] == "waiting"), "{:#}", json!(attempts));
     match run["status"].as_str() {
         Some("failed") => ensure!(run["error"]["code"] == reason, "{run:#}"),

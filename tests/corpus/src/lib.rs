@@ -41,13 +41,13 @@ pub struct Case {
 impl Case {
     /// Returns the name of the file and of its folder, such as `pipeline::policy_types`.
     pub fn name(&self) -> String {
-        let name = |it: &Path| it.file_stem().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         format!("{}::{}", self.path.parent().map(name).unwrap_or_default(), name(&self.path))
     }
 
     /// Whether the pack is a talk of a flow document, a workflow graph, an AI agent or a chain.
     pub fn is_flow(&self) -> bool {
-        FLOWS.iter().any(|it| self.path.parent().is_some_and(|folder| folder.ends_with(it)))
+        FLOWS.iter().any(|name| self.path.parent().is_some_and(|folder| folder.ends_with(name)))
     }
 
     /// Whether the pack is among those that need a host.
@@ -74,7 +74,7 @@ pub fn corpus() -> Result<Vec<Case>> {
 /// # Errors
 /// If a file cannot be read or parsed.
 pub fn flows() -> Result<Vec<Case>> {
-    read_cases(&FLOWS, |it| it.extension().is_some_and(|it| it == "talk"))
+    read_cases(&FLOWS, |path| path.extension().is_some_and(|extension| extension == "talk"))
 }
 
 fn read_cases(folders: &[&str], filter: impl Fn(&Path) -> bool) -> Result<Vec<Case>> {

@@ -51,7 +51,7 @@ fn check_rules() -> Result<()> {
     for case in &cases {
         turns.extend(explained.expectations(&case.pack)?.0);
     }
-    for case in cases.iter().filter(|it| it.name().starts_with("recorded::")).chain(&others) {
+    for case in cases.iter().filter(|case| case.name().starts_with("recorded::")).chain(&others) {
         recordings.push(&case.pack.name);
     }
     recordings.sort_unstable();
@@ -116,7 +116,7 @@ fn check_names() -> Result<()> {
         ensure!(!case.pack.about.is_empty(), "{file} does not say what it is about");
     }
     let cases: Vec<Case> = corpus()?.into_iter().chain(flows()?).collect();
-    let missing: Vec<&&str> = NEEDS_HOST.iter().filter(|name| !cases.iter().any(|it| it.pack.name == **name)).collect();
+    let missing: Vec<&&str> = NEEDS_HOST.iter().filter(|name| !cases.iter().any(|case| case.pack.name == **name)).collect();
     ensure!(missing.is_empty(), "no packs have these names: {missing:?}");
     Ok(())
 }

@@ -50,7 +50,7 @@ impl<'v> Bundle<'v> {
             return Bundle { root: source, bound: Vec::new(), tools: &[] };
         };
         let list = |name: &str| source.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let bound = |it: &'v Value| Some((it.get("version").and_then(Value::as_str).map(str::to_owned), it.get("document")?));
+        let bound = |value: &'v Value| Some((value.get("version").and_then(Value::as_str).map(str::to_owned), value.get("document")?));
         Bundle { root, bound: list("bound").iter().filter_map(bound).collect(), tools: list("tools") }
     }
 }

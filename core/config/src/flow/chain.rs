@@ -47,12 +47,12 @@ impl Chain {
 
     /// Returns the document that a step talks to: by id, else by a name that only one has.
     pub fn find_bound(&self, step: &ProgramStep) -> Option<&Flow> {
-        let of_kind = || self.bound.iter().map(|it| &it.flow).filter(|it| it.kind == step.kind);
+        let of_kind = || self.bound.iter().map(|bound| &bound.flow).filter(|flow| flow.kind == step.kind);
         let by_name = || {
-            let mut found = of_kind().filter(|it| is_same_name(&it.document.name, &step.target));
+            let mut found = of_kind().filter(|flow| is_same_name(&flow.document.name, &step.target));
             found.next().filter(|_| found.next().is_none())
         };
-        of_kind().find(|it| it.document.id == step.target).or_else(by_name)
+        of_kind().find(|flow| flow.document.id == step.target).or_else(by_name)
     }
 }
 

@@ -26,8 +26,8 @@ impl Flow {
         let phrase = |text: &String, label| TrainingPhrase { text: without_marks(text), label };
         for (class, intent) in self.matchable_intents().enumerate() {
             set.classes.push(intent.id.clone());
-            set.phrases.extend(intent.phrases.iter().map(|it| phrase(it, Label::Class(class))));
-            set.phrases.extend(intent.negative_phrases.iter().map(|it| phrase(it, Label::Not(class))));
+            set.phrases.extend(intent.phrases.iter().map(|text| phrase(text, Label::Class(class))));
+            set.phrases.extend(intent.negative_phrases.iter().map(|text| phrase(text, Label::Not(class))));
         }
         set.phrases.extend(self.document.small_talk.iter().flat_map(|it| &it.patterns).map(|it| phrase(it, Label::NoClass)));
         set

@@ -128,17 +128,21 @@ impl Flow {
         let (kind, mut document) = read_document(source, tools);
         document.graphs.iter_mut().for_each(normalize_decision_ports);
         let locale = document.default_locale.clone();
-        let phrases = |texts: &[String]| texts.iter().map(|it| Phrase::new(it, &locale)).collect::<Vec<_>>();
-        let of_intent = |it: &IntentDef| IntentPhrases {
-            positive: it.phrases.iter().map(|it| Phrase::new(&without_marks(it), &locale)).collect(),
-            marked: it.phrases.iter().map(|it| MarkedPhrase::parse(it, &locale)).collect(),
-            negative: phrases(&it.negative_phrases),
+        let phrases = |texts: &[String]| texts.iter().map(|text| Phrase::new(text, &locale)).collect::<Vec<_>>();
+        let of_intent = |intent: &IntentDef| IntentPhrases {
+            positive: intent.phrases.iter().map(|phrase| Phrase::new(&without_marks(phrase), &locale)).collect(),
+            marked: intent.phrases.iter().map(|phrase| MarkedPhrase::parse(phrase, &locale)).collect(),
+            negative: phrases(&intent.negative_phrases),
         };
         Ok(Flow {
             kind,
             bound: Vec::new(),
-            graphs: document.graphs.iter().enumerate().map(|(at, it)| (it.id.clone(), GraphIndex::new(at, it))).collect(),
-            entities: document.entities.iter().map(|it| (it.id.clone(), compile_entity(it, &document.default_locale))).collect(),
+            graphs: document.graphs.iter().enumerate().map(|(at, graph)| (graph.id.clone(), GraphIndex::new(at, graph))).collect(),
+            entities: document
+                .entities
+                .iter()
+                .map(|entity| (entity.id.clone(), compile_entity(entity, &document.default_locale)))
+                .collect(),
             phrases: document.intents.iter().map(of_intent).collect(),
             small_talk_patterns: document.small_talk.iter().map(|it| phrases(&it.patterns)).collect(),
             redacted: redaction::redacted_variables(&document),
@@ -209,9 +213,9 @@ impl<'f> GraphRef<'f> {
 
     /// Iterates over the edges that leave a port, in evaluation order: by priority, with default edges last.
     pub fn edges(&self, node: &str, port: &str) -> impl Iterator<Item = &'f EdgeDef> + use<'f> {
-        let (form, index) = (self.definition, self.index);
+        let (definition, index) = (self.definition, self.index);
         let at = index.edges.get(node).and_then(|ports| ports.get(port));
-        at.into_iter().flatten().filter_map(move |it| form.edges.get(*it))
+        at.into_iter().flatten().filter_map(move |it| definition.edges.get(*it))
     }
 
     /// Whether any edge leaves a port.
@@ -222,7 +226,7 @@ impl<'f> GraphRef<'f> {
     /// Iterates over the ports of a node that have edges.
     pub fn ports(&self, node: &str) -> impl Iterator<Item = &'f str> + use<'f> {
         let index = self.index;
-        index.edges.get(node).into_iter().flat_map(|it| it.keys().map(String::as_str))
+        index.edges.get(node).into_iter().flat_map(|ports| ports.keys().map(String::as_str))
     }
 
     /// What a message node waits for: its buttons also if only its edges say so.
@@ -238,44 +242,51 @@ impl<'f> GraphRef<'f> {
 }
 
 impl GraphIndex {
-    fn new(position: usize, form: &GraphDef) -> GraphIndex {
+    fn new(position: usize, definition: &GraphDef) -> GraphIndex {
         let mut edges: BTreeMap<String, BTreeMap<String, Vec<usize>>> = BTreeMap::new();
-        for (at, edge) in form.edges.iter().enumerate() {
+        for (at, edge) in definition.edges.iter().enumerate() {
             edges.entry(edge.source.clone()).or_default().entry(edge.source_port.clone()).or_default().push(at);
         }
-        let order = |at: &usize| form.edges.get(*at).map(|it| (it.is_default(), it.priority));
+        let order = |at: &usize| definition.edges.get(*at).map(|edge| (edge.is_default(), edge.priority));
         edges.values_mut().flat_map(BTreeMap::values_mut).for_each(|it| it.sort_by_key(order));
-        GraphIndex { position, nodes: form.nodes.iter().enumerate().map(|(at, it)| (it.id.clone(), at)).collect(), edges }
+        GraphIndex { position, nodes: definition.nodes.iter().enumerate().map(|(at, it)| (it.id.clone(), at)).collect(), edges }
     }
 }
 
 impl EdgeDef {
     /// Whether it is the default, taken when no other edge is.
     pub fn is_default(&self) -> bool {
-        let always = |it: &EdgeCondition| it.expr.compiled.as_ref().is_ok_and(Expr::is_default);
+        let always = |condition: &EdgeCondition| condition.expr.compiled.as_ref().is_ok_and(Expr::is_default);
         self.condition.as_ref().is_none_or(always)
     }
 }
 
-fn compile_entity(form: &EntityDef, locale: &str) -> Option<Entity> {
-    if form.kind == "list" {
-        let entries: Vec<_> = form.entries.iter().map(|it| (it.value.clone(), it.other_spellings())).collect();
-        return Some(Entity::from_entries(&entries, form.fuzzy.max_edits, locale).with_negative_phrases(&form.negative_phrases));
+fn compile_entity(definition: &EntityDef, locale: &str) -> Option<Entity> {
+    if definition.kind == "list" {
+        let entries: Vec<_> = definition.entries.iter().map(|entry| (entry.value.clone(), entry.other_spellings())).collect();
+        return Some(
+            Entity::from_entries(&entries, definition.fuzzy.max_edits, locale).with_negative_phrases(&definition.negative_phrases),
+        );
     }
-    let patterns = Entity::from_patterns(&form.patterns, form.group.as_deref(), form.ignores_case).ok()?;
-    Some(patterns.with_negative_phrases(&form.negative_phrases))
+    let patterns = Entity::from_patterns(&definition.patterns, definition.group.as_deref(), definition.ignores_case).ok()?;
+    Some(patterns.with_negative_phrases(&definition.negative_phrases))
 }
 
 /// Rewrites the ports `yes` and `no` of decisions as edges of `out` with the condition and its negation.
 fn normalize_decision_ports(graph: &mut GraphDef) {
-    for node in graph.nodes.iter().filter(|it| matches!(it.kind, NodeKind::Decision(_))) {
+    for node in graph.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Decision(_))) {
         let of_port = |edge: &EdgeDef, port: &str| edge.source == node.id && edge.source_port == port;
         let conditions = ["yes", "no"].map(|port| {
-            graph.edges.iter().find(|it| of_port(it, port)).and_then(|it| it.condition.as_ref()).map(|it| it.expr.source.clone())
+            graph
+                .edges
+                .iter()
+                .find(|edge| of_port(edge, port))
+                .and_then(|edge| edge.condition.as_ref())
+                .map(|condition| condition.expr.source.clone())
         });
         for (at, port) in ["yes", "no"].into_iter().enumerate() {
             let other = conditions.get(1 - at).cloned().flatten();
-            for edge in graph.edges.iter_mut().filter(|it| it.source == node.id && it.source_port == port) {
+            for edge in graph.edges.iter_mut().filter(|edge| edge.source == node.id && edge.source_port == port) {
                 "out".clone_into(&mut edge.source_port);
                 if edge.condition.is_none() {
                     let negated =

@@ -89,7 +89,7 @@ fn convert_node(node: &mut Map<String, Value>) {
         return;
     }
     let data = node.get_mut("data").and_then(Value::as_object_mut);
-    if let Some(label) = data.filter(|it| it.get("label").is_some_and(Value::is_string)).and_then(|it| it.shift_remove("label")) {
+    if let Some(label) = data.filter(|data| data.get("label").is_some_and(Value::is_string)).and_then(|it| it.shift_remove("label")) {
         node.insert("name".to_owned(), label);
     }
 }

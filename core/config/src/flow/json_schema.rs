@@ -60,7 +60,7 @@ pub(super) fn schema_of(root: &Shape, id: &str) -> Value {
     let Shape::Ref(root) = root else { return Value::Null };
     let mut definitions = Map::new();
     definition_ref(root, &mut definitions);
-    let Value::Object(document) = definitions.shift_remove(root.name).unwrap_or_default() else { return Value::Null };
+    let Some(Value::Object(document)) = definitions.shift_remove(root.name) else { return Value::Null };
     let mut schema = Map::new();
     schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
     schema.insert("$id".to_owned(), json!(id));
@@ -138,10 +138,10 @@ fn with_lengths(schema: Value, [least, most]: [&str; 2], min: u32, max: u32) -> 
 
 /// Returns the schema of an object with fields, and optionally a tag.
 fn object_schema(tag: Option<(&str, Value)>, lists: &[&[MemberShape]], definitions: &mut Map<String, Value>) -> Value {
-    let fields = || lists.iter().flat_map(|it| it.iter());
+    let fields = || lists.iter().flat_map(|list| list.iter());
     let required = fields().filter(|it| it.is_required).map(|it| it.name);
     let required: Vec<&str> = tag.as_ref().map(|it| it.0).into_iter().chain(required).collect();
-    let mut properties: Map<String, Value> = tag.iter().map(|it| (it.0.to_owned(), it.1.clone())).collect();
+    let mut properties: Map<String, Value> = tag.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     for field in fields() {
         properties.insert(field.name.to_owned(), member_schema(field, definitions));
     }
@@ -316,7 +316,7 @@ mod tests {
 
     fn for_each_shape(shape: &Shape, take: &mut dyn FnMut(&MemberShape)) {
         let mut members = |lists: &[&[MemberShape]]| {
-            for member in lists.iter().flat_map(|it| it.iter()) {
+            for member in lists.iter().flat_map(|list| list.iter()) {
                 take(member);
                 for_each_shape(&member.shape, take);
             }

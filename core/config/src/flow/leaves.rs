@@ -47,7 +47,7 @@ pub fn step_leaves<'v>(step: &'v Value, pointer: &str) -> Vec<Leaf<'v>> {
 /// ```
 pub fn names_in_document(kind: ProgramKind, document: &Value) -> Vec<(Target, Leaf<'_>)> {
     let leaves = walk_names(&shape_of(kind), document).into_iter();
-    leaves.filter_map(|it| if let Meaning::Names(target) = it.meaning { Some((target, it)) } else { None }).collect()
+    leaves.filter_map(|leaf| if let Meaning::Names(target) = leaf.meaning { Some((target, leaf)) } else { None }).collect()
 }
 
 fn shape_of(kind: ProgramKind) -> Shape {

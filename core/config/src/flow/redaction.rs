@@ -6,11 +6,11 @@ use super::document::{Document, EntityData, NodeKind};
 
 /// Returns the variables to redact: by their declaration, by the node that collects them, or by their entity.
 pub(super) fn redacted_variables(document: &Document) -> Vec<VariablePath> {
-    let of_entity = |id: &str| document.entities.iter().any(|it| it.id == id && it.redact);
+    let of_entity = |id: &str| document.entities.iter().any(|entity| entity.id == id && entity.redact);
     let declared = document.variables.iter().filter(|it| it.redact).map(|it| &it.name);
     let nodes = document.graphs.iter().flat_map(|it| &it.nodes);
-    let slots = nodes.filter_map(|it| if let NodeKind::Entity(data) = &it.kind { Some(&**data) } else { None });
-    let redacts = |it: &&EntityData| it.redact || of_entity(&it.entity);
+    let slots = nodes.filter_map(|node| if let NodeKind::Entity(data) = &node.kind { Some(&**data) } else { None });
+    let redacts = |data: &&EntityData| data.redact || of_entity(&data.entity);
     let parameters = document.intents.iter().flat_map(|it| &it.parameters).filter(|it| of_entity(&it.entity));
     declared.chain(slots.filter(redacts).map(|it| &it.variable)).chain(parameters.map(|it| &it.variable)).cloned().collect()
 }

@@ -21,7 +21,9 @@ pub fn snapshot_hash(source: &Value) -> String {
     if document.get("root").is_some_and(Value::is_object) {
         let bound = document.get_mut("bound").and_then(Value::as_array_mut).into_iter().flatten();
         bound.filter_map(|it| it.get_mut("document")).for_each(remove_irrelevant);
-        document.get_mut("root").into_iter().for_each(remove_irrelevant);
+        if let Some(root) = document.get_mut("root") {
+            remove_irrelevant(root);
+        }
     }
     let hash = Sha256::digest(jcs::to_text(&document).as_bytes());
     hash.iter().fold("sha256:".to_owned(), |text, it| text + &format!("{it:02x}"))
@@ -32,8 +34,8 @@ fn remove_irrelevant(document: &mut Value) {
     if let Some(members) = document.as_object_mut() {
         members.shift_remove("meta");
     }
-    let remove_positions = |form: &mut Value| {
-        let nodes = form.get_mut("nodes").and_then(Value::as_array_mut).into_iter().flatten();
+    let remove_positions = |graph: &mut Value| {
+        let nodes = graph.get_mut("nodes").and_then(Value::as_array_mut).into_iter().flatten();
         for node in nodes.filter_map(Value::as_object_mut) {
             node.shift_remove("position");
         }

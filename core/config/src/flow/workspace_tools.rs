@@ -14,9 +14,9 @@ pub fn find_missing_tools(document: &Value) -> Vec<&str> {
     let kind = document_kind(document).filter(|it| *it != ProgramKind::Workflow);
     let names = kind.map(|it| names_in_document(it, document)).unwrap_or_default();
     // Guardrails say something about tools, and give none.
-    let gives = |(target, leaf): &(Target, Leaf<'_>)| *target == Target::Tool && !leaf.pointer.starts_with("/guardrails/");
-    let tools = names.into_iter().filter(gives).map(|it| it.1.text);
-    let is_own = |id: &str| list(document, "tools").any(|it| has_id(it, id));
+    let names_tool = |(target, leaf): &(Target, Leaf<'_>)| *target == Target::Tool && !leaf.pointer.starts_with("/guardrails/");
+    let tools = names.into_iter().filter(names_tool).map(|it| it.1.text);
+    let is_own = |id: &str| list(document, "tools").any(|tool| has_id(tool, id));
     let mut missing: Vec<&str> = Vec::new();
     for id in tools.filter(|it| !is_own(it)) {
         if !missing.contains(&id) {
@@ -40,7 +40,7 @@ pub fn find_missing_tools(document: &Value) -> Vec<&str> {
 /// ```
 pub fn add_workspace_tools(document: &mut Value, workspace: &[Value]) {
     let missing = find_missing_tools(document);
-    let found: Vec<Value> = missing.iter().filter_map(|id| workspace.iter().find(|it| has_id(it, id))).cloned().collect();
+    let found: Vec<Value> = missing.iter().filter_map(|id| workspace.iter().find(|tool| has_id(tool, id))).cloned().collect();
     let Some(members) = document.as_object_mut().filter(|_| !found.is_empty()) else { return };
     if let Some(tools) = members.entry("tools").or_insert_with(|| Value::Array(Vec::new())).as_array_mut() {
         tools.extend(found);
@@ -51,8 +51,8 @@ fn has_id(tool: &Value, id: &str) -> bool {
     tool.get("id").and_then(Value::as_str) == Some(id)
 }
 
-fn list<'v>(form: &'v Value, member: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
-    form.get(member).and_then(Value::as_array).into_iter().flatten()
+fn list<'v>(value: &'v Value, member: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
+    value.get(member).and_then(Value::as_array).into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ mod tests {
     }
 
     fn tools_of(document: &Value) -> Vec<(&str, &str)> {
-        list(document, "tools").map(|it| (it["id"].as_str().unwrap(), it["name"].as_str().unwrap())).collect()
+        list(document, "tools").map(|tool| (tool["id"].as_str().unwrap(), tool["name"].as_str().unwrap())).collect()
     }
 
     #[test]

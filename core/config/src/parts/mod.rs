@@ -107,8 +107,8 @@ impl<'c> Parts<'c> {
         let mut hasher = canonical::Hasher::default();
         hasher.add_json(settings);
         let cache = PartCache { settings: hasher.finish(), scopes: scopes.clone(), parts: BTreeMap::new() };
-        let earlier = earlier.filter(|it| it.part_cache.settings == cache.settings);
-        let scopes_kept = earlier.is_some_and(|it| it.part_cache.scopes.is_subset(scopes));
+        let earlier = earlier.filter(|config| config.part_cache.settings == cache.settings);
+        let scopes_kept = earlier.is_some_and(|config| config.part_cache.scopes.is_subset(scopes));
         let scopes_equal = earlier.is_some_and(|it| it.part_cache.scopes == *scopes);
         Parts { tables, source, earlier, scopes_kept, scopes_equal, cache, issues, reuse: Reuse::default() }
     }
@@ -121,9 +121,9 @@ impl<'c> Parts<'c> {
         compile: impl FnOnce(&Tables, &mut Patterns<'_>, &mut Vec<Issue>) -> T,
     ) -> Part<T> {
         let name = names.first().copied().unwrap_or_default();
-        let rows = Tables(names.iter().filter_map(|it| Some(((*it).to_owned(), self.tables.0.remove(*it)?))).collect());
+        let rows = Tables(names.iter().filter_map(|name| Some(((*name).to_owned(), self.tables.0.remove(*name)?))).collect());
         let count = rows.0.get(name).map_or(0, Vec::len);
-        let earlier = self.earlier.and_then(|it| Some((it, it.part_cache.parts.get(names)?)));
+        let earlier = self.earlier.and_then(|config| Some((config, config.part_cache.parts.get(names)?)));
         let (part, record) = match earlier {
             Some((config, record)) if self.is_unchanged(config, names, record) => {
                 self.reuse.rows_reused += count;
@@ -139,7 +139,7 @@ impl<'c> Parts<'c> {
                 (part, Arc::new(PartRecord { issues, patterns }))
             }
         };
-        self.tables.0.extend(rows.0.into_iter().filter(|it| TABLES_OF_SEVERAL_PARTS.contains(&it.0.as_str())));
+        self.tables.0.extend(rows.0.into_iter().filter(|(name, _)| TABLES_OF_SEVERAL_PARTS.contains(&name.as_str())));
         self.issues.extend(record.issues.iter().cloned());
         self.cache.parts.insert(names, record);
         part
@@ -149,7 +149,7 @@ impl<'c> Parts<'c> {
     /// an issue, they name none that does not exist, so that further ones change nothing.
     fn is_unchanged(&self, earlier: &Config, names: &'static [&'static str], record: &PartRecord) -> bool {
         let scopes = self.scopes_equal || (self.scopes_kept && record.issues.is_empty());
-        scopes && names.iter().all(|it| self.source.has_same_rows(it, &earlier.source))
+        scopes && names.iter().all(|name| self.source.has_same_rows(name, &earlier.source))
     }
 
     /// Returns the issues, what was shared, and what later configurations need.

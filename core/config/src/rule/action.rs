@@ -124,7 +124,7 @@ fn parse_assignments(text: &str) -> Result<Vec<(String, Value)>, String> {
                     Err("the list has an item that is not an object".to_owned())
                 }
             };
-            items.into_iter().map(each).collect::<Result<Vec<_>, _>>().map(|it| it.into_iter().flatten().collect())
+            items.into_iter().map(each).collect::<Result<Vec<_>, _>>().map(|assignments| assignments.into_iter().flatten().collect())
         }
         Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | Err(_) => assignments_from_text(text),
     }
@@ -135,7 +135,7 @@ fn assignments_from_object(object: Map) -> Result<Vec<(String, Value)>, String> 
         let key = trim_text(Some(key)).ok_or("the member 'key' is not a name")?;
         return Ok(vec![(key, object.get("value").cloned().unwrap_or(Value::Null))]);
     }
-    Ok(object.into_iter().filter(|it| !it.0.trim().is_empty()).map(|(key, value)| (key.trim().to_owned(), value)).collect())
+    Ok(object.into_iter().filter(|(key, _)| !key.trim().is_empty()).map(|(key, value)| (key.trim().to_owned(), value)).collect())
 }
 
 fn assignments_from_text(text: &str) -> Result<Vec<(String, Value)>, String> {

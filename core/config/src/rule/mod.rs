@@ -90,7 +90,7 @@ impl Phase {
     /// Parses the name of a phase; `None` gives the default of the column.
     pub fn parse(name: Option<&str>) -> Option<Phase> {
         let Some(name) = name else { return Some(Phase::PreResponseResolution) };
-        let older = || OLDER_NAMES.iter().find(|it| is_same_code(it.0, name)).map(|it| it.1);
+        let older = || OLDER_NAMES.iter().find(|(older_name, _)| is_same_code(older_name, name)).map(|&(_, current)| current);
         Phase::from_keyword(&name.trim().to_ascii_uppercase()).or_else(older)
     }
 

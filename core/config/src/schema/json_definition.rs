@@ -31,16 +31,18 @@ pub(super) fn parse(text: &str, unchecked: &mut Vec<String>) -> Result<(Value, V
     if root.get("properties").is_some_and(|it| !it.is_object()) {
         return Err("'properties' is not an object".to_owned());
     }
-    let name = |it: &Value| it.as_str().is_some_and(|it| !it.is_empty());
-    if root.get("required").is_some_and(|it| !it.as_array().is_some_and(|it| it.iter().all(name))) {
+    let name = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+    if root.get("required").is_some_and(|required| !required.as_array().is_some_and(|list| list.iter().all(name))) {
         return Err("'required' is not a list of names".to_owned());
     }
-    for keyword in root.keys().filter(|it| JsonSchema::is_constraint(it) && !CHECKED_AT_THE_ROOT.contains(&it.as_str())) {
+    for keyword in root.keys().filter(|keyword| JsonSchema::is_constraint(keyword) && !CHECKED_AT_THE_ROOT.contains(&keyword.as_str())) {
         unchecked.push(format!("'{keyword}' is not checked at the root"));
     }
     let fields = parse_fields(&definition, root, unchecked);
-    let details =
-        fields.iter().map(|it| (it.name.clone(), prompt_detail(root.get("properties").and_then(|of| of.get(&it.name))))).collect();
+    let details = fields
+        .iter()
+        .map(|field| (field.name.clone(), prompt_detail(root.get("properties").and_then(|properties| properties.get(&field.name)))))
+        .collect();
     Ok((definition, fields, details))
 }
 
@@ -48,8 +50,8 @@ pub(super) fn parse(text: &str, unchecked: &mut Vec<String>) -> Result<(Value, V
 fn parse_fields(document: &Value, schema: &Map, unchecked: &mut Vec<String>) -> Vec<SchemaField> {
     let required: Vec<&str> = items(schema.get("required")).iter().filter_map(Value::as_str).collect();
     let declared = schema.get("properties").and_then(Value::as_object);
-    let is_declared = |name: &str| declared.is_some_and(|it| it.contains_key(name));
-    let place = |name: &str| required.iter().position(|it| *it == name);
+    let is_declared = |name: &str| declared.is_some_and(|properties| properties.contains_key(name));
+    let place = |name: &str| required.iter().position(|required| *required == name);
     let mut fields = Vec::new();
     for (name, schema) in declared.into_iter().flatten() {
         let description = schema.get("description").and_then(Value::as_str).map(str::to_owned);
@@ -70,7 +72,7 @@ fn parse_fields(document: &Value, schema: &Map, unchecked: &mut Vec<String>) -> 
 }
 
 fn parse_value_schema(document: &Value, name: &str, schema: &Value, unchecked: &mut Vec<String>) -> ValueSchema {
-    let min_items = schema.get("minItems").and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
+    let min_items = schema.get("minItems").and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
     let (constraints, problems) = JsonSchema::compile_constraints(document, schema, &OWN_KEYWORDS);
     let additional = schema.get("additionalProperties").filter(|it| it.is_object());
     let (other_members, _) = additional.map(|it| JsonSchema::compile_constraints(document, it, &[])).unwrap_or_default();
@@ -95,8 +97,8 @@ fn parse_kinds(schema: &Value) -> Vec<ValueKind> {
         Some(name) => std::slice::from_ref(name),
         None => &[],
     };
-    let kind = |it: &Value| {
-        Some(match it.as_str()? {
+    let kind = |value: &Value| {
+        Some(match value.as_str()? {
             "object" => ValueKind::Object,
             "array" => ValueKind::Array,
             "string" => ValueKind::String,
@@ -119,7 +121,8 @@ fn items(value: Option<&Value>) -> &[Value] {
 }
 
 fn prompt_detail(schema: Option<&Value>) -> Value {
-    let of = |key: &str| schema.and_then(|it| it.get(key));
-    let options: Vec<String> = items(of("enum")).iter().map(|it| TEMPLATE.print(it).into_owned()).filter(|it| !it.is_empty()).collect();
-    json!({"description": of("description"), "type": of("type"), "enumOptions": options})
+    let member = |key: &str| schema.and_then(|schema| schema.get(key));
+    let options: Vec<String> =
+        items(member("enum")).iter().map(|option| TEMPLATE.print(option).into_owned()).filter(|it| !it.is_empty()).collect();
+    json!({"description": member("description"), "type": member("type"), "enumOptions": options})
 }

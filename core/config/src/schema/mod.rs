@@ -162,8 +162,8 @@ impl Schemas {
 
     /// Returns the names of the values that are collected for an intent, in any state.
     pub fn names_of_intent<'s>(&'s self, intent: &str) -> impl Iterator<Item = &'s str> {
-        let is_of_intent = |it: &&Arc<OutputSchema>| is_same_code(&it.intent, intent) || is_same_code(&it.intent, ANY);
-        self.schemas_by_id.values().filter(is_of_intent).flat_map(|it| it.names.iter().map(String::as_str))
+        let is_of_intent = |schema: &&Arc<OutputSchema>| is_same_code(&schema.intent, intent) || is_same_code(&schema.intent, ANY);
+        self.schemas_by_id.values().filter(is_of_intent).flat_map(|schema| schema.names.iter().map(String::as_str))
     }
 
     /// Whether an intent has any schema.
@@ -172,8 +172,8 @@ impl Schemas {
     }
 
     fn find_first(&self, intent: &str, state: &str, fits: impl Fn(&OutputSchema) -> bool) -> Option<&OutputSchema> {
-        let of = |state| self.index.rows_at(intent, state).iter().map(Arc::as_ref).find(|it| fits(it));
-        of(state).or_else(|| of(ANY))
+        let find = |state| self.index.rows_at(intent, state).iter().map(Arc::as_ref).find(|schema| fits(schema));
+        find(state).or_else(|| find(ANY))
     }
 }
 

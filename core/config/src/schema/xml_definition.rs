@@ -42,7 +42,7 @@ pub(super) fn parse(text: &str, unchecked: &mut Vec<String>) -> Result<(Vec<Sche
         if details.contains_key(element.name) {
             continue;
         }
-        let options: Vec<String> = element.options.iter().map(|it| TEMPLATE.print(it).into_owned()).collect();
+        let options: Vec<String> = element.options.iter().map(|option| TEMPLATE.print(option).into_owned()).collect();
         details.insert(element.name.to_owned(), json!({"description": null, "type": element.type_name, "enumOptions": options}));
         let keywords = Value::Object(element.constraints.clone());
         let (constraints, problems) = JsonSchema::compile_constraints(&keywords, &keywords, &[]);
@@ -74,7 +74,9 @@ fn parse_elements(text: &str) -> Result<Vec<Element<'_>>, String> {
             "element" => {
                 let element = parse_element(&tag);
                 for outer in open.iter().flatten() {
-                    found.get_mut(*outer).into_iter().for_each(|it| it.has_children = true);
+                    if let Some(outer) = found.get_mut(*outer) {
+                        outer.has_children = true;
+                    }
                 }
                 if !tag.is_self_closing {
                     open.push(element.as_ref().map(|_| found.len()));
@@ -148,7 +150,7 @@ fn parse_element<'t>(tag: &Tag<'t>) -> Option<Element<'t>> {
         _ => None,
     };
     Some(Element {
-        constraints: format.map(|it| ("format".to_owned(), Value::from(it))).into_iter().collect(),
+        constraints: format.map(|format| ("format".to_owned(), Value::from(format))).into_iter().collect(),
         name: tag.attribute("name").filter(|it| !it.is_empty())?,
         type_name: tag.attribute("type"),
         is_optional: tag.attribute("minOccurs") == Some("0"),
@@ -198,7 +200,7 @@ mod tests {
             </xs:sequence></xs:complexType></xs:element></xs:schema>"#;
         let (fields, details) = parse(text, &mut Vec::new()).unwrap();
         let seen: Vec<(&str, bool, &[ValueKind])> =
-            fields.iter().map(|it| (it.name.as_str(), it.required_position.is_some(), it.schema.kinds.as_slice())).collect();
+            fields.iter().map(|field| (field.name.as_str(), field.required_position.is_some(), field.schema.kinds.as_slice())).collect();
         let expected: [(&str, bool, &[ValueKind]); 4] = [
             ("amount", true, &[ValueKind::Number]),
             ("note", false, &[ValueKind::String]),

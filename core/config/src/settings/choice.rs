@@ -44,7 +44,7 @@ pub(super) const DECISIONS: [(&str, InteractionDecision); 4] = [
 impl InteractionDecision {
     /// Parses the name of a decision, ignoring case.
     pub fn parse(name: &str) -> Option<InteractionDecision> {
-        DECISIONS.iter().find(|it| it.0.eq_ignore_ascii_case(name.trim())).map(|it| it.1)
+        DECISIONS.iter().find(|(own_name, _)| own_name.eq_ignore_ascii_case(name.trim())).map(|it| it.1)
     }
 
     /// The name in settings, parameters and audits.

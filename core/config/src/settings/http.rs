@@ -2,7 +2,7 @@
 
 use convengine_text::json;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::reader::SettingsReader;
 
@@ -65,9 +65,9 @@ impl HttpPolicy {
     /// The unknown key or the invalid value.
     pub fn with_overrides(&self, row: &Value) -> Result<HttpPolicy, String> {
         let Value::Object(overrides) = super::normalize(row) else { return Err("is not a JSON object".to_owned()) };
-        let mut policy = serde_json::to_value(self).unwrap_or_default();
-        policy.as_object_mut().into_iter().for_each(|it| it.extend(overrides.clone()));
-        json::decode::<HttpPolicy>(&policy).map(HttpPolicy::clamp).map_err(|it| it.to_string())
+        let mut policy = json::into_members(json!(self));
+        policy.extend(overrides);
+        json::decode::<HttpPolicy>(&Value::Object(policy)).map(HttpPolicy::clamp).map_err(|it| it.to_string())
     }
 
     /// Clamps each value to its valid range.
@@ -89,7 +89,7 @@ fn parse_statuses(texts: &[String]) -> Vec<u16> {
     if texts.is_empty() {
         return vec![429, 502, 503, 504];
     }
-    texts.iter().filter_map(|it| it.parse().ok()).collect()
+    texts.iter().filter_map(|status| status.parse().ok()).collect()
 }
 
 #[cfg(test)]

@@ -173,7 +173,7 @@ pub fn to_kebab_case(key: &str) -> String {
 /// assert_eq!(normalize(&json!({"audit": {"cacheInspector": true}})), json!({"audit": {"cache-inspector": true}}));
 /// ```
 pub fn parse_bool(value: &Value) -> Option<bool> {
-    match value.as_str().map(|it| it.trim().to_ascii_lowercase()).as_deref() {
+    match value.as_str().map(|text| text.trim().to_ascii_lowercase()).as_deref() {
         Some("true" | "1" | "yes" | "on") => Some(true),
         Some("false" | "0" | "no" | "off") => Some(false),
         Some(_) | None => value.as_bool(),
@@ -182,7 +182,7 @@ pub fn parse_bool(value: &Value) -> Option<bool> {
 
 /// The groups of a tree that affect turns, and so the hash of the configuration.
 pub(super) fn core_settings(tree: &Value) -> Value {
-    let groups = ["flow", "audit", "mcp", "pipeline"].into_iter().filter_map(|it| Some((it.to_owned(), tree.get(it)?.clone())));
+    let groups = ["flow", "audit", "mcp", "pipeline"].into_iter().filter_map(|group| Some((group.to_owned(), tree.get(group)?.clone())));
     Value::Object(groups.collect::<Map>())
 }
 

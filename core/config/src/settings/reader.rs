@@ -123,7 +123,7 @@ impl<'r> SettingsReader<'r> {
         let words: Vec<&str> = names.iter().map(|it| it.0).collect();
         let parse = |value: &Value| {
             let text = value.as_str()?.trim();
-            names.iter().find(|it| it.0.eq_ignore_ascii_case(text)).map(|it| it.1)
+            names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|&(_, value)| value)
         };
         self.read(key, step, &format!("one of {}", words.join(", ")), parse).unwrap_or(default)
     }
@@ -135,14 +135,14 @@ impl<'r> SettingsReader<'r> {
 
     /// Reads a number.
     pub fn number(&mut self, key: &'static str, step: &str, default: f64) -> f64 {
-        let parse = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|it| it.is_finite());
+        let parse = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|number| number.is_finite());
         self.read(key, step, "a number", parse).unwrap_or(default)
     }
 
     /// Reads a non-negative integer.
     pub fn count(&mut self, key: &'static str, step: &str, default: usize) -> usize {
         let whole = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
-        let parse = |value: &Value| whole(value).and_then(|it| usize::try_from(it).ok());
+        let parse = |value: &Value| whole(value).and_then(|number| usize::try_from(number).ok());
         self.read(key, step, "a non-negative integer", parse).unwrap_or(default)
     }
 
@@ -171,18 +171,18 @@ impl<'r> SettingsReader<'r> {
     /// Reads a list, or a comma-separated string; a `ce_config` row may also hold a JSON array.
     pub fn parse_texts(&mut self, key: &'static str, step: &str) -> Vec<String> {
         let texts = self.read(key, step, "a list of strings", parse_texts).unwrap_or_default();
-        texts.into_iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
+        texts.into_iter().map(|text| text.trim().to_owned()).filter(|it| !it.is_empty()).collect()
     }
 
     /// Reads lists by name, both in upper case.
     pub fn lists(&mut self, key: &'static str, step: &str) -> BTreeMap<String, Vec<String>> {
         let parse = |value: &Value| -> Option<BTreeMap<String, Vec<String>>> {
-            let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
+            let of_text = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
             let members = of_text.as_ref().unwrap_or(value).as_object()?;
-            let name = |it: &str| it.trim_matches(['[', ']']).trim().to_uppercase();
+            let name = |text: &str| text.trim_matches(['[', ']']).trim().to_uppercase();
             let mut lists = BTreeMap::new();
             for (from, to) in members {
-                lists.insert(name(from), parse_texts(to)?.iter().map(|it| it.trim().to_uppercase()).collect());
+                lists.insert(name(from), parse_texts(to)?.iter().map(|text| text.trim().to_uppercase()).collect());
             }
             Some(lists)
         };
@@ -192,7 +192,7 @@ impl<'r> SettingsReader<'r> {
     /// Reads the matrix of the interaction policy.
     pub fn matrix(&mut self, key: &'static str, step: &str) -> BTreeMap<String, InteractionDecision> {
         let parse = |value: &Value| -> Option<BTreeMap<String, InteractionDecision>> {
-            let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
+            let of_text = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
             let members = of_text.as_ref().unwrap_or(value).as_object()?;
             let mut matrix = BTreeMap::new();
             for (name, decision) in members {
@@ -230,13 +230,13 @@ impl<'r> SettingsReader<'r> {
 }
 
 fn parse_texts(value: &Value) -> Option<Vec<String>> {
-    let text = |it: &Value| it.as_str().map(str::to_owned).or_else(|| it.as_number().map(ToString::to_string));
+    let text = |value: &Value| value.as_str().map(str::to_owned).or_else(|| value.as_number().map(ToString::to_string));
     match value {
         Value::Array(items) => items.iter().map(text).collect(),
         Value::String(text) if text.trim_start().starts_with('[') => serde_json::from_str(text).ok(),
         Value::String(text) => Some(text.split(',').map(str::to_owned).collect()),
         // Lists of the older properties format arrive as a map from position to value.
-        Value::Object(members) if members.keys().all(|it| it.parse::<usize>().is_ok()) => members.values().map(text).collect(),
+        Value::Object(members) if members.keys().all(|position| position.parse::<usize>().is_ok()) => members.values().map(text).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }

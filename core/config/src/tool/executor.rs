@@ -58,7 +58,7 @@ pub(crate) static DB_TOOL: TableShape = TableShape {
         flag("safe_mode", "`true` allows only functions that are known to have no effect").with_default("true"),
         integer("max_rows", "most rows of a call; also caps the argument `limit`").with_default("200"),
         CREATED_AT,
-        json("allowed_identifiers", "JSON object: identifier to the list of allowed texts; absent allows any")
+        json("allowed_identifiers", "JSON object: identifier to the list of allowed strings; absent allows any")
             .with_example(r#"{"table": ["orders"]}"#),
     ],
 };
@@ -247,7 +247,7 @@ impl ExecutorSet {
             let hint = "it is an object of lists, such as {\"table\": [\"orders\"]}";
             return self.skip_row(row, "allowed_identifiers", "is not a JSON object of lists of strings", hint, issues);
         };
-        let max_rows = row.integer("max_rows").and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 0).unwrap_or(DEFAULT_MAX_ROWS);
+        let max_rows = row.integer("max_rows").and_then(|count| u32::try_from(count).ok()).filter(|it| *it > 0).unwrap_or(DEFAULT_MAX_ROWS);
         self.sql
             .insert(row.id(), Arc::new(SqlTemplate { sql, max_rows, safe_mode: row.flag("safe_mode"), engine_tables: false, identifiers }));
         if let Some(text) = row.code("param_schema")
@@ -284,25 +284,25 @@ impl ExecutorSet {
 
     /// Takes `effect` and `approval` out of a spec. A tool with one that is not understood is not called.
     fn take_terms(&mut self, row: &TableRow<'_>, spec: &mut Map, issues: &mut Vec<Issue>) {
-        if let Some(said) = spec.shift_remove(EFFECT_MEMBER) {
-            let class = serde_json::from_value(said.clone()).ok().filter(|it| *it != EffectClass::Pure);
+        if let Some(value) = spec.shift_remove(EFFECT_MEMBER) {
+            let class = serde_json::from_value(value.clone()).ok().filter(|it| *it != EffectClass::Pure);
             match class {
                 Some(class) => {
                     self.effects.insert(row.id(), class);
                 }
                 None => {
-                    let reason = format!("has the effect {said}, which is neither read, write nor irreversible");
+                    let reason = format!("has the effect {value}, which is neither read, write nor irreversible");
                     self.skip_row(row, "spec", &reason, "it is one of these", issues);
                 }
             }
         }
-        if let Some(said) = spec.shift_remove(APPROVAL_MEMBER) {
-            match said.as_str().and_then(Approval::from_keyword) {
+        if let Some(value) = spec.shift_remove(APPROVAL_MEMBER) {
+            match value.as_str().and_then(Approval::from_keyword) {
                 Some(approval) => {
                     self.approvals.insert(row.id(), approval);
                 }
                 None => {
-                    let reason = format!("has the approval {said}, which is neither always, write nor never");
+                    let reason = format!("has the approval {value}, which is neither always, write nor never");
                     self.skip_row(row, "spec", &reason, "it is one of these", issues);
                 }
             }
@@ -317,8 +317,8 @@ impl ExecutorSet {
 
     fn add_arguments(&mut self, id: i64, text: &str) -> Result<(), String> {
         let source: Value = serde_json::from_str(text).map_err(|it| format!("is not valid JSON: {it}"))?;
-        let demands = source.as_object().is_some_and(|it| !it.is_empty());
-        if demands {
+        let has_members = source.as_object().is_some_and(|it| !it.is_empty());
+        if has_members {
             let schema = Arc::new(JsonSchema::compile(&source)?);
             self.arguments.insert(id, ArgumentsSchema { source: Arc::new(source), schema });
         }
@@ -344,7 +344,7 @@ fn http_source(row: &TableRow<'_>) -> HttpCallSource {
 fn compile_calculator(spec: &Value) -> Result<Executor, String> {
     let compile = |name: &str, source: &Value| {
         let source = source.as_str().ok_or_else(|| format!("the formula '{name}' is not a string"))?;
-        Formula::compile(source).map(|it| (name.to_owned(), it)).map_err(|it| format!("the formula '{source}' {it}"))
+        Formula::compile(source).map(|formula| (name.to_owned(), formula)).map_err(|reason| format!("the formula '{source}' {reason}"))
     };
     let formulas = match spec.get("expression") {
         Some(Value::Object(named)) => named.iter().map(|(name, it)| compile(name, it)).collect::<Result<Vec<_>, _>>()?,

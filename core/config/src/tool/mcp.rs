@@ -28,7 +28,7 @@ pub(crate) static SERVER: TableShape = TableShape {
         text("endpoint", "address of an `http` server"),
         json("auth_ref", "name of a secret that is sent as bearer token").with_meaning(Meaning::Secret),
         json("tool_allow", "names of tools that may be called, a JSON list or separated by commas; null for all"),
-        json("tool_deny", "names of tools that may not be called"),
+        json("tool_deny", "names of tools that must not be called"),
         word(
             "protocol_mode",
             &["auto", "stateless", "initialize"],
@@ -123,7 +123,7 @@ impl McpTools {
 /// assert_eq!(split_mcp_code("shop.find"), None);
 /// ```
 pub fn split_mcp_code(code: &str) -> Option<(&str, &str)> {
-    code.strip_prefix("mcp.")?.split_once('.').filter(|it| !it.0.is_empty() && !it.1.is_empty())
+    code.strip_prefix("mcp.")?.split_once('.').filter(|(server, tool)| !server.is_empty() && !tool.is_empty())
 }
 
 /// Returns the code of a tool of a server; see [`split_mcp_code`].
@@ -159,18 +159,18 @@ pub fn mcp_spec(server: &str, tool: &str, class: EffectClass, is_idempotent: boo
 
 fn compile(row: &TableRow<'_>, code: &str) -> Result<McpTool, (&'static str, String)> {
     let (server, tool) = split_mcp_code(code).ok_or_else(|| ("tool_code", "is not a code of the form mcp.SERVER.TOOL".to_owned()))?;
-    let definition = row.text("definition").and_then(|it| serde_json::from_str::<Value>(&it).ok()).filter(Value::is_object);
+    let definition = row.text("definition").and_then(|text| serde_json::from_str::<Value>(&text).ok()).filter(Value::is_object);
     let definition = definition.ok_or_else(|| ("definition", "is not a JSON object".to_owned()))?;
     let (class, is_idempotent) = classify_mcp_tool(&definition);
-    let needs_approval = match row.code("approval").map(|it| Approval::from_keyword(&it).ok_or(it)) {
+    let needs_approval = match row.code("approval").map(|keyword| Approval::from_keyword(&keyword).ok_or(keyword)) {
         Some(Ok(Approval::Always)) => true,
         Some(Ok(Approval::Never)) => false,
         None | Some(Ok(Approval::Write)) => class != EffectClass::Read,
         Some(Err(other)) => return Err(("approval", format!("must be always, write or never, not '{other}'"))),
     };
-    let schema = definition.get("inputSchema").filter(|it| it.as_object().is_some_and(|it| !it.is_empty()));
+    let schema = definition.get("inputSchema").filter(|schema| schema.as_object().is_some_and(|members| !members.is_empty()));
     let arguments = schema.map(|source| {
-        let schema = JsonSchema::compile(source).map_err(|it| ("definition", format!("has an inputSchema that {it}")))?;
+        let schema = JsonSchema::compile(source).map_err(|reason| ("definition", format!("has an inputSchema that {reason}")))?;
         Ok(ArgumentsSchema { source: Arc::new(source.clone()), schema: Arc::new(schema) })
     });
     Ok(McpTool {

@@ -174,15 +174,15 @@ impl Tools {
         let fits = |row: &str, of_turn: &str| is_same_code(row, ANY) || is_same_code(row, of_turn);
         let rows = self.by_code.get(&code.trim().to_lowercase())?.iter().filter_map(|it| self.rows.get(*it));
         // Names of tools of MCP servers may differ in case only.
-        let is_named = |it: &Tool| it.group != MCP_GROUP || it.code == code.trim();
-        rows.filter(|it| fits(&it.intent, intent) && fits(&it.state, state) && is_named(it)).max_by_key(|it| it.specificity())
+        let is_named = |tool: &Tool| tool.group != MCP_GROUP || tool.code == code.trim();
+        rows.filter(|tool| fits(&tool.intent, intent) && fits(&tool.state, state) && is_named(tool)).max_by_key(|it| it.specificity())
     }
 }
 
 /// Returns the tools of tables without looking at their scopes, for checks of rows.
 pub fn read_tools(tables: &Tables) -> Vec<Tool> {
     let executors = executor::ExecutorSet::compile(tables, &Settings::default().tools.http, &mut Vec::new());
-    tables.enabled_rows("ce_mcp_tool").iter().filter_map(|it| compile(it, &executors, &mut Vec::new()).ok()).collect()
+    tables.enabled_rows("ce_mcp_tool").iter().filter_map(|row| compile(row, &executors, &mut Vec::new()).ok()).collect()
 }
 
 impl Tool {
@@ -264,11 +264,11 @@ mod tests {
             ],
         });
         let (config, issues) = Config::compile(&serde_json::from_value(tables).unwrap(), &json!({}));
-        let ids = |intent: &str, state: &str| config.tools.for_scope(intent, state).iter().map(|it| it.id).collect::<Vec<_>>();
+        let ids = |intent: &str, state: &str| config.tools.for_scope(intent, state).iter().map(|tool| tool.id).collect::<Vec<_>>();
         assert_eq!(ids("pay", "OPEN"), [3, 4]);
         assert_eq!(ids("OTHER", "OPEN"), [1, 2]);
         assert_eq!(ids("UNKNOWN", "X"), [1, 5]);
-        assert_eq!(config.tools.find(" a ", "PAY", "X").map(|it| (it.id, it.group.as_str())), Some((3, "DB")));
+        assert_eq!(config.tools.find(" a ", "PAY", "X").map(|tool| (tool.id, tool.group.as_str())), Some((3, "DB")));
         assert!(config.tools.find("c", "PAY", "X").is_none());
         let paths: Vec<&str> = issues.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(paths, ["ce_mcp_tool[7].intent_code", "ce_mcp_tool[6].tool_code"]);

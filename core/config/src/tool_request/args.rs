@@ -57,8 +57,8 @@ fn quote_placeholders(source: &str) -> Result<String, String> {
     let mut out = String::with_capacity(source.len());
     let (mut rest, mut in_text) = (source, false);
     while let Some(c) = rest.chars().next() {
-        let form = PLACEHOLDERS.iter().find(|it| !in_text && rest.starts_with(it.0));
-        if let Some((open, close)) = form {
+        let placeholder = PLACEHOLDERS.iter().find(|(open, _)| !in_text && rest.starts_with(open));
+        if let Some((open, close)) = placeholder {
             let (inner, after) = rest.split_at(open.len()).1.split_once(close).ok_or_else(|| format!("has '{open}' without '{close}'"))?;
             out.push_str(&Value::from(format!("{PATH_MARKER}{}", inner.trim())).to_string());
             rest = after;
@@ -90,7 +90,7 @@ mod tests {
     fn render(source: &str) -> Value {
         let document = json!({"city": "Li\"on\", \"admin\": true, \"x\": \"", "amount": 12.5, "list": [1, {"a": null}]});
         let args = ArgsTemplate::compile(source).unwrap();
-        let fill = |it: &Template| it.render(|name| document.get(name)).text;
+        let fill = |template: &Template| template.render(|name| document.get(name)).text;
         Value::Object(args.render(&fill, &|it| it.first(&document)))
     }
 

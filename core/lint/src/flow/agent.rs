@@ -31,10 +31,10 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         }
         check_tools(context, data, &location, findings);
         let models = &context.flow.document.settings.models;
-        let named = data.model.as_ref().filter(|it| *it != DEFAULT_MODEL && !models.contains_key(*it));
-        findings.extend(named.and_then(|it| check_model(context, it, &location.join("/model"))));
+        let named = data.model.as_ref().filter(|model| *model != DEFAULT_MODEL && !models.contains_key(*model));
+        findings.extend(named.and_then(|model| check_model(context, model, &location.join("/model"))));
         let schema = data.output.as_ref().and_then(|it| it.schema.as_ref());
-        if let Some(reason) = schema.and_then(|it| JsonSchema::compile(it).err()) {
+        if let Some(reason) = schema.and_then(|schema| JsonSchema::compile(schema).err()) {
             let message = format!("invalid output schema of '{}': {reason}", node.name);
             findings.push(location.join("/output/schema").error("A009", message).with_fix("correct the schema"));
         }
@@ -62,7 +62,7 @@ fn check_model(context: &FlowContext<'_>, name: &str, location: &Location) -> Op
 
 fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location, findings: &mut Vec<DocumentIssue>) {
     let mut names: BTreeMap<String, String> = BTreeMap::new();
-    let find = |it: &AgentTool| context.flow.tool(&it.tool);
+    let find = |tool: &AgentTool| context.flow.tool(&tool.tool);
     for (number, listed) in data.tools.iter().enumerate() {
         let location = location.join(&format!("/tools/{number}/tool"));
         let Some(tool) = find(listed) else {

@@ -35,12 +35,12 @@ pub fn check_agent(source: &Value, target: &PublishTarget<'_>) -> Vec<DocumentIs
     let Ok(flow) = Flow::compile(source) else { return findings };
     let Some(policy) = &flow.document.agent else { return findings };
     // The other checks look for nodes in graphs, and find the mission there.
-    let mut form = source.clone();
-    if let Some(members) = form.as_object_mut() {
+    let mut document = source.clone();
+    if let Some(members) = document.as_object_mut() {
         members.shift_remove("mission");
         members.insert("graphs".to_owned(), json!([agent_graph(source)]));
     }
-    let context = FlowContext::new(&form, &flow, target);
+    let context = FlowContext::new(&document, &flow, target);
     for check in [expression::check, template::check, tool::check, request_target::check, secret::check, unverified::check] {
         check(&context, &mut findings);
     }
@@ -66,7 +66,7 @@ fn member(name: &str) -> Location {
 
 fn check_texts(context: &FlowContext<'_>, _policy: &AgentPolicy, findings: &mut Vec<DocumentIssue>) {
     let data = context.graphs.first().and_then(|it| it.node_values.first()).and_then(|it| it.get("data"));
-    let is_blank = |name: &str| data.and_then(|it| it.get(name)).and_then(Value::as_str).is_some_and(|it| it.trim().is_empty());
+    let is_blank = |name: &str| data.and_then(|data| data.get(name)).and_then(Value::as_str).is_some_and(|text| text.trim().is_empty());
     if is_blank("instructions") {
         findings.push(member("mission").error("A001", "the AI agent has no mission").with_fix("say what it is for"));
     }
@@ -74,7 +74,7 @@ fn check_texts(context: &FlowContext<'_>, _policy: &AgentPolicy, findings: &mut 
         findings.push(member("model").error("A005", "the name of the model is blank").with_fix("name a model, or omit 'model'"));
     }
     let model = data.and_then(|it| it.get("model")).and_then(Value::as_str);
-    findings.extend(model.and_then(|it| model::check_name(context.target, it, &member("model"))));
+    findings.extend(model.and_then(|name| model::check_name(context.target, name, &member("model"))));
 }
 
 fn check_tools(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &mut Vec<DocumentIssue>) {
@@ -98,7 +98,7 @@ fn check_tools(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &mut V
             findings.push(location.join("/sensitive").error("A007", message).with_fix("add a guardrail of the kind 'AUTH'"));
         }
         // Prompt injection: passages, or the output of any other tool, can make the model call this one.
-        let other = tools.iter().find(|it| it.id != tool.id && it.kind != "noop").map(|it| format!("the output of '{}'", it.name));
+        let other = tools.iter().find(|other| other.id != tool.id && other.kind != "noop").map(|it| format!("the output of '{}'", it.name));
         let untrusted = policy.knowledge.is_some().then(|| "a passage of the knowledge base".to_owned()).or(other);
         if let Some(source) = untrusted.filter(|_| is_unguarded(tool)) {
             let message = format!("{source} can make the model call '{}', which has side effects", tool.name);
@@ -127,7 +127,7 @@ fn check_tasks(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &mut V
 }
 
 fn check_tool_names(context: &FlowContext<'_>, names: &[String], location: &Location, findings: &mut Vec<DocumentIssue>) {
-    for (number, name) in names.iter().enumerate().filter(|it| context.flow.tool(it.1).is_none()) {
+    for (number, name) in names.iter().enumerate().filter(|&(_, name)| context.flow.tool(name).is_none()) {
         let issue = location.join(&format!("/{number}")).error("A002", format!("unknown tool '{name}'"));
         findings.push(issue.with_fix("use the id of a tool of the AI agent or of the workspace"));
     }
@@ -137,8 +137,8 @@ fn check_guardrails(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &
     let sources = context.source.get("guardrails").and_then(Value::as_array);
     for guardrail in &policy.guardrails {
         // Disabled ones are only in the source.
-        let is_source = |it: &Value| it.get("id").and_then(Value::as_str) == Some(&guardrail.id);
-        let Some(at) = sources.and_then(|it| it.iter().position(is_source)) else { continue };
+        let is_source = |source: &Value| source.get("id").and_then(Value::as_str) == Some(&guardrail.id);
+        let Some(at) = sources.and_then(|sources| sources.iter().position(is_source)) else { continue };
         let location = context.item_location("guardrails", at).join("/config");
         match &guardrail.kind {
             GuardrailKind::Auth(condition) => {
@@ -151,7 +151,7 @@ fn check_guardrails(context: &FlowContext<'_>, policy: &AgentPolicy, findings: &
             }
             GuardrailKind::Limit(limit) => check_tool_names(context, &limit.tools, &location.join("/tools"), findings),
             GuardrailKind::Redact(mask) => {
-                for (number, reason) in mask.patterns.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref().err()?))) {
+                for (number, reason) in mask.patterns.iter().enumerate().filter_map(|(at, pattern)| Some((at, pattern.as_ref().err()?))) {
                     let issue = location.join(&format!("/patterns/{number}")).error("N004", format!("invalid pattern: {reason}"));
                     findings.push(issue.with_fix("correct the pattern"));
                 }

@@ -20,7 +20,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
             let shown = button.label.variants("", input.locale, input.locale).first();
             let label = || shown?.compiled.as_ref().ok()?.literal().map(Value::from);
             // The value of a template is unknown until run time.
-            if button.value.as_ref().is_some_and(|it| it.source.to_string().contains("{{")) {
+            if button.value.as_ref().is_some_and(|value| value.source.to_string().contains("{{")) {
                 continue;
             }
             // Without a value, a literal label is the answer.

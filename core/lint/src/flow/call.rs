@@ -3,7 +3,7 @@
 use convengine_config::flow::DocumentIssue;
 use convengine_config::flow::document::{NodeKind, SubflowData};
 
-use super::context::{FlowContext, GraphContext, Location, find_reachable};
+use super::context::{FlowContext, GraphContext, Location, find_reachable, set};
 use super::cycle::find_components;
 use super::wait::{Waits, called_graph};
 
@@ -28,24 +28,25 @@ fn check_arguments(data: &SubflowData, callee: &GraphContext<'_>, location: &Loc
     let empty = serde_json::Map::new();
     let inputs = data.inputs.as_ref().and_then(|it| it.source.as_object()).unwrap_or(&empty);
     let (params, returns) = (&callee.definition.params, &callee.definition.returns);
-    let is_given = |name: &str| inputs.get(name).is_some_and(|it| !it.is_null());
-    for param in params.iter().filter(|it| it.required && it.default.is_none() && !is_given(it.name.first_name())) {
+    let is_given = |name: &str| inputs.get(name).is_some_and(|input| !input.is_null());
+    for param in params.iter().filter(|param| param.required && param.default.is_none() && !is_given(param.name.first_name())) {
         let location = if data.inputs.is_some() { location.join("/inputs") } else { location.clone() };
         let message = format!("the graph '{}' requires the parameter '{}'", data.graph, param.name);
         findings.push(location.error("C002", message).with_fix(format!("add '{}' to 'inputs'", param.name)));
     }
     // A graph without parameters and returns shares the variables of its callers, and inputs write to them.
     let is_shared = params.is_empty() && returns.is_empty();
-    for name in inputs.keys().filter(|it| !is_shared && !params.iter().any(|param| param.name.first_name() == *it)) {
+    for name in inputs.keys().filter(|name| !is_shared && !params.iter().any(|param| param.name.first_name() == *name)) {
         let message = format!("the graph '{}' has no parameter '{name}'", data.graph);
         findings.push(
             location.join(&format!("/inputs/{}", escape_pointer(name))).error("C002", message).with_fix("remove it, or correct its name"),
         );
     }
-    let ends = callee.definition.nodes.iter().filter_map(|it| if let NodeKind::End(end) = &it.kind { end.outputs.as_ref() } else { None });
+    let ends =
+        callee.definition.nodes.iter().filter_map(|node| if let NodeKind::End(end) = &node.kind { end.outputs.as_ref() } else { None });
     let output_names: Vec<&String> = ends.filter_map(|it| it.source.as_object()).flat_map(|it| it.keys()).collect();
     let returned =
-        |name: &String| returns.iter().any(|it| it.name.to_string() == *name) || returns.is_empty() && output_names.contains(&name);
+        |name: &String| returns.iter().any(|output| output.name.to_string() == *name) || returns.is_empty() && output_names.contains(&name);
     for name in data.outputs.keys().filter(|it| !returned(it)) {
         let message = format!("the graph '{}' does not return '{name}'", data.graph);
         let fix = format!("declare it in 'returns' of the graph '{}'", data.graph);
@@ -62,15 +63,17 @@ fn check_recursion(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>)
     let waits = Waits::new(context);
     let calls: Vec<Vec<usize>> = context.graphs.iter().map(|graph_cx| called_graphs(context, graph_cx)).collect();
     let groups = find_components(&calls, |_| true);
-    let is_cycle = |cycle: &[usize]| cycle.len() > 1 || cycle.iter().any(|it| calls.get(*it).is_some_and(|to| to.contains(it)));
-    let mut of_graph: Vec<usize> = vec![0; calls.len()];
+    let is_cycle = |cycle: &[usize]| cycle.len() > 1 || cycle.iter().any(|graph| calls.get(*graph).is_some_and(|to| to.contains(graph)));
+    let mut group_of_graphs: Vec<usize> = vec![0; calls.len()];
     for (number, group) in groups.iter().enumerate() {
-        group.iter().for_each(|it| of_graph.get_mut(*it).into_iter().for_each(|it| *it = number));
+        for graph in group {
+            set(&mut group_of_graphs, *graph, number);
+        }
     }
-    let same = |a: usize, b: usize| of_graph.get(a) == of_graph.get(b);
+    let same = |a: usize, b: usize| group_of_graphs.get(a) == group_of_graphs.get(b);
     // Graphs that call another graph of their cycle on every path before they wait or end.
     let trapped: Vec<bool> = (0..calls.len()).map(|graph| is_trapped(context, &waits, graph, |callee| same(graph, callee))).collect();
-    let endless = find_components(&calls, |it| trapped.get(it).copied().unwrap_or_default());
+    let endless = find_components(&calls, |graph| trapped.get(graph).copied().unwrap_or_default());
     let endless: Vec<&Vec<usize>> = endless.iter().filter(|it| is_cycle(it)).collect();
     for cycle in &endless {
         let message = "calls itself endlessly: no path through it waits for the user or ends without another call";
@@ -81,7 +84,7 @@ fn check_recursion(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>)
         }));
     }
     for cycle in groups.iter().filter(|it| is_cycle(it)) {
-        if !endless.iter().any(|other| other.iter().any(|it| cycle.contains(it))) {
+        if !endless.iter().any(|other| other.iter().any(|graph| cycle.contains(graph))) {
             findings.extend(find_first_call(context, cycle).map(|(name, location)| {
                 location.warning("C004", format!("'{name}' calls itself")).with_fix("make sure that a condition ends the recursion")
             }));
@@ -101,7 +104,7 @@ fn called_graphs(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>) -> Vec<
 /// Whether every path through a graph calls certain graphs before it ends or waits.
 fn is_trapped(context: &FlowContext<'_>, waits: &Waits, graph: usize, is_call: impl Fn(usize) -> bool) -> bool {
     let Some(graph_cx) = context.graphs.get(graph) else { return false };
-    let calls = |at: usize| match graph_cx.definition.nodes.get(at).map(|it| (&it.kind, it.disabled)) {
+    let calls = |at: usize| match graph_cx.definition.nodes.get(at).map(|node| (&node.kind, node.disabled)) {
         Some((NodeKind::Subflow(data), false)) => context.graph_index(&data.graph).is_some_and(&is_call),
         _ => false,
     };
@@ -109,7 +112,7 @@ fn is_trapped(context: &FlowContext<'_>, waits: &Waits, graph: usize, is_call: i
         graph_cx.successors.iter().enumerate().map(|(at, to)| if calls(at) { Vec::new() } else { to.clone() }).collect();
     let reached = find_reachable(&next, graph_cx.entry_index());
     let is_exit = |at: usize| {
-        let has_next = graph_cx.successors.get(at).is_some_and(|it| !it.is_empty());
+        let has_next = graph_cx.successors.get(at).is_some_and(|successors| !successors.is_empty());
         // A call within the cycle waits only if one of its graphs does, and each of them is checked itself.
         !calls(at) && (waits.can_wait(graph, at) || !has_next)
     };
@@ -120,7 +123,7 @@ fn is_trapped(context: &FlowContext<'_>, waits: &Waits, graph: usize, is_call: i
 fn find_first_call<'g>(context: &FlowContext<'g>, cycle: &[usize]) -> Option<(&'g str, Location)> {
     let graph = cycle.iter().min()?;
     let graph_cx = context.graphs.get(*graph)?;
-    let is_call = |it: &str| context.graph_index(it).is_some_and(|it| cycle.contains(&it));
+    let is_call = |id: &str| context.graph_index(id).is_some_and(|graph| cycle.contains(&graph));
     let call = graph_cx.definition.nodes.iter().position(|node| node.traits().called_graph.is_some_and(is_call))?;
     Some((graph_cx.definition.id.as_str(), graph_cx.node_location(call).join("/data/graph")))
 }
@@ -128,22 +131,24 @@ fn find_first_call<'g>(context: &FlowContext<'g>, cycle: &[usize]) -> Option<(&'
 /// Checks the nesting depth of calls, ignoring recursion.
 fn check_depth(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     let called =
-        |graph_cx: &GraphContext<'_>| graph_cx.definition.nodes.iter().filter_map(|it| called_graph(context, it)).collect::<Vec<_>>();
+        |graph_cx: &GraphContext<'_>| graph_cx.definition.nodes.iter().filter_map(|node| called_graph(context, node)).collect::<Vec<_>>();
     let calls: Vec<Vec<usize>> = context.graphs.iter().map(called).collect();
     let mut depths: Vec<Option<usize>> = vec![None; calls.len()];
     // The callees of a component come before it.
     for component in find_components(&calls, |_| true) {
-        let below = component.iter().flat_map(|it| calls.get(*it)).flatten().filter_map(|it| depths.get(*it).copied().flatten());
+        let below = component.iter().flat_map(|it| calls.get(*it)).flatten().filter_map(|callee| depths.get(*callee).copied().flatten());
         let depth = below.max().map_or(0, |it| it + 1);
-        component.iter().for_each(|it| depths.get_mut(*it).into_iter().for_each(|it| *it = Some(depth)));
+        for graph in component {
+            set(&mut depths, graph, Some(depth));
+        }
     }
     let max_depth = context.flow.document.settings.max_call_depth;
     let too_deep = |graph: usize| depths.get(graph).copied().flatten().unwrap_or_default() > max_depth;
     // Reported at the outermost graph.
     let is_called = |graph: usize| calls.iter().enumerate().any(|(caller, to)| caller != graph && to.contains(&graph) && too_deep(caller));
     for (graph, graph_cx) in context.graphs.iter().enumerate().filter(|it| too_deep(it.0)) {
-        let deep = |it: usize| depths.get(it).copied().flatten().unwrap_or_default() >= max_depth;
-        let call = graph_cx.definition.nodes.iter().position(|it| called_graph(context, it).is_some_and(deep));
+        let deep = |callee: usize| depths.get(callee).copied().flatten().unwrap_or_default() >= max_depth;
+        let call = graph_cx.definition.nodes.iter().position(|node| called_graph(context, node).is_some_and(deep));
         if let Some(call) = call.filter(|_| !is_called(graph)) {
             let message = format!("calls from the graph '{}' nest more than {max_depth} levels", graph_cx.definition.id);
             let fix = "reduce the nesting, or increase 'max_call_depth' in the settings";

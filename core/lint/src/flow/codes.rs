@@ -56,7 +56,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("N014", Warning, "a number slot for a code, whose leading zeros it loses"),
     ("N015", Warning, "two slots that one message fills in the order of its values, because no word tells them apart"),
     ("N016", Info, "an entity without negative phrases, although a word of it is said in another sense"),
-    ("N017", Warning, "a negative phrase without a value of its entity, or that is one"),
+    ("N017", Warning, "a negative phrase that has no value of its entity, or is a spelling of one"),
     ("N018", Warning, "a slot that keeps a value and is always asked for"),
     ("N019", Info, "a slot that takes what another request has left, without asking"),
     ("E001", Error, "an invalid expression"),
@@ -165,7 +165,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("X009", Error, "an invalid time, cron expression or time zone"),
     ("X010", Error, "a schedule without a time"),
     ("X011", Warning, "a decision that is awaited without a limit"),
-    ("X012", Error, "an unknown error branch, or none"),
+    ("X012", Error, "an unknown or missing error branch"),
     ("X013", Error, "webhooks start a chain that is not paused, and no secret verifies them"),
     ("X014", Warning, "a step with side effects before what looks like its approval"),
 ];

@@ -19,7 +19,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         let numbers: BTreeMap<*const EdgeDef, usize> =
             graph_cx.definition.edges.iter().enumerate().map(|(at, it)| (std::ptr::from_ref(it), at)).collect();
         for node in graph_cx.definition.nodes.iter().filter(|it| it.traits().branching == Branching::Out) {
-            let edges = graph_cx.graph.edges(&node.id, "out").filter_map(|it| Some((*numbers.get(&std::ptr::from_ref(it))?, it)));
+            let edges = graph_cx.graph.edges(&node.id, "out").filter_map(|edge| Some((*numbers.get(&std::ptr::from_ref(edge))?, edge)));
             check_shadowed_edges(graph_cx, edges, findings);
         }
     }
@@ -60,14 +60,14 @@ fn check_shadowed_edges<'g>(
     let mut always: Option<&EdgeDef> = None;
     for (number, edge) in edges {
         let condition = edge.condition.as_ref().map(|it| &it.expr);
-        let expr = condition.and_then(|it| it.compiled.as_ref().ok()).filter(|_| !edge.is_default());
+        let expr = condition.and_then(|condition| condition.compiled.as_ref().ok()).filter(|_| !edge.is_default());
         let source = condition.filter(|_| !edge.is_default()).map(|it| it.source.trim());
-        let equal = source.and_then(|it| sources.get(it).copied());
+        let equal = source.and_then(|source| sources.get(source).copied());
         let implied = || {
             let expr = expr?;
-            source.filter(|it| it.len() <= MAX_COMPARED_BYTES)?;
+            source.filter(|source| source.len() <= MAX_COMPARED_BYTES)?;
             let mut near = earlier.iter().rev().take(MAX_COMPARED_EDGES);
-            near.find(|it| it.1.is_some_and(|it| expr.implies(it))).map(|it| it.0)
+            near.find(|(_, condition)| condition.is_some_and(|condition| expr.implies(condition))).map(|&(edge, _)| edge)
         };
         if let Some(other) = always.or(equal).or_else(implied) {
             let message = format!("the edge is never taken: the earlier edge '{}' is always taken instead", other.id);
@@ -82,6 +82,6 @@ fn check_shadowed_edges<'g>(
         if let Some(source) = source {
             sources.insert(source, edge);
         }
-        earlier.push((edge, expr.filter(|_| source.is_some_and(|it| it.len() <= MAX_COMPARED_BYTES))));
+        earlier.push((edge, expr.filter(|_| source.is_some_and(|source| source.len() <= MAX_COMPARED_BYTES))));
     }
 }

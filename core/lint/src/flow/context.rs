@@ -59,9 +59,9 @@ pub(super) struct Location {
 impl<'g> FlowContext<'g> {
     /// Indexes a document.
     pub fn new(source: &'g Value, flow: &'g Flow, target: &'g PublishTarget<'g>) -> FlowContext<'g> {
-        let of_graph = |(at, form): (usize, &'g GraphDef)| {
-            let graph = flow.graph(&form.id)?;
-            Some(GraphContext::new(at, form, graph, source, flow.kind))
+        let of_graph = |(at, definition): (usize, &'g GraphDef)| {
+            let graph = flow.graph(&definition.id)?;
+            Some(GraphContext::new(at, definition, graph, source, flow.kind))
         };
         let graphs: Vec<_> = flow.document.graphs.iter().enumerate().filter_map(of_graph).collect();
         let writes = Writes::new(source, flow, &graphs);
@@ -73,7 +73,7 @@ impl<'g> FlowContext<'g> {
                 }
             }
         }
-        let graph_indexes = graphs.iter().enumerate().map(|(at, it)| (it.definition.id.as_str(), at)).collect();
+        let graph_indexes = graphs.iter().enumerate().map(|(at, graph_cx)| (graph_cx.definition.id.as_str(), at)).collect();
         FlowContext {
             source,
             flow,
@@ -129,24 +129,29 @@ impl<'g> FlowContext<'g> {
     pub fn item_location(&self, list: &str, at: usize) -> Location {
         let path = format!("/{list}/{at}");
         let value = self.source.pointer(&path);
-        let text = |name: &str| value.and_then(|it| it.get(name)).and_then(Value::as_str).map(str::to_owned);
+        let text = |name: &str| value.and_then(|value| value.get(name)).and_then(Value::as_str).map(str::to_owned);
         Location { name: text("name").or_else(|| text("id")), path, ..Location::default() }
     }
 }
 
 impl<'g> GraphContext<'g> {
-    fn new(at: usize, form: &'g GraphDef, graph: GraphRef<'g>, source: &'g Value, kind: ProgramKind) -> GraphContext<'g> {
+    fn new(at: usize, definition: &'g GraphDef, graph: GraphRef<'g>, source: &'g Value, kind: ProgramKind) -> GraphContext<'g> {
         let list = |name: &str| source.pointer(&format!("/graphs/{at}/{name}")).and_then(Value::as_array);
         let sources: Vec<&Value> = list("nodes").into_iter().flatten().collect();
         let edges: Vec<&Value> = list("edges").into_iter().flatten().collect();
-        let numbers: BTreeMap<&str, usize> = form.nodes.iter().enumerate().map(|(at, it)| (it.id.as_str(), at)).collect();
-        let mut next = vec![Vec::new(); form.nodes.len()];
+        let numbers: BTreeMap<&str, usize> = definition.nodes.iter().enumerate().map(|(at, it)| (it.id.as_str(), at)).collect();
+        let mut next: Vec<Vec<usize>> = vec![Vec::new(); definition.nodes.len()];
         let mut leaving = next.clone();
-        let mut texts: Vec<Vec<SourceText<'g>>> =
-            sources.iter().enumerate().map(|(node, it)| source_text::node_texts(kind, it, &format!("/graphs/{at}/nodes/{node}"))).collect();
-        for (number, edge) in form.edges.iter().enumerate() {
+        let mut texts: Vec<Vec<SourceText<'g>>> = sources
+            .iter()
+            .enumerate()
+            .map(|(node, source)| source_text::node_texts(kind, source, &format!("/graphs/{at}/nodes/{node}")))
+            .collect();
+        for (number, edge) in definition.edges.iter().enumerate() {
             let Some(from) = numbers.get(edge.source.as_str()) else { continue };
-            leaving.get_mut(*from).into_iter().for_each(|it: &mut Vec<usize>| it.push(number));
+            if let Some(leaving) = leaving.get_mut(*from) {
+                leaving.push(number);
+            }
             if let (Some(to), Some(next)) = (numbers.get(edge.target.as_str()), next.get_mut(*from)) {
                 next.push(*to);
             }
@@ -158,7 +163,7 @@ impl<'g> GraphContext<'g> {
         }
         let name = source.pointer(&format!("/graphs/{at}/name")).and_then(Value::as_str);
         let mut graph_cx = GraphContext {
-            definition: form,
+            definition,
             graph,
             node_values: sources,
             edge_values: edges,
@@ -170,7 +175,7 @@ impl<'g> GraphContext<'g> {
             name,
             node_indexes: numbers,
         };
-        let fallbacks = form.nodes.iter().enumerate().filter(|it| matches!(it.1.kind, NodeKind::Fallback(_))).map(|it| it.0);
+        let fallbacks = definition.nodes.iter().enumerate().filter(|(_, node)| matches!(node.kind, NodeKind::Fallback(_))).map(|it| it.0);
         graph_cx.reachable_nodes = graph_cx.reachable_from(graph_cx.entry_index().into_iter().chain(fallbacks));
         graph_cx
     }
@@ -203,12 +208,12 @@ impl<'g> GraphContext<'g> {
 
     /// Returns the location of a node.
     pub fn node_location(&self, node: usize) -> Location {
-        let form = self.definition.nodes.get(node);
+        let definition = self.definition.nodes.get(node);
         Location {
             path: format!("/graphs/{}/nodes/{node}", self.position),
             graph: Some(self.definition.id.clone()),
-            node: form.map(|it| it.id.clone()),
-            name: form.map(|it| it.name.clone()),
+            node: definition.map(|it| it.id.clone()),
+            name: definition.map(|it| it.name.clone()),
         }
     }
 
@@ -277,4 +282,11 @@ pub(super) fn find_reachable(next: &[Vec<usize>], begin: impl IntoIterator<Item 
         }
     }
     reached
+}
+
+/// Sets the entry of a graph or a node in a list that has one for each.
+pub(super) fn set<T>(entries: &mut [T], index: usize, value: T) {
+    if let Some(entry) = entries.get_mut(index) {
+        *entry = value;
+    }
 }

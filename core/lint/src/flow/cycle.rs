@@ -2,7 +2,7 @@
 
 use convengine_config::flow::DocumentIssue;
 
-use super::context::{FlowContext, GraphContext};
+use super::context::{FlowContext, GraphContext, set};
 use super::live_edges::{excludes_itself, live_successors};
 use super::path_length;
 use super::wait::{self, Waits};
@@ -44,7 +44,7 @@ fn check_cycles(
     let successors = live_successors(context, graph_cx);
     let is_candidate = |at: usize| graph_cx.is_reachable(at) && !waits.can_wait(number, at);
     let certain = find_components(&successors, |at| is_candidate(at) && !changing.is_changing(number, at));
-    for cycle in certain.iter().filter(|it| is_cycle(&successors, it) && !excludes_itself(context, graph_cx, it)) {
+    for cycle in certain.iter().filter(|cycle| is_cycle(&successors, cycle) && !excludes_itself(context, graph_cx, cycle)) {
         let Some(first) = cycle.iter().min() else { continue };
         let message =
             format!("{} form an endless loop: nothing in it waits for the user or changes a variable", node_names(graph_cx, cycle));
@@ -73,7 +73,7 @@ fn node_names(graph_cx: &GraphContext<'_>, cycle: &[usize]) -> String {
     cycle.sort_unstable();
     let more = if cycle.len() > 5 { " and others" } else { "" };
     let names: Vec<String> =
-        cycle.iter().take(5).filter_map(|it| graph_cx.definition.nodes.get(*it)).map(|it| format!("'{}'", it.name)).collect();
+        cycle.iter().take(5).filter_map(|node| graph_cx.definition.nodes.get(*node)).map(|it| format!("'{}'", it.name)).collect();
     names.join(", ") + more
 }
 
@@ -85,19 +85,21 @@ impl ChangingNodes {
         let mut nodes: Vec<Vec<bool>> = context
             .graphs
             .iter()
-            .map(|it| it.definition.nodes.iter().map(|node| !node.disabled && node.traits().changes_variables).collect())
+            .map(|graph_cx| graph_cx.definition.nodes.iter().map(|node| !node.disabled && node.traits().changes_variables).collect())
             .collect();
-        let mut callers = vec![Vec::new(); nodes.len()];
+        let mut callers: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
         for (caller, graph_cx) in context.graphs.iter().enumerate() {
             for callee in graph_cx.definition.nodes.iter().filter_map(|it| wait::called_graph(context, it)) {
-                callers.get_mut(callee).into_iter().for_each(|it: &mut Vec<usize>| it.push(caller));
+                if let Some(callers) = callers.get_mut(callee) {
+                    callers.push(caller);
+                }
             }
         }
         let changing = nodes.iter().enumerate().filter(|it| it.1.contains(&true)).map(|it| it.0).collect::<Vec<_>>();
         let graphs = super::context::find_reachable(&callers, changing);
         for (graph_cx, nodes) in context.graphs.iter().zip(&mut nodes) {
             for (node, changes) in graph_cx.definition.nodes.iter().zip(nodes) {
-                *changes |= wait::called_graph(context, node).is_some_and(|it| graphs.get(it).copied().unwrap_or_default());
+                *changes |= wait::called_graph(context, node).is_some_and(|callee| graphs.get(callee).copied().unwrap_or_default());
             }
         }
         ChangingNodes(nodes)
@@ -151,14 +153,16 @@ struct ComponentSearch {
 
 impl ComponentSearch {
     fn enter(&mut self, node: usize, count: usize) {
-        self.index.get_mut(node).into_iter().for_each(|it| *it = Some(count));
-        self.low.get_mut(node).into_iter().for_each(|it| *it = count);
-        self.on_stack.get_mut(node).into_iter().for_each(|it| *it = true);
+        set(&mut self.index, node, Some(count));
+        set(&mut self.low, node, count);
+        set(&mut self.on_stack, node, true);
         self.stack.push(node);
     }
 
     fn lower(&mut self, node: usize, to: usize) {
-        self.low.get_mut(node).into_iter().for_each(|it| *it = (*it).min(to));
+        if let Some(low) = self.low.get_mut(node) {
+            *low = to.min(*low);
+        }
     }
 
     /// Returns the component whose root is a node, if there is one.
@@ -168,7 +172,9 @@ impl ComponentSearch {
         }
         let from = self.stack.iter().rposition(|it| *it == node)?;
         let component = self.stack.split_off(from);
-        component.iter().for_each(|it| self.on_stack.get_mut(*it).into_iter().for_each(|on| *on = false));
+        for member in &component {
+            set(&mut self.on_stack, *member, false);
+        }
         Some(component)
     }
 }

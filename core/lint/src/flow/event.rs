@@ -16,14 +16,14 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         ("/events/no_input/graph", &events.no_input.graph),
         ("/settings/fallback_limit_graph", &settings.fallback_limit_graph),
     ];
-    let commands = document.repair.commands.iter().map(|it| (format!("/repair/{}/graph", it.name()), &it.graph));
+    let commands = document.repair.commands.iter().map(|command| (format!("/repair/{}/graph", command.name()), &command.graph));
     for (path, graph) in graphs.map(|it| (it.0.to_owned(), it.1)).into_iter().chain(commands) {
-        if let Some(graph) = graph.as_ref().filter(|it| context.graph(it).is_none()) {
+        if let Some(graph) = graph.as_ref().filter(|graph| context.graph(graph).is_none()) {
             let message = format!("unknown graph '{graph}'");
             findings.push(location(&path).error("B001", message).with_fix("use the id of a graph of the document"));
         }
     }
-    let has_text = |message: &Option<LocalizedText>| message.as_ref().is_some_and(|it| !it.is_blank());
+    let has_text = |message: &Option<LocalizedText>| message.as_ref().is_some_and(|message| !message.is_blank());
     if events.welcome.enabled && !has_text(&events.welcome.message) && events.welcome.graph.is_none() {
         findings.push(
             location("/events/welcome")
@@ -31,7 +31,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
                 .with_fix("add a message or a graph, or disable it"),
         );
     }
-    let has_timeout = |it: &NodeKind| matches!(it, NodeKind::Entity(data) if data.no_input_ms.is_some_and(|it| it > 0));
+    let has_timeout = |kind: &NodeKind| matches!(kind, NodeKind::Entity(data) if data.no_input_ms.is_some_and(|timeout| timeout > 0));
     if events.no_input.enabled && settings.no_input_timeout_s == 0 && !context.nodes().any(|it| has_timeout(&it.2.kind)) {
         let message = "the event 'no_input' never fires because the timeout is 0";
         findings.push(
@@ -40,7 +40,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     }
     findings.extend(check_spend_cap(context));
     let has_event = events.fallback.enabled && (has_text(&events.fallback.message) || events.fallback.graph.is_some());
-    let has_intent = document.intents.iter().any(|it| it.is_fallback && it.enabled);
+    let has_intent = document.intents.iter().any(|intent| intent.is_fallback && intent.enabled);
     if !has_event && !has_intent && !context.root_graph().is_some_and(|it| has_fallback(it, FallbackOn::NoIntent)) {
         let message = "no reply to messages without an intent";
         findings.push(location("/events").error("B006", message).with_fix("enable the event 'fallback' with a message"));
@@ -67,15 +67,15 @@ fn check_spend_cap(context: &FlowContext<'_>) -> Option<DocumentIssue> {
     if document.settings.monthly_llm_spend_cap_cents != Some(0) {
         return None;
     }
-    let is_matched = |it: &&convengine_config::flow::document::IntentDef| it.enabled && !it.is_fallback;
-    let by_model = document.intents.iter().filter(is_matched).find(|it| it.phrases.is_empty() && document.settings.llm_match);
+    let is_matched = |intent: &&convengine_config::flow::document::IntentDef| intent.enabled && !intent.is_fallback;
+    let by_model = document.intents.iter().filter(is_matched).find(|intent| intent.phrases.is_empty() && document.settings.llm_match);
     let synthesizes = |graph_cx: &super::context::GraphContext<'_>, at: usize| {
         graph_cx.node_data(at, "synthesize").and_then(Value::as_bool) != Some(false)
     };
     let by_node = context.nodes().find(|(graph_cx, at, node)| {
         matches!(node.kind, NodeKind::InstructionAgent(_)) || node.type_name == "knowledge" && synthesizes(graph_cx, *at)
     });
-    let name = by_model.map(|it| &it.name).or_else(|| by_node.map(|it| &it.2.name))?;
+    let name = by_model.map(|it| &it.name).or_else(|| by_node.map(|(_, _, node)| &node.name))?;
     let message = format!("'{name}' requires a model, but the monthly spend cap is 0");
     Some(location("/settings/monthly_llm_spend_cap_cents").warning("B004", message).with_fix("increase or omit the cap"))
 }

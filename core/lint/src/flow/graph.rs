@@ -26,14 +26,14 @@ fn check_roots(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
         let location = super::context::Location { path: "/root".to_owned(), ..Default::default() };
         findings.push(location.error("G001", format!("'{id}' is not a graph of the kind 'root', so no session can start")).with_fix(fix));
     }
-    for other in roots.iter().filter(|it| roots.len() > 1 && it.definition.id != context.flow.document.root) {
+    for other in roots.iter().filter(|root| roots.len() > 1 && root.definition.id != context.flow.document.root) {
         let message = format!("'{}' is a second root, but a document has only one", other.definition.id);
         findings.push(other.location().join("/kind").error("G001", message).with_fix("change its kind to 'subflow' or 'intent'"));
     }
 }
 
 fn check_entry(graph_cx: &GraphContext<'_>, findings: &mut Vec<DocumentIssue>) {
-    let entry = graph_cx.entry_index().and_then(|it| graph_cx.definition.nodes.get(it));
+    let entry = graph_cx.entry_index().and_then(|entry| graph_cx.definition.nodes.get(entry));
     let location = graph_cx.location().join("/entry");
     let Some(entry) = entry else {
         let message = format!("the entry '{}' is not a node of the graph", graph_cx.definition.entry);
@@ -79,8 +79,8 @@ fn check_endpoints(graph_cx: &GraphContext<'_>, graphs_by_node: &BTreeMap<&str, 
                 );
             }
         }
-        let target = graph_cx.node_index(&edge.target).and_then(|it| graph_cx.definition.nodes.get(it));
-        if let Some(target) = target.filter(|it| matches!(it.kind, NodeKind::Start(_) | NodeKind::Intent(_))) {
+        let target = graph_cx.node_index(&edge.target).and_then(|node| graph_cx.definition.nodes.get(node));
+        if let Some(target) = target.filter(|target| matches!(target.kind, NodeKind::Start(_) | NodeKind::Intent(_))) {
             let message = format!("the edge leads to '{}', which is an entry and cannot have incoming edges", target.name);
             findings.push(location.join("/target").error("G005", message).with_fix("connect it to the next node"));
         }

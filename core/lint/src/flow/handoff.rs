@@ -9,7 +9,7 @@ use super::context::FlowContext;
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     // Without a webhook, people wait at the desk of the server.
     let reaches_nobody = context.flow.document.settings.handoff_webhook_url.is_none() && context.target.has_desk == Some(false);
-    for (graph_cx, at, node) in context.nodes().filter(|it| it.2.type_name == "handoff" && !it.2.disabled) {
+    for (graph_cx, at, node) in context.nodes().filter(|(_, _, node)| node.type_name == "handoff" && !node.disabled) {
         let location = graph_cx.node_location(at);
         if reaches_nobody {
             let message = format!(

@@ -98,7 +98,7 @@ fn check_nodes(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
             );
         }
         let NodeKind::Subflow(data) = &node.kind else { continue };
-        if let Some(intent) = context.flow.document.intents.iter().find(|it| !it.enabled && it.graph == data.graph) {
+        if let Some(intent) = context.flow.document.intents.iter().find(|intent| !intent.enabled && intent.graph == data.graph) {
             let message = format!("'{}' calls the graph of the disabled intent '{}'", node.name, intent.name);
             findings.push(
                 graph_cx

@@ -32,9 +32,9 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         }
         let query = graph_cx.node_data(at, "query");
         let parts = query.and_then(|it| it.get("from")).and_then(Value::as_array).into_iter().flatten();
-        let is_blank = query.and_then(|it| it.get("template")).and_then(Value::as_str).is_none_or(|it| it.trim().is_empty());
+        let is_blank = query.and_then(|it| it.get("template")).and_then(Value::as_str).is_none_or(|template| template.trim().is_empty());
         if is_blank && parts.into_iter().any(|it| it.as_str() == Some("template")) {
-            let message = format!("the query of '{}' uses a template but has none", node.name);
+            let message = format!("the query of '{}' uses a template, but 'template' is missing", node.name);
             findings.push(location.join("/query").error("K003", message).with_fix("add 'template', or remove it from 'from'"));
         }
         if !node.disabled && !graph_cx.is_wired(node, "no_result") && !has_fallback(graph_cx, FallbackOn::NoEdge) {
@@ -65,7 +65,7 @@ pub(super) fn check_sources(context: &FlowContext<'_>, sources: Option<&[String]
 
 /// Reports a knowledge fallback that has nothing to search.
 fn check_fallback(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
-    let has_none = context.target.knowledge.is_some_and(|it| !it.values().any(|it| *it));
+    let has_none = context.target.knowledge.is_some_and(|knowledge| !knowledge.values().any(|is_usable| *is_usable));
     if context.flow.document.settings.knowledge_fallback && has_none {
         let location = Location { path: "/settings/knowledge_fallback".to_owned(), ..Location::default() };
         let message = "the knowledge fallback is enabled, but no knowledge source is ready";

@@ -26,7 +26,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         return;
     }
     let report = validate(&set, settings.acceptance());
-    let find = |id: &str| flow.document.intents.iter().zip(&flow.phrases).enumerate().find(|it| it.1.0.id == id);
+    let find = |id: &str| flow.document.intents.iter().zip(&flow.phrases).enumerate().find(|(_, (intent, _))| intent.id == id);
     for misleading in report.misleading.iter().filter(|it| it.confidence >= report.threshold) {
         let Some((at, (intent, _))) = find(&misleading.class) else { continue };
         let Some(number) = intent.phrases.iter().position(|it| without_marks(it) == misleading.phrase) else { continue };
@@ -40,7 +40,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
             format!("'{}' is more like the phrases of '{}' than like the others of '{}'", misleading.phrase, other.name, intent.name);
         findings.push(location.warning("I015", message).with_fix("reword it, move it, or add phrases that show the difference"));
     }
-    for class in report.classes.iter().filter(|it| it.phrases >= ENOUGH_PHRASES && it.recall < LOW_RECALL) {
+    for class in report.classes.iter().filter(|class| class.phrases >= ENOUGH_PHRASES && class.recall < LOW_RECALL) {
         let Some((at, (intent, _))) = find(&class.class) else { continue };
         let recognised = (class.recall * 100.0).round();
         let message = format!("only {recognised} % of the phrases of '{}' are recognised by its other phrases", intent.name);

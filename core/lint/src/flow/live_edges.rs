@@ -13,7 +13,7 @@ const MAX_COMPARED_BYTES: usize = 512;
 
 /// Returns the nodes that follow each node of a graph by edges that can be taken.
 pub(super) fn live_successors(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>) -> Vec<Vec<usize>> {
-    let of_node = |node| live_edges(context, graph_cx, node).into_iter().filter_map(|it| graph_cx.node_index(&it.target)).collect();
+    let of_node = |node| live_edges(context, graph_cx, node).into_iter().filter_map(|edge| graph_cx.node_index(&edge.target)).collect();
     graph_cx.definition.nodes.iter().map(of_node).collect()
 }
 
@@ -22,20 +22,19 @@ pub(super) fn live_successors(context: &FlowContext<'_>, graph_cx: &GraphContext
 pub(super) fn excludes_itself(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, cycle: &[usize]) -> bool {
     let members: BTreeSet<usize> = cycle.iter().copied().collect();
     let (mut required, mut refused) = (Vec::new(), Vec::new());
-    for node in cycle.iter().filter_map(|it| graph_cx.definition.nodes.get(*it)) {
+    for node in cycle.iter().filter_map(|node| graph_cx.definition.nodes.get(*node)) {
         let edges = live_edges(context, graph_cx, node);
-        let inside = |it: &EdgeDef| graph_cx.node_index(&it.target).is_some_and(|it| members.contains(&it));
-        let mut ways = edges.iter().enumerate().filter(|it| inside(it.1));
-        let (Some((at, way)), None) = (ways.next(), ways.next()) else { return false };
+        let inside = |edge: &EdgeDef| graph_cx.node_index(&edge.target).is_some_and(|target| members.contains(&target));
+        let mut inner_edges = edges.iter().enumerate().filter(|it| inside(it.1));
+        let (Some((at, inner_edge)), None) = (inner_edges.next(), inner_edges.next()) else { return false };
         if node.traits().branching == Branching::Out {
-            required.extend(condition_of(way));
+            required.extend(condition_of(inner_edge));
             refused.extend(edges.iter().take(at).filter_map(|it| condition_of(it)));
         }
     }
-    required
-        .iter()
-        .enumerate()
-        .any(|(at, one)| refused.iter().any(|it| one == it || one.implies(it)) || required.iter().skip(at + 1).any(|it| one.excludes(it)))
+    required.iter().enumerate().any(|(at, one)| {
+        refused.iter().any(|other| one == other || one.implies(other)) || required.iter().skip(at + 1).any(|other| one.excludes(other))
+    })
 }
 
 /// The edges by which a node can be left, in the order in which they are tried.
@@ -75,7 +74,7 @@ fn live_edges<'g>(context: &FlowContext<'_>, graph_cx: &GraphContext<'g>, node: 
 fn can_leave_by(context: &FlowContext<'_>, node: &Node, port: &str) -> bool {
     let NodeKind::Subflow(data) = &node.kind else { return true };
     let Some(callee) = context.graph(&data.graph).filter(|_| port != "error") else { return true };
-    let returns = |(at, it): (usize, &Node)| callee.is_reachable(at) && it.traits().leaves_graph && !ends_session(it);
+    let returns = |(at, node): (usize, &Node)| callee.is_reachable(at) && node.traits().leaves_graph && !ends_session(node);
     callee.definition.nodes.iter().enumerate().any(returns)
 }
 

@@ -11,17 +11,17 @@ use super::context::{FlowContext, Location};
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     let document = &context.flow.document;
     let default = (document.default_locale.as_str(), "/default_locale".to_owned());
-    let declared = document.locales.iter().enumerate().map(|(at, it)| (it.as_str(), format!("/locales/{at}")));
+    let declared = document.locales.iter().enumerate().map(|(at, locale)| (locale.as_str(), format!("/locales/{at}")));
     let mut seen = BTreeSet::new();
     let mut texts = None;
     for (locale, path) in std::iter::once(default).chain(declared) {
         if find_engine_texts(locale).is_some() || !seen.insert(locale) {
             continue;
         }
-        let texts: &Vec<EngineText> = texts.get_or_insert_with(|| said_texts(context));
+        let texts: &Vec<EngineText> = texts.get_or_insert_with(|| needed_texts(context));
         // A key for a channel is no text for the others.
-        let is_missing = |it: &&EngineText| document.engine_text(**it).is_none_or(|own| own.variants_of_locale("", locale).is_empty());
-        let missing: Vec<String> = texts.iter().filter(is_missing).map(|it| format!("'{}'", it.name())).collect();
+        let is_missing = |text: &&EngineText| document.engine_text(**text).is_none_or(|own| own.variants_of_locale("", locale).is_empty());
+        let missing: Vec<String> = texts.iter().filter(is_missing).map(|text| format!("'{}'", text.name())).collect();
         if missing.is_empty() {
             continue;
         }
@@ -33,15 +33,18 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
 }
 
 /// The texts of the engine that the document may need.
-fn said_texts(context: &FlowContext<'_>) -> Vec<EngineText> {
+fn needed_texts(context: &FlowContext<'_>) -> Vec<EngineText> {
     let flow = context.flow;
     let document = &flow.document;
-    let slots: Vec<_> = context.nodes().filter_map(|it| if let NodeKind::Entity(data) = &it.2.kind { Some(data) } else { None }).collect();
+    let slots: Vec<_> =
+        context.nodes().filter_map(|(_, _, node)| if let NodeKind::Entity(data) = &node.kind { Some(data) } else { None }).collect();
     let has_confirmation = slots.iter().any(|it| it.confirm);
-    let parameters = || document.intents.iter().flat_map(|it| &it.parameters);
-    let has_blank_prompt = slots.iter().any(|it| it.prompt.is_blank()) || parameters().any(|it| it.is_prompted() && it.prompt.is_blank());
+    let parameters = || document.intents.iter().flat_map(|intent| &intent.parameters);
+    let has_blank_prompt =
+        slots.iter().any(|it| it.prompt.is_blank()) || parameters().any(|parameter| parameter.is_prompted() && parameter.prompt.is_blank());
     let entities: BTreeSet<&String> = slots.iter().map(|it| &it.entity).chain(parameters().map(|it| &it.entity)).collect();
-    let has_clash = entities.into_iter().any(|it| flow.compile_entity(it).is_some_and(|it| !it.synonym_clashes().is_empty()));
+    let has_clash =
+        entities.into_iter().any(|entity| flow.compile_entity(entity).is_some_and(|entity| !entity.synonym_clashes().is_empty()));
     let asks_for_intent = flow.uses_classifier()
         && document.settings.lexical_match.ask_below_margin > 0.0
         && flow.matchable_phrases().filter(|it| !it.positive.is_empty()).count() > 1;
@@ -80,7 +83,7 @@ mod tests {
         let members = members.as_object().unwrap().clone();
         document.as_object_mut().unwrap().extend(members);
         let issues = check_document(&document, &PublishTarget::empty());
-        issues.into_iter().filter(|it| it.path.contains("locale") || it.path.contains("engine_texts")).collect()
+        issues.into_iter().filter(|issue| issue.path.contains("locale") || issue.path.contains("engine_texts")).collect()
     }
 
     #[test]
@@ -101,7 +104,7 @@ mod tests {
     fn texts_that_the_engine_does_not_say_are_errors() {
         let found =
             issues(&json!({"engine_texts": {"confirm": "x", "hello": "x", "no": {"x y": "x"}, "error": 1, "yes": "{{ nothing }}"}}));
-        let places: Vec<(&str, &str)> = found.iter().map(|it| (it.code, it.path.as_str())).collect();
+        let places: Vec<(&str, &str)> = found.iter().map(|issue| (issue.code, issue.path.as_str())).collect();
         let expected = [
             ("D002", "/engine_texts/confirm"),
             ("D002", "/engine_texts/hello"),

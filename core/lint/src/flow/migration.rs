@@ -43,18 +43,19 @@ impl MigrationChecker<'_, '_, '_> {
         let Some(members) = migration.as_object() else {
             return self.report(path, "expected an object for each migration", "write an object");
         };
-        if let Some(unknown) = members.keys().find(|it| !MEMBERS.contains(&it.as_str())) {
+        if let Some(unknown) = members.keys().find(|key| !MEMBERS.contains(&key.as_str())) {
             self.report(&format!("{path}/{unknown}"), format!("unknown member '{unknown}'"), "use from_hash, nodes, vars or unmappable");
         }
-        let is_hash = |it: &str| {
-            let digits = it.strip_prefix("sha256:").unwrap_or(it);
-            digits.len() == HASH_DIGITS && digits.bytes().all(|it| it.is_ascii_hexdigit())
+        let is_hash = |hash: &str| {
+            let digits = hash.strip_prefix("sha256:").unwrap_or(hash);
+            digits.len() == HASH_DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
         };
         if !members.get("from_hash").and_then(Value::as_str).is_some_and(is_hash) {
             let fix = "copy the snapshot of the version that sessions come from: 'sha256:' and 64 digits";
             self.report(&format!("{path}/from_hash"), "no snapshot hash", fix);
         }
-        if let Some(policy) = members.get("unmappable").filter(|it| !it.as_str().is_some_and(|it| UNMAPPABLE.contains(&it))) {
+        if let Some(policy) = members.get("unmappable").filter(|policy| !policy.as_str().is_some_and(|policy| UNMAPPABLE.contains(&policy)))
+        {
             self.report(&format!("{path}/unmappable"), format!("unknown policy {policy}"), "use restart_intent, to_root or stay_pinned");
         }
         match members.get("nodes") {
@@ -67,7 +68,7 @@ impl MigrationChecker<'_, '_, '_> {
         match members.get("vars") {
             None => {}
             Some(Value::Array(changes)) => {
-                changes.iter().enumerate().for_each(|(at, it)| self.check_change(&format!("{path}/vars/{at}"), it));
+                changes.iter().enumerate().for_each(|(at, change)| self.check_change(&format!("{path}/vars/{at}"), change));
             }
             Some(_) => self.report(&format!("{path}/vars"), "expected a list of changes to variables", "write a list of objects"),
         }
@@ -80,23 +81,25 @@ impl MigrationChecker<'_, '_, '_> {
         };
         let id = new.rsplit_once('/').map_or(new, |it| it.1);
         let graph = old.split_once('/').map(|it| it.0);
-        let mut graphs = self.context.graphs.iter().filter(|it| graph.is_none_or(|graph| it.definition.id == graph));
-        if !graphs.any(|it| it.node_index(id).is_some()) {
+        let mut graphs = self.context.graphs.iter().filter(|graph_cx| graph.is_none_or(|graph| graph_cx.definition.id == graph));
+        if !graphs.any(|graph_cx| graph_cx.node_index(id).is_some()) {
             let place = graph.map(|it| format!(" in the graph '{it}'")).unwrap_or_default();
             self.report(path, format!("unknown node '{id}'{place}"), "use the id of a node of this version");
         }
     }
 
     fn check_change(&mut self, path: &str, change: &Value) {
-        let text = |name: &str| change.get(name).and_then(Value::as_str).is_some_and(|it| !it.is_empty());
-        let forms = CHANGES.iter().filter(|it| change.get(it.0).is_some());
+        let text = |name: &str| change.get(name).and_then(Value::as_str).is_some_and(|value| !value.is_empty());
+        let forms = CHANGES.iter().filter(|(name, _)| change.get(name).is_some());
         let is_valid = forms.clone().count() == 1
-            && forms
-                .clone()
-                .all(|(name, other)| text(name) && other.is_none_or(|it| if it == "to" { text(it) } else { change.get(it).is_some() }))
-            && change.as_object().is_some_and(|it| it.len() == forms.map(|it| 1 + usize::from(it.1.is_some())).sum::<usize>());
+            && forms.clone().all(|(name, other)| {
+                text(name) && other.is_none_or(|member| if member == "to" { text(member) } else { change.get(member).is_some() })
+            })
+            && change
+                .as_object()
+                .is_some_and(|members| members.len() == forms.map(|(_, other)| 1 + usize::from(other.is_some())).sum::<usize>());
         if !is_valid {
-            self.report(path, format!("no change to a variable: {change}"), "write {rename, to}, {default, value} or {drop}");
+            self.report(path, format!("invalid change to a variable: {change}"), "write {rename, to}, {default, value} or {drop}");
         }
     }
 }

@@ -228,7 +228,7 @@ fn sort_issues(mut findings: Vec<DocumentIssue>, context: &FlowContext<'_>) -> V
     findings.sort_by_cached_key(|issue| {
         let graph = issue.graph.as_deref().filter(|_| issue.path.starts_with("/graphs"));
         let node = graph.zip(issue.node.as_deref()).and_then(|(graph, node)| context.graph(graph)?.node_index(node));
-        (graph.and_then(|it| order.get(it)).copied().unwrap_or_default(), node.map_or(0, |it| it + 1))
+        (graph.and_then(|id| order.get(id)).copied().unwrap_or_default(), node.map_or(0, |node| node + 1))
     });
     findings
 }

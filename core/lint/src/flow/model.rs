@@ -34,9 +34,9 @@ pub(super) fn check_name(target: &PublishTarget<'_>, name: &str, location: &Loca
         let is_missing = !models.is_empty() && !models.iter().any(|it| it == model);
         return is_missing.then(|| location.clone().error("A005", message).with_fix(fix));
     }
-    let (prefix, model) = name.split_once(':').filter(|it| is_provider_name(it.0) && !it.1.is_empty())?;
+    let (prefix, model) = name.split_once(':').filter(|(prefix, model)| is_provider_name(prefix) && !model.is_empty())?;
     if let Some((_, variables)) = BUILT_IN.iter().find(|it| it.0 == prefix) {
-        let message = format!("the server has no provider '{prefix}', so that its first model is asked under the name '{model}'");
+        let message = format!("the server has no provider '{prefix}', so its first model is called with the name '{model}'");
         let fix = format!("start the server with --llm {prefix}:{model} and {variables}, or name a provider that it has");
         return Some(location.clone().warning("A012", message).with_fix(fix));
     }
@@ -44,7 +44,7 @@ pub(super) fn check_name(target: &PublishTarget<'_>, name: &str, location: &Loca
     if providers.values().any(|it| it.has_tags) || prefix == FINE_TUNED {
         return None;
     }
-    let message = format!("no provider '{prefix}' is configured, so that '{name}' as a whole is taken for the name of a model");
+    let message = format!("no provider '{prefix}' is configured, so the whole of '{name}' is taken as the name of a model");
     Some(location.clone().warning("A012", message).with_fix(format!("set convengine.llm.providers.{prefix}, or correct the name")))
 }
 
@@ -56,11 +56,11 @@ fn example_model<'t>(target: &PublishTarget<'t>, name: &str) -> Option<&'t str> 
 }
 
 fn split(name: &str) -> impl Iterator<Item = (&str, &str)> {
-    [':', '/'].into_iter().filter_map(move |it| name.split_once(it)).filter(|it| is_provider_name(it.0) && !it.1.is_empty())
+    [':', '/'].into_iter().filter_map(move |it| name.split_once(it)).filter(|(prefix, model)| is_provider_name(prefix) && !model.is_empty())
 }
 
 fn is_provider_name(text: &str) -> bool {
-    let is_letter = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || ['-', '_'].contains(&it);
+    let is_letter = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || ['-', '_'].contains(&character);
     text.starts_with(|it: char| it.is_ascii_lowercase()) && text.chars().all(is_letter)
 }
 
@@ -122,7 +122,7 @@ mod tests {
             let providers = BTreeMap::from([("groq".to_owned(), ModelProvider { models: Vec::new(), has_tags })]);
             let found = issue(&providers, "openai:gpt-5").unwrap();
             assert_eq!(found.code, "A012");
-            assert!(found.fix.as_ref().is_some_and(|it| it.contains("--llm openai:gpt-5") && it.contains("OPENAI_API_KEY")), "{found}");
+            assert!(found.fix.as_ref().is_some_and(|fix| fix.contains("--llm openai:gpt-5") && fix.contains("OPENAI_API_KEY")), "{found}");
         }
     }
 }

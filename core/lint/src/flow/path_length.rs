@@ -1,6 +1,6 @@
 //! The longest paths through graphs without waiting for the user.
 
-use super::context::{FlowContext, GraphContext};
+use super::context::{FlowContext, GraphContext, set};
 use super::cycle::find_components;
 use super::wait::{self, Waits};
 
@@ -17,9 +17,9 @@ pub(super) fn longest_path(context: &FlowContext<'_>, waits: &Waits, known: &mut
         let Some(graph_cx) = context.graphs.get(graph) else { continue };
         if callees_done {
             let length = longest_path_of_graph(context, graph_cx, graph, waits, known);
-            known.get_mut(graph).into_iter().for_each(|it| *it = Some(length));
+            set(known, graph, Some(length));
         } else if known.get(graph).is_some_and(Option::is_none) {
-            known.get_mut(graph).into_iter().for_each(|it| *it = Some(0));
+            set(known, graph, Some(0));
             stack.push((graph, true));
             stack.extend(graph_cx.definition.nodes.iter().filter_map(|it| wait::called_graph(context, it)).map(|it| (it, false)));
         }
@@ -34,8 +34,8 @@ fn longest_path_of_graph(
     waits: &Waits,
     known: &[Option<usize>],
 ) -> usize {
-    let callee = |at: usize| graph_cx.definition.nodes.get(at).and_then(|it| wait::called_graph(context, it));
-    let size = |at: usize| 1 + callee(at).and_then(|it| known.get(it).copied().flatten()).unwrap_or_default();
+    let callee = |at: usize| graph_cx.definition.nodes.get(at).and_then(|node| wait::called_graph(context, node));
+    let size = |at: usize| 1 + callee(at).and_then(|callee| known.get(callee).copied().flatten()).unwrap_or_default();
     let components = find_components(&graph_cx.successors, |at| graph_cx.is_reachable(at) && !waits.always_waits(graph, at));
     let mut paths = PathSearch {
         successors: &graph_cx.successors,
@@ -46,23 +46,25 @@ fn longest_path_of_graph(
         round: 0,
     };
     for (number, nodes) in components.iter().enumerate() {
-        nodes.iter().for_each(|it| paths.component_of_node.get_mut(*it).into_iter().for_each(|it| *it = Some(number)));
+        for node in nodes {
+            set(&mut paths.component_of_node, *node, Some(number));
+        }
     }
     let mut is_entered: Vec<bool> = (0..graph_cx.successors.len()).map(|it| graph_cx.entry_index() == Some(it)).collect();
     for (from, targets) in graph_cx.successors.iter().enumerate() {
-        for target in targets.iter().filter(|it| paths.component_of(**it) != paths.component_of(from)) {
-            is_entered.get_mut(*target).into_iter().for_each(|it| *it = true);
+        for target in targets.iter().filter(|target| paths.component_of(**target) != paths.component_of(from)) {
+            set(&mut is_entered, *target, true);
         }
     }
     // The successors of a component come before it.
     for (number, mut begins) in components.into_iter().enumerate() {
         let edges: usize = begins.iter().filter_map(|it| graph_cx.successors.get(*it)).map(|it| it.len() + 1).sum();
         // Paths enter a component at nodes with edges from outside, which come first; beyond the effort limit, nodes only lead out.
-        begins.sort_unstable_by_key(|it| (!is_entered.get(*it).copied().unwrap_or_default(), *it));
+        begins.sort_unstable_by_key(|node| (!is_entered.get(*node).copied().unwrap_or_default(), *node));
         for (at, node) in begins.into_iter().enumerate() {
             let follows = at * edges < MAX_EFFORT;
             let length = paths.search_from(node, number, follows, false).max(paths.search_from(node, number, follows, true));
-            paths.lengths.get_mut(node).into_iter().for_each(|it| *it = length);
+            set(&mut paths.lengths, node, length);
         }
     }
     paths.lengths.into_iter().max().unwrap_or_default()
@@ -94,7 +96,7 @@ impl PathSearch<'_> {
         while let Some((node, edge, before)) = stack.pop() {
             let here = before + self.sizes.get(node).copied().unwrap_or_default();
             if edge == 0 {
-                self.visited_round.get_mut(node).into_iter().for_each(|it| *it = self.round);
+                set(&mut self.visited_round, node, self.round);
                 longest = longest.max(here);
             }
             let Some(targets) = self.successors.get(node).filter(|it| edge < it.len()) else { continue };

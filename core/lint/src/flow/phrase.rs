@@ -25,12 +25,13 @@ struct IntentPhrase<'f> {
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     let document = &context.flow.document;
     let mut phrases_by_key: BTreeMap<String, Vec<IntentPhrase<'_>>> = BTreeMap::new();
-    let all = document.intents.iter().zip(&context.flow.phrases).enumerate().filter(|(_, (it, _))| it.enabled && !it.is_fallback);
-    for (intent, (form, phrases)) in all {
-        for (number, ((text, phrase), marked)) in form.phrases.iter().zip(&phrases.positive).zip(&phrases.marked).enumerate() {
+    let all =
+        document.intents.iter().zip(&context.flow.phrases).enumerate().filter(|(_, (intent, _))| intent.enabled && !intent.is_fallback);
+    for (intent, (definition, phrases)) in all {
+        for (number, ((text, phrase), marked)) in definition.phrases.iter().zip(&phrases.positive).zip(&phrases.marked).enumerate() {
             if !phrase.tokens().is_empty() {
-                let key = marked.as_ref().map_or_else(|| phrase_key(phrase), |it| key_of_tokens(it.comparable_tokens()));
-                phrases_by_key.entry(key).or_default().push(IntentPhrase { intent, number, name: &form.name, text });
+                let key = marked.as_ref().map_or_else(|| phrase_key(phrase), |marked| key_of_tokens(marked.comparable_tokens()));
+                phrases_by_key.entry(key).or_default().push(IntentPhrase { intent, number, name: &definition.name, text });
             }
         }
     }
@@ -91,10 +92,10 @@ fn check_phrase_marks(
 
 /// Whether a variable is that of a parameter of an intent, or of an entity node of its graph.
 fn is_slot(context: &FlowContext<'_>, intent: &IntentDef, variable: &VariablePath) -> bool {
-    let is_prompted = |it: &NodeKind| matches!(it, NodeKind::Entity(data) if data.variable == *variable);
+    let is_prompted = |kind: &NodeKind| matches!(kind, NodeKind::Entity(data) if data.variable == *variable);
     let graph = context.graph(&intent.graph);
     intent.parameters.iter().any(|it| it.variable == *variable)
-        || graph.is_some_and(|it| it.definition.nodes.iter().any(|node| is_prompted(&node.kind)))
+        || graph.is_some_and(|graph_cx| graph_cx.definition.nodes.iter().any(|node| is_prompted(&node.kind)))
 }
 
 fn check_equal(context: &FlowContext<'_>, same: &[IntentPhrase<'_>], findings: &mut Vec<DocumentIssue>) {

@@ -76,7 +76,7 @@ fn ports(context: &FlowContext<'_>, node: &Node) -> Vec<String> {
 pub(super) fn exits_of(context: &FlowContext<'_>, data: &SubflowData) -> BTreeSet<String> {
     let Some(callee) = context.graph(&data.graph) else { return BTreeSet::new() };
     let ends =
-        callee.definition.nodes.iter().filter_map(|it| if let NodeKind::End(end) = &it.kind { Some(end.exit.clone()) } else { None });
+        callee.definition.nodes.iter().filter_map(|node| if let NodeKind::End(end) = &node.kind { Some(end.exit.clone()) } else { None });
     callee.definition.exits.iter().cloned().chain(ends).filter(|it| it != "out").collect()
 }
 
@@ -112,11 +112,12 @@ fn check_branches(graph_cx: &GraphContext<'_>, at: usize, node: &Node, findings:
 
 /// Whether a condition is always true, or is the negation of another one.
 fn is_complete(edges: &[&EdgeDef]) -> bool {
-    let conditions = || edges.iter().filter_map(|it| it.condition.as_ref()).map(|it| &it.expr);
+    let conditions = || edges.iter().filter_map(|edge| edge.condition.as_ref()).map(|condition| &condition.expr);
     let sources: BTreeSet<&str> = conditions().map(|it| it.source.trim()).collect();
-    conditions().any(|it| {
-        let negated = it.source.strip_prefix("!(").and_then(|it| it.strip_suffix(')'));
-        negated.is_some_and(|it| sources.contains(it.trim())) || it.compiled.as_ref().is_ok_and(|it| it.constant_value() == Some(true))
+    conditions().any(|expr| {
+        let negated = expr.source.strip_prefix("!(").and_then(|rest| rest.strip_suffix(')'));
+        negated.is_some_and(|source| sources.contains(source.trim()))
+            || expr.compiled.as_ref().is_ok_and(|compiled| compiled.constant_value() == Some(true))
     })
 }
 

@@ -101,9 +101,9 @@ fn check_imports(lines: &[LogicalLine<'_>], location: &Location, findings: &mut 
             [Token::Name("from"), Token::Name(module), ..] => names.push(*module),
             [Token::Name("from"), Token::Operator("."), ..] => names.push("."),
             [Token::Name("import"), rest @ ..] => {
-                let first = |part: &[Token<'_>]| part.first().is_some_and(|it| matches!(it, Token::Name(_)));
+                let first = |part: &[Token<'_>]| part.first().is_some_and(|token| matches!(token, Token::Name(_)));
                 let parts = rest.split(|it| *it == Token::Operator(",")).filter(|it| first(it));
-                names.extend(parts.filter_map(|it| if let Some(Token::Name(name)) = it.first() { Some(*name) } else { None }));
+                names.extend(parts.filter_map(|part| if let Some(Token::Name(name)) = part.first() { Some(*name) } else { None }));
             }
             _ => {}
         }
@@ -151,7 +151,7 @@ fn check_branches(lines: &[LogicalLine<'_>], declared: &[&str], location: &Locat
     let mut set = BTreeSet::new();
     let mut is_known = true;
     for (line, tokens) in lines {
-        let uses = tokens.iter().any(|it| matches!(it, Token::Name("branch")));
+        let uses = tokens.iter().any(|token| matches!(token, Token::Name("branch")));
         match tokens.as_slice() {
             [.., Token::Name("branch"), Token::Operator("="), Token::Str(Some(name))] => {
                 if !declared.contains(name) && set.insert(*name) {
@@ -163,7 +163,7 @@ fn check_branches(lines: &[LogicalLine<'_>], declared: &[&str], location: &Locat
             _ => is_known &= !uses,
         }
     }
-    for (at, name) in declared.iter().enumerate().filter(|it| is_known && !set.contains(*it.1)) {
+    for (at, name) in declared.iter().enumerate().filter(|&(_, name)| is_known && !set.contains(*name)) {
         let message = format!("the branch '{name}' is declared but never set");
         findings.push(location.join(&format!("/branches/{at}")).error("P004", message).with_fix("set it, or remove it from 'branches'"));
     }
@@ -171,7 +171,7 @@ fn check_branches(lines: &[LogicalLine<'_>], declared: &[&str], location: &Locat
 
 /// Whether each line only assigns a variable, without calls and control flow.
 fn is_assignment_only(lines: &[LogicalLine<'_>]) -> bool {
-    let plain = |it: &Token<'_>| match it {
+    let plain = |token: &Token<'_>| match token {
         Token::Name(name) => ["True", "False", "None", "session", "and", "or", "not"].contains(name),
         Token::Operator(mark) => ["+", "-", "*", "/", "%", "[", "]", "==", "!=", "<", ">", "<=", ">="].contains(mark),
         Token::Str(text) => text.is_some(),

@@ -31,10 +31,10 @@ pub(super) fn tokenize(script: &str) -> Result<Vec<(usize, Token<'_>)>, (usize, 
                 scan.skip(scan.rest.find('\n').unwrap_or(0) + 1);
                 scan.line += 1;
             }
-            it if it.is_whitespace() => scan.skip(it.len_utf8()),
+            space if space.is_whitespace() => scan.skip(space.len_utf8()),
             '"' | '\'' => scan.scan_string(0)?,
-            it if it.is_ascii_digit() => scan.scan_number(),
-            it if it == '_' || it.is_alphabetic() => scan.scan_name()?,
+            digit if digit.is_ascii_digit() => scan.scan_number(),
+            letter if letter == '_' || letter.is_alphabetic() => scan.scan_name()?,
             _ => scan.scan_operator(first)?,
         }
     }
@@ -89,7 +89,7 @@ impl<'s> PythonScanner<'s> {
     }
 
     fn scan_name(&mut self) -> Result<(), (usize, String)> {
-        let end = self.rest.find(|it: char| it != '_' && !it.is_alphanumeric()).unwrap_or(self.rest.len());
+        let end = self.rest.find(|character: char| character != '_' && !character.is_alphanumeric()).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         let is_prefix = name.len() <= 2 && name.chars().all(|it| "rRbBuUfF".contains(it));
         if is_prefix && rest.starts_with(['"', '\'']) {
@@ -100,7 +100,10 @@ impl<'s> PythonScanner<'s> {
     }
 
     fn scan_number(&mut self) {
-        let end = self.rest.find(|it: char| !(it == '_' || it == '.' || it.is_alphanumeric())).unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|character: char| !(character == '_' || character == '.' || character.is_alphanumeric()))
+            .unwrap_or(self.rest.len());
         self.push(end, Token::Number);
     }
 
@@ -123,7 +126,7 @@ impl<'s> PythonScanner<'s> {
                 None => return Err(unterminated()),
                 Some('\n') if !is_long => return Err(unterminated()),
                 Some('\\') => at += 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
-                Some(it) => at += it.len_utf8(),
+                Some(character) => at += character.len_utf8(),
             }
         }
         let text = inner.get(..at).unwrap_or_default();

@@ -37,7 +37,7 @@ fn check_termination(graph_cx: &GraphContext<'_>, number: usize, waits: &Waits) 
     let stops = |(at, node): (usize, &Node)| graph_cx.is_reachable(at) && (node.traits().leaves_graph || waits.can_wait(number, at));
     let entry = graph_cx.entry_index()?;
     (!graph_cx.definition.nodes.iter().enumerate().any(stops)).then(|| {
-        let name = graph_cx.definition.nodes.get(entry).map_or("", |it| &it.name);
+        let name = graph_cx.definition.nodes.get(entry).map_or("", |node| &node.name);
         let message = format!("no node that ends the graph or waits for the user is reachable from '{name}'");
         graph_cx.location().join("/entry").error("G007", message).with_fix("add a node of the type 'end'")
     })
@@ -82,11 +82,11 @@ fn check_dead_end(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, at: us
 /// Whether a called graph can return through `out`, which is also used for exits that are not connected.
 fn can_return_through_out(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Node, graph: &str) -> bool {
     let Some(callee) = context.graph(graph) else { return false };
-    callee.definition.nodes.iter().any(|it| {
-        if let NodeKind::End(end) = &it.kind {
+    callee.definition.nodes.iter().any(|callee_node| {
+        if let NodeKind::End(end) = &callee_node.kind {
             end.end_session != Some(true) && (end.exit == "out" || !graph_cx.is_wired(node, &end.exit))
         } else {
-            it.traits().leaves_graph
+            callee_node.traits().leaves_graph
         }
     })
 }
@@ -128,19 +128,20 @@ fn can_fail(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Node,
         (Failing::ByData, NodeKind::Intent(data)) => wait::open_parameters(context, graph_cx, &data.intent_id).iter().any(|it| it.required),
         (Failing::ByData, NodeKind::Set(data)) => data.assignments.iter().any(|it| can_assignment_fail(context, it)),
         (Failing::ByData, NodeKind::Subflow(data)) => {
-            let callee = context.graph(&data.graph).filter(|it| follow && !has_fallback(it, FallbackOn::Error));
-            let fails = |callee: &GraphContext<'_>, it: &Node| {
-                let is_wired = it.failure_port().is_some_and(|port| callee.is_wired(it, port));
-                !is_wired && it.on_error == OnError::Port && can_fail(context, callee, it, false)
+            let callee = context.graph(&data.graph).filter(|callee| follow && !has_fallback(callee, FallbackOn::Error));
+            let fails = |callee: &GraphContext<'_>, node: &Node| {
+                let is_wired = node.failure_port().is_some_and(|port| callee.is_wired(node, port));
+                !is_wired && node.on_error == OnError::Port && can_fail(context, callee, node, false)
             };
-            callee.is_some_and(|callee| callee.definition.nodes.iter().any(|it| fails(callee, it)))
+            callee.is_some_and(|callee| callee.definition.nodes.iter().any(|node| fails(callee, node)))
         }
         (Failing::ByData, _) => true,
     }
 }
 
 fn can_assignment_fail(context: &FlowContext<'_>, assign: &Assignment) -> bool {
-    let declared = || context.flow.document.variables.iter().find(|it| it.name == assign.variable).map(|it| it.kind);
+    let declared =
+        || context.flow.document.variables.iter().find(|variable| variable.name == assign.variable).map(|variable| variable.kind);
     match assign.op {
         AssignOp::Unset => false,
         AssignOp::Set if assign.expr.is_some() => true,

@@ -74,7 +74,7 @@ pub(super) fn check_target(url: &str, allowed: &[String]) -> Result<(), String> 
         return Err(format!("'{url}' has no host"));
     }
     let port = port.filter(|it| !it.is_empty()).unwrap_or(if is_secure { "443" } else { "80" });
-    let is_host = |it: &String| it.eq_ignore_ascii_case(&host) || it.eq_ignore_ascii_case(&format!("{host}:{port}"));
+    let is_host = |allowed: &String| allowed.eq_ignore_ascii_case(&host) || allowed.eq_ignore_ascii_case(&format!("{host}:{port}"));
     if !is_local(&host) || allowed.iter().any(is_host) {
         return Ok(());
     }
@@ -95,8 +95,8 @@ fn normalize_host(host: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = host.as_bytes();
     while let Some((first, more)) = rest.split_first() {
-        let encoded = more.get(..2).filter(|_| *first == b'%').and_then(|it| std::str::from_utf8(it).ok());
-        match encoded.and_then(|it| u8::from_str_radix(it, 16).ok()) {
+        let encoded = more.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        match encoded.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);
                 rest = more.get(2..).unwrap_or_default();
@@ -113,7 +113,7 @@ fn normalize_host(host: &str) -> String {
 }
 
 fn is_local(host: &str) -> bool {
-    let is_name = LOCAL_SUFFIXES.iter().any(|it| host.strip_suffix(it).is_some_and(|it| it.is_empty() || it.ends_with('.')));
+    let is_name = LOCAL_SUFFIXES.iter().any(|suffix| host.strip_suffix(suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')));
     is_name || parse_address(host).is_some_and(is_private)
 }
 
@@ -128,8 +128,8 @@ fn parse_address(host: &str) -> Option<IpAddr> {
     if first.iter().any(|it| *it > 255) || u64::from(u32::MAX >> (32 - bits)) < *last {
         return None;
     }
-    let high = first.iter().fold(0_u64, |sum, it| sum << 8 | it);
-    u32::try_from(high << bits | last).ok().map(|it| IpAddr::V4(Ipv4Addr::from_bits(it)))
+    let high = first.iter().fold(0_u64, |sum, number| sum << 8 | number);
+    u32::try_from(high << bits | last).ok().map(|address| IpAddr::V4(Ipv4Addr::from_bits(address)))
 }
 
 /// Parses a part of an IPv4 address: decimal, octal with a leading zero, or hexadecimal.

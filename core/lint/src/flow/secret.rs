@@ -59,7 +59,7 @@ pub(super) fn check_literals(source: &Value, locate: impl Fn(&str) -> Location, 
             Value::Array(items) => stack.extend(items.iter().enumerate().rev().map(|(at, it)| (format!("{path}/{at}"), it))),
             Value::Object(members) => {
                 let escape = |name: &str| name.replace('~', "~0").replace('/', "~1");
-                stack.extend(members.iter().rev().map(|(name, it)| (format!("{path}/{}", escape(name)), it)));
+                stack.extend(members.iter().rev().map(|(name, value)| (format!("{path}/{}", escape(name)), value)));
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
@@ -83,7 +83,7 @@ fn issue(location: Location, kind: &str) -> DocumentIssue {
 fn locate(context: &FlowContext<'_>, path: &str) -> Location {
     let mut steps = path.split('/').skip(1);
     let (list, graph, kind, node) = (steps.next(), steps.next(), steps.next(), steps.next());
-    let number = |text: Option<&str>| text.and_then(|it| it.parse::<usize>().ok());
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<usize>().ok());
     let graph_cx = number(graph).filter(|_| list == Some("graphs")).and_then(|it| context.graphs.get(it));
     let location = match (graph_cx, kind) {
         (Some(graph_cx), Some("nodes")) => number(node).map(|it| graph_cx.node_location(it)),
@@ -99,12 +99,13 @@ fn find_credential(text: &str) -> Option<&'static str> {
     if text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----") {
         return Some("a private key");
     }
-    let is_part = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.' | '+' | '/' | '=');
+    let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '+' | '/' | '=');
     let mut before = "";
     for token in text.split(|it: char| !is_part(it)).filter(|it| !it.is_empty()) {
         // In URLs and forms a key follows its name and '='; keys and encodings only end with '='.
         for part in token.split('=') {
-            let is_key = |(start, least): &(&str, usize)| part.strip_prefix(start).is_some_and(|it| it.len() >= *least && is_mixed(it));
+            let is_key =
+                |(start, least): &(&str, usize)| part.strip_prefix(start).is_some_and(|rest| rest.len() >= *least && is_mixed(rest));
             if KEY_PREFIXES.iter().any(is_key) {
                 return Some("a key");
             }
@@ -126,10 +127,10 @@ fn find_credential(text: &str) -> Option<&'static str> {
 /// Returns the kind of credential that a credential header contains literally.
 fn find_header_credential(text: &str) -> Option<&'static str> {
     let scheme = text.split_once(' ').filter(|it| it.0.eq_ignore_ascii_case("bearer")).map(|it| it.1.trim());
-    if scheme.is_some_and(|it| it.len() >= 8 && !it.contains("{{")) {
+    if scheme.is_some_and(|token| token.len() >= 8 && !token.contains("{{")) {
         return Some("a bearer token");
     }
-    let tokens = text.split(|it: char| it.is_whitespace() || matches!(it, '{' | '}' | ';' | ',' | '"'));
+    let tokens = text.split(|character: char| character.is_whitespace() || matches!(character, '{' | '}' | ';' | ',' | '"'));
     tokens.filter(|it| it.len() >= MIN_TOKEN_CHARS).any(is_random).then_some("a value that looks like a key")
 }
 
@@ -148,8 +149,10 @@ fn is_random(text: &str) -> bool {
 
 /// Whether a token is a Base64-encoded user name and password.
 fn is_basic_credential(token: &str) -> bool {
-    let decoded = STANDARD.decode(token).ok().and_then(|it| String::from_utf8(it).ok());
-    decoded.is_some_and(|it| it.split_once(':').is_some_and(|it| !it.0.is_empty()) && it.chars().all(|it| !it.is_control()))
+    let decoded = STANDARD.decode(token).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    decoded.is_some_and(|text| {
+        text.split_once(':').is_some_and(|(user, _)| !user.is_empty()) && text.chars().all(|character| !character.is_control())
+    })
 }
 
 #[cfg(test)]

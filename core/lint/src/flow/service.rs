@@ -58,9 +58,9 @@ fn check_target(data: &ServiceData, tool: Option<&FlowTool>, location: &Location
 
 /// Returns the effect class of a call; by default, GET and HEAD read and other methods write.
 pub(super) fn effect_class(own: Option<EffectClass>, tool: Option<&FlowTool>, request: Option<&HttpRequestDef>) -> EffectClass {
-    let request = request.or_else(|| tool.and_then(|it| it.request.as_ref()));
-    let reads = request.is_some_and(|it| ["GET", "HEAD"].contains(&it.method.as_str()));
-    own.or_else(|| tool.and_then(|it| it.effect_class)).unwrap_or(if reads { EffectClass::Read } else { EffectClass::Write })
+    let request = request.or_else(|| tool.and_then(|tool| tool.request.as_ref()));
+    let reads = request.is_some_and(|request| ["GET", "HEAD"].contains(&request.method.as_str()));
+    own.or_else(|| tool.and_then(|tool| tool.effect_class)).unwrap_or(if reads { EffectClass::Read } else { EffectClass::Write })
 }
 
 fn check_retry(
@@ -70,7 +70,7 @@ fn check_retry(
     tool: Option<&FlowTool>,
     location: &Location,
 ) -> Option<DocumentIssue> {
-    let retry = data.retry.as_ref().or_else(|| tool.and_then(|it| it.retry.as_ref()))?;
+    let retry = data.retry.as_ref().or_else(|| tool.and_then(|tool| tool.retry.as_ref()))?;
     let writes = matches!(effect_class(data.effect_class, tool, data.request.as_ref()), EffectClass::Write | EffectClass::Irreversible);
     if !writes || retry.max_attempts < 2 || data.idempotency_key.is_some() {
         return None;
@@ -127,15 +127,15 @@ fn written_variables<'g>(graph_cx: &GraphContext<'g>, at: usize) -> Vec<(String,
     let escape = |name: &str| name.replace('~', "~0").replace('/', "~1");
     let members = |name: &'static str| graph_cx.node_data(at, name).and_then(Value::as_object).into_iter().flatten();
     let keys = |name: &'static str| members(name).map(move |(key, _)| (format!("/data/{name}/{}", escape(key)), key.as_str()));
-    let values = members("outputs").filter_map(|(key, it)| Some((format!("/data/outputs/{}", escape(key)), it.as_str()?)));
+    let values = members("outputs").filter_map(|(key, variable)| Some((format!("/data/outputs/{}", escape(key)), variable.as_str()?)));
     let items = ["assign", "outputs"].into_iter().flat_map(|name| {
         let items = graph_cx.node_data(at, name).and_then(Value::as_array).into_iter().flatten().enumerate();
-        items.filter_map(move |(number, it)| Some((format!("/data/{name}/{number}/variable"), it.get("variable")?.as_str()?)))
+        items.filter_map(move |(number, item)| Some((format!("/data/{name}/{number}/variable"), item.get("variable")?.as_str()?)))
     });
     let own = graph_cx.node_data(at, "variable").and_then(Value::as_str).map(|it| ("/data/variable".to_owned(), it));
     let output = graph_cx.node_data(at, "output").and_then(|it| it.get("variable")).and_then(Value::as_str);
     let output = output.map(|it| ("/data/output/variable".to_owned(), it));
-    let is_end = graph_cx.definition.nodes.get(at).is_some_and(|it| matches!(it.kind, NodeKind::End(_)));
+    let is_end = graph_cx.definition.nodes.get(at).is_some_and(|node| matches!(node.kind, NodeKind::End(_)));
     // The outputs of an end node are named by the caller.
     let values = values.filter(|_| !is_end);
     own.into_iter().chain(output).chain(items).chain(values).chain(keys("init")).chain(keys("inputs")).collect()

@@ -54,9 +54,9 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
             None => _ = types.insert(variable, (entity, location.name.as_deref())),
         }
     }
-    for it in prompted.iter().filter(|it| it.entity == "@number" && is_code(it.variable)) {
-        let message = format!("'{}' looks like a code, and a number loses its leading zeros", it.variable);
-        findings.push(it.location.join("/entity").warning("N014", message).with_fix("use '@string' or an entity with a pattern"));
+    for slot in prompted.iter().filter(|slot| slot.entity == "@number" && is_code(slot.variable)) {
+        let message = format!("'{}' looks like a code, and a number loses its leading zeros", slot.variable);
+        findings.push(slot.location.join("/entity").warning("N014", message).with_fix("use '@string' or an entity with a pattern"));
     }
     check_sensitive(context, &prompted, findings);
 }
@@ -78,8 +78,8 @@ fn check_kept(
         findings.push(location.warning("N018", message).with_fix("remove 'keep', or set 'ask' to 'if_empty'"));
         return;
     }
-    let is_same = |it: &Node| matches!(&it.kind, NodeKind::Entity(other) if other.variable == data.variable);
-    let other = context.nodes().find(|it| it.0.definition.id != graph_cx.definition.id && is_same(it.2));
+    let is_same = |node: &Node| matches!(&node.kind, NodeKind::Entity(other) if other.variable == data.variable);
+    let other = context.nodes().find(|(other_cx, _, node)| other_cx.definition.id != graph_cx.definition.id && is_same(node));
     if let Some((other, _, _)) = other {
         let message = format!("'{}' is not asked for when '{}' has filled it in another request", data.variable, other.definition.id);
         findings.push(location.info("N019", message).with_fix("remove 'keep' if each request has a value of its own"));
@@ -97,11 +97,11 @@ struct PromptedVariable<'g> {
 fn prompted_variables<'g>(context: &FlowContext<'g>) -> Vec<PromptedVariable<'g>> {
     let mut prompted = Vec::new();
     for (at, intent) in context.flow.document.intents.iter().enumerate() {
-        for (number, it) in intent.parameters.iter().enumerate() {
+        for (number, parameter) in intent.parameters.iter().enumerate() {
             // If a node of the graph of the intent prompts for it, the parameter does not.
-            if context.graph(&intent.graph).is_none_or(|graph_cx| !has_prompt_for(graph_cx, &it.variable)) {
+            if context.graph(&intent.graph).is_none_or(|graph_cx| !has_prompt_for(graph_cx, &parameter.variable)) {
                 let location = context.item_location("intents", at).join(&format!("/parameters/{number}"));
-                prompted.push(PromptedVariable { location, variable: &it.variable, entity: &it.entity, redact: false });
+                prompted.push(PromptedVariable { location, variable: &parameter.variable, entity: &parameter.entity, redact: false });
             }
         }
     }
@@ -119,13 +119,13 @@ pub(super) fn is_entity(context: &FlowContext<'_>, name: &str) -> bool {
     Entity::from_system_name(name).is_some() || context.flow.document.entities.iter().any(|it| it.id == name)
 }
 
-fn check_entity(location: &Location, form: &EntityDef, entity: Option<&Entity>, findings: &mut Vec<DocumentIssue>) {
+fn check_entity(location: &Location, definition: &EntityDef, entity: Option<&Entity>, findings: &mut Vec<DocumentIssue>) {
     for (spelling, values) in entity.map(Entity::synonym_clashes).unwrap_or_default() {
         let message = format!("'{spelling}' is ambiguous between '{}', so the user has to choose", values.join("' and '"));
         findings.push(location.join("/entries").error("N003", message).with_fix("keep it for only one of the values"));
     }
-    for (at, pattern) in form.patterns.iter().enumerate() {
-        let error = Entity::from_patterns(std::slice::from_ref(pattern), None, form.ignores_case)
+    for (at, pattern) in definition.patterns.iter().enumerate() {
+        let error = Entity::from_patterns(std::slice::from_ref(pattern), None, definition.ignores_case)
             .err()
             .or_else(|| Regex::new_linear(pattern).err());
         if let Some(reason) = error {
@@ -134,7 +134,7 @@ fn check_entity(location: &Location, form: &EntityDef, entity: Option<&Entity>, 
         }
     }
     if let Some(pattern) = entity.and_then(Entity::pattern_without_group) {
-        let message = format!("the pattern '{pattern}' has no group '{}'", form.group.as_deref().unwrap_or_default());
+        let message = format!("the pattern '{pattern}' has no group '{}'", definition.group.as_deref().unwrap_or_default());
         findings.push(location.join("/group").error("N005", message).with_fix("use a group that each pattern has"));
     }
 }
@@ -175,7 +175,7 @@ fn check_entity_node(
                 location.clone().error("N009", "no value satisfies the rule: its minimum is above its maximum").with_fix("swap the bounds"),
             );
         }
-        if let Some(reason) = rule.pattern.as_ref().and_then(|it| Regex::new_linear(it).err()) {
+        if let Some(reason) = rule.pattern.as_ref().and_then(|pattern| Regex::new_linear(pattern).err()) {
             findings.push(location.join("/pattern").error("N004", format!("invalid pattern: {reason}")).with_fix("correct the pattern"));
         }
     }
@@ -199,12 +199,12 @@ pub(super) fn is_prefilled(context: &FlowContext<'_>, data: &EntityData) -> bool
 /// Whether the values of a variable are redacted by its declaration, or by their entity.
 pub(super) fn is_value_redacted(context: &FlowContext<'_>, variable: &VariablePath, entity: &str) -> bool {
     let document = &context.flow.document;
-    document.entities.iter().any(|it| it.id == entity && it.redact) || is_declared_redacted(context, variable)
+    document.entities.iter().any(|definition| definition.id == entity && definition.redact) || is_declared_redacted(context, variable)
 }
 
 fn is_declared_redacted(context: &FlowContext<'_>, variable: &VariablePath) -> bool {
     let touches = |other: &VariablePath| variable.starts_with(other) || other.starts_with(variable);
-    context.flow.document.variables.iter().any(|it| it.redact && touches(&it.name))
+    context.flow.document.variables.iter().any(|variable| variable.redact && touches(&variable.name))
 }
 
 fn is_unsatisfiable(rule: &Validation) -> bool {
@@ -215,7 +215,7 @@ fn is_unsatisfiable(rule: &Validation) -> bool {
 
 /// Compares two bounds of the same type.
 fn compare_bounds(min: &Value, max: &Value) -> Option<Ordering> {
-    let number = |it: &Value| EXPRESSION.number_of(it.get("amount").unwrap_or(it)).and_then(|it| it.as_f64());
+    let number = |value: &Value| EXPRESSION.number_of(value.get("amount").unwrap_or(value)).and_then(|number| number.as_f64());
     if let (Some(min), Some(max)) = (number(min), number(max)) {
         return min.partial_cmp(&max);
     }
@@ -224,7 +224,7 @@ fn compare_bounds(min: &Value, max: &Value) -> Option<Ordering> {
         return min.partial_cmp(&max);
     }
     // The order of ISO dates is that of their texts.
-    let is_date = |it: &str| it.starts_with(|it: char| it.is_ascii_digit());
+    let is_date = |text: &str| text.starts_with(|character: char| character.is_ascii_digit());
     (is_date(min) && is_date(max)).then(|| min.cmp(max))
 }
 
@@ -251,13 +251,13 @@ fn check_sensitive(context: &FlowContext<'_>, prompted: &[PromptedVariable<'_>],
 
 fn is_sensitive(path: &VariablePath) -> bool {
     let words = words_of(path);
-    let contains = |list: &[&str]| words.iter().any(|it| list.contains(&it.as_str()));
+    let contains = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     contains(&SENSITIVE_WORDS) && !contains(&HARMLESS_WORDS)
 }
 
 fn is_code(path: &VariablePath) -> bool {
     let words = words_of(path);
-    let contains = |list: &[&str]| words.iter().any(|it| list.contains(&it.as_str()));
+    let contains = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let is_numbered = contains(&NUMBERED_WORDS) && contains(&["number", "no", "nr", "id"]);
     (contains(&CODE_WORDS) || is_numbered) && !contains(&HARMLESS_WORDS)
 }

@@ -68,16 +68,16 @@ fn message_slots<'g>(
 ) -> Vec<MessageSlot<'g>> {
     let shares_values = |entity: &str| !WHOLE_TEXT_ENTITIES.contains(&entity) && context.flow.compile_entity(entity).is_some();
     let mut slots = Vec::new();
-    for (number, it) in intent.parameters.iter().enumerate() {
-        let is_asked_by_node = has_prompt_for(graph_cx, &it.variable);
-        if !is_asked_by_node && shares_values(&it.entity) && !is_value_redacted(context, &it.variable, &it.entity) {
+    for (number, parameter) in intent.parameters.iter().enumerate() {
+        let is_asked_by_node = has_prompt_for(graph_cx, &parameter.variable);
+        if !is_asked_by_node && shares_values(&parameter.entity) && !is_value_redacted(context, &parameter.variable, &parameter.entity) {
             slots.push(MessageSlot {
                 location: context.item_location("intents", at).join(&format!("/parameters/{number}")),
-                variable: &it.variable,
-                prompts: prompts_of(graph_cx, intent, &it.variable, &it.entity),
+                variable: &parameter.variable,
+                prompts: prompts_of(graph_cx, intent, &parameter.variable, &parameter.entity),
                 rules: &[],
                 node: None,
-                type_key: it.entity.clone(),
+                type_key: parameter.entity.clone(),
             });
         }
     }
@@ -102,9 +102,10 @@ fn message_slots<'g>(
 
 /// The prompts of all parameters and nodes for the values of a type in a variable.
 fn prompts_of<'g>(graph_cx: &GraphContext<'g>, intent: &'g IntentDef, variable: &VariablePath, type_key: &str) -> Vec<&'g LocalizedText> {
-    let parameters = intent.parameters.iter().filter(|it| it.variable == *variable && it.entity == type_key).map(|it| &it.prompt);
-    let nodes = graph_cx.definition.nodes.iter().filter_map(|it| if let NodeKind::Entity(data) = &it.kind { Some(data) } else { None });
-    let nodes = nodes.filter(|it| it.variable == *variable && it.type_key() == type_key).map(|it| &it.prompt);
+    let parameters =
+        intent.parameters.iter().filter(|parameter| parameter.variable == *variable && parameter.entity == type_key).map(|it| &it.prompt);
+    let nodes = graph_cx.definition.nodes.iter().filter_map(|node| if let NodeKind::Entity(data) = &node.kind { Some(data) } else { None });
+    let nodes = nodes.filter(|data| data.variable == *variable && data.type_key() == type_key).map(|it| &it.prompt);
     parameters.chain(nodes).collect()
 }
 
@@ -118,20 +119,21 @@ fn unclear_pairs<'s, 'g>(
     let document = &context.flow.document;
     let locales: BTreeSet<&str> = document.locales.iter().chain([&document.default_locale]).map(String::as_str).collect();
     let words_of_slot = |slot: &MessageSlot<'_>| -> Vec<NearWords> {
-        locales.iter().map(|it| near_words(slot, phrases, WordLocales { phrases: &document.default_locale, session: it })).collect()
+        locales.iter().map(|locale| near_words(slot, phrases, WordLocales { phrases: &document.default_locale, session: locale })).collect()
     };
     let words: Vec<Vec<NearWords>> = slots.iter().map(words_of_slot).collect();
-    let says_nothing =
-        |word: &str| word.contains(char::is_numeric) || locales.iter().any(|it| is_question_word(word, it) || is_determiner(word, it));
+    let says_nothing = |word: &str| {
+        word.contains(char::is_numeric) || locales.iter().any(|locale| is_question_word(word, locale) || is_determiner(word, locale))
+    };
     // A word of both says nothing either, although the word of a name counts more than that of a prompt.
-    let is_told = |(one, other): (&NearWords, &NearWords)| {
+    let is_distinguished = |(one, other): (&NearWords, &NearWords)| {
         let mut words = one.words_without(other).chain(other.words_without(one));
-        words.any(|it| !says_nothing(it))
+        words.any(|word| !says_nothing(word))
     };
     let after = |node: usize| find_reachable(next, next.get(node).into_iter().flatten().copied());
     let entered_after: Vec<Option<Vec<bool>>> = slots.iter().map(|it| it.node.map(after)).collect();
     let follows = |first: usize, second: usize| {
-        let node = slots.get(second).and_then(|it| it.node);
+        let node = slots.get(second).and_then(|slot| slot.node);
         match (entered_after.get(first).and_then(Option::as_ref), node) {
             (None, _) => second > first,
             (Some(_), None) => false,
@@ -143,16 +145,17 @@ fn unclear_pairs<'s, 'g>(
         let are_alike = first.variable != second.variable && have_same_rules(first.rules, second.rules);
         // In a loop, the first of the document counts.
         let are_in_order = follows(at, number) && (at < number || !follows(number, at));
-        are_alike && are_in_order && !words.get(at).into_iter().flatten().zip(words.get(number).into_iter().flatten()).any(is_told)
+        are_alike && are_in_order && !words.get(at).into_iter().flatten().zip(words.get(number).into_iter().flatten()).any(is_distinguished)
     };
-    let first_of = |number: usize| (0..slots.len()).find(|at| is_unclear(*at, number)).and_then(|it| slots.get(it));
+    let first_of = |number: usize| (0..slots.len()).find(|at| is_unclear(*at, number)).and_then(|first| slots.get(first));
     slots.iter().enumerate().filter_map(|(number, second)| Some((first_of(number)?, second))).collect()
 }
 
 /// The words that stand for a slot. A number or a letter in its name, as in `city2`, is none.
 fn near_words(slot: &MessageSlot<'_>, phrases: &IntentPhrases, locales: WordLocales<'_>) -> NearWords {
     let mut words = NearWords::default();
-    let name = words_of(slot.variable).into_iter().map(|it| it.trim_end_matches(|it: char| it.is_ascii_digit()).to_owned());
+    let name =
+        words_of(slot.variable).into_iter().map(|word| word.trim_end_matches(|character: char| character.is_ascii_digit()).to_owned());
     words.add_name(&name.filter(|it| it.len() > 1).collect::<Vec<_>>().join(" "), locales);
     slot.prompts.iter().flat_map(|it| it.templates()).for_each(|it| words.add_prompt(&it.source, locales));
     let marks = phrases.marked.iter().flatten().flat_map(|it| it.neighbors());
@@ -174,9 +177,9 @@ fn have_same_rules(first: &[Validation], second: &[Validation]) -> bool {
 fn successors_in_turn(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>) -> Vec<Vec<usize>> {
     let followers = |(node, edges): (&Node, &Vec<usize>)| {
         // Only an answer leads to the other ports of a slot.
-        let is_taken = |it: &&EdgeDef| !matches!(node.kind, NodeKind::Entity(_)) || it.source_port == node.default_port();
-        let edges = edges.iter().filter(|_| !waits(context, graph_cx, node)).filter_map(|it| graph_cx.definition.edges.get(*it));
-        edges.filter(is_taken).filter_map(|it| graph_cx.node_index(&it.target)).collect()
+        let is_taken = |edge: &&EdgeDef| !matches!(node.kind, NodeKind::Entity(_)) || edge.source_port == node.default_port();
+        let edges = edges.iter().filter(|_| !waits(context, graph_cx, node)).filter_map(|index| graph_cx.definition.edges.get(*index));
+        edges.filter(is_taken).filter_map(|edge| graph_cx.node_index(&edge.target)).collect()
     };
     graph_cx.definition.nodes.iter().zip(&graph_cx.outgoing_edges).map(followers).collect()
 }

@@ -106,11 +106,12 @@ impl<'g> SourceText<'g> {
 
     /// How to write a name with `-`, where a path that is not known is the beginning of one, or what follows the `-` in it.
     pub fn bracket_fix(&self, path: &VariablePath) -> Option<String> {
-        let words = self.source.split(|it: char| !(it.is_ascii_alphanumeric() || "_.-".contains(it)));
+        let words = self.source.split(|character: char| !(character.is_ascii_alphanumeric() || "_.-".contains(character)));
         let (name, path) = (path.first_name(), path.to_string());
-        let is_part = |it: &&str| it.strip_prefix(&path).is_some_and(|it| it.starts_with('-')) || it.contains(&format!("-{name}"));
+        let is_part =
+            |word: &&str| word.strip_prefix(&path).is_some_and(|rest| rest.starts_with('-')) || word.contains(&format!("-{name}"));
         let written = words.filter(is_part).find_map(with_brackets)?;
-        Some(format!("write {written} for a name with '-', or put blanks around the minus"))
+        Some(format!("write {written} for a name with '-', or put spaces around the minus"))
     }
 
     /// Returns the paths that it reads.

@@ -47,17 +47,17 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
 fn class_of_call(context: &FlowContext<'_>, data: &ServiceData) -> EffectClass {
     let tool = data.tool_id.as_deref().and_then(|it| context.flow.tool(it));
     let approved = tool.and_then(|it| context.target.approved_tool(it)).map(|it| it.class);
-    effect_class(data.effect_class.or_else(|| tool.and_then(|it| it.effect_class)).or(approved), tool, data.request.as_ref())
+    effect_class(data.effect_class.or_else(|| tool.and_then(|tool| tool.effect_class)).or(approved), tool, data.request.as_ref())
 }
 
 fn texts_below<'t>(graph_cx: &'t GraphContext<'_>, at: usize, parts: &'t [String]) -> impl Iterator<Item = &'t SourceText<'t>> {
     let texts = graph_cx.texts.get(at).map(Vec::as_slice).unwrap_or_default();
-    texts.iter().filter(|it| parts.iter().any(|part| it.path.starts_with(part)))
+    texts.iter().filter(|text| parts.iter().any(|part| text.path.starts_with(part)))
 }
 
 fn issue(path: &VariablePath, location: &Location, text: &SourceText<'_>) -> DocumentIssue {
     let location = Location { path: text.path.clone(), ..location.clone() };
-    let message = format!("'{path}' is what a page says, and chooses whose data is read: a page can name anybody");
+    let message = format!("'{path}' comes from the page and chooses whose data is read: a page can name anybody");
     location.warning("S004", message).with_fix("use a member of 'user', which a signed token or a key with an owner claim sets")
 }
 
@@ -78,7 +78,7 @@ impl Unverified {
                 let NodeKind::Set(data) = &node.kind else { continue };
                 for (number, assignment) in data.assignments.iter().enumerate() {
                     let part = [graph_cx.node_location(at).join(&format!("/data/assign/{number}/")).path];
-                    let is_copied = texts_below(graph_cx, at, &part).any(|it| found.paths_of(it).next().is_some());
+                    let is_copied = texts_below(graph_cx, at, &part).any(|text| found.paths_of(text).next().is_some());
                     if is_copied {
                         found.variables.insert(assignment.variable.clone());
                     }
@@ -98,7 +98,8 @@ impl Unverified {
                 return true;
             }
             let variable = variable_of_path(path, extra_roots);
-            variable.is_some_and(|read| self.variables.iter().any(|it| it.starts_with(&read) || read.starts_with(it)))
+            variable
+                .is_some_and(|read| self.variables.iter().any(|unverified| unverified.starts_with(&read) || read.starts_with(unverified)))
         })
     }
 }
@@ -107,7 +108,7 @@ impl Unverified {
 fn inputs(document: &Value) -> impl Iterator<Item = VariablePath> + '_ {
     // Workflows name their variables differently.
     let list = |name: &str| document.get(name).and_then(Value::as_array).into_iter().flatten();
-    let is_marked = |it: &&Value| it.get("input") == Some(&Value::Bool(true));
-    let marked = list("variables").chain(list("shared_state")).filter(is_marked).filter_map(|it| it.get("name")?.as_str());
-    list("inputs").filter_map(Value::as_str).chain(marked).filter_map(|it| VariablePath::parse(it).ok())
+    let is_marked = |item: &&Value| item.get("input") == Some(&Value::Bool(true));
+    let marked = list("variables").chain(list("shared_state")).filter(is_marked).filter_map(|item| item.get("name")?.as_str());
+    list("inputs").filter_map(Value::as_str).chain(marked).filter_map(|name| VariablePath::parse(name).ok())
 }

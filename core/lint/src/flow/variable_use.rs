@@ -44,7 +44,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
 /// Reports a variable that nothing in the document writes.
 fn check_written(context: &FlowContext<'_>, text: &SourceText<'_>, path: &VariablePath, location: &Location) -> Option<DocumentIssue> {
     let location = location.clone();
-    if path.first_name() == "system" && path.rest().is_some_and(|it| !SYSTEM_MEMBERS.contains(&it.first_name())) {
+    if path.first_name() == "system" && path.rest().is_some_and(|member| !SYSTEM_MEMBERS.contains(&member.first_name())) {
         return Some(
             issue(text, location, format!("unknown member '{path}'")).with_fix(format!("use one of {}", SYSTEM_MEMBERS.join(", "))),
         );
@@ -71,7 +71,7 @@ fn check_written(context: &FlowContext<'_>, text: &SourceText<'_>, path: &Variab
 /// Whether the document has a text of its string table in any locale.
 fn has_string(context: &FlowContext<'_>, key: &VariablePath) -> bool {
     let strings = &context.flow.document.strings;
-    let of_locale = |it: &Value| it.as_object().and_then(|it| key.find(it)).is_some_and(Value::is_string);
+    let of_locale = |value: &Value| value.as_object().and_then(|texts| key.find(texts)).is_some_and(Value::is_string);
     strings.values().any(of_locale) || key.find(strings).is_some_and(Value::is_string)
 }
 
@@ -86,7 +86,7 @@ fn is_entered_once(context: &FlowContext<'_>, root: usize) -> bool {
     let events = [&document.events.welcome.graph, &document.events.fallback.graph, &document.events.no_input.graph];
     let limit = &document.settings.fallback_limit_graph;
     let is_command = document.repair.commands.iter().any(|it| it.graph.as_ref() == Some(id));
-    let called = context.nodes().any(|it| matches!(&it.2.kind, NodeKind::Subflow(data) if data.graph == *id));
+    let called = context.nodes().any(|(_, _, node)| matches!(&node.kind, NodeKind::Subflow(data) if data.graph == *id));
     !called
         && !is_command
         && !events.contains(&&Some(id.clone()))
@@ -115,11 +115,11 @@ impl FirstRun<'_, '_> {
     ) -> Option<DocumentIssue> {
         let name = variable_of_path(path, text.extra_roots)?;
         let writes: Option<Vec<usize>> =
-            context.writes.for_variable(&name).map(|it| it.node.filter(|_| it.graph == Some(self.number))).collect();
+            context.writes.for_variable(&name).map(|write| write.node.filter(|_| write.graph == Some(self.number))).collect();
         // Without any write it is a text of the string table.
         let writes = writes.filter(|it| !it.is_empty())?;
         let fallbacks =
-            self.graph_cx.definition.nodes.iter().enumerate().filter(|it| matches!(it.1.kind, NodeKind::Fallback(_))).map(|it| it.0);
+            self.graph_cx.definition.nodes.iter().enumerate().filter(|(_, node)| matches!(node.kind, NodeKind::Fallback(_))).map(|it| it.0);
         let begin = writes.into_iter().chain(fallbacks);
         let known = self.written_by_node.entry(name.clone()).or_insert_with(|| self.graph_cx.reachable_from(begin));
         if known.get(at).copied().unwrap_or(true) || !self.graph_cx.is_reachable(at) {
@@ -133,9 +133,9 @@ impl FirstRun<'_, '_> {
 /// Reports outputs of tools and services that nothing reads.
 fn check_unread_outputs(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     let scripts =
-        context.graphs.iter().flat_map(|it| &it.node_values).filter(|it| it.get("type").and_then(Value::as_str) == Some("python"));
+        context.graphs.iter().flat_map(|it| &it.node_values).filter(|node| node.get("type").and_then(Value::as_str) == Some("python"));
     // A script without declared inputs may read every variable.
-    if scripts.into_iter().any(|it| it.pointer("/data/inputs").is_none()) {
+    if scripts.into_iter().any(|script| script.pointer("/data/inputs").is_none()) {
         return;
     }
     let mut reads: BTreeMap<String, BTreeSet<VariablePath>> = BTreeMap::new();
@@ -148,18 +148,18 @@ fn check_unread_outputs(context: &FlowContext<'_>, findings: &mut Vec<DocumentIs
         }
     }
     for graph_cx in &context.graphs {
-        graph_cx.definition.returns.iter().for_each(|it| reads.insert_path(Some(it.name.clone())));
+        graph_cx.definition.returns.iter().for_each(|output| reads.insert_path(Some(output.name.clone())));
     }
     for (_, _, node) in context.nodes() {
         if let NodeKind::Entity(data) = &node.kind {
             // An entity node reads its variable: it does not prompt if there is a value.
             reads.insert_path(Some(data.variable.clone()));
         } else if let NodeKind::Set(data) = &node.kind {
-            data.assignments.iter().for_each(|it| reads.insert_path(Some(it.variable.clone())));
+            data.assignments.iter().for_each(|assignment| reads.insert_path(Some(assignment.variable.clone())));
         }
     }
     let is_read = |path: &VariablePath| {
-        reads.get(path.first_name()).is_some_and(|all| all.iter().any(|it| it.starts_with(path) || path.starts_with(it)))
+        reads.get(path.first_name()).is_some_and(|all| all.iter().any(|other| other.starts_with(path) || path.starts_with(other)))
     };
     let message = |path: &VariablePath| format!("the output '{path}' is never read");
     let fix = "remove the output, or correct its name";

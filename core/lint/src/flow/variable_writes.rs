@@ -39,7 +39,7 @@ impl Writes {
     /// Collects the writes of a document.
     pub fn new(source: &Value, flow: &Flow, graphs: &[GraphContext<'_>]) -> Writes {
         let mut writes = Writes::default();
-        let returns = graphs.iter().flat_map(|it| &it.node_values).any(|it| it.pointer("/data/mode") == Some(&Value::from("return")));
+        let returns = graphs.iter().flat_map(|it| &it.node_values).any(|node| node.pointer("/data/mode") == Some(&Value::from("return")));
         for (at, variable) in flow.document.variables.iter().enumerate() {
             // Variables of the scope `user` may have values from earlier sessions.
             let is_user_scoped = || source.pointer(&format!("/variables/{at}/scope")).and_then(Value::as_str) == Some("user");
@@ -61,7 +61,7 @@ impl Writes {
             }
             for (at, node) in graph_cx.definition.nodes.iter().enumerate() {
                 match node.kind.data().writes(&flow.document) {
-                    Some(written) => written.iter().for_each(|it| writes.insert(&it.variable, Some(number), Some(at), it.kind)),
+                    Some(written) => written.iter().for_each(|write| writes.insert(&write.variable, Some(number), Some(at), write.kind)),
                     None => writes.has_undeclared = true,
                 }
             }
@@ -76,12 +76,16 @@ impl Writes {
 
     /// Returns the writes of a variable, of its parts and of its parents.
     pub fn for_variable<'w>(&'w self, path: &'w VariablePath) -> impl Iterator<Item = &'w Write> {
-        self.by_name.get(path.first_name()).into_iter().flatten().filter(|it| it.path.starts_with(path) || path.starts_with(&it.path))
+        self.by_name
+            .get(path.first_name())
+            .into_iter()
+            .flatten()
+            .filter(|write| write.path.starts_with(path) || path.starts_with(&write.path))
     }
 
     /// Returns the type of a variable, if all writes agree.
     pub fn value_type(&self, path: &VariablePath) -> Option<ValueType> {
-        let mut kinds = self.for_variable(path).map(|it| if it.path == *path { it.kind } else { UNKNOWN_TYPE });
+        let mut kinds = self.for_variable(path).map(|write| if write.path == *path { write.kind } else { UNKNOWN_TYPE });
         let first = kinds.next()??;
         kinds.all(|it| it == Some(first)).then_some(first)
     }
@@ -92,7 +96,7 @@ fn is_input(source: &Value, at: usize) -> bool {
     let is_marked = source.pointer(&format!("/variables/{at}/input")) == Some(&Value::Bool(true));
     let name = source.pointer(&format!("/variables/{at}/name"));
     let inputs = source.get("inputs").and_then(Value::as_array);
-    is_marked || name.is_some_and(|name| inputs.is_some_and(|it| it.contains(name)))
+    is_marked || name.is_some_and(|name| inputs.is_some_and(|inputs| inputs.contains(name)))
 }
 
 /// Returns the variable that a path reads, given additional roots; `None` if it reads another root or an engine variable.

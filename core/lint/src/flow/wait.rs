@@ -3,7 +3,7 @@
 use convengine_config::flow::document::{Await, CallMode, IntentParameter, Node, NodeKind, Waiting};
 use convengine_text::variable_path::VariablePath;
 
-use super::context::{FlowContext, GraphContext, find_reachable};
+use super::context::{FlowContext, GraphContext, find_reachable, set};
 
 /// Whether nodes wait, by graph and node, including waits in called graphs.
 pub(super) struct Waits {
@@ -20,15 +20,22 @@ impl Waits {
         let calls: Vec<Vec<Option<usize>>> = context.graphs.iter().map(|graph_cx| called_graphs(context, graph_cx)).collect();
         let mut can_wait = own.clone();
         // Waiting propagates to callers, transitively.
-        let mut callers = vec![Vec::new(); calls.len()];
+        let mut callers: Vec<Vec<usize>> = vec![Vec::new(); calls.len()];
         for (caller, callees) in calls.iter().enumerate() {
-            callees.iter().flatten().for_each(|it| callers.get_mut(*it).into_iter().for_each(|all: &mut Vec<usize>| all.push(caller)));
+            for callee in callees.iter().flatten() {
+                if let Some(callers) = callers.get_mut(*callee) {
+                    callers.push(caller);
+                }
+            }
         }
-        let waiting = own.iter().enumerate().filter(|(at, nodes)| nodes.iter().zip(reachable_nodes(context, *at)).any(|it| *it.0 && it.1));
+        let waiting = own
+            .iter()
+            .enumerate()
+            .filter(|(at, nodes)| nodes.iter().zip(reachable_nodes(context, *at)).any(|(waits, is_reachable)| *waits && is_reachable));
         let waiting = find_reachable(&callers, waiting.map(|it| it.0));
         for (nodes, calls) in can_wait.iter_mut().zip(&calls) {
             for (may, callee) in nodes.iter_mut().zip(calls) {
-                *may |= callee.is_some_and(|it| waiting.get(it).copied().unwrap_or_default());
+                *may |= callee.is_some_and(|callee| waiting.get(callee).copied().unwrap_or_default());
             }
         }
         let mut always_waits = own;
@@ -104,18 +111,18 @@ fn resolve_passable(
         if callees_done {
             if let Some(nodes) = must.get_mut(graph) {
                 for (must, callee) in nodes.iter_mut().zip(callees) {
-                    *must |= callee.and_then(|it| passes.get(it).copied().flatten()) == Some(false);
+                    *must |= callee.and_then(|callee| passes.get(callee).copied().flatten()) == Some(false);
                 }
             }
             let ends = context.graphs.get(graph).zip(must.get(graph)).is_none_or(|(graph_cx, must)| can_end_without(graph_cx, must));
-            passes.get_mut(graph).into_iter().for_each(|it| *it = Some(ends));
+            set(passes, graph, Some(ends));
             continue;
         }
         if passes.get(graph).is_some_and(Option::is_some) {
             continue;
         }
         // The assumption for recursive calls.
-        passes.get_mut(graph).into_iter().for_each(|it| *it = Some(true));
+        set(passes, graph, Some(true));
         stack.push((graph, true));
         stack.extend(callees.iter().flatten().map(|it| (*it, false)));
     }
@@ -124,7 +131,7 @@ fn resolve_passable(
 
 /// Whether an end is reachable from the entry without the nodes that always wait.
 fn can_end_without(graph_cx: &GraphContext<'_>, must: &[bool]) -> bool {
-    let is_passable = |it: &usize| !must.get(*it).copied().unwrap_or_default();
+    let is_passable = |node: &usize| !must.get(*node).copied().unwrap_or_default();
     let next: Vec<Vec<usize>> = graph_cx.successors.iter().map(|to| to.iter().copied().filter(is_passable).collect()).collect();
     let reached = find_reachable(&next, graph_cx.entry_index().filter(is_passable));
     graph_cx.definition.nodes.iter().zip(reached).any(|(node, reached)| reached && node.traits().leaves_graph)

@@ -73,8 +73,8 @@ impl BoundPrograms {
         if by_id != Resolution::Missing {
             return by_id;
         }
-        let is_of_kind = |key: &str| key.strip_prefix(kind.name()).is_some_and(|it| it.starts_with(' '));
-        let mut found = self.names.iter().filter(|it| is_of_kind(it.0) && is_same_name(it.1, name));
+        let is_of_kind = |key: &str| key.strip_prefix(kind.name()).is_some_and(|rest| rest.starts_with(' '));
+        let mut found = self.names.iter().filter(|(key, bound_name)| is_of_kind(key) && is_same_name(bound_name, name));
         match (found.next(), found.next()) {
             (Some((key, _)), None) => status(key),
             (Some(_), Some(_)) => Resolution::Ambiguous,
@@ -84,7 +84,7 @@ impl BoundPrograms {
 
     /// Those of a pack, whose documents serve as any version.
     pub fn from_pack(documents: &[Value], tools: &[Value]) -> BoundPrograms {
-        let text = |it: &Value, name: &str| it.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut programs = BoundPrograms { tools: tools.iter().map(|it| text(it, "id")).collect(), ..BoundPrograms::default() };
         for document in documents {
             let Some(kind) = document_kind(document) else { continue };
@@ -92,7 +92,7 @@ impl BoundPrograms {
             programs.names.insert(key.clone(), text(document, "name"));
             programs.versions.insert(key, vec![ANY_VERSION.to_owned()]);
             let nodes = document.get("nodes").and_then(Value::as_array).into_iter().flatten();
-            let nested = nodes.filter_map(|it| it.pointer("/data/workflow_id")?.as_str().map(str::to_owned)).collect();
+            let nested = nodes.filter_map(|node| node.pointer("/data/workflow_id")?.as_str().map(str::to_owned)).collect();
             if kind == ProgramKind::Workflow {
                 programs.nested.insert(text(document, "id"), nested);
             }
@@ -116,11 +116,11 @@ pub fn check_workflow(source: &Value, tools: &[Value], target: &PublishTarget<'_
 fn check_compiled(source: &Value, flow: &Flow, target: &PublishTarget<'_>) -> Vec<DocumentIssue> {
     // The other checks look for nodes in graphs.
     let graph = json!({"id": flow.document.id, "nodes": source.get("nodes"), "edges": source.get("edges")});
-    let mut form = source.clone();
-    if let Some(members) = form.as_object_mut() {
+    let mut document = source.clone();
+    if let Some(members) = document.as_object_mut() {
         members.insert("graphs".to_owned(), json!([graph]));
     }
-    let context = FlowContext::new(&form, flow, target);
+    let context = FlowContext::new(&document, flow, target);
     let mut findings = Vec::new();
     for check in [
         expression::check,
@@ -150,7 +150,7 @@ fn check_graph(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, findings:
     if graph_cx.entry_index().is_none() {
         let issue = graph_cx.location().join("/entries").error("W001", "no entry leads to a node that runs, and no root is set");
         findings.push(issue.with_fix("add a trigger to 'entries', or name the first node in 'root'"));
-    } else if !graph_cx.definition.nodes.iter().enumerate().any(|(at, it)| graph_cx.is_reachable(at) && is_goal(it)) {
+    } else if !graph_cx.definition.nodes.iter().enumerate().any(|(at, node)| graph_cx.is_reachable(at) && is_goal(node)) {
         let issue = graph_cx.location().error("W003", "no agent, assistant, knowledge search or end is reachable");
         findings.push(issue.with_fix("connect one with an entry"));
     }
@@ -221,7 +221,7 @@ fn check_program(context: &FlowContext<'_>, data: &ProgramData, location: &Locat
     let Some(versions) = programs.versions.get(&BoundPrograms::key(data.kind, id)) else {
         return Some(location.error(missing, format!("unknown {kind} '{id}'")).with_fix("create it, or correct the id"));
     };
-    if versions.iter().any(|it| it == ANY_VERSION || *it == data.version) {
+    if versions.iter().any(|version| version == ANY_VERSION || *version == data.version) {
         return None;
     }
     let message = match data.version.as_str() {
@@ -252,7 +252,7 @@ fn check_edge(edge: &EdgeDef, location: Location, findings: &mut Vec<DocumentIss
         findings.push(location.error("W012", "the condition is empty").with_fix("write a condition, or remove it"));
         return;
     };
-    let letters = |it: &str| it.chars().filter(|it| it.is_alphanumeric()).count();
+    let letters = |text: &str| text.chars().filter(|character| character.is_alphanumeric()).count();
     if let Some(text) = expr.searched_text().filter(|it| letters(it) < MIN_SEARCHED_LETTERS) {
         let message = format!("'{text}' is searched for in the message of the user, and such a short text occurs in many words");
         findings.push(location.warning("W013", message).with_fix("search for a longer text, or write a condition"));

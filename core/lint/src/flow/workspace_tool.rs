@@ -35,7 +35,8 @@ mod tests {
             json!({"id": "t", "name": "T", "kind": "http", "request": {
                 "method": "GET", "url": url, "headers": {"X-Key": format!("{{{{ secret.{secret} }}}}")}}})
         };
-        let found = |tool: &Value| check_workspace_tool(tool, &target).into_iter().map(|it| (it.code, it.path)).collect::<Vec<_>>();
+        let found =
+            |tool: &Value| check_workspace_tool(tool, &target).into_iter().map(|issue| (issue.code, issue.path)).collect::<Vec<_>>();
         assert_eq!(found(&tool("https://shop.example", "CRM")), []);
         assert_eq!(found(&tool("https://shop.example", "ERP")), [("V010", "/request/headers/X-Key".to_owned())]);
         assert_eq!(found(&tool("http://10.0.0.1", "CRM")), [("V003", "/request/url".to_owned())]);

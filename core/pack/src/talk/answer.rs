@@ -51,7 +51,7 @@ pub(super) fn parse_answer(line: &Line<'_>) -> Result<PackAnswer, PackError> {
 /// Normalizes the answer of a task: an object is its reply, any other value is its result.
 fn normalize_task_reply(reply: Value, line: &Line<'_>) -> Result<Value, PackError> {
     let Some(members) = reply.as_object() else { return Ok(json!({"result": reply})) };
-    if let Some(name) = members.keys().find(|it| !TASK_MEMBERS.contains(&it.as_str())) {
+    if let Some(name) = members.keys().find(|name| !TASK_MEMBERS.contains(&name.as_str())) {
         let known = TASK_MEMBERS.join(", ");
         return Err(line.error(format!("unknown member '{name}' of a task reply; use {known}, or write {{\"result\": …}}")));
     }
@@ -72,7 +72,7 @@ fn parse_purpose(key: &Line<'_>) -> Result<String, PackError> {
 /// Splits a trailing `+850ms` off.
 fn split_delay(line: Line<'_>) -> (Line<'_>, u64) {
     let (before, last) = line.text.rsplit_once(char::is_whitespace).unwrap_or(("", line.text));
-    match time::parse_duration(last).and_then(|it| u64::try_from(it).ok()) {
+    match time::parse_duration(last).and_then(|millis| u64::try_from(millis).ok()) {
         Some(delay) => (Line { text: before.trim_end(), ..line }, delay),
         None => (line, 0),
     }

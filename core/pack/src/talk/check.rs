@@ -37,16 +37,16 @@ type ParseCheck = fn(&Line<'_>) -> Result<Check, PackError>;
 
 /// Marks with their parsers. A mark comes before its own prefixes.
 pub(super) const MARKS: [(&str, ParseCheck); 11] = [
-    ("<~", |it| Ok(Check::ReplyContains(it.required("the text that the reply contains")?.to_owned()))),
+    ("<~", |line| Ok(Check::ReplyContains(line.required("the text that the reply contains")?.to_owned()))),
     ("<", parse_reply),
-    ("!", |it| Ok(Check::Fails(it.required("the error code")?.to_owned()))),
+    ("!", |line| Ok(Check::Fails(line.required("the error code")?.to_owned()))),
     ("=", parse_place),
-    ("~!", |it| Ok(Check::NoStage(it.required("the stage")?.to_owned()))),
-    ("~", |it| Ok(Check::Stages(parse_names(it, "a stage")?))),
+    ("~!", |line| Ok(Check::NoStage(line.required("the stage")?.to_owned()))),
+    ("~", |line| Ok(Check::Stages(parse_names(line, "a stage")?))),
     ("?!", parse_lacks),
     ("?", parse_path_check),
-    ("%!", |it| Ok(Check::NoVerbose(it.required("the progress message")?.to_owned()))),
-    ("%", |it| Ok(Check::Verbose(it.required("the progress message")?.to_owned()))),
+    ("%!", |line| Ok(Check::NoVerbose(line.required("the progress message")?.to_owned()))),
+    ("%", |line| Ok(Check::Verbose(line.required("the progress message")?.to_owned()))),
     ("$", parse_calls),
 ];
 
@@ -83,8 +83,8 @@ fn parse_reply(line: &Line<'_>) -> Result<Check, PackError> {
 
 fn parse_place(line: &Line<'_>) -> Result<Check, PackError> {
     let (intent, state) = line.split_once("/").ok_or_else(|| line.error("expected INTENT / STATE"))?;
-    let code = |it: &Line<'_>, what: &str| {
-        let (word, rest) = it.split_word();
+    let code = |line: &Line<'_>, what: &str| {
+        let (word, rest) = line.split_word();
         if !rest.text.is_empty() {
             return Err(rest.error(format!("{what} must be one word; remove the rest")));
         }
@@ -129,5 +129,5 @@ fn parse_calls(line: &Line<'_>) -> Result<Check, PackError> {
 }
 
 fn parse_names(line: &Line<'_>, what: &str) -> Result<Vec<String>, PackError> {
-    line.split_list().iter().map(|it| it.required(what).map(str::to_owned)).collect()
+    line.split_list().iter().map(|item| item.required(what).map(str::to_owned)).collect()
 }

@@ -77,7 +77,7 @@ impl<'t> Line<'t> {
 /// Parses JSON. Errors have the position of the offending character.
 pub(super) fn parse_json(line: &Line<'_>, hint: &str) -> Result<serde_json::Value, PackError> {
     serde_json::from_str(line.text).map_err(|error| {
-        let within = line.text.char_indices().take_while(|it| it.0 + 1 < error.column()).count();
+        let within = line.text.char_indices().take_while(|(at, _)| at + 1 < error.column()).count();
         let position = Line { column: line.column + within, ..*line };
         let reason = error.to_string();
         position.error(format!("invalid JSON ({}); {hint}", reason.split(" at line ").next().unwrap_or_default()))

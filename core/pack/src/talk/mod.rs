@@ -223,8 +223,8 @@ fn set_path(tree: &mut Value, names: &[&str], value: Value) {
         *tree = Value::Object(Map::new());
     }
     let Some(members) = tree.as_object_mut() else { return };
-    let normalize = |it: &str| it.replace('-', "").to_lowercase();
-    let key = members.keys().find(|it| normalize(it) == normalize(name)).map_or_else(|| (*name).to_owned(), Clone::clone);
+    let normalize = |name: &str| name.replace('-', "").to_lowercase();
+    let key = members.keys().find(|key| normalize(key) == normalize(name)).map_or_else(|| (*name).to_owned(), Clone::clone);
     set_path(members.entry(key).or_insert(Value::Null), rest, value);
 }
 

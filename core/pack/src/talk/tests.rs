@@ -82,7 +82,7 @@ fn answers_and_checks_are_parsed() {
     let replies: Vec<&Value> = answers.iter().map(|it| &it.reply).collect();
     assert_eq!(json!(replies), json!([{"act": "NEW_REQUEST"}, "Shall I ask +5 banks?", null, null, "timeout"]));
     assert_eq!(answers.iter().map(|it| it.delay_ms).collect::<Vec<_>>(), [850, 2000, 0, 0, 0]);
-    let others = json!(pack.turns[1].answers.iter().map(|it| json!([it.call.to_string(), it.reply])).collect::<Vec<_>>());
+    let others = json!(pack.turns[1].answers.iter().map(|answer| json!([answer.call.to_string(), answer.reply])).collect::<Vec<_>>());
     let expected = json!([
         ["task loan:file", {"result": "LA-1", "set_params": {"filed": true}}],
         ["task loan:mail", null],
@@ -94,8 +94,8 @@ fn answers_and_checks_are_parsed() {
     let errors: Vec<_> = answers.iter().filter_map(|it| it.error.as_ref()).collect();
     assert_eq!(errors[0].kind, EffectErrorKind::Timeout);
     assert_eq!((errors[1].kind, errors[1].message.as_str()), (EffectErrorKind::Unavailable, "no line"));
-    let checks = |turn: usize| pack.turns[turn].checks.iter().map(|it| it.check.clone()).collect::<Vec<_>>();
-    let list = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    let checks = |turn: usize| pack.turns[turn].checks.iter().map(|check| check.check.clone()).collect::<Vec<_>>();
+    let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     assert_eq!(
         checks(0),
         [

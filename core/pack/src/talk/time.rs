@@ -27,14 +27,14 @@ pub(super) fn parse_instant(text: &str) -> Option<Millis> {
     if !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    let years: Millis = (1970..year).map(|it| if is_leap_year(it) { 366 } else { 365 }).sum();
+    let years: Millis = (1970..year).map(|year| if is_leap_year(year) { 366 } else { 365 }).sum();
     let months: Millis = (1..month).map(|it| days_in_month(year, it)).sum();
     (year >= 1970).then_some((years + months + day - 1) * DAY + hour * HOUR + minute * MINUTE + second * SECOND)
 }
 
 fn parse_numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[Millis; 3]> {
     let mut parts = text.split(between).zip(digits).map(|(part, digits)| {
-        let is_valid = part.len() == digits && part.chars().all(|it| it.is_ascii_digit());
+        let is_valid = part.len() == digits && part.chars().all(|character| character.is_ascii_digit());
         is_valid.then(|| part.parse().ok()).flatten()
     });
     let found = [parts.next()??, parts.next()??, parts.next()??];

@@ -68,10 +68,12 @@ impl Session {
             slice = turn.resume(vec![Completion { id: effect.id, at: 1_767_268_800_000, outcome }]).unwrap();
         }
         let outcome = slice.end.unwrap();
-        let state = outcome.writes.iter().find_map(|it| if let Write::Session { state } = it { Some((**state).clone()) } else { None });
+        let state =
+            outcome.writes.iter().find_map(|write| if let Write::Session { state } = write { Some((**state).clone()) } else { None });
         self.state = state.or(self.state.take());
         self.output = *outcome.flow.unwrap();
-        let texts = self.output["messages"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect();
+        let texts =
+            self.output["messages"].as_array().unwrap().iter().map(|message| message["text"].as_str().unwrap().to_owned()).collect();
         (calls, texts)
     }
 
@@ -82,7 +84,9 @@ impl Session {
     /// The actions of guardrails in the last turn, with their ids.
     fn guardrails(&self) -> Vec<String> {
         let guardrails = self.audits.iter().filter(|it| it.0 == "guardrail");
-        guardrails.map(|it| format!("{} {}", it.1["guardrail"].as_str().unwrap(), it.1["action"].as_str().unwrap())).collect()
+        guardrails
+            .map(|(_, payload)| format!("{} {}", payload["guardrail"].as_str().unwrap(), payload["action"].as_str().unwrap()))
+            .collect()
     }
 }
 

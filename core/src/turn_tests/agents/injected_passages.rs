@@ -68,7 +68,8 @@ fn assert_passage_is_harmless(text: &str) {
     let (harmless, play) = (play_obedient_models(HARMLESS), play_obedient_models(text));
     let [synthesis, agent] = play.model_requests.as_slice() else { panic!("one call of each model") };
     let [harmless_synthesis, harmless_agent] = harmless.model_requests.as_slice() else { panic!("one call of each model") };
-    let frame = |it: &LlmRequest| json!([it.purpose, it.mode, it.system, it.schema, it.hint, it.user_text]);
+    let frame =
+        |request: &LlmRequest| json!([request.purpose, request.mode, request.system, request.schema, request.hint, request.user_text]);
     assert_eq!(frame(synthesis), frame(harmless_synthesis), "instructions and schema are unchanged");
     // The passage is one string of a JSON list, so it cannot end it.
     let (mut passages, rest) = split_prompt(&synthesis.user);

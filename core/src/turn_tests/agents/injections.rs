@@ -79,7 +79,7 @@ macro_rules! corpus {
         #[test]
         fn each_text_of_the_corpus_has_a_test() {
             let corpus: Value = serde_json::from_str(CORPUS).unwrap();
-            let names: Vec<&str> = corpus.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+            let names: Vec<&str> = corpus.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
             assert_eq!(names, [$(stringify!($name)),+]);
             assert!(names.len() >= 30);
         }

@@ -72,8 +72,11 @@ impl AgentSession {
         self.stages.clear();
         while slice.end.is_none() {
             self.effects_per_slice.push(slice.effects.len());
-            let completions =
-                slice.effects.iter().map(|it| Completion { id: it.id, at: turn.now(), outcome: self.answer_effect(it) }).collect();
+            let completions = slice
+                .effects
+                .iter()
+                .map(|effect| Completion { id: effect.id, at: turn.now(), outcome: self.answer_effect(effect) })
+                .collect();
             self.record_stages(&slice.notices);
             slice = turn.resume(completions).unwrap();
             let saved = serde_json::to_string(turn.journal()).unwrap();
@@ -89,8 +92,9 @@ impl AgentSession {
     }
 
     fn record_stages(&mut self, notices: &[convengine_turn::Notice]) {
-        let stage =
-            |it: &convengine_turn::Notice| if let NoticeBody::Audit { stage, .. } = &it.body { Some(stage.to_string()) } else { None };
+        let stage = |notice: &convengine_turn::Notice| {
+            if let NoticeBody::Audit { stage, .. } = &notice.body { Some(stage.to_string()) } else { None }
+        };
         self.stages.extend(notices.iter().filter_map(stage));
     }
 
@@ -129,7 +133,7 @@ impl AgentSession {
 
 /// The texts of the messages of an answer.
 pub fn message_texts(answer: &Value) -> Vec<String> {
-    answer["messages"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect()
+    answer["messages"].as_array().unwrap().iter().map(|message| message["text"].as_str().unwrap().to_owned()).collect()
 }
 
 /// A model reply with tool calls.
@@ -199,12 +203,13 @@ fn invalid_calls_are_answered_with_errors() {
     ]);
     let mut play = AgentSession::with_rules(json!([{"purpose": "agent", "replies": [wrong, "I see."]}]), |pack| {
         let tools = pack["documents"][0]["tools"].as_array_mut().unwrap();
-        let tool = tools.iter_mut().find(|it| it["id"] == "crm.search").unwrap().as_object_mut().unwrap();
+        let tool = tools.iter_mut().find(|tool| tool["id"] == "crm.search").unwrap().as_object_mut().unwrap();
         tool.shift_remove("server");
         tool.insert("effect_class".to_owned(), json!("read"));
     });
     assert_eq!(play.say("card desk"), ["I see."]);
-    let results: Vec<Value> = play.last_dialogue().messages[2..].iter().map(|it| serde_json::from_str(&it.content).unwrap()).collect();
+    let results: Vec<Value> =
+        play.last_dialogue().messages[2..].iter().map(|message| serde_json::from_str(&message.content).unwrap()).collect();
     let codes: Vec<&Value> = results.iter().map(|it| &it["error"]["code"]).collect();
     assert_eq!(codes, [&json!("invalid_args"), &json!("unknown_tool"), &json!("tool_unknown"), &Value::Null, &json!("invalid_args")]);
     assert_eq!(results[3], json!({"ok": true}));
@@ -228,7 +233,7 @@ fn reads_run_concurrently_and_writes_in_order() {
     assert_eq!(play.effects_per_slice, [1, 1, 1, 1, 1]);
     let keys: Vec<&str> = play.http_requests[1..]
         .iter()
-        .filter_map(|it| it.headers.iter().find(|it| it.0 == "Idempotency-Key"))
+        .filter_map(|request| request.headers.iter().find(|(name, _)| name == "Idempotency-Key"))
         .map(|it| it.1.as_str())
         .collect();
     assert_eq!(keys, ["s:1:g_cards/desk:1:1", "s:1:g_cards/desk:1:2"]);

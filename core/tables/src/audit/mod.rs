@@ -22,7 +22,7 @@ pub fn is_recorded(settings: &AuditSettings, stage: &str, intent: &str) -> bool 
     if !settings.enabled || !matches_level(settings.level, stage) {
         return false;
     }
-    let any = |patterns: &[String], text: &str| patterns.iter().any(|it| matches_glob(it, text));
+    let any = |patterns: &[String], text: &str| patterns.iter().any(|pattern| matches_glob(pattern, text));
     let passes = |include: &[String], exclude: &[String], text: &str| {
         let upper = text.trim().to_uppercase();
         (include.is_empty() || any(include, &upper)) && !any(exclude, &upper)
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn levels_and_lists_decide_together() {
-        let list = |it: &str| vec![it.to_owned()];
+        let list = |pattern: &str| vec![pattern.to_owned()];
         let mut settings = AuditSettings {
             enabled: true,
             level: AuditLevel::Standard,

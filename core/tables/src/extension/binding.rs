@@ -11,7 +11,7 @@ use crate::step_context::StepContext;
 
 /// Runs a task as a service call. Unless the binding says otherwise, the service gets the task, its input and the session as rules see it.
 pub(super) async fn call_bound_service(cx: &StepContext<'_>, remote: &HttpCall, call: &TaskCall) -> Result<TaskReply, EffectError> {
-    let message = serde_json::to_value(call.to_request(&cx.session)).ok().and_then(|it| it.as_object().cloned()).unwrap_or_default();
+    let message = json::into_members(serde_json::json!(call.to_request(&cx.session)));
     let answer = service::call_service(cx, HttpCaller::Task(call.task.clone()), remote, &call.template_values(), &message).await?;
     parse_reply(answer.mapped)
 }
@@ -21,14 +21,14 @@ pub(super) fn run_script(cx: &StepContext<'_>, script: &Script, call: &TaskCall)
     let values = call.template_values();
     let filled = TemplateScope { session: &cx.session, values: &values };
     let document = filled.to_document();
-    let answer = script.run(&|it| filled.render_text(it), &|it| it.evaluate(&|name| document.get(name)));
+    let answer = script.run(&|template| filled.render_text(template), &|expression| expression.evaluate(&|name| document.get(name)));
     let answer = answer.map_err(|it| EffectError::new(EffectErrorKind::Invalid, it))?;
     json::decode(&Value::Object(answer)).map_err(|it| invalid_reply(&it))
 }
 
 /// Parses a task's answer: an object with only task members is a reply; anything else is the task's result.
 fn parse_reply(answer: Value) -> Result<TaskReply, EffectError> {
-    let is_reply = |it: &Map| !it.is_empty() && it.keys().all(|name| TASK_MEMBERS.contains(&name.as_str()));
+    let is_reply = |members: &Map| !members.is_empty() && members.keys().all(|name| TASK_MEMBERS.contains(&name.as_str()));
     match answer.as_object() {
         Some(members) if is_reply(members) => json::decode(&answer).map_err(|it| invalid_reply(&it)),
         Some(members) if members.is_empty() => Ok(TaskReply::default()),
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_a_patch_or_a_result() {
-        let result = |answer: Value| parse_reply(answer).map(|it| (it.result, it.patch.params.len()));
+        let result = |answer: Value| parse_reply(answer).map(|reply| (reply.result, reply.patch.params.len()));
         assert_eq!(result(json!({"result": 1, "set_params": {"a": 2}})), Ok((json!(1), 1)));
         assert_eq!(result(json!({"result": 1, "other": 2})), Ok((json!({"result": 1, "other": 2}), 0)));
         assert_eq!(result(json!({})), Ok((Value::Null, 0)));

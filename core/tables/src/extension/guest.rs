@@ -45,7 +45,7 @@ pub(super) async fn call_extension(cx: &mut StepContext<'_>, name: &str, call: &
             timeout_ms: extension.timeout_ms,
         };
         let output = cx.effects.perform(request).await?.message;
-        let output: ExtensionMessage = json::decode(&output).map_err(|it| protocol_error(name, &it.to_string()))?;
+        let output: ExtensionMessage = json::decode(&output).map_err(|error| protocol_error(name, &error.to_string()))?;
         let publisher = Publisher::with_templates(&call.task);
         output.notices.iter().for_each(|it| publisher.publish(cx, it));
         match output.end {

@@ -26,7 +26,7 @@ pub enum Classification<'c> {
 /// Classifies the message: the first matching pattern row decides if all matching rows agree on the intent; if none matches, the
 /// classifier, then the row of the most similar example.
 pub async fn classify<'c>(cx: &mut StepContext<'c>) -> Classification<'c> {
-    let was_asked = cx.session.clarification.as_ref().is_some_and(|it| it.reason.as_deref() == Some(QUESTION_REASON));
+    let was_asked = cx.session.clarification.as_ref().is_some_and(|clarification| clarification.reason.as_deref() == Some(QUESTION_REASON));
     if was_asked {
         cx.session.clarification = None;
     }
@@ -35,7 +35,7 @@ pub async fn classify<'c>(cx: &mut StepContext<'c>) -> Classification<'c> {
         Ok(None) => Classification::Unknown,
         Err(_) if was_asked => Classification::Unknown,
         Err(close) => {
-            let [first, second] = close.map(|it| code_to_words(&it.intent));
+            let [first, second] = close.map(|row| code_to_words(&row.intent));
             cx.session.ask(format!("Did you mean {first} or {second}?"), QUESTION_REASON);
             Classification::Asked
         }
@@ -46,7 +46,7 @@ pub async fn classify<'c>(cx: &mut StepContext<'c>) -> Classification<'c> {
 async fn classify_by_rows<'c>(cx: &mut StepContext<'c>) -> Result<Option<&'c Classifier>, [&'c Classifier; 2]> {
     let config = cx.config;
     let text = cx.session.working_text().map(str::to_owned);
-    let hits = text.as_deref().map(|it| config.classifiers.find_matching(it)).unwrap_or_default();
+    let hits = text.as_deref().map(|text| config.classifiers.find_matching(text)).unwrap_or_default();
     let mut intents: Vec<&str> = Vec::new();
     for hit in &hits {
         if !intents.contains(&hit.intent.as_str()) {
@@ -56,7 +56,7 @@ async fn classify_by_rows<'c>(cx: &mut StepContext<'c>) -> Result<Option<&'c Cla
     let mut explanation = cx
         .effects
         .begin_explanation("classifier")
-        .map(|it| it.with_candidates(config.classifiers.candidates(text.as_deref().unwrap_or_default())));
+        .map(|explanation| explanation.with_candidates(config.classifiers.candidates(text.as_deref().unwrap_or_default())));
     if intents.len() > 1 {
         if let Some(explanation) = explanation {
             explanation
@@ -80,7 +80,7 @@ async fn classify_by_rows<'c>(cx: &mut StepContext<'c>) -> Result<Option<&'c Cla
         );
         return Ok(Some(first));
     }
-    let text = text.filter(|it| !it.trim().is_empty());
+    let text = text.filter(|message| !message.trim().is_empty());
     let learned = text.as_deref().map_or(Ok(None), |it| classify_by_examples(cx, it));
     match learned {
         Ok(None) => {}
@@ -117,7 +117,7 @@ fn classify_by_examples<'c>(cx: &StepContext<'c>, text: &str) -> Result<Option<&
     let threshold = classifier.threshold(acceptance);
     let ranking = classifier.rank(text);
     let decision = classifier.decide(&ranking, acceptance);
-    let row = |it: &RankedClass| learned.classes.get(it.class);
+    let row = |ranked: &RankedClass| learned.classes.get(ranked.class);
     let (chosen, verdict) = match &decision {
         Decision::Accepted(best) => (vec![row(best)], "the words of the message are like the examples of the first row"),
         Decision::Close(best, second) => (vec![row(best), row(second)], "two rows are too close to choose between them"),
@@ -125,14 +125,14 @@ fn classify_by_examples<'c>(cx: &StepContext<'c>, text: &str) -> Result<Option<&
     };
     let chosen: Vec<&Classifier> = chosen.into_iter().flatten().collect();
     if let Some(explanation) = cx.effects.begin_explanation("examples") {
-        let candidate = |it: &RankedClass| {
-            let row = row(it)?;
+        let candidate = |ranked: &RankedClass| {
+            let row = row(ranked)?;
             let verdict = match chosen.as_slice() {
                 [only] if only.id == row.id => Verdict::Won,
                 [first, second] if [first.id, second.id].contains(&row.id) => Verdict::Matched,
                 _ => Verdict::NotMatched,
             };
-            let (facts, score) = (explain_class(classifier, text, it), it.confidence.into());
+            let (facts, score) = (explain_class(classifier, text, ranked), ranked.confidence.into());
             Some(Candidate { facts, score, ..row.candidate(verdict) })
         };
         let candidates = ranking.classes.iter().take(NEAREST).filter_map(candidate).collect();
@@ -160,7 +160,7 @@ fn classify_by_examples<'c>(cx: &StepContext<'c>, text: &str) -> Result<Option<&
 }
 
 fn intents_by_rule(hits: &[&Classifier]) -> Map {
-    hits.iter().map(|it| (it.id.to_string(), json!(it.intent))).collect()
+    hits.iter().map(|hit| (hit.id.to_string(), json!(hit.intent))).collect()
 }
 
 async fn find_most_similar<'c>(cx: &mut StepContext<'c>, text: &str, explanation: &mut Option<Explanation>) -> Option<&'c Classifier> {
@@ -168,7 +168,7 @@ async fn find_most_similar<'c>(cx: &mut StepContext<'c>, text: &str, explanation
     if examples.is_empty() {
         return None;
     }
-    let texts = std::iter::once(text.to_owned()).chain(examples.iter().map(|it| it.phrase.clone())).collect();
+    let texts = std::iter::once(text.to_owned()).chain(examples.iter().map(|example| example.phrase.clone())).collect();
     let vectors = match cx.effects.perform(EmbedRequest { texts }).await {
         Ok(reply) => reply.vectors,
         Err(error) => {
@@ -187,7 +187,7 @@ async fn find_most_similar<'c>(cx: &mut StepContext<'c>, text: &str, explanation
             best = Some((score, &example.row));
         }
     }
-    let (score, row) = best.filter(|it| it.0 >= cx.config.intent_resolver.semantic_min_score)?;
+    let (score, row) = best.filter(|&(score, _)| score >= cx.config.intent_resolver.semantic_min_score)?;
     if let Some(explanation) = explanation {
         explanation.mark_selected(row.id);
     }
@@ -204,7 +204,7 @@ async fn find_most_similar<'c>(cx: &mut StepContext<'c>, text: &str, explanation
 /// The cosine similarity of two vectors, from -1 to 1; 0 for vectors without length.
 fn cosine_similarity(a: &[f64], b: &[f64]) -> f64 {
     let dot: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
-    let length = |it: &[f64]| it.iter().map(|it| it * it).sum::<f64>().sqrt();
+    let length = |vector: &[f64]| vector.iter().map(|component| component * component).sum::<f64>().sqrt();
     let lengths = length(a) * length(b);
     if a.len() == b.len() && lengths > 0.0 { dot / lengths } else { 0.0 }
 }

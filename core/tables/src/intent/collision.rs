@@ -20,8 +20,8 @@ pub(super) fn collision_question(reply: &ResolverReply) -> Option<String> {
 
 /// Formats a code as words: `CLOSE_CARD` becomes `Close Card`.
 pub(super) fn code_to_words(code: &str) -> String {
-    let word = |it: &str| {
-        let mut characters = it.chars();
+    let word = |word: &str| {
+        let mut characters = word.chars();
         let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
         first + &characters.as_str().to_lowercase()
     };

@@ -61,7 +61,7 @@ impl ResolverReply {
 
     /// The best intents as collision candidates.
     pub fn candidates(&self) -> Vec<Value> {
-        self.top_scores().iter().map(|it| json!({"code": it.intent, "confidence": it.confidence})).collect()
+        self.top_scores().iter().map(|score| json!({"code": score.intent, "confidence": score.confidence})).collect()
     }
 }
 
@@ -78,7 +78,7 @@ fn parse_scores(value: Option<&Value>, agent: &IntentResolverConfig) -> Vec<Inte
         Some(Value::Array(items)) => items.iter().filter_map(parse_score).collect(),
         None | Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => Vec::new(),
     };
-    found.retain(|it| agent.is_allowed(&it.intent));
+    found.retain(|score| agent.is_allowed(&score.intent));
     for score in &mut found {
         score.confidence = score.confidence.clamp(0.0, 1.0);
     }
@@ -86,7 +86,7 @@ fn parse_scores(value: Option<&Value>, agent: &IntentResolverConfig) -> Vec<Inte
     // Of the scores of one intent, the best counts.
     let mut best: Vec<IntentScore> = Vec::with_capacity(found.len());
     for score in found {
-        if !best.iter().any(|it| is_same_code(&it.intent, &score.intent)) {
+        if !best.iter().any(|listed| is_same_code(&listed.intent, &score.intent)) {
             best.push(score);
         }
     }
@@ -102,7 +102,7 @@ fn parse_score(item: &Value) -> Option<IntentScore> {
 
 fn parse_followups(value: Option<&Value>) -> Vec<String> {
     match value {
-        Some(Value::Array(items)) => items.iter().filter_map(|it| trim_text(Some(it))).collect(),
+        Some(Value::Array(items)) => items.iter().filter_map(|code| trim_text(Some(code))).collect(),
         Some(Value::String(_)) => trim_text(value).into_iter().collect(),
         None | Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => Vec::new(),
     }

@@ -139,7 +139,7 @@ fn ask_clarification(cx: &mut StepContext<'_>, reply: &ResolverReply) -> Option<
             json!({"reason": "needsClarification without question"}),
         );
     };
-    if let Some(intent) = reply.intent.as_deref().filter(|it| !cx.config.intent_resolver.is_allowed(it)) {
+    if let Some(intent) = reply.intent.as_deref().filter(|intent| !cx.config.intent_resolver.is_allowed(intent)) {
         return reject_reply(
             cx,
             Some(reply),
@@ -191,10 +191,10 @@ fn explain(cx: &StepContext<'_>, reply: Option<&ResolverReply>, verdict: &str) {
         "collisionGap": agent.collision_gap, "needsClarification": reply.needs_clarification, "question": reply.question,
         "openQuestion": cx.session.clarification.is_some(),
     });
-    let is_named = |it: &str| reply.intent.as_deref().is_some_and(|intent| is_same_code(intent, it));
-    let score = |it: &IntentScore| {
-        let row_verdict = if is_named(&it.intent) { Verdict::Matched } else { Verdict::Lost };
-        Candidate { score: it.confidence.into(), ..Candidate::for_choice("", &it.intent, row_verdict) }
+    let is_named = |name: &str| reply.intent.as_deref().is_some_and(|intent| is_same_code(intent, name));
+    let score = |intent_score: &IntentScore| {
+        let row_verdict = if is_named(&intent_score.intent) { Verdict::Matched } else { Verdict::Lost };
+        Candidate { score: intent_score.confidence.into(), ..Candidate::for_choice("", &intent_score.intent, row_verdict) }
     };
     explanation.with_subject(about).with_candidates(reply.scores.iter().map(score).collect()).record(&cx.effects, verdict);
 }

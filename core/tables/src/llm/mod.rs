@@ -76,7 +76,7 @@ pub async fn call_model(
         Err(error) => row.error_message = Some(error.message.clone()),
     }
     cx.session.writes.push(Write::LlmCall(row));
-    if let Some(reply) = outcome.as_ref().ok().filter(|it| !it.reasoning.is_empty()) {
+    if let Some(reply) = outcome.as_ref().ok().filter(|reply| !reply.reasoning.is_empty()) {
         cx.audit(Stage::LlmReasoning, |_| payload!({"purpose": purpose, "reasoning": reply.reasoning}));
     }
     outcome

@@ -8,8 +8,10 @@ use crate::step_context::StepContext;
 /// The variables of every prompt under all their names; parameters override them.
 pub fn prompt_variables(cx: &StepContext<'_>, schema: &Value) -> Map {
     let session = &cx.session;
-    let history: Vec<Value> = session.history.iter().rev().map(|it| json!({"user": it.user, "assistant": it.assistant})).collect();
-    let schema = if schema.is_null() { session.schema.as_ref().map_or(Value::Null, |it| (*it.definition).clone()) } else { schema.clone() };
+    let history: Vec<Value> =
+        session.history.iter().rev().map(|exchange| json!({"user": exchange.user, "assistant": exchange.assistant})).collect();
+    let schema =
+        if schema.is_null() { session.schema.as_ref().map_or(Value::Null, |schema| (*schema.definition).clone()) } else { schema.clone() };
     let containers = session.containers.clone().map_or(Value::Null, Value::Object);
     let groups: [(&[&str], Value); 11] = [
         (&["context", "contextJson", "context_json"], Value::Object(session.context.clone())),

@@ -53,7 +53,7 @@ pub fn take_answer(cx: &mut StepContext<'_>) -> bool {
     if !settings.enabled || !settings.require_approval || turn + 1 != u64::from(cx.session.turn_number) {
         return false;
     }
-    let text = waiting.get("text").and_then(Value::as_str).filter(|it| !it.trim().is_empty());
+    let text = waiting.get("text").and_then(Value::as_str).filter(|sql| !sql.trim().is_empty());
     let Some(text) = text.filter(|_| is_approved(cx)) else { return cx.session.dialogue_act() == DialogueAct::Affirm };
     let act = cx.config.dialogue_acts.match_pattern(text.trim()).unwrap_or(DialogueAct::NewRequest);
     cx.session.approved_text = Some(text.to_owned());
@@ -65,7 +65,7 @@ pub fn take_answer(cx: &mut StepContext<'_>) -> bool {
 /// Whether the denied message is approved. A message that is itself sensitive approves nothing, unless it is a plain confirmation.
 fn is_approved(cx: &StepContext<'_>) -> bool {
     let settings = &cx.config.settings.guardrail;
-    let plain_yes = cx.config.dialogue_acts.is_plain_yes(cx.session.text(), cx.session.said_locale());
+    let plain_yes = cx.config.dialogue_acts.is_plain_yes(cx.session.text(), cx.session.client_locale());
     let sensitive = cx.config.sensitive_patterns.is_sensitive(&collapse_whitespace(cx.session.text())) != Ok(false);
     let is_affirmed = settings.affirm_approves && cx.session.dialogue_act() == DialogueAct::Affirm;
     (is_affirmed && (plain_yes || !sensitive)) || (is_granted(&cx.session, settings.fail_closed) && !sensitive)
@@ -79,13 +79,14 @@ pub fn store_pending_approval(session: &mut Session) {
 
 /// Whether the client or the application has approved; a gate that fails closed accepts booleans only.
 fn is_granted(session: &Session, fail_closed: bool) -> bool {
-    let client_values = ["approval_granted", "approvalGranted"].map(|it| session.params.get(it).filter(|it| !it.is_null()));
+    let client_values = ["approval_granted", "approvalGranted"].map(|key| session.params.get(key).filter(|value| !value.is_null()));
     let context_value = session.context.get("approval").and_then(|it| it.get("granted")).filter(|it| !it.is_null());
     let all = || client_values.into_iter().chain([context_value]).flatten();
     if fail_closed && all().any(|it| !it.is_boolean()) {
         return false;
     }
     let first = client_values.into_iter().flatten().find_map(Value::as_bool);
-    let is_true = |it: &Value| it.as_bool().unwrap_or_else(|| it.as_str().is_some_and(|it| it.trim().eq_ignore_ascii_case("true")));
+    let is_true =
+        |value: &Value| value.as_bool().unwrap_or_else(|| value.as_str().is_some_and(|text| text.trim().eq_ignore_ascii_case("true")));
     first.unwrap_or_else(|| context_value.is_some_and(is_true))
 }

@@ -7,11 +7,11 @@ use crate::session::ClarificationOption;
 /// Returns the option that a text names and how it was matched; `None` when it names none or several, asks or negates.
 pub fn choose_option<'o>(options: &'o [ClarificationOption], text: &str, locale: &str) -> Option<(&'o ClarificationOption, &'static str)> {
     let input = text.trim().trim_end_matches(['.', '!', ',']).trim();
-    if let Some(option) = options.iter().find(|it| it.key.trim().eq_ignore_ascii_case(input)) {
+    if let Some(option) = options.iter().find(|option| option.key.trim().eq_ignore_ascii_case(input)) {
         return Some((option, "KEY"));
     }
     let names: Vec<Vec<&str>> =
-        options.iter().map(|it| [Some(it.key.as_str()), it.description.as_deref()].into_iter().flatten().collect()).collect();
+        options.iter().map(|option| [Some(option.key.as_str()), option.description.as_deref()].into_iter().flatten().collect()).collect();
     let (number, by) = read_choice(text, &names, locale)?;
     let by = match by {
         ChosenBy::Name => "DESCRIPTION",
@@ -30,7 +30,7 @@ mod tests {
             |key: &str, description: Option<&str>| ClarificationOption { key: key.to_owned(), description: description.map(str::to_owned) };
         let options =
             [option("ISSUE_CARD", Some("Issue a replacement card")), option("BLOCK_CARD", Some("Block the card")), option("NOTIFY", None)];
-        choose_option(&options, text, "en").map(|(it, by)| (it.key.clone(), by))
+        choose_option(&options, text, "en").map(|(option, by)| (option.key.clone(), by))
     }
 
     #[test]

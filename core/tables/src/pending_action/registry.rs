@@ -47,14 +47,14 @@ pub fn resolve_action<'c>(cx: &StepContext<'c>) -> ActionChoice<'c> {
     let config = cx.config;
     let eligible = config.pending_actions.eligible(&session.intent, &session.state);
     let key = resolve_key(session, &runtime, &eligible);
-    let mut rows: Vec<&PendingAction> = eligible.into_iter().filter(|it| key.is_none() || has_key(it, key.as_deref())).collect();
+    let mut rows: Vec<&PendingAction> = eligible.into_iter().filter(|row| key.is_none() || has_key(row, key.as_deref())).collect();
     let has_rows = !rows.is_empty();
     // A row executed under its key is closed for a turn that names no key as well.
-    rows.retain(|it| !is_closed(key.as_deref(), &it.reference) && !is_closed(it.key.as_deref(), &it.reference));
+    rows.retain(|row| !is_closed(key.as_deref(), &row.reference) && !is_closed(row.key.as_deref(), &row.reference));
     let Some(first) = rows.first().copied() else {
         return if has_rows { ActionChoice::None } else { resolve_from_session(session, key, is_closed) };
     };
-    let top_rows: Vec<&PendingAction> = rows.into_iter().filter(|it| it.priority == first.priority).collect();
+    let top_rows: Vec<&PendingAction> = rows.into_iter().filter(|row| row.priority == first.priority).collect();
     if key.is_none() && top_rows.len() > 1 {
         return ActionChoice::Several(top_rows);
     }
@@ -70,22 +70,22 @@ pub fn explain_candidates(cx: &StepContext<'_>) -> Vec<Candidate> {
     let eligible = cx.config.pending_actions.eligible(intent, state);
     let key = resolve_key(session, &runtime, &eligible);
     let choice = resolve_action(cx);
-    let judge = |it: &PendingAction| {
-        let is_closed = |key: Option<&str>| !reopened && runtime.is_closed(key, &it.reference, intent, state);
+    let judge = |pending_action: &PendingAction| {
+        let is_closed = |key: Option<&str>| !reopened && runtime.is_closed(key, &pending_action.reference, intent, state);
         let (verdict, reason) = match &choice {
-            _ if key.is_some() && !has_key(it, key.as_deref()) => (Verdict::NotMatched, "the turn is about another key"),
-            _ if is_closed(key.as_deref()) || is_closed(it.key.as_deref()) => {
+            _ if key.is_some() && !has_key(pending_action, key.as_deref()) => (Verdict::NotMatched, "the turn is about another key"),
+            _ if is_closed(key.as_deref()) || is_closed(pending_action.key.as_deref()) => {
                 (Verdict::NotMatched, "it was carried out at this intent and state: a rule has to name it again")
             }
-            ActionChoice::One(action) if action.reference == it.reference => (Verdict::Won, "it is what the turn is about"),
-            ActionChoice::Several(rows) if rows.iter().any(|row| row.id == it.id) => {
+            ActionChoice::One(action) if action.reference == pending_action.reference => (Verdict::Won, "it is what the turn is about"),
+            ActionChoice::Several(rows) if rows.iter().any(|row| row.id == pending_action.id) => {
                 (Verdict::Matched, "others have the same priority: the user has to say which one, or a lower priority")
             }
             ActionChoice::None | ActionChoice::One(_) | ActionChoice::Several(_) => {
                 (Verdict::Lost, "another row comes first: a lower priority would win")
             }
         };
-        Candidate { score: it.priority.into(), ..it.candidate(verdict).with_reason(reason) }
+        Candidate { score: pending_action.priority.into(), ..pending_action.candidate(verdict).with_reason(reason) }
     };
     let mut rows: Vec<Candidate> = eligible.into_iter().map(judge).collect();
     rows.extend(cx.config.pending_actions.out_of_scope(intent, state));
@@ -95,9 +95,9 @@ pub fn explain_candidates(cx: &StepContext<'_>) -> Vec<Candidate> {
 /// Whether an action waits for confirmation: one named by the session, or a row for a resolved intent and state.
 pub fn has_pending_action(cx: &StepContext<'_>) -> bool {
     let session = &cx.session;
-    let in_context = ["pending_action", "pendingAction"].iter().any(|it| session.context.get(*it).is_some_and(has_content));
+    let in_context = ["pending_action", "pendingAction"].iter().any(|key| session.context.get(*key).is_some_and(has_content));
     let keys = ["pending_action", "pendingAction", "pending_action_key", "pending_action_task"];
-    let claimed = in_context || keys.iter().any(|it| session.params.get(*it).is_some_and(has_content));
+    let claimed = in_context || keys.iter().any(|key| session.params.get(*key).is_some_and(has_content));
     let in_registry = || session.is_resolved() && !cx.config.pending_actions.eligible(&session.intent, &session.state).is_empty();
     if !claimed && !in_registry() {
         return false;
@@ -109,10 +109,10 @@ pub fn has_pending_action(cx: &StepContext<'_>) -> bool {
 /// The key that names a row. A turn without a key refers to the open action, as long as the registry still offers it.
 fn resolve_key(session: &Session, runtime: &ActionRuntime, eligible: &[&PendingAction]) -> Option<String> {
     let in_context = || trim_text(session.context.get("pending_action_key")).or_else(|| trim_text(session.context.get("pendingActionKey")));
-    let in_object = || KEY_MEMBERS.iter().find_map(|it| trim_text(context_action(session)?.get(*it)));
+    let in_object = || KEY_MEMBERS.iter().find_map(|key| trim_text(context_action(session)?.get(*key)));
     let open_key = || {
         let key = runtime.key().filter(|_| runtime.is_open())?;
-        eligible.iter().any(|it| has_key(it, Some(key))).then(|| key.to_owned())
+        eligible.iter().any(|row| has_key(row, Some(key))).then(|| key.to_owned())
     };
     trim_text(session.params.get("pending_action_key")).or_else(in_context).or_else(in_object).or_else(open_key)
 }
@@ -132,7 +132,7 @@ fn resolve_from_session(session: &Session, key: Option<String>, is_closed: impl 
 }
 
 fn context_action(session: &Session) -> Option<&Value> {
-    ["pending_action", "pendingAction"].iter().find_map(|it| session.context.get(*it).filter(|it| has_content(it)))
+    ["pending_action", "pendingAction"].iter().find_map(|key| session.context.get(*key).filter(|action| has_content(action)))
 }
 
 /// The task named by `context.pending_action`: as a string, as one member, or as bean and methods.
@@ -140,7 +140,7 @@ fn parse_reference(pending: &Value) -> Option<String> {
     if let Value::String(whole) = pending {
         return Some(whole.trim().to_owned());
     }
-    let member = |names: &[&str]| names.iter().find_map(|it| trim_text(pending.get(*it)));
+    let member = |names: &[&str]| names.iter().find_map(|name| trim_text(pending.get(*name)));
     member(&TASK_MEMBERS).or_else(|| {
         let bean = member(&["bean", "bean_name", "beanName"])?;
         Some(format!("{bean}:{}", member(&["method", "method_name", "methodName", "methods", "method_names"])?))

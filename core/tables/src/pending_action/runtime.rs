@@ -60,7 +60,7 @@ impl ActionRuntime {
 
     /// Whether the confirmation limit has passed.
     pub fn is_expired(&self, turn: u32, now: Millis) -> bool {
-        let reached = |key: &str, value: i64| self.0.get(key).and_then(Value::as_i64).is_some_and(|it| it >= 0 && value >= it);
+        let reached = |key: &str, value: i64| self.0.get(key).and_then(Value::as_i64).is_some_and(|limit| limit >= 0 && value >= limit);
         reached("expires_turn", i64::from(turn)) || reached("expires_at_epoch_ms", now)
     }
 
@@ -145,8 +145,9 @@ impl ActionRuntime {
 
     /// Whether an action was executed at this intent and state and has to be reopened.
     pub fn is_closed(&self, key: Option<&str>, reference: &str, intent: &str, state: &str) -> bool {
-        let same = |it: &Value| member(it, "action_key") == key.unwrap_or_default() && member(it, "action_ref") == reference;
-        self.executions().any(|it| same(it) && is_at(it, intent, state))
+        let same =
+            |execution: &Value| member(execution, "action_key") == key.unwrap_or_default() && member(execution, "action_ref") == reference;
+        self.executions().any(|execution| same(execution) && is_at(execution, intent, state))
     }
 
     /// Whether any action was executed at this intent and state.

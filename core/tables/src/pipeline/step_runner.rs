@@ -41,7 +41,7 @@ fn enter_step(cx: &mut StepContext<'_>, name: &'static str) {
 /// Records the exit of a step; returns its duration.
 fn record_exit(cx: &mut StepContext<'_>, name: &str, result: &Result<StepOutcome, Fault>) -> Millis {
     let at = cx.effects.now();
-    let result = result.as_ref().map(|it| it.name()).map_err(|it| (it.code.name(), it.message.clone()));
+    let result = result.as_ref().map(|it| it.name()).map_err(|fault| (fault.code.name(), fault.message.clone()));
     let Some(info) = cx.session.step_infos.iter_mut().rfind(|it| it.name == name) else { return 0 };
     info.scope.0.clone_from(&cx.session.intent);
     info.scope.1.clone_from(&cx.session.state);
@@ -67,8 +67,8 @@ fn publish_failure(cx: &StepContext<'_>, name: &'static str, duration: Millis, f
 /// Publishes progress of a step, for the rule and tool named by the parameters.
 fn publish_step_progress(cx: &StepContext<'_>, progress: Progress<'_>, extra: impl FnOnce() -> Value) {
     let params = &cx.session.params;
-    let number = |it: &Value| it.as_i64().or_else(|| it.as_str()?.trim().parse().ok());
-    let tool = ["mcp_tool_code", "tool_code"].iter().find_map(|it| params.get(*it)?.as_str());
+    let number = |value: &Value| value.as_i64().or_else(|| value.as_str()?.trim().parse().ok());
+    let tool = ["mcp_tool_code", "tool_code"].iter().find_map(|key| params.get(*key)?.as_str());
     let progress = Progress { rule_id: params.get("rule_id").and_then(number), tool_code: tool, ..progress };
     publish(cx, progress, || {
         let mut metadata = into_members(json!({"stepName": progress.step, "intent": cx.session.intent, "state": cx.session.state}));

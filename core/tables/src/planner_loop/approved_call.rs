@@ -25,10 +25,10 @@ pub(super) fn ask(cx: &mut StepContext<'_>, run: &PlannerRun<'_>, plan: &Plan, t
 
 /// Restores the run that asked for the approved call; returns the call as a plan. `None` when the turn approves no planned call.
 pub(super) fn resume(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>) -> Option<Plan> {
-    let waiting = cx.session.approved_call.take_if(|it| it.get("planner").is_some_and(Value::is_object))?;
-    let list = |name: &str| waiting.get("planner").and_then(|it| it.get(name)?.as_array()).cloned().unwrap_or_default();
+    let waiting = cx.session.approved_call.take_if(|call| call.get("planner").is_some_and(Value::is_object))?;
+    let list = |name: &str| waiting.get("planner").and_then(|planner| planner.get(name)?.as_array()).cloned().unwrap_or_default();
     run.observations = list("observations").iter().filter_map(ToolObservation::from_stored).collect();
-    run.succeeded_calls = list("succeeded").iter().filter_map(|it| it.as_str().map(str::to_owned)).collect();
+    run.succeeded_calls = list("succeeded").iter().filter_map(|signature| signature.as_str().map(str::to_owned)).collect();
     let call = ToolCall::parse(&waiting)?;
     let plan = Plan { action: PlanAction::Call, code: call.code, args: call.args, answer: None, tag: None };
     run.approved_call = Some(plan.signature());

@@ -31,7 +31,7 @@ pub(super) fn refusal_reason(cx: &StepContext<'_>, tool: &Tool) -> Option<&'stat
 /// The tools of this intent and state that may be planned now.
 pub(super) fn plannable_tools<'c>(cx: &StepContext<'c>) -> Vec<&'c Tool> {
     let tools = cx.config.tools.for_scope(&cx.session.intent, &cx.session.state);
-    tools.into_iter().filter(|it| refusal_reason(cx, it).is_none()).collect()
+    tools.into_iter().filter(|tool| refusal_reason(cx, tool).is_none()).collect()
 }
 
 /// Stores what the user confirms with this message, so that "try again" after a failure needs no second yes.
@@ -51,7 +51,7 @@ pub(super) fn use_up(cx: &mut StepContext<'_>) {
 /// The intent, and a hash of its collected values.
 fn describe_values(cx: &StepContext<'_>) -> Value {
     let values: Vec<Value> =
-        cx.config.schemas.names_of_intent(&cx.session.intent).map(|it| json!([it, cx.session.context.get(it)])).collect();
+        cx.config.schemas.names_of_intent(&cx.session.intent).map(|field| json!([field, cx.session.context.get(field)])).collect();
     let mut hasher = canonical::Hasher::default();
     hasher.add_json(&json!(values));
     json!({"intent": cx.session.intent, "values": hasher.finish()})
@@ -68,7 +68,7 @@ fn is_confirmed(cx: &StepContext<'_>) -> bool {
     let is_about_values = is_same_code(routing, "PROCEED_CONFIRMED");
     let is_agreed = is_about_values || ActionRuntime::from_session(session).was_confirmed(session.turn_number);
     let is_yes =
-        || session.dialogue_act() == DialogueAct::Affirm && cx.config.dialogue_acts.may_agree(session.text(), session.said_locale());
+        || session.dialogue_act() == DialogueAct::Affirm && cx.config.dialogue_acts.may_agree(session.text(), session.client_locale());
     tool::is_granted_by_client(cx) || (is_agreed && is_yes())
 }
 
@@ -77,7 +77,7 @@ pub(super) fn insert_collected_values(cx: &StepContext<'_>, tool: &Tool, args: &
     if !tool.changes_something() {
         return;
     }
-    let properties = tool.arguments.as_ref().and_then(|it| it.source.get("properties")?.as_object());
+    let properties = tool.arguments.as_ref().and_then(|definition| definition.source.get("properties")?.as_object());
     for name in cx.config.schemas.names_of_intent(&cx.session.intent) {
         insert_collected(args, properties, name, cx.session.context.get(name));
     }

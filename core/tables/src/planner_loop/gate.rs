@@ -25,7 +25,7 @@ const GATES: [(Gate, &str, &str); 7] = [
     (Gate::Act, "dialogue act", "the message is not a request"),
     (Gate::Greeting, "greeting", "the message only says hello"),
     (Gate::Question, "question", "a question to the user is open"),
-    (Gate::Tools, "tools", "no tool is for this intent and state"),
+    (Gate::Tools, "tools", "no tool applies to this intent and state"),
     (Gate::Consent, "consent", "each tool here changes something, and nobody has confirmed that or set up a planner for it"),
 ];
 
@@ -73,7 +73,7 @@ fn find_closed_gate(cx: &mut StepContext<'_>, has_asked: bool) -> Option<Gate> {
     if cx.session.schema.as_ref().is_some_and(|it| !it.complete) {
         lifecycle::record_state(&mut cx.session, LoopState::new(LoopStatus::SchemaIncomplete).with_message("SCHEMA_INCOMPLETE"));
         cx.audit(Stage::McpSkippedSchemaIncomplete, |session| {
-            let missing = session.schema.as_ref().map(|it| &it.missing);
+            let missing = session.schema.as_ref().map(|schema| &schema.missing);
             payload!({"intent": session.intent, "state": session.state, "missing_fields": missing, "schema_complete": false})
         });
         return Some(Gate::Schema);
@@ -145,11 +145,11 @@ fn is_other_act(session: &Session) -> bool {
 
 /// Whether the whole message is a greeting. (docs/spec/pipeline.md#Q-23)
 fn is_greeting(text: &str) -> bool {
-    let words: String = text.to_lowercase().chars().map(|it| if it.is_alphanumeric() { it } else { ' ' }).collect();
+    let words: String = text.to_lowercase().chars().map(|character| if character.is_alphanumeric() { character } else { ' ' }).collect();
     let words = collapse_whitespace(&words);
     GREETINGS.iter().filter_map(|it| words.strip_prefix(it)).any(|rest| {
         let word = rest.strip_prefix(' ');
-        rest.is_empty() || word.is_some_and(|it| GREETING_SUFFIXES.contains(&it))
+        rest.is_empty() || word.is_some_and(|word| GREETING_SUFFIXES.contains(&word))
     })
 }
 

@@ -35,9 +35,9 @@ const TURN_PARAMS: [&str; 8] = [
 
 /// Removes the results of earlier turns. (docs/spec/tools.md#D-5, docs/spec/tools.md#D-6)
 pub(super) fn clear_previous_turn(session: &mut Session) {
-    TURN_PARAMS.iter().for_each(|it| {
-        session.params.shift_remove(*it);
-    });
+    for param in TURN_PARAMS {
+        session.params.shift_remove(param);
+    }
     tool::change_mcp_context(session, |node| node.retain(|key, _| !TURN_MEMBERS.contains(&key.as_str())));
 }
 
@@ -76,7 +76,7 @@ pub(super) fn record_state_in_context(session: &mut Session, state: LoopState<'_
 fn lifecycle_members(state: LoopState<'_>) -> Map {
     let loop_status = state.status;
     let (status, outcome) = loop_status.status_and_outcome();
-    let code = state.plan.and_then(|it| it.code.as_ref());
+    let code = state.plan.and_then(|plan| plan.code.as_ref());
     let args = state.plan.map(|it| &it.args).filter(|it| !it.is_empty());
     let always = [
         ("phase", json!("POST_AGENT_MCP")),
@@ -88,7 +88,7 @@ fn lifecycle_members(state: LoopState<'_>) -> Map {
         ("toolExecuted", json!(loop_status == LoopStatus::InProgress)),
     ];
     let sometimes = [
-        ("lastAction", state.plan.map(|it| json!(it.reported_action(loop_status).name()))),
+        ("lastAction", state.plan.map(|plan| json!(plan.reported_action(loop_status).name()))),
         ("lastToolCode", code.map(|it| json!(it))),
         ("lastToolArgs", args.map(|it| json!(it))),
         ("lastToolGroup", state.group.map(|it| json!(it))),

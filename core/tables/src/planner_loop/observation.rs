@@ -69,10 +69,10 @@ pub(super) fn render_observations(observations: &[ToolObservation], settings: &T
     let newest = observations.get(observations.len().saturating_sub(count)..).unwrap_or_default();
     let raw = Value::Array(newest.iter().map(ToolObservation::to_entry).collect());
     let (mut list, mut cut) = (Vec::new(), false);
-    for it in newest {
-        let (value, was_cut) = truncate_to_fit(it.to_value(), settings.max_observation_chars);
+    for observation in newest {
+        let (value, was_cut) = truncate_to_fit(observation.to_value(), settings.max_observation_chars);
         cut |= was_cut;
-        let entry = json!({"toolCode": it.code, "json": value});
+        let entry = json!({"toolCode": observation.code, "json": value});
         if !list.contains(&entry) {
             list.push(entry);
         }
@@ -147,7 +147,7 @@ mod tests {
     fn show_results(max: usize, chars: usize, results: &[Value]) -> PromptObservations {
         let (config, _) = Config::compile(&convengine_config::Tables::default(), &json!({}));
         let settings = ToolSettings { max_observations: max, max_observation_chars: chars, ..config.settings.tools };
-        let seen: Vec<ToolObservation> = results.iter().map(|it| ToolObservation::from_result("a.b", it.to_string())).collect();
+        let seen: Vec<ToolObservation> = results.iter().map(|result| ToolObservation::from_result("a.b", result.to_string())).collect();
         render_observations(&seen, &settings)
     }
 
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn long_results_keep_their_shape_and_say_what_was_cut() {
-        let rows: Vec<Value> = (0..500).map(|it| json!({"id": it, "note": "n".repeat(30)})).collect();
+        let rows: Vec<Value> = (0..500).map(|number| json!({"id": number, "note": "n".repeat(30)})).collect();
         let shown = show_results(0, 1000, &[json!({"total": 500, "rows": rows}), json!([1])]);
         let first = &shown.list[0]["json"];
         assert_eq!((first["total"].clone(), first["rows"]["rowCount"].clone(), shown.is_truncated), (json!(500), json!(500), true));
@@ -173,9 +173,10 @@ mod tests {
 
     #[test]
     fn nothing_is_longer_than_allowed() {
-        let members: Map = (0..90).map(|it| (format!("member {it}"), json!(["x".repeat(400), [["y".repeat(90)]]]))).collect();
-        let deep = (0..40)
-            .fold(json!("z".repeat(50)), |it, _| json!([it.clone(), it]).get(0).map(|it| json!({"a": it, "b": "w".repeat(50)})).unwrap());
+        let members: Map = (0..90).map(|number| (format!("member {number}"), json!(["x".repeat(400), [["y".repeat(90)]]]))).collect();
+        let deep = (0..40).fold(json!("z".repeat(50)), |value, _| {
+            json!([value.clone(), value]).get(0).map(|inner| json!({"a": inner, "b": "w".repeat(50)})).unwrap()
+        });
         for value in [json!("t".repeat(5000)), Value::Object(members), deep] {
             let shown = show_results(1, 1000, &[value]);
             assert!(shown.is_truncated && json_chars(&shown.list[0]["json"]) <= 1000, "{}", shown.list);

@@ -66,8 +66,8 @@ impl Plan {
     /// Parses a reply.
     pub fn parse(reply: &str) -> Result<Plan, InvalidPlan> {
         let unusable = |reason: String| InvalidPlan { reason, answer: INVALID_PLAN_ANSWER };
-        let members = read_object(reply).map_err(|it| unusable(format!("it is not one JSON object: {it}")))?;
-        if let Some(key) = members.keys().find(|it| !MEMBERS.contains(&it.as_str())) {
+        let members = read_object(reply).map_err(|reason| unusable(format!("it is not one JSON object: {reason}")))?;
+        if let Some(key) = members.keys().find(|key| !MEMBERS.contains(&key.as_str())) {
             return Err(unusable(format!("it has the member '{key}', which is not one of {}", MEMBERS.join(", "))));
         }
         let text = |key: &str| text_member(&members, key).map_err(unusable);

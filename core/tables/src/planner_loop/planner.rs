@@ -37,7 +37,7 @@ pub(super) async fn request_plan(cx: &mut StepContext<'_>, tools: &[&Tool], obse
         reply.chars().take(MAX_REPEATED_CHARS).collect::<String>()
     );
     let reply = ask_model(cx, planner, tools, observations, Some(hint)).await?;
-    Ok(Plan::parse(&reply).unwrap_or_else(|it| Plan::from_answer(it.answer)))
+    Ok(Plan::parse(&reply).unwrap_or_else(|invalid| Plan::from_answer(invalid.answer)))
 }
 
 async fn ask_model(
@@ -86,12 +86,12 @@ async fn ask_model(
 
 /// The tools that the prompts name; all of them when they name none.
 fn select_tools<'c>(planner: &Planner, tools: &[&'c Tool]) -> Vec<&'c Tool> {
-    let named: Vec<&Tool> = tools.iter().filter(|it| planner.mentioned_tools.contains(&it.code.to_lowercase())).copied().collect();
+    let named: Vec<&Tool> = tools.iter().filter(|tool| planner.mentioned_tools.contains(&tool.code.to_lowercase())).copied().collect();
     if named.is_empty() { tools.to_vec() } else { named }
 }
 
 fn plan_schema(tools: &[&Tool]) -> Value {
-    let codes: Vec<Value> = tools.iter().map(|it| json!(it.code)).chain([Value::Null]).collect();
+    let codes: Vec<Value> = tools.iter().map(|tool| json!(tool.code)).chain([Value::Null]).collect();
     json!({
         "type": "object",
         "additionalProperties": false,

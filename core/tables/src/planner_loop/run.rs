@@ -119,7 +119,7 @@ async fn check_and_call(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan
     let code = plan.code.as_deref().unwrap_or_default();
     let signature = plan.signature();
     // A failed call does not count: an allowed sequence such as check-then-pay requires that the check succeeded.
-    let current = run.observations.iter().rev().find(|it| !it.failed).map_or(guard::START_TOOL, |it| it.code.as_str());
+    let current = run.observations.iter().rev().find(|it| !it.failed).map_or(guard::START_TOOL, |observation| observation.code.as_str());
     if guard::is_restricted(plan.tag.as_deref()) {
         let error = json!({
             "tool_code": code, "args": plan.args, "operation_tag": plan.tag, "error": "planner-marked restricted operation",
@@ -171,7 +171,7 @@ fn block_call(cx: &mut StepContext<'_>, plan: &Plan, answer: &str, reason: &str,
 /// Ends the loop with the known result when a call that succeeded is planned again.
 fn answer_repeated_call(cx: &mut StepContext<'_>, run: &PlannerRun<'_>, plan: &Plan, code: &str) -> NextStep {
     let newest = run.observations.iter().rev().find(|it| !it.failed).map(ToolObservation::to_value);
-    let summary = newest.as_ref().and_then(|it| it.get("summary")?.as_str()).filter(|it| !it.trim().is_empty());
+    let summary = newest.as_ref().and_then(|observation| observation.get("summary")?.as_str()).filter(|summary| !summary.trim().is_empty());
     let answer = summary.unwrap_or(NO_TOOL_ANSWER);
     explain(cx, plan, "the same call has succeeded already: the loop ends with what it brought");
     end_with_answer(cx, answer, LoopState::for_plan(LoopStatus::Answered, plan));

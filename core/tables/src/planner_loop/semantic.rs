@@ -32,11 +32,13 @@ pub(super) fn can_follow(current: &str, next: &str) -> bool {
 
 /// Adds arguments from earlier results that the planner need not repeat.
 pub(super) fn add_carried_args(code: &str, args: &mut Map, observations: &[ToolObservation]) {
-    let newest = |tool: &str| observations.iter().rev().find(|it| !it.failed && is_tool(&it.code, tool)).map(ToolObservation::to_value);
-    let has = |args: &Map, names: [&str; 2]| names.iter().any(|it| args.get(*it).is_some_and(|it| !it.is_null()));
+    let newest = |tool: &str| {
+        observations.iter().rev().find(|observation| !observation.failed && is_tool(&observation.code, tool)).map(ToolObservation::to_value)
+    };
+    let has = |args: &Map, names: [&str; 2]| names.iter().any(|name| args.get(*name).is_some_and(|value| !value.is_null()));
     if is_tool(code, QUERY) && !has(args, ["canonicalIntent", "canonical_intent"]) {
         args.retain(|key, _| key != "resolvedPlan" && key != "resolved_plan");
-        if let Some(intent) = newest(INTERPRET).and_then(|it| it.get("canonicalIntent").cloned()) {
+        if let Some(intent) = newest(INTERPRET).and_then(|result| result.get("canonicalIntent").cloned()) {
             args.insert("canonicalIntent".to_owned(), intent);
         }
     }
@@ -82,9 +84,9 @@ pub(super) fn stop_for_result(code: &str, result: &Value) -> Option<ToolStop> {
 
 /// Whether an earlier turn asked the user to clarify a question for the database.
 pub(super) fn has_asked(session: &Session) -> bool {
-    let reason = session.clarification.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or_default();
-    let node = session.context.get("mcp").and_then(|it| it.get("semantic")?.get("clarification"));
-    let member = |name: &str| node.and_then(|it| it.get(name));
+    let reason = session.clarification.as_ref().and_then(|clarification| clarification.reason.as_deref()).unwrap_or_default();
+    let node = session.context.get("mcp").and_then(|mcp| mcp.get("semantic")?.get("clarification"));
+    let member = |name: &str| node.and_then(|node| node.get(name));
     reason.eq_ignore_ascii_case(AMBIGUITY_REASON)
         || member("required").and_then(Value::as_bool) == Some(true)
         || member("signal").and_then(Value::as_str) == Some("CLARIFICATION_REQUIRED")
@@ -100,12 +102,14 @@ struct SemanticStatus {
 
 impl SemanticStatus {
     fn parse(result: &Value) -> SemanticStatus {
-        let member = |name: &str| result.get(name).filter(|it| !it.is_null()).or_else(|| result.get("meta")?.get(name));
+        let member = |name: &str| result.get(name).filter(|value| !value.is_null()).or_else(|| result.get("meta")?.get(name));
         let is = |name: &str, expected: bool| member(name).and_then(Value::as_bool) == Some(expected);
         let ambiguities = member("ambiguities").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let code = |it: &&Value| it.get("code").and_then(Value::as_str).is_some_and(|it| it.to_uppercase().contains("UNSUPPORTED"));
+        let code = |ambiguity: &&Value| {
+            ambiguity.get("code").and_then(Value::as_str).is_some_and(|code| code.to_uppercase().contains("UNSUPPORTED"))
+        };
         let ambiguity = ambiguities.iter().find(code);
-        let ambiguity_message = ambiguity.and_then(|it| trim_text(it.get("message")));
+        let ambiguity_message = ambiguity.and_then(|ambiguity| trim_text(ambiguity.get("message")));
         SemanticStatus {
             needs_clarification: is("needsClarification", true),
             question: trim_text(member("clarificationQuestion")),
@@ -117,9 +121,9 @@ impl SemanticStatus {
 
 /// Records a loop state under `semantic`, with one member per tool.
 pub(super) fn record_step(mcp: &mut Map, state: LoopState<'_>, status: &str, outcome: &str) {
-    let code = state.plan.and_then(|it| it.code.as_deref());
+    let code = state.plan.and_then(|plan| plan.code.as_deref());
     let error = state.message.unwrap_or_default();
-    let action = state.plan.map(|it| it.reported_action(state.status).name()).unwrap_or_default();
+    let action = state.plan.map(|plan| plan.reported_action(state.status).name()).unwrap_or_default();
     update_object(mcp, "semantic", |semantic| {
         let pipeline = json!({
             "enabled": true,
@@ -176,17 +180,17 @@ pub(super) fn record_result(mcp: &mut Map, code: &str, result: &Value) {
 }
 
 fn result_details(result: &Value, status: &SemanticStatus) -> Map {
-    let count = |name: &str| result.get(name).and_then(Value::as_array).map(|it| json!(it.len()));
+    let count = |name: &str| result.get(name).and_then(Value::as_array).map(|items| json!(items.len()));
     let found = [
         ("confidence", result.get("confidence").or_else(|| result.get("meta")?.get("confidence")).cloned()),
         ("unsupportedMessage", status.message.as_ref().map(|it| json!(it))),
         ("clarificationQuestion", status.question.as_ref().map(|it| json!(it))),
         ("rowCount", result.get("rowCount").cloned().or_else(|| count("rows"))),
-        ("compiledSql", result.get("compiledSql").map(|it| it.get("sql").unwrap_or(it).clone())),
+        ("compiledSql", result.get("compiledSql").map(|compiled| compiled.get("sql").unwrap_or(compiled).clone())),
         ("unresolvedFieldCount", count("unresolvedFields")),
         ("ambiguityCount", count("ambiguities").or_else(|| Some(json!(result.get("meta")?.get("ambiguities")?.as_array()?.len())))),
     ];
-    found.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.filter(|it| !it.is_null())?))).collect()
+    found.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.filter(|detail| !detail.is_null())?))).collect()
 }
 
 fn clarification_members(code: &str, status: &SemanticStatus, asks_user: bool) -> Map {

@@ -120,11 +120,11 @@ fn end_with_tool_answer(cx: &mut StepContext<'_>, plan: &Plan, code: &str, stop:
 /// (docs/spec/tools.md#D-8, docs/spec/tools.md#D-9)
 fn handle_failure(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan: &Plan, tool: Option<&Tool>, error: &EffectError) -> NextStep {
     let code = plan.code.as_deref().unwrap_or_default();
-    let group = tool.map(|it| it.group.as_str());
+    let group = tool.map(|tool| tool.group.as_str());
     let (message, args) = (&error.message, &plan.args);
     run.error_count += 1;
     // The planner would make the same call again.
-    let is_uncertain = tool.is_some_and(|it| error.kind == EffectErrorKind::Interrupted && !it.executor.is_repeatable());
+    let is_uncertain = tool.is_some_and(|tool| error.kind == EffectErrorKind::Interrupted && !tool.executor.is_repeatable());
     let is_last = is_uncertain || run.error_count >= MAX_ERRORS || run.round >= cx.config.settings.tools.max_loops;
     record_observation(&mut cx.session, run, ToolObservation::from_failure(code, message));
     tool::change_mcp_context(&mut cx.session, |node| {
@@ -132,7 +132,10 @@ fn handle_failure(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan: &Pla
             "toolCode": code, "toolGroup": group, "errorMessage": message, "rootCauseMessage": message, "rootCauseClass": error.kind,
             "args": args,
         });
-        node.insert("toolExecutionError".to_owned(), Value::Object(into_members(facts).into_iter().filter(|it| !it.1.is_null()).collect()));
+        node.insert(
+            "toolExecutionError".to_owned(),
+            Value::Object(into_members(facts).into_iter().filter(|(_, value)| !value.is_null()).collect()),
+        );
     });
     cx.audit(Stage::McpToolError, |_| {
         payload!({

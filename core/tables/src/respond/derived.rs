@@ -45,8 +45,9 @@ pub async fn derive_answer(cx: &mut StepContext<'_>, response: &Response, hint: 
         OutputFormat::Text => ("response_text", "TextOutputFormatResolver"),
         OutputFormat::Json => ("response_json", "JsonOutputFormatResolver"),
     };
-    let order = AnswerRequest { purpose, resolver, system: &template.system, user: &template.user, hint, schema, format: response.format };
-    let text = ask_model(cx, &order, Some(template.id)).await?;
+    let request =
+        AnswerRequest { purpose, resolver, system: &template.system, user: &template.user, hint, schema, format: response.format };
+    let text = ask_model(cx, &request, Some(template.id)).await?;
     if response.format == OutputFormat::Json {
         apply_reply_scope(cx, &text);
     }
@@ -61,7 +62,7 @@ pub async fn answer_collision(cx: &mut StepContext<'_>) -> Result<(), Fault> {
     cx.audit(Stage::IntentCollisionDetected, |session| payload!({"intent": session.intent, "state": session.state}));
     let config = cx.config;
     let prompts = &config.intent_resolver.collision_prompts;
-    let order = AnswerRequest {
+    let request = AnswerRequest {
         purpose: "intent_collision",
         resolver: "TextOutputFormatResolver",
         system: &prompts.system,
@@ -70,7 +71,7 @@ pub async fn answer_collision(cx: &mut StepContext<'_>) -> Result<(), Fault> {
         schema: None,
         format: OutputFormat::Text,
     };
-    let text = ask_model(cx, &order, None).await?;
+    let text = ask_model(cx, &request, None).await?;
     cx.audit(Stage::IntentCollisionResolved, |session| {
         payload!({
             "output": text, "intent": session.intent, "state": session.state, "context": session.context,
@@ -80,8 +81,8 @@ pub async fn answer_collision(cx: &mut StepContext<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn ask_model(cx: &mut StepContext<'_>, order: &AnswerRequest<'_>, template: Option<i64>) -> Result<String, Fault> {
-    let (purpose, resolver) = (order.purpose, order.resolver);
+async fn ask_model(cx: &mut StepContext<'_>, request: &AnswerRequest<'_>, template: Option<i64>) -> Result<String, Fault> {
+    let (purpose, resolver) = (request.purpose, request.resolver);
     cx.audit(Stage::ResolveResponseSelected, |session| {
         let mut facts = Map::new();
         if let Some(id) = template {
@@ -89,18 +90,18 @@ async fn ask_model(cx: &mut StepContext<'_>, order: &AnswerRequest<'_>, template
             facts.insert("templateDesc".to_owned(), Value::Null);
         }
         facts.insert("intent".to_owned(), json!(session.intent));
-        facts.insert("outputFormat".to_owned(), json!(order.format.name()));
+        facts.insert("outputFormat".to_owned(), json!(request.format.name()));
         facts.insert("resolver".to_owned(), json!(resolver));
         Value::Object(facts)
     });
     cx.session.share_view();
     let variables = llm::prompt_variables(cx, &Value::Null);
-    let mut prompts = llm::render_prompts(cx, order.system, order.user, &variables);
-    prompts.hint = Some(order.hint.to_owned());
-    let is_json = order.format == OutputFormat::Json;
-    let mut input = into_members(json!({"system_prompt": prompts.system, "user_prompt": prompts.user, "derivation_hint": order.hint}));
+    let mut prompts = llm::render_prompts(cx, request.system, request.user, &variables);
+    prompts.hint = Some(request.hint.to_owned());
+    let is_json = request.format == OutputFormat::Json;
+    let mut input = into_members(json!({"system_prompt": prompts.system, "user_prompt": prompts.user, "derivation_hint": request.hint}));
     if is_json {
-        input.insert("schema".to_owned(), json!(order.schema));
+        input.insert("schema".to_owned(), json!(request.schema));
     }
     publish(cx, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_INPUT"), || input.clone());
     cx.audit(Stage::ResolveResponseLlmInput, |session| {
@@ -108,7 +109,7 @@ async fn ask_model(cx: &mut StepContext<'_>, order: &AnswerRequest<'_>, template
         Value::Object(input)
     });
     let mode = if is_json { LlmMode::Json } else { LlmMode::Text };
-    let text = match llm::call_model(cx, purpose, mode, prompts, order.schema.clone()).await {
+    let text = match llm::call_model(cx, purpose, mode, prompts, request.schema.clone()).await {
         Ok(reply) if is_json => take_json(reply.text),
         Ok(reply) => reply.text,
         Err(error) => {
@@ -119,7 +120,7 @@ async fn ask_model(cx: &mut StepContext<'_>, order: &AnswerRequest<'_>, template
     let output = json!({"output": text});
     publish_and_audit(cx, Stage::ResolveResponseLlmOutput, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_OUTPUT"), output);
     let source = if is_json { "RESPONSE_JSON" } else { "RESPONSE_TEXT" };
-    set_answer(cx, order.format, source, text.clone());
+    set_answer(cx, request.format, source, text.clone());
     Ok(text)
 }
 
@@ -134,7 +135,7 @@ fn take_json(reply: String) -> String {
 /// Takes over intent and state from the model's JSON. (docs/spec/pipeline.md#Q-29)
 fn apply_reply_scope(cx: &mut StepContext<'_>, text: &str) {
     let Ok(reply) = serde_json::from_str::<Map>(text) else { return };
-    let code = |key: &str| reply.get(key).and_then(Value::as_str).filter(|it| !it.trim().is_empty()).map(str::to_owned);
+    let code = |key: &str| reply.get(key).and_then(Value::as_str).filter(|code| !code.trim().is_empty()).map(str::to_owned);
     if let Some(intent) = code("intent") {
         cx.session.set_intent(&intent);
     }

@@ -20,8 +20,8 @@ const MAX_PREVIEW_CHARS: usize = 500;
 /// Renders the answer from the row's text. (docs/spec/data-and-api.md#5.2)
 pub fn render_exact(cx: &mut StepContext<'_>, response: &Response, template: &Template) {
     let rendered = cx.session.render(template, || response_variables(response, template));
-    let final_answer = cx.session.context.get("mcp").and_then(|it| it.get("finalAnswer")).map(|it| TEMPLATE.print(it).into_owned());
-    let final_answer = final_answer.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty() && it != "null");
+    let final_answer = cx.session.context.get("mcp").and_then(|it| it.get("finalAnswer")).map(|answer| TEMPLATE.print(answer).into_owned());
+    let final_answer = final_answer.map(|answer| answer.trim().to_owned()).filter(|answer| !answer.is_empty() && answer != "null");
     let blank = rendered.text.trim().is_empty() && template.literal().is_none();
     let reason = rendered.error.or_else(|| blank.then(|| "the text came out blank".to_owned()));
     let text = match (&reason, final_answer) {
@@ -53,7 +53,7 @@ fn response_variables(response: &Response, template: &Template) -> Map {
 
 /// Sets the payload and its stored form. (docs/spec/data-and-api.md#5.5)
 fn set_answer(cx: &mut StepContext<'_>, format: OutputFormat, source: &'static str, text: String) {
-    let structured = || serde_json::from_str::<Value>(&text).is_ok_and(|it| it.is_object() || it.is_array());
+    let structured = || serde_json::from_str::<Value>(&text).is_ok_and(|value| value.is_object() || value.is_array());
     let (kind, stored) = match format {
         OutputFormat::Text => (PayloadKind::Text, json!({"type": "TEXT", "value": text}).to_string()),
         OutputFormat::Json if structured() => (PayloadKind::Json, text.clone()),
@@ -67,7 +67,9 @@ fn set_answer(cx: &mut StepContext<'_>, format: OutputFormat, source: &'static s
 
 /// Answers with the question asked in this turn; returns false when none was asked. (docs/decisions/0006-clarification.md)
 pub fn answer_open_question(cx: &mut StepContext<'_>) -> bool {
-    let Some(question) = cx.session.clarification.as_ref().filter(|_| cx.session.is_question_new).map(|it| it.question.clone()) else {
+    let Some(question) =
+        cx.session.clarification.as_ref().filter(|_| cx.session.is_question_new).map(|clarification| clarification.question.clone())
+    else {
         return false;
     };
     answer_text(cx, &question, "CLARIFICATION");
@@ -79,7 +81,7 @@ pub fn answer_open_question(cx: &mut StepContext<'_>) -> bool {
 pub fn answer_unconfirmed(cx: &mut StepContext<'_>, response: &Response) -> bool {
     let Some((intent, state)) = &cx.session.unconfirmed_at else { return false };
     let has_moved = !is_same_code(intent, &cx.session.intent) || !is_same_code(state, &cx.session.state);
-    if has_moved || response_templates(cx, response).iter().any(|it| it.names().any(is_call_variable)) {
+    if has_moved || response_templates(cx, response).iter().any(|template| template.names().any(is_call_variable)) {
         return false;
     }
     answer_text(cx, UNCONFIRMED, "UNCONFIRMED");
@@ -91,14 +93,14 @@ fn response_templates<'c>(cx: &StepContext<'c>, response: &'c Response) -> Vec<&
         ResponseSource::Exact(template) => vec![template],
         ResponseSource::Derived { .. } => {
             let prompt = cx.config.prompts.find_response(response.format.name(), &cx.session.intent, &cx.session.state);
-            prompt.map(|it| vec![&it.system, &it.user]).unwrap_or_default()
+            prompt.map(|prompt| vec![&prompt.system, &prompt.user]).unwrap_or_default()
         }
     }
 }
 
 /// Whether a template variable covers call results: the whole context or parameters, or their action and tool members.
 fn is_call_variable(name: &str) -> bool {
-    let is_call_member = |part: &str| ["pending_action", "tool_", "mcp"].iter().any(|it| part.starts_with(it));
+    let is_call_member = |part: &str| ["pending_action", "tool_", "mcp"].iter().any(|prefix| part.starts_with(prefix));
     ["context", "inputParams", "session"].contains(&name) || name.split('.').any(is_call_member)
 }
 
@@ -127,7 +129,7 @@ pub fn audit_final_answer(cx: &mut StepContext<'_>) {
 fn audit_output(cx: &StepContext<'_>, format: &str, kind: &str, response_id: Option<i64>) {
     cx.audit(Stage::AssistantOutput, |session| {
         payload!({
-            "output": session.payload.as_ref().map(|it| &it.value),
+            "output": session.payload.as_ref().map(|payload| &payload.value),
             "outputFormat": format,
             "responseType": kind,
             "responseId": response_id,

@@ -122,7 +122,7 @@ async fn evaluate_rule(
     action::run_action(cx, rule).await;
     *facts = Facts::default();
     cx.audit(Stage::RuleApplied(pass.source), |session| {
-        let parsed = rule.action_value.as_deref().and_then(|it| serde_json::from_str::<Value>(it).ok());
+        let parsed = rule.action_value.as_deref().and_then(|action_value| serde_json::from_str::<Value>(action_value).ok());
         payload!({
             "ruleId": rule.id, "intent": session.intent, "type": rule.rule_type, "ruleStateCode": rule.state_code,
             "pattern": rule.pattern, "action": rule.action_name, "ruleExecutionSource": pass.source,
@@ -140,8 +140,8 @@ fn is_applicable(cx: &StepContext<'_>, rule: &Rule, facts: &mut Facts) -> bool {
     let text = cx.session.user_text.as_deref();
     match &rule.condition {
         RuleCondition::Always => text.is_some(),
-        RuleCondition::Exact(pattern) => text.is_some_and(|it| it.trim().to_lowercase() == *pattern),
-        RuleCondition::Regex(regex) => text.is_some_and(|it| regex.is_match(it) == Ok(true)),
+        RuleCondition::Exact(pattern) => text.is_some_and(|text| text.trim().to_lowercase() == *pattern),
+        RuleCondition::Regex(regex) => text.is_some_and(|text| regex.is_match(text) == Ok(true)),
         RuleCondition::JsonPath(path) => facts.matches(&cx.session, path),
         RuleCondition::ContextJsonPath(path) => facts.matches_context(&cx.session, path),
     }
@@ -151,9 +151,9 @@ fn is_applicable(cx: &StepContext<'_>, rule: &Rule, facts: &mut Facts) -> bool {
 fn explain_rule(session: &Session, rule: &Rule, applies: bool, facts: &Facts) -> Candidate {
     let text = session.user_text.as_deref();
     let (reason, values) = match &rule.condition {
-        RuleCondition::Always => ("there is no message", Map::new()),
-        RuleCondition::Exact(_) => ("the message is another one", message_facts(text)),
-        RuleCondition::Regex(regex) if text.is_some_and(|it| regex.is_match(it).is_err()) => {
+        RuleCondition::Always => ("the turn has no message", Map::new()),
+        RuleCondition::Exact(_) => ("the message is different", message_facts(text)),
+        RuleCondition::Regex(regex) if text.is_some_and(|text| regex.is_match(text).is_err()) => {
             return rule.candidate(Verdict::Failed).with_reason(TOO_MANY_STEPS);
         }
         RuleCondition::Regex(_) => ("the pattern does not occur in the message", message_facts(text)),
@@ -175,8 +175,8 @@ fn message_facts(text: Option<&str>) -> Map {
 
 /// Records the explanation of a phase; skipped for a phase without rules.
 fn record_explanation(cx: &StepContext<'_>, pass: RulePass, mut explanation: Explanation, about: Value) {
-    let of = |key: &str| about.get(key).and_then(Value::as_str).unwrap_or_default();
-    let outside = cx.config.rules.out_of_scope(pass.phase, of("intent"), of("state"));
+    let code = |key: &str| about.get(key).and_then(Value::as_str).unwrap_or_default();
+    let outside = cx.config.rules.out_of_scope(pass.phase, code("intent"), code("state"));
     explanation.rows.extend(outside);
     if !explanation.rows.is_empty() {
         let matched = explanation.rows.iter().filter(|it| it.verdict == Verdict::Matched).count();

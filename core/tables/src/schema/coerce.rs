@@ -19,9 +19,9 @@ pub(super) fn coerce(shape: &ValueSchema, text: &str) -> Option<Value> {
 
 fn match_option(shape: &ValueSchema, text: &str) -> Option<Value> {
     let value = coerce_kind(shape, text);
-    let is_same = |it: &&Value| {
-        let number = it.as_f64().is_some() && it.as_f64() == value.as_ref().and_then(Value::as_f64);
-        number || TEMPLATE.print(it).to_lowercase() == text.to_lowercase()
+    let is_same = |option: &&Value| {
+        let number = option.as_f64().is_some() && option.as_f64() == value.as_ref().and_then(Value::as_f64);
+        number || TEMPLATE.print(option).to_lowercase() == text.to_lowercase()
     };
     shape.options.iter().find(is_same).cloned()
 }
@@ -47,7 +47,7 @@ fn parse_number(text: &str) -> Option<Value> {
     let number = found.next().filter(|_| found.next().is_none())?;
     let (before, behind) = (text.get(..number.range.start)?, text.get(number.range.end..)?);
     // Other digits say that the text is something else.
-    let has_digits = |it: &str| it.contains(|it: char| it.is_ascii_digit());
+    let has_digits = |part: &str| part.contains(|character: char| character.is_ascii_digit());
     (!has_digits(before) && !has_digits(behind)).then_some(number.value)
 }
 

@@ -50,9 +50,9 @@ pub fn parse_correction<'s>(schema: &'s OutputSchema, text: &str) -> Option<(&'s
 }
 
 fn field_aliases(field: &SchemaField) -> impl Iterator<Item = Alias<'_>> {
-    let label = field.description.as_deref().filter(|it| split_words(it).len() <= MAX_LABEL_WORDS);
+    let label = field.description.as_deref().filter(|label| split_words(label).len() <= MAX_LABEL_WORDS);
     [Some(field.name.as_str()), label].into_iter().flatten().filter_map(move |name| {
-        let words: Vec<String> = split_words(&split_camel_case(name)).into_iter().map(|it| it.0).collect();
+        let words: Vec<String> = split_words(&split_camel_case(name)).into_iter().map(|(word, _, _)| word).collect();
         (!words.is_empty()).then(|| Alias { field, joined: words.concat(), words })
     })
 }
@@ -109,16 +109,17 @@ fn parse_command(text: &str) -> Option<(&str, &str)> {
         return None;
     }
     let rest = strip_word(rest.trim_start(), "the").unwrap_or(rest);
-    let link = split_words(rest).into_iter().find(|it| ["to", "as"].contains(&it.0.as_str()) && is_separate_word(rest, it))?;
+    let link = split_words(rest).into_iter().find(|word| ["to", "as"].contains(&word.0.as_str()) && is_separate_word(rest, word))?;
     let (field, value) = (rest.get(..link.1)?, rest.get(link.2..)?.trim());
-    let from = split_words(field).into_iter().find(|it| it.0 == "from" && is_separate_word(field, it));
+    let from = split_words(field).into_iter().find(|word| word.0 == "from" && is_separate_word(field, word));
     let field = from.and_then(|it| field.get(..it.1)).unwrap_or(field).trim();
     (!field.is_empty() && !value.is_empty()).then_some((field, value))
 }
 
 fn is_separate_word(text: &str, word: &(String, usize, usize)) -> bool {
     let space = |it: Option<char>| it.is_some_and(char::is_whitespace);
-    space(text.get(..word.1).and_then(|it| it.chars().next_back())) && space(text.get(word.2..).and_then(|it| it.chars().next()))
+    space(text.get(..word.1).and_then(|before| before.chars().next_back()))
+        && space(text.get(word.2..).and_then(|after| after.chars().next()))
 }
 
 /// The text after a leading word.
@@ -129,7 +130,7 @@ fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
 
 fn apply_command<'s>(aliases: &[Alias<'s>], (name, value): (&str, &str)) -> Option<(&'s SchemaField, Value)> {
     let field = find_field(aliases, name)?;
-    if find_mentions(aliases, value).iter().any(|it| it.field.name != field.name) {
+    if find_mentions(aliases, value).iter().any(|mention| mention.field.name != field.name) {
         return None;
     }
     Some((field, coerce(&field.schema, value)?))
@@ -152,7 +153,7 @@ fn find_field<'s>(aliases: &[Alias<'s>], name: &str) -> Option<&'s SchemaField> 
             tied = true;
         }
     }
-    best.filter(|it| it.0 > 0 && !tied).map(|it| it.1)
+    best.filter(|&(fit, _)| fit > 0 && !tied).map(|it| it.1)
 }
 
 /// How well a name matches: exactly, else by shared words if all significant words of one occur in the other.
@@ -160,7 +161,8 @@ fn match_score(alias: &Alias<'_>, name: &[String]) -> usize {
     if alias.joined == name.concat() {
         return usize::MAX;
     }
-    let significant = |words: &[String]| words.iter().filter(|it| it.chars().count() >= MIN_WORD_CHARS).cloned().collect::<Vec<String>>();
+    let significant =
+        |words: &[String]| words.iter().filter(|word| word.chars().count() >= MIN_WORD_CHARS).cloned().collect::<Vec<String>>();
     let (own_words, text_words) = (significant(&alias.words), significant(name));
     let shared = own_words.iter().filter(|it| text_words.contains(it)).count();
     if shared == own_words.len() || shared == text_words.len() { shared } else { 0 }
@@ -169,8 +171,9 @@ fn match_score(alias: &Alias<'_>, name: &[String]) -> usize {
 /// Parses `FIELD [is] VALUE` anywhere in a text.
 fn parse_mention<'s>(aliases: &[Alias<'s>], text: &str) -> Option<(&'s SchemaField, Value)> {
     let mentions = find_mentions(aliases, text);
-    let best = mentions.iter().max_by_key(|it| it.end - it.start)?;
-    let is_covered = |it: &Mention<'_>| it.field.name == best.field.name || (it.start >= best.start && it.end <= best.end);
+    let best = mentions.iter().max_by_key(|mention| mention.end - mention.start)?;
+    let is_covered =
+        |mention: &Mention<'_>| mention.field.name == best.field.name || (mention.start >= best.start && mention.end <= best.end);
     if !mentions.iter().all(is_covered) {
         return None;
     }

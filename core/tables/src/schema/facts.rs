@@ -16,9 +16,9 @@ use crate::session::SchemaFacts;
 /// Computes which of a schema's values a context has.
 pub fn compute_facts(schema: &OutputSchema, context: &Map) -> SchemaFacts {
     let missing = missing_fields(schema, context);
-    let options = |it: &String| {
-        let options = schema.prompt_details.get(it)?.get("enumOptions").filter(|it| has_content(it))?;
-        Some((it.clone(), options.clone()))
+    let options = |name: &String| {
+        let options = schema.prompt_details.get(name)?.get("enumOptions").filter(|options| has_content(options))?;
+        Some((name.clone(), options.clone()))
     };
     SchemaFacts {
         id: schema.id,
@@ -27,7 +27,7 @@ pub fn compute_facts(schema: &OutputSchema, context: &Map) -> SchemaFacts {
         details: Arc::clone(&schema.prompt_details),
         properties: Arc::clone(&schema.names),
         complete: missing.is_empty(),
-        has_any: schema.fields.iter().any(|it| context.get(&it.name).is_some_and(has_content)),
+        has_any: schema.fields.iter().any(|field| context.get(&field.name).is_some_and(has_content)),
         options: missing.iter().filter_map(options).collect(),
         missing,
     }
@@ -41,11 +41,11 @@ pub fn is_complete(schema: &OutputSchema, context: &Map) -> bool {
 fn missing_fields(schema: &OutputSchema, context: &Map) -> Vec<String> {
     let mut fields: Vec<&SchemaField> = schema.fields.iter().filter(|it| !is_present(it, context)).collect();
     fields.sort_by_key(|it| it.required_position);
-    fields.into_iter().map(|it| it.name.clone()).collect()
+    fields.into_iter().map(|field| field.name.clone()).collect()
 }
 
 fn is_present(field: &SchemaField, members: &Map) -> bool {
-    field.required_position.is_none() || members.get(&field.name).is_some_and(|it| is_valid(&field.schema, it))
+    field.required_position.is_none() || members.get(&field.name).is_some_and(|value| is_valid(&field.schema, value))
 }
 
 /// Whether a value is as declared: the whole schema holds.
@@ -54,7 +54,7 @@ pub(super) fn is_valid(shape: &ValueSchema, value: &Value) -> bool {
         && has_kind(shape, value)
         && (shape.options.is_empty() || shape.options.iter().any(|it| SCHEMA.are_equal(it, value)))
         && !value.as_object().is_some_and(|it| has_gap(shape, it))
-        && value.as_array().is_none_or(|it| it.len() >= shape.min_items)
+        && value.as_array().is_none_or(|list| list.len() >= shape.min_items)
         && shape.constraints.find_violation(value).is_none()
 }
 
@@ -174,7 +174,7 @@ mod tests {
         let admitted = |shape: &Value| {
             let config = schema(&json!({"properties": {"a": shape}, "required": ["a"]}));
             let schema = config.schemas.find_by_id(1).unwrap();
-            let complete = |it: &Value| compute_facts(schema, json!({"a": it}).as_object().unwrap()).complete;
+            let complete = |value: &Value| compute_facts(schema, json!({"a": value}).as_object().unwrap()).complete;
             values().into_iter().filter(complete).collect::<Vec<Value>>()
         };
         assert_eq!(admitted(&json!({"type": "string"})), [json!("x"), json!("RED"), json!("red")]);

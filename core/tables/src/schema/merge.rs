@@ -15,7 +15,7 @@ pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
     let mut fresh = false;
     for field in &schema.fields {
         let given = reply.get(&field.name).filter(|it| has_value(it));
-        let Some(value) = given.and_then(|it| take_valid(&field.schema, it)) else { continue };
+        let Some(value) = given.and_then(|value| take_valid(&field.schema, value)) else { continue };
         let mut merged = context.get(&field.name).cloned().unwrap_or_default();
         merge_value(&mut merged, &value);
         if has_wrong_object(&field.schema, &merged) {
@@ -31,8 +31,10 @@ pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
 pub fn merge_params(schema: &OutputSchema, context: &mut Map, params: &Map) {
     for field in &schema.fields {
         let is_missing = !context.get(&field.name).is_some_and(has_content);
-        let given = params.get(&field.name).filter(|it| is_missing && has_content(it));
-        if let Some(value) = given.and_then(|it| take_valid(&field.schema, it)).filter(|it| !has_wrong_object(&field.schema, it)) {
+        let given = params.get(&field.name).filter(|value| is_missing && has_content(value));
+        if let Some(value) =
+            given.and_then(|value| take_valid(&field.schema, value)).filter(|value| !has_wrong_object(&field.schema, value))
+        {
             context.insert(field.name.clone(), value);
         }
     }
@@ -47,15 +49,15 @@ fn take_valid(shape: &ValueSchema, value: &Value) -> Option<Value> {
         return (is_empty_object || is_valid(shape, value)).then(|| value.clone());
     };
     let take = |(name, value): (&String, &Value)| {
-        let taken = match shape.fields.iter().find(|it| it.name == *name) {
-            Some(field) => Some(value).filter(|it| has_value(it)).and_then(|it| take_valid(&field.schema, it)),
+        let taken = match shape.fields.iter().find(|field| field.name == *name) {
+            Some(field) => Some(value).filter(|value| has_value(value)).and_then(|value| take_valid(&field.schema, value)),
             None => {
                 let mut value = value.clone();
                 shape.other_members.coerce(&mut value);
                 shape.other_members.find_violation(&value).is_none().then_some(value)
             }
         };
-        taken.map(|it| (name.clone(), it))
+        taken.map(|value| (name.clone(), value))
     };
     has_kind(shape, value).then(|| members.iter().filter_map(take).collect())
 }
@@ -64,8 +66,9 @@ fn take_valid(shape: &ValueSchema, value: &Value) -> Option<Value> {
 fn coerce_scalars(shape: &ValueSchema, value: &Value) -> Value {
     let mut value = value.clone();
     shape.constraints.coerce(&mut value);
-    let admits =
-        |it: &Value| has_kind(shape, it) && (shape.options.is_empty() || shape.options.iter().any(|option| SCHEMA.are_equal(option, it)));
+    let admits = |value: &Value| {
+        has_kind(shape, value) && (shape.options.is_empty() || shape.options.iter().any(|option| SCHEMA.are_equal(option, value)))
+    };
     match counterpart(&value).filter(|other| !admits(&value) && admits(other)) {
         Some(other) => other,
         None => value,
@@ -74,8 +77,8 @@ fn coerce_scalars(shape: &ValueSchema, value: &Value) -> Value {
 
 /// Whether an object has all required members and yet is not as declared, or has such an object in it.
 fn has_wrong_object(shape: &ValueSchema, value: &Value) -> bool {
-    let Some(members) = value.as_object().filter(|it| !it.is_empty() && !shape.fields.is_empty()) else { return false };
-    let is_wrong_inside = |field: &SchemaField| members.get(&field.name).is_some_and(|it| has_wrong_object(&field.schema, it));
+    let Some(members) = value.as_object().filter(|members| !members.is_empty() && !shape.fields.is_empty()) else { return false };
+    let is_wrong_inside = |field: &SchemaField| members.get(&field.name).is_some_and(|member| has_wrong_object(&field.schema, member));
     (!has_gap(shape, members) && !is_valid(shape, value)) || shape.fields.iter().any(is_wrong_inside)
 }
 

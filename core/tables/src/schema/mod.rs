@@ -19,7 +19,7 @@ pub const SCHEMA_INCOMPLETE: &str = "SCHEMA_INCOMPLETE";
 
 /// Whether the intent's values are still being collected, so that the intent is locked.
 pub fn is_collecting(cx: &StepContext<'_>) -> bool {
-    turn_schema(cx).is_some_and(|it| !is_complete(it, &cx.session.context))
+    turn_schema(cx).is_some_and(|schema| !is_complete(schema, &cx.session.context))
 }
 
 /// Whether an intent has a schema, in any state.
@@ -49,9 +49,9 @@ fn choose_schema<'c>(
     if cx.session.intent.trim().is_empty() {
         return None;
     }
-    let number = |it: &Value| it.as_i64().or_else(|| it.as_str()?.trim().parse().ok());
-    let named_schema = cx.session.params.get("schema_id").and_then(number).and_then(|it| cx.config.schemas.find_by_id(it));
-    let named_schema = named_schema.filter(|it| is_same_code(&it.intent, &cx.session.intent) && accepts(it));
+    let number = |value: &Value| value.as_i64().or_else(|| value.as_str()?.trim().parse().ok());
+    let named_schema = cx.session.params.get("schema_id").and_then(number).and_then(|id| cx.config.schemas.find_by_id(id));
+    let named_schema = named_schema.filter(|schema| is_same_code(&schema.intent, &cx.session.intent) && accepts(schema));
     let rule_schema = named_schema.filter(|_| cx.session.was_set_by_rule("schema_id"));
     rule_schema.or(scoped.filter(|it| it.state != ANY)).or(named_schema).or(scoped)
 }

@@ -28,7 +28,7 @@ impl TemplateScope<'_> {
     /// Renders arguments: texts are templates, other values are read from the scope.
     pub fn render_args(&self, args: &ArgsTemplate) -> Map {
         let document = OnceCell::new();
-        let take = |it: &JsonPath| it.value(document.get_or_init(|| self.to_document()));
+        let take = |path: &JsonPath| path.value(document.get_or_init(|| self.to_document()));
         args.render(&|it| self.render_text(it), &take)
     }
 

@@ -170,7 +170,7 @@ fn map_body(mapping: &ResponseMapping, body: &str) -> Result<Value, String> {
         ResponseMapping::Fields(fields) => {
             let document = raw();
             let field =
-                |(name, path): &(String, JsonPath)| Ok((name.clone(), at(path, &document).map_err(|it| format!("{it}: '{name}'"))?));
+                |(name, path): &(String, JsonPath)| Ok((name.clone(), at(path, &document).map_err(|error| format!("{error}: '{name}'"))?));
             fields.iter().map(field).collect::<Result<Map, String>>().map(Value::Object)
         }
     }

@@ -152,7 +152,7 @@ impl Session {
     pub fn from_input(input: TurnInput, history_max_turns: usize) -> Session {
         let created = input.session.conversation.is_none();
         let stored = input.session.conversation.unwrap_or_else(|| new_row(&input.conversation, input.at));
-        let blank = |it: &Exchange| it.user.trim().is_empty() || it.assistant.trim().is_empty();
+        let blank = |exchange: &Exchange| exchange.user.trim().is_empty() || exchange.assistant.trim().is_empty();
         let history = input.session.history.into_iter().filter(|it| !blank(it)).take(history_max_turns).collect();
         let mut session = Session {
             conversation_id: input.conversation,
@@ -210,8 +210,8 @@ impl Session {
     }
 
     /// The locale that the client has named, if any.
-    pub fn said_locale(&self) -> Option<&str> {
-        self.params.get("locale").and_then(Value::as_str).filter(|it| !it.trim().is_empty())
+    pub fn client_locale(&self) -> Option<&str> {
+        self.params.get("locale").and_then(Value::as_str).filter(|locale| !locale.trim().is_empty())
     }
 
     /// The message that the turn works on: one approved in this turn, else the user's message.
@@ -235,7 +235,7 @@ impl Session {
 
     /// The standalone query if there is one, else the message.
     pub fn resolved_input(&self) -> Option<&str> {
-        self.standalone_query.as_deref().filter(|it| !it.trim().is_empty()).or(self.working_text())
+        self.standalone_query.as_deref().filter(|query| !query.trim().is_empty()).or(self.working_text())
     }
 
     /// The current dialogue act.
@@ -269,8 +269,8 @@ impl Session {
         let question = self.clarification.as_ref();
         let mut written = Map::new();
         written.insert("question".to_owned(), json!(question.map(|it| &it.question)));
-        written.insert("reason".to_owned(), json!(question.and_then(|it| it.reason.as_ref())));
-        if let Some(choice) = question.filter(|it| !it.options.is_empty()) {
+        written.insert("reason".to_owned(), json!(question.and_then(|question| question.reason.as_ref())));
+        if let Some(choice) = question.filter(|question| !question.options.is_empty()) {
             written.insert("options".to_owned(), json!(choice.options));
             written.insert("asked_again".to_owned(), json!(choice.is_repeated));
         }
@@ -280,7 +280,7 @@ impl Session {
 
     /// The row as stored, or as reset in this turn.
     pub fn current_row(&self) -> ConversationRow {
-        let written = self.writes.iter().rev().find_map(|it| match it {
+        let written = self.writes.iter().rev().find_map(|write| match write {
             Write::Conversation(row) => Some(row),
             Write::History(_) | Write::LlmCall(_) | Write::Memory(_) | Write::Session { .. } | Write::Reset => None,
         });
@@ -310,17 +310,17 @@ impl Session {
     }
 
     fn read_context(&mut self) {
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).filter(|it| !it.trim().is_empty()).map(str::to_owned);
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).filter(|text| !text.trim().is_empty()).map(str::to_owned);
         let stored = self.context.get("pending_clarification");
         self.clarification = text(stored.and_then(|it| it.get("question"))).map(|question| Clarification {
             question,
-            reason: text(stored.and_then(|it| it.get("reason"))),
-            options: stored.and_then(|it| Vec::deserialize(it.get("options")?).ok()).unwrap_or_default(),
-            is_repeated: stored.and_then(|it| it.get("asked_again")?.as_bool()).unwrap_or_default(),
+            reason: text(stored.and_then(|stored| stored.get("reason"))),
+            options: stored.and_then(|stored| Vec::deserialize(stored.get("options")?).ok()).unwrap_or_default(),
+            is_repeated: stored.and_then(|stored| stored.get("asked_again")?.as_bool()).unwrap_or_default(),
         });
         let lock = self.context.get("intent_lock");
         let locked = lock.and_then(|it| it.get("locked")).and_then(Value::as_bool) == Some(true);
-        self.lock = locked.then(|| text(lock.and_then(|it| it.get("reason"))).unwrap_or_else(|| UNKNOWN.to_owned()));
+        self.lock = locked.then(|| text(lock.and_then(|lock| lock.get("reason"))).unwrap_or_else(|| UNKNOWN.to_owned()));
     }
 }
 

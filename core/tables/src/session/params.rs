@@ -162,11 +162,11 @@ impl Session {
     pub fn share_schema(&mut self) {
         let schema = self.schema.as_ref();
         let shared = [
-            ("missing_fields", Value::from(schema.map(|it| it.missing.clone()).unwrap_or_default())),
-            ("missing_field_options", Value::from(schema.map(|it| it.options.clone()).unwrap_or_default())),
-            ("schema_description", Value::from(schema.map(|it| &*it.description).unwrap_or_default())),
-            ("schema_field_details", Value::from(schema.map(|it| (*it.details).clone()).unwrap_or_default())),
-            ("schema_id", Value::from(schema.map(|it| it.id))),
+            ("missing_fields", Value::from(schema.map(|schema| schema.missing.clone()).unwrap_or_default())),
+            ("missing_field_options", Value::from(schema.map(|schema| schema.options.clone()).unwrap_or_default())),
+            ("schema_description", Value::from(schema.map(|schema| &*schema.description).unwrap_or_default())),
+            ("schema_field_details", Value::from(schema.map(|schema| (*schema.details).clone()).unwrap_or_default())),
+            ("schema_id", Value::from(schema.map(|schema| schema.id))),
         ];
         for (key, value) in shared {
             self.set_param(key, value);
@@ -175,13 +175,14 @@ impl Session {
 
     /// Whether a rule or a task has named a pending action that is not done yet.
     pub fn has_action_named_by_rule(&self) -> bool {
-        let named = |key: &str| self.rule_params.iter().any(|it| it == key) || self.loaded_pending_params.iter().any(|it| it.0 == key);
+        let named =
+            |key: &str| self.rule_params.iter().any(|name| name == key) || self.loaded_pending_params.iter().any(|(name, _)| name == key);
         PENDING_ACTION_KEYS.iter().any(|key| named(key) && self.params.contains_key(*key))
     }
 
     /// Ends a pending action after its task: removes the keys that named it, but keeps those by which the task named another one.
     pub fn finish_pending_action(&mut self, before: &Map) {
-        let named_now = |key: &&str| self.params.get(*key).filter(|it| before.get(*key) != Some(it)).cloned();
+        let named_now = |key: &&str| self.params.get(*key).filter(|value| before.get(*key) != Some(value)).cloned();
         let next: Vec<(&str, Value)> = PENDING_ACTION_KEYS.iter().filter_map(|key| Some((*key, named_now(key)?))).collect();
         self.drop_pending_action();
         for (key, value) in next {
@@ -197,7 +198,7 @@ impl Session {
     /// Ends a pending action: removes the keys that named it.
     pub fn drop_pending_action(&mut self) {
         self.loaded_pending_params.clear();
-        self.rule_params.retain(|it| !PENDING_ACTION_KEYS.contains(&it.as_str()));
+        self.rule_params.retain(|name| !PENDING_ACTION_KEYS.contains(&name.as_str()));
         for key in PENDING_ACTION_KEYS {
             self.params.shift_remove(key);
         }
@@ -205,7 +206,7 @@ impl Session {
 
     /// Sets the standalone query and its derived parameters.
     pub fn set_standalone_query(&mut self, query: Option<String>) {
-        self.standalone_query = query.filter(|it| !it.trim().is_empty());
+        self.standalone_query = query.filter(|query| !query.trim().is_empty());
         self.derive_params();
     }
 
@@ -221,7 +222,7 @@ impl Session {
     pub fn safe_params(&self) -> Map {
         self.params
             .iter()
-            .filter(|it| !NOT_STORED_KEYS.iter().any(|name| name.eq_ignore_ascii_case(it.0)))
+            .filter(|(key, _)| !NOT_STORED_KEYS.iter().any(|name| name.eq_ignore_ascii_case(key)))
             .map(|(k, v)| (k.clone(), v.clone()))
             .collect()
     }

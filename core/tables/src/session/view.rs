@@ -36,8 +36,8 @@ pub(super) const FACT_NAMES: [&str; 24] = [
 impl Session {
     /// The values of the current schema; without a schema, the whole context.
     pub fn schema_json(&self) -> Map {
-        let Some(schema) = self.schema.as_ref().filter(|it| !it.properties.is_empty()) else { return self.context.clone() };
-        schema.properties.iter().filter_map(|it| Some((it.clone(), self.context.get(it)?.clone()))).collect()
+        let Some(schema) = self.schema.as_ref().filter(|schema| !schema.properties.is_empty()) else { return self.context.clone() };
+        schema.properties.iter().filter_map(|name| Some((name.clone(), self.context.get(name)?.clone()))).collect()
     }
 
     /// The named facts of the session.
@@ -82,7 +82,7 @@ impl Session {
             "intentLocked" => json!(self.lock.is_some()),
             "intentLockReason" => json!(self.lock),
             "missingRequiredFields" => json!(schema.map_or(&[][..], |it| &it.missing)),
-            "missingFieldOptions" => schema.map_or_else(|| json!({}), |it| Value::Object(it.options.clone())),
+            "missingFieldOptions" => schema.map_or_else(|| json!({}), |schema| Value::Object(schema.options.clone())),
             "userText" => json!(self.user_text),
             "standaloneQuery" => json!(self.standalone_query),
             "resolvedUserInput" => json!(self.resolved_input()),
@@ -93,14 +93,16 @@ impl Session {
             "ruleExecutionOrigin" => json!(run.map(|it| it.origin)),
             "context" => Value::Object(self.context.clone()),
             "schemaJson" => Value::Object(self.schema_json()),
-            "lastLlmOutput" => Value::Object(self.last_output.as_ref().and_then(|it| serde_json::from_str(&it.1).ok()).unwrap_or_default()),
+            "lastLlmOutput" => {
+                Value::Object(self.last_output.as_ref().and_then(|(_, text)| serde_json::from_str(text).ok()).unwrap_or_default())
+            }
             "stepInfos" => self.step_infos(),
             _ => return None,
         })
     }
 
     fn step_infos(&self) -> Value {
-        Value::Object(self.step_infos.iter().skip(self.step_infos_start).map(|it| (it.name.to_owned(), it.to_json())).collect())
+        Value::Object(self.step_infos.iter().skip(self.step_infos_start).map(|info| (info.name.to_owned(), info.to_json())).collect())
     }
 
     /// The view for tasks: without step infos, with the parameters.

@@ -44,14 +44,14 @@ pub fn ask_approval(cx: &mut StepContext<'_>, step: &'static str, call: &ToolCal
 /// `approved_call`.
 pub fn take_approval(cx: &mut StepContext<'_>) -> bool {
     let session = &mut cx.session;
-    let turn = session.context.get(CONTEXT_KEY).and_then(|it| it.get("turn")?.as_u64()).unwrap_or_default();
+    let turn = session.context.get(CONTEXT_KEY).and_then(|approval| approval.get("turn")?.as_u64()).unwrap_or_default();
     if turn == u64::from(session.turn_number) {
         return false;
     }
     let Some(waiting) = session.context.shift_remove(CONTEXT_KEY) else { return session.approved_call.is_some() };
     // Only the question that the engine asked can be answered, not a member that something else has written. Without dialogue acts the
     // client answers, and the question may be gone.
-    let is_asked = session.clarification.as_ref().is_some_and(|it| it.reason.as_deref() == Some(REASON));
+    let is_asked = session.clarification.as_ref().is_some_and(|clarification| clarification.reason.as_deref() == Some(REASON));
     let may_answer = is_asked || !session.params.contains_key("dialogue_act");
     if may_answer {
         session.clarification = None;
@@ -73,10 +73,10 @@ fn is_affirmed(cx: &StepContext<'_>) -> bool {
         return is_granted_by_client(cx);
     }
     let is_refusal = matches!(cx.session.dialogue_act(), DialogueAct::Negate | DialogueAct::Reset);
-    !is_refusal && cx.config.dialogue_acts.is_plain_yes(cx.session.text(), cx.session.said_locale())
+    !is_refusal && cx.config.dialogue_acts.is_plain_yes(cx.session.text(), cx.session.client_locale())
 }
 
 /// Whether the client approves what it requests in this turn.
 pub fn is_granted_by_client(cx: &StepContext<'_>) -> bool {
-    ["approval_granted", "approvalGranted"].iter().any(|it| cx.session.params.get(*it) == Some(&Value::Bool(true)))
+    ["approval_granted", "approvalGranted"].iter().any(|name| cx.session.params.get(*name) == Some(&Value::Bool(true)))
 }

@@ -26,7 +26,7 @@ use crate::step_context::StepContext;
 pub fn is_blocked(session: &Session) -> bool {
     session.is_question_turn
         || session.unconfirmed_at.is_some()
-        || ["skip_tool_execution", "guardrail_blocked"].iter().any(|it| is_flag_set(session.params.get(*it)))
+        || ["skip_tool_execution", "guardrail_blocked"].iter().any(|name| is_flag_set(session.params.get(*name)))
 }
 
 /// Calls a tool; returns its answer as JSON text. Numbers that are given as text, and texts as numbers, are converted. `is_approved` is whether a person has approved the call.
@@ -44,7 +44,7 @@ pub async fn call_tool(
         return Err(EffectError::new(EffectErrorKind::Denied, "each call of the tool has to be approved"));
     }
     let mut args = Value::Object(args.clone());
-    if let Some(arguments) = tool.and_then(|it| it.arguments.as_ref()) {
+    if let Some(arguments) = tool.and_then(|tool| tool.arguments.as_ref()) {
         arguments.schema.coerce(&mut args);
         if let Some(violation) = arguments.schema.find_violation(&args) {
             return Err(EffectError::new(EffectErrorKind::Invalid, format!("the arguments do not fit the tool: {violation}")));
@@ -52,7 +52,7 @@ pub async fn call_tool(
     }
     let outcome = execute_tool(cx, tool, group, &into_members(args), is_approved).await;
     if let Err(error) = &outcome
-        && !tool.is_some_and(|it| it.executor.is_repeatable())
+        && !tool.is_some_and(|tool| tool.executor.is_repeatable())
     {
         cx.session.record_failed_write(error);
     }
@@ -118,8 +118,8 @@ async fn call_host_tool(
     args: &Map,
     spec: Option<Arc<Value>>,
 ) -> Result<String, EffectError> {
-    let request = ToolRequest { tool_code: tool.map(|it| it.code.clone()), tool_group: group.to_owned(), args: args.clone(), spec };
-    cx.effects.perform(request).await.map(|it| to_json_text(&it.text))
+    let request = ToolRequest { tool_code: tool.map(|tool| tool.code.clone()), tool_group: group.to_owned(), args: args.clone(), spec };
+    cx.effects.perform(request).await.map(|reply| to_json_text(&reply.text))
 }
 
 /// Template values of a tool: each argument, and all of them as `args`.
@@ -133,7 +133,7 @@ fn template_values(args: &Map) -> Map {
 fn calculate(session: &Session, formulas: &[(String, Formula)], args: &Map) -> Result<Value, EffectError> {
     let values = template_values(args);
     let document = TemplateScope { session, values: &values }.to_document();
-    let value = |(name, formula): &(String, Formula)| match formula.evaluate(&|it| document.get(it)) {
+    let value = |(name, formula): &(String, Formula)| match formula.evaluate(&|variable| document.get(variable)) {
         Ok(value) => Ok((name.clone(), value)),
         Err(reason) => {
             let label = if name.is_empty() { String::new() } else { format!(" '{name}'") };

@@ -18,9 +18,9 @@ pub struct ToolCall {
 impl ToolCall {
     /// Parses an object, or a string that contains one; `None` for anything else.
     pub fn parse(value: &Value) -> Option<ToolCall> {
-        let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
+        let of_text = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
         let members = of_text.as_ref().unwrap_or(value).as_object()?;
-        let code = |name: &str| members.get(name)?.as_str().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned);
+        let code = |name: &str| members.get(name)?.as_str().map(str::trim).filter(|code| !code.is_empty()).map(str::to_owned);
         Some(ToolCall {
             code: code("tool_code"),
             group: code("tool_group").map(|it| canonical_tool_group(&it)),
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn requests_are_read_in_both_forms() {
-        let read = |value: Value| ToolCall::parse(&value).map(|it| it.to_json());
+        let read = |value: Value| ToolCall::parse(&value).map(|call| call.to_json());
         let expected = json!({"tool_code": "a.b", "tool_group": "CALCULATOR_TRANSFORM", "args": {"n": 1}});
         assert_eq!(read(json!({"tool_code": " a.b ", "tool_group": "calc", "args": {"n": 1}})), Some(expected.clone()));
         assert_eq!(read(json!(r#"{"tool_code":"a.b","tool_group":"TRANSFORM","args":{"n":1}}"#)), Some(expected));

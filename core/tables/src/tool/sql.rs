@@ -70,7 +70,10 @@ fn expand_identifiers(template: &SqlTemplate, args: &Map) -> Result<String, Stri
         if !is_identifier(text) {
             return Err(format!("the argument '{name}' is no name of a table or column"));
         }
-        let allowed = template.identifiers.as_ref().map(|it| it.get(name).is_some_and(|it| it.iter().any(|it| it == text)));
+        let allowed = template
+            .identifiers
+            .as_ref()
+            .map(|identifiers| identifiers.get(name).is_some_and(|allowed| allowed.iter().any(|identifier| identifier == text)));
         if allowed == Some(false) {
             return Err(format!("the argument '{name}' is none of the names that are allowed"));
         }
@@ -83,8 +86,8 @@ fn expand_identifiers(template: &SqlTemplate, args: &Map) -> Result<String, Stri
 }
 
 fn is_identifier(text: &str) -> bool {
-    let word = |it: &str| {
-        it.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && it.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    let word = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
     let parts: Vec<&str> = text.split('.').collect();
     parts.len() <= 2 && parts.iter().all(|it| word(it))
@@ -93,7 +96,7 @@ fn is_identifier(text: &str) -> bool {
 /// The arguments, with a limit that never exceeds the row's. (docs/spec/tools.md#D-13)
 fn query_params(template: &SqlTemplate, args: &Map) -> Map {
     let max = u64::from(template.max_rows);
-    let requested = args.get("limit").and_then(|it| it.as_u64().or_else(|| it.as_str()?.trim().parse().ok()));
+    let requested = args.get("limit").and_then(|limit| limit.as_u64().or_else(|| limit.as_str()?.trim().parse().ok()));
     let mut params = args.clone();
     params.insert("limit".to_owned(), json!(requested.map_or(max, |it| it.min(max))));
     params
@@ -101,7 +104,7 @@ fn query_params(template: &SqlTemplate, args: &Map) -> Map {
 
 fn publish_query(cx: &StepContext<'_>, tool: &Tool, sql: &str, params: &Map, outcome: &Result<SqlReply, EffectError>) {
     let error = outcome.as_ref().err().map(|it| &it.message);
-    let rows = outcome.as_ref().map(|it| it.rows.as_slice()).unwrap_or_default();
+    let rows = outcome.as_ref().map(|reply| reply.rows.as_slice()).unwrap_or_default();
     let payload = json!({
         "tool_code": tool.code, "tool_group": tool.group, "sql": sql, "params": params,
         "status": if error.is_some() { "ERROR" } else { "SUCCESS" }, "error": error, "row_count": rows.len(),
@@ -133,11 +136,11 @@ async fn repair_query(cx: &mut StepContext<'_>, sql: &str, params: &Map, error: 
         "type": "object", "additionalProperties": false, "required": ["sql"], "properties": {"sql": {"type": "string"}},
     });
     let reply = llm::call_model(cx, "sql_repair", LlmMode::JsonStrict, prompts, Some(schema)).await;
-    let repaired = reply.as_ref().ok().and_then(|it| read_object(&it.text).ok());
-    let repaired = repaired.and_then(|it| it.get("sql")?.as_str().map(|it| it.trim().to_owned())).filter(|it| !it.is_empty());
+    let repaired = reply.as_ref().ok().and_then(|reply| read_object(&reply.text).ok());
+    let repaired = repaired.and_then(|answer| answer.get("sql")?.as_str().map(|sql| sql.trim().to_owned())).filter(|it| !it.is_empty());
     cx.audit(
         Stage::McpDbPreflightRepair,
-        |_| payload!({"failed_sql": sql, "repaired_sql": repaired, "error": reply.err().map(|it| it.message)}),
+        |_| payload!({"failed_sql": sql, "repaired_sql": repaired, "error": reply.err().map(|error| error.message)}),
     );
     repaired
 }

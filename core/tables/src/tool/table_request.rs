@@ -33,14 +33,14 @@ pub fn find_request(cx: &mut StepContext<'_>) -> Option<TableRequest> {
     let config = cx.config;
     let mut facts = None;
     let mut explanation = cx.effects.begin_explanation("tool");
-    let row = config.tool_requests.for_scope(&cx.session.intent, &cx.session.state).find(|it| {
+    let row = config.tool_requests.for_scope(&cx.session.intent, &cx.session.state).find(|row| {
         let is_true = |path: &JsonPath| path.matches(facts.get_or_insert_with(|| cx.session.facts()));
-        let matches = it.when.as_ref().is_none_or(is_true);
+        let matches = row.when.as_ref().is_none_or(is_true);
         if let Some(explanation) = &mut explanation {
             let verdict = if matches { Verdict::Won } else { Verdict::NotMatched };
             let reason = if matches { "it is the first that fits" } else { "its when_path does not hold" };
-            let values = it.when.as_ref().zip(facts.as_ref()).map(|(path, facts)| path.read_values(facts)).unwrap_or_default();
-            explanation.rows.push(Candidate { facts: values, ..it.candidate(verdict).with_reason(reason) });
+            let values = row.when.as_ref().zip(facts.as_ref()).map(|(path, facts)| path.read_values(facts)).unwrap_or_default();
+            explanation.rows.push(Candidate { facts: values, ..row.candidate(verdict).with_reason(reason) });
         }
         matches
     });
@@ -56,9 +56,9 @@ pub fn find_request(cx: &mut StepContext<'_>) -> Option<TableRequest> {
     let mut hasher = canonical::Hasher::default();
     hasher.add_json(&call.to_json());
     let (row, hash) = (row.id.to_string(), hasher.finish());
-    let record = cx.session.params.get(DONE_PARAM).and_then(|it| it.get("rows")?.get(&row));
-    let execution = record.filter(|it| it.get("request").and_then(Value::as_str) == Some(hash.as_str()));
-    let execution = execution.and_then(|it| it.get("execution").cloned());
+    let record = cx.session.params.get(DONE_PARAM).and_then(|done| done.get("rows")?.get(&row));
+    let execution = record.filter(|record| record.get("request").and_then(Value::as_str) == Some(hash.as_str()));
+    let execution = execution.and_then(|record| record.get("execution").cloned());
     Some(TableRequest { call, execution, row, hash })
 }
 
@@ -79,7 +79,7 @@ fn record_explanation(cx: &StepContext<'_>, mut explanation: Explanation, is_fou
 /// Removes the record when intent or state has changed.
 fn remove_other_scopes(session: &mut Session) {
     let Some(record) = session.params.get(DONE_PARAM) else { return };
-    let is_same = |key: &str, code: &str| record.get(key).and_then(Value::as_str).is_some_and(|it| is_same_code(it, code));
+    let is_same = |key: &str, code: &str| record.get(key).and_then(Value::as_str).is_some_and(|recorded| is_same_code(recorded, code));
     if !is_same("intent", &session.intent) || !is_same("state", &session.state) {
         session.params.shift_remove(DONE_PARAM);
     }
@@ -87,7 +87,7 @@ fn remove_other_scopes(session: &mut Session) {
 
 /// Records that a row's request succeeded or that its outcome is unknown.
 pub fn record_execution(session: &mut Session, request: &TableRequest, execution: Value) {
-    let rows = session.params.get(DONE_PARAM).and_then(|it| it.get("rows")?.as_object()).cloned();
+    let rows = session.params.get(DONE_PARAM).and_then(|done| done.get("rows")?.as_object()).cloned();
     let mut rows = rows.unwrap_or_default();
     rows.insert(request.row.clone(), json!({"request": request.hash, "execution": execution}));
     session.set_param(DONE_PARAM, json!({"intent": session.intent, "state": session.state, "rows": rows}));

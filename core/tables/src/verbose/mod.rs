@@ -115,7 +115,7 @@ fn add_common_facts(cx: &StepContext<'_>, progress: Progress<'_>, mut facts: Map
     ] {
         facts.entry(key).or_insert(value);
     }
-    if let Some(info) = cx.session.step_infos.iter().find(|it| it.name == progress.step) {
+    if let Some(info) = cx.session.step_infos.iter().find(|info| info.name == progress.step) {
         facts.entry("stepInfo").or_insert_with(|| info.to_json());
     }
     facts
@@ -156,10 +156,11 @@ fn score_row(row: &VerboseRow, progress: Progress<'_>, document: &Value) -> Opti
 fn notice_from_row(cx: &StepContext<'_>, progress: Progress<'_>, row: &VerboseRow, facts: &Value) -> Option<VerboseNotice> {
     let own_facts = || into_members(facts.clone());
     // A missing text counts as empty. (recording `s16_verbose`)
-    let render = |it: &Option<Template>| it.as_ref().map(|it| cx.session.render(it, own_facts).text).unwrap_or_default();
+    let render =
+        |template: &Option<Template>| template.as_ref().map(|template| cx.session.render(template, own_facts).text).unwrap_or_default();
     let (message, error_message) = (render(&row.message), render(&row.error_message));
     let texts = if progress.failure.is_some() { [&error_message, &message] } else { [&message, &error_message] };
-    let text = (*texts.iter().find(|it| !it.trim().is_empty())?).clone();
+    let text = (*texts.iter().find(|text| !text.trim().is_empty())?).clone();
     let presentation = if progress.is_error() { ["ERROR", "danger", "warning"] } else { ["INFO", "progress", "spark"] };
     let mut metadata = own_facts();
     for (key, value) in ["severity", "theme", "icon"].into_iter().zip(presentation) {

@@ -29,10 +29,9 @@ impl ExtensionRequest {
     /// Parses a module's output as the answer to this request; shared by all hosts. Output that is not JSON is an
     /// [`Invalid`](EffectErrorKind::Invalid) answer.
     pub fn parse_output(&self, output: &[u8]) -> EffectResult {
-        let text = std::str::from_utf8(output).unwrap_or_default();
-        match json::decode_text(text) {
-            Ok(message) => EffectResult::Ok(Reply::Extension(ExtensionReply { message })),
-            Err(_) => {
+        match std::str::from_utf8(output).ok().and_then(|text| json::decode_text(text).ok()) {
+            Some(message) => EffectResult::Ok(Reply::Extension(ExtensionReply { message })),
+            None => {
                 let message = format!("the extension '{}' did not answer with JSON: check what it returns", self.extension);
                 EffectResult::Error(EffectError::new(EffectErrorKind::Invalid, message))
             }

@@ -93,7 +93,7 @@ impl KnowledgeReply {
     /// Fuses the lists, best first; the weight of an empty list moves to the other.
     pub fn fuse(&self, vector_weight: f64) -> Vec<Fused> {
         let keyword = rank_keyword(&self.stats, &self.keyword, KNOWLEDGE_LIST_DEPTH);
-        let vector: Vec<(String, f64)> = self.vector.iter().map(|it| (it.chunk.clone(), it.score)).collect();
+        let vector: Vec<(String, f64)> = self.vector.iter().map(|hit| (hit.chunk.clone(), hit.score)).collect();
         fuse(&keyword, &vector, vector_weight)
     }
 

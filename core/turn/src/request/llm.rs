@@ -153,11 +153,11 @@ impl LlmReply {
         }
         let calls = reply.get("tool_calls")?.as_array()?;
         let valid_name =
-            |it: &Value| it.get("name")?.as_str().filter(|_| it.get("arguments").is_none_or(Value::is_object)).map(str::to_owned);
-        let tool_calls = calls.iter().map(|it| {
-            let id = it.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-            let arguments = it.get("arguments").cloned().unwrap_or_else(|| Value::Object(crate::Map::new()));
-            Some(LlmToolCall { id, name: valid_name(it)?, arguments })
+            |call: &Value| call.get("name")?.as_str().filter(|_| call.get("arguments").is_none_or(Value::is_object)).map(str::to_owned);
+        let tool_calls = calls.iter().map(|call| {
+            let id = call.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let arguments = call.get("arguments").cloned().unwrap_or_else(|| Value::Object(crate::Map::new()));
+            Some(LlmToolCall { id, name: valid_name(call)?, arguments })
         });
         let text = match reply.get("text") {
             None | Some(Value::Null) => String::new(),
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn only_texts_for_users_are_streamed() {
         let request = |purpose: &str, mode| LlmRequest { purpose: purpose.to_owned(), mode, ..LlmRequest::for_embedding("x") };
-        let streamed = |mode| LLM_PURPOSES.into_iter().filter(|it| request(it, mode).is_streamed()).collect::<Vec<_>>();
+        let streamed = |mode| LLM_PURPOSES.into_iter().filter(|purpose| request(purpose, mode).is_streamed()).collect::<Vec<_>>();
         assert_eq!(streamed(LlmMode::Text), ["response_text", "agent"]);
         assert!(streamed(LlmMode::Json).is_empty() && streamed(LlmMode::JsonStrict).is_empty());
     }

@@ -118,7 +118,7 @@ impl ScriptRequest {
     pub fn to_module_input(&self) -> String {
         let mut input = self.input.clone();
         input.insert("code".to_owned(), Value::String(self.code.clone()));
-        input.insert("limits".to_owned(), serde_json::to_value(self.limits).unwrap_or_default());
+        input.insert("limits".to_owned(), serde_json::json!(self.limits));
         Value::Object(input).to_string()
     }
 

@@ -51,7 +51,7 @@ impl SqlReply {
     /// The rows of a script: a list of objects, or one object. What is not an object is left out.
     pub fn from_script(script: Value) -> SqlReply {
         let items = if let Value::Array(items) = script { items } else { vec![script] };
-        let row = |it| if let Value::Object(row) = it { Some(row) } else { None };
+        let row = |value| if let Value::Object(row) = value { Some(row) } else { None };
         SqlReply { rows: items.into_iter().filter_map(row).collect(), truncated: false }
     }
 }

@@ -62,12 +62,12 @@ impl Operation for ToolRequest {
     }
 
     fn is_repeatable(&self) -> bool {
-        let is_idempotent = || self.spec.as_deref().is_some_and(|it| it.get("idempotent") == Some(&Value::Bool(true)));
+        let is_idempotent = || self.spec.as_deref().is_some_and(|spec| spec.get("idempotent") == Some(&Value::Bool(true)));
         self.class() == EffectClass::Read || (self.tool_group == MCP_GROUP && is_idempotent())
     }
 
     fn deadline_ms(&self) -> u32 {
-        let own = self.spec.as_deref().and_then(|it| it.get("timeout_ms")?.as_u64()).and_then(|it| u32::try_from(it).ok());
+        let own = self.spec.as_deref().and_then(|spec| spec.get("timeout_ms")?.as_u64()).and_then(|timeout| u32::try_from(timeout).ok());
         own.filter(|_| self.tool_group == MCP_GROUP).unwrap_or(DEADLINE_MS)
     }
 

@@ -21,10 +21,10 @@ pub(super) fn find_all(text: &str) -> impl Iterator<Item = (String, Range<usize>
 
 /// Returns the local part at the end of a text.
 fn local_part(text: &str) -> Option<&str> {
-    let end = |part: fn(char) -> bool| text.get(text.trim_end_matches(part).len()..).filter(|it| !it.is_empty());
+    let end = |part: fn(char) -> bool| text.get(text.trim_end_matches(part).len()..).filter(|tail| !tail.is_empty());
     // In scripts without spaces, words may precede the address directly.
-    let local = end(|it| is_local_char(it) && !is_unspaced(it)).or_else(|| end(is_local_char))?;
-    let local = local.trim_start_matches(|it: char| !it.is_alphanumeric() && it != '_');
+    let local = end(|character| is_local_char(character) && !is_unspaced(character)).or_else(|| end(is_local_char))?;
+    let local = local.trim_start_matches(|character: char| !character.is_alphanumeric() && character != '_');
     (!local.is_empty() && !local.ends_with('.') && !local.contains("..")).then_some(local)
 }
 
@@ -34,7 +34,9 @@ fn is_local_char(character: char) -> bool {
 
 /// Returns the domain at the start of a text.
 fn domain_part(text: &str) -> Option<&str> {
-    let end = text.find(|it: char| !it.is_alphanumeric() && !is_accent(it) && it != '-' && it != '.').unwrap_or(text.len());
+    let end = text
+        .find(|character: char| !character.is_alphanumeric() && !is_accent(character) && character != '-' && character != '.')
+        .unwrap_or(text.len());
     let domain = text.get(..end)?.trim_end_matches(['.', '-']);
     let is_next_to_another = text.get(end..)?.starts_with(['@', '_']);
     // Excludes IP addresses.
@@ -44,7 +46,7 @@ fn domain_part(text: &str) -> Option<&str> {
 
 /// Returns the last label of a domain with at least two labels.
 pub(super) fn top_level_domain(domain: &str) -> Option<&str> {
-    let is_label = |it: &str| (1..=63).contains(&it.len()) && !it.starts_with('-') && !it.ends_with('-');
+    let is_label = |label: &str| (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-');
     domain.rsplit_once('.').map(|it| it.1).filter(|_| domain.split('.').all(is_label))
 }
 

@@ -57,7 +57,8 @@ fn the_digits_of_devanagari_are_read() {
         ("@duration", "३ दिन", "३ दिन=\"P3D\""),
     ] {
         let found = system(name).find_all(text, hindi);
-        let shown: Vec<String> = found.iter().map(|it| format!("{}={}", &text[it.range.clone()], it.value.clone().unwrap())).collect();
+        let shown: Vec<String> =
+            found.iter().map(|entity| format!("{}={}", &text[entity.range.clone()], entity.value.clone().unwrap())).collect();
         assert_eq!(shown.join("|"), expected, "{text}");
     }
     assert_eq!(system("@string").extract("फ्लैट १२", hindi), Extraction::Value(json!("फ्लैट १२")));

@@ -176,7 +176,7 @@ impl ListEntity {
         let mut values = self.values_at(self.find_words(phrase.tokens()).into_iter().flat_map(|it| it.1).collect());
         match values.len() {
             0 => Extraction::NotFound,
-            1 => values.pop().map_or(Extraction::NotFound, |it| Extraction::Value(it.into())),
+            1 => values.pop().map_or(Extraction::NotFound, |value| Extraction::Value(value.into())),
             _ => Extraction::Ambiguous(values),
         }
     }
@@ -186,7 +186,7 @@ impl ListEntity {
         let phrase = PlacedPhrase::without_accents(text);
         let found = self.find_words(phrase.tokens()).into_iter().take(MAX_VALUES).map(|(words, values)| {
             let places = phrase.places().get(words).unwrap_or_default();
-            let range = places.first().map_or(0, |it| it.start)..places.last().map_or(0, |it| it.end);
+            let range = places.first().map_or(0, |place| place.start)..places.last().map_or(0, |place| place.end);
             let mut values = self.values_at(values);
             let value = values.pop().filter(|_| values.is_empty());
             EntityMatch { range, value: value.map(Into::into) }
@@ -198,17 +198,21 @@ impl ListEntity {
     /// A value within a negative phrase is none.
     fn find_words(&self, words: &[String]) -> Vec<(Range<usize>, Vec<usize>)> {
         let excluded = self.negative.as_ref().map(|it| it.find_words(words)).unwrap_or_default();
-        let is_meant = |it: &ListMatch| !excluded.iter().any(|phrase| phrase.start <= it.words.start && it.words.end <= phrase.end);
+        let is_meant = |list_match: &ListMatch| {
+            !excluded.iter().any(|phrase| phrase.start <= list_match.words.start && list_match.words.end <= phrase.end)
+        };
         let mut matches = self.find_exact(words);
         matches.retain(is_meant);
-        let length = |it: &ListMatch| words.get(it.words.clone()).map_or(0, |it| it.iter().map(|it| it.chars().count()).sum::<usize>());
-        matches.sort_by_cached_key(|it| (Reverse(length(it)), it.fit, it.words.start));
+        let length = |list_match: &ListMatch| {
+            words.get(list_match.words.clone()).map_or(0, |words| words.iter().map(|word| word.chars().count()).sum::<usize>())
+        };
+        matches.sort_by_cached_key(|list_match| (Reverse(length(list_match)), list_match.fit, list_match.words.start));
         let mut found: Vec<(Range<usize>, Fit, Vec<usize>)> = Vec::new();
         take_matches(matches, &mut found);
         if self.max_edits > 0 {
             let mut near = self.find_near(words);
             near.retain(is_meant);
-            near.sort_by_key(|it| (it.fit, it.words.start));
+            near.sort_by_key(|list_match| (list_match.fit, list_match.words.start));
             take_matches(near, &mut found);
         }
         found.sort_by_key(|it| it.0.start);
@@ -229,14 +233,14 @@ impl ListEntity {
     /// The spellings that fit without an error.
     fn find_exact(&self, words: &[String]) -> Vec<ListMatch> {
         let stemmer = self.stemmer();
-        let stems: Vec<String> = words.iter().map(|it| stem(it, stemmer.as_ref())).collect();
+        let stems: Vec<String> = words.iter().map(|word| stem(word, stemmer.as_ref())).collect();
         let mut matches = Vec::new();
         for (at, (word, word_stem)) in words.iter().zip(&stems).enumerate() {
             let mut add = |number: usize, length: usize, fit: Fit| {
                 let Some(spelling) = self.spellings.get(number) else { return };
                 matches.push(ListMatch { words: at..at + length, fit, value: spelling.value });
             };
-            let begins = |text: &[String], with: &[String]| text.get(at..).is_some_and(|it| it.starts_with(with));
+            let begins = |text: &[String], with: &[String]| text.get(at..).is_some_and(|rest| rest.starts_with(with));
             for number in self.by_word.numbers(word) {
                 let Some(spelling) = self.spellings.get(number).filter(|it| begins(words, &it.words)) else { continue };
                 add(number, spelling.words.len(), Fit::Exact);
@@ -265,12 +269,13 @@ impl ListEntity {
 
     /// The spellings that fit with errors.
     fn find_near(&self, words: &[String]) -> Vec<ListMatch> {
-        let letters: Vec<Vec<char>> = words.iter().map(|it| it.chars().collect()).collect();
+        let letters: Vec<Vec<char>> = words.iter().map(|word| word.chars().collect()).collect();
         let mut matches = Vec::new();
         for spelling in &self.spellings {
             let count = spelling.words.len();
             for at in 0..(words.len() + 1).saturating_sub(count) {
-                let Some(edits) = letters.get(at..at + count).and_then(|it| words_distance(it, &spelling.words, self.max_edits)) else {
+                let Some(edits) = letters.get(at..at + count).and_then(|words| words_distance(words, &spelling.words, self.max_edits))
+                else {
                     continue;
                 };
                 if edits > 0 {
@@ -297,11 +302,11 @@ impl ListEntity {
 
 /// Takes matches in their order; those that overlap earlier ones are left out, and equal ones belong to several values.
 fn take_matches(matches: Vec<ListMatch>, found: &mut Vec<(Range<usize>, Fit, Vec<usize>)>) {
-    for it in matches {
-        match found.iter_mut().find(|other| other.0.start < it.words.end && it.words.start < other.0.end) {
-            Some(same) if same.0 == it.words && same.1 == it.fit => same.2.push(it.value),
+    for list_match in matches {
+        match found.iter_mut().find(|other| other.0.start < list_match.words.end && list_match.words.start < other.0.end) {
+            Some(same) if same.0 == list_match.words && same.1 == list_match.fit => same.2.push(list_match.value),
             Some(_) => {}
-            None => found.push((it.words, it.fit, vec![it.value])),
+            None => found.push((list_match.words, list_match.fit, vec![list_match.value])),
         }
     }
 }
@@ -351,9 +356,9 @@ mod tests {
     use super::*;
 
     fn list(text: &str, max_edits: u8) -> ListEntity {
-        let entry = |it: &str| {
-            let (value, synonyms) = it.split_once('=').unwrap_or((it, ""));
-            (value.to_owned(), synonyms.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect())
+        let entry = |entry: &str| {
+            let (value, synonyms) = entry.split_once('=').unwrap_or((entry, ""));
+            (value.to_owned(), synonyms.split(',').filter(|synonym| !synonym.is_empty()).map(str::to_owned).collect())
         };
         ListEntity::new(&text.split('|').map(entry).collect::<Vec<_>>(), max_edits, "en-US")
     }
@@ -405,7 +410,7 @@ mod tests {
         assert_eq!(found_text(list.find("basic gold")), "Gold|Silver|Bronze");
         assert_eq!(found_text(list.find("premum")), "Gold|Silver|Bronze");
         assert_eq!((list.find_whole("premium"), list.find_whole("GOLD")), (None, Some("Gold".to_owned())));
-        let clash = |spelling: &str, values: &[&str]| (spelling.to_owned(), values.iter().map(|it| (*it).to_owned()).collect());
+        let clash = |spelling: &str, values: &[&str]| (spelling.to_owned(), values.iter().map(|value| (*value).to_owned()).collect());
         assert_eq!(list.clashes(), [clash("premium", &["Gold", "Silver", "Bronze"]), clash("basic", &["Silver", "Bronze"])]);
     }
 
@@ -449,7 +454,10 @@ mod tests {
     fn the_nearest_values_are_found_in_the_words_that_are_left() {
         let values = |text: &str| {
             let found = list("planet|planed|standard|gold", 2).find_all(text).into_iter();
-            found.map(|it| it.value.map_or("?".to_owned(), |it| it.as_str().unwrap().to_owned())).collect::<Vec<_>>().join(" ")
+            found
+                .map(|entity| entity.value.map_or("?".to_owned(), |value| value.as_str().unwrap().to_owned()))
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         assert_eq!(values("gold, then standrad or planett"), "gold standard planet");
         assert_eq!(values("planek, Gold"), "? gold");

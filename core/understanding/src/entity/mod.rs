@@ -104,7 +104,7 @@ pub struct EntityMatch {
 impl Entity {
     /// Returns the system type with a name such as `@number`.
     pub fn from_system_name(name: &str) -> Option<Entity> {
-        SystemEntity::from_name(name).map(|it| Entity::System(it, DayOptions::default()))
+        SystemEntity::from_name(name).map(|system| Entity::System(system, DayOptions::default()))
     }
 
     /// Creates a list of values with synonyms, whose words are inflected as in the language of a locale; `max_edits` is the allowed edit
@@ -223,10 +223,10 @@ impl Entity {
         match self {
             Entity::System(system, options) => {
                 let all = system.find_all(text.trim(), context, *options).into_iter();
-                all.map(|(value, it)| found(value, it.start + offset..it.end + offset)).collect()
+                all.map(|(value, range)| found(value, range.start + offset..range.end + offset)).collect()
             }
             Entity::List(list) => list.find_all(text),
-            Entity::Patterns(patterns) => patterns.find_all(text).into_iter().map(|it| found(it.0.into(), it.1)).collect(),
+            Entity::Patterns(patterns) => patterns.find_all(text).into_iter().map(|(value, range)| found(value.into(), range)).collect(),
             Entity::Several(entity) => entity.find_list(text, context).map(|(list, range)| found(list, range)).into_iter().collect(),
         }
     }
@@ -243,7 +243,7 @@ impl Entity {
     pub fn join_items(&self, items: Vec<EntityMatch>) -> Vec<EntityMatch> {
         match self {
             Entity::Several(_) => {
-                let range = items.first().zip(items.last()).map(|it| it.0.range.start..it.1.range.end);
+                let range = items.first().zip(items.last()).map(|(first, last)| first.range.start..last.range.end);
                 range.zip(list_of(&items)).map(|(range, list)| EntityMatch { range, value: Some(list) }).into_iter().collect()
             }
             Entity::System(..) | Entity::List(_) | Entity::Patterns(_) => items,
@@ -284,7 +284,7 @@ impl Entity {
             Entity::System(system, options) => system.find_whole(text.trim(), context, *options),
             Entity::List(list) => list.find_whole(text).map(Value::String),
             Entity::Patterns(patterns) => patterns.find_whole(text.trim()).map(Value::String),
-            Entity::Several(entity) => entity.parse_whole(text, context).map(|it| Value::Array(vec![it])),
+            Entity::Several(entity) => entity.parse_whole(text, context).map(|value| Value::Array(vec![value])),
         }
     }
 }
@@ -292,8 +292,8 @@ impl Entity {
 /// The different values of several matches; `None` when one is not clear.
 fn list_of(found: &[EntityMatch]) -> Option<Value> {
     let mut list: Vec<&Value> = Vec::new();
-    for it in found {
-        let value = it.value.as_ref()?;
+    for entity_match in found {
+        let value = entity_match.value.as_ref()?;
         if !list.contains(&value) {
             list.push(value);
         }

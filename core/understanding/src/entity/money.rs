@@ -12,7 +12,7 @@ pub(super) fn accept(value: &Value) -> Option<Value> {
     };
     let digits = amount.strip_prefix('-').unwrap_or(&amount);
     let (whole, decimals) = digits.split_once('.').unwrap_or((digits, "0"));
-    let is_decimal = [whole, decimals].iter().all(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()));
+    let is_decimal = [whole, decimals].iter().all(|part| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit()));
     let currency = value.get("currency")?.as_str()?.trim().to_ascii_uppercase();
     (is_decimal && is_currency_code(&currency)).then(|| stored_amount(amount, currency))
 }

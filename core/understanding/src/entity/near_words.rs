@@ -97,7 +97,7 @@ impl NearWords {
 
     /// Adds the words of a prompt without its placeholders.
     pub fn add_prompt(&mut self, template: &str, locales: WordLocales<'_>) {
-        let texts = template.split("{{").map(|it| it.split_once("}}").map_or(it, |it| it.1));
+        let texts = template.split("{{").map(|part| part.split_once("}}").map_or(part, |(_, after)| after));
         self.add_text(&texts.collect::<Vec<_>>().join(" "), PROMPT_STRENGTH, locales);
     }
 
@@ -138,7 +138,7 @@ impl NearWords {
     /// The words that stand for this slot on a side on which they do not stand for another.
     pub fn words_without<'w>(&'w self, other: &'w NearWords) -> impl Iterator<Item = &'w str> {
         let sides = [(&self.before, &other.before), (&self.after, &other.after)].into_iter();
-        sides.flat_map(|(own, others)| own.keys().filter(|it| !others.contains_key(*it))).map(String::as_str)
+        sides.flat_map(|(own, others)| own.keys().filter(|word| !others.contains_key(*word))).map(String::as_str)
     }
 
     fn strength(&self, side: Side, word: &str) -> u8 {
@@ -167,8 +167,8 @@ fn value_words<'m>(
     locales: WordLocales<'_>,
 ) -> ValueWords<'m> {
     let (tokens, places) = (message.tokens(), message.places());
-    let is_free = |it: &Range<usize>| !values.iter().any(|value| value.start < it.end && it.start < value.end);
-    let plain = |it: &'m String| without_article(it, locales.session);
+    let is_free = |range: &Range<usize>| !values.iter().any(|value| value.start < range.end && range.start < value.end);
+    let plain = |word: &'m String| without_article(word, locales.session);
     let mut preceding = tokens.iter().zip(places).filter(|it| it.1.end <= range.start).rev();
     let before = preceding.find(|it| !is_determiner(it.0, locales.session)).filter(|it| is_free(it.1)).map(|it| plain(it.0));
     let after = tokens.iter().zip(places).find(|it| it.1.start >= range.end).filter(|it| is_free(it.1)).map(|it| plain(it.0));
@@ -182,7 +182,7 @@ fn assign_side(side: Side, slots: &[&NearWords], values: &[ValueWords<'_>], assi
         let strengths: Vec<u8> = slots.iter().map(|it| it.strength(side, word)).collect();
         let most = strengths.iter().copied().max().unwrap_or_default();
         // A word of several slots decides nothing.
-        let mut strongest = strengths.iter().enumerate().filter(|it| most > 0 && *it.1 == most);
+        let mut strongest = strengths.iter().enumerate().filter(|&(_, strength)| most > 0 && *strength == most);
         if let (Some((slot, _)), None) = (strongest.next(), strongest.next()) {
             claims.push((most, slot, value.number));
         }
@@ -251,9 +251,9 @@ mod tests {
         let phrase = convengine_text::marked_phrase::MarkedPhrase::parse("swap {x} for the {y}", "en").unwrap();
         let words: Vec<NearWords> = phrase
             .neighbors()
-            .map(|it| {
+            .map(|neighbors| {
                 let mut words = NearWords::default();
-                words.add_neighbors(it, locales);
+                words.add_neighbors(neighbors, locales);
                 words
             })
             .collect();

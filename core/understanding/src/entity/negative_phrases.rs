@@ -25,7 +25,7 @@ pub(super) struct Excluded {
 impl NegativePhrases {
     /// Creates phrases of any language.
     pub fn new(phrases: &[String]) -> NegativePhrases {
-        let entries: Vec<_> = phrases.iter().map(|it| (it.clone(), Vec::new())).collect();
+        let entries: Vec<_> = phrases.iter().map(|phrase| (phrase.clone(), Vec::new())).collect();
         NegativePhrases(Arc::new(ListEntity::new(&entries, 0, NO_LOCALE)))
     }
 
@@ -50,10 +50,10 @@ impl NegativePhrases {
 impl Excluded {
     /// Whether all words of a place of the text, in bytes, belong to one phrase.
     pub fn contains(&self, place: &Range<usize>) -> bool {
-        let is_touched = |it: &Range<usize>| it.start < place.end && place.start < it.end;
+        let is_touched = |range: &Range<usize>| range.start < place.end && place.start < range.end;
         let words = self.text.places();
         let first = words.iter().position(is_touched);
         let last = words.iter().rposition(is_touched);
-        first.zip(last).is_some_and(|(first, last)| self.places.iter().any(|it| it.start <= first && last < it.end))
+        first.zip(last).is_some_and(|(first, last)| self.places.iter().any(|place| place.start <= first && last < place.end))
     }
 }

@@ -26,7 +26,7 @@ impl ParseCache {
     /// Reads a text, with what was found in it before.
     pub(super) fn read<T>(&self, text: &str, context: &Context<'_>, read: impl FnOnce(&mut Parse) -> T) -> T {
         let mut parses = self.parses.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = parses.iter().position(|it| it.text == text && it.context() == *context);
+        let known = parses.iter().position(|parse| parse.text == text && parse.context() == *context);
         let place = known.unwrap_or_else(|| {
             parses.truncate(CAPACITY - 1);
             parses.insert(0, CachedParse::new(text, context));
@@ -65,7 +65,7 @@ mod tests {
     fn a_text_is_read_again_when_the_context_is_another() {
         let cache = ParseCache::default();
         let context = Context { locale: "en-US", now: DateTime::constant(2026, 3, 4, 0, 0, 0, 0), direction: Direction::Future };
-        let day = |context: &Context<'_>| cache.read("5 March", context, |it| it.read(Kind::Date)).remove(0).value;
+        let day = |context: &Context<'_>| cache.read("5 March", context, |parse| parse.read(Kind::Date)).remove(0).value;
         for _ in 0..2 {
             assert_eq!(day(&context), "2026-03-05");
             assert_eq!(day(&Context { direction: Direction::Past, ..context }), "2025-03-05");

@@ -52,11 +52,11 @@ impl PatternEntity {
 
     /// Whether a text may have a value in one of its spellings, also within a negative phrase, and when a pattern needs words beside it.
     pub(super) fn may_have_value(&self, text: &str) -> bool {
-        let spellings = ["-", " ", ""].map(|it| Phrase::without_accents(text).tokens().join(it));
+        let spellings = ["-", " ", ""].map(|separator| Phrase::without_accents(text).tokens().join(separator));
         let spellings: Vec<&str> = spellings.iter().map(String::as_str).chain([text]).collect();
-        let sources = self.patterns.iter().flat_map(|it| [Some(it.regex.as_str()), it.group_pattern.as_deref()]).flatten();
-        let mut patterns = sources.filter_map(|it| compile(it, true).ok());
-        patterns.any(|pattern| spellings.iter().any(|it| pattern.is_match(it).unwrap_or(true)))
+        let sources = self.patterns.iter().flat_map(|pattern| [Some(pattern.regex.as_str()), pattern.group_pattern.as_deref()]).flatten();
+        let mut patterns = sources.filter_map(|source| compile(source, true).ok());
+        patterns.any(|pattern| spellings.iter().any(|spelling| pattern.is_match(spelling).unwrap_or(true)))
     }
 
     /// The first pattern without the configured group.
@@ -67,8 +67,9 @@ impl PatternEntity {
     /// Returns the value of the first pattern that matches in a text.
     pub(super) fn find(&self, text: &str) -> Option<String> {
         let excluded = self.negative.as_ref().map(|it| it.find(text));
-        let first = |it: &Pattern| self.values(it, text, excluded.as_ref()).next().map(|it| it.as_str().trim().to_owned());
-        self.patterns.iter().find_map(|it| first(it).filter(|it| !it.is_empty()))
+        let first =
+            |pattern: &Pattern| self.values(pattern, text, excluded.as_ref()).next().map(|capture| capture.as_str().trim().to_owned());
+        self.patterns.iter().find_map(|pattern| first(pattern).filter(|value| !value.is_empty()))
     }
 
     /// Returns the values of a text that do not overlap, with their places. Earlier patterns take precedence.
@@ -78,7 +79,7 @@ impl PatternEntity {
         for pattern in &self.patterns {
             for value in self.values(pattern, text, excluded.as_ref()).take(MAX_VALUES) {
                 let (plain, range) = (value.as_str().trim(), value.range());
-                if !plain.is_empty() && !found.iter().any(|it| it.1.start < range.end && range.start < it.1.end) {
+                if !plain.is_empty() && !found.iter().any(|(_, other)| other.start < range.end && range.start < other.end) {
                     found.push((plain.to_owned(), range));
                 }
             }
@@ -90,8 +91,8 @@ impl PatternEntity {
     /// The values of the matches of a pattern that are meant. A match that exceeds the limit ends the search.
     fn values<'t>(&self, pattern: &Pattern, text: &'t str, excluded: Option<&Excluded>) -> impl Iterator<Item = Match<'t>> {
         let matches = pattern.regex.captures_iter(text).map_while(Result::ok);
-        let values = matches.filter_map(|it| capture_of(&it, self.group.as_deref()));
-        values.filter(move |it| !excluded.is_some_and(|excluded| excluded.contains(&it.range())))
+        let values = matches.filter_map(|captures| capture_of(&captures, self.group.as_deref()));
+        values.filter(move |capture| !excluded.is_some_and(|excluded| excluded.contains(&capture.range())))
     }
 
     /// Returns the value of a whole text: matched by a pattern, or by the inside of its value group.
@@ -103,7 +104,7 @@ impl PatternEntity {
         let matches_group = |pattern: &Pattern| {
             let inner = pattern.group_pattern.as_ref()?;
             let inner = pattern.whole_group.get_or_init(|| compile_anchored(inner, self.ignores_case)).as_ref()?;
-            inner.is_match(text).is_ok_and(|it| it).then(|| text.to_owned())
+            inner.is_match(text).is_ok_and(|is_match| is_match).then(|| text.to_owned())
         };
         self.patterns.iter().find_map(found).or_else(|| self.patterns.iter().find_map(matches_group)).filter(|it| !it.is_empty())
     }
@@ -115,11 +116,11 @@ impl Pattern {
         let tree = Parser::new().parse(pattern).map_err(|error| describe_error(error.kind().to_string()))?;
         let regex = compile(pattern, ignores_case).map_err(|error| describe_error(error.to_string()))?;
         let group_tree = find_group(&tree, group.unwrap_or("1"));
-        let inner = group_tree.and_then(|it| pattern.get(it.span().start.offset..it.span().end.offset));
+        let inner = group_tree.and_then(|group| pattern.get(group.span().start.offset..group.span().end.offset));
         // Leading flags apply to the whole pattern.
         let flags = if let Ast::Concat(parts) = &tree { parts.asts.first() } else { None };
-        let flags = flags.filter(|it| matches!(it, Ast::Flags(_))).and_then(|it| pattern.get(..it.span().end.offset));
-        let inner = inner.map(|it| flags.unwrap_or_default().to_owned() + it);
+        let flags = flags.filter(|flags| matches!(flags, Ast::Flags(_))).and_then(|flags| pattern.get(..flags.span().end.offset));
+        let inner = inner.map(|inner| flags.unwrap_or_default().to_owned() + inner);
         let has_group = group.is_none() || group_tree.is_some();
         Ok(Pattern { regex, group_pattern: inner, has_group, whole: Arc::default(), whole_group: Arc::default() })
     }
@@ -143,7 +144,7 @@ fn captured_value(regex: &fancy_regex::Regex, text: &str, group: Option<&str>) -
 }
 
 fn capture_of<'t>(found: &fancy_regex::Captures<'t, str>, group: Option<&str>) -> Option<Match<'t>> {
-    let named = group.and_then(|it| it.parse().map_or_else(|_| found.name(it), |number: usize| found.get(number)));
+    let named = group.and_then(|group| group.parse().map_or_else(|_| found.name(group), |number: usize| found.get(number)));
     named.or_else(|| found.get(1)).or_else(|| found.get(0))
 }
 
@@ -204,7 +205,7 @@ mod tests {
         let orders = patterns(&[r"ORD-(\d{4})"], None);
         assert_eq!(orders.clone().find_whole("ORD-1234").as_deref(), Some("1234"));
         assert_eq!(orders.clone().find_whole("1234").as_deref(), Some("1234"));
-        let compiled = |it: &super::Pattern| it.whole.get().is_some() && it.whole_group.get().is_some();
+        let compiled = |pattern: &super::Pattern| pattern.whole.get().is_some() && pattern.whole_group.get().is_some();
         assert!(orders.patterns.iter().all(compiled));
     }
 

@@ -123,7 +123,7 @@ const DIGIT_COUNT: std::ops::RangeInclusive<usize> = 7..=15;
 pub(super) fn find_all(text: &str, locale: &str) -> impl Iterator<Item = (String, Range<usize>)> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        while let Some(start) = rest.find(|it: char| it.is_ascii_digit()) {
+        while let Some(start) = rest.find(|character: char| character.is_ascii_digit()) {
             let (before, from) = rest.split_at(start);
             let run = leading_digits(from);
             let (outside, behind) = (before.trim_end_matches(['(', '+']), from.get(run.len()..)?);
@@ -133,7 +133,7 @@ pub(super) fn find_all(text: &str, locale: &str) -> impl Iterator<Item = (String
             // Digits next to letters are ids, and next to signs parts of formulas.
             let before = text.get(..begin)?;
             let name = find_name(before);
-            let is_barred = before.ends_with(|it: char| it.is_alphanumeric() || BARRED_BEFORE.contains(it))
+            let is_barred = before.ends_with(|character: char| character.is_alphanumeric() || BARRED_BEFORE.contains(character))
                 || is_other_pattern(run)
                 || !is_plus && (name == Some(Name::Other) || is_part_of_iban(before));
             let is_called_phone = name == Some(Name::Phone);
@@ -184,7 +184,7 @@ fn to_international(run: &str, is_plus: bool, is_called_phone: bool, locale: &st
         return (is_as_long || is_abroad).then_some(digits);
     };
     let international = |number: String| Some(["+", plan.code, &number].concat());
-    let is_apart = run.strip_prefix(plan.code).is_some_and(|it| it.starts_with(|it: char| SEPARATORS.contains(it)));
+    let is_apart = run.strip_prefix(plan.code).is_some_and(|rest| rest.starts_with(|character: char| SEPARATORS.contains(character)));
     if digits.len() < *DIGIT_COUNT.start() {
         return None;
     }
@@ -205,12 +205,12 @@ fn digits_of(text: &str) -> String {
 fn is_other_pattern(run: &str) -> bool {
     let groups: Vec<&str> = run.split(|it: char| !it.is_ascii_digit()).filter(|it| !it.is_empty()).collect();
     let lengths: Vec<usize> = groups.iter().map(|it| it.len()).collect();
-    let is_below = |it: &str, limit: u32| it.parse().is_ok_and(|it: u32| it < limit);
-    let has_only = |sign: char| run.bytes().all(|it| it.is_ascii_digit() || char::from(it) == sign);
-    let is_year = |it: &&str| it.len() == 4 && (it.starts_with("19") || it.starts_with("20"));
+    let is_below = |part: &str, limit: u32| part.parse().is_ok_and(|number: u32| number < limit);
+    let has_only = |sign: char| run.bytes().all(|byte| byte.is_ascii_digit() || char::from(byte) == sign);
+    let is_year = |part: &&str| part.len() == 4 && (part.starts_with("19") || part.starts_with("20"));
     let is_time =
-        |it: &str| it.split_once('.').is_some_and(|(hour, minute)| minute.len() == 2 && is_below(hour, 24) && is_below(minute, 60));
-    let is_octet = |it: &&str| is_below(it, 256) && (it.len() == 1 || !it.starts_with('0'));
+        |part: &str| part.split_once('.').is_some_and(|(hour, minute)| minute.len() == 2 && is_below(hour, 24) && is_below(minute, 60));
+    let is_octet = |part: &&str| is_below(part, 256) && (part.len() == 1 || !part.starts_with('0'));
     // "12.34.56.78" is a Danish number as well.
     let is_address = has_only('.') && groups.len() == 4 && groups.iter().all(is_octet) && lengths != [2; 4];
     let is_times = run.split_once(['-', '–']).is_some_and(|(from, to)| is_time(from.trim()) && is_time(to.trim()));
@@ -224,10 +224,10 @@ fn is_other_pattern(run: &str) -> bool {
 /// Whether the words before digits are the beginning of an account number: `NL91 ABNA 0417 1643 00`.
 fn is_part_of_iban(before: &str) -> bool {
     let mut words = before.split_whitespace().rev();
-    let bank = words.next().is_some_and(|it| it.len() == 4 && it.bytes().all(|it| it.is_ascii_uppercase()));
-    bank && words.next().is_some_and(|it| {
-        let (country, digits) = it.split_at_checked(2).unwrap_or_default();
-        country.bytes().all(|it| it.is_ascii_uppercase()) && digits.len() == 2 && digits.bytes().all(|it| it.is_ascii_digit())
+    let bank = words.next().is_some_and(|word| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_uppercase()));
+    bank && words.next().is_some_and(|word| {
+        let (country, digits) = word.split_at_checked(2).unwrap_or_default();
+        country.bytes().all(|byte| byte.is_ascii_uppercase()) && digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit())
     })
 }
 
@@ -240,12 +240,16 @@ enum Name {
 }
 
 fn find_name(before: &str) -> Option<Name> {
-    let words = before.split(|it: char| !it.is_alphanumeric() && !is_mark(it)).rev().filter(|it| !it.is_empty());
+    let words = before.split(|character: char| !character.is_alphanumeric() && !is_mark(character)).rev().filter(|it| !it.is_empty());
     // "order 12 or 555 123 4567" names the other number.
-    words.take(NAMING_WORDS).take_while(|it| !it.contains(|it: char| it.is_ascii_digit())).map(str::to_lowercase).find_map(|word| {
-        let is_in = |list: &[&str], name: Name| list.contains(&word.as_str()).then_some(name);
-        is_in(&OTHER_NUMBERS, Name::Other).or(is_in(&PHONES, Name::Phone))
-    })
+    words
+        .take(NAMING_WORDS)
+        .take_while(|word| !word.contains(|character: char| character.is_ascii_digit()))
+        .map(str::to_lowercase)
+        .find_map(|word| {
+            let is_in = |list: &[&str], name: Name| list.contains(&word.as_str()).then_some(name);
+            is_in(&OTHER_NUMBERS, Name::Other).or(is_in(&PHONES, Name::Phone))
+        })
 }
 
 /// Vowel signs and the virama of Devanagari, which are no letters.
@@ -550,7 +554,13 @@ mod tests {
         let phone = Entity::from_system_name("@phone").unwrap();
         let found = |text: &str, locale: &str| {
             let context = ExtractionContext { locale, now: 1_769_601_600_000, time_zone: "UTC", parses: None };
-            phone.find_all(text, context).into_iter().filter_map(|it| it.value).map(|it| it.to_string()).collect::<Vec<_>>().join(" ")
+            phone
+                .find_all(text, context)
+                .into_iter()
+                .filter_map(|found| found.value)
+                .map(|value| value.to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         for (text, locale) in [
             ("2026-03-05", "en"),

@@ -53,10 +53,10 @@ pub(super) enum Extension {
 pub(super) fn read(behind: &str, is_certain: bool) -> Extension {
     let from = behind.trim_start_matches(|it: char| SIGNS_BEFORE.contains(it));
     let skipped = behind.get(..behind.len() - from.len()).unwrap_or_default();
-    let Some((word, mut rest)) = split_word(from).filter(|it| EXTENSION_WORDS.contains(&it.0.as_str())) else {
+    let Some((word, mut rest)) = split_word(from).filter(|(word, _)| EXTENSION_WORDS.contains(&word.as_str())) else {
         return Extension::None;
     };
-    if let Some((_, after)) = split_word(rest.trim_start()).filter(|it| FOLLOWING_WORDS.contains(&it.0.as_str())) {
+    if let Some((_, after)) = split_word(rest.trim_start()).filter(|(word, _)| FOLLOWING_WORDS.contains(&word.as_str())) {
         rest = after;
     }
     let from_digits = rest.trim_start_matches(|it: char| SIGNS_WITHIN.contains(it));
@@ -66,11 +66,12 @@ pub(super) fn read(behind: &str, is_certain: bool) -> Extension {
         return Extension::None;
     }
     let after = from_digits.get(digits.len()..).unwrap_or_default();
-    let is_joined =
-        after.strip_prefix(|it: char| JOINING_SIGNS.contains(it)).is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()));
+    let is_joined = after
+        .strip_prefix(|it: char| JOINING_SIGNS.contains(it))
+        .is_some_and(|tail| tail.starts_with(|character: char| character.is_ascii_digit()));
     let taken = behind.len() - after.len();
     if digits.len() > MAX_DIGITS || is_joined || after.starts_with(char::is_alphanumeric) {
-        let joined = after.find(|it: char| !it.is_ascii_digit() && !JOINING_SIGNS.contains(it)).unwrap_or(after.len());
+        let joined = after.find(|character: char| !character.is_ascii_digit() && !JOINING_SIGNS.contains(character)).unwrap_or(after.len());
         return Extension::Unclear(taken + joined);
     }
     Extension::Digits(digits, taken + usize::from(skipped.contains('(') && after.starts_with(')')))
@@ -78,7 +79,7 @@ pub(super) fn read(behind: &str, is_certain: bool) -> Extension {
 
 /// The word at the beginning of a text in lower case, and what follows it.
 fn split_word(text: &str) -> Option<(String, &str)> {
-    let is_part = |it: char| it.is_alphabetic() || ('\u{900}'..='\u{963}').contains(&it);
+    let is_part = |character: char| character.is_alphabetic() || ('\u{900}'..='\u{963}').contains(&character);
     let end = text.find(|it| !is_part(it)).unwrap_or(text.len());
     let (word, rest) = text.split_at_checked(end)?;
     (!word.is_empty()).then(|| (word.to_lowercase(), rest))

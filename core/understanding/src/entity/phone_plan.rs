@@ -121,7 +121,8 @@ impl Plan {
 
     /// Argentine mobile numbers have a 15 behind the area code at home, and a 9 before it abroad.
     fn without_mobile_prefix(&self, number: &str) -> String {
-        let area = |it: &usize| number.get(*it..).is_some_and(|it| it.starts_with("15")) && (*it > 2 || number.starts_with("11"));
+        let area =
+            |length: &usize| number.get(*length..).is_some_and(|rest| rest.starts_with("15")) && (*length > 2 || number.starts_with("11"));
         match [2, 3, 4]
             .into_iter()
             .find(area)
@@ -135,10 +136,10 @@ impl Plan {
 
     /// Whether a number that begins so may be as long; one with a first digit that no number has may be as long as any.
     fn is_possible(&self, number: &str) -> bool {
-        let Some(first) = number.get(..1).and_then(|it| it.parse().ok()).filter(|it| *it > 0) else { return false };
+        let Some(first) = number.get(..1).and_then(|digit| digit.parse().ok()).filter(|it| *it > 0) else { return false };
         let entries: Vec<(&str, &str)> = self.complete.split(' ').filter_map(|it| it.split_once(':')).collect();
         let is_known = entries.iter().any(|it| is_in(it.0, first));
-        entries.iter().any(|it| (!is_known || is_in(it.0, first)) && is_in(it.1, number.len()))
+        entries.iter().any(|(prefixes, lengths)| (!is_known || is_in(prefixes, first)) && is_in(lengths, number.len()))
     }
 
     fn is_complete(&self, number: &str) -> bool {
@@ -163,21 +164,21 @@ pub(super) fn read_international(digits: &str, without_trunk: &str) -> Option<St
     let mut readings = [digits, without_trunk].into_iter().filter_map(|it| it.strip_prefix(plan.code));
     // With its sign it is a phone number: no number begins with these digits today, but some are as long.
     let valid = readings.clone().find_map(|it| plan.read_abroad(it));
-    valid.or_else(|| readings.find(|it| plan.is_possible(it)).map(str::to_owned)).map(|it| plan.code.to_owned() + &it)
+    valid.or_else(|| readings.find(|reading| plan.is_possible(reading)).map(str::to_owned)).map(|it| plan.code.to_owned() + &it)
 }
 
 /// Whether a list of first digits and lengths has a number.
 fn is_listed(list: &str, number: &str) -> bool {
-    let first = number.get(..1).and_then(|it| it.parse().ok());
+    let first = number.get(..1).and_then(|digit| digit.parse().ok());
     let mut entries = list.split(' ').filter_map(|it| it.split_once(':'));
     first.is_some_and(|first| entries.any(|(firsts, lengths)| is_in(firsts, first) && is_in(lengths, number.len())))
 }
 
 /// Whether a list such as `7,9-10` has a number.
 fn is_in(list: &str, number: usize) -> bool {
-    list.split(',').any(|it| {
-        let (least, most) = it.split_once('-').unwrap_or((it, it));
-        least.parse().is_ok_and(|it: usize| it <= number) && most.parse().is_ok_and(|it: usize| number <= it)
+    list.split(',').any(|range| {
+        let (least, most) = range.split_once('-').unwrap_or((range, range));
+        least.parse().is_ok_and(|least: usize| least <= number) && most.parse().is_ok_and(|most: usize| number <= most)
     })
 }
 
@@ -189,12 +190,12 @@ mod tests {
     fn lists_have_first_digits_and_lengths() {
         assert!(is_in("7,9-10", 7) && is_in("7,9-10", 10) && !is_in("7,9-10", 8) && !is_in("", 0));
         assert!(is_listed("2-9:10 1:8-9", "12345678") && !is_listed("2-9:10 1:8-9", "22345678") && !is_listed("1:8", ""));
-        for it in &PLANS {
+        for plan in &PLANS {
             let entries: Vec<_> =
-                [it.complete, it.bare, it.unclear].iter().flat_map(|it| it.split(' ')).filter(|it| !it.is_empty()).collect();
+                [plan.complete, plan.bare, plan.unclear].iter().flat_map(|it| it.split(' ')).filter(|it| !it.is_empty()).collect();
             let mut numbers = entries.iter().flat_map(|it| it.split([':', ',', '-']));
-            assert!(numbers.all(|it| it.parse::<usize>().is_ok()) && entries.iter().all(|it| it.contains(':')), "{}", it.region);
-            assert!(it.region.len() == 2 && it.code.len() < 4 && it.trunk.len() < 2 && it.abroad.starts_with('0'));
+            assert!(numbers.all(|number| number.parse::<usize>().is_ok()) && entries.iter().all(|it| it.contains(':')), "{}", plan.region);
+            assert!(plan.region.len() == 2 && plan.code.len() < 4 && plan.trunk.len() < 2 && plan.abroad.starts_with('0'));
         }
     }
 }

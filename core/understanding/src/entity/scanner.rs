@@ -35,8 +35,9 @@ pub(super) fn find_each<'t, T>(text: &'t str, parse: impl Fn(SpanScanner<'t>) ->
 /// The positions at which a value may start: not within a word or a number.
 fn start_positions(text: &str) -> impl Iterator<Item = SpanScanner<'_>> {
     let all = text.char_indices().map(move |(at, _)| SpanScanner { text, at });
-    all.filter(|it| {
-        it.next_char().is_some_and(|next| !next.is_whitespace()) && (it.is_word_end() || !it.previous_char().is_some_and(is_word_char))
+    all.filter(|scanner| {
+        scanner.next_char().is_some_and(|next| !next.is_whitespace())
+            && (scanner.is_word_end() || !scanner.previous_char().is_some_and(is_word_char))
     })
 }
 
@@ -83,7 +84,7 @@ impl<'t> SpanScanner<'t> {
 
     /// Skips a text, ignoring ASCII case; `None` when another one follows.
     pub fn eat_text(self, text: &str) -> Option<SpanScanner<'t>> {
-        self.rest().get(..text.len()).filter(|it| it.eq_ignore_ascii_case(text)).map(|it| self.skip(it.len()))
+        self.rest().get(..text.len()).filter(|it| it.eq_ignore_ascii_case(text)).map(|word| self.skip(word.len()))
     }
 }
 
@@ -93,7 +94,7 @@ mod tests {
 
     #[test]
     fn values_begin_at_words_numbers_and_signs() {
-        let begin = |text| start_positions(text).map(|it| it.rest().chars().next().unwrap()).collect::<String>();
+        let begin = |text| start_positions(text).map(|scanner| scanner.rest().chars().next().unwrap()).collect::<String>();
         assert_eq!(begin("ab 12 c3 4d $5 e\u{301}f -g"), "a1c4$5e-g");
         assert_eq!(begin("\u{301}\u{301} ü"), "\u{301}ü");
     }

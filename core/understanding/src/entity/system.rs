@@ -155,7 +155,7 @@ impl SystemEntity {
     pub(super) fn find(self, text: &str, context: ExtractionContext<'_>, options: DayOptions) -> Option<Value> {
         match self.reader() {
             Reader::Grammar(Kind::Date) if options.max_grain > Grain::Day => {
-                let first = || find_days(text, context, options).into_iter().next().map(|it| it.0);
+                let first = || find_days(text, context, options).into_iter().next().map(|(value, _)| value);
                 read_stored(text, options).or_else(first)
             }
             Reader::Grammar(kind) => parse(text, context, options.direction, |it| it.read(kind)).into_iter().next().map(|it| it.value),
@@ -178,7 +178,8 @@ impl SystemEntity {
             return Some(cut_to_grain(&day.to_day_string(), options.min_grain).into());
         }
         if self == SystemEntity::Date && options.max_grain > Grain::Day {
-            let whole = || find_days(text, context, options).into_iter().next().filter(|it| it.1 == (0..text.len())).map(|it| it.0);
+            let whole =
+                || find_days(text, context, options).into_iter().next().filter(|found| found.1 == (0..text.len())).map(|(value, _)| value);
             return read_stored(text, options).or_else(whole);
         }
         match self.reader() {
@@ -194,7 +195,7 @@ impl SystemEntity {
     /// Returns the values of a trimmed text with their places, also the two ends of ranges; none for types that read a text as a whole.
     pub(super) fn find_all(self, text: &str, context: ExtractionContext<'_>, options: DayOptions) -> Vec<(Value, Range<usize>)> {
         let of_texts = |found: &mut dyn Iterator<Item = (String, Range<usize>)>| {
-            found.take(MAX_VALUES).map(|it| (Value::String(it.0), it.1)).collect::<Vec<_>>()
+            found.take(MAX_VALUES).map(|(text, range)| (Value::String(text), range)).collect::<Vec<_>>()
         };
         match self.reader() {
             Reader::Grammar(Kind::Date) if options.max_grain > Grain::Day => find_days(text, context, options),
@@ -208,17 +209,19 @@ impl SystemEntity {
                 let ascii = with_ascii_digits(text);
                 let mut found = of_texts(&mut phone::find_all(&ascii, context.locale));
                 if ascii.len() != text.len() {
-                    found.iter_mut().for_each(|it| it.1 = source_position(text, it.1.start)..source_position(text, it.1.end));
+                    for (_, range) in &mut found {
+                        *range = source_position(text, range.start)..source_position(text, range.end);
+                    }
                 }
                 if found.is_empty() {
                     return found;
                 }
                 let dates = parse(text, context, options.direction, |it| it.read_each(Kind::Date));
                 let prices = parse(text, context, options.direction, |it| it.read_each(Kind::Currency));
-                let is_within = |it: &Range<usize>, other: &Range<usize>| other.start <= it.start && it.end <= other.end;
+                let is_within = |range: &Range<usize>, other: &Range<usize>| other.start <= range.start && range.end <= other.end;
                 // "2026-03-05" has as many digits as a phone number, and "2026-03-05 10" begins with them.
-                found.retain(|it| !dates.iter().any(|date| is_within(&it.1, &date.range) || date.range.start == it.1.start));
-                found.retain(|it| !prices.iter().any(|price| is_within(&it.1, &price.range)));
+                found.retain(|(_, range)| !dates.iter().any(|date| is_within(range, &date.range) || date.range.start == range.start));
+                found.retain(|(_, range)| !prices.iter().any(|price| is_within(range, &price.range)));
                 found
             }
             Reader::Url => of_texts(&mut url::find_all(text).into_iter()),
@@ -245,7 +248,7 @@ impl SystemEntity {
 
 /// Normalizes a range: an object with `from`, `to` or both.
 fn accept_range(end: SystemEntity, value: &Value, context: ExtractionContext<'_>) -> Option<Value> {
-    let members = value.as_object().filter(|it| !it.is_empty() && it.keys().all(|it| it == "from" || it == "to"))?;
+    let members = value.as_object().filter(|members| !members.is_empty() && members.keys().all(|name| name == "from" || name == "to"))?;
     let mut range = Map::new();
     for name in ["from", "to"] {
         let Some(member) = members.get(name).filter(|it| !it.is_null()) else { continue };
@@ -267,13 +270,13 @@ fn find_days(text: &str, context: ExtractionContext<'_>, options: DayOptions) ->
     let mut found: Vec<Reading> =
         parse(text, context, options.direction, |parse| wanted.flat_map(|(_, kind)| parse.read_each(kind)).collect());
     found.sort_by_key(|it| it.range.start);
-    let cut = |it: Reading| (Value::from(cut_to_grain(it.value.as_str().unwrap_or_default(), options.min_grain)), it.range);
+    let cut = |reading: Reading| (Value::from(cut_to_grain(reading.value.as_str().unwrap_or_default(), options.min_grain)), reading.range);
     found.into_iter().map(cut).collect()
 }
 
 /// A day in its stored form that is as precise as a slot wants it.
 fn read_stored(text: &str, options: DayOptions) -> Option<Value> {
-    grain_of(text).filter(|it| (options.min_grain..=options.max_grain).contains(it)).map(|_| text.into())
+    grain_of(text).filter(|grain| (options.min_grain..=options.max_grain).contains(grain)).map(|_| text.into())
 }
 
 /// The grain of a stored day; `None` for other texts.
@@ -333,7 +336,9 @@ fn with_ascii_digits(text: &str) -> Cow<'_, str> {
     if !text.contains(is_devanagari_digit) {
         return Cow::Borrowed(text);
     }
-    text.chars().map(|it| if is_devanagari_digit(it) { char::from(b'0' + (u32::from(it) - 0x966) as u8) } else { it }).collect()
+    text.chars()
+        .map(|character| if is_devanagari_digit(character) { char::from(b'0' + (u32::from(character) - 0x966) as u8) } else { character })
+        .collect()
 }
 
 fn is_devanagari_digit(character: char) -> bool {
@@ -344,9 +349,9 @@ fn is_devanagari_digit(character: char) -> bool {
 fn source_position(text: &str, at: usize) -> usize {
     let mut ascii = 0;
     let mut characters = text.char_indices();
-    let found = characters.find(|it| {
+    let found = characters.find(|&(_, character)| {
         let is_reached = ascii >= at;
-        ascii += if is_devanagari_digit(it.1) { 1 } else { it.1.len_utf8() };
+        ascii += if is_devanagari_digit(character) { 1 } else { character.len_utf8() };
         is_reached
     });
     found.map_or(text.len(), |it| it.0)

@@ -39,8 +39,8 @@ fn orders() -> Entity {
 
 #[test]
 fn entities_have_a_kind() {
-    assert!(SYSTEM_NAMES.iter().all(|it| system(it).kind() == *it));
-    assert!(["number", "@Number", "@x", ""].iter().all(|it| Entity::from_system_name(it).is_none()));
+    assert!(SYSTEM_NAMES.iter().all(|name| system(name).kind() == *name));
+    assert!(["number", "@Number", "@x", ""].iter().all(|name| Entity::from_system_name(name).is_none()));
     assert_eq!((sizes().kind(), orders().kind()), ("list", "regex"));
 }
 
@@ -127,7 +127,7 @@ fn given_values_must_be_valid_for_the_type() {
     for (name, value, expected) in rows {
         assert_eq!(system(name).accept(&value, CONTEXT).unwrap_or_default(), expected, "{name} {value}");
     }
-    assert!(SYSTEM_NAMES.iter().all(|it| system(it).accept(&Value::Null, CONTEXT).is_none()));
+    assert!(SYSTEM_NAMES.iter().all(|name| system(name).accept(&Value::Null, CONTEXT).is_none()));
     assert_eq!(sizes().accept(&json!("LITTLE"), CONTEXT), Some(json!("Small")));
     assert_eq!(sizes().accept(&json!(1), CONTEXT), Some(json!("Large")));
     assert_eq!(sizes().accept(&json!("a little"), CONTEXT), None);
@@ -155,7 +155,8 @@ fn all_values_are_found_with_their_places() {
         (&orders, "order 12, order 34", "12=\"12\"|34=\"34\""),
     ] {
         let found = entity.find_all(text, CONTEXT);
-        let shown: Vec<String> = found.iter().map(|it| format!("{}={}", &text[it.range.clone()], it.value.clone().unwrap())).collect();
+        let shown: Vec<String> =
+            found.iter().map(|entity| format!("{}={}", &text[entity.range.clone()], entity.value.clone().unwrap())).collect();
         assert_eq!(shown.join("|"), expected, "{text}");
     }
     let clash = Entity::from_entries(&[("A".to_owned(), vec!["x".to_owned()]), ("B".to_owned(), vec!["x".to_owned()])], 0, "en");
@@ -290,7 +291,10 @@ fn any_text_is_safe_and_extracted_values_are_accepted_again() {
                 }
                 let _ = entity.accept(&text.as_str().into(), context);
                 let all = entity.find_all(&text, context);
-                assert!(all.iter().all(|it| text.get(it.range.clone()).is_some()) && all.is_sorted_by_key(|it| it.range.end), "{text:?}");
+                assert!(
+                    all.iter().all(|entity| text.get(entity.range.clone()).is_some()) && all.is_sorted_by_key(|it| it.range.end),
+                    "{text:?}"
+                );
                 if let (Extraction::Value(value), Some(first)) = (entity.extract(&text, context), all.first()) {
                     assert_eq!(first.value, Some(value), "{round} {name} {locale} {text:?}");
                 }
@@ -298,13 +302,13 @@ fn any_text_is_safe_and_extracted_values_are_accepted_again() {
             assert!(Phrase::new(&text, locale).tokens().iter().all(|it| !it.is_empty()));
         }
         let _ = (list.extract(&text, CONTEXT), orders.extract(&text, CONTEXT));
-        assert!(list.find_all(&text, CONTEXT).iter().all(|it| text.get(it.range.clone()).is_some()), "{text:?}");
+        assert!(list.find_all(&text, CONTEXT).iter().all(|entity| text.get(entity.range.clone()).is_some()), "{text:?}");
         assert_eq!(fold_text(&fold_text(&text)), fold_text(&text), "{text:?}");
     }
 }
 
 fn fruits(max_edits: u8, locale: &str) -> Entity {
-    let entry = |value: &str, synonyms: &[&str]| (value.to_owned(), synonyms.iter().map(|it| (*it).to_owned()).collect());
+    let entry = |value: &str, synonyms: &[&str]| (value.to_owned(), synonyms.iter().map(|synonym| (*synonym).to_owned()).collect());
     let entries = [entry("Orange", &["clementine"]), entry("Apple", &[]), entry("Peach", &["juice bar"]), entry("Café", &["café noir"])];
     let phrases = ["orange juice", "Apple-Pie", "big apple", "cafe crème", "apples"].map(str::to_owned);
     Entity::from_entries(&entries, max_edits, locale).with_negative_phrases(&phrases)
@@ -313,7 +317,7 @@ fn fruits(max_edits: u8, locale: &str) -> Entity {
 fn found_values(entity: &Entity, text: &str) -> String {
     let found = entity.find_all(text, CONTEXT).into_iter();
     found
-        .map(|it| format!("{}={}", &text[it.range], it.value.map_or("?".into(), |it| it.as_str().unwrap().to_owned())))
+        .map(|entity| format!("{}={}", &text[entity.range], entity.value.map_or("?".into(), |value| value.as_str().unwrap().to_owned())))
         .collect::<Vec<_>>()
         .join("|")
 }
@@ -344,7 +348,7 @@ fn a_value_within_a_negative_phrase_is_none() {
         assert_eq!(found_values(&fruits, text), expected, "{text}");
         let first = expected.split('|').next().and_then(|it| it.split_once('=')).map(|it| json!(it.1));
         assert_eq!(fruits.extract(text, CONTEXT), first.clone().map_or(Extraction::NotFound, Extraction::Value), "{text}");
-        let list = first.map_or(Extraction::NotFound, |it| Extraction::Value(json!([it])));
+        let list = first.map_or(Extraction::NotFound, |value| Extraction::Value(json!([value])));
         assert_eq!(fruits.several().extract(text, CONTEXT), list, "{text}");
     }
     assert_eq!(found_values(&fruits(1, "en-US"), "orage, orange juice, peaach"), "orage=Orange|peaach=Peach", "typing errors elsewhere");
@@ -391,7 +395,7 @@ fn a_match_within_a_negative_phrase_is_none() {
         ("agent 77", "77=77"),
     ] {
         assert_eq!(found_values(&entity, text), expected, "{text}");
-        let first = expected.split_once('=').map_or(Extraction::NotFound, |it| Extraction::Value(json!(it.1)));
+        let first = expected.split_once('=').map_or(Extraction::NotFound, |(_, value)| Extraction::Value(json!(value)));
         assert_eq!(entity.extract(text, CONTEXT), first, "{text}");
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn find(text: &str, locale: &str) -> Option<Value> {
 
 /// Normalizes a list of texts; `None` when an item is not a text or all are blank.
 pub(super) fn accept(value: &Value) -> Option<Value> {
-    let trimmed = |it: &Value| it.as_str().map(str::trim).map(Value::from);
+    let trimmed = |item: &Value| item.as_str().map(str::trim).map(Value::from);
     let parts: Vec<Value> = value.as_array()?.iter().map(trimmed).collect::<Option<_>>()?;
     let parts: Vec<Value> = parts.into_iter().filter(|it| it != "").collect();
     (!parts.is_empty()).then(|| parts.into())

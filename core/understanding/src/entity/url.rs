@@ -18,7 +18,7 @@ pub(super) fn find_all(text: &str) -> Vec<(String, Range<usize>)> {
 
 fn read_with_scheme(start: SpanScanner<'_>) -> Parsed<'_, String> {
     let host = start.eat_text("https://").or_else(|| start.eat_text("http://"))?;
-    host.next_char().filter(|it| it.is_alphanumeric() || *it == '[')?;
+    host.next_char().filter(|character| character.is_alphanumeric() || *character == '[')?;
     let address = leading_address(start.rest());
     // Trimming must not have removed the host.
     (address.len() > start.rest().len() - host.rest().len()).then(|| (address.to_owned(), start.skip(address.len())))
@@ -29,7 +29,7 @@ fn read_without_scheme(start: SpanScanner<'_>) -> Parsed<'_, String> {
         return None;
     }
     let text = start.rest();
-    let end = text.find(|it: char| !it.is_alphanumeric() && it != '-' && it != '.').unwrap_or(text.len());
+    let end = text.find(|character: char| !character.is_alphanumeric() && character != '-' && character != '.').unwrap_or(text.len());
     let host = text.get(..end)?.trim_end_matches(['.', '-']);
     let behind = text.get(host.len()..)?;
     let mut ending = host.rsplit('.').next()?.chars();
@@ -39,19 +39,19 @@ fn read_without_scheme(start: SpanScanner<'_>) -> Parsed<'_, String> {
     if !is_domain(host) || is_sentence || behind.starts_with(['@', '_', '+']) {
         return None;
     }
-    let is_port = behind.strip_prefix(':').is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()));
+    let is_port = behind.strip_prefix(':').is_some_and(|rest| rest.starts_with(|character: char| character.is_ascii_digit()));
     let address = if is_port || behind.starts_with(['/', '?', '#']) { leading_address(text) } else { host };
     Some(("https://".to_owned() + address, start.skip(address.len())))
 }
 
 /// Whether a text is a domain with an alphabetic top-level domain.
 fn is_domain(text: &str) -> bool {
-    top_level_domain(text).is_some_and(|it| (2..=24).contains(&it.chars().count()) && it.chars().all(char::is_alphabetic))
+    top_level_domain(text).is_some_and(|domain| (2..=24).contains(&domain.chars().count()) && domain.chars().all(char::is_alphabetic))
 }
 
 /// Returns the address at the start of a text, without trailing punctuation.
 fn leading_address(text: &str) -> &str {
-    let end = text.find(|it: char| it.is_whitespace() || TERMINATORS.contains(it)).unwrap_or(text.len());
+    let end = text.find(|character: char| character.is_whitespace() || TERMINATORS.contains(character)).unwrap_or(text.len());
     let mut address = text.get(..end).unwrap_or_default();
     loop {
         let shorter = address.trim_end_matches(|it| TRAILING_PUNCTUATION.contains(it));

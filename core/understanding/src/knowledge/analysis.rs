@@ -22,7 +22,7 @@ pub fn query_terms(query: &str, locales: &[&str]) -> Vec<String> {
     for locale in locales {
         let language = language_of(locale);
         let tokens = tokenize(query, locale, Grams::Query);
-        if seen.iter().any(|it| it.0 == language && it.1 == tokens) {
+        if seen.iter().any(|other| other.0 == language && other.1 == tokens) {
             continue;
         }
         for term in question_terms(&tokens, language) {
@@ -37,9 +37,9 @@ pub fn query_terms(query: &str, locales: &[&str]) -> Vec<String> {
 
 fn question_terms(tokens: &[String], language: Option<Language>) -> Vec<String> {
     let stemmer = language.map(Stemmer::create);
-    let is_stop = |token: &&String| language.is_some_and(|it| is_stop_word(token, it));
+    let is_stop = |token: &&String| language.is_some_and(|language| is_stop_word(token, language));
     let only_stop_words = tokens.iter().all(|it| is_stop(&it));
-    tokens.iter().filter(|it| only_stop_words || !is_stop(it)).map(|it| stem(it, stemmer.as_ref())).collect()
+    tokens.iter().filter(|token| only_stop_words || !is_stop(token)).map(|token| stem(token, stemmer.as_ref())).collect()
 }
 
 /// Counts the terms of a text.
@@ -90,7 +90,7 @@ fn push_run(run: &mut Vec<char>, grams: Grams, tokens: &mut Vec<String>) {
     if grams == Grams::Chunk || run.len() == 1 {
         tokens.extend(run.iter().map(char::to_string));
     }
-    tokens.extend(run.windows(2).map(|it| it.iter().collect::<String>()));
+    tokens.extend(run.windows(2).map(|pair| pair.iter().collect::<String>()));
     run.clear();
 }
 
@@ -173,6 +173,6 @@ mod tests {
     #[test]
     fn enormous_words_are_truncated() {
         let terms = query_terms(&"ä".repeat(1_000_000), &["de"]);
-        assert_eq!(terms.iter().map(|it| it.chars().count()).collect::<Vec<_>>(), [MAX_TERM_CHARS]);
+        assert_eq!(terms.iter().map(|term| term.chars().count()).collect::<Vec<_>>(), [MAX_TERM_CHARS]);
     }
 }

@@ -74,7 +74,7 @@ fn clean_title(title: &str) -> String {
 
 /// A document often repeats its title as its first heading.
 fn title_with_headings(title: &str, headings: &[String]) -> String {
-    let repeats = headings.first().is_some_and(|it| it.to_lowercase() == title.to_lowercase());
+    let repeats = headings.first().is_some_and(|heading| heading.to_lowercase() == title.to_lowercase());
     let headings = headings.iter().skip(usize::from(repeats)).map(String::as_str);
     [title].into_iter().chain(headings).filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" › ")
 }
@@ -83,12 +83,12 @@ fn title_with_headings(title: &str, headings: &[String]) -> String {
 fn cut_text(text: &str, most: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     split(text.trim(), Boundary::Paragraph, most, &mut pieces);
-    let lengths: Vec<usize> = pieces.iter().map(|it| it.chars().count()).collect();
+    let lengths: Vec<usize> = pieces.iter().map(|piece| piece.chars().count()).collect();
     let mut rest: usize = lengths.iter().sum();
     let (mut parts, mut start, mut end, mut length) = (Vec::new(), 0, 0, 0);
     for (piece, piece_length) in pieces.iter().zip(lengths) {
-        let wanted = rest / rest.div_ceil(most).max(1);
-        if length > 0 && (length + piece_length > most || length + piece_length / 2 > wanted) {
+        let even_length = rest / rest.div_ceil(most).max(1);
+        if length > 0 && (length + piece_length > most || length + piece_length / 2 > even_length) {
             parts.push(start..end);
             (start, rest, length) = (end, rest - length, 0);
         }
@@ -96,7 +96,7 @@ fn cut_text(text: &str, most: usize) -> Vec<&str> {
         length += piece_length;
     }
     parts.push(start..end);
-    parts.into_iter().filter_map(|it| text.trim().get(it)).map(str::trim).filter(|it| !it.is_empty()).collect()
+    parts.into_iter().filter_map(|range| text.trim().get(range)).map(str::trim).filter(|it| !it.is_empty()).collect()
 }
 
 /// Where a text is split, the best place first.
@@ -170,9 +170,9 @@ mod tests {
     /// Asserts that no chunk is too long and no letter is lost.
     fn assert_whole(text: &str) -> Vec<Chunk> {
         let chunks = plain(text);
-        let letters = |text: &str| text.chars().filter(|it| it.is_alphanumeric()).collect::<String>();
+        let letters = |text: &str| text.chars().filter(|character| character.is_alphanumeric()).collect::<String>();
         assert_eq!(letters(&chunks.iter().map(|it| it.text.as_str()).collect::<String>()), letters(text));
-        assert!(chunks.iter().all(|it| it.text.chars().count() <= MAX_CHUNK_CHARS && !it.text.is_empty()));
+        assert!(chunks.iter().all(|chunk| chunk.text.chars().count() <= MAX_CHUNK_CHARS && !chunk.text.is_empty()));
         chunks
     }
 
@@ -191,13 +191,13 @@ mod tests {
     fn long_texts_are_cut_at_the_best_boundary() {
         let paragraph = "A sentence of a few words. ".repeat(30);
         let chunks = assert_whole(&[paragraph.as_str(); 5].join("\n\n"));
-        let paragraphs: Vec<usize> = chunks.iter().map(|it| it.text.split("\n\n").count()).collect();
+        let paragraphs: Vec<usize> = chunks.iter().map(|chunk| chunk.text.split("\n\n").count()).collect();
         assert_eq!(paragraphs, [2, 1, 2]);
         let chunks = assert_whole(&"A sentence of a few words. ".repeat(200));
         assert!(chunks.iter().all(|it| it.text.ends_with("words.")));
         let chunks = assert_whole(&"word ".repeat(1_000));
-        assert!(chunks.iter().all(|it| it.text.ends_with("word") && it.text.starts_with("word")));
-        assert!(chunks.windows(2).all(|it| it[0].text.len().abs_diff(it[1].text.len()) < 20), "of similar length");
+        assert!(chunks.iter().all(|chunk| chunk.text.ends_with("word") && chunk.text.starts_with("word")));
+        assert!(chunks.windows(2).all(|pair| pair[0].text.len().abs_diff(pair[1].text.len()) < 20), "of similar length");
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         assert_whole(&"\u{7}x\n".repeat(20_000));
         assert_whole(&"# \n".repeat(2_000));
         let chunks = cut_source(&source(&"t".repeat(9_000), &format!("# {}", "[h](".repeat(9_000)), SourceFormat::Markdown));
-        assert!(chunks.iter().all(|it| it.title.chars().count() < 2 * MAX_TITLE_CHARS + 10));
+        assert!(chunks.iter().all(|chunk| chunk.title.chars().count() < 2 * MAX_TITLE_CHARS + 10));
         cut_source(&source("", &"# \n#\n```\n---\na\n---\n".repeat(2_000), SourceFormat::Markdown));
     }
 
@@ -242,8 +242,9 @@ mod tests {
     fn headings_follow_the_title() {
         let body = "Fees of cards abroad. ".repeat(30);
         let text = format!("# Cards\n\n## Fees\n\n{body}\n\n## Limits\n\n{body}");
-        let titles =
-            |title: &str| cut_source(&source(title, &text, SourceFormat::Markdown)).into_iter().map(|it| it.title).collect::<Vec<_>>();
+        let titles = |title: &str| {
+            cut_source(&source(title, &text, SourceFormat::Markdown)).into_iter().map(|chunk| chunk.title).collect::<Vec<_>>()
+        };
         assert_eq!(titles("cards"), ["cards › Fees", "cards › Limits"]);
         assert_eq!(titles("Help\n center"), ["Help center › Cards › Fees", "Help center › Cards › Limits"]);
         assert_eq!(titles(""), ["Cards › Fees", "Cards › Limits"]);

@@ -49,12 +49,12 @@ pub fn fuse(keyword: &[(String, f64)], vector: &[(String, f64)], vector_weight: 
             Fused {
                 chunk: (*chunk).to_owned(),
                 rrf: contribution(by_keyword, keyword_weight) + contribution(by_vector, vector_weight),
-                conf: vector_weight * by_vector.map_or(0.0, |it| certainty_of_cosine(it.1))
-                    + keyword_weight * by_keyword.map_or(0.0, |it| certainty_of_bm25(it.1)),
-                keyword_rank: by_keyword.map(|it| it.0),
-                keyword_score: by_keyword.map(|it| it.1),
-                vector_rank: by_vector.map(|it| it.0),
-                vector_score: by_vector.map(|it| it.1),
+                conf: vector_weight * by_vector.map_or(0.0, |(_, score)| certainty_of_cosine(score))
+                    + keyword_weight * by_keyword.map_or(0.0, |(_, score)| certainty_of_bm25(score)),
+                keyword_rank: by_keyword.map(|(rank, _)| rank),
+                keyword_score: by_keyword.map(|(_, score)| score),
+                vector_rank: by_vector.map(|(rank, _)| rank),
+                vector_score: by_vector.map(|(_, score)| score),
             }
         })
         .filter(|it| it.rrf > 0.0)
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn confidence_is_that_of_the_chunk() {
         let fused = fuse(&list(&[("a", 1.5), ("b", 0.5)]), &list(&[("a", 0.8), ("c", -0.3)]), 0.25);
-        let conf = |chunk: &str| fused.iter().find(|it| it.chunk == chunk).unwrap().conf;
+        let conf = |chunk: &str| fused.iter().find(|hit| hit.chunk == chunk).unwrap().conf;
         assert!((conf("a") - (0.25 * 0.8 + 0.75 * 0.5)).abs() < 1e-12);
         assert!((conf("b") - 0.75 * 0.25).abs() < 1e-12);
         assert_eq!(conf("c"), 0.0);
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn equal_ranks_are_ordered_by_confidence_then_id() {
-        let ids = |fused: Vec<Fused>| fused.into_iter().map(|it| it.chunk).collect::<String>();
+        let ids = |fused: Vec<Fused>| fused.into_iter().map(|hit| hit.chunk).collect::<String>();
         assert_eq!(ids(fuse(&list(&[("b", 9.0)]), &list(&[("a", 0.1)]), 0.5)), "ba");
         assert_eq!(ids(fuse(&list(&[("b", 1.5)]), &list(&[("a", 0.5)]), 0.5)), "ab");
         assert_eq!(ids(fuse(&ranked("ab"), &ranked("xab"), 0.0)), "ab", "a list without weight adds nothing");

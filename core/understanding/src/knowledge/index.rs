@@ -92,7 +92,7 @@ impl KnowledgeIndex {
 
     /// Returns all chunks, by source.
     pub fn chunks(&self) -> impl Iterator<Item = &Chunk> {
-        self.sources.values().flat_map(|it| it.slots.clone()).filter_map(|it| self.chunks.get(it)?.as_ref())
+        self.sources.values().flat_map(|it| it.slots.clone()).filter_map(|slot| self.chunks.get(slot)?.as_ref())
     }
 
     /// Searches the given sources, or all: returns the best `depth` chunks that contain a term of the question.
@@ -109,7 +109,7 @@ impl KnowledgeIndex {
                 let Some(chunk) = self.chunks.get(*slot).and_then(Option::as_ref).filter(|it| is_searched(&it.source)) else { continue };
                 *frequency += 1;
                 let new = || KeywordCandidate { chunk: chunk.id.clone(), length: chunk.length, counts: vec![0; terms.len()] };
-                let counted = found.get_mut(*slot).and_then(|it| it.get_or_insert_with(new).counts.get_mut(place));
+                let counted = found.get_mut(*slot).and_then(|candidate| candidate.get_or_insert_with(new).counts.get_mut(place));
                 let count = chunk.terms.binary_search_by(|it| it.0.cmp(term)).ok().and_then(|it| chunk.terms.get(it));
                 if let (Some(counted), Some((_, count))) = (counted, count) {
                     *counted = *count;

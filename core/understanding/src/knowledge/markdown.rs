@@ -32,11 +32,14 @@ pub(super) fn sections(text: &str) -> Vec<Section<'_>> {
             _ => merged.push(section),
         }
     }
-    merged.into_iter().filter_map(|it| Some(Section { headings: it.headings, text: text.get(it.start..it.end)? })).collect()
+    merged
+        .into_iter()
+        .filter_map(|section| Some(Section { headings: section.headings, text: text.get(section.start..section.end)? }))
+        .collect()
 }
 
 fn fits(text: &str, start: usize, end: usize) -> bool {
-    text.get(start..end).is_some_and(|it| it.chars().count() <= MERGED_CHARS)
+    text.get(start..end).is_some_and(|part| part.chars().count() <= MERGED_CHARS)
 }
 
 /// Removes the marks of emphasis and code from words that they divide: `Un**believ**able` is one word.
@@ -45,7 +48,7 @@ pub(super) fn without_marks_in_words(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let words = text.split_inclusive(char::is_whitespace);
-    Cow::Owned(words.map(|it| if has_marks_inside(it) { it.replace(MARKS, "") } else { it.to_owned() }).collect())
+    Cow::Owned(words.map(|word| if has_marks_inside(word) { word.replace(MARKS, "") } else { word.to_owned() }).collect())
 }
 
 /// Whether a word has a mark between letters that begins or ends the emphasis of a part.
@@ -155,8 +158,8 @@ impl<'a> Lines<'a> {
 
     /// Opens and closes code fences; returns whether the line belongs to one.
     fn is_code(&mut self, line: &str, trimmed: &str) -> bool {
-        let mark = trimmed.chars().next().filter(|it| matches!(it, '`' | '~') && indent(line) < 4);
-        let length = mark.map_or(0, |mark| trimmed.chars().take_while(|it| *it == mark).count());
+        let mark = trimmed.chars().next().filter(|mark| matches!(mark, '`' | '~') && indent(line) < 4);
+        let length = mark.map_or(0, |mark| trimmed.chars().take_while(|character| *character == mark).count());
         match (self.fence, mark) {
             (Some((open, shortest)), Some(mark)) if mark == open && length >= shortest && trimmed.chars().count() == length => {
                 self.fence = None;
@@ -183,7 +186,7 @@ fn numbered_heading(line: &str) -> Option<(usize, String)> {
 
 /// Returns the level of a heading that is underlined with `===` or `---`.
 fn underline(line: &str) -> Option<usize> {
-    let is_row_of = |mark: char| line.len() >= 3 && line.chars().all(|it| it == mark);
+    let is_row_of = |mark: char| line.len() >= 3 && line.chars().all(|character| character == mark);
     if is_row_of('=') { Some(1) } else { is_row_of('-').then_some(2) }
 }
 
@@ -233,7 +236,10 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> Vec<String> {
-        sections(text).into_iter().map(|it| format!("{} | {}", it.headings.join(" > "), it.text.trim().replace('\n', "/"))).collect()
+        sections(text)
+            .into_iter()
+            .map(|section| format!("{} | {}", section.headings.join(" > "), section.text.trim().replace('\n', "/")))
+            .collect()
     }
 
     fn long(text: &str) -> String {

@@ -14,7 +14,7 @@ impl PhraseVectors {
 
     /// Returns the intents with the phrases nearest to a text, best first and at most `depth`, each with the cosine of its nearest phrase.
     pub fn find_nearest(&self, text: &[f32], depth: usize) -> Vec<(String, f64)> {
-        let phrases = self.0.iter().map(|it| (it.0.as_str(), it.1.as_slice()));
+        let phrases = self.0.iter().map(|(phrase, vector)| (phrase.as_str(), vector.as_slice()));
         let mut nearest: Vec<(String, f64)> = Vec::new();
         for (intent, similarity) in rank_vector(text, phrases, usize::MAX) {
             if nearest.len() >= depth {
@@ -37,7 +37,7 @@ mod tests {
         let intents = ["pay", "card", "pay", "loan"].map(str::to_owned);
         let vectors = [[1.0, 0.0], [0.8, 0.6], [0.6, 0.8], [0.0, -1.0]].map(|it| it.to_vec());
         let vectors = PhraseVectors::new(intents, vectors);
-        let nearest = |text: [f32; 2], depth| vectors.find_nearest(&text, depth).into_iter().map(|it| it.0).collect::<Vec<_>>();
+        let nearest = |text: [f32; 2], depth| vectors.find_nearest(&text, depth).into_iter().map(|(intent, _)| intent).collect::<Vec<_>>();
         assert_eq!(nearest([1.0, 0.0], 9), ["pay", "card", "loan"]);
         assert_eq!(nearest([0.0, -2.0], 1), ["loan"]);
         assert_eq!(PhraseVectors::default().find_nearest(&[1.0], 9), []);

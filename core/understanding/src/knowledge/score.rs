@@ -68,7 +68,7 @@ pub fn select_candidates(stats: &CollectionStats, candidates: &[KeywordCandidate
 
 fn best<'a>(stats: &CollectionStats, candidates: &'a [KeywordCandidate], depth: usize) -> Vec<(&'a KeywordCandidate, f64)> {
     let bm25 = Bm25::new(stats);
-    let scored = candidates.iter().map(|it| (it, bm25.score(it.length, &it.counts))).filter(|it| it.1 > 0.0);
+    let scored = candidates.iter().map(|candidate| (candidate, bm25.score(candidate.length, &candidate.counts))).filter(|it| it.1 > 0.0);
     top(scored.collect(), depth, |left, right| left.chunk.cmp(&right.chunk))
 }
 
@@ -165,7 +165,7 @@ mod tests {
     fn chunks_are_ranked_by_score_then_id() {
         let stats = stats(100, 1000, &[10, 2]);
         let all = [candidate("c", 10, &[1, 0]), candidate("b", 10, &[1, 0]), candidate("d", 10, &[0, 1]), candidate("e", 10, &[0, 0])];
-        let ids = |depth| rank_keyword(&stats, &all, depth).into_iter().map(|it| it.0).collect::<Vec<_>>();
+        let ids = |depth| rank_keyword(&stats, &all, depth).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
         assert_eq!(ids(9), ["d", "b", "c"]);
         assert_eq!(ids(2), ["d", "b"]);
         assert_eq!(ids(0), Vec::<String>::new());

@@ -83,7 +83,7 @@ impl Chunk {
 
     /// Returns how often a term occurs in the chunk.
     pub fn count(&self, term: &str) -> u32 {
-        let place = self.terms.binary_search_by(|it| it.0.as_str().cmp(term)).ok();
+        let place = self.terms.binary_search_by(|entry| entry.0.as_str().cmp(term)).ok();
         place.and_then(|it| self.terms.get(it)).map_or(0, |it| it.1)
     }
 }

@@ -19,7 +19,8 @@ pub(super) struct CountedTerm {
 impl Bag {
     /// Counts the terms of an utterance.
     pub fn new(text: &str, locale: &str) -> Bag {
-        let mut all: Vec<(TermKind, u32, bool)> = terms_of(text, locale).iter().map(|it| (it.kind, it.hash(), it.is_function)).collect();
+        let mut all: Vec<(TermKind, u32, bool)> =
+            terms_of(text, locale).iter().map(|term| (term.kind, term.hash(), term.is_function)).collect();
         all.sort_unstable();
         let counted = |run: &[(TermKind, u32, bool)]| {
             let &(kind, hash, is_function) = run.first()?;

@@ -99,9 +99,9 @@ impl Calibration {
     /// What the factors are to minimise: the improbability of the outcomes, and the distance from the usual factors.
     fn loss(&self, outcomes: &[Outcome]) -> f64 {
         let distance: f64 = self.factors.iter().zip(&USUAL_FACTORS).map(|(factor, usual)| (factor - usual) * (factor - usual)).sum();
-        let improbability = |it: &Outcome| {
-            let confidence = self.confidence(&it.evidence);
-            -libm::log(if it.is_correct { confidence } else { 1.0 - confidence }.max(f64::MIN_POSITIVE))
+        let improbability = |outcome: &Outcome| {
+            let confidence = self.confidence(&outcome.evidence);
+            -libm::log(if outcome.is_correct { confidence } else { 1.0 - confidence }.max(f64::MIN_POSITIVE))
         };
         STRENGTH / 2.0 * distance + outcomes.iter().map(improbability).sum::<f64>()
     }
@@ -113,7 +113,9 @@ impl Calibration {
             gradient.iter_mut().zip(&mut curvature).zip(&self.factors).zip(&USUAL_FACTORS).enumerate()
         {
             *slope = STRENGTH * (factor - usual);
-            row.iter_mut().skip(at).take(1).for_each(|it| *it = STRENGTH);
+            if let Some(diagonal) = row.get_mut(at) {
+                *diagonal = STRENGTH;
+            }
         }
         for outcome in outcomes {
             let inputs = outcome.evidence.inputs();
@@ -122,7 +124,7 @@ impl Calibration {
             let weight = confidence * (1.0 - confidence);
             for ((slope, row), input) in gradient.iter_mut().zip(&mut curvature).zip(&inputs) {
                 *slope += error * input;
-                row.iter_mut().zip(&inputs).for_each(|(it, other)| *it += weight * input * other);
+                row.iter_mut().zip(&inputs).for_each(|(entry, other)| *entry += weight * input * other);
             }
         }
         solve(curvature, gradient)
@@ -147,16 +149,16 @@ fn solve(mut matrix: [[f64; INPUTS]; INPUTS], mut right: [f64; INPUTS]) -> [f64;
         let Some(diagonal) = pivot.get(at).copied() else { continue };
         for (row, other) in matrix.iter_mut().zip(&mut right).skip(at + 1) {
             let factor = row.get(at).copied().unwrap_or(0.0) / diagonal;
-            row.iter_mut().zip(&pivot).for_each(|(it, pivot)| *it -= factor * pivot);
+            row.iter_mut().zip(&pivot).for_each(|(entry, pivot)| *entry -= factor * pivot);
             *other -= factor * value;
         }
     }
     let mut solution = [0.0; INPUTS];
     for at in (0..INPUTS).rev() {
         let (Some(row), Some(value)) = (matrix.get(at), right.get(at)) else { continue };
-        let solved: f64 = row.iter().zip(&solution).skip(at + 1).map(|(factor, it)| factor * it).sum();
-        if let (Some(it), Some(diagonal)) = (solution.get_mut(at), row.get(at)) {
-            *it = (value - solved) / diagonal;
+        let solved: f64 = row.iter().zip(&solution).skip(at + 1).map(|(factor, known)| factor * known).sum();
+        if let (Some(unknown), Some(diagonal)) = (solution.get_mut(at), row.get(at)) {
+            *unknown = (value - solved) / diagonal;
         }
     }
     solution
@@ -202,7 +204,7 @@ mod tests {
     fn the_threshold_refuses_few_correct_outcomes() {
         let outcomes: Vec<Outcome> = (0..1_000_u16).map(|at| outcome(f32::from(at) / 500.0 - 1.0, at >= 500)).collect();
         let calibration = Calibration::fit(&outcomes, 100.0);
-        let refused = |it: &&Outcome| it.is_correct && calibration.confidence(&it.evidence) < calibration.threshold;
+        let refused = |outcome: &&Outcome| outcome.is_correct && calibration.confidence(&outcome.evidence) < calibration.threshold;
         let share = outcomes.iter().filter(refused).count() as f64 / 1_000.0;
         assert!((0.01..=0.04).contains(&share), "{share}");
     }

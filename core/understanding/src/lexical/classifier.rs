@@ -128,7 +128,7 @@ impl LexicalClassifier {
         let scores = self.model.score(&vector);
         let mut order: Vec<(usize, f32)> = scores.into_iter().enumerate().filter(|it| is_candidate(it.0)).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let score_at = |at: usize| order.get(at).map_or(BIAS, |it| it.1);
+        let score_at = |at: usize| order.get(at).map_or(BIAS, |&(_, score)| score);
         let (best, second) = (score_at(0), score_at(1));
         let rank = |(at, &(class, score)): (usize, &(usize, f32))| {
             let margin = score - if at == 0 { second } else { best };
@@ -142,13 +142,16 @@ impl LexicalClassifier {
     /// `locale` is that of the text.
     pub fn shares_word(&self, text: &str, class: usize, locale: &str) -> bool {
         let language = language_of(locale);
-        let is_function = |it: &Term| it.is_function || language.is_some_and(|language| is_stop_word(it.text.trim_matches('_'), language));
+        let is_function =
+            |term: &Term| term.is_function || language.is_some_and(|language| is_stop_word(term.text.trim_matches('_'), language));
         let speaks_for = |term: &Term| {
             let column = self.model.vocabulary.hashes.binary_search(&term.hash());
-            column.is_ok_and(|it| self.model.weights_of(it as u32).get(class).is_some_and(|it| *it > 0))
+            column.is_ok_and(|column| self.model.weights_of(column as u32).get(class).is_some_and(|weight| *weight > 0))
         };
-        let is_begun = |it: &Term| it.text.starts_with('_') && it.text.chars().count() == 4 || it.text.starts_with(is_unspaced);
-        terms_of(text, &self.locale).iter().any(|it| !is_function(it) && (it.kind == TermKind::Word || is_begun(it)) && speaks_for(it))
+        let is_begun = |term: &Term| term.text.starts_with('_') && term.text.chars().count() == 4 || term.text.starts_with(is_unspaced);
+        terms_of(text, &self.locale)
+            .iter()
+            .any(|term| !is_function(term) && (term.kind == TermKind::Word || is_begun(term)) && speaks_for(term))
     }
 
     /// Returns the terms of a text with most influence on the score of a class: at most `most` for it and as many against it, the
@@ -176,8 +179,8 @@ impl LexicalClassifier {
         influences.retain(|it| it.weight != 0.0);
         influences.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then_with(|| a.term.cmp(&b.term)));
         let (mut supporting, mut opposing) = (0, 0);
-        influences.retain(|it| {
-            let count = if it.weight > 0.0 { &mut supporting } else { &mut opposing };
+        influences.retain(|influence| {
+            let count = if influence.weight > 0.0 { &mut supporting } else { &mut opposing };
             *count += 1;
             *count <= most
         });
@@ -187,7 +190,7 @@ impl LexicalClassifier {
 
 /// Counts the terms of each phrase.
 pub(super) fn count_terms(set: &TrainingSet) -> Vec<Bag> {
-    set.phrases.iter().map(|it| Bag::new(&it.text, &set.locale)).collect()
+    set.phrases.iter().map(|phrase| Bag::new(&phrase.text, &set.locale)).collect()
 }
 
 /// Labels counted phrases.

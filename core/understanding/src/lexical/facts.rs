@@ -14,10 +14,10 @@ const TERMS: usize = 5;
 pub fn explain_class(classifier: &LexicalClassifier, text: &str, ranked: &RankedClass) -> Map<String, Value> {
     let terms = classifier.explain(text, ranked.class, TERMS);
     let weights = |is_for: bool| {
-        let of_side = terms.iter().filter(|it| (it.weight > 0.0) == is_for);
-        of_side.map(|it: &Influence| (it.term.clone(), json!(round(it.weight)))).collect::<Map<String, Value>>()
+        let of_side = terms.iter().filter(|influence| (influence.weight > 0.0) == is_for);
+        of_side.map(|influence: &Influence| (influence.term.clone(), json!(round(influence.weight)))).collect::<Map<String, Value>>()
     };
-    let similarity = ranked.similarity.map(|it| ("similarity".to_owned(), json!(round(it))));
+    let similarity = ranked.similarity.map(|similarity| ("similarity".to_owned(), json!(round(similarity))));
     let words = [
         ("score".to_owned(), json!(round(ranked.score))),
         ("margin".to_owned(), json!(round(ranked.margin))),

@@ -25,10 +25,10 @@ impl LexicalClassifier {
         bytes.extend(self.locale.as_bytes());
         push_count(*classes, &mut bytes);
         push_count(vocabulary.hashes.len(), &mut bytes);
-        self.calibration.factors.iter().chain([&self.calibration.threshold]).for_each(|it| bytes.extend(it.to_le_bytes()));
+        self.calibration.factors.iter().chain([&self.calibration.threshold]).for_each(|factor| bytes.extend(factor.to_le_bytes()));
         bytes.extend(vocabulary.function_weight.to_le_bytes());
-        scales.iter().chain(&vocabulary.rarity).for_each(|it| bytes.extend(it.to_le_bytes()));
-        vocabulary.hashes.iter().for_each(|it| bytes.extend(it.to_le_bytes()));
+        scales.iter().chain(&vocabulary.rarity).for_each(|number| bytes.extend(number.to_le_bytes()));
+        vocabulary.hashes.iter().for_each(|hash| bytes.extend(hash.to_le_bytes()));
         bytes.extend(weights.iter().map(|it| it.cast_unsigned()));
         bytes
     }

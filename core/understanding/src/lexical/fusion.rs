@@ -19,17 +19,18 @@ impl LexicalClassifier {
     #[must_use]
     pub fn fuse(&self, ranking: Ranking, similarities: &[(usize, f64)]) -> Ranking {
         let Some(least) = similarities.iter().map(|it| it.1).min_by(f64::total_cmp) else { return ranking };
-        let similarity_of = |class: usize| similarities.iter().find(|it| it.0 == class).map_or(least, |it| it.1);
+        let similarity_of =
+            |class: usize| similarities.iter().find(|&&(other, _)| other == class).map_or(least, |&(_, similarity)| similarity);
         let mut order: Vec<f64> = ranking.classes.iter().map(|it| similarity_of(it.class)).collect();
         order.sort_by(|a, b| b.total_cmp(a));
         let (best, second) = (order.first().copied().unwrap_or(least), order.get(1).copied());
-        let rank = |it: &RankedClass| {
-            let similarity = similarity_of(it.class);
+        let rank = |ranked: &RankedClass| {
+            let similarity = similarity_of(ranked.class);
             let margin = if similarity < best { similarity - best } else { similarity - second.unwrap_or(similarity) };
             #[allow(clippy::cast_possible_truncation, reason = "they were single")]
-            let evidence = Evidence { score: it.score as f32, margin: it.margin as f32, known: ranking.known as f32 };
+            let evidence = Evidence { score: ranked.score as f32, margin: ranked.margin as f32, known: ranking.known as f32 };
             let added = MARGIN_FACTOR * margin + SIMILARITY_FACTOR * (similarity - USUAL_SIMILARITY);
-            RankedClass { confidence: self.calibration.confidence_with(&evidence, added), similarity: Some(similarity), ..*it }
+            RankedClass { confidence: self.calibration.confidence_with(&evidence, added), similarity: Some(similarity), ..*ranked }
         };
         let mut classes: Vec<RankedClass> = ranking.classes.iter().map(rank).collect();
         classes.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
@@ -59,7 +60,9 @@ mod tests {
     fn a_low_similarity_takes_confidence_away() {
         let classifier = LexicalClassifier::train(&shop());
         let ranking = classifier.rank("where is the refund");
-        let confidence = |it: &Ranking, class: usize| it.classes.iter().find(|it| it.class == class).map_or(0.0, |it| it.confidence);
+        let confidence = |ranking: &Ranking, class: usize| {
+            ranking.classes.iter().find(|ranked| ranked.class == class).map_or(0.0, |ranked| ranked.confidence)
+        };
         let best = ranking.classes[0].class;
         let fused = classifier.fuse(ranking.clone(), &[(best, 0.1), (best + 1, 0.1)]);
         assert!(confidence(&fused, best) < confidence(&ranking, best), "{fused:?}");

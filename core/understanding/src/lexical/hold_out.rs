@@ -58,7 +58,7 @@ pub(super) fn cross_validate(examples: &[Labeled<'_>], classes: usize, hold_out:
     for fold in 0..folds {
         let is_foreign = |class: usize| hold_out == HoldOut::Classes && class % folds == fold;
         let is_seen = |label: Label| !matches!(label, Label::Class(class) if is_foreign(class));
-        let seen = examples.iter().zip(&fold_of).filter(|it| *it.1 != Some(fold) && is_seen(it.0.label));
+        let seen = examples.iter().zip(&fold_of).filter(|&(example, own_fold)| *own_fold != Some(fold) && is_seen(example.label));
         let seen: Vec<Labeled<'_>> = seen.map(|it| *it.0).collect();
         let model = Model::train(&seen, classes);
         for (at, (example, _)) in examples.iter().zip(&fold_of).enumerate().filter(|it| *it.1.1 == Some(fold)) {
@@ -81,11 +81,13 @@ pub(super) fn cross_validate(examples: &[Labeled<'_>], classes: usize, hold_out:
 fn assign_folds(examples: &[Labeled<'_>], classes: usize, folds: usize, least: usize) -> Vec<Option<usize>> {
     let mut sizes = vec![0_usize; classes];
     for class in examples.iter().filter_map(|it| class_of(it.label)) {
-        sizes.iter_mut().skip(class).take(1).for_each(|it| *it += 1);
+        if let Some(size) = sizes.get_mut(class) {
+            *size += 1;
+        }
     }
     let mut turns = vec![0_usize; classes];
-    let fold_of = |it: &Labeled<'_>| {
-        let class = class_of(it.label)?;
+    let fold_of = |example: &Labeled<'_>| {
+        let class = class_of(example.label)?;
         let turn = turns.get_mut(class)?;
         *turn += 1;
         (*sizes.get(class)? >= least).then_some((*turn - 1) % folds)

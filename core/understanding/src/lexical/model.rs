@@ -41,7 +41,7 @@ impl Model {
     fn store_block(&mut self, block: &[[f32; BLOCK]], first: usize) {
         let mut largest = [0.0_f32; BLOCK];
         for weights in block {
-            largest.iter_mut().zip(weights).for_each(|(most, it)| *most = most.max(it.abs()));
+            largest.iter_mut().zip(weights).for_each(|(most, weight)| *most = most.max(weight.abs()));
         }
         self.scales.iter_mut().skip(first).zip(&largest).for_each(|(scale, most)| *scale = *most);
         for (row, weights) in self.weights.chunks_exact_mut(self.classes.max(1)).zip(block) {

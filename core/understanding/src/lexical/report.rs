@@ -119,16 +119,16 @@ pub fn validate(set: &TrainingSet, acceptance: Acceptance) -> ValidationReport {
     let threshold = acceptance.threshold.unwrap_or(calibration.threshold);
     let predictions = cross_validate(&examples, count, HoldOut::Examples);
     let confidence = |it: &Prediction| calibration.confidence(&it.evidence);
-    let is_close = |it: &Prediction| acceptance.is_close(confidence(it), calibration.confidence(&it.second), threshold);
+    let is_close = |entry: &Prediction| acceptance.is_close(confidence(entry), calibration.confidence(&entry.second), threshold);
     let accepted = |is_right: bool| {
-        let of_kind = predictions.iter().filter(|it| it.is_right() == is_right);
-        of_kind.filter(|it| confidence(it) >= threshold && !is_close(it)).count()
+        let of_kind = predictions.iter().filter(|prediction| prediction.is_right() == is_right);
+        of_kind.filter(|prediction| confidence(prediction) >= threshold && !is_close(prediction)).count()
     };
     let name = |class: usize| set.classes.get(class).cloned().unwrap_or_default();
     let class_report = |(class, name): (usize, &String)| {
-        let phrases = predictions.iter().filter(|it| it.class == class).count();
-        let right = predictions.iter().filter(|it| it.class == class && it.is_right()).count();
-        let taken = predictions.iter().filter(|it| it.predicted == class).count();
+        let phrases = predictions.iter().filter(|prediction| prediction.class == class).count();
+        let right = predictions.iter().filter(|prediction| prediction.class == class && prediction.is_right()).count();
+        let taken = predictions.iter().filter(|prediction| prediction.predicted == class).count();
         let recall = share(right, phrases);
         let needs_more = phrases < FEW_PHRASES || recall < LOW_RECALL;
         ClassReport { class: name.clone(), phrases, recall, precision: share(right, taken), needs_more }
@@ -136,11 +136,11 @@ pub fn validate(set: &TrainingSet, acceptance: Acceptance) -> ValidationReport {
     let mut misleading: Vec<Misleading> = predictions
         .iter()
         .filter(|it| it.class != it.predicted)
-        .map(|it| Misleading {
-            phrase: set.phrases.get(it.example).map(|it| it.text.clone()).unwrap_or_default(),
-            class: name(it.class),
-            taken_for: name(it.predicted),
-            confidence: confidence(it),
+        .map(|prediction| Misleading {
+            phrase: set.phrases.get(prediction.example).map(|phrase| phrase.text.clone()).unwrap_or_default(),
+            class: name(prediction.class),
+            taken_for: name(prediction.predicted),
+            confidence: confidence(prediction),
         })
         .collect();
     misleading.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
@@ -152,7 +152,7 @@ pub fn validate(set: &TrainingSet, acceptance: Acceptance) -> ValidationReport {
         close: share(predictions.iter().filter(|it| is_close(it)).count(), predictions.len()),
         threshold,
         classes: set.classes.iter().enumerate().map(class_report).collect(),
-        confusions: count_confusions(predictions.iter().map(|it| (name(it.class), name(it.predicted)))),
+        confusions: count_confusions(predictions.iter().map(|prediction| (name(prediction.class), name(prediction.predicted)))),
         misleading,
     }
 }
@@ -173,7 +173,7 @@ pub fn test(classifier: &LexicalClassifier, set: &TrainingSet, cases: &[TestCase
             out_of_scope_close += usize::from(is_close);
             continue;
         };
-        let predicted = ranking.classes.first().and_then(|it| set.classes.get(it.class)).cloned().unwrap_or_default();
+        let predicted = ranking.classes.first().and_then(|ranked| set.classes.get(ranked.class)).cloned().unwrap_or_default();
         let is_right = predicted == *class;
         in_scope += 1;
         right += usize::from(is_right);

@@ -49,7 +49,7 @@ pub(super) fn train_block(examples: &[(&Vector, Label)], columns: usize, first: 
                 continue;
             }
             let step = state.descend(&score(vector, &weights), &signs(*label, first));
-            let change = step.iter().fold(0.0_f32, |most, it| most.max(it.abs()));
+            let change = step.iter().fold(0.0_f32, |most, entry| most.max(entry.abs()));
             largest = largest.max(change);
             if change == 0.0 {
                 state.unchanged = state.unchanged.saturating_add(1);

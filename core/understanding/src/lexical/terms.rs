@@ -52,7 +52,7 @@ pub(super) fn terms_of(text: &str, locale: &str) -> Vec<Term> {
     let text = join_contractions(text);
     let language = language_of(locale);
     let stemmer = language.map(Stemmer::create);
-    let is_function = |word: &str| language.is_some_and(|it| is_stop_word(word, it));
+    let is_function = |word: &str| language.is_some_and(|language| is_stop_word(word, language));
     let mut terms = Vec::new();
     let mut before = (String::new(), true);
     for token in Phrase::new(&text, locale).tokens() {
@@ -95,7 +95,7 @@ fn push_unspaced(run: &mut Vec<char>, terms: &mut Vec<Term>) {
 
 fn push_grams(characters: &[char], sizes: std::ops::RangeInclusive<usize>, is_function: bool, terms: &mut Vec<Term>) {
     for size in sizes {
-        terms.extend(characters.windows(size).map(|it| Term { kind: TermKind::Piece, is_function, text: it.iter().collect() }));
+        terms.extend(characters.windows(size).map(|letters| Term { kind: TermKind::Piece, is_function, text: letters.iter().collect() }));
     }
 }
 

@@ -81,7 +81,8 @@ fn phrases_of_no_class_and_not_of_a_class_take_part() {
     let mut set = shop();
     set.phrases.push(TrainingPhrase { text: "cancel my order".to_owned(), label: Label::Not(0) });
     let classifier = LexicalClassifier::train(&set);
-    let score = |of: &LexicalClassifier| of.rank("cancel my order").classes.iter().find(|it| it.class == 0).unwrap().score;
+    let score =
+        |classifier: &LexicalClassifier| classifier.rank("cancel my order").classes.iter().find(|ranked| ranked.class == 0).unwrap().score;
     assert!(score(&classifier) < score(&LexicalClassifier::train(&shop())) - 0.3);
 }
 
@@ -91,7 +92,10 @@ fn sets_that_teach_nothing_do_no_harm() {
         let classifier = LexicalClassifier::train(&set);
         let ranking = classifier.rank("a b c");
         assert_eq!(ranking.classes.len(), set.classes.len());
-        assert!(ranking.classes.iter().all(|it| it.confidence.is_finite() && it.confidence < classifier.threshold(USUAL)), "{ranking:?}");
+        assert!(
+            ranking.classes.iter().all(|ranked| ranked.confidence.is_finite() && ranked.confidence < classifier.threshold(USUAL)),
+            "{ranking:?}"
+        );
         assert!(validate(&set, USUAL).accuracy.is_finite());
     }
     let set = set(&[("only", &["where is my order", "track my order"])]);
@@ -103,7 +107,7 @@ fn sets_that_teach_nothing_do_no_harm() {
 fn influences_are_the_terms_of_the_text() {
     let classifier = LexicalClassifier::train(&shop());
     let influences = classifier.explain("where is the refund", 1, 3);
-    assert!(influences.iter().any(|it| it.term == "refund" && it.weight > 0.0), "{influences:?}");
+    assert!(influences.iter().any(|influence| influence.term == "refund" && influence.weight > 0.0), "{influences:?}");
     assert!(influences.iter().filter(|it| it.weight > 0.0).count() <= 3 && influences.iter().filter(|it| it.weight < 0.0).count() <= 3);
     let ranking = classifier.rank("where is the refund");
     let all: f64 = classifier.explain("where is the refund", 1, usize::MAX).iter().map(|it| it.weight).sum();
@@ -141,7 +145,7 @@ fn reports_find_what_misleads() {
     assert_eq!(report.phrases, set.phrases.len());
     let found = report.misleading.iter().find(|it| it.phrase == "refund please now").unwrap();
     assert_eq!((found.class.as_str(), found.taken_for.as_str()), ("track", "refund"));
-    assert!(report.confusions.iter().any(|it| it.class == "track" && it.taken_for == "refund"));
+    assert!(report.confusions.iter().any(|confusion| confusion.class == "track" && confusion.taken_for == "refund"));
     assert!(report.classes.iter().find(|it| it.class == "hours").unwrap().needs_more);
     let cases = [("I want a refund for this", Some("refund")), ("the status of my order", Some("track")), ("sing a song", None)];
     let cases = cases.map(|(text, class)| TestCase { text: text.to_owned(), class: class.map(str::to_owned) });

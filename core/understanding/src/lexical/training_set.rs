@@ -38,14 +38,14 @@ pub struct TrainingPhrase {
 impl TrainingSet {
     /// Returns the hash of the phrases and the trainer: sets with the same one train the same classifier.
     pub fn hash(&self) -> String {
-        let phrase = |it: &TrainingPhrase| match it.label {
-            Label::Class(class) => json!([it.text, class]),
-            Label::NoClass => json!([it.text]),
-            Label::Not(class) => json!([it.text, Value::Null, class]),
+        let phrase = |phrase: &TrainingPhrase| match phrase.label {
+            Label::Class(class) => json!([phrase.text, class]),
+            Label::NoClass => json!([phrase.text]),
+            Label::Not(class) => json!([phrase.text, Value::Null, class]),
         };
         let mut hasher = Hasher::default();
         hasher.add_json(&json!({"trainer": self.trainer(), "locale": self.locale, "classes": self.classes}));
-        self.phrases.iter().for_each(|it| hasher.add_json(&phrase(it)));
+        self.phrases.iter().for_each(|training_phrase| hasher.add_json(&phrase(training_phrase)));
         hasher.finish()
     }
 
@@ -58,9 +58,9 @@ impl TrainingSet {
 
     /// Iterates over the phrases that are examples of a class, each with the name of the class.
     pub fn labeled_phrases(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.phrases.iter().filter_map(|it| {
-            let Label::Class(class) = it.label else { return None };
-            Some((self.classes.get(class)?.as_str(), it.text.as_str()))
+        self.phrases.iter().filter_map(|phrase| {
+            let Label::Class(class) = phrase.label else { return None };
+            Some((self.classes.get(class)?.as_str(), phrase.text.as_str()))
         })
     }
 
@@ -71,6 +71,6 @@ impl TrainingSet {
 
     /// Whether there is nothing to learn.
     pub fn is_empty(&self) -> bool {
-        !self.phrases.iter().any(|it| matches!(it.label, Label::Class(_)))
+        !self.phrases.iter().any(|phrase| matches!(phrase.label, Label::Class(_)))
     }
 }

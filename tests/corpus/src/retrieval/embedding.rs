@@ -56,15 +56,15 @@ pub fn embed(text: &str) -> Vec<f32> {
 }
 
 fn concept(term: &str) -> Option<String> {
-    static TERMS: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| SYNONYMS.iter().map(|it| query_terms(it, &["en"])).collect());
-    let row = TERMS.iter().position(|row| row.iter().any(|it| it == term))?;
+    static TERMS: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| SYNONYMS.iter().map(|words| query_terms(words, &["en"])).collect());
+    let row = TERMS.iter().position(|row| row.iter().any(|word| word == term))?;
     Some(format!("={row}"))
 }
 
 /// Returns three characters each, with a mark for both ends of the word.
 fn parts(term: &str) -> Vec<String> {
     let characters: Vec<char> = ['<'].into_iter().chain(term.chars()).chain(['>']).collect();
-    characters.windows(3).map(|it| it.iter().collect()).collect()
+    characters.windows(3).map(|letters| letters.iter().collect()).collect()
 }
 
 /// Adds a feature at the place that its hash names, with the sign that its hash names.

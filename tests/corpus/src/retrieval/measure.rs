@@ -14,7 +14,7 @@ pub struct Figures {
 impl Figures {
     /// Returns the figures of a list, best first.
     pub fn new(found: &[String], relevant: &BTreeMap<String, u32>) -> Figures {
-        let grades: Vec<u32> = found.iter().map(|it| relevant.get(it).copied().unwrap_or_default()).collect();
+        let grades: Vec<u32> = found.iter().map(|id| relevant.get(id).copied().unwrap_or_default()).collect();
         let mut ideal: Vec<u32> = relevant.values().copied().collect();
         ideal.sort_unstable_by(|left, right| right.cmp(left));
         let hits = grades.iter().take(5).filter(|it| **it > 0).count();
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn lists_have_the_standard_figures() {
         let relevant = BTreeMap::from([("a".to_owned(), 2), ("b".to_owned(), 1)]);
-        let figures = |ids: &str| Figures::new(&ids.chars().map(|it| it.to_string()).collect::<Vec<_>>(), &relevant);
+        let figures = |ids: &str| Figures::new(&ids.chars().map(|character| character.to_string()).collect::<Vec<_>>(), &relevant);
         assert_eq!(figures("ab"), Figures { recall_at_5: 1.0, ndcg_at_10: 1.0 });
         assert_eq!(figures("xyz"), Figures::default());
         assert_eq!(figures("vwxyza").recall_at_5, 0.0);

@@ -99,7 +99,7 @@ impl Searcher {
             let Passage { id, title, text, locale } = passage.clone();
             index.add(&Source { id, title, text, url: None, locale, format: SourceFormat::Text, unreadable_pages: 0 });
         }
-        let embeddings = index.chunks().map(|it| (it.id.clone(), embed(&it.embedding_text()))).collect();
+        let embeddings = index.chunks().map(|chunk| (chunk.id.clone(), embed(&chunk.embedding_text()))).collect();
         Searcher { index, embeddings }
     }
 
@@ -113,7 +113,7 @@ impl Searcher {
         let vector = match mode {
             Mode::Keyword => Vec::new(),
             Mode::Vector | Mode::Hybrid => {
-                rank_vector(&embed(question), self.embeddings.iter().map(|it| (it.0.as_str(), it.1.as_slice())), DEPTH)
+                rank_vector(&embed(question), self.embeddings.iter().map(|(id, embedding)| (id.as_str(), embedding.as_slice())), DEPTH)
             }
         };
         let mut sources: Vec<String> = Vec::new();
@@ -128,6 +128,6 @@ impl Searcher {
 
     /// Returns the mean figures of all questions.
     pub fn measure(&self, questions: &[Question], mode: Mode) -> Figures {
-        Figures::mean(questions.iter().map(|it| Figures::new(&self.search(&it.text, mode), &it.relevant)))
+        Figures::mean(questions.iter().map(|question| Figures::new(&self.search(&question.text, mode), &question.relevant)))
     }
 }

@@ -117,7 +117,7 @@ fn without_models(pack: &Pack) -> Arc<Config> {
 fn audits(slice: &Slice) -> Vec<(&str, Cow<'_, serde_json::Value>)> {
     let bodies = slice.notices.iter().map(|it| &it.body);
     bodies
-        .filter_map(|it| if let NoticeBody::Audit { stage, payload } = it { Some((&**stage, payload.to_value())) } else { None })
+        .filter_map(|body| if let NoticeBody::Audit { stage, payload } = body { Some((&**stage, payload.to_value())) } else { None })
         .collect()
 }
 
@@ -209,9 +209,9 @@ fn a_turn_does_not_end_before_its_journal() {
     assert_eq!(audits(&last)[0].1["openEffects"], serde_json::json!(0));
     let writes = last.end.unwrap().writes;
     assert!(
-        writes.iter().all(|it| match it {
+        writes.iter().all(|write| match write {
             convengine_core::turn::Write::Conversation(row) => row.last_assistant.is_none(),
-            it => matches!(it, convengine_core::turn::Write::LlmCall(_)),
+            write => matches!(write, convengine_core::turn::Write::LlmCall(_)),
         }),
         "{writes:?}"
     );

@@ -105,18 +105,18 @@ impl AgentPolicy {
 
     /// Whether calls of a tool need a verified user.
     pub fn is_protected(&self, tool: &FlowTool) -> bool {
-        let is_of_task = |it: &AgentTask| it.flag == TaskFlag::Sensitive && it.tool_names.contains(&tool.id);
+        let is_of_task = |task: &AgentTask| task.flag == TaskFlag::Sensitive && task.tool_names.contains(&tool.id);
         tool.sensitive || self.tasks.iter().any(is_of_task)
     }
 
     /// Whether a guardrail masks parts of replies.
     pub fn masks_replies(&self) -> bool {
-        self.guardrails.iter().any(|it| matches!(it.kind, GuardrailKind::Redact(_)))
+        self.guardrails.iter().any(|guardrail| matches!(guardrail.kind, GuardrailKind::Redact(_)))
     }
 
     /// Whether a guardrail verifies the user.
     pub fn verifies_user(&self) -> bool {
-        self.guardrails.iter().any(|it| matches!(it.kind, GuardrailKind::Auth(_)))
+        self.guardrails.iter().any(|guardrail| matches!(guardrail.kind, GuardrailKind::Auth(_)))
     }
 }
 
@@ -253,7 +253,7 @@ impl Persona {
             ("Your voice: ", self.voice.clone()),
             ("Your boundaries:\n- ", self.boundaries.join("\n- ")),
         ];
-        lines.iter().filter(|it| !it.1.trim().is_empty()).map(|it| format!("{}{}", it.0, it.1)).collect::<Vec<_>>().join("\n")
+        lines.iter().filter(|(_, text)| !text.trim().is_empty()).map(|it| format!("{}{}", it.0, it.1)).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -276,7 +276,7 @@ impl Document {
 /// Returns the graph of an AI agent as it would be written in a document.
 pub fn agent_graph(source: &Value) -> Value {
     let fields = Fields::of_object(source).unwrap_or(Fields::EMPTY);
-    let tools: Vec<Value> = fields.list("tools").map(|it| json!({"tool": it.string("id")})).collect();
+    let tools: Vec<Value> = fields.list("tools").map(|tool| json!({"tool": tool.string("id")})).collect();
     let agent = json!({
         "instructions": fields.string("mission"), "tools": tools, "model": fields.value("model"), "temperature": fields.value("temperature"),
         "max_turns": u32::MAX, "memory": {"reset": "never"},

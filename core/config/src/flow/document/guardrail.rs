@@ -185,7 +185,8 @@ impl From<BudgetDef> for GuardrailKind {
 
 impl From<RedactDef> for GuardrailKind {
     fn from(definition: RedactDef) -> GuardrailKind {
-        let kinds = definition.kinds.map_or_else(|| PersonalData::ALL.to_vec(), |it| it.into_iter().map(PersonalData::from).collect());
+        let kinds =
+            definition.kinds.map_or_else(|| PersonalData::ALL.to_vec(), |kinds| kinds.into_iter().map(PersonalData::from).collect());
         GuardrailKind::Redact(ReplyMask { kinds, patterns: definition.patterns.iter().map(|it| Regex::new_linear(it)).collect() })
     }
 }
@@ -203,7 +204,7 @@ impl From<MaskedData> for PersonalData {
 
 impl From<EscalateDef> for GuardrailKind {
     fn from(definition: EscalateDef) -> GuardrailKind {
-        let keywords = definition.keywords.into_iter().map(|it| (it.clone(), Phrase::without_accents(&it))).collect();
+        let keywords = definition.keywords.into_iter().map(|keyword| (keyword.clone(), Phrase::without_accents(&keyword))).collect();
         GuardrailKind::Escalate(Escalation { keywords, on: definition.on })
     }
 }
@@ -212,9 +213,11 @@ impl ReplyMask {
     /// Masks a text. Where a pattern takes too many steps, nothing of the text is left.
     pub fn mask(&self, text: &str) -> String {
         let masked = mask_personal_data(text, &self.kinds);
-        self.patterns.iter().filter_map(|it| it.as_ref().ok()).fold(masked, |text, it| match it.replace(&text, REDACTED) {
-            Ok(replaced) => replaced.unwrap_or(text),
-            Err(_) => REDACTED.to_owned(),
+        self.patterns.iter().filter_map(|pattern| pattern.as_ref().ok()).fold(masked, |text, pattern| {
+            match pattern.replace(&text, REDACTED) {
+                Ok(replaced) => replaced.unwrap_or(text),
+                Err(_) => REDACTED.to_owned(),
+            }
         })
     }
 }

@@ -107,7 +107,7 @@ impl Described for CommandPhrases {
     const SHAPE: Shape = Shape::AnyOf(&[PHRASES, Shape::Map(&PHRASES)]);
 
     fn read(value: &Value) -> Option<CommandPhrases> {
-        let of_all = || Vec::<String>::read(value).map(|it| vec![("default".to_owned(), it)]);
+        let of_all = || Vec::<String>::read(value).map(|phrases| vec![("default".to_owned(), phrases)]);
         of_all().or_else(|| Described::read(value)).map(CommandPhrases)
     }
 }
@@ -160,6 +160,6 @@ impl CommandRule {
     pub fn phrases_of(&self, locale: &str) -> impl Iterator<Item = &str> {
         let language = locale.split(['-', '_']).next().unwrap_or_default();
         let names = [locale, language, "default"];
-        self.phrases.iter().filter(move |it| names.contains(&it.0.as_str())).flat_map(|it| &it.1).map(String::as_str)
+        self.phrases.iter().filter(move |(name, _)| names.contains(&name.as_str())).flat_map(|it| &it.1).map(String::as_str)
     }
 }

@@ -275,7 +275,8 @@ impl FlowTool {
 
     /// Its name for models: the id, reduced to the characters and length that providers accept.
     pub fn name_for_models(&self) -> String {
-        let plain = |it: char| if it.is_ascii_alphanumeric() || it == '_' || it == '-' { it } else { '_' };
+        let plain =
+            |character: char| if character.is_ascii_alphanumeric() || character == '_' || character == '-' { character } else { '_' };
         self.id.chars().take(MAX_TOOL_NAME_CHARS).map(plain).collect()
     }
 }

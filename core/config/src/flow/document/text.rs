@@ -45,13 +45,15 @@ pub struct LocalizedText {
 impl LocalizedText {
     /// Returns the variants of the first match: the channel, the locale, its language, the default locale, `default`.
     pub fn variants(&self, channel: &str, locale: &str, default_locale: &str) -> &[FlowTemplate] {
-        let find = |matches: &dyn Fn(&str) -> bool| self.variants_by_key.iter().find(|it| matches(&it.0)).map(|it| it.1.as_slice());
-        let language = |it: &str| it.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
-        find(&|it| it.strip_prefix("channel:") == Some(channel))
-            .or_else(|| find(&|it| it.eq_ignore_ascii_case(locale)))
-            .or_else(|| find(&|it| it.eq_ignore_ascii_case(&language(locale))))
-            .or_else(|| find(&|it| it.eq_ignore_ascii_case(default_locale)))
-            .or_else(|| find(&|it| it == "default"))
+        let find = |matches: &dyn Fn(&str) -> bool| {
+            self.variants_by_key.iter().find(|(key, _)| matches(key)).map(|(_, variants)| variants.as_slice())
+        };
+        let language = |locale: &str| locale.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
+        find(&|key| key.strip_prefix("channel:") == Some(channel))
+            .or_else(|| find(&|key| key.eq_ignore_ascii_case(locale)))
+            .or_else(|| find(&|key| key.eq_ignore_ascii_case(&language(locale))))
+            .or_else(|| find(&|key| key.eq_ignore_ascii_case(default_locale)))
+            .or_else(|| find(&|key| key == "default"))
             .unwrap_or_default()
     }
 
@@ -67,7 +69,7 @@ impl LocalizedText {
 
     /// Whether all its variants are blank.
     pub fn is_blank(&self) -> bool {
-        self.templates().all(|it| it.source.trim().is_empty())
+        self.templates().all(|template| template.source.trim().is_empty())
     }
 }
 
@@ -111,7 +113,7 @@ impl From<&Value> for LocalizedText {
     fn from(value: &Value) -> Self {
         let variants = |value: &Value| {
             let texts = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-            texts.iter().filter_map(|it| Some(FlowTemplate::from(it.as_str()?.to_owned()))).collect::<Vec<_>>()
+            texts.iter().filter_map(|text| Some(FlowTemplate::from(text.as_str()?.to_owned()))).collect::<Vec<_>>()
         };
         match value.as_object() {
             Some(members) => LocalizedText { variants_by_key: members.iter().map(|(key, value)| (key.clone(), variants(value))).collect() },

@@ -13,7 +13,7 @@ impl Document {
     pub fn read(source: &Value) -> Document {
         let mut document = <Document as Described>::read(source).unwrap_or_else(Document::absent);
         document.tools.iter_mut().for_each(FlowTool::normalize);
-        document.settings.handoff_webhook_url = document.settings.handoff_webhook_url.filter(|it| !it.source.trim().is_empty());
+        document.settings.handoff_webhook_url = document.settings.handoff_webhook_url.filter(|url| !url.source.trim().is_empty());
         document
     }
 
@@ -30,10 +30,10 @@ impl Document {
 
     /// Looks up a string: by locale, its language, the default locale, its language, `default`, then without a locale.
     pub fn string(&self, key: &VariablePath, locale: &str) -> Option<&Value> {
-        let language = |it: &str| it.split(['-', '_']).next().unwrap_or_default().to_owned();
+        let language = |locale: &str| locale.split(['-', '_']).next().unwrap_or_default().to_owned();
         let own = &self.default_locale;
         let locales = [locale.to_owned(), language(locale), own.clone(), language(own), "default".to_owned()];
-        let of_locale = |it: &String| key.find(self.strings.get(it)?.as_object()?);
+        let of_locale = |locale: &String| key.find(self.strings.get(locale)?.as_object()?);
         locales.iter().find_map(of_locale).or_else(|| key.find(&self.strings)).filter(|it| it.is_string())
     }
 }
@@ -48,7 +48,7 @@ impl IntentParameter {
 impl ListEntry {
     /// What users may write for the value besides the value itself: its synonyms, and its names in all languages.
     pub fn other_spellings(&self) -> Vec<String> {
-        let literals = self.label.templates().filter_map(|it| it.compiled.as_ref().ok()?.literal());
+        let literals = self.label.templates().filter_map(|template| template.compiled.as_ref().ok()?.literal());
         let mut spellings = self.synonyms.clone();
         for label in literals {
             if label != self.value && !spellings.iter().any(|it| it == label) {

@@ -82,7 +82,7 @@ impl Document {
         }
         let mut nodes: Vec<Node> = workflow.nodes.into_iter().map(NodeOf::convert).collect();
         // They fail, whatever they say.
-        for node in nodes.iter_mut().filter(|it| matches!(it.kind, NodeKind::Draft(_))) {
+        for node in nodes.iter_mut().filter(|node| matches!(node.kind, NodeKind::Draft(_))) {
             (node.disabled, node.on_error) = (false, OnError::default());
         }
         let entry = find_entry(&workflow.root, workflow.entries, &nodes, &edges);
@@ -117,12 +117,12 @@ fn find_entry(root: &str, entries: Option<Vec<String>>, nodes: &[Node], edges: &
         let mut at = by_id.get(entry.as_str());
         // Triggers may be connected in a circle.
         for _ in 0..nodes.len() {
-            let Some(node) = at.filter(|it| matches!(it.kind, NodeKind::Start(_))) else { break };
-            at = edges.iter().find(|it| it.source == node.id).and_then(|it| by_id.get(it.target.as_str()));
+            let Some(node) = at.filter(|node| matches!(node.kind, NodeKind::Start(_))) else { break };
+            at = edges.iter().find(|edge| edge.source == node.id).and_then(|edge| by_id.get(edge.target.as_str()));
         }
-        at.is_some_and(|it| !matches!(it.kind, NodeKind::Start(_)))
+        at.is_some_and(|node| !matches!(node.kind, NodeKind::Start(_)))
     };
     let root = [root, ROOT_AGENT].into_iter().find(|it| by_id.contains_key(it)).unwrap_or_default();
-    let triggers = || nodes.iter().filter(|it| matches!(it.kind, NodeKind::Start(_))).map(|it| it.id.clone()).collect();
+    let triggers = || nodes.iter().filter(|node| matches!(node.kind, NodeKind::Start(_))).map(|node| node.id.clone()).collect();
     entries.unwrap_or_else(triggers).into_iter().find(leads_on).unwrap_or_else(|| root.to_owned())
 }

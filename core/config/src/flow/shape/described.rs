@@ -114,18 +114,18 @@ const VALUE_TEMPLATE: Shape = Shape::WithMeaning(&ShapeWithMeaning { shape: Shap
 
 describe! {
     bool = Shape::Bool, "false", Value::as_bool;
-    String = STRING, "", |it| it.as_str().map(str::to_owned);
+    String = STRING, "", |value| value.as_str().map(str::to_owned);
     f64 = Shape::Number(NO_MIN, NO_MAX), "", Value::as_f64;
     i64 = ANY_INTEGER, "", read_integer;
     u64 = ANY_INTEGER, "", read_count;
-    u32 = ANY_INTEGER, "", |it| Some(u32::try_from(read_count(it)?).unwrap_or(u32::MAX));
-    u16 = ANY_INTEGER, "", |it| Some(u16::try_from(read_count(it)?).unwrap_or(u16::MAX));
-    u8 = ANY_INTEGER, "", |it| Some(u8::try_from(read_count(it)?).unwrap_or(u8::MAX));
-    usize = ANY_INTEGER, "", |it| Some(usize::try_from(read_count(it)?).unwrap_or(usize::MAX));
+    u32 = ANY_INTEGER, "", |value| Some(u32::try_from(read_count(value)?).unwrap_or(u32::MAX));
+    u16 = ANY_INTEGER, "", |value| Some(u16::try_from(read_count(value)?).unwrap_or(u16::MAX));
+    u8 = ANY_INTEGER, "", |value| Some(u8::try_from(read_count(value)?).unwrap_or(u8::MAX));
+    usize = ANY_INTEGER, "", |value| Some(usize::try_from(read_count(value)?).unwrap_or(usize::MAX));
     Value = Shape::Any, "", |it| Some(it.clone());
-    Map = Shape::AnyObject, "", |it| it.as_object().cloned();
-    FlowTemplate = TEMPLATE, "", |it| Some(FlowTemplate::from(it.as_str().map_or_else(|| it.to_string(), str::to_owned)));
-    ValueTemplate = VALUE_TEMPLATE, "", |it| Some(ValueTemplate::from(it.clone()));
+    Map = Shape::AnyObject, "", |value| value.as_object().cloned();
+    FlowTemplate = TEMPLATE, "", |value| Some(FlowTemplate::from(value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
+    ValueTemplate = VALUE_TEMPLATE, "", |value| Some(ValueTemplate::from(value.clone()));
     LocalizedText = LOCALIZED, "", |it| Some(LocalizedText::from(it));
 }
 
@@ -246,7 +246,7 @@ impl<T: Described> Described for Vec<(String, T)> {
     const SHAPE: Shape = Shape::Map(&T::SHAPE);
 
     fn read(value: &Value) -> Option<Vec<(String, T)>> {
-        Some(value.as_object()?.iter().filter_map(|(name, it)| Some((name.clone(), T::read(it)?))).collect())
+        Some(value.as_object()?.iter().filter_map(|(name, member)| Some((name.clone(), T::read(member)?))).collect())
     }
 }
 
@@ -260,7 +260,7 @@ impl<T: Described> Described for BTreeMap<String, T> {
     const SHAPE: Shape = Shape::Map(&T::SHAPE);
 
     fn read(value: &Value) -> Option<BTreeMap<String, T>> {
-        Some(value.as_object()?.iter().filter_map(|(name, it)| Some((name.clone(), T::read(it)?))).collect())
+        Some(value.as_object()?.iter().filter_map(|(name, member)| Some((name.clone(), T::read(member)?))).collect())
     }
 }
 
@@ -292,5 +292,5 @@ fn read_integer(value: &Value) -> Option<i64> {
 
 /// An integer; a negative one becomes 0.
 fn read_count(value: &Value) -> Option<u64> {
-    read_integer(value).map(|it| u64::try_from(it).unwrap_or(0))
+    read_integer(value).map(|number| u64::try_from(number).unwrap_or(0))
 }

@@ -72,17 +72,17 @@ impl Pattern {
             bytes.split_first().is_some_and(|(head, rest)| first(head) && rest.len() < 64 && rest.iter().all(others))
         };
         match self {
-            Pattern::Id => starts(u8::is_ascii_alphabetic, |it| it.is_ascii_alphanumeric() || b"_.-".contains(it)),
+            Pattern::Id => starts(u8::is_ascii_alphabetic, |byte| byte.is_ascii_alphanumeric() || b"_.-".contains(byte)),
             Pattern::Slug => {
-                let is_plain = |it: &u8| it.is_ascii_lowercase() || it.is_ascii_digit();
-                starts(is_plain, |it| *it == b'-' || it.is_ascii_lowercase() || it.is_ascii_digit())
+                let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+                starts(is_plain, |byte| *byte == b'-' || byte.is_ascii_lowercase() || byte.is_ascii_digit())
             }
-            Pattern::Secret => starts(u8::is_ascii_uppercase, |it| it.is_ascii_uppercase() || it.is_ascii_digit() || *it == b'_'),
+            Pattern::Secret => starts(u8::is_ascii_uppercase, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_'),
             Pattern::Path => bytes.first().is_some_and(u8::is_ascii_alphabetic) && text.split('.').all(is_path_segment),
             Pattern::JsonPath => text.starts_with('$'),
             Pattern::Name => !text.trim().is_empty(),
             Pattern::Locale => is_locale(text),
-            Pattern::TimeZone => time_zone::canonical_name(text).is_some_and(|it| it.len() == text.len()),
+            Pattern::TimeZone => time_zone::canonical_name(text).is_some_and(|name| name.len() == text.len()),
         }
     }
 }
@@ -91,8 +91,9 @@ impl Pattern {
 fn is_path_segment(text: &str) -> bool {
     let mut parts = text.split('[');
     let name = parts.next().unwrap_or_default();
-    let is_index = |it: &str| it.strip_suffix(']').is_some_and(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()));
-    !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_') && parts.all(is_index)
+    let is_index =
+        |part: &str| part.strip_suffix(']').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()));
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && parts.all(is_index)
 }
 
 /// Whether a text is a well-formed language tag. (RFC 5646, with languages of two or three letters)
@@ -104,25 +105,25 @@ fn is_locale(text: &str) -> bool {
     let mut subtags = text.split('-');
     let first = subtags.next().unwrap_or_default();
     let is_first = matches!(first.len(), 2 | 3) && first.bytes().all(|it| it.is_ascii_alphabetic());
-    let rest = subtags.all(|it| {
-        let is_letters = it.bytes().all(|it| it.is_ascii_alphabetic());
-        let starts_with_digit = it.starts_with(|it: char| it.is_ascii_digit());
-        let next = match it.len() {
-            _ if it.bytes().any(|it| !it.is_ascii_alphanumeric()) => return false,
+    let rest = subtags.all(|subtag| {
+        let is_letters = subtag.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let starts_with_digit = subtag.starts_with(|character: char| character.is_ascii_digit());
+        let next = match subtag.len() {
+            _ if subtag.bytes().any(|byte| !byte.is_ascii_alphanumeric()) => return false,
             1..=8 if section == 6 => 6,
             1 if section == 5 && count == 0 => return false,
-            1 if it.eq_ignore_ascii_case("x") => 6,
+            1 if subtag.eq_ignore_ascii_case("x") => 6,
             1 => 5,
             2..=8 if section == 5 => 5,
             3 if section < 2 && is_letters && count < 3 => 1,
             4 if section < 2 && is_letters => 2,
             2 if section < 3 && is_letters => 3,
-            3 if section < 3 && it.bytes().all(|it| it.is_ascii_digit()) => 3,
+            3 if section < 3 && subtag.bytes().all(|byte| byte.is_ascii_digit()) => 3,
             5..=8 => 4,
             4 if starts_with_digit => 4,
             _ => return false,
         };
-        count = if it.len() == 1 && section != 6 { 0 } else { count + 1 };
+        count = if subtag.len() == 1 && section != 6 { 0 } else { count + 1 };
         section = next;
         true
     });

@@ -74,8 +74,9 @@ fn a_new_type_of_nodes_is_read_with_its_defaults_and_known_by_its_ports() {
 
 #[test]
 fn a_new_type_of_nodes_is_checked_with_paths_and_codes() {
-    let check =
-        |data: Value| -> Vec<(&str, String)> { check_shape(&node(data), &SHAPE).into_iter().map(|it| (it.code, it.path)).collect() };
+    let check = |data: Value| -> Vec<(&str, String)> {
+        check_shape(&node(data), &SHAPE).into_iter().map(|issue| (issue.code, issue.path)).collect()
+    };
     assert_eq!(check(json!({"participants": ["Ann", "Bob"], "variable": "winner"})), []);
     assert_eq!(
         check(json!({"participants": ["Ann", 5, ""], "winners": 4, "method": "coin", "variable": "1", "prize": 1})),
@@ -115,7 +116,7 @@ fn a_new_type_of_nodes_has_a_schema_with_texts_for_forms() {
 fn a_new_type_of_nodes_is_walked() {
     let source = node(json!({"participants": ["Ann", "{{ friend }}"], "wheel": "big", "variable": "winner", "winners": 2}));
     let leaves = walk(&SHAPE, &source, "/nodes/3");
-    let found: Vec<_> = leaves.iter().map(|it| (it.pointer.as_str(), it.text, it.meaning)).collect();
+    let found: Vec<_> = leaves.iter().map(|leaf| (leaf.pointer.as_str(), leaf.text, leaf.meaning)).collect();
     assert_eq!(
         found,
         [

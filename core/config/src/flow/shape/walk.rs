@@ -98,7 +98,7 @@ impl<'v> Walker<'v> {
         let skipped = std::mem::take(&mut self.skipped);
         for member in lists.iter().flat_map(|it| it.iter()).filter(|it| !skipped.contains(&it.name)) {
             if let Some(found) = value.get(member.name) {
-                let sees_more = member.roots_need.is_none_or(|it| value.get(it).is_some());
+                let sees_more = member.roots_need.is_none_or(|root| value.get(root).is_some());
                 let roots = if sees_more { member.roots } else { &[] };
                 self.below(member.name, |walker| walker.within(member.meaning, roots, |walker| walker.visit(&member.shape, found)));
             }

@@ -31,7 +31,7 @@ impl<'v> Checker<'v> {
         let declared = source.get("locales").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let mut locales: Vec<&str> = Vec::new();
         // Bounds the work for a hostile document.
-        for locale in declared.take(MAX_ISSUES).filter(|it| Some(*it) != default_locale && Pattern::Locale.matches(it)) {
+        for locale in declared.take(MAX_ISSUES).filter(|locale| Some(*locale) != default_locale && Pattern::Locale.matches(locale)) {
             if !locales.contains(&locale) {
                 locales.push(locale);
             }
@@ -86,7 +86,7 @@ impl<'v> Checker<'v> {
             },
             Shape::Integer(min, max) | Shape::Number(min, max) => {
                 let is_whole = matches!(shape, Shape::Integer(..));
-                match value.as_f64().filter(|it| !is_whole || is_integer(*it)) {
+                match value.as_f64().filter(|number| !is_whole || is_integer(*number)) {
                     None => self.report_mismatch("D001", shape, value, place),
                     Some(number) if *min != NO_MIN && number < f64::from(*min) => self.report_mismatch(codes.0, shape, value, place),
                     Some(number) if *max != NO_MAX && number > f64::from(*max) => self.report_mismatch(codes.1, shape, value, place),
@@ -200,7 +200,7 @@ impl<'v> Checker<'v> {
             self.report_missing("default", place);
         }
         for key in texts.keys() {
-            let is_channel = key.strip_prefix("channel:").is_some_and(|it| !it.trim().is_empty());
+            let is_channel = key.strip_prefix("channel:").is_some_and(|channel| !channel.trim().is_empty());
             if key != "default" && !is_channel && !Pattern::Locale.matches(key) {
                 self.report_error(|| {
                     let message = format!("the key {} is not a locale, a channel or 'default'", quote(key));
@@ -214,7 +214,8 @@ impl<'v> Checker<'v> {
         if is_partial || self.warnings >= MAX_ISSUES {
             return;
         }
-        let has = |locale: &&str| texts.contains_key(*locale) || locale.split('-').next().is_some_and(|it| texts.contains_key(it));
+        let has =
+            |locale: &&str| texts.contains_key(*locale) || locale.split('-').next().is_some_and(|language| texts.contains_key(language));
         let missing: Vec<&str> = self.locales.iter().copied().filter(|it| !has(it)).collect();
         if !missing.is_empty() {
             self.report_warning(|| {
@@ -238,7 +239,7 @@ impl<'v> Checker<'v> {
             }
             Some(other) => {
                 self.report_error(|| {
-                    let expected = one_of(tagged.kinds.iter().map(|it| it.name));
+                    let expected = one_of(tagged.kinds.iter().map(|kind| kind.name));
                     let place = place.member(tagged.tag);
                     let message = format!("{} must be {expected}, but is {}", place.title(), describe_value(other));
                     place.error("D001", message).with_fix(format!("write {expected}"))
@@ -250,11 +251,11 @@ impl<'v> Checker<'v> {
     }
 
     fn check_object(&mut self, tag: Option<&str>, lists: &[&[MemberShape]], members: &Map<String, Value>, place: &FormLocation<'_>) {
-        let names = || lists.iter().flat_map(|it| it.iter()).map(|it| it.name).chain(tag);
-        for key in members.keys().filter(|key| names().all(|it| it != *key)) {
+        let names = || lists.iter().flat_map(|list| list.iter()).map(|member| member.name).chain(tag);
+        for key in members.keys().filter(|key| names().all(|name| name != *key)) {
             self.report_warning(|| {
-                let near = nearest(key, names().filter(|it| !members.contains_key(*it)));
-                let fix = near.map_or("remove it, or leave it: it is preserved".to_owned(), |it| format!("rename it to '{it}'"));
+                let near = nearest(key, names().filter(|name| !members.contains_key(*name)));
+                let fix = near.map_or("remove it, or leave it: it is preserved".to_owned(), |name| format!("rename it to '{name}'"));
                 let message = format!("the member {} is unknown and has no effect", quote(key));
                 place.member(key).warning("D003", message).with_fix(fix)
             });
@@ -263,10 +264,10 @@ impl<'v> Checker<'v> {
     }
 
     fn check_closed_object(&mut self, lists: &[&[MemberShape]], members: &Map<String, Value>, place: &FormLocation<'_>) {
-        let names = || lists.iter().flat_map(|it| it.iter()).map(|it| it.name);
-        for key in members.keys().filter(|key| names().all(|it| it != *key)) {
+        let names = || lists.iter().flat_map(|list| list.iter()).map(|member| member.name);
+        for key in members.keys().filter(|key| names().all(|name| name != *key)) {
             self.report_error(|| {
-                let fix = match nearest(key, names().filter(|it| !members.contains_key(*it))) {
+                let fix = match nearest(key, names().filter(|name| !members.contains_key(*name))) {
                     Some(near) => format!("rename it to '{near}'; the members are {}", join_quoted(names())),
                     None => format!("use {}", one_of(names())),
                 };

@@ -81,9 +81,9 @@ pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> O
     // Two differing letters make a short name a different one.
     let most = if name.len() > 5 { 2 } else { 1 };
     let letters: Vec<char> = name.chars().take(MAX_QUOTED_CHARS).collect();
-    let near = known.filter(|it| it.len().abs_diff(name.len()) <= most).map(|it| {
-        let candidate: Vec<char> = it.chars().collect();
-        (edit_distance(&letters, &candidate), it)
+    let near = known.filter(|other| other.len().abs_diff(name.len()) <= most).map(|other| {
+        let candidate: Vec<char> = other.chars().collect();
+        (edit_distance(&letters, &candidate), other)
     });
     near.filter(|it| it.0 <= most).min_by_key(|it| it.0).map(|it| it.1)
 }

@@ -91,13 +91,13 @@ impl<'p> FormLocation<'p> {
     fn pointer(&self) -> String {
         let mut steps = Vec::new();
         let mut place = Some(self);
-        while let Some(it) = place {
-            match it.segment {
+        while let Some(location) = place {
+            match location.segment {
                 Segment::Document => {}
                 Segment::Member(name) => steps.push(name.replace('~', "~0").replace('/', "~1")),
                 Segment::Item(at) => steps.push(at.to_string()),
             }
-            place = it.parent;
+            place = location.parent;
         }
         steps.iter().rev().fold(String::new(), |pointer, it| pointer + "/" + it)
     }

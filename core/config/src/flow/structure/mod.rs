@@ -63,7 +63,7 @@ fn duplicate_chain_ids(source: &Value) -> Vec<DocumentIssue> {
     let mut issues = Vec::new();
     let mut check_steps = |sequence: &Value, path: &str, graph: Option<String>| {
         for (at, step) in list(sequence, "steps").iter().enumerate() {
-            let Some(id) = text(step, "id").filter(|it| !steps.insert(it.clone())) else { continue };
+            let Some(id) = text(step, "id").filter(|id| !steps.insert(id.clone())) else { continue };
             let message = format!("the step id '{id}' occurs more than once in the chain");
             let issue = DocumentIssue::error("D004", format!("{path}/steps/{at}/id"), message).with_fix("give it a unique id");
             issues.push(DocumentIssue { graph: graph.clone(), node: Some(id), name: text(step, "label"), ..issue });
@@ -75,7 +75,7 @@ fn duplicate_chain_ids(source: &Value) -> Vec<DocumentIssue> {
         check_steps(branch, &format!("/branches/{number}"), text(branch, "id"));
     }
     for (number, branch) in found.iter().enumerate() {
-        let Some(id) = text(branch, "id").filter(|it| !branches.insert(it.clone())) else { continue };
+        let Some(id) = text(branch, "id").filter(|id| !branches.insert(id.clone())) else { continue };
         let message = format!("the branch id '{id}' occurs more than once in the chain");
         let issue = DocumentIssue::error("X005", format!("/branches/{number}/id"), message).with_fix("give it a unique id");
         issues.push(DocumentIssue { graph: Some(id), name: text(branch, "name"), ..issue });
@@ -92,8 +92,7 @@ pub fn check_agent_structure(source: &Value) -> Vec<DocumentIssue> {
 pub(super) fn check_shape(source: &Value, shape: &Shape) -> Vec<DocumentIssue> {
     let mut checker = Checker::new(source);
     let place = FormLocation::document();
-    let size = convengine_text::json::serialized_length(source).unwrap_or_default();
-    if size > MAX_BYTES {
+    if let Some(size) = convengine_text::json::serialized_length(source).filter(|it| *it > MAX_BYTES) {
         let message = format!("the document has {size} bytes; the maximum is {MAX_BYTES}");
         checker.report_error(|| place.error("D005", message).with_fix("split the assistant or move long texts out of it"));
     }

@@ -338,7 +338,7 @@ fn issues_are_in_the_order_of_the_document_and_bounded() {
     assert_eq!(codes, ["D003", "D009", "D001", "D002", "D003", "D009"]);
 
     document["intents"] = (0..5000).map(|_| json!(null)).collect();
-    document["settings"] = Value::Object((0..5000).map(|it| (format!("own{it}"), json!(it))).collect());
+    document["settings"] = Value::Object((0..5000).map(|number| (format!("own{number}"), json!(number))).collect());
     let issues = check_structure(&document);
     assert_eq!((issues.len(), issues.iter().filter(|it| it.is_error()).count()), (2000, 1000));
 }

@@ -22,7 +22,7 @@ struct BranchGraph {
 
 pub(super) fn check(context: &ChainContext<'_>, findings: &mut Vec<DocumentIssue>) {
     let branches = &context.document.branches;
-    let find = |id: &str| branches.iter().position(|it| it.id == id);
+    let find = |id: &str| branches.iter().position(|branch| branch.id == id);
     let mut next = vec![Vec::new(); branches.len()];
     let mut roots = Vec::new();
     for step_cx in &context.steps {
@@ -50,7 +50,7 @@ pub(super) fn check(context: &ChainContext<'_>, findings: &mut Vec<DocumentIssue
 fn entered_branches(step: &StepDef) -> Vec<(String, &str)> {
     let mut found = Vec::new();
     if let StepKind::Decide(decide) = &step.kind {
-        let cases = decide.cases.iter().enumerate().map(|(at, it)| (format!("/config/cases/{at}/branch"), it.branch.as_str()));
+        let cases = decide.cases.iter().enumerate().map(|(at, case)| (format!("/config/cases/{at}/branch"), case.branch.as_str()));
         found.extend(cases);
         found.extend(decide.default.as_deref().map(|it| ("/config/default".to_owned(), it)));
     }

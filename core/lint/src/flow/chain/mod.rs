@@ -69,10 +69,10 @@ impl<'c> ChainContext<'c> {
     }
 
     fn add_steps(&mut self, steps: &'c [StepDef], path: &str, branch: Option<usize>) {
-        let graph = branch.and_then(|it| self.document.branches.get(it)).map(|it| it.id.clone());
+        let graph = branch.and_then(|number| self.document.branches.get(number)).map(|it| it.id.clone());
         for (position, step) in steps.iter().enumerate() {
             let path = format!("{path}/{position}");
-            let name = Some(step.label.clone()).filter(|it| !it.trim().is_empty());
+            let name = Some(step.label.clone()).filter(|label| !label.trim().is_empty());
             let source = self.source.pointer(&path);
             let location = Location { path, graph: graph.clone(), node: Some(step.id.clone()), name };
             self.steps.push(StepContext { step, source, location, branch, position });
@@ -93,9 +93,10 @@ impl<'c> ChainContext<'c> {
 
     /// The location of a path, with its step or branch.
     fn locate(&self, path: &str) -> Location {
-        let is_within = |it: &str| path.strip_prefix(it).is_some_and(|it| it.is_empty() || it.starts_with('/'));
+        let is_within = |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let of_step = self.steps.iter().map(|it| &it.location).find(|it| is_within(&it.path)).cloned();
-        let of_branch = || (0..self.document.branches.len()).map(|it| self.branch_location(it)).find(|it| is_within(&it.path));
+        let of_branch =
+            || (0..self.document.branches.len()).map(|number| self.branch_location(number)).find(|location| is_within(&location.path));
         Location { path: path.to_owned(), ..of_step.or_else(of_branch).unwrap_or_else(|| self.location(path)) }
     }
 }
@@ -117,7 +118,7 @@ fn check_whole(context: &ChainContext<'_>, findings: &mut Vec<DocumentIssue>) {
 /// The order of a path: the whole, the primary steps, then each branch with its steps.
 fn document_order(path: &str) -> (usize, usize) {
     let mut parts = path.split('/').skip(1);
-    let number = |it: Option<&str>| it.and_then(|it| it.parse::<usize>().ok());
+    let number = |part: Option<&str>| part.and_then(|part| part.parse::<usize>().ok());
     match (parts.next(), number(parts.next())) {
         (Some("steps"), Some(step)) => (1, step),
         (Some("branches"), Some(branch)) => {

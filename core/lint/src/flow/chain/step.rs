@@ -96,12 +96,12 @@ fn check_cases(step_cx: &StepContext<'_>, decide: &DecideStep, findings: &mut Ve
 fn check_approval(context: &ChainContext<'_>, number: usize, human: &HumanStep) -> Option<DocumentIssue> {
     let asking = context.steps.get(number)?;
     let texts = human.options.iter().chain([&asking.step.label, &human.prompt.source]);
-    let words = texts.flat_map(|it| it.split(|it: char| !it.is_alphanumeric())).map(str::to_lowercase);
-    if !words.into_iter().any(|word| APPROVAL_STEMS.iter().any(|it| word.starts_with(it))) {
+    let words = texts.flat_map(|text| text.split(|character: char| !character.is_alphanumeric())).map(str::to_lowercase);
+    if !words.into_iter().any(|word| APPROVAL_STEMS.iter().any(|stem| word.starts_with(stem))) {
         return None;
     }
-    let mut before = context.steps.get(..number)?.iter().rev().filter(|it| it.branch == asking.branch && !it.step.disabled);
-    let acting = before.next().filter(|it| match &it.step.kind {
+    let mut before = context.steps.get(..number)?.iter().rev().filter(|step_cx| step_cx.branch == asking.branch && !step_cx.step.disabled);
+    let acting = before.next().filter(|step_cx| match &step_cx.step.kind {
         StepKind::Outbound(_) => true,
         StepKind::Notify(notify) => notify.channel != "log",
         StepKind::Program(_) | StepKind::Inbound(_) | StepKind::Human(_) | StepKind::Decide(_) | StepKind::Sleep(_) => false,

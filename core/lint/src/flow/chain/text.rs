@@ -26,7 +26,7 @@ struct Names<'c> {
 
 pub(super) fn check(context: &ChainContext<'_>, findings: &mut Vec<DocumentIssue>) {
     let names = Names {
-        steps: context.steps.iter().map(|it| it.step.id.as_str()).collect(),
+        steps: context.steps.iter().map(|step_cx| step_cx.step.id.as_str()).collect(),
         variables: context.steps.iter().flat_map(written_variables).map(|it| it.1).collect(),
     };
     if let Some(secret) = &context.document.trigger.secret {
@@ -76,7 +76,7 @@ fn written_variables(step_cx: &StepContext<'_>) -> Vec<(String, VariablePath)> {
         StepKind::Decide(_) | StepKind::Notify(_) | StepKind::Sleep(_) => None,
     };
     let mapped = outputs(&step_cx.step.kind).iter().enumerate();
-    let mapped = mapped.map(|(at, it)| (format!("/config/outputs/{at}/variable"), it.variable.clone()));
+    let mapped = mapped.map(|(at, output)| (format!("/config/outputs/{at}/variable"), output.variable.clone()));
     own.map(|it| ("/config/output".to_owned(), it)).into_iter().chain(mapped).collect()
 }
 
@@ -114,7 +114,7 @@ fn check_name(names: &Names<'_>, location: &Location, text: &SourceText<'_>, pat
     let variable = match path.first_name() {
         root if OPEN_ROOTS.contains(&root) => return None,
         "system" => {
-            let is_known = member.is_none_or(|it| SYSTEM_MEMBERS.contains(&it.first_name()));
+            let is_known = member.is_none_or(|member| SYSTEM_MEMBERS.contains(&member.first_name()));
             return if is_known {
                 None
             } else {
@@ -124,7 +124,7 @@ fn check_name(names: &Names<'_>, location: &Location, text: &SourceText<'_>, pat
         "steps" => {
             let step = member?.first_name().to_owned();
             let is_known = names.steps.contains(step.as_str());
-            let begins = |it: &&&str| it.strip_prefix(step.as_str()).is_some_and(|it| it.starts_with(['-', '.']));
+            let begins = |id: &&&str| id.strip_prefix(step.as_str()).is_some_and(|rest| rest.starts_with(['-', '.']));
             let fix = names.steps.iter().find(begins).map(|it| format!("write steps['{it}']"));
             let fix = fix.unwrap_or_else(|| "use the id of a step".to_owned());
             return if is_known { None } else { report(format!("unknown step '{step}'"), fix) };
@@ -132,6 +132,6 @@ fn check_name(names: &Names<'_>, location: &Location, text: &SourceText<'_>, pat
         "context" | "session" => member?,
         _ => path.clone(),
     };
-    let is_written = names.variables.iter().any(|it| it.starts_with(&variable) || variable.starts_with(it));
+    let is_written = names.variables.iter().any(|written| written.starts_with(&variable) || variable.starts_with(written));
     if is_written { None } else { report(format!("'{path}' is read but never written"), "write it first, or correct its name".to_owned()) }
 }

@@ -67,7 +67,7 @@ fn the_shop_can_be_published() {
 fn every_mistake_has_its_code_and_place() {
     for (changes, code, path) in cases() {
         let issues = issues_of(&changes);
-        let found: Vec<_> = issues.iter().filter(|it| it.code == code && it.path == path).collect();
+        let found: Vec<_> = issues.iter().filter(|issue| issue.code == code && issue.path == path).collect();
         let [found] = found.as_slice() else { panic!("{changes:?}: not one {code} at {path} among {issues:#?}") };
         let known = CODES.iter().find(|it| it.0 == code).map(|it| it.1);
         assert!(known.is_none_or(|it| it == found.severity), "{code}");

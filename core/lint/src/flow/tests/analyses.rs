@@ -74,15 +74,15 @@ fn numbered_graph(count: usize, edges: &[(usize, usize)]) -> Value {
 #[test]
 fn a_path_visits_no_node_twice() {
     let long = |count: usize, edges: &[(usize, usize)]| {
-        let found = issues_of(&numbered_graph(count, edges)).into_iter().find(|it| ["G014", "G015"].contains(&it.code));
-        found.map(|it| (it.code, it.message.split(" enters ").nth(1).unwrap().split(' ').next().unwrap().to_owned()))
+        let found = issues_of(&numbered_graph(count, edges)).into_iter().find(|issue| ["G014", "G015"].contains(&issue.code));
+        found.map(|issue| (issue.code, issue.message.split(" enters ").nth(1).unwrap().split(' ').next().unwrap().to_owned()))
     };
     let path = |code: &'static str, length: usize| Some((code, length.to_string()));
     // A hub with edges to and from all others: a path has one of them before the hub and one after it.
     let star: Vec<(usize, usize)> = [(0, 2), (2, 1)].into_iter().chain((3..73).flat_map(|it| [(2, it), (it, 2)])).collect();
     assert_eq!(long(73, &star), None);
     // The length of a cycle does not depend on shortcuts or on where paths leave it.
-    let ring = |count: usize| (2..count).map(move |it| (it, if it + 1 < count { it + 1 } else { 2 }));
+    let ring = |count: usize| (2..count).map(move |node| (node, if node + 1 < count { node + 1 } else { 2 }));
     let cycle =
         |count: usize, more: &[(usize, usize)]| long(count, &more.iter().copied().chain([(0, 2)]).chain(ring(count)).collect::<Vec<_>>());
     assert_eq!(cycle(65 + 2, &[]), path("G015", 66));
@@ -96,8 +96,11 @@ fn a_path_visits_no_node_twice() {
 
 #[test]
 fn the_search_for_paths_through_many_cycles_is_bounded() {
-    let edges: Vec<(usize, usize)> =
-        (2..1000).flat_map(|it| [1, 7, 31, 200].map(|step| (it, 2 + (it - 2 + step) % 998))).chain([(0, 2), (2, 1)]).take(4000).collect();
+    let edges: Vec<(usize, usize)> = (2..1000)
+        .flat_map(|node| [1, 7, 31, 200].map(|step| (node, 2 + (node - 2 + step) % 998)))
+        .chain([(0, 2), (2, 1)])
+        .take(4000)
+        .collect();
     let document = numbered_graph(1000, &edges);
     let flow = Flow::compile(&document).unwrap();
     let target = PublishTarget::empty();
@@ -115,7 +118,7 @@ fn a_waiting_call_breaks_a_cycle_and_others_do_not() {
             {"id": "c", "source": "m", "target": "n"}]);
         apply_changes(shop(), &[("/graphs/3/nodes/1", node), ("/graphs/3/nodes/2", message("m")), ("/graphs/3/edges", edges)])
     };
-    let has = |document: &Value, code: &str| codes(document).iter().any(|it| it.0 == code && it.1.starts_with("/graphs/3"));
+    let has = |document: &Value, code: &str| codes(document).iter().any(|issue| issue.0 == code && issue.1.starts_with("/graphs/3"));
     let waiting = cycle(json!({"graph": "buy"}));
     assert!(!has(&waiting, "G010") && !has(&waiting, "G011") && !has(&waiting, "G007"));
     let busy = cycle(json!({"graph": "send", "inputs": {"what": 1}}));
@@ -126,17 +129,17 @@ fn a_waiting_call_breaks_a_cycle_and_others_do_not() {
 fn a_loop_that_is_never_gone_round_is_no_endless_loop() {
     let router = |id: &str| json!({"id": id, "type": "router", "name": id, "data": {}});
     let edge = |id: &str, source: &str, target: &str, expr: Option<&str>| {
-        let condition = expr.map(|it| json!({"expr": it}));
+        let condition = expr.map(|expr| json!({"expr": expr}));
         json!({"id": id, "source": source, "target": target, "condition": condition})
     };
     let found = |edges: Vec<Value>| {
         let mut all = vec![edge("i", "asked", "a", None)];
         all.extend(edges);
-        all.iter_mut().filter_map(Value::as_object_mut).for_each(|it| it.retain(|_, value| !value.is_null()));
+        all.iter_mut().filter_map(Value::as_object_mut).for_each(|edge| edge.retain(|_, value| !value.is_null()));
         let nodes = json!([{"id": "asked", "type": "intent", "name": "Help", "data": {"intent_id": "help"}}, router("a"), message("m"),
             router("b"), {"id": "end", "type": "end", "name": "End", "data": {}}]);
         let document = apply_changes(shop(), &[("/graphs/3/nodes", nodes), ("/graphs/3/edges", json!(all))]);
-        codes(&document).into_iter().any(|it| it.0 == "G010")
+        codes(&document).into_iter().any(|(code, _)| code == "G010")
     };
     let back = || edge("z", "m", "a", None);
     for (name, is_endless, edges) in [
@@ -203,9 +206,9 @@ fn names_with_a_hyphen_are_to_be_put_in_brackets() {
     let fix = |text: &str| {
         let document =
             apply_changes(shop(), &[("/graphs/0/nodes/1/data/exit", json!("out")), ("/graphs/1/edges/5/condition/expr", json!(text))]);
-        issues_of(&document).into_iter().filter(|it| it.code == "E004").filter_map(|it| it.fix).collect::<Vec<_>>()
+        issues_of(&document).into_iter().filter(|issue| issue.code == "E004").filter_map(|issue| issue.fix).collect::<Vec<_>>()
     };
-    let expected = "write session.order['ship-to'] for a name with '-', or put blanks around the minus";
+    let expected = "write session.order['ship-to'] for a name with '-', or put spaces around the minus";
     assert!(fix("session.order.ship-to == 'Bern'").iter().all(|it| it == expected));
     assert_eq!(fix("session.order.ship-to == 'Bern'").len(), 2);
     assert_eq!(fix("session.price - unknown > 1"), ["write it first, or correct its name"]);
@@ -275,9 +278,10 @@ fn a_fallback_handles_ports_without_edges() {
 #[test]
 fn path_lengths_include_called_graphs() {
     let send = |count: usize| {
-        let mut nodes: Vec<Value> = (0..count).map(|it| message(&format!("m{it}"))).collect();
-        let mut edges: Vec<Value> =
-            (0..count).map(|it| json!({"id": format!("m{it}"), "source": format!("m{it}"), "target": format!("m{}", it + 1)})).collect();
+        let mut nodes: Vec<Value> = (0..count).map(|number| message(&format!("m{number}"))).collect();
+        let mut edges: Vec<Value> = (0..count)
+            .map(|number| json!({"id": format!("m{number}"), "source": format!("m{number}"), "target": format!("m{}", number + 1)}))
+            .collect();
         nodes.push(json!({"id": format!("m{count}"), "type": "end", "name": "Good", "data": {}}));
         nodes.push(json!({"id": "begin", "type": "start", "name": "Begin", "data": {}}));
         edges.push(json!({"id": "s", "source": "begin", "target": "m0"}));
@@ -292,7 +296,7 @@ fn path_lengths_include_called_graphs() {
         ];
         codes(&apply_changes(shop(), &changes))
             .into_iter()
-            .filter(|it| it.0.starts_with("G01") && !it.1.starts_with("/graphs/1"))
+            .filter(|(code, path)| code.starts_with("G01") && !path.starts_with("/graphs/1"))
             .collect::<Vec<_>>()
     };
     assert_eq!(send(40), []);
@@ -305,8 +309,8 @@ fn path_lengths_include_called_graphs() {
 fn collect_pointers(value: &Value, path: &str, found: &mut Vec<String>) {
     found.push(path.to_owned());
     match value {
-        Value::Array(items) => items.iter().enumerate().for_each(|(at, it)| collect_pointers(it, &format!("{path}/{at}"), found)),
-        Value::Object(members) => members.iter().for_each(|(name, it)| collect_pointers(it, &format!("{path}/{name}"), found)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(at, item)| collect_pointers(item, &format!("{path}/{at}"), found)),
+        Value::Object(members) => members.iter().for_each(|(name, member)| collect_pointers(member, &format!("{path}/{name}"), found)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -328,7 +332,7 @@ fn issues_of_mutated_documents_have_a_location_and_are_deterministic() {
         let issues = issues_of(&document);
         assert_eq!(issues, issues_of(&document), "{pointer}");
         let known = |issue: &DocumentIssue| {
-            let inner = issue.path.rsplit_once('/').map_or("", |it| it.0);
+            let inner = issue.path.rsplit_once('/').map_or("", |(inner, _)| inner);
             document.pointer(&issue.path).is_some() || document.pointer(inner).is_some()
         };
         assert!(issues.iter().all(known), "{pointer}: {issues:#?}");

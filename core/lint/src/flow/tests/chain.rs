@@ -72,7 +72,7 @@ fn issues_of(changes: &[(&'static str, Value)]) -> Vec<DocumentIssue> {
 #[test]
 fn the_claim_can_be_published() {
     let issues = issues_of(&[]);
-    let found: Vec<_> = issues.iter().map(|it| (it.code, it.path.as_str())).collect();
+    let found: Vec<_> = issues.iter().map(|issue| (issue.code, issue.path.as_str())).collect();
     assert_eq!(found, [("X011", "/branches/1/steps/0/config")], "somebody books by hand without a limit");
 }
 
@@ -87,7 +87,7 @@ fn a_branch_that_no_step_enters_is_a_warning() {
 fn every_mistake_of_a_chain_has_its_code_and_place() {
     for (changes, code, path) in cases() {
         let issues = issues_of(&changes);
-        let found = issues.iter().find(|it| it.code == code && it.path == path);
+        let found = issues.iter().find(|issue| issue.code == code && issue.path == path);
         let Some(found) = found else { panic!("{changes:?}: no {code} at {path} among {issues:#?}") };
         assert_eq!(Some(found.severity), CODES.iter().find(|it| it.0 == code).map(|it| it.1), "{code}");
         assert!(found.fix.is_some() && !found.message.ends_with('.'), "{found}");
@@ -113,13 +113,13 @@ fn an_id_with_a_hyphen_is_read_in_brackets() {
         let case = json!([{"expr": text, "branch": "rejected"}]);
         issues_of(&[("/steps/4/id", json!("pay-out")), ("/steps/3/config/cases", case)])
             .into_iter()
-            .filter(|it| it.code == "E004")
+            .filter(|issue| issue.code == "E004")
             .collect::<Vec<_>>()
     };
     assert_eq!(issues("steps['pay-out'].output is set"), []);
     let found = issues("steps.pay-out.output is set");
-    let fix = "write steps['pay-out'].output for a name with '-', or put blanks around the minus";
-    let found: Vec<_> = found.iter().map(|it| (it.message.as_str(), it.fix.as_deref())).collect();
+    let fix = "write steps['pay-out'].output for a name with '-', or put spaces around the minus";
+    let found: Vec<_> = found.iter().map(|issue| (issue.message.as_str(), issue.fix.as_deref())).collect();
     assert_eq!(found, [("'out.output' is read but never written", Some(fix)), ("unknown step 'pay'", Some(fix))]);
     let template = issues_of(&[("/steps/4/id", json!("pay-out")), ("/steps/5/config/text", json!("{{ steps.pay-out.output }}"))]);
     let found = template.iter().find(|it| it.code == "T001").unwrap();

@@ -74,12 +74,12 @@ fn codes(document: &Value) -> Vec<(&'static str, String)> {
 fn assert_cases(cases: Vec<Case>) {
     for (changes, code, path) in cases {
         let issues = issues_of(&apply_changes(shop(), &changes));
-        let found = issues.iter().find(|it| it.code == code && it.path == path);
+        let found = issues.iter().find(|issue| issue.code == code && issue.path == path);
         let Some(found) = found else { panic!("{changes:?}: no {code} at {path} among {issues:#?}") };
         let weight = CODES.iter().find(|it| it.0 == code).unwrap_or_else(|| panic!("{code} is not in CODES")).1;
         assert_eq!(found.severity, weight, "{code}");
         assert!(found.fix.is_some() && !found.message.ends_with('.'), "{found}");
-        let of_graph = path.strip_prefix("/graphs/").map(|it| it.split('/').next().unwrap().parse::<usize>().unwrap());
+        let of_graph = path.strip_prefix("/graphs/").map(|rest| rest.split('/').next().unwrap().parse::<usize>().unwrap());
         assert_eq!(found.graph.is_some(), of_graph.is_some(), "{found}");
         let of_node = path.contains("/nodes/") || path.contains("/edges/") && !path.ends_with("/source");
         assert_eq!(found.node.is_some(), of_graph.is_some() && of_node, "{found}");
@@ -132,7 +132,7 @@ fn the_bank_can_be_published() {
     let bank: Value = serde_json::from_str(BANK).unwrap();
     let issues = check_document(&bank, &PublishTarget::empty());
     let found = |weight: DocumentSeverity| {
-        issues.iter().filter(|it| it.severity == weight).map(|it| (it.code, it.path.as_str())).collect::<Vec<_>>()
+        issues.iter().filter(|issue| issue.severity == weight).map(|issue| (issue.code, issue.path.as_str())).collect::<Vec<_>>()
     };
     assert_eq!(found(DocumentSeverity::Error), []);
     assert_eq!(
@@ -156,7 +156,8 @@ fn issues_are_in_document_order_with_structural_ones() {
     );
     let found = codes(&broken);
     let places: Vec<(&str, &str)> = found.iter().map(|it| (it.0, it.1.as_str())).collect();
-    let at = |code: &str, path: &str| places.iter().position(|it| *it == (code, path)).unwrap_or_else(|| panic!("{code} {places:#?}"));
+    let at =
+        |code: &str, path: &str| places.iter().position(|place| *place == (code, path)).unwrap_or_else(|| panic!("{code} {places:#?}"));
     assert!(at("B001", "/events/welcome/graph") < at("G002", "/graphs/1/entry"));
     assert!(at("G002", "/graphs/1/entry") < at("G004", "/graphs/1/edges/0/source_port"));
     assert!(at("G004", "/graphs/1/edges/0/source_port") < at("N006", "/graphs/1/nodes/1/data/max_attempts"));

@@ -134,7 +134,7 @@ fn with_slots(slots: &[Slot<'_>]) -> Value {
         let graph = &mut document["graphs"][1];
         graph["nodes"].as_array_mut().unwrap().push(json!({"id": id, "type": "entity", "name": id, "data": slot}));
         let edges = graph["edges"].as_array_mut().unwrap();
-        let next = edges.iter_mut().find(|it| it["source"] == *before && it.get("source_port").is_none()).unwrap();
+        let next = edges.iter_mut().find(|edge| edge["source"] == *before && edge.get("source_port").is_none()).unwrap();
         let target = std::mem::replace(&mut next["target"], json!(id));
         edges.push(json!({"id": format!("{id}_out"), "source": id, "target": target}));
         edges.push(json!({"id": format!("{id}_failed"), "source": id, "source_port": "failed", "target": "gone"}));
@@ -191,7 +191,7 @@ fn slots_are_told_apart_in_the_words_of_the_locales() {
         let mut document = with_slots(&[("day1", one, json!({})), ("day2", other, json!({}))]);
         document["default_locale"] = json!(locale);
         document["locales"] = json!(more);
-        issues_of(&document).iter().any(|it| it.code == "N015")
+        issues_of(&document).iter().any(|issue| issue.code == "N015")
     };
     for (one, other, locale) in [
         ("Welcher Tag?", "Und welchen Tag möchten Sie?", "de-DE"),
@@ -250,7 +250,7 @@ fn slots_of_two_turns_or_ways_are_told_apart() {
     let document = with_slots(&[("day1", "?", json!({})), ("day2", "?", json!({}))]);
     let last = document["graphs"][1]["edges"].as_array().unwrap().len() - 1;
     let between = |document: Value, node: Value| {
-        let edge = document["graphs"][1]["edges"].as_array().unwrap().iter().position(|it| it["id"] == "slot0_out").unwrap();
+        let edge = document["graphs"][1]["edges"].as_array().unwrap().iter().position(|edge| edge["id"] == "slot0_out").unwrap();
         let mut document = document;
         document["graphs"][1]["edges"][edge]["target"] = node["id"].clone();
         let next = json!({"id": "next", "source": node["id"], "target": "slot1"});

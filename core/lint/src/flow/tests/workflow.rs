@@ -39,7 +39,8 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/nodes/4/data/args/id", json!("{{ visitor.id }}"))], "S004", "/nodes/4/data/args/id"),
         (vec![("/nodes/4/data/outputs/0/default", json!("{{ secret.KEY }}"))], "T004", "/nodes/4/data/outputs/0/default"),
     ];
-    let drafts = ["script", "datastore", "set", "human", "parallel", "wait"].map(|it| (vec![("/nodes/5", typed(it))], "W002", "/nodes/5"));
+    let drafts =
+        ["script", "datastore", "set", "human", "parallel", "wait"].map(|kind| (vec![("/nodes/5", typed(kind))], "W002", "/nodes/5"));
     cases.extend(drafts);
     cases
 }
@@ -71,7 +72,7 @@ fn the_support_desk_can_be_published() {
 fn every_mistake_has_its_code_and_place() {
     for (changes, code, path) in cases() {
         let issues = issues_of(&changes);
-        let found = issues.iter().find(|it| it.code == code && it.path == path);
+        let found = issues.iter().find(|issue| issue.code == code && issue.path == path);
         let Some(found) = found else { panic!("{changes:?}: no {code} at {path} among {issues:#?}") };
         assert_eq!(Some(found.severity), CODES.iter().find(|it| it.0 == code).map(|it| it.1), "{code}");
         assert!(found.fix.is_some() && !found.message.ends_with('.'), "{found}");

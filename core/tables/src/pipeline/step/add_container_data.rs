@@ -91,7 +91,7 @@ fn request_params(cx: &StepContext<'_>, container: &Container) -> Map {
 fn is_valid_param(value: &Value) -> bool {
     match value {
         Value::Null => false,
-        Value::Array(items) => items.iter().all(|it| !it.is_array() && !it.is_object()),
+        Value::Array(items) => items.iter().all(|item| !item.is_array() && !item.is_object()),
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => true,
     }
 }

@@ -10,7 +10,7 @@ use crate::step_context::StepContext;
 
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     let config = cx.config;
-    let Some(schema) = cx.session.schema.as_ref().and_then(|it| config.schemas.find_by_id(it.id)) else {
+    let Some(schema) = cx.session.schema.as_ref().and_then(|schema| config.schemas.find_by_id(schema.id)) else {
         cx.audit(Stage::AutoAdvanceSkippedNoSchema, |_| payload!({"reason": "no schema resolved"}));
         return StepOutcome::Continue;
     };

@@ -21,7 +21,7 @@ pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     let config = cx.config;
     let verdict = match (schema::correction_schema(cx), config.prompts.find_interaction(&cx.session.intent, &cx.session.state)) {
         (Some(schema), Some(terms)) => apply_decision(cx, schema, terms),
-        (None, _) => "nothing to correct: no schema is for this intent and state",
+        (None, _) => "nothing to correct: no schema applies to this intent and state",
         (Some(_), None) => "nothing to correct: no prompt template says what the user may do here",
     };
     if let Some(explanation) = cx.effects.begin_explanation("correction") {
@@ -46,7 +46,7 @@ fn apply_decision(cx: &mut StepContext<'_>, schema: &OutputSchema, terms: &Inter
     } else if terms.can_edit() && act == DialogueAct::Edit {
         apply_correction(cx, schema)
     } else {
-        "the act is none that may be taken at its word here, or values are missing"
+        "the act cannot be applied here without a model, or values are missing"
     }
 }
 

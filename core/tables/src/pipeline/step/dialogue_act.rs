@@ -90,7 +90,7 @@ fn read_act(cx: &StepContext<'_>) -> Option<DialogueAct> {
 
 /// The language in which consent is read: that of the client, else any; while values are collected, a word of another language is an answer.
 fn consent_locale(session: &Session) -> Option<&str> {
-    session.said_locale().or_else(|| session.lock.as_ref().map(|_| session.locale()))
+    session.client_locale().or_else(|| session.lock.as_ref().map(|_| session.locale()))
 }
 
 fn classify_by_patterns(acts: &DialogueActs, session: &Session) -> Guess {
@@ -136,14 +136,14 @@ async fn ask_model(cx: &mut StepContext<'_>) -> Option<Guess> {
 fn parse_reply(reply: &str) -> Option<Guess> {
     let reply = read_object(reply).ok()?;
     let act = DialogueAct::parse(reply.get("dialogueAct")?.as_str()?)?;
-    let number = |it: &Value| it.as_f64().or_else(|| counterpart(it)?.as_f64());
+    let number = |value: &Value| value.as_f64().or_else(|| counterpart(value)?.as_f64());
     let confidence = reply.get("confidence").and_then(number).unwrap_or(0.0).clamp(0.0, 1.0);
     let standalone_query = reply.get("standaloneQuery").and_then(Value::as_str).map(str::to_owned);
     Some(Guess { act, confidence, standalone_query })
 }
 
 fn decide(cx: &StepContext<'_>, asked_model: bool, word_guess: &Guess, candidate: Option<&Guess>) -> ActDecision {
-    let says_reset = |it: &Guess| it.act == DialogueAct::Reset && word_guess.act != DialogueAct::Reset && !is_reset_word(cx);
+    let says_reset = |guess: &Guess| guess.act == DialogueAct::Reset && word_guess.act != DialogueAct::Reset && !is_reset_word(cx);
     match candidate {
         None => ActDecision { guess: word_guess.clone(), source: if asked_model { "REGEX_FALLBACK" } else { "REGEX" }, guard: None },
         // A reset loses everything: the model alone may not decide it.
@@ -154,7 +154,7 @@ fn decide(cx: &StepContext<'_>, asked_model: bool, word_guess: &Guess, candidate
 
 fn explain(cx: &StepContext<'_>, word_guess: &Guess, candidate: Option<&Guess>, decision: &ActDecision) {
     let Some(explanation) = cx.effects.begin_explanation("dialogue_act") else { return };
-    let guess = |it: &Guess| json!({"act": it.act, "confidence": it.confidence});
+    let guess = |guess: &Guess| json!({"act": guess.act, "confidence": guess.confidence});
     let settings = &cx.config.settings;
     let about = json!({
         "mode": settings.dialogue_act_mode.name(), "candidate": word_guess.act, "confidence": word_guess.confidence,
@@ -162,17 +162,17 @@ fn explain(cx: &StepContext<'_>, word_guess: &Guess, candidate: Option<&Guess>, 
         "guard": decision.guard,
     });
     let verdict = match decision.source {
-        "REGEX" => "the words are sure enough, or no model may be asked",
-        "REGEX_FALLBACK" => "the model was asked and gave no act: the words stand",
-        "REGEX_GUARD" => "the model alone may not start over: the words stand",
-        _ => "the model was asked and is taken at its word",
+        "REGEX" => "the words are clear enough, or no model may be called",
+        "REGEX_FALLBACK" => "the model was called but named no act: the words decide",
+        "REGEX_GUARD" => "a model alone must not reset the conversation: the words decide",
+        _ => "the model was called and its act is used",
     };
     explanation.with_subject(about).with_candidates(cx.config.dialogue_acts.candidates(cx.session.text())).record(&cx.effects, verdict);
 }
 
 fn is_reset_word(cx: &StepContext<'_>) -> bool {
     let words = cx.config.dialogue_acts.patterns.iter().find(|it| it.0 == DialogueAct::Reset);
-    words.is_some_and(|it| it.1.is_match(cx.session.text()) == Ok(true))
+    words.is_some_and(|(_, pattern)| pattern.is_match(cx.session.text()) == Ok(true))
 }
 
 fn store_decision(session: &mut Session, word_guess: &Guess, candidate: Option<&Guess>, decision: &ActDecision) {

@@ -31,7 +31,11 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     if !cx.config.settings.disambiguation.enabled {
         return StepOutcome::Continue;
     }
-    let open = cx.session.clarification.clone().filter(|it| it.reason.as_deref() == Some(REASON) && !it.options.is_empty());
+    let open = cx
+        .session
+        .clarification
+        .clone()
+        .filter(|clarification| clarification.reason.as_deref() == Some(REASON) && !clarification.options.is_empty());
     match open {
         Some(open) => take_answer(cx, open),
         None => ask_question(cx).await,
@@ -130,14 +134,14 @@ fn list_options(rows: &[&PendingAction], limit: usize) -> Vec<ClarificationOptio
 }
 
 fn option_label(option: &ClarificationOption) -> String {
-    option.description.as_ref().map_or_else(|| option.key.clone(), |it| format!("{} ({it})", option.key))
+    option.description.as_ref().map_or_else(|| option.key.clone(), |description| format!("{} ({description})", option.key))
 }
 
 /// Returns the question: from the configured template, or from a model if one is configured and answers.
 async fn render_question(cx: &mut StepContext<'_>, options: &[ClarificationOption], count: usize) -> (String, &'static str) {
     let config = cx.config;
     let labels: Vec<String> = options.iter().map(option_label).collect();
-    let keys: Vec<&str> = options.iter().map(|it| it.key.as_str()).collect();
+    let keys: Vec<&str> = options.iter().map(|option| option.key.as_str()).collect();
     let own_variables: Map = [
         ("options", json!(labels.join(", "))),
         ("candidate_count", json!(count)),
@@ -153,7 +157,7 @@ async fn render_question(cx: &mut StepContext<'_>, options: &[ClarificationOptio
         variables.extend(own_variables.clone());
         let prompts = llm::render_prompts(cx, &config.disambiguation.prompts.system, &config.disambiguation.prompts.user, &variables);
         let reply = llm::call_model(cx, "disambiguation", LlmMode::Text, prompts, None).await;
-        if let Some(text) = reply.ok().map(|it| it.text.trim().to_owned()).filter(|it| !it.is_empty()) {
+        if let Some(text) = reply.ok().map(|reply| reply.text.trim().to_owned()).filter(|it| !it.is_empty()) {
             return (text, "LLM");
         }
     }

@@ -10,16 +10,17 @@ use crate::step_context::StepContext;
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     // The host replaces the total with its own measurement from message to commit.
     cx.audit(Stage::PipelineTiming, |session| {
-        let steps = session.step_infos.iter().filter_map(|it| it.exit.as_ref().map(|exit| (it, exit)));
+        let steps = session.step_infos.iter().filter_map(|info| info.exit.as_ref().map(|exit| (info, exit)));
         let timings: Vec<(&str, i64, bool)> =
-            steps.map(|(it, exit)| (it.name, exit.at.saturating_sub(it.started), exit.result.is_ok())).collect();
-        let total: i64 = timings.iter().map(|it| it.1).sum();
-        let step = |it: &(&str, i64, bool)| format!("{}={}ms{}", it.0, it.1, if it.2 { "" } else { "(ERR)" });
+            steps.map(|(info, exit)| (info.name, exit.at.saturating_sub(info.started), exit.result.is_ok())).collect();
+        let total: i64 = timings.iter().map(|(_, duration, _)| duration).sum();
+        let step =
+            |(name, duration, succeeded): &(&str, i64, bool)| format!("{name}={duration}ms{}", if *succeeded { "" } else { "(ERR)" });
         let steps: Vec<String> = timings.iter().map(step).collect();
         payload!({"totalMs": total, "steps": steps.join(", ")})
     });
-    let user = cx.session.user_text.clone().filter(|it| !it.trim().is_empty());
-    let assistant = cx.session.last_assistant.clone().filter(|it| !it.trim().is_empty());
+    let user = cx.session.user_text.clone().filter(|text| !text.trim().is_empty());
+    let assistant = cx.session.last_assistant.clone().filter(|text| !text.trim().is_empty());
     if let (Some(user_input), Some(assistant_output)) = (user, assistant) {
         cx.session.writes.push(Write::History(HistoryRow { user_input, assistant_output, created_at: cx.effects.now() }));
     }

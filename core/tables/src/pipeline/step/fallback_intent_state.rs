@@ -10,17 +10,21 @@ use crate::step_context::StepContext;
 
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     if cx.session.intent.trim().is_empty() {
-        cx.audit(
-            Stage::IntentMissing,
-            |it| json!({"intent": null, "state": it.state, "context": it.context, "userText": it.user_text, "fallbackIntent": UNKNOWN}),
-        );
+        cx.audit(Stage::IntentMissing, |session| {
+            json!({
+                "intent": null, "state": session.state, "context": session.context, "userText": session.user_text,
+                "fallbackIntent": UNKNOWN,
+            })
+        });
         cx.session.set_intent(UNKNOWN);
     }
     if cx.session.state.trim().is_empty() {
-        cx.audit(
-            Stage::StateMissing,
-            |it| json!({"intent": it.intent, "state": null, "context": it.context, "userText": it.user_text, "fallbackState": UNKNOWN}),
-        );
+        cx.audit(Stage::StateMissing, |session| {
+            json!({
+                "intent": session.intent, "state": null, "context": session.context, "userText": session.user_text,
+                "fallbackState": UNKNOWN,
+            })
+        });
         cx.session.state = UNKNOWN.to_owned();
     }
     StepOutcome::Continue

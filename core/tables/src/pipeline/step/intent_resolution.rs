@@ -83,7 +83,7 @@ fn is_forced(session: &Session) -> bool {
     let text = session.text().to_lowercase();
     let is_requested = text.starts_with("switch to ")
         || ["switch intent", "change intent", "change flow", "change mode"].iter().any(|it| text.contains(it));
-    is_requested || session.dialogue_act() == DialogueAct::Reset || FORCE_KEYS.iter().any(|it| is_flag_set(session.params.get(*it)))
+    is_requested || session.dialogue_act() == DialogueAct::Reset || FORCE_KEYS.iter().any(|key| is_flag_set(session.params.get(*key)))
 }
 
 async fn resolve_intent(cx: &mut StepContext<'_>) -> Result<(), Fault> {
@@ -104,7 +104,7 @@ async fn resolve_intent(cx: &mut StepContext<'_>) -> Result<(), Fault> {
         Some(_) | None => intent::resolve_with_model(cx).await,
     };
     match (model_result, classified) {
-        (Ok(Some(intent)), _) => publish_resolved(cx, "AGENT", classified.map(|it| it.intent.as_str()), Some(&intent)),
+        (Ok(Some(intent)), _) => publish_resolved(cx, "AGENT", classified.map(|row| row.intent.as_str()), Some(&intent)),
         // A failed call is audited already, and the classifier needs no model.
         (Ok(None) | Err(_), Some(row)) => apply_classifier(cx, row, arbitration).await,
         (Ok(None), None) => cx.audit(Stage::IntentResolveNoChange, |_| json!({})),

@@ -20,7 +20,7 @@ pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     let is_call_approved = tool::take_approval(cx);
     let pending = !answers_denial && !is_call_approved && pending_action::has_pending_action(cx);
     // Only a slot that the application keeps open is filled; questions of the schema extraction are covered by the intent lock.
-    let slot = ["pending_slot", "pendingSlot"].iter().any(|it| cx.session.context.get(*it).is_some_and(has_content));
+    let slot = ["pending_slot", "pendingSlot"].iter().any(|key| cx.session.context.get(*key).is_some_and(has_content));
     let settings = &cx.config.settings.interaction;
     let may_decide = !settings.require_resolved || cx.session.is_resolved();
     let found = if may_decide { decide(settings, act, pending, slot) } else { None };

@@ -33,7 +33,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> StepOutcome {
             summary
         }
         Summarizer::Llm => {
-            let stored = cx.session.memory.as_ref().map(|it| it.summary.clone());
+            let stored = cx.session.memory.as_ref().map(|memory| memory.summary.clone());
             let fallback = stored.unwrap_or_else(by_formula);
             summarize_by_model(cx).await.unwrap_or(fallback)
         }
@@ -67,7 +67,7 @@ fn summarize_by_formula(session: &Session, recent: usize) -> String {
         .history
         .iter()
         .take(recent)
-        .map(|it| format!("{{u={},a={}}}", collapse_whitespace(&it.user), collapse_whitespace(&it.assistant)))
+        .map(|exchange| format!("{{u={},a={}}}", collapse_whitespace(&exchange.user), collapse_whitespace(&exchange.assistant)))
         .collect();
     if !turns.is_empty() {
         summary += &format!(", recentTurns=[{}]", turns.concat());
@@ -81,8 +81,8 @@ fn summarize_by_formula(session: &Session, recent: usize) -> String {
 /// Truncates a text to a number of UTF-16 code units.
 fn truncate_units(text: &str, limit: usize) -> String {
     let mut units = 0;
-    let fits = |it: &char| {
-        units += it.len_utf16();
+    let fits = |character: &char| {
+        units += character.len_utf16();
         units <= limit
     };
     text.chars().take_while(fits).collect()
@@ -118,7 +118,7 @@ async fn summarize_by_model(cx: &mut StepContext<'_>) -> Option<String> {
 /// Additional prompt variables: the stored summary, the exchanges since then, and this turn's answer.
 fn summary_variables(cx: &StepContext<'_>, passed: usize, limit: usize) -> Map {
     let session = &cx.session;
-    let exchange_json = |it: &Exchange| json!({"user": it.user, "assistant": it.assistant});
+    let exchange_json = |exchange: &Exchange| json!({"user": exchange.user, "assistant": exchange.assistant});
     let mut recent: Vec<Value> = session.history.iter().take(passed.saturating_sub(1)).map(exchange_json).collect();
     recent.reverse();
     let own_variables = [

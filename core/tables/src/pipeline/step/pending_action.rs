@@ -94,7 +94,7 @@ fn record_executed(cx: &mut StepContext<'_>, action: &ResolvedAction, result: Va
     cx.session.finish_pending_action(&before.params);
     cx.audit(Stage::PendingActionExecuted, |session| {
         let task = action.task.as_ref();
-        let (bean, methods) = (task.map(|it| it.bean.clone()), task.map(|it| it.methods.join(",")));
+        let (bean, methods) = (task.map(|task| task.bean.clone()), task.map(|task| task.methods.join(",")));
         let extra = json!({"pendingActionResult": status.name(), "taskBean": bean, "taskMethods": methods});
         audit_payload(session, InteractionDecision::ExecutePendingAction, Some(action), extra)
     });
@@ -134,8 +134,10 @@ fn reject(cx: &mut StepContext<'_>) {
 
 /// Explains the verdict; skipped when neither a row nor a parameter refers to an action.
 fn explain(cx: &StepContext<'_>, verdict: &str) {
-    let Some(explanation) =
-        cx.effects.begin_explanation("pending_action").map(|it| it.with_candidates(pending_action::explain_candidates(cx)))
+    let Some(explanation) = cx
+        .effects
+        .begin_explanation("pending_action")
+        .map(|explanation| explanation.with_candidates(pending_action::explain_candidates(cx)))
     else {
         return;
     };
@@ -161,7 +163,7 @@ fn not_found_reason(session: &Session) -> &'static str {
 
 fn audit_skipped(cx: &StepContext<'_>, decision: InteractionDecision, action: Option<&ResolvedAction>, reason: &str) {
     cx.audit(Stage::PendingActionSkipped, |session| {
-        let key = action.map_or_else(|| session.params.get("pending_action_key").cloned(), |it| it.key.clone().map(Value::from));
+        let key = action.map_or_else(|| session.params.get("pending_action_key").cloned(), |action| action.key.clone().map(Value::from));
         audit_payload(session, decision, action, json!({"actionKey": key, "reason": reason}))
     });
 }

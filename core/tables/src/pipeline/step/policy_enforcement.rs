@@ -20,9 +20,10 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
         return Err(Fault::policy_unavailable());
     }
     let Some(text) = cx.session.user_text.clone() else { return Ok(StepOutcome::Continue) };
-    let mut explanation = cx.effects.begin_explanation("policy").map(|it| it.with_candidates(cx.config.policies.candidates(&text)));
+    let mut explanation =
+        cx.effects.begin_explanation("policy").map(|explanation| explanation.with_candidates(cx.config.policies.candidates(&text)));
     let found = find_forbidding_policy(cx, &text, &mut explanation).await;
-    if let Some(explanation) = explanation.filter(|it| !it.rows.is_empty()) {
+    if let Some(explanation) = explanation.filter(|explanation| !explanation.rows.is_empty()) {
         let verdict = match &found {
             Ok(Some(_)) => "the message is blocked",
             Ok(None) => "no policy forbids the message",
@@ -45,7 +46,7 @@ async fn find_forbidding_policy<'c>(
     }
     for policy in &config.policies.llm_policies {
         let is_forbidden = ask_model(cx, policy, text).await;
-        if let Some(row) = explanation.as_mut().and_then(|it| it.rows.iter_mut().find(|it| it.id == Some(policy.id))) {
+        if let Some(row) = explanation.as_mut().and_then(|explanation| explanation.rows.iter_mut().find(|row| row.id == Some(policy.id))) {
             (row.verdict, row.reason) = match is_forbidden {
                 Ok(true) => (Verdict::Won, "the model says yes".to_owned()),
                 Ok(false) => (Verdict::NotMatched, "the model says no".to_owned()),
@@ -78,7 +79,7 @@ async fn ask_model(cx: &mut StepContext<'_>, policy: &Policy, text: &str) -> Res
         }
     };
     cx.audit(Stage::PolicyLlmOutput, |_| payload!({"policyId": id, "json": reply}));
-    let answer = read_object(&reply).ok().and_then(|it| it.get("match")?.as_bool());
+    let answer = read_object(&reply).ok().and_then(|reply| reply.get("match")?.as_bool());
     answer.ok_or_else(|| Fault::new_recoverable(FaultCode::LlmInvalidResponse, "the message could not be checked; please send it again"))
 }
 

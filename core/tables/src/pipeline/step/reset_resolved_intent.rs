@@ -8,7 +8,7 @@ use crate::step_context::StepContext;
 
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     let codes = &cx.config.intent_resolver.reset_intents;
-    if !cx.session.is_question_turn && codes.iter().any(|it| is_same_code(it, &cx.session.intent)) {
+    if !cx.session.is_question_turn && codes.iter().any(|code| is_same_code(code, &cx.session.intent)) {
         reset::reset_for_intents(cx, "INTENT_RESOLVED_RESET", codes);
     }
     StepOutcome::Continue

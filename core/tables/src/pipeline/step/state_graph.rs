@@ -24,8 +24,8 @@ pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
         let about = json!({"intent": intent, "from": from, "to": to, "allowed": cx.config.state_edges.successors(intent, &from)});
         let verdict = match (allowed, settings.revert) {
             (true, _) => "the state may follow",
-            (false, true) => "the state may not follow, and is taken back",
-            (false, false) => "the state may not follow; it stays all the same",
+            (false, true) => "the state must not follow and is reverted",
+            (false, false) => "the state must not follow, but is kept",
         };
         explanation.with_subject(about).record(&cx.effects, verdict);
     }

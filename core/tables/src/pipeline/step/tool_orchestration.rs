@@ -28,7 +28,7 @@ enum ToolOutcome {
 
 pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> {
     let param_call = cx.session.params.get("tool_request").and_then(ToolCall::parse);
-    let approved = cx.session.approved_call.take_if(|it| it.get("planner").is_none_or(Value::is_null));
+    let approved = cx.session.approved_call.take_if(|call| call.get("planner").is_none_or(Value::is_null));
     let approved = approved.as_ref().and_then(ToolCall::parse);
     let table_request = if param_call.is_none() && approved.is_none() { tool::find_request(cx) } else { None };
     clear_previous_turn(&mut cx.session);
@@ -38,10 +38,10 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
     }
     if let Some(call) = approved {
         perform_call(cx, call, None, true).await;
-    } else if let Some(execution) = table_request.as_ref().and_then(|it| it.execution.as_ref()) {
+    } else if let Some(execution) = table_request.as_ref().and_then(|request| request.execution.as_ref()) {
         explain(cx, param_call.as_ref(), "an equal request of the row has been carried out: its result stands");
         store_execution(&mut cx.session, execution);
-    } else if let Some(call) = param_call.or_else(|| table_request.as_ref().map(|it| it.call.clone())) {
+    } else if let Some(call) = param_call.or_else(|| table_request.as_ref().map(|request| request.call.clone())) {
         let is_approved = table_request.is_none() && tool::is_granted_by_client(cx);
         perform_call(cx, call, table_request.as_ref(), is_approved).await;
     }
@@ -78,9 +78,9 @@ async fn perform_call(cx: &mut StepContext<'_>, mut call: ToolCall, table_reques
         (None, Some(group)) => config.tools.sole_in_group(group, intent, state),
         (None, None) => None,
     };
-    call.group = call.group.or_else(|| tool.map(|it| it.group.clone()));
+    call.group = call.group.or_else(|| tool.map(|tool| tool.group.clone()));
     let outcome = if !is_approved && tool.is_some_and(Tool::needs_approval) {
-        let code = tool.map(|it| it.code.clone());
+        let code = tool.map(|tool| tool.code.clone());
         tool::ask_approval(cx, STEP, &ToolCall { code, ..call.clone() }, None);
         ToolOutcome::Unapproved
     } else {

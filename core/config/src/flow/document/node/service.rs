@@ -47,10 +47,10 @@ impl NodeData for ServiceData {
     }
 
     fn writes(&self, document: &Document) -> Option<Vec<VariableWrite>> {
-        let tool = self.tool_id.as_ref().and_then(|id| document.tools.iter().find(|it| it.id == *id));
+        let tool = self.tool_id.as_ref().and_then(|id| document.tools.iter().find(|tool| tool.id == *id));
         let outputs = tool.into_iter().flat_map(|it| &it.outputs).chain(&self.outputs);
         let body = VariableWrite { variable: VariablePath::from_name("response_body"), kind: None };
         let status = VariableWrite { variable: VariablePath::from_name("response_status"), kind: Some(ValueType::Number) };
-        Some([body, status].into_iter().chain(outputs.map(|it| VariableWrite::new(&it.variable, it.kind))).collect())
+        Some([body, status].into_iter().chain(outputs.map(|output| VariableWrite::new(&output.variable, output.kind))).collect())
     }
 }

@@ -54,15 +54,15 @@ impl NodeData for SetData {
 
     fn writes(&self, _: &Document) -> Option<Vec<VariableWrite>> {
         let assignments = self.assignments.iter().filter(|it| it.op != AssignOp::Unset);
-        let writes = assignments.map(|it| {
-            let kind = match (it.op, &it.value) {
+        let writes = assignments.map(|assignment| {
+            let kind = match (assignment.op, &assignment.value) {
                 (AssignOp::Increment, _) => Some(ValueType::Number),
                 (AssignOp::Append, _) => Some(ValueType::Array),
                 (AssignOp::Merge, _) => Some(ValueType::Object),
                 (AssignOp::Set, Some(value)) if !value.source.is_string() => Some(ValueType::of(&value.source)),
                 (AssignOp::Set | AssignOp::Unset, _) => None,
             };
-            VariableWrite::new(&it.variable, kind)
+            VariableWrite::new(&assignment.variable, kind)
         });
         Some(writes.collect())
     }

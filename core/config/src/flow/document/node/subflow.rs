@@ -53,7 +53,7 @@ impl NodeData for SubflowData {
     fn writes(&self, _: &Document) -> Option<Vec<VariableWrite>> {
         // A graph without parameters shares the variables of its caller.
         let inputs = self.inputs.as_ref().and_then(|it| it.source.as_object());
-        let shared: Vec<_> = inputs.into_iter().flat_map(Map::keys).filter_map(|it| VariablePath::parse(it).ok()).collect();
+        let shared: Vec<_> = inputs.into_iter().flat_map(Map::keys).filter_map(|name| VariablePath::parse(name).ok()).collect();
         Some(VariableWrite::of_any(self.outputs.values().chain(&shared)))
     }
 }
