@@ -187,7 +187,7 @@ impl ConversationAccess {
 pub fn read_owner<'h>(headers: &'h HeaderMap, is_required: bool, uri: &Uri) -> Result<Option<&'h str>, ApiError> {
     let refuse = |message: String| Err(ApiError::new(StatusCode::BAD_REQUEST, uri, message).with_code("invalid_owner"));
     let mut values = headers.get_all(OWNER_HEADER).iter();
-    let owner = values.next().map(|it| it.to_str().unwrap_or_default().trim());
+    let owner = values.next().map(|value| value.to_str().unwrap_or_default().trim());
     match owner {
         None if is_required => refuse("missing X-Convengine-Owner; name the user that the request is made for".to_owned()),
         None => Ok(None),
@@ -260,7 +260,7 @@ mod tests {
         let read = |values: &[&str], is_required| {
             let headers: HeaderMap = values
                 .iter()
-                .map(|it| (axum::http::HeaderName::from_static(OWNER_HEADER), HeaderValue::from_str(it).expect("a value")))
+                .map(|value| (axum::http::HeaderName::from_static(OWNER_HEADER), HeaderValue::from_str(value).expect("a value")))
                 .collect();
             read_owner(&headers, is_required, &uri).map(|it| it.map(str::to_owned))
         };

@@ -145,7 +145,7 @@ impl RateStatus {
     /// Writes the rate limit headers unless they already report a tighter limit. Returns the reset time in seconds since the Unix epoch.
     pub fn write_headers(&self, headers: &mut HeaderMap) -> u64 {
         let reset = reset_time(self.wait);
-        let reported = headers.get(REMAINING).and_then(|it| it.to_str().ok()?.parse::<u32>().ok());
+        let reported = headers.get(REMAINING).and_then(|value| value.to_str().ok()?.parse::<u32>().ok());
         if reported.is_some_and(|it| it <= self.remaining) {
             return reset;
         }
@@ -190,7 +190,7 @@ impl Limiter {
             self.cells.retain_recent();
             self.cells.shrink_to_fit();
         }
-        let seconds = |it: Duration| u64::try_from(it.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
+        let seconds = |duration: Duration| u64::try_from(duration.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
         match self.cells.check_key(&id.to_owned()) {
             Ok(state) => {
                 let remaining = state.remaining_burst_capacity();
@@ -213,10 +213,10 @@ mod tests {
         let rate = Rate { count: 2, per: Duration::from_secs(7200), burst: 2 };
         let limits = RateLimits::new(Rates { per_key: Some(rate), per_conversation: None });
         let uri = Uri::from_static("/x");
-        let remaining = |id| limits.check_caller(id, &uri).map(|it| it.map(|it| it.remaining)).ok();
+        let remaining = |id| limits.check_caller(id, &uri).map(|budget| budget.map(|remaining| remaining.remaining)).ok();
         assert_eq!([remaining("a"), remaining("a"), remaining("b")], [Some(Some(1)), Some(Some(0)), Some(Some(1))]);
         let mut refused = limits.check_caller("a", &uri).expect_err("the third");
-        let header = |name: &HeaderName, of: &mut ApiError| of.headers_mut().get(name).and_then(|it| it.to_str().ok()?.parse::<i64>().ok());
+        let header = |name: &HeaderName, of: &mut ApiError| of.headers_mut().get(name).and_then(|value| value.to_str().ok()?.parse::<i64>().ok());
         assert_eq!((header(&LIMIT, &mut refused), header(&REMAINING, &mut refused)), (Some(2), Some(0)));
         let wait = header(&axum::http::header::RETRY_AFTER, &mut refused).expect("seconds");
         let reset = header(&RESET, &mut refused).expect("a time") - clock::now() / 1000;

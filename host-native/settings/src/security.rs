@@ -273,7 +273,7 @@ impl Rate {
 impl FromText for AuthMode {
     fn from_text(text: &str) -> Result<AuthMode, String> {
         let mut mode = AuthMode::default();
-        for word in text.split(',').map(|it| it.trim().to_lowercase()) {
+        for word in text.split(',').map(|word| word.trim().to_lowercase()) {
             match word.as_str() {
                 "none" if text.eq_ignore_ascii_case("none") => {}
                 "keys" => mode.keys = true,
@@ -289,7 +289,7 @@ impl FromText for AuthMode {
 fn check_origins(entries: &[String], problems: &mut Vec<String>) -> Vec<String> {
     let mut origins = Vec::new();
     for origin in entries {
-        let parsed = Url::parse(origin).map(|it| it.origin().ascii_serialization());
+        let parsed = Url::parse(origin).map(|url| url.origin().ascii_serialization());
         if origin != "*" && parsed.as_deref() != Ok(origin) {
             let line = "use a value such as https://app.example without a path, or * for every origin";
             problems.push(format!("convengine.security.cors.allowed-origins: invalid origin '{origin}'; {line}"));

@@ -182,7 +182,7 @@ pub(super) fn read(tree: &Value, sources: &SettingSources, problems: &mut Vec<St
             }
             Kind::InvalidType(..) => problems.push(names::not_a_group(&name)),
             // Not missing if it was invalid, and so taken out.
-            Kind::MissingField(member) if problems.iter().any(|it| it.starts_with(&format!("convengine.{name}.{member}: "))) => {}
+            Kind::MissingField(member) if problems.iter().any(|problem| problem.starts_with(&format!("convengine.{name}.{member}: "))) => {}
             Kind::MissingField(member) => problems.push(problem(format!("{name}.{member}"), "missing; set it")),
             Kind::Message(reason) => problems.push(problem(name, reason)),
             other => problems.push(problem(name, other)),

@@ -46,7 +46,7 @@ impl KeySource {
     /// Reads `convengine.secrets-key` from a normalized tree: `file:PATH`, `env:VARIABLE` or `command:PROGRAM ARGUMENTS`.
     pub fn from_tree(tree: &Value, problems: &mut Vec<String>) -> Option<KeySource> {
         let value = tree.get("secrets-key").filter(|it| !it.is_null())?;
-        let parts = value.as_str().and_then(|it| it.trim().split_once(':')).map(|it| (it.0, it.1.trim()));
+        let parts = value.as_str().and_then(|source| source.trim().split_once(':')).map(|it| (it.0, it.1.trim()));
         match parts.filter(|it| !it.1.is_empty()) {
             Some(("file", path)) => Some(KeySource::File(PathBuf::from(path))),
             Some(("env", name)) => Some(KeySource::Variable(name.to_owned())),
@@ -80,7 +80,7 @@ impl KeySource {
     /// Whether the keys are in a file that others on this machine can read.
     pub fn is_readable_by_others(&self) -> bool {
         let (KeySource::File(path) | KeySource::BesideDatabase(path)) = self else { return false };
-        std::fs::metadata(path).is_ok_and(|it| it.permissions().mode() & 0o077 != 0)
+        std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
     }
 }
 
@@ -191,7 +191,7 @@ fn write_keys(path: &Path, keys: &[String]) -> std::io::Result<()> {
     file.sync_all()?;
     std::fs::rename(&new, path)?;
     // Makes the new name durable.
-    File::open(path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new(".")))?.sync_all()
+    File::open(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))?.sync_all()
 }
 
 #[cfg(test)]
