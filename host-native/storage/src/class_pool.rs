@@ -101,7 +101,7 @@ mod tests {
     #[tokio::test]
     async fn work_in_the_background_cannot_take_the_connections_of_users() {
         for database in each_database().await {
-            let query = async || database.pool.fetch_all(&Statement::portable("select 1 as one"), &[]).await.map(|it| it.len());
+            let query = async || database.pool.fetch_all(&Statement::portable("select 1 as one"), &[]).await.map(|rows| rows.len());
             let held = in_background(database.pool.hold_all_for_test()).await;
             assert_eq!(query().await.expect("connections of users are free"), 1);
             drop(held);

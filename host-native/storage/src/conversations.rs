@@ -130,8 +130,8 @@ fn summary_from_row(row: &DatabaseRow) -> sqlx::Result<ConversationSummary> {
     let document = row.optional_text("program")?.as_deref().map(ProgramKey::parse);
     Ok(ConversationSummary {
         conversation_id: row.text("conversation_id")?,
-        program: document.as_ref().map_or("tables", |it| it.kind().name()),
-        document: document.map(|it| it.id().to_owned()),
+        program: document.as_ref().map_or("tables", |key| key.kind().name()),
+        document: document.map(|key| key.id().to_owned()),
         owner: row.optional_text("owner")?,
         status: row.text("status")?,
         intent: row.text("intent_code")?,
@@ -185,7 +185,7 @@ mod tests {
                 let found = find(&database.pool, &filter).await.expect("conversations");
                 found.iter().map(|it| it.conversation_id.clone()).collect::<Vec<_>>()
             };
-            let of = |numbers: &[usize]| numbers.iter().map(|it| id(*it)).collect::<Vec<_>>();
+            let of = |numbers: &[usize]| numbers.iter().map(|number| id(*number)).collect::<Vec<_>>();
             assert_eq!(ids(all.clone()).await, of(&[5, 4, 3, 1, 2, 0]));
             assert_eq!(ids(ConversationFilter { status: Some("blocked".into()), ..all.clone() }).await, of(&[5]));
             assert_eq!(

@@ -34,7 +34,7 @@ pub async fn claim_orphans(pool: &Pool, running: &[String], owner: &str, lease_m
     let running = json!(running).to_string();
     let values = [SqlValue::Text(owner), SqlValue::Integer(lease_ms), SqlValue::Integer(most), SqlValue::Text(&running)];
     let rows = pool.fetch_all(&sql, &values).await?;
-    rows.iter().map(|it| Ok(ClaimedTurn { turn_id: it.text("turn_id")?, conversation_id: it.text("conversation_id")? })).collect()
+    rows.iter().map(|row| Ok(ClaimedTurn { turn_id: row.text("turn_id")?, conversation_id: row.text("conversation_id")? })).collect()
 }
 
 /// Claims the open turn of a conversation if it is orphaned or the owner's. The caller must hold the conversation's gate permit, so that it

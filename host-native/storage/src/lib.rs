@@ -173,7 +173,7 @@ pub async fn connect_for_rows(config: &DatabaseConfig) -> Result<Connection, Fai
     }
     connection.close().await.map_err(|it| database_failure(config, &it))?;
     let local = local_options(config, "").and_then(|it| LocalSqlite::open(&it));
-    local.map(|it| Connection::LocalSqlite(Box::new(it))).map_err(|it| database_failure(config, &it))
+    local.map(|database| Connection::LocalSqlite(Box::new(database))).map_err(|it| database_failure(config, &it))
 }
 
 /// Opens a connection.

@@ -14,11 +14,11 @@ pub struct VectorBatch {
 /// Returns the batches of a classifier in order.
 pub async fn load(pool: &Pool, hash: &str, model: &str) -> sqlx::Result<Vec<VectorBatch>> {
     let sql = Statement::portable("select first, count, vectors from cv_phrase_vector where hash = $1 and model = $2 order by first");
-    let batch = |it: &DatabaseRow| {
-        let numbers = it.vector("vectors")?;
-        let count = usize::try_from(it.integer("count")?).unwrap_or(0);
+    let batch = |row: &DatabaseRow| {
+        let numbers = row.vector("vectors")?;
+        let count = usize::try_from(row.integer("count")?).unwrap_or(0);
         let length = numbers.len().checked_div(count).unwrap_or(0).max(1);
-        Ok(VectorBatch { first: it.integer("first")?, vectors: numbers.chunks_exact(length).map(<[f32]>::to_vec).collect() })
+        Ok(VectorBatch { first: row.integer("first")?, vectors: numbers.chunks_exact(length).map(<[f32]>::to_vec).collect() })
     };
     pool.fetch_all(&sql, &[Sql::Text(hash), Sql::Text(model)]).await?.iter().map(batch).collect()
 }

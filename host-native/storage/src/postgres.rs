@@ -75,7 +75,7 @@ impl PostgresReaders {
 
     /// Closes the connections.
     pub(super) async fn close(&self) {
-        WorkClass::ALL.into_iter().for_each(|it| self.permits.of(it).close());
+        WorkClass::ALL.into_iter().for_each(|class| self.permits.of(class).close());
         let idle = std::mem::take(&mut *self.idle());
         for connection in idle {
             // The server ends a connection that is dropped, too.
@@ -92,7 +92,7 @@ impl PostgresReaders {
 fn is_lost(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(it) => it.code().is_some_and(|it| it.starts_with("57P") || it.starts_with("08")),
+        sqlx::Error::Database(it) => it.code().is_some_and(|code| code.starts_with("57P") || code.starts_with("08")),
         _ => false,
     }
 }

@@ -102,8 +102,8 @@ impl LocalSqlite {
         while found.len() < most
             && let Some(row) = rows.next().map_err(to_sqlx_error)?
         {
-            let values = (0..columns.len()).map(|it| row.get_ref(it).map(Value::try_from)).collect::<Result<Result<_, _>, _>>();
-            let values = values.map_err(to_sqlx_error)?.map_err(|it| sqlx::Error::Decode(it.into()))?;
+            let values = (0..columns.len()).map(|index| row.get_ref(index).map(Value::try_from)).collect::<Result<Result<_, _>, _>>();
+            let values = values.map_err(to_sqlx_error)?.map_err(|error| sqlx::Error::Decode(error.into()))?;
             found.push(LocalRow { columns: Arc::clone(columns), values });
         }
         Ok(found)
@@ -143,7 +143,7 @@ impl LocalSqlite {
     fn counters(&mut self) -> (i32, i32) {
         use rusqlite::StatementStatus::{RePrepare, VmStep};
         let (connection, statements) = self.parts();
-        let of = |status| move |it: &Prepared| connection.prepare_cached(&it.sql).expect("a statement").get_status(status);
+        let of = |status| move |statement: &Prepared| connection.prepare_cached(&statement.sql).expect("a statement").get_status(status);
         (statements.values().map(of(RePrepare)).sum(), statements.values().map(of(VmStep)).sum())
     }
 

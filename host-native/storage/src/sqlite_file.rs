@@ -57,5 +57,5 @@ fn create_private(file: &Path) -> io::Result<()> {
 }
 
 fn is_loose(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|it| it.permissions().mode() & 0o077 != 0)
+    fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }

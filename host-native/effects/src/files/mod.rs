@@ -77,7 +77,7 @@ pub async fn execute(blocking: &BlockingShare, roots: &Roots, request: &ToolRequ
         run(&root, &job)
     };
     let done = blocking.run(work).await;
-    let answer = done.map_err(|it| EffectError::new(EffectErrorKind::Unavailable, format!("the files cannot be read: {it}")))?;
+    let answer = done.map_err(|error| EffectError::new(EffectErrorKind::Unavailable, format!("the files cannot be read: {error}")))?;
     answer.map(|it| it.to_string())
 }
 
@@ -94,7 +94,7 @@ impl Spec {
     /// Returns whether a file with this name may be read.
     fn allows_file(&self, name: &str) -> bool {
         let ending = name.rsplit_once('.').map(|it| it.1);
-        let same = |it: &String| ending.is_some_and(|ending| it.trim_start_matches('.').eq_ignore_ascii_case(ending));
+        let same = |allowed: &String| ending.is_some_and(|ending| allowed.trim_start_matches('.').eq_ignore_ascii_case(ending));
         self.extensions.is_empty() || self.extensions.iter().any(same)
     }
 

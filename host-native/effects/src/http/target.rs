@@ -60,7 +60,7 @@ impl Resolve for CheckedResolver {
         Box::pin(async move {
             let found: Vec<_> = found.await.map_err(ResolveError)?.collect();
             // One private address among public ones is a typical attack.
-            if found.iter().all(|it| is_allowed(&host, it.ip(), port, &network)) {
+            if found.iter().all(|address| is_allowed(&host, address.ip(), port, &network)) {
                 Ok(Box::new(found.into_iter()) as Addrs)
             } else {
                 Err(PrivateHost(host).into())

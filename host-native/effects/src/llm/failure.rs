@@ -141,7 +141,7 @@ impl ModelFailure {
 /// Returns the message of an error body in any form that providers use.
 fn error_message(body: &Value) -> Option<String> {
     let known = ["/error/message", "/error", "/message", "/detail", ""];
-    known.iter().find_map(|it| body.pointer(it)?.as_str()).map(str::to_owned)
+    known.iter().find_map(|path| body.pointer(path)?.as_str()).map(str::to_owned)
 }
 
 #[cfg(test)]

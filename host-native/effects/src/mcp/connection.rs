@@ -173,8 +173,8 @@ impl Connection {
     pub fn describe(&self) -> Value {
         let info = self.peer.peer_info();
         let about = |info: &ServerPeerInfo| {
-            let short = |it: &String| self.secrets.scrub(it).chars().take(MAX_SERVER_NAME_CHARS).collect::<String>();
-            let name = info.server_info.as_ref().map(|it| (short(&it.name), short(&it.version)));
+            let short = |text: &String| self.secrets.scrub(text).chars().take(MAX_SERVER_NAME_CHARS).collect::<String>();
+            let name = info.server_info.as_ref().map(|server| (short(&server.name), short(&server.version)));
             json!({
                 "name": name.as_ref().map(|it| &it.0), "version": name.as_ref().map(|it| &it.1),
                 "protocol": info.protocol_version.to_string(),
@@ -189,9 +189,9 @@ impl Connection {
     /// `NotFound` if the server does not offer it, or the failure of listing.
     pub async fn find_tool(&self, name: &str) -> Result<Value, EffectError> {
         let list = self.list_tools(LIST_LIFETIME).await?;
-        let mut named = list.tools.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(name));
+        let mut named = list.tools.iter().filter(|tool| tool.get("name").and_then(Value::as_str) == Some(name));
         let missing = || {
-            let problem = list.problems.iter().find(|it| it.starts_with(&tool_list::subject(name)));
+            let problem = list.problems.iter().find(|problem| problem.starts_with(&tool_list::subject(name)));
             let message = match problem {
                 Some(problem) => format!("the MCP server '{}' offers a tool that cannot be used: {problem}", self.server.key),
                 None => format!("the MCP server '{}' no longer offers the tool '{name}'", self.server.key),
@@ -213,7 +213,7 @@ impl Connection {
     pub async fn list_tools(&self, max_age: Duration) -> Result<ToolList, EffectError> {
         let mut cached = self.tools.lock().await;
         let is_changed = self.receiver.tools_changed.swap(false, Ordering::Relaxed);
-        if let Some(list) = cached.as_ref().filter(|it| !is_changed && it.listed_at.elapsed() < max_age) {
+        if let Some(list) = cached.as_ref().filter(|list| !is_changed && list.listed_at.elapsed() < max_age) {
             return Ok(list.clone());
         }
         *cached = None;
@@ -245,7 +245,7 @@ impl Connection {
 
     /// Requests a page of the list as the server sends it: one tool that the protocol does not allow leaves the others readable.
     async fn request_page(&self, cursor: Option<String>) -> Result<Value, EffectError> {
-        let params = cursor.map(|it| PaginatedRequestParams::default().with_cursor(Some(it)));
+        let params = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
         let request = ListToolsRequest { method: Default::default(), params, extensions: Default::default() };
         let options = PeerRequestOptions::no_options();
         let handle = self.peer.send_request_with_option(ClientRequest::ListToolsRequest(request), options).await;

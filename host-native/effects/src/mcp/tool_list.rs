@@ -81,8 +81,8 @@ mod tests {
     /// Reads pages; returns the names of the tools, the problems, and how many pages were asked for.
     fn read(pages: &[Value]) -> (Vec<String>, Vec<String>, usize) {
         let mut list = ToolPages::default();
-        let asked = pages.iter().take_while(|it| list.add(it).is_some()).count() + 1;
-        let name = |it: &Value| it["name"].as_str().expect("a name").to_owned();
+        let asked = pages.iter().take_while(|page| list.add(page).is_some()).count() + 1;
+        let name = |tool: &Value| tool["name"].as_str().expect("a name").to_owned();
         (list.tools.iter().map(name).collect(), list.problems, asked)
     }
 

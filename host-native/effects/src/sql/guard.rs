@@ -125,7 +125,7 @@ fn check_and_render(sql: &str, dialect: Dialect, permissions: Permissions<'_>, v
 /// What is wrong with its definition.
 pub(super) fn view_relations(definition: &str, dialect: Dialect) -> Result<BTreeSet<String>, String> {
     thread::scope(|scope| {
-        let read = || parse_single(definition, dialect).map(|it| relations::names(&it));
+        let read = || parse_single(definition, dialect).map(|statement| relations::names(&statement));
         let reader = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, read).map_err(|it| it.to_string())?;
         reader.join().unwrap_or_else(|_| Err("the view cannot be read".to_owned()))
     })
@@ -137,12 +137,12 @@ fn parse_single(sql: &str, dialect: Dialect) -> Result<Statement, String> {
         Dialect::Postgres => &PostgreSqlDialect {},
     };
     let unreadable = |it: String| format!("the SQL cannot be read: {it}");
-    let tokens = Tokenizer::new(parsing, sql).tokenize_with_location().map_err(|it| unreadable(it.to_string()))?;
+    let tokens = Tokenizer::new(parsing, sql).tokenize_with_location().map_err(|error| unreadable(error.to_string()))?;
     if tokens.iter().filter(|it| is_operator(it)).count() > MAX_OPERATORS {
         return Err(format!("the SQL has more than {MAX_OPERATORS} operators and key words: make it shorter"));
     }
     let statements = Parser::new(parsing).with_tokens_with_locations(tokens).parse_statements();
-    let mut statements = statements.map_err(|it| unreadable(it.to_string()))?;
+    let mut statements = statements.map_err(|error| unreadable(error.to_string()))?;
     match (statements.pop(), statements.is_empty()) {
         (Some(statement), true) => Ok(statement),
         (None, _) => Err("missing statement: write one query".to_owned()),

@@ -68,7 +68,7 @@ impl<'s> RowCollector<'s> {
         for (name, value) in row {
             let name = self.secrets.scrub(&name);
             // A repeated column name must not overwrite the first value.
-            let same = |it: &u32| if *it == 1 { name.to_string() } else { format!("{name}_{it}") };
+            let same = |count: &u32| if *count == 1 { name.to_string() } else { format!("{name}_{count}") };
             let name = (1..).map(|it| same(&it)).find(|it| !map.contains_key(it)).unwrap_or_default();
             map.insert(name, self.scrub_value(value));
         }
@@ -79,7 +79,7 @@ impl<'s> RowCollector<'s> {
         match value {
             Value::String(text) => self.secrets.scrub(&text).into(),
             Value::Array(items) => items.into_iter().map(|it| self.scrub_value(it)).collect(),
-            Value::Object(map) => map.into_iter().map(|(key, it)| (self.secrets.scrub(&key).into_owned(), self.scrub_value(it))).collect(),
+            Value::Object(map) => map.into_iter().map(|(key, value)| (self.secrets.scrub(&key).into_owned(), self.scrub_value(value))).collect(),
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
     }

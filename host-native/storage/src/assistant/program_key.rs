@@ -75,11 +75,11 @@ impl DocumentKind {
     pub fn is_id(self, text: &str) -> bool {
         let is_word = match self {
             DocumentKind::Chain => {
-                let is_letter = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit();
-                text.starts_with(is_letter) && text.chars().all(|it| is_letter(it) || it == '-')
+                let is_letter = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+                text.starts_with(is_letter) && text.chars().all(|letter| is_letter(letter) || letter == '-')
             }
             DocumentKind::Assistant | DocumentKind::Workflow | DocumentKind::Agent => {
-                let is_other = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '-');
+                let is_other = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
                 text.starts_with(|it: char| it.is_ascii_alphabetic()) && text.chars().all(is_other)
             }
         };

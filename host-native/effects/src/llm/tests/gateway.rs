@@ -406,7 +406,7 @@ fn describe(result: &Result<LlmReply, EffectError>, provider: Provider) -> Strin
         }
     };
     let reasoning = if reply.reasoning.is_empty() { String::new() } else { format!(" ({})", reply.reasoning) };
-    let calls: String = reply.tool_calls.iter().map(|it| format!(" {}:{}{}", it.id, it.name, it.arguments)).collect();
+    let calls: String = reply.tool_calls.iter().map(|call| format!(" {}:{}{}", call.id, call.name, call.arguments)).collect();
     format!("{}{reasoning}{calls}", reply.text)
 }
 

@@ -53,7 +53,7 @@ async fn assert_every_cut_fails(provider: Provider) {
         (0..=whole.bytes.len()).map(|end| ScriptedResponse { bytes: whole.bytes[..end].to_vec(), keeps_open: false }).collect();
     // Without the line break behind it.
     let ended = ["\"finish_reason\":\"stop\"}]", "\"stop_reason\":\"end_turn\"", "\"done_reason\":\"stop\""];
-    let at = ended.iter().find_map(|it| whole.bytes.windows(it.len()).position(|bytes| bytes == it.as_bytes())).expect("an end");
+    let at = ended.iter().find_map(|mark| whole.bytes.windows(mark.len()).position(|bytes| bytes == mark.as_bytes())).expect("an end");
     let last = at + whole.bytes.iter().skip(at).position(|it| *it == b'\n').expect("a line");
     generate_each(provider, cuts, |end, answer, shown| {
         if end >= last {

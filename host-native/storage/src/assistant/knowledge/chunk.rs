@@ -26,7 +26,7 @@ async fn insert_chunks(connection: &mut Connection, of: &SourceVersion<'_>, firs
          from json_to_recordset($4::json) as c(number bigint, length bigint, title text, url text, text text)",
     );
     let row =
-        |(number, it): (usize, &Chunk)| json!({"number": number, "length": it.length, "title": it.title, "url": it.url, "text": it.text});
+        |(number, chunk): (usize, &Chunk)| json!({"number": number, "length": chunk.length, "title": chunk.title, "url": chunk.url, "text": chunk.text});
     let rows = json!((first..).zip(chunks).map(row).collect::<Vec<_>>()).to_string();
     let values = [SqlValue::Text(of.assistant), SqlValue::Text(of.source), SqlValue::Integer(of.version), SqlValue::Text(&rows)];
     connection.execute(&sql, &values).await.map(|_| ())
@@ -41,8 +41,8 @@ async fn insert_terms(connection: &mut Connection, of: &SourceVersion<'_>, base:
          join cs_knowledge_chunk c on c.assistant_id = $1 and c.source_id = $2 and c.version = $3 and c.number = t.number",
     );
     let is_postgres = matches!(connection, Connection::Postgres(_));
-    let terms = |it: &Chunk| if is_postgres { tsvector(base, it) } else { repeated_terms(base, it) };
-    let rows: Vec<_> = (first..).zip(chunks).map(|(number, it)| json!({"number": number, "terms": terms(it)})).collect();
+    let terms = |chunk: &Chunk| if is_postgres { tsvector(base, chunk) } else { repeated_terms(base, chunk) };
+    let rows: Vec<_> = (first..).zip(chunks).map(|(number, chunk)| json!({"number": number, "terms": terms(chunk)})).collect();
     let rows = json!(rows).to_string();
     let values = [SqlValue::Text(of.assistant), SqlValue::Text(of.source), SqlValue::Integer(of.version), SqlValue::Text(&rows)];
     connection.execute(&sql, &values).await.map(|_| ())
@@ -134,10 +134,10 @@ pub async fn find_passages(pool: &Pool, ids: &[i64]) -> sqlx::Result<Vec<Passage
         "select source_id, number, title, url, text from cs_knowledge_chunk
          where id in (select value::bigint from json_array_elements_text($1::json))",
     );
-    let passage = |it: &DatabaseRow| {
-        let source = it.text("source_id")?;
-        let chunk = format!("{source}#{}", it.integer("number")?);
-        Ok(Passage { chunk, source, title: it.text("title")?, url: it.optional_text("url")?, text: it.text("text")? })
+    let passage = |row: &DatabaseRow| {
+        let source = row.text("source_id")?;
+        let chunk = format!("{source}#{}", row.integer("number")?);
+        Ok(Passage { chunk, source, title: row.text("title")?, url: row.optional_text("url")?, text: row.text("text")? })
     };
     pool.fetch_all(&sql, &[SqlValue::Text(&json!(ids).to_string())]).await?.iter().map(passage).collect()
 }

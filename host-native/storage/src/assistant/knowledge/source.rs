@@ -91,7 +91,7 @@ pub async fn increment_revision(connection: &mut Connection, assistant: &str) ->
 pub async fn find_base(connection: &mut Connection, assistant: &str) -> sqlx::Result<Option<Base>> {
     let sql = Statement::portable("select id, revision from cs_knowledge_base where assistant_id = $1");
     let row = connection.fetch_optional(&sql, &[SqlValue::Text(assistant)]).await?;
-    row.map(|it| Ok(Base { id: it.integer("id")?, revision: it.integer("revision")? })).transpose()
+    row.map(|row| Ok(Base { id: row.integer("id")?, revision: row.integer("revision")? })).transpose()
 }
 
 /// Stores a source that is to be indexed as `version`, from `not_before` on; searches find its previous version meanwhile.
@@ -160,7 +160,7 @@ pub async fn list_texts(connection: &mut Connection) -> sqlx::Result<Vec<(String
         "select assistant_id, source_id, title, url, locale, format, unreadable_pages, text from cs_knowledge_source
          order by assistant_id collate \"C\", source_id collate \"C\"",
     );
-    let source = |it: &DatabaseRow| Ok((it.text("assistant_id")?, Source { text: it.text("text")?, ..source_without_text(it)? }));
+    let source = |row: &DatabaseRow| Ok((row.text("assistant_id")?, Source { text: row.text("text")?, ..source_without_text(row)? }));
     connection.fetch_all(&sql, &[]).await?.iter().map(source).collect()
 }
 
@@ -187,9 +187,9 @@ pub async fn lease_next(pool: &Pool, now: Millis, until: Millis) -> sqlx::Result
          returning assistant_id, source_id, title, url, locale, format, unreadable_pages, version, text",
     );
     let row = pool.fetch_optional(&sql, &[SqlValue::Integer(now), SqlValue::Integer(until)]).await?;
-    row.map(|it| {
-        let source = Source { text: it.text("text")?, ..source_without_text(&it)? };
-        Ok(IndexingJob { assistant: it.text("assistant_id")?, source, version: it.integer("version")? })
+    row.map(|row| {
+        let source = Source { text: row.text("text")?, ..source_without_text(&row)? };
+        Ok(IndexingJob { assistant: row.text("assistant_id")?, source, version: row.integer("version")? })
     })
     .transpose()
 }

@@ -41,8 +41,8 @@ pub async fn lease_next(pool: &Pool, model: &str, now: Millis, until: Millis) ->
          returning assistant_id, source_id, indexed_version",
     );
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(model), SqlValue::Integer(now), SqlValue::Integer(until)]).await?;
-    row.map(|it| {
-        Ok(EmbeddingJob { assistant: it.text("assistant_id")?, source: it.text("source_id")?, version: it.integer("indexed_version")? })
+    row.map(|row| {
+        Ok(EmbeddingJob { assistant: row.text("assistant_id")?, source: row.text("source_id")?, version: row.integer("indexed_version")? })
     })
     .transpose()
 }
@@ -64,7 +64,7 @@ pub async fn list_missing(pool: &Pool, of: &SourceVersion<'_>, model: &str, limi
     );
     let [assistant, source, version] = of.values();
     let rows = pool.fetch_all(&sql, &[assistant, source, version, SqlValue::Text(model), SqlValue::Integer(limit)]).await?;
-    rows.iter().map(|it| Ok((it.integer("id")?, embedding_text(&it.text("title")?, &it.text("text")?)))).collect()
+    rows.iter().map(|row| Ok((row.integer("id")?, embedding_text(&row.text("title")?, &row.text("text")?)))).collect()
 }
 
 /// Stores the vectors of chunks in one statement; all have the same length. Chunks that are gone are left out.
@@ -82,7 +82,7 @@ pub async fn put(connection: &mut Connection, model: &str, vectors: &[ChunkVecto
     );
     let ids = json!(vectors.iter().map(|it| it.chunk).collect::<Vec<_>>()).to_string();
     let numbers: Vec<f32> = vectors.iter().flat_map(|it| &it.vector).copied().collect();
-    let length = vectors.first().map_or(0, |it| i64::try_from(it.vector.len()).unwrap_or(i64::MAX));
+    let length = vectors.first().map_or(0, |first| i64::try_from(first.vector.len()).unwrap_or(i64::MAX));
     let values = [SqlValue::Text(model), SqlValue::Text(&ids), SqlValue::Vector(&numbers), SqlValue::Integer(length)];
     connection.execute(&sql, &values).await.map(|_| ())
 }
@@ -182,7 +182,7 @@ pub async fn find_nearest(
             order by coalesce(nullif(v.vector::vector <=> $4::real[]::vector, 'NaN'), 1), v.chunk_id limit $5) n
          join cs_knowledge_vector v on v.chunk_id = n.chunk_id",
     );
-    let sources = sources.map(|it| json!(it).to_string());
+    let sources = sources.map(|ids| json!(ids).to_string());
     let values = [
         SqlValue::Text(assistant),
         SqlValue::Text(model),
