@@ -89,7 +89,7 @@ impl Extension {
 }
 
 fn parse<T: DeserializeOwned>(message: &[u8]) -> Result<T, Fault> {
-    serde_json::from_slice(message).map_err(|it| Fault::new("PROTOCOL", format!("the extension does not understand the host: {it}")))
+    serde_json::from_slice(message).map_err(|error| Fault::new("PROTOCOL", format!("the extension does not understand the host: {error}")))
 }
 
 fn end_with_fault(fault: Fault) -> CallOutput {

@@ -30,7 +30,7 @@ fn pair_views(views: &[SessionView]) -> Vec<ViewPair<'_>> {
     for view in views {
         if view.edge == "before" {
             steps.push(ViewPair { before: view, after: None });
-        } else if let Some(open) = steps.iter_mut().rev().find(|it| it.after.is_none() && it.before.step == view.step) {
+        } else if let Some(open) = steps.iter_mut().rev().find(|step| step.after.is_none() && step.before.step == view.step) {
             open.after = Some(view);
         }
     }

@@ -57,13 +57,13 @@ fn read_file(path: &Path) -> Result<String> {
 
 /// Plays a pack in the core if it has only plain messages, otherwise over HTTP.
 pub fn play(pack: &Pack, binary: &Path, path: &Path, explained: &KnownDifferences) -> PackReport {
-    let plain = (0..pack.turns.len()).all(|it| pack.message(it).is_some());
+    let plain = (0..pack.turns.len()).all(|turn| pack.message(turn).is_some());
     if plain { play_core(pack, Suspend::Never, explained) } else { play_http(pack, binary, path, explained) }
 }
 
 /// Plays a pack in the core for the tool `play`; asks whether to stop before each turn.
 pub fn play_in_core(pack: &Pack, is_stopped: &dyn Fn() -> bool) -> PlayReport {
-    if let Some(turn) = (0..pack.turns.len()).find(|it| pack.message(*it).is_none()) {
+    if let Some(turn) = (0..pack.turns.len()).find(|turn| pack.message(*turn).is_none()) {
         let failure = format!("turn {turn} is not a plain message, which needs a server; play the pack with `convengine test`");
         return PlayReport { failure: Some(failure), ..PlayReport::default() };
     }
@@ -87,7 +87,7 @@ pub fn play_http(pack: &Pack, binary: &Path, path: &Path, explained: &KnownDiffe
 /// Like [`play_http`], with options.
 pub fn play_http_with(pack: &Pack, binary: &Path, path: &Path, options: &ServerOptions, explained: &KnownDifferences) -> PackReport {
     match HttpPlayer::start_with(pack, binary, path, options) {
-        Ok(mut player) => play_turns(pack, explained, |turn| player.play(turn).map(|it| (it, None))),
+        Ok(mut player) => play_turns(pack, explained, |turn| player.play(turn).map(|played| (played, None))),
         Err(error) => PackReport { name: pack.name.clone(), failure: Some(format!("{error:#}")), ..PackReport::default() },
     }
 }

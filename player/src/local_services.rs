@@ -89,7 +89,7 @@ impl TemporaryDatabase {
     fn from_pack(pack: &Pack) -> Result<TemporaryDatabase> {
         let folder = std::env::temp_dir().join(format!("convengine-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&folder)?;
-        let failed = |it: Failure| anyhow!("{}", it.lines.join("; "));
+        let failed = |failure: Failure| anyhow!("{}", failure.lines.join("; "));
         let config = DatabaseConfig { url: format!("sqlite:{}", folder.join("play.db").display()), full_sync: false };
         let runtime = Runtime::new()?;
         let mut problems = Vec::new();
