@@ -72,7 +72,7 @@ pub struct Mutator {
 impl Mutator {
     /// Creates a generator with the words of the seeds.
     pub fn new(seed: u64, seeds: &[Vec<u8>]) -> Mutator {
-        let mut words: BTreeSet<Vec<u8>> = WORDS.iter().map(|it| it.as_bytes().to_vec()).collect();
+        let mut words: BTreeSet<Vec<u8>> = WORDS.iter().map(|word| word.as_bytes().to_vec()).collect();
         for seed in seeds {
             let class = |byte: u8| if byte.is_ascii_alphanumeric() || byte == b'_' { 0 } else { 1 + u8::from(byte.is_ascii_whitespace()) };
             let pieces = seed.chunk_by(|a, b| class(*a) == class(*b));

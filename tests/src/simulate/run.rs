@@ -115,7 +115,7 @@ impl TurnInProgress {
 
     fn step_session(&self, effect: &Effect) -> Option<SessionView> {
         let has_no_step = matches!(effect.request, Request::Llm(_) | Request::Embed(_) | Request::Sleep(_));
-        if has_no_step { None } else { self.original.as_ref().unwrap_or(&self.turn).read_views(|it| it.last().cloned()) }
+        if has_no_step { None } else { self.original.as_ref().unwrap_or(&self.turn).read_views(|views| views.last().cloned()) }
     }
 
     /// Cancels the turn; the results of its open effects remain unknown.

@@ -48,7 +48,7 @@ pub fn replay_effects_on(config: Arc<Config>, stored: &StoredTurn) -> Result<(Ve
     let (mut turn, slice) = Turn::start(journal.input, config)?;
     let (mut open, mut found, mut rows) = (BTreeMap::new(), Vec::new(), 0);
     let mut take = |slice: Slice, open: &mut BTreeMap<u32, Effect>| {
-        rows += slice.notices.iter().filter(|it| matches!(it.body, NoticeBody::Audit { .. })).count();
+        rows += slice.notices.iter().filter(|notice| matches!(notice.body, NoticeBody::Audit { .. })).count();
         open.extend(slice.effects.into_iter().map(|it| (it.id.0, it)));
     };
     take(slice, &mut open);

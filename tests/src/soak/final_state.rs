@@ -72,7 +72,7 @@ impl FinalState {
             let turns = turn::list_ended(&pool, id).await?;
             let rows = audit::list_for_conversation(&pool, id).await?;
             let parsed = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
-            let mut rows = rows.iter().map(|it| json!({"stage": it.stage, "payload": parsed(&it.payload_json)}));
+            let mut rows = rows.iter().map(|row| json!({"stage": row.stage, "payload": parsed(&row.payload_json)}));
             let mut audits = Vec::new();
             for turn in &turns {
                 let (asked, count) = replay_effects(&pool, turn).await?;
@@ -83,7 +83,7 @@ impl FinalState {
                 audits.push(rows.by_ref().take(count).collect::<Vec<_>>());
             }
             ensure!(rows.next().is_none(), "conversation {id} has more audit rows than its turns");
-            let turns: Vec<Value> = turns.iter().map(|it| json!([it.number, it.status])).collect();
+            let turns: Vec<Value> = turns.iter().map(|turn| json!([turn.number, turn.status])).collect();
             let flow = session::find(&pool, id).await?.map(|it| it.state);
             let state = json!({"open": found.has_open_turn, "session": found.session, "flow": flow, "turns": turns, "audit": audits});
             states.insert(id.clone(), mask(&state));
@@ -124,11 +124,11 @@ impl FinalState {
             bail!("{error}");
         }
         let (keys_here, keys_there) = (self.keys_by_call(), baseline.keys_by_call());
-        let extra = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|it| it.len() < keys.len()));
+        let extra = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|others| others.len() < keys.len()));
         ensure!(extra.is_none(), "{extra:?} was not made by the undisturbed run");
         let run = &self.state["answers"][0]["body"];
         let entries = ["primary_trace", "branch_trace"].iter().filter_map(|it| run[it].as_array()).flatten();
-        let is_reported = entries.into_iter().any(|it| it["status"] == "failed" && it["error"]["code"].is_string());
+        let is_reported = entries.into_iter().any(|entry| entry["status"] == "failed" && entry["error"]["code"].is_string());
         ensure!(is_reported, "the step in doubt is not reported: {run}");
         Ok(Comparison::InDoubt)
     }
@@ -144,7 +144,7 @@ impl FinalState {
             bail!("{error}");
         }
         let (keys_here, keys_there) = (self.keys_by_call(), baseline.keys_by_call());
-        if let Some((call, keys)) = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|it| it.len() < keys.len())) {
+        if let Some((call, keys)) = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|others| others.len() < keys.len())) {
             // Even if the conversation takes another path after the doubt, it may not write anything that the undisturbed run does not.
             bail!("{call} was made with {} keys", keys.len());
         }
@@ -199,7 +199,7 @@ impl FinalState {
 
     /// Returns a conversation whose turns are not closed or differ from the undisturbed run.
     fn find_unfinished(&self, baseline: &FinalState) -> Option<String> {
-        let turns = |it: &Value| it["conversations"].as_object().cloned().unwrap_or_default();
+        let turns = |state: &Value| state["conversations"].as_object().cloned().unwrap_or_default();
         let expected = turns(&baseline.state);
         turns(&self.state).into_iter().find_map(|(id, stored)| {
             let expected_turns = &expected.get(&id)?["turns"];
@@ -243,7 +243,7 @@ fn mask_tokens(text: &str) -> String {
     let mut parts = text.split(TOKEN_PREFIX);
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |masked, rest| {
-        masked + "<token>" + rest.trim_start_matches(|it: char| it.is_ascii_alphanumeric() || "-_".contains(it))
+        masked + "<token>" + rest.trim_start_matches(|character: char| character.is_ascii_alphanumeric() || "-_".contains(character))
     })
 }
 
@@ -258,11 +258,11 @@ fn mask_times(text: &str) -> String {
         let (digits, after) = from.split_at(end);
         let named = masked.trim_end_matches([':', '"', '\\', ' ']);
         let is_duration = after.starts_with("ms") || (named.len() < masked.len() && (named.ends_with("Ms") || named.ends_with("Ns")));
-        let iso = from.get(..19).is_some_and(|it| it.is_ascii() && it.as_bytes()[10] == b'T' && it.as_bytes()[13] == b':');
+        let iso = from.get(..19).is_some_and(|time| time.is_ascii() && time.as_bytes()[10] == b'T' && time.as_bytes()[13] == b':');
         rest = after;
         if iso {
             masked.push_str("<time>");
-            rest = from.get(19..).unwrap_or_default().trim_start_matches(|it: char| it.is_ascii_digit() || it == '.');
+            rest = from.get(19..).unwrap_or_default().trim_start_matches(|character: char| character.is_ascii_digit() || character == '.');
         } else if is_duration || digits.len() == 13 {
             masked.push('0');
         } else {
@@ -309,7 +309,7 @@ mod tests {
             interrupted,
         };
         let output = json!({"stage": "ASSISTANT_OUTPUT", "payload": {"responseType": words}});
-        let answers = answers.map(|it| json!({"status": 200, "body": {"payload": {"value": it}}}));
+        let answers = answers.map(|answer| json!({"status": 200, "body": {"payload": {"value": answer}}}));
         let state = json!({"open": false, "turns": [[1, "closed"], [2, "closed"]], "audit": [[{"stage": "USER_INPUT"}], [output]]});
         FinalState {
             state: json!({"answers": answers, "conversations": {"c": state}}),
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn a_run_is_equal_or_reports_its_doubt() {
         let whole = final_state(["hi", "paid"], &["k"], "EXACT", false);
-        let compared = |left: &FinalState| left.compare(&whole, Some("nobody knows")).map_err(|it| it.to_string());
+        let compared = |left: &FinalState| left.compare(&whole, Some("nobody knows")).map_err(|difference| difference.to_string());
         assert_eq!(compared(&final_state(["hi", "paid"], &["k"], "EXACT", false)), Ok(Comparison::Equal));
         assert!(compared(&final_state(["hi", "other"], &["k"], "EXACT", false)).unwrap_err().contains("other"));
         assert!(compared(&final_state(["hi", "paid"], &["k", "l"], "EXACT", false)).unwrap_err().contains("2 keys"));

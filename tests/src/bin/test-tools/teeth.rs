@@ -88,7 +88,7 @@ fn mutate_turn(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PackTurn, String)> 
 
 /// Returns the played turn with each progress message that its checks forbid.
 fn with_forbidden_messages(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PlayedTurn, String)> {
-    let forbidden = turn.checks.iter().filter_map(|it| if let Check::NoVerbose(text) = &it.check { Some(text) } else { None });
+    let forbidden = turn.checks.iter().filter_map(|check| if let Check::NoVerbose(text) = &check.check { Some(text) } else { None });
     let with = |text: &String| {
         let mut altered = played.clone();
         altered.verbose.push(json!({"text": text}));
@@ -105,12 +105,12 @@ fn mutate_check(check: &Check, played: &PlayedTurn) -> Vec<Check> {
         Check::ReplyContains(it) => vec![Check::ReplyContains(text(it))],
         Check::Fails(it) => vec![Check::Fails(text(it))],
         Check::Verbose(it) => vec![Check::Verbose(text(it))],
-        Check::NoStage(_) => played.audit.first().map(|it| Check::NoStage(it.0.clone())).into_iter().collect(),
+        Check::NoStage(_) => played.audit.first().map(|row| Check::NoStage(row.0.clone())).into_iter().collect(),
         // Covered by `with_forbidden_messages`, which adds the forbidden message to the turn.
         Check::NoVerbose(_) => Vec::new(),
         Check::Contains { path, text: it } => vec![Check::Contains { path: path.clone(), text: text(it) }],
         // Every answer has members.
-        Check::Absent(_) => played.json.as_object().into_iter().flatten().take(1).map(|it| Check::Absent(it.0.clone())).collect(),
+        Check::Absent(_) => played.json.as_object().into_iter().flatten().take(1).map(|member| Check::Absent(member.0.clone())).collect(),
         Check::Lacks { path, .. } => vec![Check::Lacks { path: path.clone(), text: String::new() }],
         Check::Place { intent, state } => {
             vec![Check::Place { intent: text(intent), state: state.clone() }, Check::Place { intent: intent.clone(), state: text(state) }]
@@ -127,7 +127,7 @@ fn mutate_check(check: &Check, played: &PlayedTurn) -> Vec<Check> {
 
 fn mutate_list(names: &[String]) -> Vec<Vec<String>> {
     let changed =
-        |index: usize| names.iter().enumerate().map(move |(at, it)| if at == index { format!("{it} changed") } else { it.clone() });
+        |index: usize| names.iter().enumerate().map(move |(at, name)| if at == index { format!("{name} changed") } else { name.clone() });
     (0..names.len()).map(|index| changed(index).collect()).collect()
 }
 
@@ -150,7 +150,7 @@ fn leaf_pointers(value: &Value) -> Vec<String> {
     };
     match value {
         Value::Object(members) if !members.is_empty() => members.iter().flat_map(|(name, it)| inner(name, it)).collect(),
-        Value::Array(items) if !items.is_empty() => items.iter().enumerate().flat_map(|(at, it)| inner(&at.to_string(), it)).collect(),
+        Value::Array(items) if !items.is_empty() => items.iter().enumerate().flat_map(|(at, item)| inner(&at.to_string(), item)).collect(),
         _ => vec![String::new()],
     }
 }

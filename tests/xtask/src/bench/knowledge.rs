@@ -42,11 +42,11 @@ impl Knowledge {
 
     /// Returns the targets.
     pub fn targets(&self) -> Vec<Target> {
-        let largest = self.0.iter().filter(|it| Some(&number(&it.1, "chunks")) == SIZES.last());
-        let target = |(database, it): &(&str, Value)| {
-            let p99 = number(it, "p99_us");
+        let largest = self.0.iter().filter(|run| Some(&number(&run.1, "chunks")) == SIZES.last());
+        let target = |(database, run): &(&str, Value)| {
+            let p99 = number(run, "p99_us");
             Target {
-                label: format!("99 of 100 searches in {} chunks, {database}: at most {} ms", number(it, "chunks"), P99_TARGET_US / 1000),
+                label: format!("99 of 100 searches in {} chunks, {database}: at most {} ms", number(run, "chunks"), P99_TARGET_US / 1000),
                 measured: format!("{:.1} ms", p99 as f64 / 1000.0),
                 met: Some(p99 <= P99_TARGET_US),
             }

@@ -66,8 +66,8 @@ impl Scale {
     pub fn targets(&self) -> Vec<Target> {
         let at_most = |what: &str, measured: Option<u64>, limit: u64| Target {
             label: what.to_owned(),
-            measured: measured.map_or("-".to_owned(), |it| format!("{it} %")),
-            met: measured.map(|it| it <= limit),
+            measured: measured.map_or("-".to_owned(), |percent| format!("{percent} %")),
+            met: measured.map(|percent| percent <= limit),
         };
         vec![
             at_most("rows: highest cost at most 150 % of the lowest, 10 to 10,000 rows", spread(&self.by_rows), 150),

@@ -38,10 +38,10 @@ pub fn check_sabotages(project: &Project, names: &[&str]) -> Result<()> {
 }
 
 fn select(names: &[&str]) -> Result<Vec<&'static Sabotage>> {
-    if let Some(unknown) = names.iter().find(|name| SABOTAGES.iter().all(|it| it.name != **name)) {
+    if let Some(unknown) = names.iter().find(|name| SABOTAGES.iter().all(|sabotage| sabotage.name != **name)) {
         bail!("unknown sabotage '{unknown}'; see tests/xtask/src/teeth/sabotage.rs");
     }
-    Ok(SABOTAGES.iter().filter(|it| names.is_empty() || names.contains(&it.name)).collect())
+    Ok(SABOTAGES.iter().filter(|sabotage| names.is_empty() || names.contains(&sabotage.name)).collect())
 }
 
 fn distinct_proofs(chosen: &[&Sabotage]) -> Vec<Proof> {

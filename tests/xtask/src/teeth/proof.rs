@@ -80,7 +80,7 @@ fn run_build(build: &mut Command) -> Result<()> {
 fn parse_result(output: &Output) -> Option<bool> {
     let out = String::from_utf8_lossy(&output.stdout);
     // `test result: ok. 1 passed; 0 failed; …` of the test runner, `1 passed, 0 failed` of the product.
-    let counts = out.lines().rev().find(|it| it.contains(" passed") && it.contains(" failed"))?.replace(';', ",");
+    let counts = out.lines().rev().find(|line| line.contains(" passed") && line.contains(" failed"))?.replace(';', ",");
     let passed = counts.contains("1 passed, 0 failed");
     let failed = counts.contains("0 passed, 1 failed");
     match (output.status.success(), passed, failed) {

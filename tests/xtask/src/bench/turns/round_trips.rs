@@ -73,7 +73,7 @@ fn count(bench: &Bench<'_>, kind: Kind<'_>, engine: &Engine, scenario: Scenario<
         Kind::Sqlite => None,
         Kind::Postgres(cluster) => Some(Proxy::start(cluster.port())?),
     };
-    let url = proxy.as_ref().map_or_else(|| database.url(), |it| database.postgres_url(it.port()));
+    let url = proxy.as_ref().map_or_else(|| database.url(), |proxy| database.postgres_url(proxy.port()));
     let mut command = engine_command(bench, &engine.program, scenario, &url)?;
     command.env("RUST_LOG", format!("{STATEMENT}=debug"));
     let server = Server::start(command, &database)?;
@@ -81,7 +81,7 @@ fn count(bench: &Bench<'_>, kind: Kind<'_>, engine: &Engine, scenario: Scenario<
     load.play(LOAD)?;
     let counts = || match &proxy {
         Some(proxy) => Ok(proxy.counts()),
-        None => server.read_log().map(|it| (it.matches(STATEMENT).count() as u64, 0)),
+        None => server.read_log().map(|log| (log.matches(STATEMENT).count() as u64, 0)),
     };
     let before = counts()?;
     let seen = load.play(LOAD)?;
