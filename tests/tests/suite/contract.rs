@@ -35,7 +35,7 @@ fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
         request = request.body(body.clone());
     }
     let mut response = request.send().ok()?;
-    let text = |it: &HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let headers: BTreeMap<String, String> = response.headers().iter().map(|(name, value)| (name.to_string(), text(value))).collect();
     let status = response.status().as_u16();
     let mut body = Vec::new();
@@ -178,9 +178,9 @@ fn breaches_of_the_document_are_found() {
     assert_eq!(breach(&altered(&|_| {}), "/healthz"), "");
     let wrong_word = altered(&|it| it["components"]["schemas"]["Health"]["properties"]["status"]["const"] = "DOWN".into());
     assert!(breach(&wrong_word, "/healthz").contains("status"));
-    let no_status = altered(&|it| _ = it["paths"]["/api/v1/conversation"]["get"]["responses"].as_object_mut().unwrap().remove("400"));
+    let no_status = altered(&|document| _ = document["paths"]["/api/v1/conversation"]["get"]["responses"].as_object_mut().unwrap().remove("400"));
     assert_eq!(breach(&no_status, "/api/v1/conversation"), "the status is not documented");
-    let no_type = altered(&|it| _ = it["paths"]["/metrics"]["get"]["responses"]["200"].as_object_mut().unwrap().remove("content"));
+    let no_type = altered(&|document| _ = document["paths"]["/metrics"]["get"]["responses"]["200"].as_object_mut().unwrap().remove("content"));
     assert!(breach(&no_type, "/metrics").contains("text/plain"));
     let more_asked = altered(&|it| it["components"]["schemas"]["Readiness"]["required"] = serde_json::json!(["moon"]));
     assert!(breach(&more_asked, "/readyz").contains("moon"));
@@ -225,7 +225,7 @@ fn limits_of_the_document_are_those_of_the_code() {
     let parameters = document["paths"]["/v1/agents/{agent}/knowledge/search"]["get"]["parameters"].as_array().unwrap();
     for (name, step) in [("top_k", 1.0), ("vector_weight", 0.5)] {
         let schema = &parameters.iter().find(|it| it["name"] == name).unwrap()["schema"];
-        let [least, most] = ["minimum", "maximum"].map(|it| schema[it].as_f64().unwrap());
+        let [least, most] = ["minimum", "maximum"].map(|bound| schema[bound].as_f64().unwrap());
         let search = |value: f64| server.get(&format!("/v1/agents/desk/knowledge/search?q=a&{name}={value}")).status;
         assert_eq!([least - step, least, most, most + step].map(search), [400, 200, 200, 400], "{name}");
     }

@@ -60,7 +60,7 @@ fn chat(env: &TestEnv) -> Vec<(String, Value)> {
 #[on(browser)]
 fn a_live_chat_in_the_browser_streams_the_reply_and_keeps_its_key_in_memory() {
     let lines = chat(&TestEnv::new());
-    let of = |name: &str| lines.iter().filter(|it| it.0 == name).map(|it| &it.1).collect::<Vec<_>>();
+    let of = |name: &str| lines.iter().filter(|line| line.0 == name).map(|line| &line.1).collect::<Vec<_>>();
     assert_eq!(of("writing"), ["It is"], "before the model has finished");
     let filed = r#"SUCCESS {"filed":7,"echo":"Bearer [secret:crm]","base64":"[secret:crm]"}"#;
     assert_eq!(of("chat"), ["It is [secret:key of openai] on its way 🙂", filed]);
@@ -71,7 +71,7 @@ fn a_live_chat_in_the_browser_streams_the_reply_and_keeps_its_key_in_memory() {
     assert_eq!((&requests[1]["url"], &requests[1]["signed"]), (&json!("/cases/7"), &json!("Bearer crm-9876543210-\"q\"")));
     assert_eq!((&requests[1]["call"], requests[1]["key"].as_str().map(|it| it.ends_with("/0"))), (&json!({"id": "7"}), Some(true)));
     let failed = of("failed");
-    let starts_with = |line: &Value, start: &str| line.as_str().is_some_and(|it| it.starts_with(start));
+    let starts_with = |line: &Value, start: &str| line.as_str().is_some_and(|text| text.starts_with(start));
     assert_eq!((failed[0].as_array().map(Vec::len), failed[1].as_array().map(Vec::len)), (Some(1), Some(2)), "{failed:?}");
     assert!(starts_with(&failed[0][0], "⚠ Model response_text failed: openai:test-model: unreachable"), "{failed:?}");
     assert!(starts_with(&failed[1][0], "⚠ Service crm.file failed: cannot call '127.0.0.1'"), "{failed:?}");

@@ -107,7 +107,7 @@ fn faults_over_http_have_a_clear_outcome() {
 
 /// How many lines of the log say that the server is lost, and that it answers again.
 fn outages(server: &Server) -> (usize, usize) {
-    let count = |text: &str| server.log().lines().filter(|it| it.contains(text) && it.contains(KEY)).count();
+    let count = |text: &str| server.log().lines().filter(|line| line.contains(text) && line.contains(KEY)).count();
     (count("MCP server is lost"), count("MCP server answers again"))
 }
 

@@ -76,7 +76,7 @@ fn pack() -> Value {
 #[track_caller]
 fn approve(server: &Server, name: &str, tool: &str) {
     let listed = server.get(&format!("{SERVERS}/{name}/tools")).json();
-    let found = listed["tools"].as_array().and_then(|it| it.iter().find(|it| it["name"] == tool));
+    let found = listed["tools"].as_array().and_then(|tools| tools.iter().find(|offered| offered["name"] == tool));
     let digest = &found.unwrap_or_else(|| panic!("{tool} is not in {listed}"))["digest"];
     let body = json!({"digest": digest, "intent_code": "ANY", "state_code": "ANY"});
     let answer = send(server, "PUT", &format!("{SERVERS}/{name}/tools/{tool}/approval"), &body);

@@ -75,7 +75,7 @@ const RESULTS: [(&str, &str); 11] = [
 
 /// The names of the listed tools.
 fn names(listed: &Value) -> String {
-    let tools = listed["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap());
+    let tools = listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
     tools.collect::<Vec<_>>().join(" ")
 }
 
@@ -91,7 +91,7 @@ fn every_shape_of_a_list_has_its_outcome() {
             assert_eq!(names(&listed), tools, "{shape}: {listed}");
             let problems = listed["problems"].as_array().unwrap();
             assert_eq!(problems.len(), usize::from(!problem.is_empty()), "{shape}: {problems:?}");
-            assert!(problems.iter().all(|it| it.as_str().unwrap().starts_with(problem)), "{shape}: {problems:?}");
+            assert!(problems.iter().all(|found| found.as_str().unwrap().starts_with(problem)), "{shape}: {problems:?}");
             let text = fake.order_status(&server);
             assert!(text.starts_with("SUCCESS"), "{shape}: {text}");
             fake.end_fault();

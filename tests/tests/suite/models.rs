@@ -127,7 +127,7 @@ fn a_reply_is_streamed_and_stored_with_its_cost() {
     assert_eq!((&requests[0]["model"], &requests[0]["stream"]), (&json!("test-model"), &json!(true)));
     assert_eq!(shown_text(&events), "It is [secret:OPENAI_API_KEY] on its way 🙂");
     let (tokens, numbered): (Vec<&Event>, Vec<&Event>) = events.iter().partition(|it| it.name == "TOKEN");
-    assert!(tokens.iter().all(|it| it.id.is_empty() && it.data["effect"] == 0 && it.data["turn"] == numbered[0].turn()));
+    assert!(tokens.iter().all(|token| token.id.is_empty() && token.data["effect"] == 0 && token.data["turn"] == numbered[0].turn()));
     assert!(numbered.iter().enumerate().all(|(index, it)| it.seq() == index), "the other events are numbered as usual");
     assert!(events.iter().position(|it| it.name == "RESOLVE_RESPONSE_LLM_OUTPUT") > events.iter().rposition(|it| it.name == "TOKEN"));
     let columns =

@@ -140,7 +140,7 @@ fn of_two_subjects_that_begin_a_conversation_at_once_one_wins() {
                     say(server, token, id)
                 })
             };
-            [of(0), of(1)].map(|it| it.join().unwrap()).to_vec()
+            [of(0), of(1)].map(|thread| thread.join().unwrap()).to_vec()
         });
         assert!(statuses == [200, 404] || statuses == [404, 200], "{statuses:?}");
         let again: Vec<u16> = (0..2).map(|it| say(&servers[0], &tokens[it], &id)).collect();

@@ -38,7 +38,7 @@ fn replay(env: &TestEnv, conversation: &str) -> ReplayReport {
 /// Plays packs on both runtimes; returns the number of turns.
 fn play(cases: Vec<Case>) -> usize {
     let (binary, node, explained) = (server_binary().unwrap(), SharedNode::get(), known_differences().unwrap());
-    let playable = cases.into_iter().filter(|it| !SQLITE_ONLY.contains(&it.pack.name.as_str()));
+    let playable = cases.into_iter().filter(|case| !SQLITE_ONLY.contains(&case.pack.name.as_str()));
     let mut differing = Vec::new();
     let mut played = 0;
     for case in playable.step_by(if is_long_run() { 1 } else { STRIDE }) {
@@ -113,7 +113,7 @@ fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32, has_rows:
         in_doubt += usize::from(is_doubtful);
     }
     let calls = player.server().calls().all();
-    let of = |path: &str| calls.iter().filter(|it| it.path.starts_with(path)).collect::<Vec<_>>();
+    let of = |path: &str| calls.iter().filter(|call| call.path.starts_with(path)).collect::<Vec<_>>();
     let gifts = of("/gifts").len();
     assert!(gifts <= 1 && (gifts == 1 || in_doubt == 1), "crash at {crash_at}: {gifts} gifts were sent");
     // A payment is idempotent: it may be sent again, under its key.

@@ -163,7 +163,7 @@ fn the_page_in_the_browser_opens_on_a_played_sample_and_tells_conversations_apar
 
     assert_eq!(lines["played"][0], json!(["Conversation: main", "Conversation: second thoughts"]));
     let started =
-        |changes: &Value| changes.as_array().unwrap().iter().filter(|it| it.as_str().unwrap().ends_with("conversation started")).count();
+        |changes: &Value| changes.as_array().unwrap().iter().filter(|change| change.as_str().unwrap().ends_with("conversation started")).count();
     assert_eq!(started(&lines["changes"][0]), 2, "one for each conversation: {}", lines["changes"][0]);
     assert_eq!((&lines["cancelled"][0], &lines["after"][0]), (&json!("STOPPED"), &json!("CONFIRM_DETAILS")));
     assert_eq!(lines["later"], lines["changes"], "a cancelled turn changes nothing");
@@ -227,7 +227,7 @@ fn a_cell_edited_in_the_browser_gives_the_same_turns_as_the_core() {
     let lines = run_page(&server.address, &["row", &case.path.display().to_string(), table, column, from, to]);
     let mut edited: Value = serde_json::from_str(&std::fs::read_to_string(&case.path).unwrap()).unwrap();
     let rows = edited["tables"][table].as_array_mut().unwrap().iter_mut();
-    let cells: Vec<&mut Value> = rows.filter_map(|it| it.get_mut(column)).filter(|it| it.as_str().unwrap().contains(from)).collect();
+    let cells: Vec<&mut Value> = rows.filter_map(|it| it.get_mut(column)).filter(|cell| cell.as_str().unwrap().contains(from)).collect();
     let [cell] = <[&mut Value; 1]>::try_from(cells).expect("one row has the text");
     *cell = json!(cell.as_str().unwrap().replace(from, to));
     let edited = Pack::parse(&edited.to_string()).unwrap();
@@ -242,7 +242,7 @@ fn a_cell_edited_in_the_browser_gives_the_same_turns_as_the_core() {
 fn a_broken_pattern_in_the_browser_is_located_while_typed_and_clears_when_fixed() {
     let case = demo("help_desk.json").unwrap();
     let text = std::fs::read_to_string(&case.path).unwrap();
-    let line = |row: u32| 1 + text.lines().position(|it| it.contains(&format!("\"rule_id\": {row},"))).unwrap();
+    let line = |row: u32| 1 + text.lines().position(|line| line.contains(&format!("\"rule_id\": {row},"))).unwrap();
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["broken", "41", "missing|gone)", "(a)"]);
     let core_issue = |pattern: &str| {
@@ -281,7 +281,7 @@ fn assert_listed(seen: &Value, words: Option<[String; 2]>) {
     let listed = seen["issues"].as_array().unwrap();
     assert_eq!(listed.len(), usize::from(words.is_some()), "{seen}");
     for (issue, words) in listed.iter().zip(words) {
-        assert!(words.iter().all(|it| issue.as_str().unwrap().contains(it)), "{issue} {words:?}");
+        assert!(words.iter().all(|word| issue.as_str().unwrap().contains(word)), "{issue} {words:?}");
     }
 }
 

@@ -81,7 +81,7 @@ impl BlockingClient {
 }
 
 fn messages(events: &[Event]) -> Vec<(String, Value)> {
-    events.iter().map(|it| (it.id.clone(), it.data.clone())).collect()
+    events.iter().map(|event| (event.id.clone(), event.data.clone())).collect()
 }
 
 /// Whether this is the last event of its turn.

@@ -141,7 +141,7 @@ fn a_listener_gone_for_too_long_is_not_resumed() {
     let env = TestEnv::with_pack(&pack_with_progress());
     let server = env.serve(&REGEX_ONLY);
     let mut listener = Listener::open(&server);
-    let turns: Vec<Vec<Event>> = (0..35).map(|it| run_turn(&server, &mut listener, &format!("order {it}"))).collect();
+    let turns: Vec<Vec<Event>> = (0..35).map(|turn| run_turn(&server, &mut listener, &format!("order {turn}"))).collect();
     for (from, fits) in [(0, false), (1, false), (2, true)] {
         let (mut listener, resumed) = Listener::open_after(&server, &turns[from].last().unwrap().id);
         assert_eq!(resumed, fits, "{from}");
@@ -196,7 +196,7 @@ fn listen_during_turns(at: &Server, listen_at: &Server) {
     let after = first.last().unwrap().id.clone();
     thread::scope(|scope| {
         let reconnecting: Vec<_> = (0..3).map(|_| scope.spawn(|| listen_with_reconnects(listen_at, TURNS, after.clone()))).collect();
-        let published: Vec<Event> = (0..TURNS).flat_map(|it| run_turn(at, &mut steady, &format!("order {it}"))).collect();
+        let published: Vec<Event> = (0..TURNS).flat_map(|turn| run_turn(at, &mut steady, &format!("order {turn}"))).collect();
         assert_whole_turns(&published);
         for received in reconnecting {
             let (received, published) = (without_progress(&received.join().unwrap()), without_progress(&published));
@@ -345,7 +345,7 @@ fn a_turn_without_remote_listeners_notifies_no_other_process() {
     let published = run_turn(&one, &mut near, "my order");
     assert_eq!(far.take(published.len()), published);
     mark();
-    let published: Vec<String> = std::iter::from_fn(|| Some(next()).filter(|it| it != "mark")).collect();
+    let published: Vec<String> = std::iter::from_fn(|| Some(next()).filter(|text| text != "mark")).collect();
     assert!(!published.is_empty() && published.iter().all(|it| it.contains(ID)), "{published:?}");
 }
 

@@ -111,7 +111,7 @@ fn each_log_line_about_an_outage_names_the_tenant_and_tasks_log_it_once() {
     assert!(wait_until(|| all_serve(&server) && server.log().contains(&working)), "{}", server.log());
     let log = server.log();
     // Tasks of the driver's pool belong to no tenant.
-    let is_about_it = |it: &&str| !it.contains("sqlx_core::pool::connection") && (it.contains("database") || it.contains("connect"));
+    let is_about_it = |line: &&str| !line.contains("sqlx_core::pool::connection") && (line.contains("database") || line.contains("connect"));
     let lines: Vec<&str> = log.lines().filter(is_about_it).collect();
     let unnamed: Vec<&&str> = lines.iter().filter(|it| !it.contains("\"b\"")).collect();
     assert!(!lines.is_empty() && unnamed.is_empty(), "{unnamed:#?}");
@@ -223,11 +223,11 @@ fn the_size_of_the_database_and_used_limits_are_metrics() {
         text.lines()
             .filter(|it| !it.starts_with('#'))
             .filter_map(|it| it.rsplit_once(' '))
-            .map(|it| (it.0.to_owned(), json!(it.1)))
+            .map(|sample| (sample.0.to_owned(), json!(sample.1)))
             .collect()
     };
     let (a, b) = (read("a"), read("b"));
-    let number = |of: &Value, name: &str| of[name].as_str().map(|it| it.parse::<f64>().unwrap());
+    let number = |of: &Value, name: &str| of[name].as_str().map(|value| value.parse::<f64>().unwrap());
     assert!(number(&a, "convengine_database_bytes{tenant=\"a\"}").is_some_and(|it| it > 100_000.0), "{a}");
     assert_eq!(number(&a, "convengine_database_limit_bytes{tenant=\"a\"}"), Some(2e9));
     assert_eq!(number(&b, "convengine_database_limit_bytes{tenant=\"b\"}"), Some(2e9));

@@ -58,7 +58,7 @@ pub fn say(server: &Server, key: &str, text: &str) -> Value {
 
 #[test]
 fn no_route_leads_from_one_tenant_to_another() {
-    assert_covers_all_routes(ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned())));
+    assert_covers_all_routes(ROUTES.iter().map(|route| (route.0.to_owned(), route.1.to_owned())));
     let two = TwoTenants::with_pack(&orders_pack());
     two.b.sql().run("create table of_b (of_b_alone text)");
     two.b.sql().run("update ce_response set exact_text = 'Only B says this.' where intent_code = 'ORDERS'");

@@ -63,7 +63,7 @@ impl Signer {
 }
 
 fn hex(text: &str) -> Vec<u8> {
-    (0..text.len()).step_by(2).map(|it| u8::from_str_radix(&text[it..it + 2], 16).unwrap()).collect()
+    (0..text.len()).step_by(2).map(|index| u8::from_str_radix(&text[index..index + 2], 16).unwrap()).collect()
 }
 
 /// Seconds since 1970.

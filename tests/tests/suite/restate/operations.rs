@@ -196,7 +196,7 @@ fn deleted_and_expired_conversations_have_no_state_in_the_cluster() {
     let ingress = cluster.nodes.ingress_setting();
     let stored = |cluster: &TurnCluster| {
         let found = cluster.query("select distinct service_key from state order by service_key");
-        found.as_array().unwrap().iter().map(|it| it["service_key"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        found.as_array().unwrap().iter().map(|row| row["service_key"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     for _ in 0..2 {
         server.say(ID, "my order");
