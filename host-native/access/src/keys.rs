@@ -96,9 +96,6 @@ impl ApiKeyCache {
 
     /// Returns the stored key that a text matches, or `None` if it is unknown, revoked or expired. One that is not among the known
     /// credentials is looked up with `may_look_up`, and only so often.
-    ///
-    /// # Errors
-    /// Any database error.
     pub async fn find_active(
         &self,
         readers: &Pool,

@@ -54,9 +54,6 @@ struct Known {
 
 impl KnownCredentials {
     /// Reads the credentials of a tenant and the origins of its deployments.
-    ///
-    /// # Errors
-    /// Any database error.
     pub async fn read(readers: &Pool) -> sqlx::Result<KnownCredentials> {
         let credentials = KnownCredentials::default();
         credentials.read_hashes(readers).await?;
@@ -77,9 +74,6 @@ impl KnownCredentials {
     }
 
     /// Whether a credential is stored, so that it has to be looked up. With `may_look_up` one that is not known may be of another process.
-    ///
-    /// # Errors
-    /// Any database error.
     pub async fn may_exist(&self, readers: &Pool, hash: &str, may_look_up: bool) -> sqlx::Result<bool> {
         if !self.contains(hash) && may_look_up && self.credential_lookups.allows_another() {
             self.read_hashes(readers).await?;
@@ -105,9 +99,6 @@ impl KnownCredentials {
     }
 
     /// Whether a deployment allows an origin that is not known.
-    ///
-    /// # Errors
-    /// Any database error.
     pub async fn look_up_origin(&self, readers: &Pool, origin: &str) -> sqlx::Result<bool> {
         if self.origin_lookups.allows_another() {
             self.read_origins(readers).await?;

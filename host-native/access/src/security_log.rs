@@ -59,9 +59,6 @@ impl LoggedRequest {
     }
 
     /// Logs that the request is about to be carried out.
-    ///
-    /// # Errors
-    /// Any database error.
     pub async fn record_start(&self, pool: &Pool, meter: &Meter) -> sqlx::Result<()> {
         self.record(pool, meter, "started").await
     }
@@ -124,9 +121,6 @@ pub async fn run_command(
 }
 
 /// Logs what a command has done.
-///
-/// # Errors
-/// Any database error.
 pub async fn record_command(pool: &Pool, action: &'static str, subject: &str) -> sqlx::Result<()> {
     let entry = LoggedRequest::with_action(action, subject, &Caller::new(COMMAND), ClientAddress::default());
     entry.record(pool, &Meter::default(), "succeeded").await

@@ -129,7 +129,9 @@ impl Redaction {
         }
         self.redact_params(&mut event.params);
         if let Some(Value::Object(members)) = event.flow.as_deref_mut() {
-            members.get_mut(IDENTITY).and_then(Value::as_object_mut).into_iter().for_each(|it| self.redact_identity(it));
+            if let Some(identity) = members.get_mut(IDENTITY).and_then(Value::as_object_mut) {
+                self.redact_identity(identity);
+            }
             self.redact_envelope(members, |name| EVENT_IDS.contains(&name) || HOST_MEMBERS.contains(&name) || chosen.contains(&name));
         }
     }
@@ -218,7 +220,9 @@ impl Redaction {
                 reply.logs.iter_mut().for_each(|it| self.redact_text(it, MAX_JSON_DEPTH));
                 self.redact_optional(&mut reply.message);
                 self.redact_optional(&mut reply.branch);
-                reply.failure.iter_mut().for_each(|it| self.redact_text(&mut it.message, MAX_JSON_DEPTH));
+                if let Some(failure) = &mut reply.failure {
+                    self.redact_text(&mut failure.message, MAX_JSON_DEPTH);
+                }
             }
             // Passages are configuration, not what users write.
             EffectResult::Ok(Reply::Embed(_) | Reply::Knowledge(_) | Reply::PhraseSearch(_) | Reply::Slept) => {}
@@ -293,7 +297,9 @@ impl Redaction {
     }
 
     fn redact_optional(&self, text: &mut Option<String>) {
-        text.iter_mut().for_each(|it| self.redact_text(it, MAX_JSON_DEPTH));
+        if let Some(text) = text {
+            self.redact_text(text, MAX_JSON_DEPTH);
+        }
     }
 
     fn redact_text(&self, text: &mut String, nested: usize) {

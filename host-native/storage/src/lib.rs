@@ -1,6 +1,7 @@
 //! Database access: one literal statement per function.
 //!
-//! A function that returns [`sqlx::Result`], here or above, fails with the error of the database unless its documentation says more.
+//! A function that returns [`sqlx::Result`], here or above, fails with the error of the database unless its documentation says more,
+//! and one that returns [`std::io::Result`] with that of the file system.
 //!
 //! Reads use small pools, one for each class of work. All turn writes go through the writers of the host's `runtime::writer`.
 
@@ -122,9 +123,6 @@ impl DatabaseConfig {
     }
 
     /// Flushes the write-ahead log to disk where commits themselves do not. Blocks the thread, which is that of the writer.
-    ///
-    /// # Errors
-    /// Returns any file system error.
     pub fn flush_wal(&self) -> std::io::Result<()> {
         if self.full_sync || self.is_postgres() {
             return Ok(());
@@ -275,9 +273,6 @@ async fn ensure_ready(config: &DatabaseConfig, mut connection: Connection, table
 }
 
 /// Creates an in-memory SQLite database with our tables and without foreign key checks.
-///
-/// # Errors
-/// Returns any SQLite error.
 pub async fn in_memory() -> Result<Connection, sqlx::Error> {
     convengine_sqlite_vector::register();
     let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(false);

@@ -178,8 +178,8 @@ impl Rows {
         match cell {
             Cell::Null => SqlValue::OptionalText(None),
             Cell::Integer(number) => SqlValue::Integer(number),
-            // Only whole texts are added.
-            Cell::Text { from, to } => SqlValue::Text(std::str::from_utf8(&self.buffer[from..to]).unwrap_or_default()),
+            // Whole texts alone are added. Were one not UTF-8, it would be stored as it is rather than as an empty text.
+            Cell::Text { from, to } => std::str::from_utf8(&self.buffer[from..to]).map_or(SqlValue::Bytes(&self.buffer[from..to]), SqlValue::Text),
             Cell::Bytes { from, to } => SqlValue::Bytes(&self.buffer[from..to]),
         }
     }

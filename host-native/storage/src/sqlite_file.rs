@@ -23,9 +23,6 @@ impl DatabaseConfig {
     }
 
     /// Creates the file of an SQLite database that does not exist, with access for its owner only.
-    ///
-    /// # Errors
-    /// Returns any file system error.
     pub(super) fn create_sqlite_file(&self) -> io::Result<()> {
         let Some(file) = self.sqlite_file() else { return Ok(()) };
         match create_private(&file) {

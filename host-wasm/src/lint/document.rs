@@ -28,7 +28,7 @@ pub fn find_issues(pack: &Pack) -> Vec<Issue> {
 fn check(document: &Value, pack: &Pack, programs: &BoundPrograms) -> Vec<DocumentIssue> {
     // The pack's fake service may be called.
     let text = document.to_string().replace(STUB_ADDRESS, "https://stub.example");
-    let document = import_canvas(serde_json::from_str(&text).unwrap_or_default());
+    let document = import_canvas(serde_json::from_str(&text).unwrap_or_else(|_| document.clone()));
     if is_chain(&document) {
         return check_chain(&document, &PublishTarget { programs: Some(programs), ..PublishTarget::empty() });
     }

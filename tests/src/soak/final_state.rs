@@ -104,10 +104,14 @@ impl FinalState {
             replace(&mut call.path);
             replace(&mut call.body);
             call.body = mask_times(&mask_tokens(&call.body));
-            call.idempotency_key.iter_mut().for_each(replace);
+            if let Some(key) = &mut call.idempotency_key {
+                replace(key);
+            }
         }
         self.effects.iter_mut().for_each(|it| replace(&mut it.key));
-        self.doubtful_turn.iter_mut().for_each(|it| replace(&mut it.0));
+        if let Some(turn) = &mut self.doubtful_turn {
+            replace(&mut turn.0);
+        }
     }
 
     /// Compares with the undisturbed run of a chain, whose doubt is the failure of a step.

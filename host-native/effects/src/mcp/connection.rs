@@ -229,7 +229,7 @@ impl Connection {
         for _ in 0..MAX_PAGES {
             let page = self.request_page(cursor).await?;
             // Without secrets, also for the comparison with what was approved.
-            let page: Value = serde_json::from_str(&self.secrets.scrub(&page.to_string())).unwrap_or_default();
+            let page = serde_json::from_str(&self.secrets.scrub(&page.to_string())).map_err(|error| self.unreadable(&error))?;
             let next = pages.add(&page);
             if pages.tools.len() > MAX_TOOLS {
                 break;
@@ -255,7 +255,7 @@ impl Connection {
         guard.id = None;
         self.note_answer(answer.is_ok());
         match answer {
-            Ok(ServerResult::ListToolsResult(page)) => Ok(serde_json::to_value(page).unwrap_or_default()),
+            Ok(ServerResult::ListToolsResult(page)) => serde_json::to_value(page).map_err(|error| self.unreadable(&error)),
             Ok(ServerResult::CustomResult(page)) if page.0.get("tools").is_some_and(Value::is_array) => Ok(page.0),
             Ok(_) => Err(self.to_effect_error(&ServiceError::UnexpectedResponse)),
             Err(error) => Err(self.to_effect_error(&error)),
@@ -296,7 +296,8 @@ impl Connection {
         self.note_answer(outcome.is_ok());
         match outcome {
             Ok(ServerResult::CallToolResult(result)) => {
-                result::to_text(&self.server.key, &serde_json::to_value(result).unwrap_or_default())
+                let result = serde_json::to_value(result).map_err(|error| self.unreadable(&error))?;
+                result::to_text(&self.server.key, &result)
             }
             Ok(ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_)) => result::to_text(&self.server.key, &json!({})),
             // One with content that the library does not know.
@@ -321,6 +322,12 @@ impl Connection {
             self.outages.begin(&self.server.key, &error.message);
         }
         error
+    }
+
+    /// The error of an answer that is not JSON again once it was read or its secrets were removed.
+    fn unreadable(&self, error: &serde_json::Error) -> EffectError {
+        let message = format!("the answer of the MCP server '{}' cannot be read: {error}", self.server.key);
+        EffectError::new(EffectErrorKind::Invalid, message)
     }
 
     /// Records that the server answers, whatever the answer is.

@@ -64,8 +64,9 @@ fn read_definition(tool: &Value) -> Result<Value, String> {
         Some(schema) if !schema.is_object() => return Err("has an inputSchema that is not an object".to_owned()),
         Some(_) => {}
     }
-    let tool: Tool = serde_json::from_value(tool.clone()).map_err(|it| format!("has another form than the protocol says: {it}"))?;
-    let definition = pick_definition(&serde_json::to_value(tool).unwrap_or_default());
+    let tool: Result<Tool, _> = serde_json::from_value(tool.clone());
+    let tool = tool.and_then(serde_json::to_value).map_err(|error| format!("does not match the protocol: {error}"))?;
+    let definition = pick_definition(&tool);
     if definition.to_string().len() > MAX_DEFINITION_BYTES {
         return Err(format!("has a definition of more than {MAX_DEFINITION_BYTES} bytes"));
     }
@@ -98,7 +99,7 @@ mod tests {
             (json!({"name": "b", "inputSchema": ["x"]}), "the tool 'b' has an inputSchema that is not an object"),
             (
                 json!({"name": "b", "inputSchema": {}, "description": 7}),
-                "the tool 'b' has another form than the protocol says: invalid type",
+                "the tool 'b' does not match the protocol: invalid type",
             ),
             (json!({"name": "b", "inputSchema": {}, "outputSchema": 7}), "the tool 'b' has another form"),
             (json!({"inputSchema": {}}), "the tool 2 has no name and has another form"),

@@ -68,9 +68,12 @@ impl<'s> RowCollector<'s> {
         for (name, value) in row {
             let name = self.secrets.scrub(&name);
             // A repeated column name must not overwrite the first value.
-            let same = |count: &u32| if *count == 1 { name.to_string() } else { format!("{name}_{count}") };
-            let name = (1..).map(|it| same(&it)).find(|it| !map.contains_key(it)).unwrap_or_default();
-            map.insert(name, self.scrub_value(value));
+            let (mut unique, mut count) = (name.to_string(), 1);
+            while map.contains_key(&unique) {
+                count += 1;
+                unique = format!("{name}_{count}");
+            }
+            map.insert(unique, self.scrub_value(value));
         }
         map
     }

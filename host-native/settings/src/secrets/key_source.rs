@@ -1,4 +1,6 @@
 //! Where the key that seals secrets is: `convengine.secrets-key`, or a file beside an SQLite database.
+//!
+//! A function that returns [`std::io::Result`] fails with the error of the file system.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -130,9 +132,6 @@ pub struct KeyFileLock {
 
 impl KeyFileLock {
     /// Waits for the lock of a key file.
-    ///
-    /// # Errors
-    /// Any file system error.
     pub fn acquire(path: &Path) -> std::io::Result<KeyFileLock> {
         let mut name = path.as_os_str().to_owned();
         name.push(".lock");
@@ -143,9 +142,6 @@ impl KeyFileLock {
 }
 
 /// Makes the key file of a database, readable by its owner only. Returns whether it did not exist.
-///
-/// # Errors
-/// Any file system error.
 pub fn create_key_file(path: &Path) -> std::io::Result<bool> {
     let _lock = KeyFileLock::acquire(path)?;
     if !is_absent(path) {
@@ -156,9 +152,6 @@ pub fn create_key_file(path: &Path) -> std::io::Result<bool> {
 }
 
 /// Adds a new first key to the key file of a database. The caller holds its lock.
-///
-/// # Errors
-/// Any file system error.
 pub fn add_key(path: &Path) -> std::io::Result<()> {
     let text = if is_absent(path) { String::new() } else { std::fs::read_to_string(path)? };
     let mut keys = vec![SealingKey::generate_text()];
@@ -167,9 +160,6 @@ pub fn add_key(path: &Path) -> std::io::Result<()> {
 }
 
 /// Removes all keys from the key file of a database but the first `count`. The caller holds its lock.
-///
-/// # Errors
-/// Any file system error.
 pub fn keep_keys(path: &Path, count: usize) -> std::io::Result<()> {
     let text = std::fs::read_to_string(path)?;
     let keys: Vec<String> = split_keys(&text).into_iter().take(count).map(str::to_owned).collect();

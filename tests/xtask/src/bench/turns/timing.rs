@@ -179,7 +179,9 @@ impl<'b> Contender<'b> {
             database_ms: per_turn(self.database.cpu_us()? - database),
         };
         self.turns += seen.turns;
-        self.samples.last_mut().into_iter().for_each(|it| it.1.push(sample));
+        if let Some((_, samples)) = self.samples.last_mut() {
+            samples.push(sample);
+        }
         Ok(())
     }
 
