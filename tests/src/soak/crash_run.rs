@@ -85,7 +85,7 @@ fn play(fixture: &CrashFixture, dies_at: Option<u32>) -> Result<FinalState> {
     let unanswered = std::mem::take(&mut servers.unanswered);
     let said = vec![AnsweredMessage { conversation: id.clone(), answer: mask(&json!({"body": ended})) }];
     let mut left = fixture.runtime.block_on(FinalState::read(database.url(), said, fixture.calls.all(), unanswered))?;
-    left.rename(&id, "RUN");
+    left.rename(&id, "RUN")?;
     Ok(left)
 }
 

@@ -95,10 +95,12 @@ impl FinalState {
     }
 
     /// Replaces an id that differs between runs by a name, also in keys of calls.
-    pub fn rename(&mut self, id: &str, name: &str) {
-        let replace = |it: &mut String| *it = it.replace(id, name);
-        // Cannot fail: an id and a name need no escapes.
-        self.state = serde_json::from_str(&self.state.to_string().replace(id, name)).unwrap_or_default();
+    ///
+    /// # Errors
+    /// If the state is not JSON with the name, which it is for names that need no escapes.
+    pub fn rename(&mut self, id: &str, name: &str) -> Result<()> {
+        let replace = |text: &mut String| *text = text.replace(id, name);
+        self.state = serde_json::from_str(&self.state.to_string().replace(id, name))?;
         self.messages.iter_mut().for_each(|it| replace(&mut it.0));
         for call in &mut self.calls {
             replace(&mut call.path);
@@ -112,6 +114,7 @@ impl FinalState {
         if let Some(turn) = &mut self.doubtful_turn {
             replace(&mut turn.0);
         }
+        Ok(())
     }
 
     /// Compares with the undisturbed run of a chain, whose doubt is the failure of a step.
