@@ -50,7 +50,7 @@ impl DataSet {
     pub fn read(name: &str) -> Result<DataSet> {
         let path = root().join("tests/nlu").join(format!("{name}.json"));
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        serde_json::from_str(&text).with_context(|| format!("{} is no set", path.display()))
+        serde_json::from_str(&text).with_context(|| format!("{} is not a set of texts", path.display()))
     }
 
     /// Returns the training set of the first phrases of each intent.

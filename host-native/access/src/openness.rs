@@ -67,7 +67,7 @@ impl Openness {
         let mut answers = join_all(tenants.iter().map(|tenant| look_up(tenant, tenants.len() > 1))).await;
         if answers.iter().any(|answer| matches!(answer, Ok(true))) {
             self.closed.store(true, Ordering::Release);
-            tracing::warn!("there is an API key or a deployment now: from here on, requests need keys or tokens");
+            tracing::warn!("an API key or a deployment exists now: from now on, requests need keys or tokens");
             return Ok(true);
         }
         if answers.iter().all(Result::is_err)

@@ -104,14 +104,14 @@ impl RateLimits {
     }
 }
 
-fn check(limiter: Option<&Limiter>, id: &str, uri: &Uri, why: &str) -> Result<Option<RateStatus>, ApiError> {
+fn check(limiter: Option<&Limiter>, id: &str, uri: &Uri, problem: &str) -> Result<Option<RateStatus>, ApiError> {
     let Some(limiter) = limiter else { return Ok(None) };
     match limiter.check(id) {
-        Ok(standing) => Ok(Some(standing)),
-        Err(standing) => {
-            let message = format!("{why}; retry in {} s", standing.wait);
+        Ok(status) => Ok(Some(status)),
+        Err(status) => {
+            let message = format!("{problem}; retry in {} s", status.wait);
             let refused = ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message);
-            Err(refused.with_limit("caller", standing.limit, standing.wait))
+            Err(refused.with_limit("caller", status.limit, status.wait))
         }
     }
 }
@@ -236,11 +236,11 @@ mod tests {
     #[test]
     fn headers_report_the_tighter_limit() {
         let mut headers = HeaderMap::new();
-        let standing = |remaining| RateStatus { limit: 9, remaining, wait: 1 };
-        standing(3).write_headers(&mut headers);
-        standing(5).write_headers(&mut headers);
+        let status = |remaining| RateStatus { limit: 9, remaining, wait: 1 };
+        status(3).write_headers(&mut headers);
+        status(5).write_headers(&mut headers);
         assert_eq!(headers[REMAINING], "3");
-        standing(1).write_headers(&mut headers);
+        status(1).write_headers(&mut headers);
         assert_eq!(headers[REMAINING], "1");
         RateStatus::of_quota(7, 9, 1).write_headers(&mut headers);
         write_unlimited(&mut headers);

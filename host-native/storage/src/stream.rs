@@ -134,8 +134,8 @@ mod tests {
                 notify(&database.pool, channel, payload).await.expect("an answer");
             }
             for expected in [("b", "1"), ("a", "3 ü")] {
-                let heard = listener.recv().await.expect("a notification");
-                assert_eq!((heard.channel(), heard.payload()), expected);
+                let notification = listener.recv().await.expect("a notification");
+                assert_eq!((notification.channel(), notification.payload()), expected);
             }
         }
     }

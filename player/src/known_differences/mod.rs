@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(unused, ["'why', rule 1: set json.intent", "'why', rule 2: remove llm.last"]);
         let other = Pack { name: "other".to_owned(), ..packs[0].clone() };
         let (turns, idle) = rules.expectations(&other).expect("no rules");
-        assert_eq!((turns[0].expect.as_ref(), idle.len()), (Some(&recorded()), 0), "it is no recording");
+        assert_eq!((turns[0].expect.as_ref(), idle.len()), (Some(&recorded()), 0), "it is not a recording");
     }
 
     #[test]

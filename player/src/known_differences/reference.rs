@@ -97,7 +97,7 @@ impl TurnView<'_> {
         let mut filled = pieces.next().unwrap_or_default().to_owned();
         for piece in pieces {
             let (name, rest) = piece.split_once('}').with_context(|| format!("missing '}}' in '{text}'"))?;
-            match self.find(name).with_context(|| format!("'{name}' is nothing"))? {
+            match self.find(name).with_context(|| format!("'{name}' refers to nothing"))? {
                 Value::String(found) => filled.push_str(&found),
                 found => filled.push_str(&found.to_string()),
             }

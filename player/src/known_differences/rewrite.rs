@@ -100,7 +100,7 @@ impl Turn<'_, '_> {
         for (piece, new) in &rule.replace {
             let piece = self.view(None).fill(piece)?;
             let new =
-                self.view(None).compute(new)?.and_then(|value| value.as_str().map(str::to_owned)).context("a piece of text needs another")?;
+                self.view(None).compute(new)?.and_then(|value| value.as_str().map(str::to_owned)).context("the new text of a replacement must be a string")?;
             changes.push(replace_piece(self.expect, &piece, &new));
         }
         for path in &rule.json {

@@ -69,7 +69,7 @@ impl Meter {
                     for import in section.into_imports() {
                         let import = import?;
                         let TypeRef::Func(function) = import.ty else {
-                            return Err(anyhow!("the module imports '{}.{}', which is no function", import.module, import.name));
+                            return Err(anyhow!("the module imports '{}.{}', which is not a function", import.module, import.name));
                         };
                         functions.push(function);
                         imports.push(Import::find(import.module, import.name));

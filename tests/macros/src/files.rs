@@ -38,7 +38,7 @@ pub fn expand(list: TokenStream) -> Result<TokenStream, String> {
         ));
     }
     if let Some(name) = unknown.first() {
-        return Err(format!("sqlite_only: there is no file '{name}'"));
+        return Err(format!("sqlite_only: file '{name}' does not exist"));
     }
     let modules: String = modules.iter().map(|(name, tests)| format!("mod {name} {{ {tests} }}")).collect();
     modules.parse().map_err(|it| format!("{it}"))

@@ -218,7 +218,7 @@ fn run_inputs(target: &Target, seed: u64, limit: FuzzLimit, note: &mut InputFile
     let mut hold = |input: &[u8], note: &mut InputFile| -> Result<bool> {
         note.write(input)?;
         begins();
-        let kind = target.check(input).map_err(|breach| anyhow!("{breach}"))?;
+        let kind = target.check(input).map_err(|violation| anyhow!("{violation}"))?;
         Ok(kinds.insert(kind.replace(|c: char| c.is_ascii_digit(), "")))
     };
     let start = Instant::now();

@@ -98,7 +98,7 @@ pub fn page() -> Result<Page> {
     for (group, names) in GROUPS {
         body.push_str(&format!("\n## {group}\n"));
         for name in names {
-            let found = tables.iter().find(|it| it.name == *name).with_context(|| format!("there is no table {name}"))?;
+            let found = tables.iter().find(|it| it.name == *name).with_context(|| format!("the migrations create no table '{name}'"))?;
             body.push_str(&section(found, &meanings));
         }
     }

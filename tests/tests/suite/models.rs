@@ -210,11 +210,11 @@ fn named_providers_answer_beside_each_other() {
         [("default", "openai", "From OpenAI."), ("groq:llama-3", "groq", "From Groq."), ("groq/llama-3", "groq", "Again.")]
     {
         assert_eq!(save(model), "[]", "{model}");
-        let said = say();
-        assert_eq!((reply_texts(&said), &said["debug"]["effective_agent_provider"]), (vec![text], &json!(provider)), "{said}");
+        let answer = say();
+        assert_eq!((reply_texts(&answer), &answer["debug"]["effective_agent_provider"]), (vec![text], &json!(provider)), "{answer}");
     }
-    let asked = of_groq.1.join().unwrap();
-    assert_eq!((&asked[0]["model"], &asked[1]["model"]), (&json!("llama-3"), &json!("llama-3")));
+    let requests = of_groq.1.join().unwrap();
+    assert_eq!((&requests[0]["model"], &requests[1]["model"]), (&json!("llama-3"), &json!("llama-3")));
     assert_eq!(of_openai.1.join().unwrap().len(), 1);
     let log = server.log() + &env.sql().dump().join("\n");
     assert!(!log.contains(KEY));

@@ -203,8 +203,8 @@ fn the_tables_of_alerts_and_metrics_agree_with_the_rules() {
     assert_eq!(names, watched.iter().map(|it| it.0).collect::<Vec<_>>(), "one row for each alert, in the order of the file");
     for ((row, rule), (name, metrics)) in rows.iter().zip(&rules).zip(&watched) {
         let known = |code: &str| METRICS.iter().map(|metric| metric.name).find(|metric| metric.strip_prefix("convengine_") == Some(code));
-        let said: BTreeSet<&str> = codes(row[1]).filter_map(known).collect();
-        assert_eq!(said, *metrics, "{name}: what it watches");
+        let described: BTreeSet<&str> = codes(row[1]).filter_map(known).collect();
+        assert_eq!(described, *metrics, "{name}: what it watches");
         let duration = rule["for"].as_str().map(|duration| format!(", for {} min", duration.trim_end_matches('m')));
         assert_eq!(row[1].contains(", for "), duration.is_some(), "{name}: {}", row[1]);
         assert!(duration.is_none_or(|it| row[1].ends_with(&it)), "{name}: {}", row[1]);

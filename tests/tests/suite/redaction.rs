@@ -85,12 +85,12 @@ fn start_parameters_of_sessions_are_redacted_by_path_name_and_pattern() {
         assert_eq!(started.status, 201, "{start}: {started:?}");
         let path = format!("{state}/{}", started.json()["session_id"].as_str().unwrap());
         let event = json!({"type": "user.message", "text": format!("it is {CARD}"), "params": marked()});
-        let said = send(&server, "POST", &format!("{path}/turns"), &event);
+        let answer = send(&server, "POST", &format!("{path}/turns"), &event);
         let found = server.get(&path).json();
         for name in ["customer", "iban", "note"] {
             assert_eq!(found["vars"][name], redacted()[name], "{start}: {found}");
         }
-        shown.extend([started.text, said.text, found.to_string(), server.get(&format!("{path}/trace")).text]);
+        shown.extend([started.text, answer.text, found.to_string(), server.get(&format!("{path}/trace")).text]);
     }
     let headers = [("Authorization", bearer.as_str()), ORIGIN, JSON, ("X-Debug", "1")];
     let started = server.request("POST", &format!("{DEPLOYED}?stream=true"), &headers, json!({"params": marked()}).to_string());

@@ -128,8 +128,8 @@ fn a_workflow_that_runs_itself_is_not_published_and_its_drafts_run() {
     assert_eq!(publish_workflow(&server, &front).status, 201);
     let (_, answer) = started(&server, &json!({"version": 1}));
     assert_eq!(answer["status"], "awaiting_input");
-    let said = say(&server, answer["session_id"].as_str().unwrap(), "hello");
-    assert_eq!((reply_texts(&said), &said["status"]), (vec!["Good-bye from Inner.", "Good-bye from Front."], &json!("completed")));
+    let reply = say(&server, answer["session_id"].as_str().unwrap(), "hello");
+    assert_eq!((reply_texts(&reply), &reply["status"]), (vec!["Good-bye from Inner.", "Good-bye from Front."], &json!("completed")));
     let circle = workflow("inner", "Inner", &[node("front")]);
     let blocked = publish_workflow(&server, &circle);
     assert_refused(&blocked, 422, "publish_blocked");
@@ -153,8 +153,8 @@ fn a_session_stays_on_the_documents_that_it_started_with() {
     let (env, server) = serve(&[]);
     put(&server, &front("Front"));
     let (lost, _) = started(&server, &json!({}));
-    let said = say(&server, &lost, "hello");
-    assert_eq!(said["debug"]["stop_reason"], "unhandled_error", "nothing is published: {said}");
+    let reply = say(&server, &lost, "hello");
+    assert_eq!(reply["debug"]["stop_reason"], "unhandled_error", "nothing is published: {reply}");
     publish(&server, &desk("Desk"));
     assert_refused(&start(&server, "front", &json!({"trigger": "desk"})), 422, "invalid_session");
     assert_refused(&start(&server, "front", &json!({"version": 1})), 404, "not_found");
@@ -279,8 +279,8 @@ fn agents_of_assistants_and_ai_agents_call_tools_of_the_workspace() {
     let (session, _) = Session::start_simulated(&server, &json!({"version": 1}));
     session.say(&server, "more please");
     assert_eq!(service.calls().len(), 2, "a service calls it, too");
-    let said = send(&server, "POST", "/v1/runtime/ai-agents/helper/turn", &json!({"text": "find it", "version": 1}));
-    assert_eq!((reply_texts(&said.json()), service.calls().len()), (vec!["Here it is."], 3), "{said:?}");
+    let reply = send(&server, "POST", "/v1/runtime/ai-agents/helper/turn", &json!({"text": "find it", "version": 1}));
+    assert_eq!((reply_texts(&reply.json()), service.calls().len()), (vec!["Here it is."], 3), "{reply:?}");
     let blocked = send(&server, "POST", "/v1/agents/desk/publish", &json!({}));
     assert_refused(&blocked, 422, "publish_blocked");
 
@@ -380,8 +380,8 @@ fn a_workflow_searches_its_own_knowledge_base() {
     let found = server.get("/v1/workflows/desk/knowledge/search?q=cards").json();
     assert_eq!(found["fused"][0]["text"], "Cards of the workflow cost 5.");
     let answer = start(&server, "desk", &json!({})).json();
-    let said = say(&server, answer["session_id"].as_str().unwrap(), "what do cards cost");
-    assert!(reply_texts(&said)[0].starts_with("Cards of the workflow cost 5."), "{said}");
+    let reply = say(&server, answer["session_id"].as_str().unwrap(), "what do cards cost");
+    assert!(reply_texts(&reply)[0].starts_with("Cards of the workflow cost 5."), "{reply}");
     let deleted = server.request("DELETE", "/v1/workflows/desk/knowledge/faq", &[], "");
     assert_eq!((deleted.status, server.get("/v1/workflows/desk/knowledge").json()), (204, json!({"sources": []})));
     assert_eq!(server.get("/v1/agents/desk/knowledge/faq").json()["status"], "ready");

@@ -81,6 +81,6 @@ fn install_python_packages(project: &Project) -> Result<PathBuf> {
 
 /// Whether the copy of a list of packages, which is made after they are installed, is that of the list.
 fn is_current(copy: &Path, list: &Path) -> Result<bool> {
-    let wanted = fs::read(list).with_context(|| format!("cannot read '{}'", list.display()))?;
-    Ok(fs::read(copy).is_ok_and(|it| it == wanted))
+    let current = fs::read(list).with_context(|| format!("cannot read '{}'", list.display()))?;
+    Ok(fs::read(copy).is_ok_and(|it| it == current))
 }

@@ -47,7 +47,7 @@ impl ModuleProblem {
 
 /// Returns why bytes are not a usable module, or `None`; the reason follows the name of the extension in the message.
 pub fn find_problem(bytes: &[u8]) -> Option<String> {
-    let engine = runtime::create_engine().map_err(|error| ModuleProblem::denied(format!("cannot be looked at here: {error}")));
+    let engine = runtime::create_engine().map_err(|error| ModuleProblem::denied(format!("cannot be inspected here: {error}")));
     engine.and_then(|it| Module::compile(&it, bytes)).err().map(|it| it.reason)
 }
 
@@ -76,7 +76,7 @@ impl Module {
             };
             let numbers = function.params().chain(function.results()).all(|it| it.is_i32());
             if !numbers || function.params().len() != parameters || function.results().len() != 1 {
-                return Err(ModuleProblem::denied(format!("exports '{name}' in another form: it takes {parameters} and returns one i32")));
+                return Err(ModuleProblem::denied(format!("exports '{name}' with another signature: it must take {parameters} and return one i32")));
             }
         }
         let memory_bytes = memory.minimum().saturating_mul(PAGE);

@@ -112,7 +112,7 @@ fn io_failure(path: &str, error: &io::Error) -> EffectError {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             EffectError::new(EffectErrorKind::NotFound, format!("'{path}' does not exist: list the folder to see what does"))
         }
-        io::ErrorKind::PermissionDenied => denied(path, "it leads out of its folder, or may not be read"),
+        io::ErrorKind::PermissionDenied => denied(path, "it leads out of its folder or cannot be read"),
         _ => EffectError::new(EffectErrorKind::Unavailable, format!("'{path}' cannot be read: {error}")),
     }
 }

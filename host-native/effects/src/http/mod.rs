@@ -57,7 +57,7 @@ impl HttpClient {
     pub fn checked_client(&self, url: &Url, connect: Duration) -> Result<Client, EffectError> {
         target::check(url, &self.network)?;
         let unusable =
-            |error: &reqwest::Error| EffectError::new(EffectErrorKind::Unavailable, format!("no call can be made: {}", error_reason(error)));
+            |error: &reqwest::Error| EffectError::new(EffectErrorKind::Unavailable, format!("the request cannot be sent: {}", error_reason(error)));
         self.clients.client_for(url, connect).map_err(|it| unusable(&it))
     }
 }
@@ -133,7 +133,7 @@ async fn send(http: &HttpClient, call: &PreparedRequest, limits: &Limits) -> Res
     target::check(&call.url, &http.network)?;
     let client = http.clients.client_for(&call.url, limits.connect);
     let client =
-        client.map_err(|error| EffectError::new(EffectErrorKind::Unavailable, format!("no call can be made: {}", error_reason(&error))))?;
+        client.map_err(|error| EffectError::new(EffectErrorKind::Unavailable, format!("the request cannot be sent: {}", error_reason(&error))))?;
     let mut sending = client.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
     if let Some(body) = &call.body {
         sending = sending.body(body.clone());
@@ -194,7 +194,7 @@ async fn read_response(response: Response, call: &PreparedRequest, limits: &Limi
 
 /// Returns the message of the innermost cause of an error; the outer messages contain the URL with its query.
 pub fn error_reason(error: &reqwest::Error) -> String {
-    error_sources(error).last().map_or_else(|| "no reason is known".to_owned(), ToString::to_string)
+    error_sources(error).last().map_or_else(|| "unknown reason".to_owned(), ToString::to_string)
 }
 
 fn error_sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {

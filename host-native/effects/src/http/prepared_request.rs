@@ -111,7 +111,7 @@ impl PreparedRequest {
 
 fn parse_header_name(name: &str) -> Result<HeaderName, EffectError> {
     let known = HeaderName::from_bytes(name.as_bytes());
-    let known = known.map_err(|_| invalid(format!("the header '{}' has no valid name", name.escape_debug())))?;
+    let known = known.map_err(|_| invalid(format!("invalid header name '{}'", name.escape_debug())))?;
     if CONNECTION_HEADERS.contains(&known) || known.as_str().starts_with("proxy-") {
         return Err(invalid(format!("the header '{known}' belongs to the connection: leave it out")));
     }

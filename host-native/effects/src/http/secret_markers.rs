@@ -99,7 +99,7 @@ fn body_encoding(part: &str) -> Encoding {
 }
 
 fn misplaced_marker() -> EffectError {
-    EffectError::new(EffectErrorKind::Invalid, "a secret of the request does not stand where the request says")
+    EffectError::new(EffectErrorKind::Invalid, "a secret of the request is not at its declared position")
 }
 
 #[cfg(test)]

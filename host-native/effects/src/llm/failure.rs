@@ -79,7 +79,7 @@ impl ModelFailure {
 
     /// The provider sends several answers.
     pub fn several_choices() -> Self {
-        ModelFailure::unreadable("it has several choices, where one is asked for: the server must not set n above 1")
+        ModelFailure::unreadable("it has several choices instead of one: the server must not set n above 1")
     }
 
     /// The model refused to answer.

@@ -262,7 +262,7 @@ impl Models {
     async fn call_in_order(
         &self,
         order: &[(&Model, Option<&str>)],
-        mut asked: ModelRequest<'_>,
+        mut request: ModelRequest<'_>,
         deadline: Instant,
         missing: &str,
     ) -> ModelAnswer {
@@ -272,9 +272,9 @@ impl Models {
             let left = u32::try_from(order.len() - index).unwrap_or(u32::MAX);
             let share = deadline.saturating_duration_since(Instant::now()) / left;
             let started = Instant::now();
-            let answer = self.call_with_retries((*model, *named), &mut asked, started + share, left == 1, &mut billed_attempts).await;
+            let answer = self.call_with_retries((*model, *named), &mut request, started + share, left == 1, &mut billed_attempts).await;
             let result = answer.as_ref().map_err(|failure| failure.as_ref().map_or(EffectErrorKind::Unsupported, |failure| failure.error.kind));
-            self.meter.record_model_call(model.names(), asked.purpose(), result, started.elapsed());
+            self.meter.record_model_call(model.names(), request.purpose(), result, started.elapsed());
             let failed = match answer {
                 Ok(reply) => return ModelAnswer { result: EffectResult::Ok(self.scrub_reply(reply)), billed_attempts },
                 Err(Some(failed)) => failed,
@@ -286,8 +286,8 @@ impl Models {
                 break;
             }
             if left > 1 {
-                let sent = asked.texts();
-                log_model_failure(Some(model.names()), asked.purpose(), &sent, &error, "model call failed; trying the next model");
+                let sent = request.texts();
+                log_model_failure(Some(model.names()), request.purpose(), &sent, &error, "model call failed; trying the next model");
             }
         }
         ModelAnswer { result: EffectResult::Error(error), billed_attempts }
@@ -297,14 +297,14 @@ impl Models {
     async fn call_with_retries(
         &self,
         model: (&Model, Option<&str>),
-        asked: &mut ModelRequest<'_>,
+        request: &mut ModelRequest<'_>,
         deadline: Instant,
         is_last: bool,
         billed_attempts: &mut u32,
     ) -> Result<Reply, Option<ModelFailure>> {
         let mut retries = RetryPolicy::new(self.llm.max_attempts, self.first_wait, deadline);
         loop {
-            let answer = self.call_once(model, asked);
+            let answer = self.call_once(model, request);
             // The effect's deadline limits the last model.
             let answer = if is_last { answer.await } else { timeout_at(deadline, answer).await.unwrap_or_else(|_| Err(Some(timed_out()))) };
             match answer {
@@ -318,11 +318,11 @@ impl Models {
         }
     }
 
-    async fn call_once(&self, (model, named): (&Model, Option<&str>), asked: &mut ModelRequest<'_>) -> Result<Reply, Option<ModelFailure>> {
-        if let ModelRequest::Llm(_, Some(deltas)) = asked {
+    async fn call_once(&self, (model, named): (&Model, Option<&str>), request: &mut ModelRequest<'_>) -> Result<Reply, Option<ModelFailure>> {
+        if let ModelRequest::Llm(_, Some(deltas)) = request {
             deltas.begin_attempt();
         }
-        match (model, asked) {
+        match (model, request) {
             (Model::Off, _) => Err(None),
             (Model::Scripted(script), ModelRequest::Llm(request, _)) => script_result(script.generate(request).await),
             (Model::Scripted(script), ModelRequest::Embed(request)) => script_result(script.embed(request)),

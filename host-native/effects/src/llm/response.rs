@@ -127,8 +127,8 @@ impl ModelResponse {
         if self.text.answer().is_empty() && self.tool_calls.is_empty() {
             return Err(ModelFailure::unreadable(match (self.text.reasoning().is_empty(), self.finish_reason) {
                 (true, _) => "it is empty",
-                (false, FinishReason::Length) => "it was cut off within its thoughts: raise convengine.llm.max-tokens",
-                (false, FinishReason::Stop | FinishReason::Refused) => "it has thoughts and no answer",
+                (false, FinishReason::Length) => "it was cut off within its reasoning: raise convengine.llm.max-tokens",
+                (false, FinishReason::Stop | FinishReason::Refused) => "it has reasoning but no answer",
             }));
         }
         Ok(self)

@@ -61,16 +61,16 @@ pub struct ModelRoute {
 /// # Errors
 /// A usage failure with a line for each invalid value.
 pub fn parse_routes(llm: &LlmSettings) -> Result<Vec<ModelRoute>, Failure> {
-    let (seats, problems): (Vec<_>, Vec<_>) = llm.model_specs.iter().map(|it| parse_route(it, llm)).partition(Result::is_ok);
-    let seats: Vec<ModelRoute> = seats.into_iter().filter_map(Result::ok).collect();
+    let (routes, problems): (Vec<_>, Vec<_>) = llm.model_specs.iter().map(|it| parse_route(it, llm)).partition(Result::is_ok);
+    let routes: Vec<ModelRoute> = routes.into_iter().filter_map(Result::ok).collect();
     let mut problems: Vec<String> = problems.into_iter().filter_map(Result::err).collect();
-    for off in seats.iter().filter(|seat| matches!(seat.model, Model::Off)) {
-        if seats.iter().filter(|it| it.purpose == off.purpose).count() > 1 {
+    for off in routes.iter().filter(|route| matches!(route.model, Model::Off)) {
+        if routes.iter().filter(|it| it.purpose == off.purpose).count() > 1 {
             let calls = off.purpose.as_deref().unwrap_or("the default");
             problems.push(format!("--llm off: {calls} also has a model; remove one of the two"));
         }
     }
-    for model in seats.iter().filter(|_| llm.cap.is_some()).filter_map(|seat| if let Model::Remote(remote) = &seat.model { Some(remote) } else { None })
+    for model in routes.iter().filter(|_| llm.cap.is_some()).filter_map(|route| if let Model::Remote(remote) = &route.model { Some(remote) } else { None })
     {
         if llm.price(&model.provider, &model.model).is_none() {
             problems.push(format!(
@@ -80,7 +80,7 @@ pub fn parse_routes(llm: &LlmSettings) -> Result<Vec<ModelRoute>, Failure> {
         }
     }
     problems.dedup();
-    if problems.is_empty() { Ok(seats) } else { Err(Failure { code: 2, lines: problems }) }
+    if problems.is_empty() { Ok(routes) } else { Err(Failure { code: 2, lines: problems }) }
 }
 
 fn parse_route(word: &str, llm: &LlmSettings) -> Result<ModelRoute, String> {

@@ -116,7 +116,7 @@ impl Visitor for AstPolicy {
             Value::Boolean(_) | Value::Null | Value::Placeholder(_) => true,
             _ => false,
         };
-        refuse_if(!fine, "a literal has a form that is not allowed: write numbers, and texts as 'text'")
+        refuse_if(!fine, "a literal has a form that is not allowed: write numbers, and strings as 'string'")
     }
 }
 

@@ -120,8 +120,8 @@ fn run(words: &[String]) -> Result<String, String> {
         // What it wrote is omitted: it may be the key.
         return Err(format!("failed: {status}"));
     }
-    let printed = reader.join().map_err(|_| "printed nothing that can be read")?.map_err(cannot_run)?;
-    String::from_utf8(printed).map_err(|_| "printed no text".to_owned())
+    let printed = reader.join().map_err(|_| "printed output that cannot be read")?.map_err(cannot_run)?;
+    String::from_utf8(printed).map_err(|_| "printed output that is not UTF-8".to_owned())
 }
 
 /// Keeps other processes from changing the key file of a database until it is dropped.
