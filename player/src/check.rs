@@ -14,9 +14,9 @@ pub fn failed_checks(turn: &PackTurn, played: &PlayedTurn) -> Vec<Difference> {
         found.push(difference(turn.line, "success", json!(true), failure_json(played)));
     }
     found.extend(check_answer_order(&turn.answers, played));
-    for it in &turn.checks {
-        if let Some((what, expected, ours)) = evaluate_check(&it.check, played) {
-            found.push(difference(it.line, what, expected, ours));
+    for checked in &turn.checks {
+        if let Some((what, expected, ours)) = evaluate_check(&checked.check, played) {
+            found.push(difference(checked.line, what, expected, ours));
         }
     }
     found

@@ -99,9 +99,9 @@ fn print_report(report: &PackReport) {
         for (ruling, count) in &turn.explained {
             print_line!("    explained {count}: {ruling}");
         }
-        for it in &turn.unexplained {
+        for difference in &turn.unexplained {
             let side = |value: &Option<serde_json::Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
-            print_line!("    {}\n      expected {}\n      but got  {}", it.field, side(&it.left), side(&it.right));
+            print_line!("    {}\n      expected {}\n      but got  {}", difference.field, side(&difference.left), side(&difference.right));
         }
     }
     if let Some(failure) = &report.failure {

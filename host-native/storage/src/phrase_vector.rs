@@ -59,8 +59,8 @@ mod tests {
             let (connection, pool) = (&mut database.connection, &database.pool);
             let batch = |first, vectors: &[[f32; 2]]| VectorBatch { first, vectors: vectors.iter().map(|it| it.to_vec()).collect() };
             let batches = [batch(0, &[[1.0, -0.5], [0.25, f32::MIN_POSITIVE]]), batch(2, &[[3.0, 4.0]])];
-            for it in batches.iter().rev() {
-                put(connection, "a", "m", it).await.expect("stored");
+            for batch in batches.iter().rev() {
+                put(connection, "a", "m", batch).await.expect("stored");
             }
             put(connection, "a", "m", &batches[1]).await.expect("stored again");
             put(connection, "b", "m", &batches[0]).await.expect("stored");

@@ -271,10 +271,10 @@ fn nth_value_mut<'v>(value: &'v mut Value, left: &mut usize) -> Option<&'v mut V
         Value::Object(members) => members.values_mut().collect(),
         _ => Vec::new(),
     };
-    for it in inner {
-        let size = count_values(it);
+    for child in inner {
+        let size = count_values(child);
         if *left < size {
-            return nth_value_mut(it, left);
+            return nth_value_mut(child, left);
         }
         *left -= size;
     }

@@ -15,13 +15,13 @@ const PENDING_ACTION_STEP: &str = "PendingActionStep";
 /// waits for an approval.
 pub(super) fn check_approval(scene: &TurnUnderTest<'_>) -> Option<String> {
     let run = scene.run;
-    for it in &run.answered {
-        let id = it.effect.id.0;
-        let step = it.step.as_ref().filter(|it| it.step == PENDING_ACTION_STEP);
-        if needs_confirmation(&it.effect) && step.is_none() && !is_approved_call(scene, it) {
+    for answered in &run.answered {
+        let id = answered.effect.id.0;
+        let step = answered.step.as_ref().filter(|it| it.step == PENDING_ACTION_STEP);
+        if needs_confirmation(&answered.effect) && step.is_none() && !is_approved_call(scene, answered) {
             return Some(format!("effect {id} is irreversible, and neither belongs to a pending action nor was approved"));
         }
-        if !is_pending_action(it) {
+        if !is_pending_action(answered) {
             continue;
         }
         if let Some(reason) = step.and_then(|it| missing_confirmation(scene, &it.session)) {
@@ -40,8 +40,8 @@ fn needs_confirmation(effect: &Effect) -> bool {
 }
 
 /// Returns whether an effect is exactly the tool call that waited for the message's approval, or one that the client requests and approves.
-fn is_approved_call(scene: &TurnUnderTest<'_>, it: &AnsweredEffect) -> bool {
-    let Request::Tool(request) = &it.effect.request else { return false };
+fn is_approved_call(scene: &TurnUnderTest<'_>, answered: &AnsweredEffect) -> bool {
+    let Request::Tool(request) = &answered.effect.request else { return false };
     let input = &scene.run.input;
     let waiting = input.session.conversation.as_ref().and_then(|it| it.context.get("mcp_approval"));
     let is_waiting = waiting.is_some_and(|pending| {
@@ -60,9 +60,9 @@ fn is_approved_call(scene: &TurnUnderTest<'_>, it: &AnsweredEffect) -> bool {
 }
 
 /// Returns whether an effect executes a pending action: its step requests it, and not for a hook.
-fn is_pending_action(it: &AnsweredEffect) -> bool {
-    let is_of_step = it.step.as_ref().is_some_and(|it| it.step == PENDING_ACTION_STEP);
-    match &it.effect.request {
+fn is_pending_action(answered: &AnsweredEffect) -> bool {
+    let is_of_step = answered.step.as_ref().is_some_and(|it| it.step == PENDING_ACTION_STEP);
+    match &answered.effect.request {
         Request::Task(task) => task.called_for == TaskUse::PendingAction,
         Request::Http(_) | Request::Extension(_) | Request::Tool(_) | Request::Sql(_) => is_of_step,
         Request::Llm(_)
@@ -111,13 +111,13 @@ fn is_tool_call(effect: &Effect) -> bool {
 }
 
 /// Returns whether the message of an effect is sensitive and was not approved.
-fn is_unapproved(scene: &TurnUnderTest<'_>, it: &AnsweredEffect) -> bool {
+fn is_unapproved(scene: &TurnUnderTest<'_>, answered: &AnsweredEffect) -> bool {
     let (settings, input) = (&scene.config.settings.guardrail, &scene.run.input);
     let text = collapse_whitespace(input.event.text.as_deref().unwrap_or_default());
     let is_true = |value: &Value| *value == true || value.as_str().is_some_and(|text| text.trim().eq_ignore_ascii_case("true"));
     let client = ["approval_granted", "approvalGranted"].iter().any(|name| input.event.params.get(*name) == Some(&Value::Bool(true)));
     // An application may also approve during the turn.
-    let of_step = it.step.as_ref().and_then(|step| step.session.get("context")?.as_object());
+    let of_step = answered.step.as_ref().and_then(|step| step.session.get("context")?.as_object());
     let loaded = input.session.conversation.as_ref().map(|it| &it.context);
     let granted = of_step.or(loaded.map(|it| &**it)).and_then(|context| context.get("approval")?.get("granted")).is_some_and(is_true);
     // A bare confirmation approves the pending message.

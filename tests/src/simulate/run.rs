@@ -204,8 +204,8 @@ pub fn run_baseline(player: &mut CorePlayer, index: usize) -> Result<Baseline> {
 /// If the turn does not end.
 pub fn run_with_fault(player: &mut CorePlayer, baseline: &Baseline, at: usize, fault: Fault) -> Result<TurnRun> {
     let mut going = TurnInProgress::start(&baseline.run.input, &player.config)?;
-    for it in baseline.run.answered.iter().take(at) {
-        going.answer(it.answer.clone(), it.at)?;
+    for answered in baseline.run.answered.iter().take(at) {
+        going.answer(answered.answer.clone(), answered.at)?;
     }
     let (original, checkpoint) = baseline.run.answered.get(at).zip(baseline.checkpoints.get(at)).context("the turn has no such effect")?;
     player.rewind(checkpoint);

@@ -122,8 +122,8 @@ pub fn find_invalid_call(calls: &[RecordedCall], requested: &[JournalEffect]) ->
 /// Returns what is wrong with the interrupted effects: one that could have been repeated, or a difference to the effects in doubt.
 pub fn find_invalid_interruption(requested: &[JournalEffect], unanswered: &BTreeSet<EffectRef>) -> Option<String> {
     let interrupted: Vec<&JournalEffect> = requested.iter().filter(|it| it.interrupted).collect();
-    if let Some(it) = interrupted.iter().find(|it| !it.non_repeatable) {
-        return Some(format!("effect {} was interrupted, but could have been repeated", it.effect.1));
+    if let Some(repeatable) = interrupted.iter().find(|it| !it.non_repeatable) {
+        return Some(format!("effect {} was interrupted, but could have been repeated", repeatable.effect.1));
     }
     let interrupted: BTreeSet<&EffectRef> = interrupted.into_iter().map(|it| &it.effect).collect();
     let doubtful: BTreeSet<&EffectRef> = unanswered.iter().collect();

@@ -62,10 +62,10 @@ impl FinalState {
         let pool = open_reader_pool(&place).await.map_err(|it| anyhow!("{it}"))?;
         let mut left = FinalState { calls, unanswered, ..FinalState::default() };
         let (mut states, mut counts): (Map<String, Value>, BTreeMap<String, u64>) = (Map::new(), BTreeMap::new());
-        for it in &said {
-            let number = counts.entry(it.conversation.clone()).or_default();
+        for message in &said {
+            let number = counts.entry(message.conversation.clone()).or_default();
             *number += 1;
-            left.messages.push((it.conversation.clone(), *number));
+            left.messages.push((message.conversation.clone(), *number));
         }
         for id in counts.keys() {
             let found = load::load_conversation(&pool, id, 500, None).await?;

@@ -171,8 +171,8 @@ async fn run_on_server(served: Rc<ServedPack>, streams: usize, rounds: usize) ->
             })
         })
         .collect();
-    for it in asking {
-        it.await??;
+    for task in asking {
+        task.await??;
     }
     compare_streams(readers, &seen).await?;
     let mut seen = seen.take();

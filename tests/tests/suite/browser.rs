@@ -144,8 +144,8 @@ fn packs_and_a_talk_have_the_same_hashes_as_in_the_core() {
     let output = command.output().expect("cannot start node");
     drop(server);
     let _ = fs::remove_file(file);
-    for it in &written {
-        let _ = fs::remove_file(&it.path);
+    for case in &written {
+        let _ = fs::remove_file(&case.path);
     }
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));

@@ -188,8 +188,8 @@ fn an_exported_talk_opens_in_the_browser_and_runs_as_the_core_does() {
     let lines = run_page(&server.address, &["talks"]);
     let pasted = &lines["pasted"];
     assert_eq!(pasted.len(), 6, "one for each sample");
-    for it in pasted {
-        assert!(it["equal"] == true && it["verdict"].as_str().unwrap().starts_with("✓ The talk was played"), "{it}");
+    for result in pasted {
+        assert!(result["equal"] == true && result["verdict"].as_str().unwrap().starts_with("✓ The talk was played"), "{result}");
     }
     assert_eq!(lines["chosen"][0], "✓ The talk was played, and all 5 turns meet its checks.");
     let config = std::fs::read_to_string(demo("loan.json").unwrap().path).unwrap();

@@ -46,31 +46,31 @@ fn select(names: &[&str]) -> Result<Vec<&'static Sabotage>> {
 
 fn distinct_proofs(chosen: &[&Sabotage]) -> Vec<Proof> {
     let mut proofs = Vec::new();
-    for it in chosen {
-        if !proofs.contains(&it.noticed_by) {
-            proofs.push(it.noticed_by);
+    for sabotage in chosen {
+        if !proofs.contains(&sabotage.noticed_by) {
+            proofs.push(sabotage.noticed_by);
         }
     }
     proofs
 }
 
 /// Applies a sabotage to the copy, runs the test and restores the copy; returns the sabotage's name if the test passed.
-fn apply(copy: &SourceCopy, it: &'static Sabotage) -> Result<Option<&'static str>> {
+fn apply(copy: &SourceCopy, sabotage: &'static Sabotage) -> Result<Option<&'static str>> {
     let begun = Instant::now();
-    let original = copy.read(it.file)?;
+    let original = copy.read(sabotage.file)?;
     ensure!(
-        original.matches(it.find).count() == 1,
+        original.matches(sabotage.find).count() == 1,
         "sabotage '{}' is stale: its text must occur once in {}; update tests/xtask/src/teeth/sabotage.rs",
-        it.name,
-        it.file
+        sabotage.name,
+        sabotage.file
     );
-    copy.write(it.file, &original.replace(it.find, it.replace))?;
-    let passed = it.noticed_by.run(copy);
-    copy.write(it.file, &original)?;
-    let survived = passed.with_context(|| format!("cannot apply the sabotage '{}'", it.name))?;
+    copy.write(sabotage.file, &original.replace(sabotage.find, sabotage.replace))?;
+    let passed = sabotage.noticed_by.run(copy);
+    copy.write(sabotage.file, &original)?;
+    let survived = passed.with_context(|| format!("cannot apply the sabotage '{}'", sabotage.name))?;
     let what = if survived { "SURVIVED" } else { "detected" };
-    println!("{what:<8} {:<28} by {}  ({} s)", it.name, it.noticed_by, begun.elapsed().as_secs());
-    Ok(survived.then_some(it.name))
+    println!("{what:<8} {:<28} by {}  ({} s)", sabotage.name, sabotage.noticed_by, begun.elapsed().as_secs());
+    Ok(survived.then_some(sabotage.name))
 }
 
 #[cfg(test)]
