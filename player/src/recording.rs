@@ -84,13 +84,13 @@ mod tests {
     #[test]
     fn a_generated_id_is_replaced_with_the_recorded_one() {
         let expect = json!({"conversation": {"conversation_id": SENT}, "history": [format!("for {THEIRS}")]});
-        let of = |id: &str| PlayedTurn {
+        let played = |id: &str| PlayedTurn {
             json: json!({"conversationId": id}),
             history: vec![json!(format!("for {id}"))],
             ..PlayedTurn::default()
         };
-        let renamed = |id: &str| with_recorded_id(&expect, &pack("/"), of(id)).history;
-        assert_eq!((renamed(OURS), renamed(SENT)), (of(THEIRS).history, of(SENT).history), "the client chose one of them");
+        let renamed = |id: &str| with_recorded_id(&expect, &pack("/"), played(id)).history;
+        assert_eq!((renamed(OURS), renamed(SENT)), (played(THEIRS).history, played(SENT).history), "the client chose one of them");
     }
 
     #[test]
@@ -98,16 +98,16 @@ mod tests {
         let row = |stage: &str, step: &str| json!({"stage": stage, "payloadJson": json!({"step": step}).to_string()});
         let expect = json!({"json": [row("STEP_ENTER", "A"), row("STEP_ENTER", "B")]});
         let all = json!([row("STEP_ENTER", "A"), row("STEP_EXIT", "A"), row("STEP_ENTER", "B"), row("STEP_EXIT", "B")]);
-        let of = |path: &str, answer: &Value| {
+        let compare = |path: &str, answer: &Value| {
             let played = PlayedTurn { json: answer.clone(), ..PlayedTurn::default() };
             let expect = with_parsed_rows(expect.clone(), &pack(path).turns[1]);
             let played = with_recorded_rows(&expect, &pack(path).turns[1], played);
             (expect, played)
         };
-        let (left, right) = of("/api/v1/conversation/audit/x", &all);
+        let (left, right) = compare("/api/v1/conversation/audit/x", &all);
         assert_eq!((&left["json"], left["json"][1]["payloadJson"]["step"].as_str()), (&right.json, Some("B")));
-        let (left, right) = of("/api/v1/conversation/audit/x", &json!([all[0]]));
+        let (left, right) = compare("/api/v1/conversation/audit/x", &json!([all[0]]));
         assert_eq!((left["json"].as_array().map(Vec::len), right.json.as_array().map(Vec::len)), (Some(2), Some(1)));
-        assert_eq!(of("/elsewhere", &all).1.json, all);
+        assert_eq!(compare("/elsewhere", &all).1.json, all);
     }
 }

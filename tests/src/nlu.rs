@@ -133,7 +133,7 @@ impl DataSet {
             }
         }
         let in_scope = self.tests.iter().filter(|it| it.intent.is_some()).count();
-        let share = |count: usize, of: usize| count as f64 / of as f64;
+        let share = |count: usize, total: usize| count as f64 / total as f64;
         [share(right, in_scope), share(wrong, in_scope), share(accepted, self.tests.len() - in_scope)]
     }
 }
@@ -196,8 +196,8 @@ impl Numbers {
     }
 
     /// Returns an item.
-    pub fn pick<'a>(&mut self, of: &'a [String]) -> &'a str {
-        of.get(self.below(of.len())).map_or("", String::as_str)
+    pub fn pick<'a>(&mut self, words: &'a [String]) -> &'a str {
+        words.get(self.below(words.len())).map_or("", String::as_str)
     }
 }
 

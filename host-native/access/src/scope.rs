@@ -35,8 +35,8 @@ impl Scopes {
 
     /// Creates a set from names; unknown names are ignored, as they belong to other services.
     pub fn from_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Scopes {
-        let of = |name: &str| Scopes::NAMES.iter().find(|scope| scope.0 == name).map_or(0, |scope| scope.1.0);
-        Scopes(names.into_iter().fold(0, |all, name| all | of(name)))
+        let bit = |name: &str| Scopes::NAMES.iter().find(|scope| scope.0 == name).map_or(0, |scope| scope.1.0);
+        Scopes(names.into_iter().fold(0, |all, name| all | bit(name)))
     }
 
     /// Whether the set contains one of the needed scopes or admin.

@@ -390,14 +390,14 @@ mod tests {
 
     #[test]
     fn origins_are_exact() {
-        let of = |value: Value| read(json!({"cors": {"allowed-origins": value}}));
-        assert_eq!(of(json!("https://a.example, http://localhost:3000")).0.origins.map(|it| it.len()), Some(2));
-        assert_eq!(of(json!(["*"])).0.origins, Some(vec!["*".to_owned()]));
-        assert_eq!((of(Value::Null).0.origins, of(json!([])).0.origins), (None, Some(Vec::new())));
+        let read_origins = |value: Value| read(json!({"cors": {"allowed-origins": value}}));
+        assert_eq!(read_origins(json!("https://a.example, http://localhost:3000")).0.origins.map(|it| it.len()), Some(2));
+        assert_eq!(read_origins(json!(["*"])).0.origins, Some(vec!["*".to_owned()]));
+        assert_eq!((read_origins(Value::Null).0.origins, read_origins(json!([])).0.origins), (None, Some(Vec::new())));
         for origin in
             ["a.example", "https://a.example/", "https://a.example/x", "https://A.example", "https://a.example:443", "null", "file:///"]
         {
-            assert_eq!(of(json!([origin])).1.len(), 1, "{origin}");
+            assert_eq!(read_origins(json!([origin])).1.len(), 1, "{origin}");
         }
     }
 }

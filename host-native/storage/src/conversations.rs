@@ -185,18 +185,18 @@ mod tests {
                 let found = find(&database.pool, &filter).await.expect("conversations");
                 found.iter().map(|it| it.conversation_id.clone()).collect::<Vec<_>>()
             };
-            let of = |numbers: &[usize]| numbers.iter().map(|number| id(*number)).collect::<Vec<_>>();
-            assert_eq!(ids(all.clone()).await, of(&[5, 4, 3, 1, 2, 0]));
-            assert_eq!(ids(ConversationFilter { status: Some("blocked".into()), ..all.clone() }).await, of(&[5]));
+            let ids_of = |numbers: &[usize]| numbers.iter().map(|number| id(*number)).collect::<Vec<_>>();
+            assert_eq!(ids(all.clone()).await, ids_of(&[5, 4, 3, 1, 2, 0]));
+            assert_eq!(ids(ConversationFilter { status: Some("blocked".into()), ..all.clone() }).await, ids_of(&[5]));
             assert_eq!(
                 ids(ConversationFilter { intent: Some("loan".into()), state: Some("ask".into()), ..all.clone() }).await,
-                of(&[1, 0])
+                ids_of(&[1, 0])
             );
-            assert_eq!(ids(ConversationFilter { text: Some("message 3".into()), ..all.clone() }).await, of(&[3]));
-            assert_eq!(ids(ConversationFilter { from: Some(20), to: Some(40), ..all.clone() }).await, of(&[3, 1, 2]));
+            assert_eq!(ids(ConversationFilter { text: Some("message 3".into()), ..all.clone() }).await, ids_of(&[3]));
+            assert_eq!(ids(ConversationFilter { from: Some(20), to: Some(40), ..all.clone() }).await, ids_of(&[3, 1, 2]));
             assert_eq!(ids(ConversationFilter { has_faults: Some(true), ..all.clone() }).await, [""; 0]);
-            assert_eq!(ids(ConversationFilter { has_faults: Some(false), limit: 2, ..all.clone() }).await, of(&[5, 4]));
-            assert_eq!(ids(ConversationFilter { cursor: Some((20, id(1))), ..all.clone() }).await, of(&[2, 0]));
+            assert_eq!(ids(ConversationFilter { has_faults: Some(false), limit: 2, ..all.clone() }).await, ids_of(&[5, 4]));
+            assert_eq!(ids(ConversationFilter { cursor: Some((20, id(1))), ..all.clone() }).await, ids_of(&[2, 0]));
         }
     }
 }

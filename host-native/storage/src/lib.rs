@@ -309,7 +309,7 @@ async fn connect_pool(config: &DatabaseConfig, sizes: PoolSizes, meter: Meter) -
     let options = sqlite_options(config)?.pragma("cache_size", "-1024");
     let pools = ByClass::new(|class| {
         // A file needs no ping before use; the statement itself reports errors.
-        let pool = SqlitePoolOptions::new().max_connections(sizes.of(class)).acquire_timeout(acquire_timeout(class));
+        let pool = SqlitePoolOptions::new().max_connections(sizes.for_class(class)).acquire_timeout(acquire_timeout(class));
         pool.test_before_acquire(false).connect_lazy_with(options.clone())
     });
     let pool = ClassPool::new(pools, meter);
@@ -319,7 +319,7 @@ async fn connect_pool(config: &DatabaseConfig, sizes: PoolSizes, meter: Meter) -
 
 /// Returns the pool of a class of work on PostgreSQL.
 fn postgres_pool(class: WorkClass, sizes: PoolSizes) -> PgPoolOptions {
-    let pool = PgPoolOptions::new().max_connections(sizes.of(class)).acquire_timeout(acquire_timeout(class)).test_before_acquire(false);
+    let pool = PgPoolOptions::new().max_connections(sizes.for_class(class)).acquire_timeout(acquire_timeout(class)).test_before_acquire(false);
     // The server may have restarted; recently used connections are not pinged.
     pool.before_acquire(|connection, about| {
         Box::pin(async move {

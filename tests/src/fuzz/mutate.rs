@@ -108,8 +108,8 @@ impl Mutator {
     }
 
     /// Returns true with a probability of 1 in `of`.
-    fn one_in(&mut self, of: usize) -> bool {
-        self.next_below(of) == 0
+    fn one_in(&mut self, count: usize) -> bool {
+        self.next_below(count) == 0
     }
 
     fn pick<'t, T>(&mut self, items: &'t [T]) -> Option<&'t T> {

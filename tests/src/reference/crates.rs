@@ -221,8 +221,8 @@ fn list(names: &BTreeSet<String>) -> String {
 mod tests {
     use super::*;
 
-    fn arrows(of: &[(&str, &[&str])]) -> Arrows {
-        of.iter().map(|(name, uses)| ((*name).to_owned(), uses.iter().map(|used| (*used).to_owned()).collect())).collect()
+    fn arrows(crates: &[(&str, &[&str])]) -> Arrows {
+        crates.iter().map(|(name, uses)| ((*name).to_owned(), uses.iter().map(|used| (*used).to_owned()).collect())).collect()
     }
 
     #[test]

@@ -186,8 +186,8 @@ fn the_reply_of_an_agent_is_streamed() {
     assert_eq!(kinds, [&["start", "start-step"][..], &step, &tool, &step, &["data-turn", "finish-step", "finish", "[DONE]"]].concat());
     let called = parts.iter().find(|it| it["type"] == tool[0]).unwrap();
     assert_eq!((&called["toolName"], &called["input"]), (&json!("get_balance"), &json!({"account": "savings"})));
-    let of = |id: &str| parts.iter().filter(|part| part["id"] == id).filter_map(|part| part["delta"].as_str()).collect::<String>();
-    assert_eq!([of("t0"), of("t2")], ["Let me look.", "You have 3 🙂."]);
+    let streamed = |id: &str| parts.iter().filter(|part| part["id"] == id).filter_map(|part| part["delta"].as_str()).collect::<String>();
+    assert_eq!([streamed("t0"), streamed("t2")], ["Let me look.", "You have 3 🙂."]);
 
     let (plain, _) = Session::start_simulated(&server, &json!({}));
     let answer = plain.say(&server, "help me");

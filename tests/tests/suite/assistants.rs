@@ -196,8 +196,8 @@ fn no_route_and_no_log_shows_a_secret() {
     assert_refused(&broken, 400, "not_json");
     shown.push(broken.text);
     let listed = server.get("/v1/secrets").json();
-    let of = |secret: &Value| (secret["name"].clone(), secret["prefix"].clone());
-    let listed_names: Vec<_> = listed["secrets"].as_array().unwrap().iter().map(of).collect();
+    let name_and_prefix = |secret: &Value| (secret["name"].clone(), secret["prefix"].clone());
+    let listed_names: Vec<_> = listed["secrets"].as_array().unwrap().iter().map(name_and_prefix).collect();
     assert_eq!(listed_names, [(json!("CRM_KEY"), json!("")), (json!("SHORT"), json!(""))]);
     assert!(listed["secrets"][0]["updated_at"].as_str().is_some_and(|it| it.ends_with('Z')), "{listed}");
     for (method, path, _, body) in ROUTES.iter().filter(|it| it.0 == "GET") {

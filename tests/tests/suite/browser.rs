@@ -117,9 +117,9 @@ fn the_page_is_served_in_its_precompressed_forms() {
     }
     drop(server);
     let _ = fs::remove_file(database);
-    let of = |extension: &str| kinds.get(extension).map(String::as_str);
+    let content_type = |extension: &str| kinds.get(extension).map(String::as_str);
     assert_eq!(
-        (of("html"), of("js"), of("css"), of("wasm")),
+        (content_type("html"), content_type("js"), content_type("css"), content_type("wasm")),
         (Some("text/html"), Some("text/javascript"), Some("text/css"), Some("application/wasm"))
     );
     let script = "const {readFileSync: r} = require('fs'), z = require('zlib'); for (const f of process.argv.slice(1)) {

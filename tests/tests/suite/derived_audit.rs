@@ -305,9 +305,9 @@ fn parse_journal(hex: &str) -> Journal {
     decompress(&bytes).unwrap()
 }
 
-fn store_journal(sql: &mut Sql, journal: &Journal, of: &str) {
+fn store_journal(sql: &mut Sql, journal: &Journal, condition: &str) {
     let bytes = sql.bytes_literal(&compress(journal).unwrap().iter().map(|it| format!("{it:02x}")).collect::<String>());
-    sql.run(&format!("update ce_turn set journal = {bytes} where {of}"));
+    sql.run(&format!("update ce_turn set journal = {bytes} where {condition}"));
 }
 
 fn change_journal(env: &TestEnv, number: u32, change: impl FnOnce(&mut Value)) {

@@ -63,9 +63,9 @@ fn workers_are_confined_like_servers_and_share_a_name() {
     assert!(command.ends_with("convengine worker --set convengine.restate.listen=0.0.0.0:%i"), "{command}");
     let compose: Value = serde_saphyr::from_str(&read("restate/compose.yaml")).unwrap();
     let services = compose["services"].as_object().unwrap();
-    let of = |kind: &str| services.iter().filter(|service| service.0.starts_with(kind)).map(|service| service.1.clone()).collect::<Vec<Value>>();
-    assert_eq!([of("api-").len(), of("worker-").len(), of("restate-").len()], [3, 3, 3]);
-    assert!(of("worker-").iter().all(|it| it["networks"]["default"]["aliases"] == json!(["worker"])));
+    let services_of = |kind: &str| services.iter().filter(|service| service.0.starts_with(kind)).map(|service| service.1.clone()).collect::<Vec<Value>>();
+    assert_eq!([services_of("api-").len(), services_of("worker-").len(), services_of("restate-").len()], [3, 3, 3]);
+    assert!(services_of("worker-").iter().all(|it| it["networks"]["default"]["aliases"] == json!(["worker"])));
     assert!(services["register"]["command"].to_string().contains("http://worker:9080"));
     // What Compose passes to servers and workers are settings that they know.
     let settings = services["worker-1"]["environment"]["CONVENGINE_SET"].as_str().unwrap().replace("${RESTATE_KEY:?}", "publickeyv1_x");

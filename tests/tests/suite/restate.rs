@@ -113,11 +113,11 @@ fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32, has_rows:
         in_doubt += usize::from(is_doubtful);
     }
     let calls = player.server().calls().all();
-    let of = |path: &str| calls.iter().filter(|call| call.path.starts_with(path)).collect::<Vec<_>>();
-    let gifts = of("/gifts").len();
+    let calls_to = |path: &str| calls.iter().filter(|call| call.path.starts_with(path)).collect::<Vec<_>>();
+    let gifts = calls_to("/gifts").len();
     assert!(gifts <= 1 && (gifts == 1 || in_doubt == 1), "crash at {crash_at}: {gifts} gifts were sent");
     // A payment is idempotent: it may be sent again, under its key.
-    let keys: BTreeSet<_> = of("/payments").iter().map(|it| it.idempotency_key.clone()).collect();
+    let keys: BTreeSet<_> = calls_to("/payments").iter().map(|it| it.idempotency_key.clone()).collect();
     assert!(keys.len() == 1 && !keys.contains(&None), "crash at {crash_at}: payments under the keys {keys:?}");
     let numbers = env.sql().texts("select number::text from ce_turn order by number");
     assert_eq!(numbers, if has_rows { vec!["1", "2", "3", "4", "5"] } else { vec![] }, "crash at {crash_at}");

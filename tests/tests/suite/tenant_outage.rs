@@ -227,7 +227,7 @@ fn the_size_of_the_database_and_used_limits_are_metrics() {
             .collect()
     };
     let (a, b) = (read("a"), read("b"));
-    let number = |of: &Value, name: &str| of[name].as_str().map(|value| value.parse::<f64>().unwrap());
+    let number = |object: &Value, name: &str| object[name].as_str().map(|value| value.parse::<f64>().unwrap());
     assert!(number(&a, "convengine_database_bytes{tenant=\"a\"}").is_some_and(|it| it > 100_000.0), "{a}");
     assert_eq!(number(&a, "convengine_database_limit_bytes{tenant=\"a\"}"), Some(2e9));
     assert_eq!(number(&b, "convengine_database_limit_bytes{tenant=\"b\"}"), Some(2e9));

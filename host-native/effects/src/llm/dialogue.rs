@@ -92,7 +92,7 @@ pub fn parse_tool_use(block: &Value) -> LlmToolCall {
 }
 
 fn parse_call(outer: &Value, inner: &Value, arguments: &str) -> LlmToolCall {
-    let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |object: &Value, name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     LlmToolCall { id: text(outer, "id"), name: text(inner, "name"), arguments: parse_arguments(inner.get(arguments)) }
 }
 

@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn each_status_has_its_kind_and_next_action() {
-        let of = |status: u16| {
+        let classify = |status: u16| {
             let failed = ModelFailure::from_status(status, &HeaderMap::new(), r#"{"error":{"message":"no\n luck"}}"#);
             assert_eq!((failed.error.status, failed.error.message), (Some(status), format!("status {status}: no luck")));
             (failed.error.kind, failed.next_action)
@@ -167,7 +167,7 @@ mod tests {
             (500, EffectErrorKind::Unavailable, NextAction::Retry),
             (529, EffectErrorKind::Unavailable, NextAction::Retry),
         ] {
-            assert_eq!(of(status), (kind, then), "{status}");
+            assert_eq!(classify(status), (kind, then), "{status}");
         }
         let unknown = ModelFailure::from_status(400, &HeaderMap::new(), r#"{"error":{"message":"x","code":"model_not_found"}}"#);
         assert_eq!(unknown.error.kind, EffectErrorKind::NotFound);

@@ -138,12 +138,12 @@ mod tests {
             insert(pool, &second, "bb").await.expect("a deployment");
             let other = one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d71", false);
             assert!(insert(pool, &other, "aa").await.is_err(), "tokens are unique");
-            let of = async |hash| find_by_token_hash(pool, hash).await.expect("an answer").map(|found| found.0);
-            assert_eq!((of("aa").await, of("a").await), (Some(first.clone()), None));
-            assert_eq!(of("bb").await, Some(second.clone()));
+            let find = async |hash| find_by_token_hash(pool, hash).await.expect("an answer").map(|found| found.0);
+            assert_eq!((find("aa").await, find("a").await), (Some(first.clone()), None));
+            assert_eq!(find("bb").await, Some(second.clone()));
             let forget = Statement::portable("delete from cs_deployment_token where token_hash = 'bb'");
             pool.execute(&forget, &[]).await.expect("as an earlier version has made it");
-            assert_eq!(of("bb").await, Some(second.clone()).filter(|_| pool.is_shared()), "only a shared database has such servers");
+            assert_eq!(find("bb").await, Some(second.clone()).filter(|_| pool.is_shared()), "only a shared database has such servers");
             assert_eq!(list(pool).await.expect("deployments")[..2], [first.clone(), second.clone()]);
             assert_eq!(list_open(pool).await.expect("deployments")[..2], [first.clone(), second.clone()]);
             let revoke = Statement::portable("update cs_deployment_token set revoked_at = 9 where token_hash = 'aa'");

@@ -184,8 +184,8 @@ pub async fn delete_timer(pool: &Pool, due: &DueTimer) -> sqlx::Result<()> {
 }
 
 /// Returns the amount of one usage kind since a time, optionally for one assistant.
-pub async fn sum_usage(pool: &Pool, workspace: &str, kind: &str, since: Millis, of: Option<&str>) -> sqlx::Result<i64> {
-    let values = [SqlValue::Text(workspace), SqlValue::Text(kind), SqlValue::Integer(since), SqlValue::OptionalText(of)];
+pub async fn sum_usage(pool: &Pool, workspace: &str, kind: &str, since: Millis, document: Option<&str>) -> sqlx::Result<i64> {
+    let values = [SqlValue::Text(workspace), SqlValue::Text(kind), SqlValue::Integer(since), SqlValue::OptionalText(document)];
     pool.fetch_optional(&SUM_USAGE, &values).await?.ok_or(sqlx::Error::RowNotFound)?.integer("amount")
 }
 

@@ -119,12 +119,12 @@ mod tests {
     async fn a_version_is_published_only_from_the_expected_revision() {
         for mut database in each_database().await {
             draft::save(&database.pool, "desk", "Desk", "{}", draft::Expected::Anything, 5).await.expect("saved");
-            let of = |assistant: &'static str, revision, document| NewVersion { assistant, revision, snapshot: "sha256:a", document };
+            let version = |assistant: &'static str, revision, document| NewVersion { assistant, revision, snapshot: "sha256:a", document };
             let connection = &mut database.connection;
-            assert_eq!(publish(connection, &of("desk", 2, "{}"), 6).await.expect("an answer"), None, "the revision differs");
-            assert_eq!(publish(connection, &of("shop", 1, "{}"), 6).await.expect("an answer"), None);
+            assert_eq!(publish(connection, &version("desk", 2, "{}"), 6).await.expect("an answer"), None, "the revision differs");
+            assert_eq!(publish(connection, &version("shop", 1, "{}"), 6).await.expect("an answer"), None);
             for (number, document) in [(1, r#"{"a":1}"#), (2, r#"{"a":2}"#)] {
-                assert_eq!(publish(connection, &of("desk", 1, document), 6 + number).await.expect("published"), Some(number));
+                assert_eq!(publish(connection, &version("desk", 1, document), 6 + number).await.expect("published"), Some(number));
                 assert_eq!(document_of(&database.pool, number).await.as_deref(), Some(document));
             }
             assert_eq!(document_of(&database.pool, 3).await, None);

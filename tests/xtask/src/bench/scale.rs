@@ -87,6 +87,6 @@ fn spread(counts: &[(u64, u64)]) -> Option<u64> {
     Some(percent(costs.clone().max()?, costs.min()?))
 }
 
-fn percent(count: u64, of: u64) -> u64 {
-    (100 * count).div_ceil(of.max(1))
+fn percent(count: u64, total: u64) -> u64 {
+    (100 * count).div_ceil(total.max(1))
 }

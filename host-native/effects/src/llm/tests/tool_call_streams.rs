@@ -174,7 +174,7 @@ async fn truncated_tool_calls_are_failures() {
 
 #[tokio::test]
 async fn openai_compatible_servers_are_understood() {
-    let of = |pieces: Value| {
+    let stream = |pieces: Value| {
         let event = |piece: &Value| format!("data: {}\n\n", json!({"choices": [{"delta": {"tool_calls": piece}}]}));
         format!("{}data: [DONE]\n\n", pieces.as_array().expect("pieces").iter().map(event).collect::<String>())
     };
@@ -203,7 +203,7 @@ async fn openai_compatible_servers_are_understood() {
                    [{"index": 1, "id": "b", "function": {"name": "finish"}}]]),
         ),
     ] {
-        let answer = generate_streamed(Provider::OpenAi, response_until_close(of(pieces).as_bytes())).await.0.expect("an answer");
+        let answer = generate_streamed(Provider::OpenAi, response_until_close(stream(pieces).as_bytes())).await.0.expect("an answer");
         let expected = two.clone().map(|(id, name, arguments)| LlmToolCall { id: id.to_owned(), name: name.to_owned(), arguments });
         assert_eq!(answer.tool_calls, expected, "{story}");
     }

@@ -48,21 +48,21 @@ pub async fn lease_next(pool: &Pool, model: &str, now: Millis, until: Millis) ->
 }
 
 /// Renews the lease of a source.
-pub async fn renew(pool: &Pool, of: &SourceVersion<'_>, until: Millis) -> sqlx::Result<()> {
+pub async fn renew(pool: &Pool, key: &SourceVersion<'_>, until: Millis) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "update cs_knowledge_source set embedding_retry_at = $4 where assistant_id = $1 and source_id = $2 and indexed_version = $3",
     );
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     pool.execute(&sql, &[assistant, source, version, SqlValue::Integer(until)]).await.map(|_| ())
 }
 
 /// Returns the database ids and the texts to embed of chunks that have no vector of `model`.
-pub async fn list_missing(pool: &Pool, of: &SourceVersion<'_>, model: &str, limit: i64) -> sqlx::Result<Vec<(i64, String)>> {
+pub async fn list_missing(pool: &Pool, key: &SourceVersion<'_>, model: &str, limit: i64) -> sqlx::Result<Vec<(i64, String)>> {
     let sql = Statement::portable(
         "select c.id, c.title, c.text from cs_knowledge_chunk c left join cs_knowledge_vector v on v.chunk_id = c.id and v.model = $4
          where c.assistant_id = $1 and c.source_id = $2 and c.version = $3 and v.chunk_id is null order by c.number limit $5",
     );
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     let rows = pool.fetch_all(&sql, &[assistant, source, version, SqlValue::Text(model), SqlValue::Integer(limit)]).await?;
     rows.iter().map(|row| Ok((row.integer("id")?, embedding_text(&row.text("title")?, &row.text("text")?)))).collect()
 }
@@ -88,12 +88,12 @@ pub async fn put(connection: &mut Connection, model: &str, vectors: &[ChunkVecto
 }
 
 /// Records that all chunks of a version have vectors of `model`. Returns `false` if the version has been replaced or deleted.
-pub async fn finish(connection: &mut Connection, of: &SourceVersion<'_>, model: &str) -> sqlx::Result<bool> {
+pub async fn finish(connection: &mut Connection, key: &SourceVersion<'_>, model: &str) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "update cs_knowledge_source set embedding_model = $4, embedding_error = null, embedding_retry_at = 0
          where assistant_id = $1 and source_id = $2 and indexed_version = $3",
     );
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     Ok(connection.execute(&sql, &[assistant, source, version, SqlValue::Text(model)]).await? > 0)
 }
 
@@ -106,12 +106,12 @@ pub async fn list_orphans(connection: &mut Connection, limit: i64) -> sqlx::Resu
 }
 
 /// Records why a version is not embedded, and when to try again.
-pub async fn fail(pool: &Pool, of: &SourceVersion<'_>, error: &str, retry_at: Millis) -> sqlx::Result<()> {
+pub async fn fail(pool: &Pool, key: &SourceVersion<'_>, error: &str, retry_at: Millis) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "update cs_knowledge_source set embedding_error = $4, embedding_retry_at = $5
          where assistant_id = $1 and source_id = $2 and indexed_version = $3",
     );
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     pool.execute(&sql, &[assistant, source, version, SqlValue::Text(error), SqlValue::Integer(retry_at)]).await.map(|_| ())
 }
 

@@ -75,9 +75,9 @@ impl Rows {
     /// Returns the targets.
     pub fn targets(&self) -> Vec<Target> {
         let mut targets = Vec::new();
-        let of = |database: &str, rows: u64| self.0.iter().find(move |row| row.database == database && row.rows == rows && row.engine == NOW);
+        let row = |database: &str, rows: u64| self.0.iter().find(move |row| row.database == database && row.rows == rows && row.engine == NOW);
         for database in ["SQLite", "PostgreSQL"] {
-            let Some((few, many)) = of(database, 10).zip(of(database, 10_000)) else { continue };
+            let Some((few, many)) = row(database, 10).zip(row(database, 10_000)) else { continue };
             let median = |values: &[f64]| Sampled::new(values.iter().copied()).median;
             let label = format!("{database}, 10,000 rows");
             targets.push(Target::at_most(format!("{label} to 10, CPU"), median(&many.cpu_us) / median(&few.cpu_us), 1.05, 2, ""));
