@@ -13,7 +13,7 @@ struct ViewPair<'v> {
 /// Returns all steps in start order.
 pub fn list(views: &[SessionView]) -> Vec<Step<'_>> {
     let steps = pair_views(views).into_iter().map(|ViewPair { before, after }| {
-        let changed = after.is_some_and(|it| it.session != before.session);
+        let changed = after.is_some_and(|after| after.session != before.session);
         Step { step: &before.step, seq: before.seq, finished: after.is_some(), changed }
     });
     steps.collect()

@@ -73,7 +73,7 @@ pub fn play_in_core(pack: &Pack, is_stopped: &dyn Fn() -> bool) -> PlayReport {
     }
     let report = play_turns(pack, &KnownDifferences::default(), |turn| {
         ensure!(!is_stopped(), "stopped: it was canceled, or takes too long");
-        player.play(turn).map(|it| (it.played, None))
+        player.play(turn).map(|played| (played.played, None))
     });
     let turn = |it: TurnReport| mcp::PlayedTurn { turn: it.turn, differences: it.unexplained };
     PlayReport { turns: report.turns.into_iter().map(turn).collect(), failure: report.failure }

@@ -74,7 +74,7 @@ fn referenced_keys(pack: &Pack, kind: DocumentKind, document: &Value) -> Vec<Pro
     let is_named = |document: &Value, name: &str| document["name"].as_str().is_some_and(|own| is_same_name(own, name));
     let find = |kind: DocumentKind, name: &str| {
         let of_kind = || pack.documents.iter().filter(|document| ProgramKey::of_document(document).kind() == kind);
-        of_kind().find(|it| it["id"] == name).or_else(|| of_kind().find(|document| is_named(document, name))).map(ProgramKey::of_document)
+        of_kind().find(|document| document["id"] == name).or_else(|| of_kind().find(|document| is_named(document, name))).map(ProgramKey::of_document)
     };
     match kind {
         DocumentKind::Chain => chain_references(document).iter().filter_map(|(kind, name)| find((*kind).into(), name)).collect(),

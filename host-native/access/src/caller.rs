@@ -234,7 +234,7 @@ mod tests {
     fn conversations_belong_to_their_owner() {
         let caller = |identity: Option<&str>, scopes: Scopes| {
             let caller = Caller::new("c").with_scopes(scopes);
-            identity.map_or(caller.clone(), |it| caller.with_owner(it)).access()
+            identity.map_or(caller.clone(), |identity| caller.with_owner(identity)).access()
         };
         let (ada, eve) = (caller(Some("ada"), Scopes::CONVERSE), caller(Some("eve"), Scopes::CONVERSE));
         let owner = ada.owner.clone().expect("an owner");
@@ -262,7 +262,7 @@ mod tests {
                 .iter()
                 .map(|value| (axum::http::HeaderName::from_static(OWNER_HEADER), HeaderValue::from_str(value).expect("a value")))
                 .collect();
-            read_owner(&headers, is_required, &uri).map(|it| it.map(str::to_owned))
+            read_owner(&headers, is_required, &uri).map(|owner| owner.map(str::to_owned))
         };
         assert_eq!(read(&[" ada "], true).ok(), Some(Some("ada".to_owned())));
         assert_eq!(read(&[], false).ok(), Some(None));

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn sockets_open_for_the_same_origin_and_allowed_origins() {
         let headers = |origin: Option<&'static str>| {
-            let origin = origin.map(|it| (header::ORIGIN, HeaderValue::from_static(it)));
+            let origin = origin.map(|origin| (header::ORIGIN, HeaderValue::from_static(origin)));
             HeaderMap::from_iter(origin.into_iter().chain([(header::HOST, HeaderValue::from_static("bot.example"))]))
         };
         let listed = AllowedOrigins::List(vec!["https://a.example".to_owned()]);

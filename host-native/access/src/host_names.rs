@@ -172,7 +172,7 @@ mod tests {
     fn the_target_and_the_only_host_header_are_both_checked() {
         let hosts = hosts_at("127.0.0.1:8080", &[]);
         let check = |uri: &'static str, given: &[&'static str]| {
-            let headers = given.iter().map(|it| (header::HOST, HeaderValue::from_static(it)));
+            let headers = given.iter().map(|host| (header::HOST, HeaderValue::from_static(host)));
             let mut all = HeaderMap::new();
             for (name, value) in headers {
                 all.append(name, value);

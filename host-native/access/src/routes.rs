@@ -180,7 +180,7 @@ fn documented_methods(paths: &Paths) -> Vec<(Method, String)> {
             (Method::DELETE, item.delete.is_some()),
             (Method::OPTIONS, item.options.is_some()),
         ];
-        all.into_iter().filter(|it| it.1).map(|it| it.0)
+        all.into_iter().filter(|operation| operation.1).map(|operation| operation.0)
     };
     paths.paths.iter().flat_map(|(path, item)| of_item(item).map(|method| (method, path.clone()))).collect()
 }

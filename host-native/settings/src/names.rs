@@ -101,7 +101,7 @@ pub(super) fn all_names() -> &'static [String] {
     /// Collected once, because each member is found by reading a tree that is wrong there.
     static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
         let of_core = CoreSettings::known_keys();
-        host_names().into_iter().chain(of_core.into_iter().map(|it| it.name.to_owned())).collect()
+        host_names().into_iter().chain(of_core.into_iter().map(|key| key.name.to_owned())).collect()
     });
     &NAMES
 }

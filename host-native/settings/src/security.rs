@@ -353,7 +353,7 @@ mod tests {
             let mut jwt = json!({"jwks-file": "k", "audience": "bot", "issuer": "i"});
             jwt[name] = value;
             let (security, problems) = read(json!({"mode": "jwt", "jwt": jwt}));
-            (security.jwt.map(|it| it.leeway), problems)
+            (security.jwt.map(|jwt| jwt.leeway), problems)
         };
         for none in [json!("0s"), json!("0"), json!(0), json!(" 0ms ")] {
             assert_eq!(with("leeway", none.clone()), (Some(Duration::ZERO), Vec::new()), "{none}");

@@ -104,7 +104,7 @@ impl SettingSources {
     /// Merges the sources; adds one line per problem.
     pub(super) fn merge(&self, problems: &mut Vec<String>) -> MergedSettings {
         self.figment.extract().unwrap_or_else(|errors| {
-            problems.extend(errors.into_iter().map(|it| it.to_string()));
+            problems.extend(errors.into_iter().map(|error| error.to_string()));
             MergedSettings::default()
         })
     }

@@ -178,7 +178,7 @@ pub(super) fn read(tree: &Value, sources: &SettingSources, problems: &mut Vec<St
         match kind {
             Kind::UnknownField(..) => {
                 let leaves = names::leaves_below(&tree, path);
-                problems.extend(leaves.iter().map(|it| names::unknown_setting(it, sources)));
+                problems.extend(leaves.iter().map(|leaf| names::unknown_setting(leaf, sources)));
             }
             Kind::InvalidType(..) => problems.push(names::not_a_group(&name)),
             // Not missing if it was invalid, and so taken out.

@@ -183,7 +183,7 @@ mod tests {
             let all = ConversationFilter { limit: 10, ..ConversationFilter::default() };
             let ids = async |filter: ConversationFilter| {
                 let found = find(&database.pool, &filter).await.expect("conversations");
-                found.iter().map(|it| it.conversation_id.clone()).collect::<Vec<_>>()
+                found.iter().map(|conversation| conversation.conversation_id.clone()).collect::<Vec<_>>()
             };
             let ids_of = |numbers: &[usize]| numbers.iter().map(|number| id(*number)).collect::<Vec<_>>();
             assert_eq!(ids(all.clone()).await, ids_of(&[5, 4, 3, 1, 2, 0]));

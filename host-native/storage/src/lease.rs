@@ -109,7 +109,7 @@ mod tests {
             write(&mut database.connection, &open_turns(7), CallLogColumns::Plain).await.expect("open turns");
             let claim = async |owner, running: &[String], most| {
                 let found = claim_orphans(&database.pool, running, owner, 60_000, most).await.expect("turns");
-                found.into_iter().map(|it| it.turn_id).collect::<Vec<_>>()
+                found.into_iter().map(|turn| turn.turn_id).collect::<Vec<_>>()
             };
             let mut first = claim("a", &[], 3).await;
             first.sort();

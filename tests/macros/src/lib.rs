@@ -120,7 +120,7 @@ fn read_environments(attribute: TokenStream) -> Result<Vec<Environment>, String>
     let Some(TokenTree::Group(list)) = attribute.into_iter().nth(1) else { return Err(format!("use #[on(…)] with one of {}", known())) };
     let names = list.stream().into_iter().filter(|token| matches!(token, TokenTree::Ident(_))).map(|it| it.to_string());
     let find = |name: String| {
-        let found = ENVIRONMENTS.into_iter().find(|it| it.0 == name);
+        let found = ENVIRONMENTS.into_iter().find(|environment| environment.0 == name);
         found.ok_or_else(|| format!("#[on({name})]: unknown environment; use one of {}", known()))
     };
     let found = names.map(find).collect::<Result<Vec<_>, _>>()?;

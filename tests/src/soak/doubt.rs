@@ -49,7 +49,7 @@ pub fn replay_effects_on(config: Arc<Config>, stored: &StoredTurn) -> Result<(Ve
     let (mut open, mut found, mut rows) = (BTreeMap::new(), Vec::new(), 0);
     let mut take = |slice: Slice, open: &mut BTreeMap<u32, Effect>| {
         rows += slice.notices.iter().filter(|notice| matches!(notice.body, NoticeBody::Audit { .. })).count();
-        open.extend(slice.effects.into_iter().map(|it| (it.id.0, it)));
+        open.extend(slice.effects.into_iter().map(|effect| (effect.id.0, effect)));
     };
     take(slice, &mut open);
     for entry in journal.entries {
@@ -108,12 +108,12 @@ pub fn find_invalid_call(calls: &[RecordedCall], requested: &[JournalEffect]) ->
         calls_by_key.entry(key).or_insert((0, call)).0 += 1;
     }
     calls_by_key.into_iter().find_map(|(key, (count, call))| {
-        let requested: Vec<&JournalEffect> = requested.iter().filter(|it| it.key == key).collect();
+        let requested: Vec<&JournalEffect> = requested.iter().filter(|effect| effect.key == key).collect();
         let name = format!("{} {} {}", call.method, call.path, call.body);
         if requested.is_empty() {
             return Some(format!("{name} has the key '{key}', which is in no journal"));
         }
-        let extra = usize::from(requested.iter().all(|it| !it.non_repeatable));
+        let extra = usize::from(requested.iter().all(|effect| !effect.non_repeatable));
         (count > requested.len() + extra)
             .then(|| format!("{name} was made {count} times with the key '{key}', but requested {} times", requested.len()))
     })
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_call_is_made_as_often_as_requested() {
         let wrong = |keys: &[Option<&str>], asked: &[JournalEffect]| {
-            let calls: Vec<RecordedCall> = keys.iter().map(|it| call(*it)).collect();
+            let calls: Vec<RecordedCall> = keys.iter().map(|key| call(*key)).collect();
             find_invalid_call(&calls, asked).unwrap_or_default()
         };
         let once = journal_effect("k", true, false);

@@ -224,7 +224,7 @@ pub fn mask(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let member = |(name, value): (&String, &Value)| {
-                let duration = value.is_number() && (name == "ms" || ["Ms", "_ms", "Ns", "duration"].iter().any(|it| name.ends_with(it)));
+                let duration = value.is_number() && (name == "ms" || ["Ms", "_ms", "Ns", "duration"].iter().any(|ending| name.ends_with(ending)));
                 (name.clone(), if duration || LENGTH_MEMBERS.contains(&name.as_str()) { Value::from(0) } else { mask(value) })
             };
             Value::Object(members.iter().map(member).collect())

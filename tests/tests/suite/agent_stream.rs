@@ -22,7 +22,7 @@ fn start_bank(calls: usize) -> SocketAddr {
             let mut stream = listener.accept().unwrap().0;
             let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map(Result::unwrap);
             assert!(lines.next().unwrap().starts_with("GET /accounts/savings "));
-            assert!(lines.any(|it| it.is_empty()));
+            assert!(lines.any(|line| line.is_empty()));
             let body = r#"{"balance":3}"#;
             write!(stream, "HTTP/1.1 200 X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).unwrap();
         }

@@ -56,7 +56,7 @@ fn play_claim(kill_at: Option<usize>) -> (Value, Vec<(String, String, u64)>, BTr
         if ended["status"] == "awaiting_human" && !is_approved {
             is_approved = run.resume(&server, &json!({"decision": "pay", "fields": {"amount": 1100}, "by": "Jo"})).status == 200;
         }
-        ["succeeded", "failed"].iter().any(|it| ended["status"] == *it)
+        ["succeeded", "failed"].iter().any(|status| ended["status"] == *status)
     });
     assert!(is_over && kill_at.is_none(), "{ended:#}");
     assert_eq!(env.run(&["replay", "--conversation", &run.id]).code, 0);

@@ -163,7 +163,7 @@ fn a_turn_keeps_the_configuration_it_started_with() {
     let mut listener = Listener::open(&server);
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
-        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         set_answer(&env, "second");
         assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
         assert!(!turn.is_finished(), "the model has not answered yet");
@@ -282,14 +282,14 @@ fn new_chat_during_a_long_turn_resets_the_conversation_after_it() {
     let body = json!({"conversationId": ID, "message": "my order", "reset": true, "inputParams": {}}).to_string();
     std::thread::scope(|scope| {
         let long = scope.spawn(|| server.say(ID, "slow"));
-        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         // The client gives up on nothing: it sends the flag once, and waits.
         let fresh = scope.spawn(|| server.post(body.clone()).status);
         assert_eq!(long.join().unwrap()["success"], true);
         assert_eq!(fresh.join().unwrap(), 200);
     });
     let stages: Vec<String> = server.audit(ID).iter().map(|row| row["stage"].as_str().unwrap().to_owned()).collect();
-    let all = |stage: &str| -> Vec<usize> { stages.iter().enumerate().filter(|it| it.1 == stage).map(|it| it.0).collect() };
+    let all = |stage: &str| -> Vec<usize> { stages.iter().enumerate().filter(|row| row.1 == stage).map(|row| row.0).collect() };
     let (outputs, resets) = (all("ASSISTANT_OUTPUT"), all("CONVERSATION_RESET"));
     assert_eq!((outputs.len(), resets.len()), (3, 1), "{stages:?}");
     assert!(outputs[1] < resets[0] && resets[0] < outputs[2], "the reset belongs to the message after the long turn: {stages:?}");

@@ -168,7 +168,7 @@ fn violations_of_the_document_are_found() {
         Document::parse(&document.to_string()).unwrap()
     };
     let violation = |document: &Document, path: &str| {
-        let operation: Operation = document.operations().into_iter().find(|it| it.path == path).unwrap();
+        let operation: Operation = document.operations().into_iter().find(|operation| operation.path == path).unwrap();
         let found = document.calls(&operation, ID, SEED, 1).into_iter().find_map(|call| {
             let reply = send(&client(), &server, &call).unwrap();
             document.find_violation(&operation, &call, &reply)

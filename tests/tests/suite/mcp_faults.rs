@@ -225,7 +225,7 @@ fn a_tool_that_is_listed_wrongly_cannot_be_approved() {
                 return;
             }
             let listed: Value = serde_json::from_str(text).unwrap();
-            let named = listed["tools"].as_array().unwrap().iter().filter(|it| it["name"] == "get_order_status");
+            let named = listed["tools"].as_array().unwrap().iter().filter(|tool| tool["name"] == "get_order_status");
             for tool in named {
                 assert_ne!(approve(server, "get_order_status", &tool["digest"], None), 200, "{fault}: {tool}");
             }

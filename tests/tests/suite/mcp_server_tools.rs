@@ -55,7 +55,7 @@ fn sessions_belong_to_their_owners() {
     let ask = |owner: Option<&str>, key: &str, session: Option<&str>| {
         let bearer = format!("Bearer {key}");
         let mut headers = vec![("Authorization", bearer.as_str())];
-        headers.extend(owner.map(|it| ("X-Convengine-Owner", it)));
+        headers.extend(owner.map(|owner| ("X-Convengine-Owner", owner)));
         let mut arguments = json!({"text": "more please"});
         if let Some(session) = session {
             arguments["session_id"] = json!(session);

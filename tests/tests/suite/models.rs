@@ -114,7 +114,7 @@ fn a_reply_is_streamed_and_stored_with_its_cost() {
     let mut listener = Listener::open(&server);
     let events = thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
-        let before = listener.until(|it| it.name == "TOKEN");
+        let before = listener.until(|event| event.name == "TOKEN");
         assert_eq!(shown_text(&before), "It is ");
         assert!(!turn.is_finished(), "the model has not finished yet");
         go.send(()).unwrap();

@@ -163,7 +163,7 @@ fn a_key_with_an_owner_claim_acts_for_the_user_that_each_request_names() {
     let as_user = |key: &str, owner: Option<&str>, id: Option<&str>, idempotency: &str| {
         let bearer = format!("Bearer {key}");
         let mut headers = vec![("Authorization", bearer.as_str()), ("Idempotency-Key", idempotency), JSON];
-        headers.extend(owner.map(|it| ("X-Convengine-Owner", it)));
+        headers.extend(owner.map(|owner| ("X-Convengine-Owner", owner)));
         server.request("POST", MESSAGE, &headers, json!({"conversationId": id, "message": "my order"}).to_string())
     };
     let status = |key: &str, owner: Option<&str>, idempotency: &str| as_user(key, owner, Some(ID), idempotency).status;

@@ -53,7 +53,7 @@ fn the_unit_is_valid_for_systemd() {
 fn workers_are_confined_like_servers_and_share_a_name() {
     let (server, worker) = (read("convengine.service"), read("restate/convengine-worker@.service"));
     let confinement = |unit: &str| {
-        unit.split_once("# A user of its own").unwrap().1.lines().filter(|it| it.contains('=')).map(str::to_owned).collect::<BTreeSet<_>>()
+        unit.split_once("# A user of its own").unwrap().1.lines().filter(|line| line.contains('=')).map(str::to_owned).collect::<BTreeSet<_>>()
     };
     let differing: BTreeSet<String> = confinement(&server).symmetric_difference(&confinement(&worker)).cloned().collect();
     assert!(differing.iter().all(|it| it.starts_with("TimeoutStopSec=")), "{differing:?}");
@@ -167,9 +167,9 @@ fn alerts_figures_and_the_dashboard_name_existing_metrics() {
 fn metrics_of(expression: &str, recording: &Value) -> BTreeSet<&'static str> {
     let rules = || recording["groups"].as_array().unwrap().iter().flat_map(|group| group["rules"].as_array().unwrap());
     let metrics_of_name = |name: String| -> BTreeSet<&'static str> {
-        match rules().find(|it| it["record"] == json!(name)) {
+        match rules().find(|rule| rule["record"] == json!(name)) {
             Some(rule) => metrics_of(rule["expr"].as_str().unwrap(), recording),
-            None => METRICS.iter().map(|it| it.name).filter(|metric| name.strip_prefix(metric).is_some_and(is_end_of_metric)).collect(),
+            None => METRICS.iter().map(|metric| metric.name).filter(|metric| name.strip_prefix(metric).is_some_and(is_end_of_metric)).collect(),
         }
     };
     convengine_names(expression).into_iter().flat_map(metrics_of_name).collect()

@@ -331,7 +331,7 @@ fn deletion_waits_for_a_running_turn() {
     let mut listener = Listener::open(&server);
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
-        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         let open = "select status from ce_turn";
         assert!(wait_until(|| env.sql().texts(open) == ["open"]));
         // Another process cannot wait for it.

@@ -212,7 +212,7 @@ fn arguments_of_tool_calls_are_redacted() {
     let hidden = [CARD, IBAN];
     let assert_hidden = |env: &TestEnv, server: &Server, shown: &str| {
         let all = [bytes(env), vec![[decompressed(env, "journal"), server.log(), shown.to_owned()].concat().into_bytes()]].concat();
-        assert!(hidden.iter().all(|it| !contains_mark(&all, it)), "{shown}");
+        assert!(hidden.iter().all(|text| !contains_mark(&all, text)), "{shown}");
     };
     let (env, server) = serve(&calling("note"), &[]);
     let pack: Value = serde_json::from_slice(&fs::read(root().join("tests/packs/flow/agent.json")).unwrap()).unwrap();

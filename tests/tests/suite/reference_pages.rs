@@ -44,7 +44,7 @@ fn documented_defaults_are_the_defaults() {
     let compiled = |tree: &Value| Config::compile(&Tables::default(), tree);
     let usual = format!("{:?}", compiled(&json!({})).0.settings);
     let loaded = |set: Vec<String>| {
-        let mut settings = Settings::load(&Options { set, ..Options::default() }).unwrap_or_else(|it| panic!("{it}"));
+        let mut settings = Settings::load(&Options { set, ..Options::default() }).unwrap_or_else(|error| panic!("{error}"));
         settings.tree = Value::Null;
         format!("{settings:?}")
     };

@@ -285,7 +285,7 @@ fn each_turn_names_the_build_that_wrote_it() {
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(stream::ID, "my order"));
-        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         let open = [format!("open - {version}")];
         assert!(wait_until(|| rows() == open), "{:?}", rows());
         turn.join().unwrap();

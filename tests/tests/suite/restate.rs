@@ -51,8 +51,8 @@ fn play(cases: Vec<Case>) -> usize {
             for conversation in env.sql().texts("select distinct conversation_id from ce_turn where status <> 'open'") {
                 let replayed = replay(&env, &conversation);
                 // Some packs bring audit rows of no turn, which are reported apart.
-                let turns: Vec<&String> = replayed.lines.iter().filter(|it| it.starts_with("turn ")).collect();
-                assert!(!turns.is_empty() && turns.iter().all(|it| it.contains(" equal sha256 ")), "{}: {replayed:?}", case.pack.name);
+                let turns: Vec<&String> = replayed.lines.iter().filter(|line| line.starts_with("turn ")).collect();
+                assert!(!turns.is_empty() && turns.iter().all(|line| line.contains(" equal sha256 ")), "{}: {replayed:?}", case.pack.name);
             }
             report
         };

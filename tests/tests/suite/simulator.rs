@@ -248,9 +248,9 @@ fn a_broken_pattern_in_the_browser_is_located_while_typed_and_clears_when_fixed(
     let core_issue = |pattern: &str| {
         let mut pack: Value = serde_json::from_str(&text).unwrap();
         let rows = pack["tables"]["ce_rule"].as_array_mut().unwrap();
-        rows.iter_mut().find(|it| it["rule_id"] == 41).unwrap()["match_pattern"] = json!(pattern);
+        rows.iter_mut().find(|row| row["rule_id"] == 41).unwrap()["match_pattern"] = json!(pattern);
         let player = CorePlayer::new(&Pack::parse(&pack.to_string()).unwrap(), Suspend::Never);
-        player.issues.iter().find(|it| it.path == "ce_rule[41].match_pattern").map(|it| it.reason.clone())
+        player.issues.iter().find(|issue| issue.path == "ce_rule[41].match_pattern").map(|issue| issue.reason.clone())
     };
     assert_eq!((lines["cell"].len(), lines["text"].len()), (3, 3), "one for each key");
     for (seen, typed) in lines["cell"].iter().zip(["(", "(a", "(a)"]) {

@@ -166,7 +166,7 @@ fn a_running_server_rolls_back_and_its_turns_continue() {
     import(&env, &pack_with_reply("second"));
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| answer(&server, "my order"));
-        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
         let second = running_hash(&server);
         let rolled_back = server.request("POST", ROLLBACK, &[], "");

@@ -204,7 +204,7 @@ fn progress_is_received_while_a_model_is_called() {
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
-        let before = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        let before = listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         assert_eq!(texts(&before), ["Reading"]);
         assert!(!turn.is_finished(), "the model has not answered yet");
         assert_eq!(stored_rows(&server), audit_rows(&before), "the audit has what was published so far");
@@ -231,7 +231,7 @@ fn a_turn_that_is_rerun_on_sqlite_is_closed_and_published_as_a_new_one() {
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
-        let lost = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        let lost = listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         // A server would not start on this file; another program can still write to it.
         let mut sql = env.sql();
         sql.run(&format!("attach database '{}' as other", other.database_url().trim_start_matches("sqlite:")));
@@ -333,7 +333,7 @@ fn unaudited_stages_are_not_published_and_progress_is() {
         let server = env.serve(&REGEX_ONLY);
         assert_eq!(audit_rows(&events), stored_rows(&server)[before..], "{level}");
         assert_eq!(texts(&events), ["Reading", "Writing"], "{level}");
-        assert!(events.iter().enumerate().all(|(index, it)| it.seq() == index), "{level}");
+        assert!(events.iter().enumerate().all(|(index, event)| event.seq() == index), "{level}");
         audit_rows(&events)
     };
     assert_eq!(all("NONE").len(), 0);

@@ -99,7 +99,7 @@ pub fn assert_turn_is_resumed(server: &Server) {
     let mut listener = Listener::open(server);
     thread::scope(|scope| {
         let running = scope.spawn(|| server.say(ID, "my order"));
-        let before = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        let before = listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         let mut back: Vec<Listener> = Vec::new();
         for known in 0..before.len() {
             let (mut listener, resumed) = Listener::open_after(server, &before[known].id);
@@ -201,7 +201,7 @@ fn listen_during_turns(at: &Server, listen_at: &Server) {
         for received in reconnecting {
             let (received, published) = (without_progress(&received.join().unwrap()), without_progress(&published));
             let different = received.iter().zip(&published).position(|(received, published)| received != published);
-            assert_eq!((different, received.len()), (None, published.len()), "{:?}", different.map(|it| (&received[it], &published[it])));
+            assert_eq!((different, received.len()), (None, published.len()), "{:?}", different.map(|position| (&received[position], &published[position])));
         }
     });
 }
@@ -255,7 +255,7 @@ fn a_turn_that_runs_at_another_process_is_published_from_its_beginning() {
     let mut near = Listener::open(&one);
     thread::scope(|scope| {
         let running = scope.spawn(|| one.say(ID, "my order"));
-        let before = near.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        let before = near.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         // A listener that was there before receives no duplicates of what another one requests.
         let mut late = Listener::open(&other);
         let (mut back, resumed) = Listener::open_after(&other, &before[0].id);
@@ -309,12 +309,12 @@ fn a_turn_that_another_process_continues_is_published_once() {
     let body = json!({"conversationId": ID, "message": "my order"}).to_string();
     thread::scope(|scope| {
         scope.spawn(|| one.try_post(&body));
-        let before = far.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        let before = far.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         one.kill();
         let rest = far.until(ends_turn);
         let all = [before, rest].concat();
         assert_whole_turns(&all);
-        assert_eq!(stored_rows(&other).len(), all.iter().filter(|it| it.data["eventType"] == "AUDIT").count());
+        assert_eq!(stored_rows(&other).len(), all.iter().filter(|event| event.data["eventType"] == "AUDIT").count());
     });
 }
 

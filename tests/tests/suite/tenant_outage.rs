@@ -61,7 +61,7 @@ fn a_tenant_whose_database_goes_down_is_alone_with_it() {
     let server = two.serve(&OPEN);
     let down = || {
         let metrics = server.request("GET", "/metrics", &[("X-Tenant", "a")], "").text;
-        metrics.lines().find_map(|it| it.strip_prefix("convengine_tenants_down ")).map(str::to_owned)
+        metrics.lines().find_map(|line| line.strip_prefix("convengine_tenants_down ")).map(str::to_owned)
     };
     assert!(wait_until(|| down().as_deref() == Some("0")));
     assert_eq!([send(&server, "a").status, send(&server, "b").status], [200, 200]);
@@ -221,8 +221,8 @@ fn the_size_of_the_database_and_used_limits_are_metrics() {
     let read = |tenant: &str| -> Value {
         let text = server.request("GET", "/metrics", &[("X-Tenant", tenant)], "").text;
         text.lines()
-            .filter(|it| !it.starts_with('#'))
-            .filter_map(|it| it.rsplit_once(' '))
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| line.rsplit_once(' '))
             .map(|sample| (sample.0.to_owned(), json!(sample.1)))
             .collect()
     };

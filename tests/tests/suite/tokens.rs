@@ -102,7 +102,7 @@ impl Issuer {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
                 let lines = BufReader::new(stream.try_clone().unwrap()).lines();
-                assert!(lines.map_while(Result::ok).any(|it| it.is_empty()));
+                assert!(lines.map_while(Result::ok).any(|line| line.is_empty()));
                 let mut state = shared.lock().unwrap();
                 state.fetches += 1;
                 let answer = match &state.keys {

@@ -231,7 +231,7 @@ fn a_tool_of_the_workspace_is_bound_when_a_session_starts() {
     assert_eq!(service.calls().len(), 1);
     let executed = |session: &str| {
         let audit = server.audit(session);
-        let stage = audit.iter().find(|it| it["stage"] == "workflow.tool.executed").unwrap();
+        let stage = audit.iter().find(|row| row["stage"] == "workflow.tool.executed").unwrap();
         let payload: Value = serde_json::from_str(stage["payloadJson"].as_str().unwrap()).unwrap();
         (payload["node"].clone(), payload["tool"].clone(), payload["ok"].clone(), payload["code"].clone())
     };

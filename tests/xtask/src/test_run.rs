@@ -168,7 +168,7 @@ impl Counts {
     /// Reads a result line of a test program; any other line counts nothing.
     fn parse(line: &str) -> Counts {
         let number_before = |word: &str| {
-            let before = line.strip_prefix("test result: ").and_then(|it| it.split_once(word)).map_or("", |it| it.0);
+            let before = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(word)).map_or("", |rest| rest.0);
             before.rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0)
         };
         Counts { passed: number_before(" passed"), failed: number_before(" failed"), skipped: number_before(" ignored") }

@@ -73,7 +73,7 @@ pub async fn execute(blocking: &BlockingShare, roots: &Roots, request: &ToolRequ
     let text = |name: &Option<String>, default: &str| argument_text(request, name.as_deref().unwrap_or(default)).unwrap_or_default();
     let job = Job { path: text(&spec.path, "path"), words: text(&spec.query, "query"), spec };
     let work = move || {
-        let root = Dir::open_ambient_dir(&root, ambient_authority()).map_err(|it| io_failure(&job.spec.root, &it))?;
+        let root = Dir::open_ambient_dir(&root, ambient_authority()).map_err(|error| io_failure(&job.spec.root, &error))?;
         run(&root, &job)
     };
     let done = blocking.run(work).await;

@@ -156,7 +156,7 @@ fn as_text(value: Option<&Value>) -> &str {
 
 /// Updates the token counts, which come in several events.
 fn apply_usage(response: &mut ModelResponse, usage: Option<&Value>) {
-    let count = |member: &str| usage.and_then(|it| it.get(member)).and_then(Value::as_u64);
+    let count = |member: &str| usage.and_then(|usage| usage.get(member)).and_then(Value::as_u64);
     if let Some(input) = count("input_tokens") {
         let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"].into_iter().filter_map(count);
         response.input_tokens = Some(cached.fold(input, u64::saturating_add));

@@ -176,7 +176,7 @@ impl Connection {
             let short = |text: &String| self.secrets.scrub(text).chars().take(MAX_SERVER_NAME_CHARS).collect::<String>();
             let name = info.server_info.as_ref().map(|server| (short(&server.name), short(&server.version)));
             json!({
-                "name": name.as_ref().map(|it| &it.0), "version": name.as_ref().map(|it| &it.1),
+                "name": name.as_ref().map(|name| &name.0), "version": name.as_ref().map(|name| &name.1),
                 "protocol": info.protocol_version.to_string(),
             })
         };
@@ -431,7 +431,7 @@ fn handshake_error(server: &McpServer, error: &ClientInitializeError) -> EffectE
 /// Follows announcements of other tools in the revision that has no notifications without a subscription.
 fn spawn_subscription(peer: Peer<RoleClient>, tools_changed: Arc<AtomicBool>) {
     let announces = |info: &ServerPeerInfo| {
-        let is_declared = info.capabilities.tools.as_ref().is_some_and(|it| it.list_changed == Some(true));
+        let is_declared = info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
         is_declared && info.protocol_version == ProtocolVersion::V_2026_07_28
     };
     if !peer.peer_info().as_deref().is_some_and(announces) {

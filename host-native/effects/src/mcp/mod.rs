@@ -167,7 +167,7 @@ pub async fn execute(
 ) -> EffectResult {
     let call = call_approved(clients, http, catalog, request, key, progress);
     let outcome = timeout_at(deadline - TIMEOUT_MARGIN, call).await.unwrap_or_else(|_| {
-        let server = request.tool_code.as_deref().and_then(split_mcp_code).map(|it| it.0).unwrap_or_default();
+        let server = request.tool_code.as_deref().and_then(split_mcp_code).map(|code| code.0).unwrap_or_default();
         clients.retire(server);
         let message = format!("the MCP server '{server}' did not answer in time; see convengine.tools.timeout");
         Err(EffectError::new(EffectErrorKind::Timeout, message))

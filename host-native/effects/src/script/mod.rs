@@ -56,7 +56,7 @@ pub fn check_document(document: &Value) -> BTreeMap<String, Vec<(u32, String)>> 
     let check = |code: &str| {
         let output = interpreter.check(code, CHECK_TIMEOUT).inspect_err(|error| tracing::warn!("cannot check a script: {error}")).ok()?;
         let found: CheckOutput = serde_json::from_str(&output).ok()?;
-        Some((to_hex(&Sha256::digest(code)), found.issues.into_iter().map(|it| (it.line, it.message)).collect()))
+        Some((to_hex(&Sha256::digest(code)), found.issues.into_iter().map(|issue| (issue.line, issue.message)).collect()))
     };
     scripts.into_iter().filter_map(check).collect()
 }

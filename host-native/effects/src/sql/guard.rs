@@ -98,7 +98,7 @@ pub fn guard_with_values(sql: &str, dialect: Dialect, permissions: Permissions<'
     thread::scope(|scope| {
         let guarded =
             thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || check_and_render(sql, dialect, permissions, values));
-        let guarded = guarded.map_err(|it| format!("the SQL cannot be checked now: {it}"))?;
+        let guarded = guarded.map_err(|error| format!("the SQL cannot be checked now: {error}"))?;
         guarded.join().unwrap_or_else(|_| Err("the SQL cannot be checked: write it more simply".to_owned()))
     })
 }
@@ -126,7 +126,7 @@ fn check_and_render(sql: &str, dialect: Dialect, permissions: Permissions<'_>, v
 pub(super) fn view_relations(definition: &str, dialect: Dialect) -> Result<BTreeSet<String>, String> {
     thread::scope(|scope| {
         let read = || parse_single(definition, dialect).map(|statement| relations::names(&statement));
-        let reader = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, read).map_err(|it| it.to_string())?;
+        let reader = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, read).map_err(|error| error.to_string())?;
         reader.join().unwrap_or_else(|_| Err("the view cannot be read".to_owned()))
     })
 }

@@ -31,7 +31,7 @@ pub fn run(words: &[&str]) -> Result<()> {
         times.push(started.elapsed().as_nanos());
     }
     times.sort_unstable();
-    let at = |share: usize| times.get(times.len() * share / 100).map_or(0, |it| it / 1_000) as u64;
+    let at = |share: usize| times.get(times.len() * share / 100).map_or(0, |duration| duration / 1_000) as u64;
     println!(
         "{}",
         json!({

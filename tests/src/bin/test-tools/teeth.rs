@@ -146,7 +146,7 @@ fn mutate_value(value: &Value) -> Vec<Value> {
 fn leaf_pointers(value: &Value) -> Vec<String> {
     let inner = |name: &str, member: &Value| -> Vec<String> {
         let name = name.replace('~', "~0").replace('/', "~1");
-        leaf_pointers(member).into_iter().map(|it| format!("/{name}{it}")).collect()
+        leaf_pointers(member).into_iter().map(|pointer| format!("/{name}{pointer}")).collect()
     };
     match value {
         Value::Object(members) if !members.is_empty() => members.iter().flat_map(|(name, it)| inner(name, it)).collect(),

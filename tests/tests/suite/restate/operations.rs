@@ -47,7 +47,7 @@ fn a_turn_ends_on_its_version_which_is_removed_when_it_is_drained() {
         let registered = run(&["register", &next]);
         assert_eq!(registered.code, 0, "{registered:?}");
         let versions = list(&env, &cluster);
-        let current: Vec<&Value> = versions.iter().map(|it| &it["is_current"]).collect();
+        let current: Vec<&Value> = versions.iter().map(|version| &version["is_current"]).collect();
         assert_eq!(current, [&json!(false), &json!(true)], "{versions:?}");
         assert_eq!((&versions[1]["address"], &versions[1]["version"]), (&json!(next), &json!(env!("CARGO_PKG_VERSION"))));
         let kept = run(&["remove"]);

@@ -91,7 +91,7 @@ async fn assert_every_split_succeeds(provider: Provider) {
         generate_each(provider, splits, |at, answer, shown| {
             let answer = answer.unwrap_or_else(|error| panic!("{at}: {error}"));
             assert_eq!((answer.text, shown), (PIECES.concat(), PIECES.concat()), "{at}");
-            assert_eq!(answer.usage.map(|it| (it.input_tokens, it.output_tokens)), Some((12, 7)), "{at}");
+            assert_eq!(answer.usage.map(|usage| (usage.input_tokens, usage.output_tokens)), Some((12, 7)), "{at}");
         })
         .await;
     }

@@ -56,7 +56,7 @@ impl RoundTrips {
         let target = |row: &Row| {
             let label = format!("{}, {}: round trips", row.database, row.scenario);
             // Background tasks have some, too.
-            row.round_trips.map(|it| Target::at_most(label, it, 3.05, 2, " per turn"))
+            row.round_trips.map(|count| Target::at_most(label, count, 3.05, 2, " per turn"))
         };
         self.0.iter().filter(|it| it.engine == NOW).filter_map(target).collect()
     }
