@@ -16,7 +16,8 @@ fn issues(name: &str) -> Vec<Value> {
 #[test]
 fn lint_issues_are_included() {
     let found = issues("connection_transfer");
-    let rules_and_paths: Vec<(&str, &str)> = found.iter().map(|issue| (issue["rule"].as_str().unwrap(), issue["path"].as_str().unwrap())).collect();
+    let rules_and_paths: Vec<(&str, &str)> =
+        found.iter().map(|issue| (issue["rule"].as_str().unwrap(), issue["path"].as_str().unwrap())).collect();
     assert!(rules_and_paths.contains(&("derived-without-template", "ce_response[1].response_type")), "{rules_and_paths:?}");
     for issue in &found {
         for member in ["severity", "path", "reason", "hint", "rule"] {

@@ -74,7 +74,10 @@ fn referenced_keys(pack: &Pack, kind: DocumentKind, document: &Value) -> Vec<Pro
     let is_named = |document: &Value, name: &str| document["name"].as_str().is_some_and(|own| is_same_name(own, name));
     let find = |kind: DocumentKind, name: &str| {
         let of_kind = || pack.documents.iter().filter(|document| ProgramKey::of_document(document).kind() == kind);
-        of_kind().find(|document| document["id"] == name).or_else(|| of_kind().find(|document| is_named(document, name))).map(ProgramKey::of_document)
+        of_kind()
+            .find(|document| document["id"] == name)
+            .or_else(|| of_kind().find(|document| is_named(document, name)))
+            .map(ProgramKey::of_document)
     };
     match kind {
         DocumentKind::Chain => chain_references(document).iter().filter_map(|(kind, name)| find((*kind).into(), name)).collect(),
@@ -105,7 +108,11 @@ fn collect_secret_names(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::String(text) => {
             for mark in ["secret.", "secret:"] {
-                let name = |rest: &str| rest.chars().take_while(|character| character.is_ascii_uppercase() || character.is_ascii_digit() || *character == '_').collect();
+                let name = |rest: &str| {
+                    rest.chars()
+                        .take_while(|character| character.is_ascii_uppercase() || character.is_ascii_digit() || *character == '_')
+                        .collect()
+                };
                 let named = text.split(mark).skip(1).map(name);
                 found.extend(named.filter(|it: &String| !it.is_empty()));
             }

@@ -166,8 +166,11 @@ async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) ->
 /// Reads the audit rows and model calls of the turn.
 async fn read_turn_results(pool: &Pool, config: &Arc<Config>, id: &str, counts: &mut SeenRows, played: &mut PlayedTurn) -> Result<()> {
     let rows = audit::list_rows(pool, id, ConfigCache::with_config(config)).await?;
-    played.audit =
-        rows.into_iter().skip(counts.audit).map(|row| (row.stage, serde_json::from_str(&row.payload_json).unwrap_or(Value::Null))).collect();
+    played.audit = rows
+        .into_iter()
+        .skip(counts.audit)
+        .map(|row| (row.stage, serde_json::from_str(&row.payload_json).unwrap_or(Value::Null)))
+        .collect();
     counts.audit += played.audit.len();
     let mut configs = ConfigCache::with_config(config);
     for turn in storage::turn::list_ended(pool, id).await?.iter().skip(counts.turns) {

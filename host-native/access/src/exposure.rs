@@ -30,8 +30,9 @@ pub struct Exposure {
 /// Exit code 2 if the address is invalid, or reachable from other machines while nothing says who may call; 3 if it cannot be used.
 pub async fn listen(settings: &Settings) -> Result<(TcpListener, Exposure), Failure> {
     let at = &settings.listen;
-    let failed =
-        |error: std::io::Error| Failure::service_unavailable(format!("cannot listen on {at}: {error}; choose another address with --listen"));
+    let failed = |error: std::io::Error| {
+        Failure::service_unavailable(format!("cannot listen on {at}: {error}; choose another address with --listen"))
+    };
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host(at)
         .await
         .map_err(|error| Failure::invalid_usage(format!("invalid address '{at}': {error}; use --listen HOST:PORT")))?

@@ -34,8 +34,9 @@ impl Containers {
     pub fn new(url: Option<String>, secrets: Arc<Secrets>) -> Result<Containers, Failure> {
         let Some(url) = url else { return Ok(Containers(None)) };
         let client = tls::client_for(&url).build();
-        let failed =
-            |error| Failure::service_unavailable(format!("cannot create a client for the container service: {}", http::error_reason(&error)));
+        let failed = |error| {
+            Failure::service_unavailable(format!("cannot create a client for the container service: {}", http::error_reason(&error)))
+        };
         let client = client.map_err(failed)?;
         Ok(Containers(Some(Service { url, client, secrets })))
     }

@@ -41,7 +41,8 @@ impl AdminToken {
             true => resolve(value),
             false => Ok(value.to_owned()),
         };
-        let token = token.and_then(|token| if token.len() < MIN_TOKEN_BYTES { Err(too_short()) } else { Ok(AdminToken::from_token(&token)) });
+        let token =
+            token.and_then(|token| if token.len() < MIN_TOKEN_BYTES { Err(too_short()) } else { Ok(AdminToken::from_token(&token)) });
         token.map_err(|reason| problems.push(format!("convengine.admin-token: {reason}"))).ok()
     }
 

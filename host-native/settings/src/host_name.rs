@@ -38,7 +38,8 @@ fn parse_name(name: &str) -> Option<HostName> {
         return Some(HostName::Address(address.into()));
     }
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-    let is_label = |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    let is_label =
+        |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     // A name that ends in a number is an IPv4 address in another notation.
     let is_number = name.rsplit('.').next().is_none_or(|label| label.starts_with("0x") || label.bytes().all(|byte| byte.is_ascii_digit()));
     (name.len() <= 253 && name.split('.').all(is_label) && !is_number).then_some(HostName::Name(name))

@@ -197,8 +197,9 @@ pub(super) fn unknown_setting(name: &str, sources: &SettingSources) -> String {
 /// The line about a single value where there has to be a group or a map. The value is not shown: it may contain a secret.
 pub(super) fn not_a_group(name: &str) -> String {
     let members = all_names().iter().filter(|it| is_within(it, name));
-    let members: Vec<String> =
-        members.map(|member| if MAPS.contains(&member.as_str()) { format!("convengine.{member}.NAME") } else { format!("convengine.{member}") }).collect();
+    let members: Vec<String> = members
+        .map(|member| if MAPS.contains(&member.as_str()) { format!("convengine.{member}.NAME") } else { format!("convengine.{member}") })
+        .collect();
     problem(name, format!("a single value instead of a group of settings; set {}", members.join(" or ")))
 }
 

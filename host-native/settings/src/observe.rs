@@ -74,7 +74,8 @@ impl LoggingSettings {
 /// Reads the address of the trace collector from the setting, else from the standard OpenTelemetry variable.
 pub(super) fn read_otlp_endpoint(tree: TelemetryTree, variable: Option<String>, problems: &mut Vec<String>) -> Option<String> {
     let set = tree.otlp.endpoint.map(|it| ("convengine.telemetry.otlp.endpoint", it));
-    let variable = variable.map(|address| address.trim().to_owned()).filter(|it| !it.is_empty()).map(|it| ("OTEL_EXPORTER_OTLP_ENDPOINT", it));
+    let variable =
+        variable.map(|address| address.trim().to_owned()).filter(|it| !it.is_empty()).map(|it| ("OTEL_EXPORTER_OTLP_ENDPOINT", it));
     let (name, address) = set.or(variable)?;
     let is_usable =
         |url: &Url| ["http", "https"].contains(&url.scheme()) && url.has_host() && url.username().is_empty() && url.password().is_none();

@@ -53,7 +53,8 @@ pub async fn write_at_once(connection: &mut Connection, rows: &TurnRows, log: Ca
     let steps = steps(rows, log, first_id);
     let written = connection.execute_at_once(&join_statements(&steps), &steps).await;
     // The division by zero of a missing row.
-    let is_taken_over = |error: &sqlx::Error| error.as_database_error().is_some_and(|error| error.code().is_some_and(|code| code == "22012"));
+    let is_taken_over =
+        |error: &sqlx::Error| error.as_database_error().is_some_and(|error| error.code().is_some_and(|code| code == "22012"));
     written.map_err(|error| if is_taken_over(&error) { sqlx::Error::RowNotFound } else { error })
 }
 

@@ -319,7 +319,8 @@ async fn connect_pool(config: &DatabaseConfig, sizes: PoolSizes, meter: Meter) -
 
 /// Returns the pool of a class of work on PostgreSQL.
 fn postgres_pool(class: WorkClass, sizes: PoolSizes) -> PgPoolOptions {
-    let pool = PgPoolOptions::new().max_connections(sizes.for_class(class)).acquire_timeout(acquire_timeout(class)).test_before_acquire(false);
+    let pool =
+        PgPoolOptions::new().max_connections(sizes.for_class(class)).acquire_timeout(acquire_timeout(class)).test_before_acquire(false);
     // The server may have restarted; recently used connections are not pinged.
     pool.before_acquire(|connection, about| {
         Box::pin(async move {

@@ -179,7 +179,9 @@ impl Rows {
             Cell::Null => SqlValue::OptionalText(None),
             Cell::Integer(number) => SqlValue::Integer(number),
             // Whole texts alone are added. Were one not UTF-8, it would be stored as it is rather than as an empty text.
-            Cell::Text { from, to } => std::str::from_utf8(&self.buffer[from..to]).map_or(SqlValue::Bytes(&self.buffer[from..to]), SqlValue::Text),
+            Cell::Text { from, to } => {
+                std::str::from_utf8(&self.buffer[from..to]).map_or(SqlValue::Bytes(&self.buffer[from..to]), SqlValue::Text)
+            }
             Cell::Bytes { from, to } => SqlValue::Bytes(&self.buffer[from..to]),
         }
     }

@@ -92,15 +92,19 @@ impl Turn<'_, '_> {
 
     /// Applies a rule; returns the number of changes of each of its parts.
     fn apply(&mut self, rule: &Rule) -> Result<Vec<usize>> {
-        let is_met = |condition: &Option<Condition>, default: bool| condition.as_ref().map_or(Ok(default), |condition| self.holds(condition));
+        let is_met =
+            |condition: &Option<Condition>, default: bool| condition.as_ref().map_or(Ok(default), |condition| self.holds(condition));
         if !is_met(&rule.when, true)? || is_met(&rule.unless, false)? {
             return Ok(Vec::new());
         }
         let mut changes = Vec::new();
         for (piece, new) in &rule.replace {
             let piece = self.view(None).fill(piece)?;
-            let new =
-                self.view(None).compute(new)?.and_then(|value| value.as_str().map(str::to_owned)).context("the new text of a replacement must be a string")?;
+            let new = self
+                .view(None)
+                .compute(new)?
+                .and_then(|value| value.as_str().map(str::to_owned))
+                .context("the new text of a replacement must be a string")?;
             changes.push(replace_piece(self.expect, &piece, &new));
         }
         for path in &rule.json {
@@ -204,7 +208,8 @@ impl Turn<'_, '_> {
 
     fn remove_range(&mut self, first: &str, last: &str) -> usize {
         let Some((root, first)) = first.split_once('.') else { return 0 };
-        let texts = |value: &Value| value.as_array().into_iter().flatten().map(|text| text.as_str().unwrap_or_default().to_owned()).collect();
+        let texts =
+            |value: &Value| value.as_array().into_iter().flatten().map(|text| text.as_str().unwrap_or_default().to_owned()).collect();
         let names: Vec<String> = if root == "audit" { row_names(self.expect) } else { texts(&self.expect[root]) };
         let Some(from) = names.iter().position(|it| it == first) else { return 0 };
         let to = if last.is_empty() { names.len() } else { names.iter().position(|it| it == last).map_or(from, |it| it + 1) };

@@ -149,7 +149,8 @@ fn with_shape(mut rule: Rule, shapes: &BTreeMap<String, Vec<Rule>>) -> Result<Ve
 impl Rule {
     /// Returns the names of the parts, in the order in which they are applied.
     pub fn parts(&self) -> Vec<String> {
-        let named = |what: &'static str, names: Vec<&String>| names.into_iter().map(move |name| format!("{what} {name}")).collect::<Vec<_>>();
+        let named =
+            |what: &'static str, names: Vec<&String>| names.into_iter().map(move |name| format!("{what} {name}")).collect::<Vec<_>>();
         [
             named("replace", self.replace.keys().collect()),
             named("json", self.json.iter().collect()),

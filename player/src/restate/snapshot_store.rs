@@ -80,7 +80,9 @@ impl Objects {
     fn put(&mut self, path: String, headers: &HeaderMap, bytes: Bytes) -> Response {
         let current = self.stored.get(&path).map(StoredObject::etag);
         let expected = headers.get(header::IF_MATCH).and_then(|value| value.to_str().ok());
-        if (headers.contains_key(header::IF_NONE_MATCH) && current.is_some()) || expected.is_some_and(|etag| Some(etag) != current.as_deref()) {
+        if (headers.contains_key(header::IF_NONE_MATCH) && current.is_some())
+            || expected.is_some_and(|etag| Some(etag) != current.as_deref())
+        {
             return StatusCode::PRECONDITION_FAILED.into_response();
         }
         [(header::ETAG, self.store(path, bytes))].into_response()

@@ -20,8 +20,9 @@ pub fn check(manifests: &[&str]) -> Result<()> {
         let metadata = read_metadata(manifest)?;
         for package in metadata["packages"].as_array().context("expected packages in the metadata of cargo")? {
             count += 1;
-            problems
-                .extend(find_problem(package, &allowed).map(|problem| format!("{} {}: {problem}", text(package, "name"), text(package, "version"))));
+            problems.extend(
+                find_problem(package, &allowed).map(|problem| format!("{} {}: {problem}", text(package, "name"), text(package, "version"))),
+            );
         }
     }
     if !problems.is_empty() {

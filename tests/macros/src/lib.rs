@@ -107,7 +107,8 @@ fn expand(item: TokenStream) -> Result<TokenStream, String> {
     if keyword.to_string() != "fn" || !parameters.stream().is_empty() || body.delimiter() != Delimiter::Brace {
         return Err("a test is a function without parameters and result: fn name() { … }".to_owned());
     }
-    let tests: String = environments.iter().map(|environment| render_test(*environment, &name.to_string(), &of_tests, is_ignored)).collect();
+    let tests: String =
+        environments.iter().map(|environment| render_test(*environment, &name.to_string(), &of_tests, is_ignored)).collect();
     let module = format!("mod {name} {{ {tests} }}");
     of_function.extend(function.iter().cloned());
     of_function.extend(module.parse::<TokenStream>().map_err(|it| it.to_string())?);

@@ -120,8 +120,7 @@ fn check_end(scene: &TurnUnderTest<'_>) -> Option<String> {
 
 /// Returns whether the model that writes the reply returned an empty text, which is passed on (pack `s19_llm_error`).
 fn is_model_reply_empty(run: &TurnRun) -> bool {
-    let is_answer =
-        |request: &Request| matches!(request, Request::Llm(call) if call.purpose.starts_with("response_") || call.purpose == "intent_collision");
+    let is_answer = |request: &Request| matches!(request, Request::Llm(call) if call.purpose.starts_with("response_") || call.purpose == "intent_collision");
     let is_empty = |answer: &EffectResult| matches!(answer, EffectResult::Ok(Reply::Llm(reply)) if reply.text.trim().is_empty());
     run.answered.iter().any(|answered| is_answer(&answered.effect.request) && is_empty(&answered.answer))
 }
@@ -153,7 +152,8 @@ fn check_limits(scene: &TurnUnderTest<'_>) -> Option<String> {
     let plans = count_requests(scene.run, |request| matches!(request, Request::Llm(call) if call.purpose == "mcp_plan"));
     let rounds = scene.config.settings.tools.max_loops;
     let long = if matches!(scene.fault, Some(Fault::Garbage(Garbage::Long | Garbage::Deep))) { LONG_CHARS } else { 0 };
-    let sleeps = if scene.run.outcome.flow.is_some() { count_requests(scene.run, |request| matches!(request, Request::Sleep(_))) } else { 0 };
+    let sleeps =
+        if scene.run.outcome.flow.is_some() { count_requests(scene.run, |request| matches!(request, Request::Sleep(_))) } else { 0 };
     let limit = if scene.run.outcome.flow.is_some() { MAX_FLOW_EFFECTS } else { MAX_EFFECTS };
     let effects = effects - sleeps;
     let bounds = [
@@ -181,7 +181,8 @@ fn has_long_replies(run: &TurnRun) -> bool {
 /// Returns the size of the compressed journal without model calls, in bytes.
 fn journal_bytes_without_texts(run: &TurnRun) -> usize {
     let mut journal = run.journal.clone();
-    let is_text = |id: EffectId| run.answered.iter().any(|answered| answered.effect.id == id && matches!(answered.effect.request, Request::Llm(_)));
+    let is_text =
+        |id: EffectId| run.answered.iter().any(|answered| answered.effect.id == id && matches!(answered.effect.request, Request::Llm(_)));
     journal.entries.retain(|it| !is_text(it.effect));
     journal_bytes(&journal)
 }

@@ -66,7 +66,8 @@ fn find_repeated_write(scene: &TurnUnderTest<'_>, before: &TurnRun) -> Option<St
 /// Returns whether a row of `ce_tool` requests the effect: every matching turn retries a failed tool, except after a crash
 /// (docs/decisions/0034-tools-requested-by-table.md).
 fn is_table_tool(scene: &TurnUnderTest<'_>, answered: &AnsweredEffect, before: &TurnRun) -> bool {
-    let crashed = |answered: &AnsweredEffect| matches!(&answered.answer, EffectResult::Error(error) if error.kind == EffectErrorKind::Interrupted);
+    let crashed =
+        |answered: &AnsweredEffect| matches!(&answered.answer, EffectResult::Error(error) if error.kind == EffectErrorKind::Interrupted);
     let sent = scene.run.input.event.params.contains_key("tool_request");
     let of_step = answered.step.as_ref().is_some_and(|it| it.step == "ToolOrchestrationStep");
     of_step && !sent && !before.answered.iter().any(crashed)
@@ -110,7 +111,10 @@ fn has_valid_key(run: &TurnRun, answered: &AnsweredEffect) -> bool {
 }
 
 fn count_writes(run: &TurnRun, operation: &str) -> usize {
-    run.answered.iter().filter(|answered| has_side_effects(&answered.effect) && write_signature(answered).as_deref() == Some(operation)).count()
+    run.answered
+        .iter()
+        .filter(|answered| has_side_effects(&answered.effect) && write_signature(answered).as_deref() == Some(operation))
+        .count()
 }
 
 /// Returns what a write does, without the parts that differ between attempts; `None` for reads.

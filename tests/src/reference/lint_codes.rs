@@ -67,7 +67,8 @@ pub fn page() -> Result<Page> {
         .iter()
         .map(|name| {
             let text = meanings.get("tables", name);
-            let (severity, meaning) = text.split_once('|').map(|parts| (parts.0.trim().to_owned(), parts.1.trim().to_owned())).unwrap_or_default();
+            let (severity, meaning) =
+                text.split_once('|').map(|parts| (parts.0.trim().to_owned(), parts.1.trim().to_owned())).unwrap_or_default();
             vec![code(name), severity, meaning]
         })
         .collect();
@@ -94,7 +95,8 @@ const NOT_RULES: [&str; 3] = ["api-key", "proxy-authorization", "x-api-key"];
 /// The rules of issues of tables: `compile`, and the texts of the checks that have the form of a rule.
 fn table_rules() -> Result<BTreeSet<String>> {
     let mut rules = BTreeSet::from(["compile".to_owned()]);
-    let is_rule = |word: &&str| word.contains('-') && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') && !NOT_RULES.contains(word);
+    let is_rule =
+        |word: &&str| word.contains('-') && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') && !NOT_RULES.contains(word);
     for file in sources(&["core/lint/src", "core/pack/src"])?
         .iter()
         .filter(|file| file.ends_with("/pack/src/lint.rs") || file.starts_with("core/lint/src") && !file.contains("/flow/"))
@@ -110,8 +112,9 @@ fn table_rules() -> Result<BTreeSet<String>> {
 fn document_codes() -> Result<BTreeSet<String>> {
     let mut codes = BTreeSet::new();
     for file in sources(&["core/config/src/flow", "core/lint/src/flow"])? {
-        let is_code =
-            |word: &str| word.len() == 4 && word.starts_with(|c: char| c.is_ascii_uppercase()) && word[1..].bytes().all(|byte| byte.is_ascii_digit());
+        let is_code = |word: &str| {
+            word.len() == 4 && word.starts_with(|c: char| c.is_ascii_uppercase()) && word[1..].bytes().all(|byte| byte.is_ascii_digit())
+        };
         codes.extend(read_source(&file)?.split('"').filter(|it| is_code(it)).map(str::to_owned));
     }
     Ok(codes)

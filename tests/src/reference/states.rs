@@ -34,7 +34,8 @@ fn section(machine: &str, rows: &[StateTransition], meanings: &Meanings) -> Stri
     };
     let states = distinct(rows.iter().flat_map(|row| [spell(&row.state), spell(&row.next)]));
     let events = distinct(rows.iter().map(|it| to_snake_case(&it.event)));
-    let explain = |names: &[String]| -> Vec<Vec<String>> { names.iter().map(|name| vec![code(name), meanings.get(machine, name)]).collect() };
+    let explain =
+        |names: &[String]| -> Vec<Vec<String>> { names.iter().map(|name| vec![code(name), meanings.get(machine, name)]).collect() };
     let moves: Vec<Vec<String>> =
         rows.iter().map(|row| [spell(&row.state), to_snake_case(&row.event), spell(&row.next)].map(|name| code(&name)).to_vec()).collect();
     let mut diagram = format!("stateDiagram-v2\n    [*] --> {}", states.first().map_or("", |it| it));

@@ -155,7 +155,8 @@ fn differences(found: &Table, declared: &TableShape) -> Vec<String> {
         }
     }
     // The older name of a column is in older databases alone.
-    let is_missing = |member: &&MemberShape| found.columns.iter().all(|column| column.name != member.name) && member.name != "response_type";
+    let is_missing =
+        |member: &&MemberShape| found.columns.iter().all(|column| column.name != member.name) && member.name != "response_type";
     declared.columns.iter().filter(is_missing).for_each(|it| differ(it.name, "declared, but no column"));
     differences
 }

@@ -151,7 +151,9 @@ impl FinalState {
             bail!("{error}");
         }
         let (keys_here, keys_there) = (self.keys_by_call(), baseline.keys_by_call());
-        if let Some((call, keys)) = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|others| others.len() < keys.len())) {
+        if let Some((call, keys)) =
+            keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|others| others.len() < keys.len()))
+        {
             // Even if the conversation takes another path after the doubt, it may not write anything that the undisturbed run does not.
             bail!("{call} was made with {} keys", keys.len());
         }
@@ -224,7 +226,8 @@ pub fn mask(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let member = |(name, value): (&String, &Value)| {
-                let duration = value.is_number() && (name == "ms" || ["Ms", "_ms", "Ns", "duration"].iter().any(|ending| name.ends_with(ending)));
+                let duration =
+                    value.is_number() && (name == "ms" || ["Ms", "_ms", "Ns", "duration"].iter().any(|ending| name.ends_with(ending)));
                 (name.clone(), if duration || LENGTH_MEMBERS.contains(&name.as_str()) { Value::from(0) } else { mask(value) })
             };
             Value::Object(members.iter().map(member).collect())

@@ -335,8 +335,10 @@ impl Reader {
             progress.next_seq = 0;
             progress.ended_turns += 1;
         }
-        let at =
-            data.split_once("\"createdAt\":\"").and_then(|parts| clock::parse(parts.1.split_once('"')?.0)).context("event without a time")?;
+        let at = data
+            .split_once("\"createdAt\":\"")
+            .and_then(|parts| clock::parse(parts.1.split_once('"')?.0))
+            .context("event without a time")?;
         let mut seen = self.report.borrow_mut();
         seen.events += 1;
         if self.transport != Transport::ReconnectingSse {

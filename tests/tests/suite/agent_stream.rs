@@ -164,8 +164,9 @@ fn the_reply_of_an_agent_is_streamed() {
         events.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(),
         ["token", "token", "message", "token", "token", "message", "done"]
     );
-    let streamed_text =
-        |effect: u32| events.iter().filter(|event| event.1["effect"] == effect).map(|event| event.1["delta"].as_str().unwrap()).collect::<String>();
+    let streamed_text = |effect: u32| {
+        events.iter().filter(|event| event.1["effect"] == effect).map(|event| event.1["delta"].as_str().unwrap()).collect::<String>()
+    };
     assert_eq!(
         [streamed_text(0), streamed_text(2)],
         [&events[2].1["text"], &events[5].1["text"]].map(|text| text.as_str().unwrap()),
@@ -180,7 +181,8 @@ fn the_reply_of_an_agent_is_streamed() {
         .into_iter()
         .map(|it| it.1)
         .collect();
-    let kinds: Vec<&str> = parts.iter().filter(|it| it["transient"] != true).map(|part| part["type"].as_str().unwrap_or("[DONE]")).collect();
+    let kinds: Vec<&str> =
+        parts.iter().filter(|it| it["transient"] != true).map(|part| part["type"].as_str().unwrap_or("[DONE]")).collect();
     let step = ["text-start", "text-delta", "text-delta", "text-end", "data-message"];
     let tool = ["tool-input-available", "tool-output-available"];
     assert_eq!(kinds, [&["start", "start-step"][..], &step, &tool, &step, &["data-turn", "finish-step", "finish", "[DONE]"]].concat());
@@ -225,7 +227,8 @@ fn a_discarded_agent_reply_is_reset() {
     assert_eq!(reply_texts(&events.last().unwrap().1), ["It is."]);
     let parts = TurnStream::begin(&server, &format!("{path}ui"), &[]).collect_rest();
     let of_text = |part: &&(String, Value)| part.1["id"].as_str().is_some_and(|id| id.starts_with('t'));
-    let kinds: Vec<[&str; 2]> = parts.iter().filter(of_text).map(|part| ["type", "id"].map(|name| part.1[name].as_str().unwrap())).collect();
+    let kinds: Vec<[&str; 2]> =
+        parts.iter().filter(of_text).map(|part| ["type", "id"].map(|name| part.1[name].as_str().unwrap())).collect();
     let first = [["text-start", "t0"], ["text-delta", "t0"], ["text-end", "t0"], ["data-reset", "t0"]];
     assert_eq!(kinds, [&first[..], &[["text-start", "t0-2"], ["text-delta", "t0-2"], ["text-end", "t0-2"]]].concat());
     assert_eq!(requests.join().unwrap().len(), 4);

@@ -339,7 +339,8 @@ fn a_failed_run_is_retried_from_the_failed_step() {
         [("first".to_owned(), 1), ("flaky".to_owned(), 1), ("flaky".to_owned(), 2), ("flaky".to_owned(), 3), ("flaky".to_owned(), 4)]
     );
     let traced = server.get(&format!("{}/trace", run.path)).json();
-    let ended = traced["events"].as_array().unwrap().iter().filter(|event| event["kind"] == "chain.step" && event["data"]["status"] != "running");
+    let ended =
+        traced["events"].as_array().unwrap().iter().filter(|event| event["kind"] == "chain.step" && event["data"]["status"] != "running");
     let errors: Vec<_> = ended.map(|it| (&it["data"]["attempt"], &it["data"]["error"]["code"])).collect();
     let code = |attempt: u32, code: &str| (json!(attempt), json!(code));
     let expected = [(json!(1), Value::Null), code(1, "status_5xx"), code(2, "status_5xx"), code(3, "status_4xx"), (json!(4), Value::Null)];

@@ -141,7 +141,9 @@ fn rows_are_reloaded_on_request() {
     let answer = server.request("POST", REFRESH, &[], "");
     assert_eq!(answer.status, 422, "{answer:?}");
     let issues = answer.json()["issues"].clone();
-    let named = |issue: &Value| issue["path"].as_str().is_some_and(|path| path.starts_with("ce_intent_classifier[1]")) && issue["severity"] == "error";
+    let named = |issue: &Value| {
+        issue["path"].as_str().is_some_and(|path| path.starts_with("ce_intent_classifier[1]")) && issue["severity"] == "error"
+    };
     assert!(issues.as_array().unwrap().iter().any(named), "{issues}");
     assert_eq!(value(&server.say(ID, "my order")), "second");
     env.sql().run("update ce_intent_classifier set rule_type = 'CONTAINS', pattern = 'order' where classifier_id = 1");
@@ -245,7 +247,9 @@ fn operators_find_conversations() {
     assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
     assert_eq!(server.say(&id(3), "hello again")["success"], false);
     let find = |query: &str| server.get(&format!("/api/v1/conversation{query}")).json();
-    let ids = |found: &Value| found["conversations"].as_array().unwrap().iter().map(|conversation| conversation["conversationId"].clone()).collect::<Vec<_>>();
+    let ids = |found: &Value| {
+        found["conversations"].as_array().unwrap().iter().map(|conversation| conversation["conversationId"].clone()).collect::<Vec<_>>()
+    };
     assert_eq!(find("")["conversations"].as_array().unwrap().len(), 5);
     assert_eq!(ids(&find("?intent=orders&status=running")), [json!(id(1)), json!(id(0))]);
     let failed = find("?faults=true");

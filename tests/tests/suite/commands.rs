@@ -50,7 +50,8 @@ fn an_original_database_is_migrated_unchanged() {
     let env = TestEnv::new();
     let mut sql = env.sql();
     original_schema(sql.is_postgres()).iter().for_each(|it| sql.run(it));
-    let table = |sql: &mut Sql| sql.dump().iter().filter(|row| row.contains("region") || row.contains("north")).cloned().collect::<Vec<_>>();
+    let table =
+        |sql: &mut Sql| sql.dump().iter().filter(|row| row.contains("region") || row.contains("north")).cloned().collect::<Vec<_>>();
     let before = table(&mut sql);
     assert_one_line(&env.run(&SERVE), 3, &["convengine migrate --database"]);
     assert_eq!(table(&mut sql), before);
@@ -223,7 +224,8 @@ fn a_missing_prerequisite_is_reported_in_one_line() {
 /// Whether all elements are closed in order.
 fn is_well_formed(xml: &str) -> bool {
     let mut open = Vec::new();
-    for tag in xml.split('<').skip(1).filter_map(|piece| piece.split('>').next()).filter(|tag| !tag.starts_with('?') && !tag.ends_with('/')) {
+    for tag in xml.split('<').skip(1).filter_map(|piece| piece.split('>').next()).filter(|tag| !tag.starts_with('?') && !tag.ends_with('/'))
+    {
         match tag.strip_prefix('/') {
             Some(name) if open.pop() != Some(name) => return false,
             Some(_) => {}

@@ -80,8 +80,10 @@ fn each_invariant_detects_its_violation() {
     detections.assert_detects("I3", &fixture.violations(|it| set_param(it, "policy_decision", "RECLASSIFY_INTENT")));
     detections.assert_detects("I3", &fixture.violations(|it| set_param(it, "dialogue_act", "NEGATE")));
     detections.assert_detects("I3", &fixture.violations(|run| run.answered.iter_mut().for_each(|answered| answered.step = None)));
-    detections
-        .assert_detects("I3", &fixture.violations(|run| run.answered.iter_mut().for_each(|answered| answered.effect.class = EffectClass::Irreversible)));
+    detections.assert_detects(
+        "I3",
+        &fixture.violations(|run| run.answered.iter_mut().for_each(|answered| answered.effect.class = EffectClass::Irreversible)),
+    );
     detections.assert_detects("I5", &fixture.violations(|it| it.outcome.state.push('2')));
     detections.assert_detects("I5", &fixture.violations(|run| drop(run.notices.pop())));
     detections.assert_detects("I6", &fixture.violations(|run| run.answered = run.answered.iter().cycle().take(101).cloned().collect()));

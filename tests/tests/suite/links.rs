@@ -84,7 +84,10 @@ fn anchors(text: &str) -> BTreeSet<String> {
 
 fn slug(heading: &str) -> String {
     let kept = heading.trim().to_lowercase();
-    kept.chars().filter(|character| character.is_alphanumeric() || matches!(character, '-' | '_' | ' ')).map(|character| if character == ' ' { '-' } else { character }).collect()
+    kept.chars()
+        .filter(|character| character.is_alphanumeric() || matches!(character, '-' | '_' | ' '))
+        .map(|character| if character == ' ' { '-' } else { character })
+        .collect()
 }
 
 /// Citations such as `docs/spec/flows.md#4.4`, which start at the root.
@@ -144,7 +147,10 @@ fn misnumbered(text: &str, target: &str) -> Option<(String, String)> {
         }
         _ => (text.to_owned(), target.split_once('#')?.1.to_owned()),
     };
-    let is_number = |text: &str| text.starts_with(|character: char| character.is_ascii_digit()) && text.chars().all(|character| character.is_ascii_digit() || character == '.');
+    let is_number = |text: &str| {
+        text.starts_with(|character: char| character.is_ascii_digit())
+            && text.chars().all(|character| character.is_ascii_digit() || character == '.')
+    };
     (is_number(&named) && is_number(&found) && named != found).then_some((named, found))
 }
 

@@ -60,7 +60,8 @@ impl Prompt {
         let lines: Vec<&str> = user.lines().collect();
         let part = |at: usize, label: &str| lines[at].strip_prefix(label).unwrap_or_else(|| panic!("line {at} of {user}")).trim();
         assert_eq!(lines.len(), 3, "{user}");
-        let json = |text: &str| serde_json::from_str(if text.is_empty() { "[]" } else { text }).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let json =
+            |text: &str| serde_json::from_str(if text.is_empty() { "[]" } else { text }).unwrap_or_else(|error| panic!("{error}: {text}"));
         Prompt {
             instructions: vec![text("system_prompt"), lines[0].to_owned()],
             tools: json(part(1, "Tools:")),
@@ -81,7 +82,12 @@ fn approvals(env: &TestEnv) -> Vec<String> {
 fn effects(server: &Server) -> Vec<(String, String, bool)> {
     let listed = list_tools(server);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    listed["tools"].as_array().unwrap().iter().map(|tool| (text(&tool["name"]), text(&tool["effect"]), tool["idempotent"] == true)).collect()
+    listed["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| (text(&tool["name"]), text(&tool["effect"]), tool["idempotent"] == true))
+        .collect()
 }
 
 /// What must be equal after each conversation, whatever was injected.

@@ -15,8 +15,9 @@ use crate::mcp_server_stdio::Process;
 fn an_assistant_is_asked_and_continued() {
     let (_env, server, [converse, read, admin]) = serve_with_keys(&[]);
     let first = call(&server, &converse, "ask_desk", json!({"text": "more please"}));
-    let texts =
-        |result: &Value| result["messages"].as_array().unwrap().iter().map(|message| message["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    let texts = |result: &Value| {
+        result["messages"].as_array().unwrap().iter().map(|message| message["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
     assert_eq!((texts(&first), &first["status"]), (vec!["Welcome to Desk.".to_owned(), "Desk 1".to_owned()], &json!("awaiting_input")));
     let session = first["session_id"].clone();
     let again = call(&server, &converse, "ask_desk", json!({"text": "more please", "session_id": session}));
@@ -190,7 +191,9 @@ fn the_tables_are_asked_and_explained() {
     assert_eq!(explained["input"]["text"], "where is my order?");
     let explanations = explained["explanations"].as_array().unwrap();
     assert!(
-        explanations.iter().any(|explanation| explanation["rows"].as_array().is_some_and(|rows| rows.iter().any(|row| row["verdict"] == "won"))),
+        explanations
+            .iter()
+            .any(|explanation| explanation["rows"].as_array().is_some_and(|rows| rows.iter().any(|row| row["verdict"] == "won"))),
         "{explained}"
     );
     assert!(explained["events"].as_array().unwrap().iter().any(|it| it["stage"] == "USER_INPUT"), "{explained}");

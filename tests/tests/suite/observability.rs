@@ -122,7 +122,10 @@ fn attributes(span: &Span) -> BTreeMap<&str, Value> {
         Attribute::IntValue(number) => json!(number),
         other => panic!("{other:?}"),
     };
-    span.attributes.iter().map(|attribute| (attribute.key.as_str(), value(attribute.value.as_ref().unwrap().value.as_ref().unwrap()))).collect()
+    span.attributes
+        .iter()
+        .map(|attribute| (attribute.key.as_str(), value(attribute.value.as_ref().unwrap().value.as_ref().unwrap())))
+        .collect()
 }
 
 /// The metrics of `/metrics`, by name with labels.

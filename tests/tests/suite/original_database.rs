@@ -168,7 +168,9 @@ fn continue_stored_conversation(env: &TestEnv, server: &Server, audited: &[Value
     assert_eq!(&rows[..audited.len()], audited, "old rows come first");
     assert!(rows.len() > audited.len());
     let number = |row: &Value| row["auditId"].as_i64().unwrap();
-    assert!(rows.windows(2).all(|pair| number(&pair[0]) < number(&pair[1]) && pair[0]["createdAt"].as_str() <= pair[1]["createdAt"].as_str()));
+    assert!(
+        rows.windows(2).all(|pair| number(&pair[0]) < number(&pair[1]) && pair[0]["createdAt"].as_str() <= pair[1]["createdAt"].as_str())
+    );
 }
 
 /// Returns the conversation id.

@@ -53,7 +53,13 @@ fn the_unit_is_valid_for_systemd() {
 fn workers_are_confined_like_servers_and_share_a_name() {
     let (server, worker) = (read("convengine.service"), read("restate/convengine-worker@.service"));
     let confinement = |unit: &str| {
-        unit.split_once("# A user of its own").unwrap().1.lines().filter(|line| line.contains('=')).map(str::to_owned).collect::<BTreeSet<_>>()
+        unit.split_once("# A user of its own")
+            .unwrap()
+            .1
+            .lines()
+            .filter(|line| line.contains('='))
+            .map(str::to_owned)
+            .collect::<BTreeSet<_>>()
     };
     let differing: BTreeSet<String> = confinement(&server).symmetric_difference(&confinement(&worker)).cloned().collect();
     assert!(differing.iter().all(|it| it.starts_with("TimeoutStopSec=")), "{differing:?}");
@@ -63,7 +69,8 @@ fn workers_are_confined_like_servers_and_share_a_name() {
     assert!(command.ends_with("convengine worker --set convengine.restate.listen=0.0.0.0:%i"), "{command}");
     let compose: Value = serde_saphyr::from_str(&read("restate/compose.yaml")).unwrap();
     let services = compose["services"].as_object().unwrap();
-    let services_of = |kind: &str| services.iter().filter(|service| service.0.starts_with(kind)).map(|service| service.1.clone()).collect::<Vec<Value>>();
+    let services_of =
+        |kind: &str| services.iter().filter(|service| service.0.starts_with(kind)).map(|service| service.1.clone()).collect::<Vec<Value>>();
     assert_eq!([services_of("api-").len(), services_of("worker-").len(), services_of("restate-").len()], [3, 3, 3]);
     assert!(services_of("worker-").iter().all(|it| it["networks"]["default"]["aliases"] == json!(["worker"])));
     assert!(services["register"]["command"].to_string().contains("http://worker:9080"));
@@ -169,7 +176,9 @@ fn metrics_of(expression: &str, recording: &Value) -> BTreeSet<&'static str> {
     let metrics_of_name = |name: String| -> BTreeSet<&'static str> {
         match rules().find(|rule| rule["record"] == json!(name)) {
             Some(rule) => metrics_of(rule["expr"].as_str().unwrap(), recording),
-            None => METRICS.iter().map(|metric| metric.name).filter(|metric| name.strip_prefix(metric).is_some_and(is_end_of_metric)).collect(),
+            None => {
+                METRICS.iter().map(|metric| metric.name).filter(|metric| name.strip_prefix(metric).is_some_and(is_end_of_metric)).collect()
+            }
         }
     };
     convengine_names(expression).into_iter().flat_map(metrics_of_name).collect()

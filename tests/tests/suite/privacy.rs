@@ -160,7 +160,11 @@ fn a_deleted_conversation_leaves_no_byte() {
     assert_eq!(env.run(&["replay", "--conversation", OTHER]).code, 0);
     assert_eq!(server.audit(ID), [] as [Value; 0]);
     let record = || server.log().lines().filter(|line| line.contains("deleted conversations") && line.contains("count=1")).count();
-    assert!(wait_until(|| record() == 1) && !server.log().lines().any(|line| line.contains("deleted") && line.contains(ID)), "{}", server.log());
+    assert!(
+        wait_until(|| record() == 1) && !server.log().lines().any(|line| line.contains("deleted") && line.contains(ID)),
+        "{}",
+        server.log()
+    );
     let unknown = server.request("DELETE", &conversation(ID), &[], "");
     assert_eq!((unknown.status, &unknown.json()["code"]), (404, &json!("nothing_found")), "{unknown:?}");
     assert_eq!(server.request("DELETE", &conversation("x"), &[], "").status, 400);

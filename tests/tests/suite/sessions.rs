@@ -286,7 +286,8 @@ fn two_servers_of_a_database_share_its_sessions() {
     let (session, _) = Session::start_simulated(&one, &json!({}));
     let more = json!({"type": "user.message", "text": "more please"});
     let count = |server: &Server| (0..40).filter(|_| session.send_event(server, &more).status == 200).count();
-    let taken: usize = thread::scope(|scope| [&one, &two].map(|server| scope.spawn(|| count(server))).map(|thread| thread.join().unwrap()).iter().sum());
+    let taken: usize =
+        thread::scope(|scope| [&one, &two].map(|server| scope.spawn(|| count(server))).map(|thread| thread.join().unwrap()).iter().sum());
     assert!(taken > 10, "{taken}");
     assert_eq!(session.state(&two)["vars"]["count"], json!(taken), "none is lost");
     session.say(&two, "log in");

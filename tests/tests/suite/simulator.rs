@@ -162,8 +162,9 @@ fn the_page_in_the_browser_opens_on_a_played_sample_and_tells_conversations_apar
     assert!(lines["rows"][0].as_u64() > Some(1) && lines["timeline"][0].as_u64() > Some(1), "nothing is empty");
 
     assert_eq!(lines["played"][0], json!(["Conversation: main", "Conversation: second thoughts"]));
-    let started =
-        |changes: &Value| changes.as_array().unwrap().iter().filter(|change| change.as_str().unwrap().ends_with("conversation started")).count();
+    let started = |changes: &Value| {
+        changes.as_array().unwrap().iter().filter(|change| change.as_str().unwrap().ends_with("conversation started")).count()
+    };
     assert_eq!(started(&lines["changes"][0]), 2, "one for each conversation: {}", lines["changes"][0]);
     assert_eq!((&lines["cancelled"][0], &lines["after"][0]), (&json!("STOPPED"), &json!("CONFIRM_DETAILS")));
     assert_eq!(lines["later"], lines["changes"], "a cancelled turn changes nothing");

@@ -111,7 +111,8 @@ fn each_log_line_about_an_outage_names_the_tenant_and_tasks_log_it_once() {
     assert!(wait_until(|| all_serve(&server) && server.log().contains(&working)), "{}", server.log());
     let log = server.log();
     // Tasks of the driver's pool belong to no tenant.
-    let is_about_it = |line: &&str| !line.contains("sqlx_core::pool::connection") && (line.contains("database") || line.contains("connect"));
+    let is_about_it =
+        |line: &&str| !line.contains("sqlx_core::pool::connection") && (line.contains("database") || line.contains("connect"));
     let lines: Vec<&str> = log.lines().filter(is_about_it).collect();
     let unnamed: Vec<&&str> = lines.iter().filter(|it| !it.contains("\"b\"")).collect();
     assert!(!lines.is_empty() && unnamed.is_empty(), "{unnamed:#?}");

@@ -27,7 +27,8 @@ impl TwoTenants {
     }
 
     pub fn arguments(&self) -> Vec<String> {
-        let database = |name: &str, env: &TestEnv| ["--set".to_owned(), format!("convengine.tenants.{name}.database={}", env.database_url())];
+        let database =
+            |name: &str, env: &TestEnv| ["--set".to_owned(), format!("convengine.tenants.{name}.database={}", env.database_url())];
         [database("a", &self.a), database("b", &self.b)].concat()
     }
 

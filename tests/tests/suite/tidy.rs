@@ -104,7 +104,9 @@ fn modules_of_the_tables_use_lower_layers_only() {
         }
         let own = layer(&module).unwrap_or_else(|| panic!("the module '{module}' has no layer; add it to LAYERS"));
         let text = read(&path);
-        for (line, used) in code(&text).flat_map(|(line, text)| text.match_indices("crate::").map(move |found| (line, &text[found.0 + 7..]))) {
+        for (line, used) in
+            code(&text).flat_map(|(line, text)| text.match_indices("crate::").map(move |found| (line, &text[found.0 + 7..])))
+        {
             let used: String = used.chars().take_while(|character| character.is_alphanumeric() || *character == '_').collect();
             if used != module && layer(&used).is_none_or(|it| it >= own) {
                 bad.push(format!("{}:{} uses {used}", relative.display(), line + 1));
@@ -243,8 +245,11 @@ fn every_source_file_belongs_to_a_module() {
     ];
     let is_own = |path: &PathBuf| !path.components().any(|component| component.as_os_str() == "patches");
     let sources: Vec<PathBuf> = folders.iter().flat_map(|it| files(it, &[".rs"])).filter(is_own).collect();
-    let lost: Vec<String> =
-        sources.iter().filter(|source| !is_crate_root(source) && !is_in_a_module(source)).map(|source| source.display().to_string()).collect();
+    let lost: Vec<String> = sources
+        .iter()
+        .filter(|source| !is_crate_root(source) && !is_in_a_module(source))
+        .map(|source| source.display().to_string())
+        .collect();
     assert!(sources.len() > 500 && lost.is_empty(), "no `mod` names these files, so they are not compiled:\n{}", lost.join("\n"));
     assert!(!is_in_a_module(&root().join("tests/tests/suite/no_such_test.rs")), "it would be found");
 }
@@ -265,8 +270,14 @@ fn is_in_a_module(path: &Path) -> bool {
     let folder = path.parent().unwrap();
     let (module, around) = if name_of(path) == "mod" { (name_of(folder), folder.parent().unwrap()) } else { (name_of(path), folder) };
     let parents = ["mod.rs", "lib.rs", "main.rs"].map(|it| around.join(it)).into_iter().chain([around.with_extension("rs")]);
-    let declares = |text: &str| text.lines().any(|line| line.split("mod ").nth(1).is_some_and(|rest| rest.trim_end() == format!("{module};")));
+    let declares =
+        |text: &str| text.lines().any(|line| line.split("mod ").nth(1).is_some_and(|rest| rest.trim_end() == format!("{module};")));
     let by_path = format!("#[path = \"{module}.rs\"]");
-    let beside = || fs::read_dir(around).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let beside = || {
+        fs::read_dir(around)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+    };
     parents.filter(|it| it.exists()).any(|path| declares(&read(&path))) || beside().any(|path| read(&path).contains(&by_path))
 }

@@ -53,8 +53,10 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
     }
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(path).with_context(|| path.display().to_string())?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    let mut entries: Vec<PathBuf> = fs::read_dir(path)
+        .with_context(|| path.display().to_string())?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()?;
     entries.sort();
     Ok(entries.iter().map(|it| files(it)).collect::<Result<Vec<_>>>()?.concat())
 }

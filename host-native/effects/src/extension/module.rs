@@ -76,7 +76,9 @@ impl Module {
             };
             let numbers = function.params().chain(function.results()).all(|it| it.is_i32());
             if !numbers || function.params().len() != parameters || function.results().len() != 1 {
-                return Err(ModuleProblem::denied(format!("exports '{name}' with another signature: it must take {parameters} and return one i32")));
+                return Err(ModuleProblem::denied(format!(
+                    "exports '{name}' with another signature: it must take {parameters} and return one i32"
+                )));
             }
         }
         let memory_bytes = memory.minimum().saturating_mul(PAGE);

@@ -56,8 +56,9 @@ impl HttpClient {
     /// `Denied` for an address that may not be called, `Unavailable` if no client can be built.
     pub fn checked_client(&self, url: &Url, connect: Duration) -> Result<Client, EffectError> {
         target::check(url, &self.network)?;
-        let unusable =
-            |error: &reqwest::Error| EffectError::new(EffectErrorKind::Unavailable, format!("the request cannot be sent: {}", error_reason(error)));
+        let unusable = |error: &reqwest::Error| {
+            EffectError::new(EffectErrorKind::Unavailable, format!("the request cannot be sent: {}", error_reason(error)))
+        };
         self.clients.client_for(url, connect).map_err(|it| unusable(&it))
     }
 }
@@ -132,8 +133,8 @@ impl Limits {
 async fn send(http: &HttpClient, call: &PreparedRequest, limits: &Limits) -> Result<Response, EffectError> {
     target::check(&call.url, &http.network)?;
     let client = http.clients.client_for(&call.url, limits.connect);
-    let client =
-        client.map_err(|error| EffectError::new(EffectErrorKind::Unavailable, format!("the request cannot be sent: {}", error_reason(&error))))?;
+    let client = client
+        .map_err(|error| EffectError::new(EffectErrorKind::Unavailable, format!("the request cannot be sent: {}", error_reason(&error))))?;
     let mut sending = client.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
     if let Some(body) = &call.body {
         sending = sending.body(body.clone());

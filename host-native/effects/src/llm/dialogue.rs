@@ -52,7 +52,8 @@ pub fn anthropic_messages(dialogue: &LlmDialogue) -> Value {
                 ("user", vec![json!({"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content})])
             }
             LlmRole::Assistant => {
-                let call = |call: &LlmToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": to_object(&call.arguments)});
+                let call =
+                    |call: &LlmToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": to_object(&call.arguments)});
                 ("assistant", text.into_iter().chain(message.tool_calls.iter().map(call)).collect())
             }
         };

@@ -225,10 +225,13 @@ impl Models {
 
     /// Returns the models to try in order: those of the purpose, else of its group, else those without a purpose that `fallback` accepts.
     fn models_for_purpose(&self, purpose: &str, fallback: impl Fn(&Model) -> bool) -> Vec<&Model> {
-        let of =
-            |purpose: &str| self.routes.iter().filter(|route| route.purpose.as_deref() == Some(purpose)).map(|route| &route.model).collect::<Vec<_>>();
+        let of = |purpose: &str| {
+            self.routes.iter().filter(|route| route.purpose.as_deref() == Some(purpose)).map(|route| &route.model).collect::<Vec<_>>()
+        };
         let named = [Some(purpose), purpose::group_of(purpose)].into_iter().flatten().map(of).find(|it| !it.is_empty());
-        let others = || self.routes.iter().filter(|route| route.purpose.is_none()).map(|route| &route.model).filter(|model| fallback(model)).collect();
+        let others = || {
+            self.routes.iter().filter(|route| route.purpose.is_none()).map(|route| &route.model).filter(|model| fallback(model)).collect()
+        };
         named.unwrap_or_else(others)
     }
 
@@ -273,7 +276,8 @@ impl Models {
             let share = deadline.saturating_duration_since(Instant::now()) / left;
             let started = Instant::now();
             let answer = self.call_with_retries((*model, *named), &mut request, started + share, left == 1, &mut billed_attempts).await;
-            let result = answer.as_ref().map_err(|failure| failure.as_ref().map_or(EffectErrorKind::Unsupported, |failure| failure.error.kind));
+            let result =
+                answer.as_ref().map_err(|failure| failure.as_ref().map_or(EffectErrorKind::Unsupported, |failure| failure.error.kind));
             self.meter.record_model_call(model.names(), request.purpose(), result, started.elapsed());
             let failed = match answer {
                 Ok(reply) => return ModelAnswer { result: EffectResult::Ok(self.scrub_reply(reply)), billed_attempts },
@@ -318,7 +322,11 @@ impl Models {
         }
     }
 
-    async fn call_once(&self, (model, named): (&Model, Option<&str>), request: &mut ModelRequest<'_>) -> Result<Reply, Option<ModelFailure>> {
+    async fn call_once(
+        &self,
+        (model, named): (&Model, Option<&str>),
+        request: &mut ModelRequest<'_>,
+    ) -> Result<Reply, Option<ModelFailure>> {
         if let ModelRequest::Llm(_, Some(deltas)) = request {
             deltas.begin_attempt();
         }

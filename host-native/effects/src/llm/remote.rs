@@ -218,7 +218,11 @@ impl RemoteModel {
         }
         let price = llm.price(&self.provider, &self.model);
         let tokens = reported.and_then(Value::as_u64).or_else(|| price.map(|_| estimate_embedding_tokens(request)));
-        let usage = tokens.map(|input_tokens| Usage { input_tokens, output_tokens: 0, cost_micros: price.map(|price| price.cost(input_tokens, 0)) });
+        let usage = tokens.map(|input_tokens| Usage {
+            input_tokens,
+            output_tokens: 0,
+            cost_micros: price.map(|price| price.cost(input_tokens, 0)),
+        });
         Ok(EmbedReply { vectors, usage })
     }
 

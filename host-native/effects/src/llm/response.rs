@@ -99,7 +99,9 @@ impl ModelResponse {
     /// Adds the thoughts of a message or a part, under any name that providers use.
     pub fn push_thoughts(&mut self, message: &Value) {
         let names = ["reasoning_content", "reasoning", "thinking", "summary"];
-        if let Some(thoughts) = names.iter().find_map(|name| message.get(name).filter(|thoughts| !thoughts.is_null() && thoughts.as_str() != Some(""))) {
+        if let Some(thoughts) =
+            names.iter().find_map(|name| message.get(name).filter(|thoughts| !thoughts.is_null() && thoughts.as_str() != Some("")))
+        {
             self.text.push_reasoning(&read_thoughts(thoughts));
         } else if let Some(details) = message.get("reasoning_details") {
             self.text.push_reasoning(&read_thoughts(details));

@@ -70,7 +70,10 @@ pub fn parse_routes(llm: &LlmSettings) -> Result<Vec<ModelRoute>, Failure> {
             problems.push(format!("--llm off: {calls} also has a model; remove one of the two"));
         }
     }
-    for model in routes.iter().filter(|_| llm.cap.is_some()).filter_map(|route| if let Model::Remote(remote) = &route.model { Some(remote) } else { None })
+    for model in routes
+        .iter()
+        .filter(|_| llm.cap.is_some())
+        .filter_map(|route| if let Model::Remote(remote) = &route.model { Some(remote) } else { None })
     {
         if llm.price(&model.provider, &model.model).is_none() {
             problems.push(format!(
@@ -271,7 +274,9 @@ impl<'s> Provider<'s> {
 
 fn build_client(address: &str) -> Result<Client, String> {
     let client = tls::client_for(address).connect_timeout(super::CONNECT_TIMEOUT).build();
-    client.map_err(|error| format!("cannot create a client for the model: {}", super::failure::ModelFailure::unreachable(error).error.message))
+    client.map_err(|error| {
+        format!("cannot create a client for the model: {}", super::failure::ModelFailure::unreachable(error).error.message)
+    })
 }
 
 #[cfg(test)]

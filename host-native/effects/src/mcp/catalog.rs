@@ -152,7 +152,9 @@ impl McpServer {
         let key = key.ok_or_else(|| ("server_key", "is blank or has a dot; use a name such as acme-oms".to_owned()))?;
         let endpoint = text(row, "endpoint");
         let transport = match (text(row, "transport").unwrap_or_else(|| "http".to_owned()).as_str(), endpoint) {
-            ("http", Some(url)) if ["http", "https"].iter().any(|scheme| url.starts_with(&format!("{scheme}://"))) => McpTransport::Http(url),
+            ("http", Some(url)) if ["http", "https"].iter().any(|scheme| url.starts_with(&format!("{scheme}://"))) => {
+                McpTransport::Http(url)
+            }
             ("http", _) => return Err(("endpoint", "is not an HTTP URL".to_owned())),
             ("stdio", None) => McpTransport::Stdio,
             ("stdio", Some(_)) => {

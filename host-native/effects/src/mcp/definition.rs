@@ -8,7 +8,8 @@ const MEMBERS: [&str; 6] = ["name", "title", "description", "inputSchema", "outp
 
 /// Returns the members of a definition that an approval covers.
 pub fn pick_definition(definition: &Value) -> Value {
-    let members = MEMBERS.iter().filter_map(|name| Some(((*name).to_owned(), definition.get(name).filter(|value| !value.is_null())?.clone())));
+    let members =
+        MEMBERS.iter().filter_map(|name| Some(((*name).to_owned(), definition.get(name).filter(|value| !value.is_null())?.clone())));
     Value::Object(members.collect())
 }
 

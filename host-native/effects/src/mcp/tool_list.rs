@@ -97,10 +97,7 @@ mod tests {
             (json!({"name": "b"}), "the tool 'b' has no inputSchema"),
             (json!({"name": "b", "inputSchema": null}), "the tool 'b' has no inputSchema"),
             (json!({"name": "b", "inputSchema": ["x"]}), "the tool 'b' has an inputSchema that is not an object"),
-            (
-                json!({"name": "b", "inputSchema": {}, "description": 7}),
-                "the tool 'b' does not match the protocol: invalid type",
-            ),
+            (json!({"name": "b", "inputSchema": {}, "description": 7}), "the tool 'b' does not match the protocol: invalid type"),
             (json!({"name": "b", "inputSchema": {}, "outputSchema": 7}), "the tool 'b' has another form"),
             (json!({"inputSchema": {}}), "the tool 2 has no name and has another form"),
             (json!("b"), "the tool 2 has no name and has no inputSchema"),

@@ -69,7 +69,8 @@ fn tables_of(query: &Query) -> BTreeSet<String> {
 fn relations_of<N: Visit>(node: &N) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let _: ControlFlow<()> = visit_relations(node, |name: &ObjectName| {
-        let parts: Vec<String> = name.0.iter().map(|part| part.as_ident().map_or_else(|| part.to_string(), |ident| ident.value.clone())).collect();
+        let parts: Vec<String> =
+            name.0.iter().map(|part| part.as_ident().map_or_else(|| part.to_string(), |ident| ident.value.clone())).collect();
         found.insert(fold(&parts.join("\u{0}")));
         ControlFlow::Continue(())
     });

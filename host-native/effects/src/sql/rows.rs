@@ -82,7 +82,9 @@ impl<'s> RowCollector<'s> {
         match value {
             Value::String(text) => self.secrets.scrub(&text).into(),
             Value::Array(items) => items.into_iter().map(|it| self.scrub_value(it)).collect(),
-            Value::Object(map) => map.into_iter().map(|(key, value)| (self.secrets.scrub(&key).into_owned(), self.scrub_value(value))).collect(),
+            Value::Object(map) => {
+                map.into_iter().map(|(key, value)| (self.secrets.scrub(&key).into_owned(), self.scrub_value(value))).collect()
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
     }

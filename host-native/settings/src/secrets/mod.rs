@@ -192,7 +192,8 @@ impl Secrets {
             let Some(unescaped) = view.unescape() else { break };
             view = unescaped;
             depth += 1;
-            let found: Vec<_> = finder.find_iter(&view.text).map(|found| (view.original_range(found.start()..found.end()), found.pattern())).collect();
+            let found: Vec<_> =
+                finder.find_iter(&view.text).map(|found| (view.original_range(found.start()..found.end()), found.pattern())).collect();
             if !found.is_empty() {
                 let mut text = scrubbed.into_owned();
                 for (range, pattern) in found.into_iter().rev() {
@@ -211,8 +212,10 @@ impl Secrets {
         let Some(finder) = &known.matcher else { return text.len() };
         let from = text.len().saturating_sub(finder.max_pattern_len());
         // Only a possible beginning of a secret is held back, so that other text is not delayed.
-        let begins =
-            |at: &usize| text.get(*at..).is_some_and(|rest| known.encodings.iter().any(|encoding| encoding.len() > rest.len() && encoding.starts_with(rest)));
+        let begins = |at: &usize| {
+            text.get(*at..)
+                .is_some_and(|rest| known.encodings.iter().any(|encoding| encoding.len() > rest.len() && encoding.starts_with(rest)))
+        };
         let end = (from..text.len()).find(begins).unwrap_or(text.len());
         // A complete secret is not cut.
         finder.find_iter(text).find(|secret| secret.start() < end && secret.end() > end).map_or(end, |it| it.start())

@@ -33,7 +33,10 @@ pub fn run(names: &[&str]) -> Result<bool> {
     println!("{all} cases and {later} following turns in {seconds:.1} s ({profile} profile): {} violations", violations.len());
     for violation in violations.iter().take(MAX_PRINTED) {
         let position = if violation.in_following_turn { ", in the following turn" } else { "" };
-        println!("  {} {} turn {} {:?}{position}: {}", violation.invariant, violation.pack, violation.turn, violation.fault, violation.text);
+        println!(
+            "  {} {} turn {} {:?}{position}: {}",
+            violation.invariant, violation.pack, violation.turn, violation.fault, violation.text
+        );
     }
     untried.iter().for_each(|it| println!("  {it} has effects but no case"));
     let too_few = names.is_empty() && all < MIN_CASES;
@@ -46,7 +49,14 @@ pub fn run(names: &[&str]) -> Result<bool> {
 fn print_table(figures: &[SimulationReport]) {
     println!("{:55} {:>5} {:>7} {:>6} {:>10}", "pack", "turns", "effects", "cases", "violations");
     for report in figures {
-        println!("{:55} {:>5} {:>7} {:>6} {:>10}", report.pack, report.turns, report.effects, report.total_cases(), report.violations.len());
+        println!(
+            "{:55} {:>5} {:>7} {:>6} {:>10}",
+            report.pack,
+            report.turns,
+            report.effects,
+            report.total_cases(),
+            report.violations.len()
+        );
     }
     let turns = sum(figures, |it| it.turns);
     println!("{} packs, {turns} turns, {} effects", figures.len(), sum(figures, |it| it.effects));

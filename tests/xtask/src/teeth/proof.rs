@@ -105,7 +105,10 @@ mod tests {
         let verdict = |code: i32, line: &str| {
             parse_result(&Output { status: ExitStatus::from_raw(code << 8), stdout: line.as_bytes().to_vec(), stderr: Vec::new() })
         };
-        assert_eq!(verdict(0, "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 0.01s\n\n"), Some(true));
+        assert_eq!(
+            verdict(0, "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 0.01s\n\n"),
+            Some(true)
+        );
         assert_eq!(verdict(101, "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 9 filtered out\n"), Some(false));
         assert_eq!((verdict(0, "PASS x\n1 passed, 0 failed"), verdict(1, "0 passed, 1 failed")), (Some(true), Some(false)));
         assert_eq!((verdict(0, "test result: ok. 0 passed; 0 failed; 9 filtered out"), verdict(101, "error: no such test")), (None, None));

@@ -86,8 +86,7 @@ impl Provider {
                 all.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().expect("a type"))).collect()
             }
             Provider::Ollama => {
-                let line =
-                    |text: &str, done: bool| json!({"model": "test-model-1", "message": {"role": "assistant", "content": text}, "done": done});
+                let line = |text: &str, done: bool| json!({"model": "test-model-1", "message": {"role": "assistant", "content": text}, "done": done});
                 let mut all: Vec<Value> = pieces.iter().map(|it| line(it, false)).collect();
                 let mut last = line("", true);
                 last["done_reason"] = json!("stop");

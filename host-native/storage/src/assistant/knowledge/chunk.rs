@@ -25,8 +25,7 @@ async fn insert_chunks(connection: &mut Connection, key: &SourceVersion<'_>, fir
          select $1, $2, $3, c.number, c.length, c.title, c.url, c.text
          from json_to_recordset($4::json) as c(number bigint, length bigint, title text, url text, text text)",
     );
-    let row =
-        |(number, chunk): (usize, &Chunk)| json!({"number": number, "length": chunk.length, "title": chunk.title, "url": chunk.url, "text": chunk.text});
+    let row = |(number, chunk): (usize, &Chunk)| json!({"number": number, "length": chunk.length, "title": chunk.title, "url": chunk.url, "text": chunk.text});
     let rows = json!((first..).zip(chunks).map(row).collect::<Vec<_>>()).to_string();
     let values = [SqlValue::Text(key.assistant), SqlValue::Text(key.source), SqlValue::Integer(key.version), SqlValue::Text(&rows)];
     connection.execute(&sql, &values).await.map(|_| ())

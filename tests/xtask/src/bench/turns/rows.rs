@@ -75,7 +75,8 @@ impl Rows {
     /// Returns the targets.
     pub fn targets(&self) -> Vec<Target> {
         let mut targets = Vec::new();
-        let row = |database: &str, rows: u64| self.0.iter().find(move |row| row.database == database && row.rows == rows && row.engine == NOW);
+        let row =
+            |database: &str, rows: u64| self.0.iter().find(move |row| row.database == database && row.rows == rows && row.engine == NOW);
         for database in ["SQLite", "PostgreSQL"] {
             let Some((few, many)) = row(database, 10).zip(row(database, 10_000)) else { continue };
             let median = |values: &[f64]| Sampled::new(values.iter().copied()).median;
