@@ -135,8 +135,7 @@ fn resolve_path(path: &str, played: &PlayedTurn) -> Vec<Value> {
 
 fn get_path(value: &Value, path: &str) -> Option<Value> {
     let mut names = path.split('.').filter(|it| !it.is_empty());
-    let found =
-        names.try_fold(value, |value, name| name.parse::<usize>().ok().and_then(|index| value.get(index)).or_else(|| value.get(name)));
+    let found = names.try_fold(value, |value, name| name.parse::<usize>().ok().and_then(|at| value.get(at)).or_else(|| value.get(name)));
     found.cloned()
 }
 

@@ -109,9 +109,7 @@ fn collect_secret_names(value: &Value, found: &mut BTreeSet<String>) {
         Value::String(text) => {
             for mark in ["secret.", "secret:"] {
                 let name = |rest: &str| {
-                    rest.chars()
-                        .take_while(|character| character.is_ascii_uppercase() || character.is_ascii_digit() || *character == '_')
-                        .collect()
+                    rest.chars().take_while(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || *letter == '_').collect()
                 };
                 let named = text.split(mark).skip(1).map(name);
                 found.extend(named.filter(|it: &String| !it.is_empty()));

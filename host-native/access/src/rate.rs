@@ -216,8 +216,8 @@ mod tests {
         let remaining = |id| limits.check_caller(id, &uri).map(|budget| budget.map(|remaining| remaining.remaining)).ok();
         assert_eq!([remaining("a"), remaining("a"), remaining("b")], [Some(Some(1)), Some(Some(0)), Some(Some(1))]);
         let mut refused = limits.check_caller("a", &uri).expect_err("the third");
-        let header = |name: &HeaderName, refused: &mut ApiError| {
-            refused.headers_mut().get(name).and_then(|value| value.to_str().ok()?.parse::<i64>().ok())
+        let header = |name: &HeaderName, error: &mut ApiError| {
+            error.headers_mut().get(name).and_then(|value| value.to_str().ok()?.parse::<i64>().ok())
         };
         assert_eq!((header(&LIMIT, &mut refused), header(&REMAINING, &mut refused)), (Some(2), Some(0)));
         let wait = header(&axum::http::header::RETRY_AFTER, &mut refused).expect("seconds");

@@ -78,7 +78,7 @@ pub fn host_names() -> Vec<String> {
 
 fn collect_names(path: &[&str], names: &mut Vec<String>) {
     match members(path) {
-        Some(members) => members.iter().for_each(|member| collect_names(&[path, &[*member]].concat(), names)),
+        Some(members) => members.iter().for_each(|name| collect_names(&[path, &[*name]].concat(), names)),
         None => names.push(path.join(".")),
     }
 }
@@ -198,7 +198,7 @@ pub(super) fn unknown_setting(name: &str, sources: &SettingSources) -> String {
 pub(super) fn not_a_group(name: &str) -> String {
     let members = all_names().iter().filter(|it| is_within(it, name));
     let members: Vec<String> = members
-        .map(|member| if MAPS.contains(&member.as_str()) { format!("convengine.{member}.NAME") } else { format!("convengine.{member}") })
+        .map(|name| if MAPS.contains(&name.as_str()) { format!("convengine.{name}.NAME") } else { format!("convengine.{name}") })
         .collect();
     problem(name, format!("a single value instead of a group of settings; set {}", members.join(" or ")))
 }

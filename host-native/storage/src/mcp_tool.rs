@@ -49,12 +49,8 @@ mod tests {
             let tables = load_tables(connection).await.expect("rows").0;
             let approved = tables.get("cv_mcp_tool").expect("approved tools");
             assert_eq!((approved.len(), &approved[0]["definition"], approved[0].get("approval")), (1, &"{\"name\":\"x\"}".into(), None));
-            let scopes: Vec<_> = tables
-                .get("ce_mcp_tool")
-                .into_iter()
-                .flatten()
-                .map(|tool| (tool["tool_code"].clone(), tool["intent_code"].clone()))
-                .collect();
+            let scopes: Vec<_> =
+                tables.get("ce_mcp_tool").into_iter().flatten().map(|row| (row["tool_code"].clone(), row["intent_code"].clone())).collect();
             assert_eq!(scopes, [("mcp.a.x".into(), "SHIP".into()), ("mcp.a.y".into(), "ANY".into())]);
             assert!(
                 withdraw(connection, "mcp.a.x").await.expect("an answer") && !withdraw(connection, "mcp.a.x").await.expect("an answer")

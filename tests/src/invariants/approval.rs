@@ -47,7 +47,7 @@ fn is_approved_call(scene: &TurnUnderTest<'_>, answered: &AnsweredEffect) -> boo
     let is_waiting = waiting.is_some_and(|pending| {
         let is_next = pending.get("turn").and_then(Value::as_u64) == Some(input.session.turns_since_reset.into());
         let act = scene.config.dialogue_acts.match_pattern(
-            input.event.text.as_deref().unwrap_or_default().trim().trim_end_matches(|character: char| !character.is_alphanumeric()),
+            input.event.text.as_deref().unwrap_or_default().trim().trim_end_matches(|letter: char| !letter.is_alphanumeric()),
         );
         let is_same = pending.get("tool_code").and_then(Value::as_str) == request.tool_code.as_deref()
             && pending.get("args") == Some(&request.args.clone().into());
@@ -87,13 +87,7 @@ fn missing_confirmation(scene: &TurnUnderTest<'_>, session: &Map) -> Option<&'st
         return Some("it was not confirmed in this turn");
     }
     // A confirmation, or the choice of one of several actions after a confirmation.
-    let open = scene
-        .run
-        .input
-        .session
-        .conversation
-        .as_ref()
-        .and_then(|conversation| conversation.context.get("pending_clarification")?.get("options"));
+    let open = scene.run.input.session.conversation.as_ref().and_then(|row| row.context.get("pending_clarification")?.get("options"));
     let chosen = open.and_then(Value::as_array).is_some_and(|it| !it.is_empty());
     (param("dialogue_act") != DialogueAct::Affirm.name() && !chosen).then_some("the message is not a confirmation")
 }

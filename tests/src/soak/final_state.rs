@@ -131,7 +131,7 @@ impl FinalState {
             bail!("{error}");
         }
         let (keys_here, keys_there) = (self.keys_by_call(), baseline.keys_by_call());
-        let extra = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|others| others.len() < keys.len()));
+        let extra = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|theirs| theirs.len() < keys.len()));
         ensure!(extra.is_none(), "{extra:?} was not made by the undisturbed run");
         let run = &self.state["answers"][0]["body"];
         let entries = ["primary_trace", "branch_trace"].iter().filter_map(|it| run[it].as_array()).flatten();
@@ -152,7 +152,7 @@ impl FinalState {
         }
         let (keys_here, keys_there) = (self.keys_by_call(), baseline.keys_by_call());
         if let Some((call, keys)) =
-            keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|others| others.len() < keys.len()))
+            keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|theirs| theirs.len() < keys.len()))
         {
             // Even if the conversation takes another path after the doubt, it may not write anything that the undisturbed run does not.
             bail!("{call} was made with {} keys", keys.len());
@@ -227,7 +227,7 @@ pub fn mask(value: &Value) -> Value {
         Value::Object(members) => {
             let member = |(name, value): (&String, &Value)| {
                 let duration =
-                    value.is_number() && (name == "ms" || ["Ms", "_ms", "Ns", "duration"].iter().any(|ending| name.ends_with(ending)));
+                    value.is_number() && (name == "ms" || ["Ms", "_ms", "Ns", "duration"].iter().any(|unit| name.ends_with(unit)));
                 (name.clone(), if duration || LENGTH_MEMBERS.contains(&name.as_str()) { Value::from(0) } else { mask(value) })
             };
             Value::Object(members.iter().map(member).collect())

@@ -184,8 +184,7 @@ impl LoadReport {
     /// Returns the memory of the largest server at the start, in the middle and at the end, in MB.
     #[must_use]
     pub fn memory_mb(&self) -> [f64; 3] {
-        let largest =
-            |at: usize| self.memory.get(at).and_then(|sample| sample.1.iter().max()).map_or(0.0, |kilobytes| *kilobytes as f64 / 1024.0);
+        let largest = |at: usize| self.memory.get(at).and_then(|sample| sample.1.iter().max()).map_or(0.0, |kb| *kb as f64 / 1024.0);
         [largest(0), largest(self.memory.len() / 2), largest(self.memory.len().saturating_sub(1))]
     }
 

@@ -260,7 +260,7 @@ pub fn run_kills(binary: &Path, kind: &DatabaseKind, connections: usize, time: D
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(LocalSet::new().run_until(async {
         let mut tasks: Vec<JoinHandle<Result<()>>> =
-            (0..connections).map(|connection| spawn_local(talk_until_end(Rc::clone(&load), connection))).collect();
+            (0..connections).map(|number| spawn_local(talk_until_end(Rc::clone(&load), number))).collect();
         tasks.push(spawn_local(kill_until_end(Rc::clone(&load))));
         for task in tasks {
             task.await??;

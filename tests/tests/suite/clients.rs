@@ -247,9 +247,8 @@ fn operators_find_conversations() {
     assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
     assert_eq!(server.say(&id(3), "hello again")["success"], false);
     let find = |query: &str| server.get(&format!("/api/v1/conversation{query}")).json();
-    let ids = |found: &Value| {
-        found["conversations"].as_array().unwrap().iter().map(|conversation| conversation["conversationId"].clone()).collect::<Vec<_>>()
-    };
+    let ids =
+        |found: &Value| found["conversations"].as_array().unwrap().iter().map(|row| row["conversationId"].clone()).collect::<Vec<_>>();
     assert_eq!(find("")["conversations"].as_array().unwrap().len(), 5);
     assert_eq!(ids(&find("?intent=orders&status=running")), [json!(id(1)), json!(id(0))]);
     let failed = find("?faults=true");

@@ -167,22 +167,20 @@ fn violations_of_the_document_are_found() {
         alter(&mut document);
         Document::parse(&document.to_string()).unwrap()
     };
-    let violation = |document: &Document, path: &str| {
-        let operation: Operation = document.operations().into_iter().find(|operation| operation.path == path).unwrap();
-        let found = document.calls(&operation, ID, SEED, 1).into_iter().find_map(|call| {
+    let violation = |doc: &Document, path: &str| {
+        let operation: Operation = doc.operations().into_iter().find(|operation| operation.path == path).unwrap();
+        let found = doc.calls(&operation, ID, SEED, 1).into_iter().find_map(|call| {
             let reply = send(&client(), &server, &call).unwrap();
-            document.find_violation(&operation, &call, &reply)
+            doc.find_violation(&operation, &call, &reply)
         });
         found.unwrap_or_default()
     };
     assert_eq!(violation(&altered(&|_| {}), "/healthz"), "");
     let wrong_word = altered(&|it| it["components"]["schemas"]["Health"]["properties"]["status"]["const"] = "DOWN".into());
     assert!(violation(&wrong_word, "/healthz").contains("status"));
-    let no_status =
-        altered(&|document| _ = document["paths"]["/api/v1/conversation"]["get"]["responses"].as_object_mut().unwrap().remove("400"));
+    let no_status = altered(&|doc| _ = doc["paths"]["/api/v1/conversation"]["get"]["responses"].as_object_mut().unwrap().remove("400"));
     assert_eq!(violation(&no_status, "/api/v1/conversation"), "the status is not documented");
-    let no_type =
-        altered(&|document| _ = document["paths"]["/metrics"]["get"]["responses"]["200"].as_object_mut().unwrap().remove("content"));
+    let no_type = altered(&|doc| _ = doc["paths"]["/metrics"]["get"]["responses"]["200"].as_object_mut().unwrap().remove("content"));
     assert!(violation(&no_type, "/metrics").contains("text/plain"));
     let more_asked = altered(&|it| it["components"]["schemas"]["Readiness"]["required"] = serde_json::json!(["moon"]));
     assert!(violation(&more_asked, "/readyz").contains("moon"));

@@ -282,8 +282,7 @@ fn a_plan_is_not_exceeded_by_simultaneous_session_starts() {
     let servers: Vec<&Server> = std::iter::once(&server).chain(&second).collect();
     let begin = |server: &Server| post(server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
     let answers: Vec<Answer> = thread::scope(|scope| {
-        let begun: Vec<_> =
-            (0..30).map(|number| servers[number % servers.len()]).map(|server| scope.spawn(move || begin(server))).collect();
+        let begun: Vec<_> = (0..30).map(|at| servers[at % servers.len()]).map(|server| scope.spawn(move || begin(server))).collect();
         begun.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let (begun, refused): (Vec<Answer>, Vec<Answer>) = answers.into_iter().partition(|it| it.status == 201);

@@ -53,8 +53,7 @@ fn expected_lists(sources: &[(&str, &str)], model: &str, query: &str) -> [Vec<(S
     let found = index.search(query, None, 50);
     let keyword = rank_keyword(&found.stats, &found.candidates, 50);
     let embeddings: Vec<_> = index.chunks().map(|chunk| (chunk.id.clone(), embed_with(model, &chunk.embedding_text()))).collect();
-    let vector =
-        rank_vector(&embed_with(model, query), embeddings.iter().map(|embedding| (embedding.0.as_str(), embedding.1.as_slice())), 50);
+    let vector = rank_vector(&embed_with(model, query), embeddings.iter().map(|row| (row.0.as_str(), row.1.as_slice())), 50);
     let fused = fuse(&keyword, &vector, 0.5).into_iter().map(|it| (it.chunk, it.rrf)).take(50).collect();
     [keyword, vector, fused].map(|list: Vec<(String, f64)>| list.into_iter().map(|hit| (hit.0, (hit.1 * 1e6).round() / 1e6)).collect())
 }

@@ -54,7 +54,7 @@ fn text_files() -> Vec<PathBuf> {
 }
 
 fn has_text(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known))
+    path.extension().is_some_and(|ending| EXTENSIONS.iter().any(|known| ending == *known))
 }
 
 /// Anchors of Markdown pages, read once.
@@ -69,7 +69,7 @@ impl Pages {
         if !path.exists() {
             return Some(format!("{target}: no such file"));
         }
-        let anchor = anchor.filter(|_| path.extension().is_some_and(|extension| extension == "md"))?;
+        let anchor = anchor.filter(|_| path.extension().is_some_and(|ending| ending == "md"))?;
         let anchors = self.0.entry(path).or_insert_with_key(|path| anchors(&fs::read_to_string(path).unwrap()));
         (!anchors.contains(anchor)).then(|| format!("{target}: no such anchor"))
     }
@@ -85,18 +85,18 @@ fn anchors(text: &str) -> BTreeSet<String> {
 fn slug(heading: &str) -> String {
     let kept = heading.trim().to_lowercase();
     kept.chars()
-        .filter(|character| character.is_alphanumeric() || matches!(character, '-' | '_' | ' '))
-        .map(|character| if character == ' ' { '-' } else { character })
+        .filter(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ' '))
+        .map(|letter| if letter == ' ' { '-' } else { letter })
         .collect()
 }
 
 /// Citations such as `docs/spec/flows.md#4.4`, which start at the root.
 fn citations(text: &str) -> impl Iterator<Item = &str> {
-    let ends = |character: char| !(character.is_ascii_alphanumeric() || matches!(character, '/' | '.' | '-' | '_' | '#'));
+    let ends = |letter: char| !(letter.is_ascii_alphanumeric() || matches!(letter, '/' | '.' | '-' | '_' | '#'));
     text.match_indices("docs/").filter_map(move |(at, _)| {
         let before = text[..at].chars().next_back();
         let target = text[at..].split(ends).next().unwrap_or_default().trim_end_matches('.');
-        let is_whole = before.is_none_or(|character| !(character.is_ascii_alphanumeric() || matches!(character, '/' | '.' | '-' | '_')));
+        let is_whole = before.is_none_or(|letter| !(letter.is_ascii_alphanumeric() || matches!(letter, '/' | '.' | '-' | '_')));
         (is_whole && target.contains(".md")).then_some(target)
     })
 }
@@ -148,8 +148,7 @@ fn misnumbered(text: &str, target: &str) -> Option<(String, String)> {
         _ => (text.to_owned(), target.split_once('#')?.1.to_owned()),
     };
     let is_number = |text: &str| {
-        text.starts_with(|character: char| character.is_ascii_digit())
-            && text.chars().all(|character| character.is_ascii_digit() || character == '.')
+        text.starts_with(|letter: char| letter.is_ascii_digit()) && text.chars().all(|letter| letter.is_ascii_digit() || letter == '.')
     };
     (is_number(&named) && is_number(&found) && named != found).then_some((named, found))
 }
@@ -158,7 +157,7 @@ fn misnumbered(text: &str, target: &str) -> Option<(String, String)> {
 fn links_name_the_numbers_that_they_lead_to() {
     let mut problems = Vec::new();
     let mut count = 0;
-    for path in text_files().iter().filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+    for path in text_files().iter().filter(|path| path.extension().is_some_and(|ending| ending == "md")) {
         let page = fs::read_to_string(path).unwrap();
         let prose: String = page.split("```").step_by(2).collect();
         for (before, after) in prose.match_indices("](").map(|it| prose.split_at(it.0)) {

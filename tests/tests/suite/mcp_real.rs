@@ -32,8 +32,7 @@ impl Desk {
         assert_eq!(env.run(&["import", &file]).code, 0);
         let command = |name: &str, arguments: &[&str]| {
             let script = reference_server(name).unwrap();
-            let line: Vec<String> =
-                ["node", script.to_str().unwrap()].iter().chain(arguments).map(|argument| (*argument).to_owned()).collect();
+            let line: Vec<String> = ["node", script.to_str().unwrap()].iter().chain(arguments).map(|word| (*word).to_owned()).collect();
             format!("convengine.mcp.servers.{name}.command={}", json!(line))
         };
         let (everything, filesystem) = (command("everything", &["stdio"]), command("filesystem", &[&folder]));

@@ -117,15 +117,12 @@ fn observed_pack(address: SocketAddr) -> Value {
 }
 
 fn attributes(span: &Span) -> BTreeMap<&str, Value> {
-    let value = |attribute: &Attribute| match attribute {
+    let value = |pair: &Attribute| match pair {
         Attribute::StringValue(text) => json!(text),
         Attribute::IntValue(number) => json!(number),
         other => panic!("{other:?}"),
     };
-    span.attributes
-        .iter()
-        .map(|attribute| (attribute.key.as_str(), value(attribute.value.as_ref().unwrap().value.as_ref().unwrap())))
-        .collect()
+    span.attributes.iter().map(|pair| (pair.key.as_str(), value(pair.value.as_ref().unwrap().value.as_ref().unwrap()))).collect()
 }
 
 /// The metrics of `/metrics`, by name with labels.

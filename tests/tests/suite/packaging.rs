@@ -70,7 +70,7 @@ fn workers_are_confined_like_servers_and_share_a_name() {
     let compose: Value = serde_saphyr::from_str(&read("restate/compose.yaml")).unwrap();
     let services = compose["services"].as_object().unwrap();
     let services_of =
-        |kind: &str| services.iter().filter(|service| service.0.starts_with(kind)).map(|service| service.1.clone()).collect::<Vec<Value>>();
+        |kind: &str| services.iter().filter(|pair| pair.0.starts_with(kind)).map(|pair| pair.1.clone()).collect::<Vec<Value>>();
     assert_eq!([services_of("api-").len(), services_of("worker-").len(), services_of("restate-").len()], [3, 3, 3]);
     assert!(services_of("worker-").iter().all(|it| it["networks"]["default"]["aliases"] == json!(["worker"])));
     assert!(services["register"]["command"].to_string().contains("http://worker:9080"));

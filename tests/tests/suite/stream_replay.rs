@@ -201,12 +201,7 @@ fn listen_during_turns(at: &Server, listen_at: &Server) {
         for received in reconnecting {
             let (received, published) = (without_progress(&received.join().unwrap()), without_progress(&published));
             let different = received.iter().zip(&published).position(|(received, published)| received != published);
-            assert_eq!(
-                (different, received.len()),
-                (None, published.len()),
-                "{:?}",
-                different.map(|position| (&received[position], &published[position]))
-            );
+            assert_eq!((different, received.len()), (None, published.len()), "{:?}", different.map(|at| (&received[at], &published[at])));
         }
     });
 }

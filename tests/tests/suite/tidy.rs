@@ -245,11 +245,8 @@ fn every_source_file_belongs_to_a_module() {
     ];
     let is_own = |path: &PathBuf| !path.components().any(|component| component.as_os_str() == "patches");
     let sources: Vec<PathBuf> = folders.iter().flat_map(|it| files(it, &[".rs"])).filter(is_own).collect();
-    let lost: Vec<String> = sources
-        .iter()
-        .filter(|source| !is_crate_root(source) && !is_in_a_module(source))
-        .map(|source| source.display().to_string())
-        .collect();
+    let lost: Vec<String> =
+        sources.iter().filter(|file| !is_crate_root(file) && !is_in_a_module(file)).map(|file| file.display().to_string()).collect();
     assert!(sources.len() > 500 && lost.is_empty(), "no `mod` names these files, so they are not compiled:\n{}", lost.join("\n"));
     assert!(!is_in_a_module(&root().join("tests/tests/suite/no_such_test.rs")), "it would be found");
 }
@@ -277,7 +274,7 @@ fn is_in_a_module(path: &Path) -> bool {
         fs::read_dir(around)
             .unwrap()
             .map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+            .filter(|path| path.extension().is_some_and(|ending| ending == "rs"))
     };
     parents.filter(|it| it.exists()).any(|path| declares(&read(&path))) || beside().any(|path| read(&path).contains(&by_path))
 }

@@ -55,7 +55,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     }
     let mut entries: Vec<PathBuf> = fs::read_dir(path)
         .with_context(|| path.display().to_string())?
-        .map(|entry| entry.map(|entry| entry.path()))
+        .map(|file| file.map(|file| file.path()))
         .collect::<Result<_, _>>()?;
     entries.sort();
     Ok(entries.iter().map(|it| files(it)).collect::<Result<Vec<_>>>()?.concat())

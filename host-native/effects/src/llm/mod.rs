@@ -276,8 +276,7 @@ impl Models {
             let share = deadline.saturating_duration_since(Instant::now()) / left;
             let started = Instant::now();
             let answer = self.call_with_retries((*model, *named), &mut request, started + share, left == 1, &mut billed_attempts).await;
-            let result =
-                answer.as_ref().map_err(|failure| failure.as_ref().map_or(EffectErrorKind::Unsupported, |failure| failure.error.kind));
+            let result = answer.as_ref().map_err(|failed| failed.as_ref().map_or(EffectErrorKind::Unsupported, |failed| failed.error.kind));
             self.meter.record_model_call(model.names(), request.purpose(), result, started.elapsed());
             let failed = match answer {
                 Ok(reply) => return ModelAnswer { result: EffectResult::Ok(self.scrub_reply(reply)), billed_attempts },

@@ -103,7 +103,7 @@ fn apply_choice(call: &ModelCall<'_>, response: &mut ModelResponse, choice: &Val
     } else {
         dialogue::tool_calls_of(message)
             .iter()
-            .for_each(|tool_call| response.partial_tool_calls.push_openai(tool_call, |name| call.has_tool(name)));
+            .for_each(|piece| response.partial_tool_calls.push_openai(piece, |name| call.has_tool(name)));
     }
     let reason = choice.get("finish_reason").and_then(Value::as_str).filter(|it| !it.is_empty());
     response.has_finished |= reason.is_some();

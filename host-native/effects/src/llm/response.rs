@@ -100,7 +100,7 @@ impl ModelResponse {
     pub fn push_thoughts(&mut self, message: &Value) {
         let names = ["reasoning_content", "reasoning", "thinking", "summary"];
         if let Some(thoughts) =
-            names.iter().find_map(|name| message.get(name).filter(|thoughts| !thoughts.is_null() && thoughts.as_str() != Some("")))
+            names.iter().find_map(|name| message.get(name).filter(|value| !value.is_null() && value.as_str() != Some("")))
         {
             self.text.push_reasoning(&read_thoughts(thoughts));
         } else if let Some(details) = message.get("reasoning_details") {

@@ -222,7 +222,7 @@ fn check_operator(op: &BinaryOperator) -> Result<(), String> {
 /// Checks the text of a type, because the parser keeps parts of it unparsed.
 fn check_data_type(data_type: &DataType) -> Result<(), String> {
     let text = data_type.to_string();
-    let fine = text.chars().all(|character| character.is_ascii_alphanumeric() || "_ ,()[].".contains(character));
+    let fine = text.chars().all(|letter| letter.is_ascii_alphanumeric() || "_ ,()[].".contains(letter));
     if fine { Ok(()) } else { Err(format!("the type '{}' is not allowed: use a standard one", truncate(&text))) }
 }
 

@@ -172,8 +172,8 @@ fn placeholder_name(placeholder: &str) -> Option<&str> {
 }
 
 fn is_name(text: &str) -> bool {
-    text.chars().all(|character| character.is_alphanumeric() || character == '_')
-        && text.starts_with(|character: char| character.is_alphabetic() || character == '_')
+    text.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+        && text.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')
 }
 
 /// Doubles the quotes in strings and names. The parser's printer treats a quote after a backslash as already escaped; in standard SQL that

@@ -86,7 +86,7 @@ fn relations_of(definition: &str) -> Result<BTreeSet<String>, String> {
     if !definition.get(..VIRTUAL.len()).is_some_and(|it| it.eq_ignore_ascii_case(VIRTUAL)) {
         return view_relations(definition, Dialect::Sqlite);
     }
-    let words = definition.split(|character: char| !character.is_alphanumeric() && character != '_').filter(|it| !it.is_empty());
+    let words = definition.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|it| !it.is_empty());
     Ok(words.map(str::to_lowercase).collect())
 }
 

@@ -193,7 +193,7 @@ impl Secrets {
             view = unescaped;
             depth += 1;
             let found: Vec<_> =
-                finder.find_iter(&view.text).map(|found| (view.original_range(found.start()..found.end()), found.pattern())).collect();
+                finder.find_iter(&view.text).map(|place| (view.original_range(place.start()..place.end()), place.pattern())).collect();
             if !found.is_empty() {
                 let mut text = scrubbed.into_owned();
                 for (range, pattern) in found.into_iter().rev() {
@@ -213,8 +213,7 @@ impl Secrets {
         let from = text.len().saturating_sub(finder.max_pattern_len());
         // Only a possible beginning of a secret is held back, so that other text is not delayed.
         let begins = |at: &usize| {
-            text.get(*at..)
-                .is_some_and(|rest| known.encodings.iter().any(|encoding| encoding.len() > rest.len() && encoding.starts_with(rest)))
+            text.get(*at..).is_some_and(|rest| known.encodings.iter().any(|form| form.len() > rest.len() && form.starts_with(rest)))
         };
         let end = (from..text.len()).find(begins).unwrap_or(text.len());
         // A complete secret is not cut.

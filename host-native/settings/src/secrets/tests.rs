@@ -100,7 +100,7 @@ fn a_short_value_is_refused_in_the_settings_and_a_short_placeholder_is_not_scrub
         let tree = json!({"secrets": {"crm": format!("file:{}", path.display())}});
         assert_eq!(Secrets::read(&tree, &mut problems).get("crm").is_some(), fine, "{value}");
         assert!(
-            problems.iter().all(|problem| problem.contains("at least 8") && !problem.contains(value)) && problems.is_empty() == fine,
+            problems.iter().all(|line| line.contains("at least 8") && !line.contains(value)) && problems.is_empty() == fine,
             "{problems:?}"
         );
     }

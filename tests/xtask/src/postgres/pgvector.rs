@@ -43,7 +43,7 @@ pub fn download(project: &Project) -> Result<PathBuf> {
 fn find_archive(folder: &Path) -> Result<PathBuf> {
     let mut files = fs::read_dir(folder)?.flatten().map(|it| it.path());
     files
-        .find(|file| file.extension().is_some_and(|extension| extension == "whl"))
+        .find(|file| file.extension().is_some_and(|ending| ending == "whl"))
         .with_context(|| format!("no package in '{}'", folder.display()))
 }
 

@@ -48,11 +48,8 @@ async fn serve_counted(body: &'static str) -> (u16, Arc<AtomicUsize>) {
 /// A route that echoes the request as JSON.
 fn echo() -> Router {
     let echo = |method: axum::http::Method, headers: HeaderMap, body: String| async move {
-        let headers: Value = headers
-            .iter()
-            .map(|header| (header.0.to_string(), json!(header.1.to_str().unwrap())))
-            .collect::<serde_json::Map<_, _>>()
-            .into();
+        let headers: Value =
+            headers.iter().map(|pair| (pair.0.to_string(), json!(pair.1.to_str().unwrap()))).collect::<serde_json::Map<_, _>>().into();
         json!({"method": method.as_str(), "headers": headers, "body": body}).to_string()
     };
     Router::new().route("/echo", any(echo))

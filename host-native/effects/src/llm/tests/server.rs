@@ -24,8 +24,7 @@ pub struct ReceivedRequest {
 impl ReceivedRequest {
     /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
-        let value =
-            |line: &'_ str| line.split_once(": ").filter(|header| header.0.eq_ignore_ascii_case(name)).map(|header| header.0.len() + 2);
+        let value = |line: &'_ str| line.split_once(": ").filter(|pair| pair.0.eq_ignore_ascii_case(name)).map(|pair| pair.0.len() + 2);
         self.head.lines().find_map(|line| value(line).and_then(|at| line.get(at..)))
     }
 

@@ -51,9 +51,8 @@ async fn a_source_is_stored_indexed_and_deleted() {
         let terms = ["card", "account", "weather"].map(str::to_owned);
         let (revision, postings) = find_postings(pool, "desk", base.id, &terms).await.expect("postings");
         assert_eq!(revision, base.revision);
-        let sum = |term: usize| {
-            postings.iter().filter(|posting| posting.term == term).flat_map(|posting| &posting.counts).map(|count| count.1).sum::<u32>()
-        };
+        let sum =
+            |term: usize| postings.iter().filter(|row| row.term == term).flat_map(|row| &row.counts).map(|count| count.1).sum::<u32>();
         let expected = |term: &str| chunks.iter().map(|chunk| chunk.count(term)).sum::<u32>();
         assert_eq!((sum(0), sum(1), sum(2)), (expected("card"), expected("account"), 0));
         assert!(expected("card") > 1 && expected("account") > 0);
