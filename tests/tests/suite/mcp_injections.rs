@@ -82,12 +82,7 @@ fn approvals(env: &TestEnv) -> Vec<String> {
 fn effects(server: &Server) -> Vec<(String, String, bool)> {
     let listed = list_tools(server);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    listed["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tool| (text(&tool["name"]), text(&tool["effect"]), tool["idempotent"] == true))
-        .collect()
+    listed["tools"].as_array().unwrap().iter().map(|row| (text(&row["name"]), text(&row["effect"]), row["idempotent"] == true)).collect()
 }
 
 /// What must be equal after each conversation, whatever was injected.

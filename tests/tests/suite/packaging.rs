@@ -53,13 +53,7 @@ fn the_unit_is_valid_for_systemd() {
 fn workers_are_confined_like_servers_and_share_a_name() {
     let (server, worker) = (read("convengine.service"), read("restate/convengine-worker@.service"));
     let confinement = |unit: &str| {
-        unit.split_once("# A user of its own")
-            .unwrap()
-            .1
-            .lines()
-            .filter(|line| line.contains('='))
-            .map(str::to_owned)
-            .collect::<BTreeSet<_>>()
+        unit.split_once("# A user of its own").unwrap().1.lines().filter(|it| it.contains('=')).map(str::to_owned).collect::<BTreeSet<_>>()
     };
     let differing: BTreeSet<String> = confinement(&server).symmetric_difference(&confinement(&worker)).cloned().collect();
     assert!(differing.iter().all(|it| it.starts_with("TimeoutStopSec=")), "{differing:?}");

@@ -161,7 +161,7 @@ fn a_deleted_conversation_leaves_no_byte() {
     assert_eq!(server.audit(ID), [] as [Value; 0]);
     let record = || server.log().lines().filter(|line| line.contains("deleted conversations") && line.contains("count=1")).count();
     assert!(
-        wait_until(|| record() == 1) && !server.log().lines().any(|line| line.contains("deleted") && line.contains(ID)),
+        wait_until(|| record() == 1) && !server.log().lines().any(|row| row.contains("deleted") && row.contains(ID)),
         "{}",
         server.log()
     );

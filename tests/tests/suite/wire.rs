@@ -300,10 +300,7 @@ fn a_trace_lists_what_happened_turn_by_turn() {
         let has = |key: &str| event.get(key).is_some();
         assert!(["turn", "seq", "span", "parent", "kind", "program", "at", "time", "data", "level"].into_iter().all(has), "{event}");
         assert!(event["time"].as_str().is_some_and(|time| time.ends_with('Z') && time.contains('T')), "{event}");
-        assert!(
-            event["span"].as_str().is_some_and(|span| span.len() == 16 && span.bytes().all(|byte| byte.is_ascii_hexdigit())),
-            "{event}"
-        );
+        assert!(event["span"].as_str().is_some_and(|id| id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit())), "{event}");
         assert_eq!((&event["turn"], &event["program"], &event["level"]), (&json!(1), &json!("assistant"), &json!("info")), "{event}");
     }
     let of_kind = |kind: &str, at: &str| {

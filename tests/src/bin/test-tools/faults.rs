@@ -31,12 +31,9 @@ pub fn run(names: &[&str]) -> Result<bool> {
     let untried: Vec<&str> = figures.iter().filter(|it| it.is_untried()).map(|it| it.pack.as_str()).collect();
     let (all, later) = (sum(&figures, SimulationReport::total_cases), sum(&figures, |it| it.following_turns));
     println!("{all} cases and {later} following turns in {seconds:.1} s ({profile} profile): {} violations", violations.len());
-    for violation in violations.iter().take(MAX_PRINTED) {
-        let position = if violation.in_following_turn { ", in the following turn" } else { "" };
-        println!(
-            "  {} {} turn {} {:?}{position}: {}",
-            violation.invariant, violation.pack, violation.turn, violation.fault, violation.text
-        );
+    for found in violations.iter().take(MAX_PRINTED) {
+        let position = if found.in_following_turn { ", in the following turn" } else { "" };
+        println!("  {} {} turn {} {:?}{position}: {}", found.invariant, found.pack, found.turn, found.fault, found.text);
     }
     untried.iter().for_each(|it| println!("  {it} has effects but no case"));
     let too_few = names.is_empty() && all < MIN_CASES;
@@ -48,15 +45,8 @@ pub fn run(names: &[&str]) -> Result<bool> {
 
 fn print_table(figures: &[SimulationReport]) {
     println!("{:55} {:>5} {:>7} {:>6} {:>10}", "pack", "turns", "effects", "cases", "violations");
-    for report in figures {
-        println!(
-            "{:55} {:>5} {:>7} {:>6} {:>10}",
-            report.pack,
-            report.turns,
-            report.effects,
-            report.total_cases(),
-            report.violations.len()
-        );
+    for row in figures {
+        println!("{:55} {:>5} {:>7} {:>6} {:>10}", row.pack, row.turns, row.effects, row.total_cases(), row.violations.len());
     }
     let turns = sum(figures, |it| it.turns);
     println!("{} packs, {turns} turns, {} effects", figures.len(), sum(figures, |it| it.effects));

@@ -145,9 +145,5 @@ fn read_path(input: &[u8]) -> FuzzResult {
         let reduced = Value::Object(used.map(|(key, value)| (key.clone(), value.clone())).collect());
         require(compiled.matches(&reduced) == is_match, || format!("depends on more than {members:?}"))?;
     }
-    Ok(format!(
-        "{is_match} {:?} {}",
-        value.map(|it| std::mem::discriminant(&it)),
-        compiled.members().map_or(9, |members| members.len().min(4))
-    ))
+    Ok(format!("{is_match} {:?} {}", value.map(|it| std::mem::discriminant(&it)), compiled.members().map_or(9, |names| names.len().min(4))))
 }
