@@ -198,15 +198,15 @@ fn compare_leaves(field: &str, expected: Option<&Value>, ours: Option<&Value>, f
         }
         return;
     };
-    for mut it in diff::diff_leaves(expected, ours) {
-        let (Some(left), Some(right)) = (&it.left, &it.right) else {
-            it.field = join_path(field, &it.field);
-            found.push(it);
+    for mut leaf in diff::diff_leaves(expected, ours) {
+        let (Some(left), Some(right)) = (&leaf.left, &leaf.right) else {
+            leaf.field = join_path(field, &leaf.field);
+            found.push(leaf);
             continue;
         };
         if !is_equal(left, right) {
-            it.field = join_path(field, &it.field);
-            found.push(it);
+            leaf.field = join_path(field, &leaf.field);
+            found.push(leaf);
         }
     }
 }

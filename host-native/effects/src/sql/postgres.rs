@@ -225,8 +225,8 @@ fn to_text(value: &Value) -> String {
 }
 
 fn map_error(error: &sqlx::Error, query: &Query<'_>) -> EffectError {
-    let sqlx::Error::Database(it) = error else { return unavailable(error) };
-    let code = it.code().unwrap_or_default();
+    let sqlx::Error::Database(database) = error else { return unavailable(error) };
+    let code = database.code().unwrap_or_default();
     match code.as_ref() {
         "57014" | "25P03" => timed_out(query.request),
         "55P03" | "40001" | "40P01" => busy(),
@@ -234,8 +234,8 @@ fn map_error(error: &sqlx::Error, query: &Query<'_>) -> EffectError {
         code if ["08", "53", "57", "58"].contains(&code.get(..2).unwrap_or_default()) => unavailable(error),
         "42883" | "42804" | "42846" if !query.values.is_empty() => {
             let cast = "a value is a bigint, double precision, boolean or text: where another type is meant, write a cast such as cast(:day as date)";
-            EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}: {cast}", it.message()))
+            EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}: {cast}", database.message()))
         }
-        _ => EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}", it.message())),
+        _ => EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}", database.message())),
     }
 }

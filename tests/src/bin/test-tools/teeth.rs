@@ -66,19 +66,19 @@ fn mutate_corpus() -> Result<Mutations> {
 /// Returns a talk's turn with one check changed, with an answer duplicated, and with two answers swapped.
 fn mutate_turn(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PackTurn, String)> {
     let mut changed = Vec::new();
-    for (index, it) in turn.checks.iter().enumerate() {
-        for check in mutate_check(&it.check, played) {
+    for (index, checked) in turn.checks.iter().enumerate() {
+        for check in mutate_check(&checked.check, played) {
             let mut turn = turn.clone();
             turn.checks[index].check = check;
-            changed.push((turn, format!("line {} {:?}", it.line, it.check)));
+            changed.push((turn, format!("line {} {:?}", checked.line, checked.check)));
         }
     }
-    for (index, it) in turn.answers.iter().enumerate() {
-        let what = format!("line {} {}", it.line, it.call);
+    for (index, answer) in turn.answers.iter().enumerate() {
+        let what = format!("line {} {}", answer.line, answer.call);
         let mut more = turn.clone();
-        more.answers.insert(index, it.clone());
+        more.answers.insert(index, answer.clone());
         changed.push((more, format!("{what} twice")));
-        let Some(position) = turn.answers.iter().skip(index + 1).position(|next: &PackAnswer| next.call != it.call) else { continue };
+        let Some(position) = turn.answers.iter().skip(index + 1).position(|next: &PackAnswer| next.call != answer.call) else { continue };
         let mut swapped = turn.clone();
         swapped.answers.swap(index, index + 1 + position);
         changed.push((swapped, format!("{what} later")));

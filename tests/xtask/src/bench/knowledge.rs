@@ -33,9 +33,9 @@ impl Knowledge {
     /// Prints the table.
     pub fn print(&self) {
         println!("\n{:<20}{:>10}{:>14}{:>14}{:>14}{:>14}", "knowledge base", "chunks", "indexed, ms", "text, bytes", "p50, µs", "p99, µs");
-        for (database, it) in &self.0 {
+        for (database, run) in &self.0 {
             let [chunks, indexed, bytes, median, p99] =
-                ["chunks", "indexed_ms", "text_bytes", "p50_us", "p99_us"].map(|name| number(it, name));
+                ["chunks", "indexed_ms", "text_bytes", "p50_us", "p99_us"].map(|name| number(run, name));
             println!("{database:<20}{chunks:>10}{indexed:>14}{bytes:>14}{median:>14}{p99:>14}");
         }
     }

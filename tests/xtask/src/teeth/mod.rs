@@ -81,11 +81,11 @@ mod tests {
     #[test]
     fn every_sabotage_matches_once_and_has_a_unique_name() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for (index, it) in SABOTAGES.iter().enumerate() {
-            let source = std::fs::read_to_string(root.join(it.file)).unwrap_or_else(|error| panic!("{}: {error}", it.file));
-            assert_eq!(source.matches(it.find).count(), 1, "the text of '{}' in {}", it.name, it.file);
-            assert_ne!(it.find, it.replace, "{}", it.name);
-            assert!(SABOTAGES.iter().skip(index + 1).all(|other| other.name != it.name), "{} occurs twice", it.name);
+        for (index, sabotage) in SABOTAGES.iter().enumerate() {
+            let source = std::fs::read_to_string(root.join(sabotage.file)).unwrap_or_else(|error| panic!("{}: {error}", sabotage.file));
+            assert_eq!(source.matches(sabotage.find).count(), 1, "the text of '{}' in {}", sabotage.name, sabotage.file);
+            assert_ne!(sabotage.find, sabotage.replace, "{}", sabotage.name);
+            assert!(SABOTAGES.iter().skip(index + 1).all(|other| other.name != sabotage.name), "{} occurs twice", sabotage.name);
         }
     }
 }
