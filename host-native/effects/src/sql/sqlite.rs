@@ -144,7 +144,7 @@ fn decode_value(row: &SqliteRow, index: usize) -> sqlx::Result<Value> {
 
 fn map_error(error: &sqlx::Error, query: &Query<'_>) -> EffectError {
     let sqlx::Error::Database(database) = error else { return unavailable(error) };
-    // The lower byte is the primary result code; the rest extends database.
+    // The lower byte is the primary result code; the rest extends it.
     let kind = database.code().and_then(|code| code.parse::<u32>().ok()).map_or(0, |code| code & 0xff);
     match kind {
         SQLITE_BUSY | SQLITE_LOCKED => busy(),
