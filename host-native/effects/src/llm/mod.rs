@@ -346,7 +346,7 @@ impl Models {
         for call in &mut reply.tool_calls {
             (call.id, call.name) = (scrub(&call.id), scrub(&call.name));
             let arguments = scrub(&call.arguments.to_string());
-            // A secret that is a number is no JSON once removed: the text is passed on, and the core reports it to the model.
+            // A number that is a secret leaves invalid JSON: the text is passed on, and the core reports it to the model.
             call.arguments = serde_json::from_str(&arguments).unwrap_or(serde_json::Value::String(arguments));
         }
         Reply::Llm(LlmReply { text: scrub(&reply.text), reasoning: scrub(&reply.reasoning), model: scrub(&reply.model), ..reply })

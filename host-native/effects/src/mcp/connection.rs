@@ -324,7 +324,7 @@ impl Connection {
         error
     }
 
-    /// The error of an answer that is not JSON again once it was read or its secrets were removed.
+    /// The error of an answer that is not JSON, or is not any more once its secrets are removed.
     fn unreadable(&self, error: &serde_json::Error) -> EffectError {
         let message = format!("the answer of the MCP server '{}' cannot be read: {error}", self.server.key);
         EffectError::new(EffectErrorKind::Invalid, message)
