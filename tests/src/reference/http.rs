@@ -17,7 +17,7 @@ pub fn page() -> Result<Page> {
     let mut section = |heading: &str, group: &str, head: &[&str], names: &[String], example: Option<Value>| {
         // Names of several words are descriptions.
         let name = |name: &str| if name.contains(' ') { name.to_owned() } else { code(name) };
-        let rows: Vec<Vec<String>> = names.iter().map(|name| vec![name(name), meanings.get(group, name)]).collect();
+        let rows: Vec<Vec<String>> = names.iter().map(|word| vec![name(word), meanings.get(group, word)]).collect();
         body.push_str(&format!("\n## {heading}\n\n{}\n\n{}", wrap(&meanings.section(group)), table(head, &rows)));
         if let Some(example) = example {
             body.push_str(&format!("\n{}", fence("json", &serde_json::to_string_pretty(&example).unwrap_or_default())));
