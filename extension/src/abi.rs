@@ -44,7 +44,7 @@ fn tell(len: u32, handle: fn(&mut Extension, &[u8]) -> Vec<u8>) -> u32 {
         // The host wrote through the address that `alloc` returned, so the compiler must assume that the buffer has changed.
         let mut message = std::mem::take(&mut guest.message);
         message.truncate(len as usize);
-        guest.answer = guest.extension.as_mut().map(|it| handle(it, &message)).unwrap_or_default();
+        guest.answer = guest.extension.as_mut().map(|extension| handle(extension, &message)).unwrap_or_default();
         *guest.record = [guest.answer.as_ptr() as u32, guest.answer.len() as u32];
         guest.record.as_ptr() as u32
     })

@@ -89,7 +89,7 @@ impl Extension {
 }
 
 fn parse<T: DeserializeOwned>(message: &[u8]) -> Result<T, Fault> {
-    serde_json::from_slice(message).map_err(|it| Fault::new("PROTOCOL", format!("the extension does not understand the host: {it}")))
+    serde_json::from_slice(message).map_err(|error| Fault::new("PROTOCOL", format!("the extension does not understand the host: {error}")))
 }
 
 fn end_with_fault(fault: Fault) -> CallOutput {
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn two_effects_run_at_the_same_time_and_may_be_answered_in_any_order() {
-        let mut it = conv_extension();
-        let output = start(&mut it, &start_message("t:both"));
+        let mut extension = conv_extension();
+        let output = start(&mut extension, &start_message("t:both"));
         let first = json!({"kind": "http", "method": "GET", "url": "https://a.example/1", "headers": [], "secret": "key"});
         let second = json!({"kind": "http", "method": "POST", "url": "https://a.example/2",
             "headers": [["Content-Type", "application/json"]], "body": "{\"amount\":5}"});
@@ -158,20 +158,20 @@ mod tests {
         assert_eq!(output["notices"], json!([{"text": {"text": "Asking twice", "metadata": {}, "error": false}}]));
         assert!(output.get("end").is_none());
         let late = json!([{"id": 1, "at": 1300, "outcome": {"error": {"kind": "timeout", "message": "late"}}}]);
-        assert_eq!(resume(&mut it, &late), json!({"effects": [], "notices": []}));
+        assert_eq!(resume(&mut extension, &late), json!({"effects": [], "notices": []}));
         let reply = json!({"kind": "http", "status": 200, "body": "37"});
-        let end = resume(&mut it, &json!([{"id": 0, "at": 1200, "outcome": {"ok": reply}}]));
+        let end = resume(&mut extension, &json!([{"id": 0, "at": 1200, "outcome": {"ok": reply}}]));
         assert_eq!(end["end"], json!({"patch": {"params": {"one": 42, "two": "timeout"}, "context": {"old": null}, "value": 1300}}));
     }
 
     #[test]
     fn a_failure_that_is_passed_on_is_a_fault() {
-        let mut it = conv_extension();
-        start(&mut it, &start_message("t:both"));
+        let mut extension = conv_extension();
+        start(&mut extension, &start_message("t:both"));
         let denied = json!({"error": {"kind": "denied", "message": "no"}});
-        let end = resume(&mut it, &json!([{"id": 0, "at": 0, "outcome": denied}, {"id": 1, "at": 0, "outcome": denied}]));
+        let end = resume(&mut extension, &json!([{"id": 0, "at": 0, "outcome": denied}, {"id": 1, "at": 0, "outcome": denied}]));
         assert_eq!(end["end"], json!({"fault": {"code": "DENIED", "message": "no"}}));
-        assert_eq!(resume(&mut it, &json!([])), json!({"effects": [], "notices": []}), "a late answer");
+        assert_eq!(resume(&mut extension, &json!([])), json!({"effects": [], "notices": []}), "a late answer");
     }
 
     #[test]

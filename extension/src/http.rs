@@ -70,7 +70,8 @@ impl HttpReply {
         if !(200..300).contains(&self.status) {
             return Err(Fault::new("HTTP_STATUS", format!("the service answered with status {}", self.status)));
         }
-        serde_json::from_str(&self.body).map_err(|it| Fault::new("HTTP_BODY", format!("the service did not answer as expected: {it}")))
+        serde_json::from_str(&self.body)
+            .map_err(|error| Fault::new("HTTP_BODY", format!("the service did not answer as expected: {error}")))
     }
 }
 

@@ -94,7 +94,7 @@ impl Engine {
         let message: Message = parse("message", message)?;
         let input = message.into_input(&self.conversations, self.config.program());
         self.scripted.begin_turn(&input);
-        let (turn, slice) = Turn::start(input, Arc::clone(&self.config)).map_err(|it| js_error("TURN", &it.to_string()))?;
+        let (turn, slice) = Turn::start(input, Arc::clone(&self.config)).map_err(|error| js_error("TURN", &error.to_string()))?;
         self.begin_turn(turn, slice, false)
     }
 
@@ -148,7 +148,7 @@ impl Engine {
     #[wasm_bindgen(js_name = completeExtension, unchecked_return_type = "Answer")]
     pub fn complete_extension(&self, effect: &str, output: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<JsValue, JsValue> {
         let effect: Value = parse("effect", effect)?;
-        let request = effect.get("request").and_then(|it| ExtensionRequest::deserialize(it).ok());
+        let request = effect.get("request").and_then(|request| ExtensionRequest::deserialize(request).ok());
         let outcome = match (request, output) {
             (Some(request), Some(output)) => request.parse_output(&output),
             _ => parse("failure", failure)?,
@@ -194,7 +194,7 @@ impl Engine {
     pub fn resume(&mut self, completions: &str) -> Result<String, JsValue> {
         let completions: Vec<Completion> = parse("completions", completions)?;
         let turn = self.turn.as_mut().ok_or_else(no_turn_error)?;
-        let slice = turn.resume(completions).map_err(|it| js_error("TURN", &it.to_string()))?;
+        let slice = turn.resume(completions).map_err(|error| js_error("TURN", &error.to_string()))?;
         self.process_slice(slice)
     }
 
@@ -204,7 +204,7 @@ impl Engine {
         let reason = reason.map_err(|_| js_error("BAD_INPUT", "invalid reason: use timeout or lost"))?;
         let turn = self.turn.as_mut().ok_or_else(no_turn_error)?;
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
-        let slice = turn.cancel(reason, at as Millis).map_err(|it| js_error("TURN", &it.to_string()))?;
+        let slice = turn.cancel(reason, at as Millis).map_err(|error| js_error("TURN", &error.to_string()))?;
         self.process_slice(slice)
     }
 
@@ -232,9 +232,9 @@ impl Engine {
     #[wasm_bindgen(unchecked_return_type = "Exchange[]")]
     pub fn exchanges(&self) -> Result<JsValue, JsValue> {
         let entries = &self.turn.as_ref().ok_or_else(no_turn_error)?.journal().entries;
-        let exchanges = entries.iter().map(|it| {
-            let request = it.request.as_ref().map(serialize).transpose()?;
-            Ok(Exchange { effect: it.effect, at: it.at, request, outcome: serialize(&it.outcome)? })
+        let exchanges = entries.iter().map(|entry| {
+            let request = entry.request.as_ref().map(serialize).transpose()?;
+            Ok(Exchange { effect: entry.effect, at: entry.at, request, outcome: serialize(&entry.outcome)? })
         });
         to_object(&exchanges.collect::<Result<Vec<_>, JsValue>>()?)
     }
@@ -246,7 +246,7 @@ impl Engine {
         self.conversations.insert(&journal.input.conversation, journal.input.session.clone());
         let observed = observed == Some(true);
         let restore = if observed { Turn::restore_observed } else { Turn::restore };
-        let (turn, slice) = restore(journal, Arc::clone(&self.config)).map_err(|it| js_error("TURN", &it.to_string()))?;
+        let (turn, slice) = restore(journal, Arc::clone(&self.config)).map_err(|error| js_error("TURN", &error.to_string()))?;
         self.begin_turn(turn, slice, observed)
     }
 
@@ -274,14 +274,14 @@ impl Engine {
     /// Returns the steps of an observed turn, in order.
     #[wasm_bindgen(unchecked_return_type = "Step[]")]
     pub fn steps(&self) -> Result<JsValue, JsValue> {
-        self.views(|it| to_object(&steps::list(it)))
+        self.views(|journal| to_object(&steps::list(journal)))
     }
 
     /// Returns the session before and after one of `steps` as `{"before", "after"}`; `after` is null for an unfinished step.
     #[wasm_bindgen(unchecked_return_type = "StepSessions")]
     pub fn step(&self, index: usize) -> Result<JsValue, JsValue> {
-        self.views(|it| {
-            let sessions = steps::session_around(it, index);
+        self.views(|journal| {
+            let sessions = steps::session_around(journal, index);
             to_object(&sessions.ok_or_else(|| js_error("BAD_INPUT", "the turn has no such step"))?)
         })
     }
@@ -375,7 +375,7 @@ fn to_message_object(message: &Message) -> Result<JsValue, JsValue> {
 }
 
 fn effect_id(effect: &Value) -> Option<EffectId> {
-    effect.get("id").and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok()).map(EffectId)
+    effect.get("id").and_then(Value::as_u64).and_then(|id| u32::try_from(id).ok()).map(EffectId)
 }
 
 fn unknown_effect_error() -> JsValue {

@@ -23,8 +23,8 @@ pub use lint::{classifier_reports, find_issues, lint, match_pattern, match_texts
 pub use types::Issue;
 
 /// Converts what is only looked at to a JavaScript object. Integers that JavaScript would not tell apart are rounded, as `JSON.parse` does.
-fn to_object<T: Serialize>(it: &T) -> Result<JsValue, JsValue> {
-    let mut value = to_value(it)?;
+fn to_object<T: Serialize>(shown: &T) -> Result<JsValue, JsValue> {
+    let mut value = to_value(shown)?;
     round_integers(&mut value);
     value.serialize(&Serializer::json_compatible()).map_err(|error| js_error("INTERNAL", &error.to_string()))
 }
@@ -40,12 +40,12 @@ fn round_integers(value: &mut Value) {
     }
 }
 
-fn serialize<T: Serialize>(it: &T) -> Result<String, JsValue> {
-    serde_json::to_string(it).map_err(|error| js_error("INTERNAL", &error.to_string()))
+fn serialize<T: Serialize>(value: &T) -> Result<String, JsValue> {
+    serde_json::to_string(value).map_err(|error| js_error("INTERNAL", &error.to_string()))
 }
 
-fn to_value<T: Serialize>(it: &T) -> Result<Value, JsValue> {
-    serde_json::to_value(it).map_err(|error| js_error("INTERNAL", &error.to_string()))
+fn to_value<T: Serialize>(value: &T) -> Result<Value, JsValue> {
+    serde_json::to_value(value).map_err(|error| js_error("INTERNAL", &error.to_string()))
 }
 
 #[cfg(feature = "engine")]

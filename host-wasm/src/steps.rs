@@ -13,7 +13,7 @@ struct ViewPair<'v> {
 /// Returns all steps in start order.
 pub fn list(views: &[SessionView]) -> Vec<Step<'_>> {
     let steps = pair_views(views).into_iter().map(|ViewPair { before, after }| {
-        let changed = after.is_some_and(|it| it.session != before.session);
+        let changed = after.is_some_and(|after| after.session != before.session);
         Step { step: &before.step, seq: before.seq, finished: after.is_some(), changed }
     });
     steps.collect()
@@ -30,7 +30,7 @@ fn pair_views(views: &[SessionView]) -> Vec<ViewPair<'_>> {
     for view in views {
         if view.edge == "before" {
             steps.push(ViewPair { before: view, after: None });
-        } else if let Some(open) = steps.iter_mut().rev().find(|it| it.after.is_none() && it.before.step == view.step) {
+        } else if let Some(open) = steps.iter_mut().rev().find(|step| step.after.is_none() && step.before.step == view.step) {
             open.after = Some(view);
         }
     }

@@ -16,7 +16,8 @@ fn issues(name: &str) -> Vec<Value> {
 #[test]
 fn lint_issues_are_included() {
     let found = issues("connection_transfer");
-    let rules_and_paths: Vec<(&str, &str)> = found.iter().map(|it| (it["rule"].as_str().unwrap(), it["path"].as_str().unwrap())).collect();
+    let rules_and_paths: Vec<(&str, &str)> =
+        found.iter().map(|issue| (issue["rule"].as_str().unwrap(), issue["path"].as_str().unwrap())).collect();
     assert!(rules_and_paths.contains(&("derived-without-template", "ce_response[1].response_type")), "{rules_and_paths:?}");
     for issue in &found {
         for member in ["severity", "path", "reason", "hint", "rule"] {
@@ -30,7 +31,7 @@ fn lint_issues_are_included() {
 
 #[test]
 fn compile_issues_come_first() {
-    let rules = |name| issues(name).iter().map(|it| it["rule"] == "compile").collect::<Vec<bool>>();
+    let rules = |name| issues(name).iter().map(|issue| issue["rule"] == "compile").collect::<Vec<bool>>();
     for name in ["loan_in_one_turn", "faq_with_retrieval", "inventory_lookup"] {
         let of_compiling = rules(name);
         assert!(of_compiling.is_sorted_by(|a, b| a >= b) && of_compiling.contains(&false), "{name}: {of_compiling:?}");

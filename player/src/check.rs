@@ -9,14 +9,14 @@ use super::expect::PlayedTurn;
 /// Returns the failed checks of a turn, with the expected value on the left and the actual value on the right.
 pub fn failed_checks(turn: &PackTurn, played: &PlayedTurn) -> Vec<Difference> {
     let mut found = Vec::new();
-    let expects_failure = turn.checks.iter().any(|it| matches!(it.check, Check::Fails(_)));
+    let expects_failure = turn.checks.iter().any(|checked| matches!(checked.check, Check::Fails(_)));
     if turn.line > 0 && !expects_failure && !played.json["errorCode"].is_null() {
         found.push(difference(turn.line, "success", json!(true), failure_json(played)));
     }
     found.extend(check_answer_order(&turn.answers, played));
-    for it in &turn.checks {
-        if let Some((what, expected, ours)) = evaluate_check(&it.check, played) {
-            found.push(difference(it.line, what, expected, ours));
+    for checked in &turn.checks {
+        if let Some((what, expected, ours)) = evaluate_check(&checked.check, played) {
+            found.push(difference(checked.line, what, expected, ours));
         }
     }
     found
@@ -61,7 +61,7 @@ fn evaluate_check(check: &Check, played: &PlayedTurn) -> Option<(&'static str, V
     let value = &played.json["payload"]["value"];
     let reply = value.as_str().unwrap_or_default();
     let calls = || json!(played.scripted_calls.iter().map(ToString::to_string).collect::<Vec<_>>());
-    let texts = || played.verbose.iter().map(|it| it["text"].clone()).collect::<Vec<Value>>();
+    let texts = || played.verbose.iter().map(|event| event["text"].clone()).collect::<Vec<Value>>();
     let is = |right: bool, what, expected: Value, ours: Value| (!right).then_some((what, expected, ours));
     match check {
         Check::Reply(text) => is(reply == text, "reply", json!(text), value.clone()),
@@ -74,7 +74,7 @@ fn evaluate_check(check: &Check, played: &PlayedTurn) -> Option<(&'static str, V
         }
         Check::Stages(stages) => {
             let mut left = played.audit.iter();
-            let missing = stages.iter().find(|stage| !left.any(|it| it.0 == **stage));
+            let missing = stages.iter().find(|stage| !left.any(|row| row.0 == **stage));
             missing.map(|stage| ("stages", json!(stage), stage_names(played)))
         }
         Check::NoStage(stage) => is(!played.audit.iter().any(|it| it.0 == *stage), "no stage", json!(stage), stage_names(played)),
@@ -125,8 +125,8 @@ fn resolve_path(path: &str, played: &PlayedTurn) -> Vec<Value> {
         "audit" if rest.is_empty() => Some(json!(played.audit)),
         "audit" => {
             // Stage names may contain dots.
-            let below = |stage: &str| rest.strip_prefix(stage).filter(|it| it.is_empty() || it.starts_with('.'));
-            return played.audit.iter().filter_map(|it| get_path(&it.1, below(&it.0)?)).collect();
+            let below = |stage: &str| rest.strip_prefix(stage).filter(|rest| rest.is_empty() || rest.starts_with('.'));
+            return played.audit.iter().filter_map(|row| get_path(&row.1, below(&row.0)?)).collect();
         }
         _ => get_path(&played.json, path),
     };
@@ -135,7 +135,7 @@ fn resolve_path(path: &str, played: &PlayedTurn) -> Vec<Value> {
 
 fn get_path(value: &Value, path: &str) -> Option<Value> {
     let mut names = path.split('.').filter(|it| !it.is_empty());
-    let found = names.try_fold(value, |value, name| name.parse::<usize>().ok().and_then(|it| value.get(it)).or_else(|| value.get(name)));
+    let found = names.try_fold(value, |value, name| name.parse::<usize>().ok().and_then(|at| value.get(at)).or_else(|| value.get(name)));
     found.cloned()
 }
 
@@ -167,11 +167,11 @@ mod tests {
         let asked = ["policy", "dialogue_act", "policy"];
         PlayedTurn {
             json: json!({"intent": "LOAN", "state": "IDLE", "payload": {"value": "{\"a\": 1.0}"}, "context": {"x": [{"y": 2}]}, "errorCode": null}),
-            audit: rows.iter().map(|it| (it.0.to_owned(), json!({"to": it.1}))).collect(),
+            audit: rows.iter().map(|row| (row.0.to_owned(), json!({"to": row.1}))).collect(),
             conversation: json!({"status": "RUNNING", "input_params_json": {"tool_status": "SUCCESS"}}),
             verbose: vec![json!({"text": "Working"})],
             llm: vec![json!({"prompt": "what the user said"})],
-            scripted_calls: asked.iter().map(|it| ScriptedCall::Llm((*it).to_owned())).collect(),
+            scripted_calls: asked.iter().map(|purpose| ScriptedCall::Llm((*purpose).to_owned())).collect(),
             ..PlayedTurn::default()
         }
     }
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn all_scripted_answers_are_requested_in_order() {
-        let talk = |purposes: &[&str]| purposes.iter().map(|it| format!("  llm {it} no\n")).collect::<String>() + "<~ a";
+        let talk = |purposes: &[&str]| purposes.iter().map(|purpose| format!("  llm {purpose} no\n")).collect::<String>() + "<~ a";
         for right in [vec!["policy", "dialogue_act", "policy"], vec!["dialogue_act"], vec!["policy", "policy"]] {
             assert_eq!(fields(&talk(&right)), [""; 0], "{right:?}");
         }

@@ -64,7 +64,7 @@ pub fn play(pack: &Pack, options: &ServerOptions, path: &Path, explained: &Known
 
 /// Plays a pack in the core for the tool `play`; asks whether to stop before each turn.
 pub fn play_in_core(pack: &Pack, is_stopped: &dyn Fn() -> bool) -> PlayReport {
-    if let Some(turn) = (0..pack.turns.len()).find(|it| pack.message(*it).is_none()) {
+    if let Some(turn) = (0..pack.turns.len()).find(|turn| pack.message(*turn).is_none()) {
         let failure = format!("turn {turn} is not a plain message, which needs a server; play the pack with `convengine test`");
         return PlayReport { failure: Some(failure), ..PlayReport::default() };
     }
@@ -74,7 +74,7 @@ pub fn play_in_core(pack: &Pack, is_stopped: &dyn Fn() -> bool) -> PlayReport {
     }
     let report = play_turns(pack, &KnownDifferences::default(), |turn| {
         ensure!(!is_stopped(), "stopped: it was canceled, or takes too long");
-        player.play(turn).map(|it| (it.played, None))
+        player.play(turn).map(|played| (played.played, None))
     });
     let turn = |it: TurnReport| mcp::PlayedTurn { turn: it.turn, differences: it.unexplained };
     PlayReport { turns: report.turns.into_iter().map(turn).collect(), failure: report.failure }
@@ -83,7 +83,7 @@ pub fn play_in_core(pack: &Pack, is_stopped: &dyn Fn() -> bool) -> PlayReport {
 /// Plays a pack over HTTP against a server of its own.
 pub fn play_http(pack: &Pack, path: &Path, options: &ServerOptions, explained: &KnownDifferences) -> PackReport {
     match HttpPlayer::start(pack, path, options) {
-        Ok(mut player) => play_turns(pack, explained, |turn| player.play(turn).map(|it| (it, None))),
+        Ok(mut player) => play_turns(pack, explained, |turn| player.play(turn).map(|played| (played, None))),
         Err(error) => PackReport { name: pack.name.clone(), failure: Some(format!("{error:#}")), ..PackReport::default() },
     }
 }
@@ -95,9 +95,9 @@ fn print_report(report: &PackReport) {
         for (ruling, count) in &turn.explained {
             print_line!("    explained {count}: {ruling}");
         }
-        for it in &turn.unexplained {
+        for difference in &turn.unexplained {
             let side = |value: &Option<serde_json::Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
-            print_line!("    {}\n      expected {}\n      but got  {}", it.field, side(&it.left), side(&it.right));
+            print_line!("    {}\n      expected {}\n      but got  {}", difference.field, side(&difference.left), side(&difference.right));
         }
     }
     if let Some(failure) = &report.failure {

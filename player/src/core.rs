@@ -177,7 +177,7 @@ impl CorePlayer {
         let outcome = run.last().end.clone().ok_or_else(|| anyhow!("the turn has no outcome"))?;
         self.commit(&outcome);
         let mut calls = run.calls.clone();
-        let logged = outcome.writes.iter().filter_map(|it| match it {
+        let logged = outcome.writes.iter().filter_map(|write| match write {
             Write::LlmCall(row) => Some((row.intent_code.as_str(), row.state_code.as_str())),
             _ => None,
         });
@@ -249,7 +249,7 @@ fn response_json(outcome: &Outcome) -> Value {
 
 /// Parses the response's context, which is JSON text, to match the form of expectations.
 pub(super) fn parse_context(body: &mut Value) {
-    if let Some(parsed) = body.get("context").and_then(Value::as_str).and_then(|it| serde_json::from_str(it).ok()) {
+    if let Some(parsed) = body.get("context").and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok()) {
         body["context"] = parsed;
     }
 }
@@ -294,7 +294,7 @@ pub(super) fn add_intent_and_state<'p>(calls: &mut [Value], logged: impl Iterato
 }
 
 fn conversation_row(row: &ConversationRow) -> Value {
-    let last_assistant = row.last_assistant.as_deref().and_then(|it| serde_json::from_str::<Value>(it).ok());
+    let last_assistant = row.last_assistant.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
     json!({
         "conversation_id": row.conversation_id, "status": row.status, "intent_code": row.intent_code, "state_code": row.state_code,
         "context_json": row.context, "last_user_text": row.last_user_text, "last_assistant_json": last_assistant,

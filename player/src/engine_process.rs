@@ -68,7 +68,7 @@ impl EngineProcess {
 
     /// Whether the process has ended by itself.
     pub fn has_ended(&mut self) -> bool {
-        self.process.as_mut().is_some_and(|it| it.try_wait().is_ok_and(|it| it.is_some()))
+        self.process.as_mut().is_some_and(|process| process.try_wait().is_ok_and(|status| status.is_some()))
     }
 
     /// Kills the process, as `kill -9` does.
@@ -127,7 +127,7 @@ impl EngineCommand {
             let _ = process.kill();
             let _ = process.wait();
         }
-        let log = self.log.as_ref().and_then(|it| std::fs::read_to_string(it).ok()).unwrap_or_default();
+        let log = self.log.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
         Ok((process, address.with_context(|| format!("the process did not start: '{}'\n{log}", line.trim()))?))
     }
 }
@@ -141,7 +141,7 @@ pub fn free_ports(count: usize) -> Result<Vec<u16>> {
     // Programs that look at the same time begin at different ones.
     let next = NEXT.get_or_init(|| AtomicUsize::new(uuid::Uuid::new_v4().as_u128() as usize % usize::from(PORTS)));
     let candidates = (0..PORTS).map(|_| FIRST_PORT + (next.fetch_add(1, Ordering::Relaxed) % usize::from(PORTS)) as u16);
-    let ports: Vec<u16> = candidates.filter(|it| TcpListener::bind(("127.0.0.1", *it)).is_ok()).take(count).collect();
+    let ports: Vec<u16> = candidates.filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).take(count).collect();
     ensure!(ports.len() == count, "no free ports");
     Ok(ports)
 }

@@ -101,7 +101,7 @@ pub fn without_volatile(expect: &Value) -> Value {
 /// Ignores the purpose of recorded calls without one, which used an author's template.
 fn drop_null_purposes(expect: &mut Value) {
     let calls = expect.get_mut("llm").and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut);
-    for call in calls.filter(|it| it.get("purpose").is_some_and(Value::is_null)) {
+    for call in calls.filter(|call| call.get("purpose").is_some_and(Value::is_null)) {
         call.remove("purpose");
     }
 }
@@ -121,7 +121,7 @@ fn drop_volatile(value: &mut Value) {
 fn without_latency(text: &str) -> String {
     let mut pieces = text.split(LATENCY_MEMBER);
     let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |text, it| text + LATENCY_MEMBER + "0" + it.trim_start_matches(|c: char| c.is_ascii_digit()))
+    pieces.fold(first, |text, piece| text + LATENCY_MEMBER + "0" + piece.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 /// Returns the fields in which a turn differs from its expectation, with the expected value on the left and the actual on the right.
@@ -175,7 +175,7 @@ fn compare_members(field: &str, expected: &Value, ours: &Value, found: &mut Vec<
 fn compare_calls(expected: &Value, ours: &[Value], found: &mut Vec<Difference>) {
     let begin = found.len();
     compare_lists("llm", expected, ours, found);
-    for extra in found.iter_mut().skip(begin).filter(|it| it.left.is_none()).filter_map(|it| it.right.as_mut()?.as_object_mut()) {
+    for extra in found.iter_mut().skip(begin).filter(|it| it.left.is_none()).filter_map(|pair| pair.right.as_mut()?.as_object_mut()) {
         extra.remove("prompt");
     }
 }
@@ -198,15 +198,15 @@ fn compare_leaves(field: &str, expected: Option<&Value>, ours: Option<&Value>, f
         }
         return;
     };
-    for mut it in diff::diff_leaves(expected, ours) {
-        let (Some(left), Some(right)) = (&it.left, &it.right) else {
-            it.field = join_path(field, &it.field);
-            found.push(it);
+    for mut leaf in diff::diff_leaves(expected, ours) {
+        let (Some(left), Some(right)) = (&leaf.left, &leaf.right) else {
+            leaf.field = join_path(field, &leaf.field);
+            found.push(leaf);
             continue;
         };
         if !is_equal(left, right) {
-            it.field = join_path(field, &it.field);
-            found.push(it);
+            leaf.field = join_path(field, &leaf.field);
+            found.push(leaf);
         }
     }
 }
@@ -234,11 +234,11 @@ fn is_equal(expected: &Value, ours: &Value) -> bool {
 /// Compares audit rows, aligned by stage and rule, so that a missing or extra row is a single difference.
 fn compare_audit(expected: &Value, played: &PlayedTurn, found: &mut Vec<Difference>) {
     let Some(rows) = expected.as_array() else { return compare_whole("audit", expected, &Value::Null, found) };
-    let listed = |it: &&(String, Value)| !UNLISTED_STAGES.contains(&it.0.as_str());
+    let listed = |row: &&(String, Value)| !UNLISTED_STAGES.contains(&row.0.as_str());
     let ours: Vec<&(String, Value)> = played.audit.iter().filter(listed).collect();
-    let left: Vec<String> = rows.iter().map(|it| row_key(it["stage"].as_str().unwrap_or_default(), &it["payload"])).collect();
+    let left: Vec<String> = rows.iter().map(|row| row_key(row["stage"].as_str().unwrap_or_default(), &row["payload"])).collect();
     let right: Vec<String> = ours.iter().map(|it| row_key(&it.0, &it.1)).collect();
-    let recorded_stages: Vec<&str> = rows.iter().map(|it| it["stage"].as_str().unwrap_or_default()).collect();
+    let recorded_stages: Vec<&str> = rows.iter().map(|row| row["stage"].as_str().unwrap_or_default()).collect();
     let our_stages: Vec<&str> = ours.iter().map(|it| it.0.as_str()).collect();
     for pair in align(&left, &right) {
         match pair {
@@ -248,7 +248,9 @@ fn compare_audit(expected: &Value, played: &PlayedTurn, found: &mut Vec<Differen
             }
             (None, Some(j)) => {
                 let mut payload = strip_volatile(&ours[j].1);
-                payload.as_object_mut().into_iter().for_each(|it| it.retain(|name, _| !is_unrecorded(&ours[j].0, name)));
+                if let Some(members) = payload.as_object_mut() {
+                    members.retain(|name, _| !is_unrecorded(&ours[j].0, name));
+                }
                 let payload = if is_unrecorded(&ours[j].0, "*") { Value::Null } else { payload };
                 let row = json!({"stage": ours[j].0, "payload": payload});
                 found.push(Difference { field: audit_field(j, &our_stages), left: None, right: Some(row) });
@@ -272,7 +274,7 @@ fn row_key(stage: &str, payload: &Value) -> String {
 }
 
 fn is_unrecorded(stage: &str, member: &str) -> bool {
-    UNRECORDED_MEMBERS.iter().any(|it| it.0 == stage && (it.1 == member || it.1 == "*"))
+    UNRECORDED_MEMBERS.iter().any(|unrecorded| unrecorded.0 == stage && (unrecorded.1 == member || unrecorded.1 == "*"))
 }
 
 fn strip_volatile(payload: &Value) -> Value {
@@ -326,7 +328,7 @@ mod tests {
         PlayedTurn {
             status: 200,
             json: json!({"intent": "A", "payload": {"type": "TEXT", "value": "hello"}, "context": {"mcp": 1, "x": 1.0}}),
-            audit: audit.iter().map(|it| ((*it).to_owned(), json!({"a": 1, "step": "S"}))).collect(),
+            audit: audit.iter().map(|stage| ((*stage).to_owned(), json!({"a": 1, "step": "S"}))).collect(),
             llm: vec![json!({"purpose": "policy", "kind": "json_strict"})],
             ..PlayedTurn::default()
         }

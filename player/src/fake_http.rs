@@ -82,7 +82,7 @@ async fn answer_request(State(rules): State<Arc<FakeService>>, request: Request)
     // An unreadable body counts as empty; calls are answered by path.
     let body = body::to_bytes(body, MAX_BODY_BYTES).await.unwrap_or_default();
     let path = head.uri.path_and_query().map_or("/", |it| it.as_str()).to_owned();
-    let key = head.headers.get("idempotency-key").and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let key = head.headers.get("idempotency-key").and_then(|value| value.to_str().ok()).map(str::to_owned);
     let call = RecordedCall {
         method: head.method.to_string(),
         path: path.clone(),

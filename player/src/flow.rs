@@ -37,7 +37,7 @@ pub(super) fn add_talk_members(answer: &mut Value, state: &Value) {
     let texts: Vec<&str> = answer["messages"].as_array().into_iter().flatten().filter_map(|it| it["text"].as_str()).collect();
     let value = texts.join("\n");
     let top = state["stack"].as_array().and_then(|it| it.last());
-    let place = top.map(|it| format!("{}/{}", it["graph"].as_str().unwrap_or_default(), it["node"].as_str().unwrap_or_default()));
+    let place = top.map(|frame| format!("{}/{}", frame["graph"].as_str().unwrap_or_default(), frame["node"].as_str().unwrap_or_default()));
     answer["intent"] = json!(state["vars"]["_active_intent_id"].as_str().unwrap_or_default());
     answer["state"] = json!(place.unwrap_or_default());
     answer["payload"] = json!({"type": "TEXT", "value": value});
@@ -48,7 +48,7 @@ pub(super) fn add_talk_members(answer: &mut Value, state: &Value) {
 /// Returns the requests that publish what the first document of a pack runs, each after those that it runs itself, and a chain itself.
 pub fn publish_requests(pack: &Pack) -> Vec<PackRequest> {
     let root = pack.documents.first().map(ProgramKey::of_document);
-    let Some(root) = root.filter(|it| matches!(it.kind(), DocumentKind::Workflow | DocumentKind::Chain)) else { return Vec::new() };
+    let Some(root) = root.filter(|key| matches!(key.kind(), DocumentKind::Workflow | DocumentKind::Chain)) else { return Vec::new() };
     let mut ordered = Vec::new();
     add_references(pack, &root, &mut vec![root.clone()], &mut ordered);
     // A run needs a published chain; a session of a workflow plays the draft.
@@ -71,15 +71,18 @@ fn add_references(pack: &Pack, key: &ProgramKey, path: &mut Vec<ProgramKey>, ord
 
 /// The documents of the pack that a document names. The steps of a chain name them by id or by name.
 fn referenced_keys(pack: &Pack, kind: DocumentKind, document: &Value) -> Vec<ProgramKey> {
-    let is_named = |it: &Value, name: &str| it["name"].as_str().is_some_and(|it| is_same_name(it, name));
+    let is_named = |document: &Value, name: &str| document["name"].as_str().is_some_and(|own| is_same_name(own, name));
     let find = |kind: DocumentKind, name: &str| {
-        let of_kind = || pack.documents.iter().filter(|it| ProgramKey::of_document(it).kind() == kind);
-        of_kind().find(|it| it["id"] == name).or_else(|| of_kind().find(|it| is_named(it, name))).map(ProgramKey::of_document)
+        let of_kind = || pack.documents.iter().filter(|document| ProgramKey::of_document(document).kind() == kind);
+        of_kind()
+            .find(|document| document["id"] == name)
+            .or_else(|| of_kind().find(|document| is_named(document, name)))
+            .map(ProgramKey::of_document)
     };
     match kind {
         DocumentKind::Chain => chain_references(document).iter().filter_map(|(kind, name)| find((*kind).into(), name)).collect(),
         DocumentKind::Assistant | DocumentKind::Workflow | DocumentKind::Agent => {
-            find_references(kind, document).into_iter().filter_map(|it| find(it.key.kind(), it.key.id())).collect()
+            find_references(kind, document).into_iter().filter_map(|reference| find(reference.key.kind(), reference.key.id())).collect()
         }
     }
 }
@@ -105,7 +108,9 @@ fn collect_secret_names(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::String(text) => {
             for mark in ["secret.", "secret:"] {
-                let name = |it: &str| it.chars().take_while(|it| it.is_ascii_uppercase() || it.is_ascii_digit() || *it == '_').collect();
+                let name = |rest: &str| {
+                    rest.chars().take_while(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || *letter == '_').collect()
+                };
                 let named = text.split(mark).skip(1).map(name);
                 found.extend(named.filter(|it: &String| !it.is_empty()));
             }

@@ -96,7 +96,7 @@ impl HttpPlayer {
         parse_context(&mut body);
         let sent = request.body.get("conversationId").and_then(Value::as_str);
         let named = body.get("conversationId").and_then(Value::as_str).or(sent).map(str::to_lowercase);
-        let named = named.filter(|it| it.len() == 36 && uuid::Uuid::try_parse(it).is_ok());
+        let named = named.filter(|id| id.len() == 36 && uuid::Uuid::try_parse(id).is_ok());
         let label = of_pack.conversation.unwrap_or_default();
         if let (Some(id), false) = (&named, self.labels.contains_key(&label)) {
             self.labels.insert(label.clone(), id.clone());
@@ -125,7 +125,7 @@ impl HttpPlayer {
         server.block_on(read_turn_results(&self.pool, &self.config, session, counts, &mut played))?;
         let sql = "select cast(state as text) from cs_session where cast(session_id as text) = $1";
         let rows = server.block_on(query_texts(&self.pool, sql, session))?;
-        let state = rows.into_iter().flatten().next().flatten().and_then(|it| serde_json::from_str::<Value>(&it).ok());
+        let state = rows.into_iter().flatten().next().flatten().and_then(|text| serde_json::from_str::<Value>(&text).ok());
         if let (Some(state), 200 | 201) = (state, status) {
             flow::add_talk_members(&mut played.json, &state);
             // As in the core, where starting a session is an ordinary turn.
@@ -158,8 +158,11 @@ async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) ->
 /// Reads the audit rows and model calls of the turn.
 async fn read_turn_results(pool: &Pool, config: &Arc<Config>, id: &str, counts: &mut SeenRows, played: &mut PlayedTurn) -> Result<()> {
     let rows = audit::list_rows(pool, id, ConfigCache::with_config(config)).await?;
-    played.audit =
-        rows.into_iter().skip(counts.audit).map(|it| (it.stage, serde_json::from_str(&it.payload_json).unwrap_or(Value::Null))).collect();
+    played.audit = rows
+        .into_iter()
+        .skip(counts.audit)
+        .map(|row| (row.stage, serde_json::from_str(&row.payload_json).unwrap_or(Value::Null)))
+        .collect();
     counts.audit += played.audit.len();
     let mut configs = ConfigCache::with_config(config);
     for turn in storage::turn::list_ended(pool, id).await?.iter().skip(counts.turns) {
@@ -172,9 +175,9 @@ async fn read_turn_results(pool: &Pool, config: &Arc<Config>, id: &str, counts: 
         let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
         played.verbose.extend(slice.notices.iter().filter_map(verbose_row));
         // The journal is in completion order; sort by request order.
-        let request = |it: &JournalEntry| it.request.clone().and_then(|it| serde_json::from_value::<Request>(it).ok());
+        let request = |entry: &JournalEntry| entry.request.clone().and_then(|request| serde_json::from_value::<Request>(request).ok());
         let mut calls: Vec<_> =
-            journal.entries.iter().filter_map(|it| Some((it.effect, ScriptedCall::from_request(&request(it)?)?))).collect();
+            journal.entries.iter().filter_map(|entry| Some((entry.effect, ScriptedCall::from_request(&request(entry)?)?))).collect();
         calls.sort_by_key(|it| it.0);
         played.scripted_calls.extend(calls.into_iter().map(|it| it.1));
         for entry in journal.entries {
@@ -187,8 +190,8 @@ async fn read_turn_results(pool: &Pool, config: &Arc<Config>, id: &str, counts: 
     let logged = query_texts(pool, sql, id).await?;
     let cell = |row: &[Option<String>], at: usize| row.get(at).cloned().flatten();
     let logged: Vec<(String, String)> =
-        logged.iter().map(|it| (cell(it, 0).unwrap_or_default(), cell(it, 1).unwrap_or_default())).collect();
-    add_intent_and_state(&mut played.llm, logged.iter().skip(counts.calls).map(|it| (it.0.as_str(), it.1.as_str())));
+        logged.iter().map(|row| (cell(row, 0).unwrap_or_default(), cell(row, 1).unwrap_or_default())).collect();
+    add_intent_and_state(&mut played.llm, logged.iter().skip(counts.calls).map(|row| (row.0.as_str(), row.1.as_str())));
     counts.calls = logged.len();
     Ok(())
 }
@@ -200,7 +203,7 @@ async fn read_conversation_rows(pool: &Pool, id: &str, played: &mut PlayedTurn) 
         cast(input_params_json as text) from ce_conversation where cast(conversation_id as text) = $1";
     if let Some(row) = query_texts(pool, sql, id).await?.first() {
         let text = |at: usize| cell(row, at);
-        let parsed = |at: usize| text(at).and_then(|it| serde_json::from_str::<Value>(&it).ok());
+        let parsed = |at: usize| text(at).and_then(|text| serde_json::from_str::<Value>(&text).ok());
         played.conversation = json!({
             "conversation_id": id, "status": text(0), "intent_code": text(1), "state_code": text(2), "context_json": parsed(3),
             "last_user_text": text(4), "last_assistant_json": parsed(5), "input_params_json": parsed(6),

@@ -12,8 +12,10 @@ pub(super) fn render(reports: &[PackReport]) -> String {
     for report in reports {
         out.push_str(&format!("  <testcase name=\"{}\">", escape(&report.name)));
         if !report.has_passed() {
-            let differences =
-                report.turns.iter().flat_map(|turn| turn.unexplained.iter().map(move |it| format!("turn {} {it}", turn.turn)));
+            let differences = report
+                .turns
+                .iter()
+                .flat_map(|turn| turn.unexplained.iter().map(move |difference| format!("turn {} {difference}", turn.turn)));
             let lines: Vec<String> = report.failure.iter().cloned().chain(differences).collect();
             out.push_str(&format!("<failure>{}</failure>", escape(&lines.join("\n"))));
         }

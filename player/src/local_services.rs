@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use convengine_core::pack::{Fakes, Pack};
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, MAX_SCRIPT_TIMEOUT_MS, Reply, Request, ToolReply};
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -89,11 +90,11 @@ impl TemporaryDatabase {
     fn from_pack(pack: &Pack) -> Result<TemporaryDatabase> {
         let folder = std::env::temp_dir().join(format!("convengine-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&folder)?;
-        let failed = |it: Failure| anyhow!("{}", it.lines.join("; "));
+        let failed = |failure: Failure| anyhow!("{}", failure.lines.join("; "));
         let config = DatabaseConfig { url: format!("sqlite:{}", folder.join("play.db").display()), full_sync: false };
         let runtime = Runtime::new()?;
         let mut problems = Vec::new();
-        let roots = Arc::new(files::resolve_roots(&file_roots(&pack.settings), &mut problems));
+        let roots = Arc::new(files::resolve_roots(&file_roots(&pack.settings)?, &mut problems));
         let (queries, readers) = runtime.block_on(async {
             let mut connection = storage::connect_or_create(&config).await.map_err(failed)?;
             import::import_rows(&mut connection, pack).await?;
@@ -118,7 +119,7 @@ impl Drop for TemporaryDatabase {
 }
 
 /// Reads `files.roots` of the settings of a pack.
-fn file_roots(settings: &Value) -> BTreeMap<String, String> {
-    let roots = settings.pointer("/files/roots").cloned().unwrap_or_default();
-    serde_json::from_value(roots).unwrap_or_default()
+fn file_roots(settings: &Value) -> Result<BTreeMap<String, String>> {
+    let roots = settings.pointer("/files/roots").filter(|it| !it.is_null());
+    Ok(roots.map(BTreeMap::deserialize).transpose()?.unwrap_or_default())
 }

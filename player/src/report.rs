@@ -52,7 +52,7 @@ pub fn play_core(pack: &Pack, suspend: Suspend, explained: &KnownDifferences) ->
     if let Some(issue) = player.issues.first().filter(|_| pack.flow_document().is_some()) {
         return PackReport { name: pack.name.clone(), failure: Some(issue.to_string()), ..PackReport::default() };
     }
-    play_turns(pack, explained, |turn| player.play(turn).map(|it| (it.played, Some(it.hash))))
+    play_turns(pack, explained, |turn| player.play(turn).map(|play| (play.played, Some(play.hash))))
 }
 
 /// Plays the turns of a pack and compares each with its expectation.

@@ -47,10 +47,10 @@ impl Guest {
         let memory = self.memory().map_err(CallError::Broken)?;
         let allocate: TypedFunc<u32, u32> = self.function("allocate").map_err(CallError::Broken)?;
         let function: TypedFunc<(u32, u32), u64> = self.function(function).map_err(CallError::Broken)?;
-        let length = u32::try_from(input.len()).map_err(|it| CallError::Broken(it.into()))?;
+        let length = u32::try_from(input.len()).map_err(|error| CallError::Broken(error.into()))?;
         let place = allocate.call(&mut self.store, length).map_err(CallError::Trap)?;
         let offset = usize::try_from(place).unwrap_or(usize::MAX);
-        memory.write(&mut self.store, offset, input.as_bytes()).map_err(|it| CallError::Broken(it.into()))?;
+        memory.write(&mut self.store, offset, input.as_bytes()).map_err(|error| CallError::Broken(error.into()))?;
         let output = function.call(&mut self.store, (place, length)).map_err(CallError::Trap)?;
         self.read(memory, output).map_err(CallError::Broken)
     }

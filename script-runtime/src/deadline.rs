@@ -49,7 +49,7 @@ impl Deadline {
         };
         thread::scope(|scope| {
             let watcher = thread::Builder::new().name("script-deadline".to_owned()).spawn_scoped(scope, watch);
-            watcher.map_err(|it| RunError::Broken(format!("cannot start a thread: {it}")))?;
+            watcher.map_err(|error| RunError::Broken(format!("cannot start a thread: {error}")))?;
             let result = call();
             drop(ended);
             Ok(result)

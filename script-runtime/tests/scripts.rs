@@ -77,7 +77,7 @@ fn hostile_scripts_are_stopped() {
         let begin = Instant::now();
         let output = runtime.run(&input(case), TIMEOUT);
         times.push((begin.elapsed(), case["name"].to_string()));
-        let code = output.as_ref().ok().and_then(|it| serde_json::from_str::<Value>(it).ok()).map(|it| it["failure"]["code"].clone());
+        let code = output.as_ref().ok().and_then(|text| serde_json::from_str::<Value>(text).ok()).map(|it| it["failure"]["code"].clone());
         if code.as_ref() != Some(&case["failure"]) {
             let shown: String = format!("{output:?}").chars().take(300).collect();
             wrong.push(format!("{} must be {}: {shown}", case["name"], case["failure"]));
@@ -163,7 +163,7 @@ fn a_check_names_every_line_with_a_problem() {
     let runtime = runtime();
     let issues = |code: &str| {
         let output: Value = serde_json::from_str(&runtime.check(code, TIMEOUT).expect("it ends")).expect("JSON");
-        output["issues"].as_array().expect("a list").iter().map(|it| it["line"].as_u64().expect("a line")).collect::<Vec<_>>()
+        output["issues"].as_array().expect("a list").iter().map(|issue| issue["line"].as_u64().expect("a line")).collect::<Vec<_>>()
     };
     assert_eq!(issues("import math, statistics\nresult = 1"), Vec::<u64>::new());
     assert_eq!(issues("x = 1\nx = ("), [2]);
@@ -197,5 +197,5 @@ fn memory_stays_flat_over_a_thousand_runs() {
 fn resident_kilobytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"));
-    line.and_then(|it| it.trim().split(' ').next()?.parse().ok()).unwrap_or(0)
+    line.and_then(|size| size.trim().split(' ').next()?.parse().ok()).unwrap_or(0)
 }

@@ -55,10 +55,10 @@ pub fn run(arguments: Arguments) -> ExitCode {
         }
         Command::Snapshot { command } => run_snapshot(&options, command),
         Command::Export => run_logged(&options, "config.export", "", export::run),
-        Command::Lint { pack, json } => run_with_settings(&options, async |it| lint::run(it, pack.as_deref(), json).await),
+        Command::Lint { pack, json } => run_with_settings(&options, async |settings| lint::run(settings, pack.as_deref(), json).await),
         Command::Nlu { file, data, json } => nlu::run(&file, data.as_deref(), json),
         Command::Replay { conversation, config } => {
-            run_with_settings(&options, async |it| replay::run(it, &conversation, config.as_deref()).await)
+            run_with_settings(&options, async |settings| replay::run(settings, &conversation, config.as_deref()).await)
         }
         Command::Journal { conversation } => {
             // Ids of conversations are not logged, because they are to be gone with them.
@@ -72,7 +72,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Knowledge { command } => run_knowledge(&options, command),
         Command::Retention => run_logged(&options, "retention.sweep", "", retention::run),
         Command::Audit { command: AuditCommand::Materialise { from, to } } => {
-            run_with_settings(&options, async |it| materialise::command(it, from.as_deref(), to.as_deref()).await)
+            run_with_settings(&options, async |settings| materialise::command(settings, from.as_deref(), to.as_deref()).await)
         }
         Command::Key { command } => run_with_settings(&options, async |it| auth::command::run(it, &command).await),
         Command::Secret { command: SecretCommand::Rotate } => run_logged(&options, "secret.rotate", "", secret::rotate),
@@ -150,24 +150,24 @@ fn load_for_all_tenants(options: &Options) -> Result<Settings, Failure> {
 
 fn run_on_runtime(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
     log::init(&settings.logging);
-    let runtime = runtime::Runtime::new().map_err(|it| Failure::service_unavailable(format!("cannot start: {it}")))?;
+    let runtime = runtime::Runtime::new().map_err(|error| Failure::service_unavailable(format!("cannot start: {error}")))?;
     let result = runtime.block_on(command(settings));
     runtime.shutdown_background();
     result
 }
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
-    let stop = stop_signal().map_err(|it| Failure::service_unavailable(format!("cannot listen for signals: {it}")))?;
+    let stop = stop_signal().map_err(|error| Failure::service_unavailable(format!("cannot listen for signals: {error}")))?;
     app::serve(settings, play_in_core, |address| print_line!("convengine listening on http://{address}"), stop).await
 }
 
 async fn work(settings: &Settings) -> Result<(), Failure> {
-    let stop = stop_signal().map_err(|it| Failure::service_unavailable(format!("cannot listen for signals: {it}")))?;
+    let stop = stop_signal().map_err(|error| Failure::service_unavailable(format!("cannot listen for signals: {error}")))?;
     worker::run(settings, |address| print_line!("convengine worker listening on http://{address}"), stop).await
 }
 
 async fn serve_mcp(settings: &Settings) -> Result<(), Failure> {
-    let stop = stop_signal().map_err(|it| Failure::service_unavailable(format!("cannot listen for signals: {it}")))?;
+    let stop = stop_signal().map_err(|error| Failure::service_unavailable(format!("cannot listen for signals: {error}")))?;
     mcp::stdio::serve(settings, play_in_core, stop).await
 }
 

@@ -50,7 +50,7 @@ impl DataSet {
     pub fn read(name: &str) -> Result<DataSet> {
         let path = root().join("tests/nlu").join(format!("{name}.json"));
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        serde_json::from_str(&text).with_context(|| format!("{} is no set", path.display()))
+        serde_json::from_str(&text).with_context(|| format!("{} is not a set of texts", path.display()))
     }
 
     /// Returns the training set of the first phrases of each intent.
@@ -68,7 +68,7 @@ impl DataSet {
 
     /// Returns the texts as test cases.
     pub fn cases(&self) -> Vec<TestCase> {
-        self.tests.iter().map(|it| TestCase { text: it.text.clone(), class: it.intent.clone() }).collect()
+        self.tests.iter().map(|test| TestCase { text: test.text.clone(), class: test.intent.clone() }).collect()
     }
 
     /// Returns a flow document with the first phrases of each intent.
@@ -81,15 +81,15 @@ impl DataSet {
             ],
             "edges": [{"id": "e1", "source": "start", "target": "idle"}],
         });
-        let intent = |it: &DataIntent| {
-            let phrases: Vec<&String> = it.phrases.iter().take(phrases).collect();
-            json!({"id": it.id, "name": it.id, "phrases": phrases, "graph": format!("g_{}", it.id)})
+        let intent = |intent: &DataIntent| {
+            let phrases: Vec<&String> = intent.phrases.iter().take(phrases).collect();
+            json!({"id": intent.id, "name": intent.id, "phrases": phrases, "graph": format!("g_{}", intent.id)})
         };
-        let graph = |it: &DataIntent| {
+        let graph = |intent: &DataIntent| {
             json!({
-                "id": format!("g_{}", it.id), "kind": "intent", "entry": "in",
+                "id": format!("g_{}", intent.id), "kind": "intent", "entry": "in",
                 "nodes": [
-                    {"id": "in", "type": "intent", "name": "In", "data": {"intent_id": it.id}},
+                    {"id": "in", "type": "intent", "name": "In", "data": {"intent_id": intent.id}},
                     {"id": "end", "type": "end", "name": "End", "data": {"end_session": false}},
                 ],
                 "edges": [{"id": "e1", "source": "in", "target": "end"}],
@@ -133,7 +133,7 @@ impl DataSet {
             }
         }
         let in_scope = self.tests.iter().filter(|it| it.intent.is_some()).count();
-        let share = |count: usize, of: usize| count as f64 / of as f64;
+        let share = |count: usize, total: usize| count as f64 / total as f64;
         [share(right, in_scope), share(wrong, in_scope), share(accepted, self.tests.len() - in_scope)]
     }
 }
@@ -196,8 +196,8 @@ impl Numbers {
     }
 
     /// Returns an item.
-    pub fn pick<'a>(&mut self, of: &'a [String]) -> &'a str {
-        of.get(self.below(of.len())).map_or("", String::as_str)
+    pub fn pick<'a>(&mut self, words: &'a [String]) -> &'a str {
+        words.get(self.below(words.len())).map_or("", String::as_str)
     }
 }
 
@@ -219,9 +219,9 @@ pub fn generate(words: &[String], intents: usize, phrases: usize, seed: u64) -> 
         };
         all.push(DataIntent { id: format!("intent_{at}"), phrases: (0..phrases).map(|_| phrase()).collect() });
     }
-    let texts = all.iter().flat_map(|it| it.phrases.iter().take(20).map(move |text| (it, text)));
+    let texts = all.iter().flat_map(|intent| intent.phrases.iter().take(20).map(move |text| (intent, text)));
     let shortened = |text: &str| text.split(' ').skip(1).collect::<Vec<_>>().join(" ");
-    let tests = texts.map(|(it, text)| DataText { text: shortened(text), intent: Some(it.id.clone()) }).collect();
+    let tests = texts.map(|(intent, text)| DataText { text: shortened(text), intent: Some(intent.id.clone()) }).collect();
     DataSet { name: "generated".to_owned(), locale: "en".to_owned(), intents: all, tests }
 }
 

@@ -54,7 +54,7 @@ fn read_number(view: &View, name: &str) -> Result<f64, Fault> {
     let value = view.value(name).ok_or_else(|| Fault::new("MISSING_VALUE", format!("the value '{name}' is missing")))?;
     let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
     let invalid = || Fault::new("WRONG_VALUE", format!("the value '{name}' is not a number above 0"));
-    number.filter(|it| it.is_finite() && *it > 0.0).ok_or_else(invalid)
+    number.filter(|number| number.is_finite() && *number > 0.0).ok_or_else(invalid)
 }
 
 export! {

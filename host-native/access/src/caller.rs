@@ -187,7 +187,7 @@ impl ConversationAccess {
 pub fn read_owner<'h>(headers: &'h HeaderMap, is_required: bool, uri: &Uri) -> Result<Option<&'h str>, ApiError> {
     let refuse = |message: String| Err(ApiError::new(StatusCode::BAD_REQUEST, uri, message).with_code("invalid_owner"));
     let mut values = headers.get_all(OWNER_HEADER).iter();
-    let owner = values.next().map(|it| it.to_str().unwrap_or_default().trim());
+    let owner = values.next().map(|value| value.to_str().unwrap_or_default().trim());
     match owner {
         None if is_required => refuse("missing X-Convengine-Owner; name the user that the request is made for".to_owned()),
         None => Ok(None),
@@ -234,7 +234,7 @@ mod tests {
     fn conversations_belong_to_their_owner() {
         let caller = |identity: Option<&str>, scopes: Scopes| {
             let caller = Caller::new("c").with_scopes(scopes);
-            identity.map_or(caller.clone(), |it| caller.with_owner(it)).access()
+            identity.map_or(caller.clone(), |identity| caller.with_owner(identity)).access()
         };
         let (ada, eve) = (caller(Some("ada"), Scopes::CONVERSE), caller(Some("eve"), Scopes::CONVERSE));
         let owner = ada.owner.clone().expect("an owner");
@@ -260,9 +260,9 @@ mod tests {
         let read = |values: &[&str], is_required| {
             let headers: HeaderMap = values
                 .iter()
-                .map(|it| (axum::http::HeaderName::from_static(OWNER_HEADER), HeaderValue::from_str(it).expect("a value")))
+                .map(|value| (axum::http::HeaderName::from_static(OWNER_HEADER), HeaderValue::from_str(value).expect("a value")))
                 .collect();
-            read_owner(&headers, is_required, &uri).map(|it| it.map(str::to_owned))
+            read_owner(&headers, is_required, &uri).map(|owner| owner.map(str::to_owned))
         };
         assert_eq!(read(&[" ada "], true).ok(), Some(Some("ada".to_owned())));
         assert_eq!(read(&[], false).ok(), Some(None));

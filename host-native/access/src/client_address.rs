@@ -16,9 +16,9 @@ impl ClientAddress {
     /// Finds the address from that of the connection. Headers are read only from proxies of `trusted`: others can invent them.
     pub fn find(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet]) -> ClientAddress {
         let Some(peer) = peer.map(|it| it.to_canonical()) else { return ClientAddress(None) };
-        let is_trusted = |it: IpAddr| trusted.iter().any(|network| network.contains(&it));
+        let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(&address));
         let mut client = peer;
-        let lists: Vec<&str> = headers.get_all(FORWARDED_FOR).iter().map(|it| it.to_str().unwrap_or_default()).collect();
+        let lists: Vec<&str> = headers.get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default()).collect();
         for entry in lists.join(",").rsplit(',') {
             let reported = entry.trim().parse::<IpAddr>().ok().filter(|_| is_trusted(client));
             let Some(reported) = reported else { break };
@@ -29,8 +29,8 @@ impl ClientAddress {
 
     /// The address, or that of the /64 network of an IPv6 address, which is usually one client's.
     pub fn network(self) -> Option<IpAddr> {
-        self.0.map(|it| match it {
-            IpAddr::V4(_) => it,
+        self.0.map(|ip| match ip {
+            IpAddr::V4(_) => ip,
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
         })
     }
@@ -54,7 +54,7 @@ mod tests {
             for list in lists {
                 headers.append(HeaderName::from_static(FORWARDED_FOR), HeaderValue::from_static(list));
             }
-            let trusted: Vec<IpNet> = trusted.iter().map(|it| it.parse().unwrap()).collect();
+            let trusted: Vec<IpNet> = trusted.iter().map(|network| network.parse().unwrap()).collect();
             ClientAddress::find(Some(peer.parse().unwrap()), &headers, &trusted).to_text()
         };
         let proxies = ["127.0.0.1/32", "10.0.0.0/8"];

@@ -70,16 +70,16 @@ fn create_key(settings: &Settings, name: &str, scope: &str, expires: Option<&str
     if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
         return Err(Failure::invalid_usage(format!("--name: invalid name; describe the key in at most {MAX_NAME_CHARS} characters")));
     }
-    let scopes = Scopes::parse(scope).map_err(|it| Failure::invalid_usage(format!("--scope {scope}: {it}")))?;
+    let scopes = Scopes::parse(scope).map_err(|reason| Failure::invalid_usage(format!("--scope {scope}: {reason}")))?;
     if owner_claim && scopes != Scopes::CONVERSE {
         let line = format!("--owner-claim: a key of the scope {scope} is not bound to owners; use --scope converse");
         return Err(Failure::invalid_usage(line));
     }
-    let lifetime = expires.map(|it| {
-        parse_duration(it)
-            .ok_or_else(|| Failure::invalid_usage(format!("--expires {it}: invalid duration; use a value such as 90d or 12h")))
+    let lifetime = expires.map(|lifetime| {
+        parse_duration(lifetime)
+            .ok_or_else(|| Failure::invalid_usage(format!("--expires {lifetime}: invalid duration; use a value such as 90d or 12h")))
     });
-    let lifetime = lifetime.transpose()?.map(|it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX));
+    let lifetime = lifetime.transpose()?.map(|duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX));
     let (key_id, text) = keys::generate(settings.tenant.as_deref());
     let hash = keys::hash(&text);
     let created_at = clock::now();
@@ -99,7 +99,7 @@ async fn insert(pool: &Pool, key: &ApiKey, text: &str) -> sqlx::Result<Result<()
 async fn list(pool: &Pool) -> sqlx::Result<Result<(), Failure>> {
     let now = clock::now();
     for key in api_key::list(pool).await? {
-        let time = |it: Option<i64>| it.map_or_else(|| "-".to_owned(), clock::format_iso);
+        let time = |instant: Option<i64>| instant.map_or_else(|| "-".to_owned(), clock::format_iso);
         let state = match (key.is_valid_at(now), key.revoked_at) {
             (true, _) => "active",
             (false, Some(_)) => "revoked",

@@ -24,7 +24,7 @@ pub struct ConnectionPermit(Option<Arc<OwnedSemaphorePermit>>);
 impl ConnectionShare {
     /// Creates a share of so many connections, or one without a limit.
     pub fn new(connections: Option<usize>) -> ConnectionShare {
-        ConnectionShare(connections.map(|it| Arc::new(Semaphore::new(it))))
+        ConnectionShare(connections.map(|permits| Arc::new(Semaphore::new(permits))))
     }
 
     /// Takes a connection.

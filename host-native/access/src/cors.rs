@@ -48,10 +48,10 @@ impl AllowedOrigins {
     /// Whether an origin may call.
     pub fn is_allowed(&self, origin: &str) -> bool {
         match self {
-            AllowedOrigins::List(listed) => listed.iter().any(|it| it == "*" || it == origin),
-            AllowedOrigins::Local => Url::parse(origin).is_ok_and(|it| {
-                let is_origin = ["http", "https"].contains(&it.scheme()) && it.origin().ascii_serialization() == origin;
-                is_origin && it.host_str().is_some_and(|it| ["localhost", "127.0.0.1", "[::1]"].contains(&it))
+            AllowedOrigins::List(listed) => listed.iter().any(|entry| entry == "*" || entry == origin),
+            AllowedOrigins::Local => Url::parse(origin).is_ok_and(|url| {
+                let is_origin = ["http", "https"].contains(&url.scheme()) && url.origin().ascii_serialization() == origin;
+                is_origin && url.host_str().is_some_and(|host| ["localhost", "127.0.0.1", "[::1]"].contains(&host))
             }),
         }
     }
@@ -65,7 +65,7 @@ impl AllowedOrigins {
             // Browsers send one.
             (Some(_), Some(_)) => return false,
         };
-        let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
+        let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
         let is_same_origin = origin.split_once("://").is_some_and(|it| Some(it.1) == host);
         is_same_origin || self.is_allowed(origin)
     }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn sockets_open_for_the_same_origin_and_allowed_origins() {
         let headers = |origin: Option<&'static str>| {
-            let origin = origin.map(|it| (header::ORIGIN, HeaderValue::from_static(it)));
+            let origin = origin.map(|origin| (header::ORIGIN, HeaderValue::from_static(origin)));
             HeaderMap::from_iter(origin.into_iter().chain([(header::HOST, HeaderValue::from_static("bot.example"))]))
         };
         let listed = AllowedOrigins::List(vec!["https://a.example".to_owned()]);

@@ -46,7 +46,7 @@ pub struct CredentialEnd {
 impl OpenCredentials {
     /// Watches the credential of a caller until the returned value is dropped.
     pub fn watch(&self, caller: &Caller) -> CredentialEnd {
-        let subscribe = |it: Credential| self.lock().entry(it).or_insert_with(|| watch::Sender::new(false)).subscribe();
+        let subscribe = |credential: Credential| self.lock().entry(credential).or_insert_with(|| watch::Sender::new(false)).subscribe();
         CredentialEnd { revoked: caller.credential().map(subscribe), expires_at: caller.expires_at() }
     }
 

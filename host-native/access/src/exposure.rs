@@ -30,13 +30,14 @@ pub struct Exposure {
 /// Exit code 2 if the address is invalid, or reachable from other machines while nothing says who may call; 3 if it cannot be used.
 pub async fn listen(settings: &Settings) -> Result<(TcpListener, Exposure), Failure> {
     let at = &settings.listen;
-    let failed =
-        |it: std::io::Error| Failure::service_unavailable(format!("cannot listen on {at}: {it}; choose another address with --listen"));
+    let failed = |error: std::io::Error| {
+        Failure::service_unavailable(format!("cannot listen on {at}: {error}; choose another address with --listen"))
+    };
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host(at)
         .await
-        .map_err(|it| Failure::invalid_usage(format!("invalid address '{at}': {it}; use --listen HOST:PORT")))?
+        .map_err(|error| Failure::invalid_usage(format!("invalid address '{at}': {error}; use --listen HOST:PORT")))?
         .collect();
-    let is_loopback = addresses.iter().all(|it| it.ip().is_loopback());
+    let is_loopback = addresses.iter().all(|address| address.ip().is_loopback());
     let access = match settings.security.mode {
         Some(mode) => AccessMode::Explicit(mode),
         None => default_access(settings, is_loopback).await?,
@@ -87,7 +88,7 @@ async fn has_credentials(settings: &Settings) -> Result<bool, Failure> {
 }
 
 async fn holds_credentials(database: &DatabaseConfig) -> Result<bool, Failure> {
-    if database.sqlite_file().is_some_and(|it| !Path::new(&it).exists()) {
+    if database.sqlite_file().is_some_and(|file| !Path::new(&file).exists()) {
         return Ok(false);
     }
     let mut connection = storage::connect(database, false).await?;

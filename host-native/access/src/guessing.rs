@@ -176,7 +176,7 @@ mod tests {
         }
         assert!(throttle.is_throttled(client("::ffff:192.0.2.1")) && !throttle.is_throttled(client("192.0.2.2")));
         let mut refused = throttle.count(client("192.0.2.1"), wrong(), &uri);
-        let wait = refused.headers_mut().get("retry-after").and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
+        let wait = refused.headers_mut().get("retry-after").and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
         assert!(wait.is_some_and(|it| (3500..=3600).contains(&it)), "{wait:?}");
         assert_eq!(status(client("192.0.2.1"), unauthorized(&uri, None)), StatusCode::UNAUTHORIZED);
         let brief = GuessThrottle::new(GuessingSettings { failures: 1, window: Duration::from_nanos(1) });

@@ -36,7 +36,7 @@ pub struct OwnHosts {
 impl OwnHosts {
     /// The hosts of a listener: as its setting names it, what that resolved to, and the address that it got.
     pub fn new(setting: &str, resolved: &[SocketAddr], bound: SocketAddr, allowed: Vec<(HostName, Option<u16>)>) -> OwnHosts {
-        let addresses = resolved.iter().copied().chain([bound]).map(|it| it.ip().to_canonical());
+        let addresses = resolved.iter().copied().chain([bound]).map(|address| address.ip().to_canonical());
         let mut own: Vec<HostName> = addresses.clone().map(HostName::Address).collect();
         own.extend(parse_host(setting).map(|it| it.0));
         OwnHosts {
@@ -49,7 +49,7 @@ impl OwnHosts {
     }
 
     fn contains(&self, host: &HostName, port: Option<u16>) -> bool {
-        let is_port = |it: u16| port.map_or_else(|| DEFAULT_PORTS.contains(&it), |port| port == it);
+        let is_port = |own: u16| port.map_or_else(|| DEFAULT_PORTS.contains(&own), |port| port == own);
         if self.allowed.iter().any(|(name, only)| name == host && only.is_none_or(is_port)) {
             return true;
         }
@@ -172,7 +172,7 @@ mod tests {
     fn the_target_and_the_only_host_header_are_both_checked() {
         let hosts = hosts_at("127.0.0.1:8080", &[]);
         let check = |uri: &'static str, given: &[&'static str]| {
-            let headers = given.iter().map(|it| (header::HOST, HeaderValue::from_static(it)));
+            let headers = given.iter().map(|host| (header::HOST, HeaderValue::from_static(host)));
             let mut all = HeaderMap::new();
             for (name, value) in headers {
                 all.append(name, value);

@@ -59,7 +59,7 @@ impl UserVerifier {
     /// # Errors
     /// As [`UserVerifier::verify_member`].
     pub async fn identify(&self, uri: &Uri, caller: &Caller, members: &Map) -> Result<Identity, ApiError> {
-        let object = |name: &str| members.get(name).filter(|it| it.is_object()).cloned();
+        let object = |name: &str| members.get(name).filter(|member| member.is_object()).cloned();
         let (stated, visitor) = (object("user"), object("visitor"));
         match self.verify_member(uri, members).await? {
             Some(user) => Ok(Identity { user: Some(user), visitor: unverified(stated, visitor) }),
@@ -77,9 +77,9 @@ impl UserVerifier {
     pub async fn verify_member(&self, uri: &Uri, members: &Map) -> Result<Option<Value>, ApiError> {
         let Some(token) = members.get(USER_TOKEN).filter(|it| !it.is_null()) else { return Ok(None) };
         let verified = self.verify(uri, token).await;
-        verified.map(Some).map_err(|it| match &self.guesses {
-            Some(guesses) => guesses.count(it, uri),
-            None => it,
+        verified.map(Some).map_err(|refused| match &self.guesses {
+            Some(guesses) => guesses.count(refused, uri),
+            None => refused,
         })
     }
 
@@ -95,7 +95,7 @@ impl UserVerifier {
         };
         let invalid = |reason: &str| refuse(reason).with_guess(Guess::Wrong);
         let token = token.as_str().ok_or_else(|| invalid("expected a string"))?;
-        let claims = tokens.verify(token).await.map_err(|it| match it {
+        let claims = tokens.verify(token).await.map_err(|rejection| match rejection {
             TokenRejection::Invalid(reason) => invalid(reason),
             TokenRejection::Outdated(reason) => refuse(reason),
             TokenRejection::KeysUnavailable => {
@@ -140,7 +140,7 @@ mod tests {
         let users = UserVerifier::new(Some(Arc::new(verifier().await)), Some("a".to_owned())).for_client(&throttle, client);
         let status = async |token: String| {
             let members = Map::from_iter([(USER_TOKEN.to_owned(), json!(token))]);
-            users.verify_member(&Uri::from_static("/v1/public/x"), &members).await.map_or_else(|it| it.status().as_u16(), |_| 200)
+            users.verify_member(&Uri::from_static("/v1/public/x"), &members).await.map_or_else(|refused| refused.status().as_u16(), |_| 200)
         };
         let (right, expired) = (sign(1, &json!({"tenant": "a"})), sign(1, &json!({"tenant": "a", "exp": seconds() - 60})));
         for _ in 0..5 {

@@ -47,7 +47,7 @@ pub fn parse_key(text: &str) -> Option<(Option<&str>, &str)> {
         [tenant, id, secret] => (Some(*tenant), *id, *secret),
         _ => return None,
     };
-    let hexadecimal = |it: &str| it.bytes().all(|it| it.is_ascii_hexdigit());
+    let hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     (id.len() == ID_LENGTH && secret.len() == SECRET_LENGTH && hexadecimal(id) && hexadecimal(secret)).then_some((tenant, id))
 }
 
@@ -107,7 +107,7 @@ impl ApiKeyCache {
         let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         let cached = self.lock_cache().get(&digest).cloned();
         if let Some(cached) = cached.as_ref().filter(|it| it.expires_at > Instant::now()) {
-            return Ok(Some(cached.key.clone()).filter(|it| it.is_valid_at(clock::now())));
+            return Ok(Some(cached.key.clone()).filter(|key| key.is_valid_at(clock::now())));
         }
         let hash_text = to_hex(&digest);
         // The keys that are known by their id have an older hash, whose verification is costly.
@@ -122,7 +122,7 @@ impl ApiKeyCache {
             None => false,
         };
         let now = clock::now();
-        let found = found.filter(|it| fits && it.is_valid_at(now));
+        let found = found.filter(|key| fits && key.is_valid_at(now));
         credentials.record_lookup(&hash_text, found.is_some());
         let Some(mut key) = found else {
             self.lock_cache().remove(&digest);

@@ -1,6 +1,7 @@
 //! Authentication, authorization and rate limits: who a caller is, what it may do, and how a request is refused.
 //!
-//! Which route a request reaches is decided by the gateway of `convengine-host`.
+//! Which route a request reaches is decided by the gateway of `convengine-host`. A function that returns `sqlx::Result` fails with the error of the
+//! database unless its documentation says more.
 
 pub mod access_mode;
 pub mod admin_token;

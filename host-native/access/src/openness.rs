@@ -64,10 +64,10 @@ impl Openness {
         }
         let started = Instant::now();
         let (names, tenants): (Vec<N>, Vec<&Pool>) = list_tenants().into_iter().unzip();
-        let mut answers = join_all(tenants.iter().map(|it| look_up(it, tenants.len() > 1))).await;
-        if answers.iter().any(|it| matches!(it, Ok(true))) {
+        let mut answers = join_all(tenants.iter().map(|tenant| look_up(tenant, tenants.len() > 1))).await;
+        if answers.iter().any(|answer| matches!(answer, Ok(true))) {
             self.closed.store(true, Ordering::Release);
-            tracing::warn!("there is an API key or a deployment now: from here on, requests need keys or tokens");
+            tracing::warn!("an API key or a deployment exists now: from now on, requests need keys or tokens");
             return Ok(true);
         }
         if answers.iter().all(Result::is_err)
@@ -134,7 +134,7 @@ mod tests {
         for (tenant, lost) in tenants.iter().zip(&others) {
             lost.pool.close().await;
             let (openness, failed) = (Openness::default(), StdMutex::new(Vec::new()));
-            let report = |it: &'static str| failed.lock().expect("a list").push(it);
+            let report = |tenant: &'static str| failed.lock().expect("a list").push(tenant);
             let both = || vec![("lost", &lost.pool), ("other", &tenant.pool)];
             assert!(!openness.is_closed(both, report).await.expect("an answer"));
             assert_eq!(failed.lock().expect("a list").as_slice(), ["lost"]);

@@ -104,14 +104,14 @@ impl RateLimits {
     }
 }
 
-fn check(limiter: Option<&Limiter>, id: &str, uri: &Uri, why: &str) -> Result<Option<RateStatus>, ApiError> {
+fn check(limiter: Option<&Limiter>, id: &str, uri: &Uri, problem: &str) -> Result<Option<RateStatus>, ApiError> {
     let Some(limiter) = limiter else { return Ok(None) };
     match limiter.check(id) {
-        Ok(standing) => Ok(Some(standing)),
-        Err(standing) => {
-            let message = format!("{why}; retry in {} s", standing.wait);
+        Ok(status) => Ok(Some(status)),
+        Err(status) => {
+            let message = format!("{problem}; retry in {} s", status.wait);
             let refused = ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message);
-            Err(refused.with_limit("caller", standing.limit, standing.wait))
+            Err(refused.with_limit("caller", status.limit, status.wait))
         }
     }
 }
@@ -145,7 +145,7 @@ impl RateStatus {
     /// Writes the rate limit headers unless they already report a tighter limit. Returns the reset time in seconds since the Unix epoch.
     pub fn write_headers(&self, headers: &mut HeaderMap) -> u64 {
         let reset = reset_time(self.wait);
-        let reported = headers.get(REMAINING).and_then(|it| it.to_str().ok()?.parse::<u32>().ok());
+        let reported = headers.get(REMAINING).and_then(|value| value.to_str().ok()?.parse::<u32>().ok());
         if reported.is_some_and(|it| it <= self.remaining) {
             return reset;
         }
@@ -190,7 +190,7 @@ impl Limiter {
             self.cells.retain_recent();
             self.cells.shrink_to_fit();
         }
-        let seconds = |it: Duration| u64::try_from(it.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
+        let seconds = |duration: Duration| u64::try_from(duration.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
         match self.cells.check_key(&id.to_owned()) {
             Ok(state) => {
                 let remaining = state.remaining_burst_capacity();
@@ -213,10 +213,12 @@ mod tests {
         let rate = Rate { count: 2, per: Duration::from_secs(7200), burst: 2 };
         let limits = RateLimits::new(Rates { per_key: Some(rate), per_conversation: None });
         let uri = Uri::from_static("/x");
-        let remaining = |id| limits.check_caller(id, &uri).map(|it| it.map(|it| it.remaining)).ok();
+        let remaining = |id| limits.check_caller(id, &uri).map(|budget| budget.map(|remaining| remaining.remaining)).ok();
         assert_eq!([remaining("a"), remaining("a"), remaining("b")], [Some(Some(1)), Some(Some(0)), Some(Some(1))]);
         let mut refused = limits.check_caller("a", &uri).expect_err("the third");
-        let header = |name: &HeaderName, of: &mut ApiError| of.headers_mut().get(name).and_then(|it| it.to_str().ok()?.parse::<i64>().ok());
+        let header = |name: &HeaderName, error: &mut ApiError| {
+            error.headers_mut().get(name).and_then(|value| value.to_str().ok()?.parse::<i64>().ok())
+        };
         assert_eq!((header(&LIMIT, &mut refused), header(&REMAINING, &mut refused)), (Some(2), Some(0)));
         let wait = header(&axum::http::header::RETRY_AFTER, &mut refused).expect("seconds");
         let reset = header(&RESET, &mut refused).expect("a time") - clock::now() / 1000;
@@ -236,11 +238,11 @@ mod tests {
     #[test]
     fn headers_report_the_tighter_limit() {
         let mut headers = HeaderMap::new();
-        let standing = |remaining| RateStatus { limit: 9, remaining, wait: 1 };
-        standing(3).write_headers(&mut headers);
-        standing(5).write_headers(&mut headers);
+        let status = |remaining| RateStatus { limit: 9, remaining, wait: 1 };
+        status(3).write_headers(&mut headers);
+        status(5).write_headers(&mut headers);
         assert_eq!(headers[REMAINING], "3");
-        standing(1).write_headers(&mut headers);
+        status(1).write_headers(&mut headers);
         assert_eq!(headers[REMAINING], "1");
         RateStatus::of_quota(7, 9, 1).write_headers(&mut headers);
         write_unlimited(&mut headers);

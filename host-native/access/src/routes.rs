@@ -180,7 +180,7 @@ fn documented_methods(paths: &Paths) -> Vec<(Method, String)> {
             (Method::DELETE, item.delete.is_some()),
             (Method::OPTIONS, item.options.is_some()),
         ];
-        all.into_iter().filter(|it| it.1).map(|it| it.0)
+        all.into_iter().filter(|operation| operation.1).map(|operation| operation.0)
     };
     paths.paths.iter().flat_map(|(path, item)| of_item(item).map(|method| (method, path.clone()))).collect()
 }
@@ -188,8 +188,8 @@ fn documented_methods(paths: &Paths) -> Vec<(Method, String)> {
 /// Finds the route of a request. Returns `None` for paths that are not tenant routes.
 pub fn find_route<'r>(routes: &'r [Route], method: &Method, path: &str) -> Option<&'r Route> {
     let method = if *method == Method::HEAD { &Method::GET } else { method };
-    let of_path = || routes.iter().filter(|it| matches_pattern(&it.path, path));
-    of_path().find(|it| it.method.as_ref().is_none_or(|it| it == method)).or_else(|| of_path().next())
+    let of_path = || routes.iter().filter(|route| matches_pattern(&route.path, path));
+    of_path().find(|route| route.method.as_ref().is_none_or(|required| required == method)).or_else(|| of_path().next())
 }
 
 /// Whether a path matches a pattern, in which `{name}` matches one segment and `{*name}` the rest.
@@ -226,7 +226,7 @@ mod tests {
             route(Some(Method::DELETE), "/a/{id}", Scopes::ADMIN),
             route(None, "/b/{id}/{*rest}", Scopes::LISTEN),
         ];
-        let needs = |method: Method, path| find_route(&routes, &method, path).map(|it| it.required_scopes);
+        let needs = |method: Method, path| find_route(&routes, &method, path).map(|route| route.required_scopes);
         assert_eq!(needs(Method::GET, "/a/1"), Some(Scopes::READ));
         assert_eq!(needs(Method::HEAD, "/a/%2F"), Some(Scopes::READ));
         assert_eq!(needs(Method::DELETE, "/a/1"), Some(Scopes::ADMIN));

@@ -27,7 +27,7 @@ impl Scopes {
     /// A message for the user if a name is unknown or none is given.
     pub fn parse(text: &str) -> Result<Scopes, String> {
         let names: Vec<&str> = text.split([' ', ',']).map(str::trim).filter(|it| !it.is_empty()).collect();
-        if let Some(unknown) = names.iter().find(|it| Scopes::from_names([**it]) == Scopes::default()) {
+        if let Some(unknown) = names.iter().find(|name| Scopes::from_names([**name]) == Scopes::default()) {
             return Err(format!("unknown scope '{unknown}'; use converse, read, desk or admin"));
         }
         if names.is_empty() { Err("missing scope; use converse, read, desk or admin".to_owned()) } else { Ok(Scopes::from_names(names)) }
@@ -35,8 +35,8 @@ impl Scopes {
 
     /// Creates a set from names; unknown names are ignored, as they belong to other services.
     pub fn from_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Scopes {
-        let of = |name: &str| Scopes::NAMES.iter().find(|it| it.0 == name).map_or(0, |it| it.1.0);
-        Scopes(names.into_iter().fold(0, |all, name| all | of(name)))
+        let bit = |name: &str| Scopes::NAMES.iter().find(|scope| scope.0 == name).map_or(0, |scope| scope.1.0);
+        Scopes(names.into_iter().fold(0, |all, name| all | bit(name)))
     }
 
     /// Whether the set contains one of the needed scopes or admin.
@@ -69,7 +69,7 @@ mod tests {
         let read = |text| Scopes::parse(text).expect("scopes");
         assert!(read("admin").is_sufficient_for(Scopes::CONVERSE) && read("admin").is_sufficient_for(Scopes::LISTEN));
         assert!(read("read,converse").is_sufficient_for(Scopes::READ) && !read("read converse").is_sufficient_for(Scopes::ADMIN));
-        let desk = [Scopes::LISTEN, Scopes::READ, Scopes::CONVERSE, Scopes::ADMIN].map(|it| read("desk").is_sufficient_for(it));
+        let desk = [Scopes::LISTEN, Scopes::READ, Scopes::CONVERSE, Scopes::ADMIN].map(|required| read("desk").is_sufficient_for(required));
         assert!(desk == [false; 4] && read("desk").is_sufficient_for(Scopes::DESK) && !read("read").is_sufficient_for(Scopes::DESK));
         assert!(read("read").is_sufficient_for(Scopes::LISTEN) && !read("read").is_sufficient_for(Scopes::CONVERSE));
         assert_eq!((Scopes::LISTEN.to_string().as_str(), read("read, converse").to_text().as_str()), ("converse or read", "converse read"));

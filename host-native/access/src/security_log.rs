@@ -128,7 +128,7 @@ pub async fn record_command(pool: &Pool, action: &'static str, subject: &str) ->
 
 /// The path of a request without ids of conversations and runs: nothing of one that is deleted stays, and rows of the log do.
 fn subject(pattern: &str, path: &str) -> String {
-    let is_conversation = |it: &str| it == "{run}" || it == "{id}" && pattern.starts_with("/api/v1/conversation/");
+    let is_conversation = |segment: &str| segment == "{run}" || segment == "{id}" && pattern.starts_with("/api/v1/conversation/");
     let parts = pattern.split('/').zip(path.split('/')).map(|(name, part)| if is_conversation(name) { name } else { part });
     parts.collect::<Vec<&str>>().join("/")
 }

@@ -257,7 +257,7 @@ impl VerificationKeys {
     fn candidates(&self, id: Option<&str>) -> impl Iterator<Item = &VerificationKey> {
         let only = self.all.len() == 1;
         // A token may omit the key id if there is only one key.
-        self.all.iter().filter(move |it| if id.is_some() { it.id.as_deref() == id } else { only })
+        self.all.iter().filter(move |key| if id.is_some() { key.id.as_deref() == id } else { only })
     }
 
     fn contains(&self, id: Option<&str>) -> bool {
@@ -308,14 +308,14 @@ async fn fetch(from: &KeySet) -> Result<Vec<VerificationKey>, String> {
     let keys = set.get("keys").and_then(Value::as_array).ok_or("'keys' is not a list")?;
     let keys: Vec<VerificationKey> = keys
         .iter()
-        .filter_map(|it| serde_json::from_value::<Jwk>(it.clone()).ok())
+        .filter_map(|key| serde_json::from_value::<Jwk>(key.clone()).ok())
         .filter_map(|it| VerificationKey::from_jwk(&it))
         .collect();
     if keys.is_empty() { Err("no RS, PS, ES or EdDSA signing key".to_owned()) } else { Ok(keys) }
 }
 
 async fn download(url: &str) -> Result<Vec<u8>, String> {
-    let message = |it: reqwest::Error| it.without_url().to_string();
+    let message = |error: reqwest::Error| error.without_url().to_string();
     let client = tls::client_for(url).connect_timeout(FETCH_TIMEOUT).timeout(FETCH_TIMEOUT).build().map_err(message)?;
     let mut response = client.get(url).send().await.and_then(reqwest::Response::error_for_status).map_err(message)?;
     let mut bytes = Vec::new();
@@ -339,7 +339,7 @@ fn parse_scopes(claim: Option<&Value>) -> Scopes {
 
 /// Whether the header has `crit`: extensions that have to be understood, of which none is (RFC 7515, section 4.1.11).
 fn has_critical_extension(token: &str) -> bool {
-    let header = token.split('.').next().and_then(|it| URL_SAFE_NO_PAD.decode(it).ok());
+    let header = token.split('.').next().and_then(|header| URL_SAFE_NO_PAD.decode(header).ok());
     let header = header.and_then(|it| serde_json::from_slice::<Map<String, Value>>(&it).ok());
     header.is_none_or(|it| it.contains_key("crit"))
 }

@@ -73,7 +73,7 @@ impl TurnClock {
 }
 
 fn system_now() -> Millis {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX))
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Formats a time as in `ce_audit`, in UTC: `2026-01-02 03:04:05.678`.
@@ -95,10 +95,10 @@ pub fn parse(text: &str) -> Option<Millis> {
     }
     let (date, clock) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
     let (clock, offset) = split_zone(clock)?;
-    let mut parts = date.splitn(3, '-').map(|it| it.parse::<i64>().ok());
+    let mut parts = date.splitn(3, '-').map(|part| part.parse::<i64>().ok());
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
-    let mut parts = clock.splitn(3, ':').map(|it| it.parse::<i64>().ok());
+    let mut parts = clock.splitn(3, ':').map(|part| part.parse::<i64>().ok());
     let (hour, minute) = (parts.next()??, parts.next()??);
     let second = parts.next().unwrap_or(Some(0))?;
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 24 || minute > 59 || second > 60 {

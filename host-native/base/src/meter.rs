@@ -34,7 +34,7 @@ impl Meter {
     /// Creates the counters that alerts watch, at zero: one that begins with its first event shows no increase.
     pub fn create_counters(&self) {
         let outcomes = |name: &'static str, label: &'static str, values: &[&'static str]| {
-            values.iter().for_each(|it| counter!(name, self.labels([(label, *it)])).increment(0));
+            values.iter().for_each(|value| counter!(name, self.labels([(label, *value)])).increment(0));
         };
         outcomes(names::TURNS_RECOVERED, "outcome", &["finished", "lost", "read_failed"]);
         outcomes(names::REFUSALS, "reason", &["read_failed"]);
@@ -201,7 +201,7 @@ impl Meter {
     }
 
     fn labels<const N: usize>(&self, own: [(&'static str, &str); N]) -> Vec<Label> {
-        let tenant = self.tenant.as_ref().map(|it| Label::new("tenant", it.to_string()));
+        let tenant = self.tenant.as_ref().map(|name| Label::new("tenant", name.to_string()));
         tenant.into_iter().chain(own.into_iter().map(|(name, value)| Label::new(name, value.to_owned()))).collect()
     }
 }

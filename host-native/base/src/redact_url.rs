@@ -45,11 +45,11 @@ fn hide_password(url: &str) -> String {
 
 /// Splits an address behind its scheme, which is empty if there is none.
 fn split_scheme(url: &str) -> (&str, &str) {
-    let is_scheme = |it: &str| it.chars().all(|it| it.is_ascii_alphanumeric() || "+-.:".contains(it));
+    let is_scheme = |text: &str| text.chars().all(|character| character.is_ascii_alphanumeric() || "+-.:".contains(character));
     if let Some((scheme, _)) = url.split_once("://").filter(|it| is_scheme(it.0)) {
         return url.split_at(scheme.len() + "://".len());
     }
-    let is_known = |it: &str| SCHEMES_WITH_USER.iter().chain(&SCHEMES_WITHOUT_USER).any(|known| known.eq_ignore_ascii_case(it));
+    let is_known = |scheme: &str| SCHEMES_WITH_USER.iter().chain(&SCHEMES_WITHOUT_USER).any(|known| known.eq_ignore_ascii_case(scheme));
     match url.split_once(':') {
         Some((scheme, rest)) if is_known(scheme) => url.split_at(url.len() - rest.trim_start_matches('/').len()),
         Some(_) | None => ("", url),
@@ -69,13 +69,13 @@ fn find_user_end(rest: &str) -> Option<usize> {
 
 /// Finds the first `?` that a parameter follows, or the end.
 fn find_query(rest: &str) -> usize {
-    let has_name = |it: &str| it.split_once('=').is_some_and(|it| is_name(it.0));
+    let has_name = |parameter: &str| parameter.split_once('=').is_some_and(|member| is_name(member.0));
     let mut marks = rest.match_indices('?').map(|it| it.0);
-    marks.find(|it| rest.get(it + 1..).is_some_and(has_name)).unwrap_or(rest.len())
+    marks.find(|mark| rest.get(mark + 1..).is_some_and(has_name)).unwrap_or(rest.len())
 }
 
 fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|it| it.is_alphanumeric() || "_-.[]%+$".contains(it))
+    !text.is_empty() && text.chars().all(|character| character.is_alphanumeric() || "_-.[]%+$".contains(character))
 }
 
 /// Hides the values of secret parameters. A value ends at `&` and `#`, and at other delimiters if a parameter follows.
@@ -102,7 +102,7 @@ fn is_secret(name: &str) -> bool {
     let mut words = name.split(|it: char| !it.is_alphanumeric());
     name == CODE
         || SECRET_PARTS.iter().any(|it| name.contains(it))
-        || words.any(|word| SECRET_WORDS.contains(&word) || SECRET_ENDINGS.iter().any(|it| word.ends_with(it)))
+        || words.any(|word| SECRET_WORDS.contains(&word) || SECRET_ENDINGS.iter().any(|ending| word.ends_with(ending)))
 }
 
 #[cfg(test)]

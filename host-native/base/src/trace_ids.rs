@@ -29,7 +29,7 @@ pub fn traceparent(key: &str) -> String {
 pub fn parse_traceparent(header: &str) -> Option<SpanContext> {
     let mut parts = header.trim().split('-');
     let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let is_hex = |it: &str, length: usize| it.len() == length && it.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
+    let is_hex = |id: &str, length: usize| id.len() == length && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     // Later versions may have more parts; version 00 may not.
     let fits = is_hex(version, 2) && version != "ff" && is_hex(trace, 32) && is_hex(span, 16) && is_hex(flags, 2);
     if !fits || (version == "00" && parts.next().is_some()) {

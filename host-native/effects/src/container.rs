@@ -34,8 +34,9 @@ impl Containers {
     pub fn new(url: Option<String>, secrets: Arc<Secrets>) -> Result<Containers, Failure> {
         let Some(url) = url else { return Ok(Containers(None)) };
         let client = tls::client_for(&url).build();
-        let failed =
-            |it| Failure::service_unavailable(format!("cannot create a client for the container service: {}", http::error_reason(&it)));
+        let failed = |error| {
+            Failure::service_unavailable(format!("cannot create a client for the container service: {}", http::error_reason(&error)))
+        };
         let client = client.map_err(failed)?;
         Ok(Containers(Some(Service { url, client, secrets })))
     }
@@ -52,10 +53,10 @@ pub async fn execute(containers: &Containers, stand_ins: &Fakes, request: &Conta
 
 async fn fetch(service: &Service, request: &ContainerRequest) -> Result<Value, EffectError> {
     let failed = |kind, message: String| EffectError::new(kind, message);
-    let body = serde_json::to_vec(request).map_err(|it| failed(EffectErrorKind::Invalid, it.to_string()))?;
+    let body = serde_json::to_vec(request).map_err(|error| failed(EffectErrorKind::Invalid, error.to_string()))?;
     let call = service.client.post(&service.url).header("Content-Type", "application/json").body(body);
-    let unavailable = |it: reqwest::Error| {
-        failed(EffectErrorKind::Unavailable, format!("the container service cannot be reached: {}", http::error_reason(&it)))
+    let unavailable = |error: reqwest::Error| {
+        failed(EffectErrorKind::Unavailable, format!("the container service cannot be reached: {}", http::error_reason(&error)))
     };
     let response = call.send().await.map_err(unavailable)?;
     let status = response.status();
@@ -63,12 +64,12 @@ async fn fetch(service: &Service, request: &ContainerRequest) -> Result<Value, E
         let kind = if status.is_server_error() { EffectErrorKind::Unavailable } else { EffectErrorKind::Refused };
         return Err(failed(kind, format!("the container service answered with status {}", status.as_u16())));
     }
-    let text = http::read_text(response, MAX_BYTES).await.map_err(|it| match it {
-        BodyError::TooLong(_) => failed(EffectErrorKind::Invalid, format!("the container service cannot be used: {it}")),
-        BodyError::Connection(it) => unavailable(it),
+    let text = http::read_text(response, MAX_BYTES).await.map_err(|problem| match problem {
+        BodyError::TooLong(_) => failed(EffectErrorKind::Invalid, format!("the container service cannot be used: {problem}")),
+        BodyError::Connection(problem) => unavailable(problem),
     })?;
     serde_json::from_str(&service.secrets.scrub(&text))
-        .map_err(|it| failed(EffectErrorKind::Invalid, format!("the container service did not answer with JSON: {it}")))
+        .map_err(|error| failed(EffectErrorKind::Invalid, format!("the container service did not answer with JSON: {error}")))
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ fn kind_name(error: &EffectError) -> String {
     if let Some(detail) = &error.detail {
         return detail.code().to_owned();
     }
-    serde_json::to_value(error.kind).ok().and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default()
+    serde_json::to_value(error.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// All texts of a request.
@@ -87,9 +87,9 @@ fn texts_of(request: &Request) -> Vec<String> {
 fn quote(message: &str, sent: &[String]) -> String {
     let characters: Vec<usize> = message.char_indices().map(|it| it.0).chain([message.len()]).collect();
     let windows = characters.iter().zip(characters.iter().skip(REPEATED_CHARS)).map(|(from, to)| (*from, *to));
-    let repeated = windows.filter(|(from, to)| message.get(*from..*to).is_some_and(|part| sent.iter().any(|it| it.contains(part))));
-    let whole = sent.iter().map(|it| it.trim()).filter(|it| it.chars().nth(SHORT_CHARS).is_some());
-    let whole = whole.flat_map(|text| message.match_indices(text).map(|(at, it)| (at, at + it.len())));
+    let repeated = windows.filter(|(from, to)| message.get(*from..*to).is_some_and(|part| sent.iter().any(|text| text.contains(part))));
+    let whole = sent.iter().map(|it| it.trim()).filter(|text| text.chars().nth(SHORT_CHARS).is_some());
+    let whole = whole.flat_map(|text| message.match_indices(text).map(|(at, found)| (at, at + found.len())));
     let parts: Vec<(usize, usize)> = repeated.chain(whole).collect();
     let (Some(from), Some(to)) = (parts.iter().map(|it| it.0).min(), parts.iter().map(|it| it.1).max()) else { return message.to_owned() };
     let (before, repeated) = message.split_at(from);

@@ -24,7 +24,7 @@ mod tests {
     #[test]
     fn seconds_and_dates_are_read() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-        let of = |text: &str| parse_retry_after(&HeaderMap::from_iter([(RETRY_AFTER, text.parse().unwrap())]), now);
+        let parse = |text: &str| parse_retry_after(&HeaderMap::from_iter([(RETRY_AFTER, text.parse().unwrap())]), now);
         for (text, wait) in [
             ("7", Some(7000)),
             (" 1.5 ", Some(1500)),
@@ -35,7 +35,7 @@ mod tests {
             ("Sun, 06 Nov 1994 08:49:40 GMT", Some(3000)),
             ("Sun, 06 Nov 1994 08:49:00 GMT", Some(0)),
         ] {
-            assert_eq!(of(text), wait, "{text}");
+            assert_eq!(parse(text), wait, "{text}");
         }
         assert_eq!(parse_retry_after(&HeaderMap::new(), now), None);
     }

@@ -39,7 +39,7 @@ fn unsupported_group(group: &str) -> EffectError {
 pub(crate) fn parse_spec<T: DeserializeOwned + Default>(request: &ToolRequest) -> Result<T, EffectError> {
     match request.spec.as_deref() {
         None | Some(Value::Null) => Ok(T::default()),
-        Some(spec) => T::deserialize(spec).map_err(|it| invalid(format!("the spec of the tool cannot be used: {it}"))),
+        Some(spec) => T::deserialize(spec).map_err(|error| invalid(format!("the spec of the tool cannot be used: {error}"))),
     }
 }
 

@@ -51,7 +51,7 @@ pub fn read_file(path: &str) -> Option<Cow<'static, [u8]>> {
 
 /// Returns a file of the page; `None` if this build does not have it.
 pub fn load_file(path: &str) -> Option<PageFile> {
-    let plain = Page::get(path).map(|it| (it.metadata.sha256_hash(), Content::Plain(it.data)));
-    let compressed = || Page::get(&format!("{path}.br")).map(|it| (it.metadata.sha256_hash(), Content::Brotli(it.data)));
+    let plain = Page::get(path).map(|file| (file.metadata.sha256_hash(), Content::Plain(file.data)));
+    let compressed = || Page::get(&format!("{path}.br")).map(|file| (file.metadata.sha256_hash(), Content::Brotli(file.data)));
     plain.or_else(compressed).map(|(digest, content)| PageFile { content, digest })
 }

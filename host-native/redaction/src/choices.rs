@@ -22,7 +22,7 @@ impl<'s> Choices<'s> {
     /// Returns what a stored session or run offers; nothing before it has started.
     pub fn offered_by(state: Option<&'s Value>) -> Choices<'s> {
         let Some(state) = state else { return Choices::default() };
-        let button = |it: &'s Value| Some(Button { id: it.get("id")?, value: it.get("value"), label: it.get("label") });
+        let button = |button: &'s Value| Some(Button { id: button.get("id")?, value: button.get("value"), label: button.get("label") });
         // A step of a chain may talk to an assistant.
         let sessions = [Some(state), state.get("child")].into_iter().flatten();
         let buttons = sessions.flat_map(flow::list_offered_options).filter_map(button).collect();

@@ -81,7 +81,7 @@ fn read_container(text: &[u8], start: usize, known: &mut BTreeMap<usize, Option<
             Expected::NameOrEnd => (byte == b'"').then(|| (string_end(text, at), Expected::Colon)),
             Expected::Colon => (byte == b':').then_some((at + 1, Expected::MemberValue)),
             Expected::CommaOrEnd => {
-                let is_list = open.last().is_some_and(|&it| text.get(it) == Some(&b'['));
+                let is_list = open.last().is_some_and(|&start| text.get(start) == Some(&b'['));
                 (byte == b',').then_some((at + 1, if is_list { Expected::ItemOrEnd } else { Expected::NameOrEnd }))
             }
         };
@@ -96,7 +96,7 @@ fn read_container(text: &[u8], start: usize, known: &mut BTreeMap<usize, Option<
 /// Returns the next token within a range of JSON.
 pub fn next_token(text: &str, within: Range<usize>) -> Option<Token> {
     let bytes = text.as_bytes();
-    let at = within.clone().find(|it| matches!(bytes.get(*it), Some(b'"' | b'-' | b'0'..=b'9')))?;
+    let at = within.clone().find(|index| matches!(bytes.get(*index), Some(b'"' | b'-' | b'0'..=b'9')))?;
     if bytes.get(at) != Some(&b'"') {
         return Some(Token::Number(at..number_end(bytes, at).min(within.end)));
     }
@@ -143,7 +143,7 @@ fn string_lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.split_inclusive('\n').filter_map(move |line| {
         let start = next;
         next += line.len();
-        let content = line.trim_matches(|it: char| it.is_whitespace() || it == '\u{feff}');
+        let content = line.trim_matches(|character: char| character.is_whitespace() || character == '\u{feff}');
         let is_string = content.starts_with('"') && content.contains('\\') && serde_json::from_str::<String>(content).is_ok();
         let start = start + line.find('"').filter(|_| is_string)?;
         Some(start..start + content.len())
@@ -156,7 +156,7 @@ fn is_free(ranges: &[Range<usize>], other: &Range<usize>) -> bool {
 }
 
 fn skip_white(text: &[u8], at: usize) -> usize {
-    let is_white = |it: &&u8| matches!(it, b' ' | b'\t' | b'\r' | b'\n');
+    let is_white = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     at + text.get(at..).unwrap_or_default().iter().take_while(is_white).count()
 }
 
@@ -173,7 +173,7 @@ fn scalar_end(text: &[u8], at: usize) -> Option<usize> {
         }
         _ => {
             let words: [&[u8]; 3] = [b"true", b"false", b"null"];
-            let word = words.into_iter().find(|it| rest.starts_with(it) || it.starts_with(rest))?;
+            let word = words.into_iter().find(|word| rest.starts_with(word) || word.starts_with(rest))?;
             Some((at + word.len()).min(text.len()))
         }
     }
@@ -181,7 +181,7 @@ fn scalar_end(text: &[u8], at: usize) -> Option<usize> {
 
 /// Returns the end of a number: of the characters that numbers have.
 fn number_end(text: &[u8], at: usize) -> usize {
-    let is_part = |it: &&u8| matches!(it, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+    let is_part = |byte: &&u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
     at + text.get(at..).unwrap_or_default().iter().take_while(is_part).count()
 }
 

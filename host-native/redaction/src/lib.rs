@@ -74,7 +74,7 @@ impl Redaction {
 
     fn add_rule(&mut self, rule: &Value) -> Result<(), String> {
         let members = rule.as_object().ok_or("must be an object; write {\"pattern\": …, \"with\": …} or {\"param\": …, \"with\": …}")?;
-        if let Some(other) = members.keys().find(|it| !["pattern", "param", "with"].contains(&it.as_str())) {
+        if let Some(other) = members.keys().find(|name| !["pattern", "param", "with"].contains(&name.as_str())) {
             return Err(format!("unknown member '{other}'; use pattern or param, and with"));
         }
         let text = |name: &str| match members.get(name) {
@@ -129,7 +129,9 @@ impl Redaction {
         }
         self.redact_params(&mut event.params);
         if let Some(Value::Object(members)) = event.flow.as_deref_mut() {
-            members.get_mut(IDENTITY).and_then(Value::as_object_mut).into_iter().for_each(|it| self.redact_identity(it));
+            if let Some(identity) = members.get_mut(IDENTITY).and_then(Value::as_object_mut) {
+                self.redact_identity(identity);
+            }
             self.redact_envelope(members, |name| EVENT_IDS.contains(&name) || HOST_MEMBERS.contains(&name) || chosen.contains(&name));
         }
     }
@@ -158,7 +160,7 @@ impl Redaction {
     /// Redacts members of an object that is shown, such as its texts; the others are ids and times.
     pub fn redact_members(&self, object: &mut Value, names: &[&str]) {
         let Some(members) = object.as_object_mut().filter(|_| !self.is_off()) else { return };
-        members.iter_mut().filter(|it| names.contains(&it.0.as_str())).for_each(|it| self.redact_value(it.1, MAX_JSON_DEPTH));
+        members.iter_mut().filter(|member| names.contains(&member.0.as_str())).for_each(|it| self.redact_value(it.1, MAX_JSON_DEPTH));
     }
 
     /// Returns a call of the webhook of a desk with its body redacted; `None` if nothing is to be redacted.
@@ -218,7 +220,9 @@ impl Redaction {
                 reply.logs.iter_mut().for_each(|it| self.redact_text(it, MAX_JSON_DEPTH));
                 self.redact_optional(&mut reply.message);
                 self.redact_optional(&mut reply.branch);
-                reply.failure.iter_mut().for_each(|it| self.redact_text(&mut it.message, MAX_JSON_DEPTH));
+                if let Some(failure) = &mut reply.failure {
+                    self.redact_text(&mut failure.message, MAX_JSON_DEPTH);
+                }
             }
             // Passages are configuration, not what users write.
             EffectResult::Ok(Reply::Embed(_) | Reply::Knowledge(_) | Reply::PhraseSearch(_) | Reply::Slept) => {}
@@ -252,7 +256,7 @@ impl Redaction {
                 (name, value) => self.redact_member(name, value, MAX_JSON_DEPTH),
             }
             // A word of the protocol is a lower-case one.
-            let is_word = name.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
+            let is_word = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
             let name = if is_word { name } else { self.apply_patterns(&name).into_owned() };
             redacted.insert(name, value);
         }
@@ -263,13 +267,13 @@ impl Redaction {
     /// its user a session is compared with the user's next token, and a visitor is marked as unverified.
     fn redact_profile(&self, name: &str, kept: &str, members: &mut Map) {
         let kept_value = members.get(kept).cloned();
-        let is_whole = |it: &&(Vec<String>, String)| it.0.len() == 1 && it.0.first().is_some_and(|it| it == name);
-        let whole = self.find_name(name).or_else(|| self.paths.iter().find(is_whole).map(|it| it.1.as_str()));
+        let is_whole = |entry: &&(Vec<String>, String)| entry.0.len() == 1 && entry.0.first().is_some_and(|member| member == name);
+        let whole = self.find_name(name).or_else(|| self.paths.iter().find(is_whole).map(|entry| entry.1.as_str()));
         if let Some(with) = whole {
             members.values_mut().for_each(|it| replace_value(it, with));
         }
         for (path, with) in &self.paths {
-            if let Some((_, rest)) = path.split_first().filter(|it| it.0 == name && !it.1.is_empty()) {
+            if let Some((_, rest)) = path.split_first().filter(|split| split.0 == name && !split.1.is_empty()) {
                 replace_at(members, rest, with);
             }
         }
@@ -293,7 +297,9 @@ impl Redaction {
     }
 
     fn redact_optional(&self, text: &mut Option<String>) {
-        text.iter_mut().for_each(|it| self.redact_text(it, MAX_JSON_DEPTH));
+        if let Some(text) = text {
+            self.redact_text(text, MAX_JSON_DEPTH);
+        }
     }
 
     fn redact_text(&self, text: &mut String, nested: usize) {
@@ -329,7 +335,7 @@ impl Redaction {
                         if let Some(with) = self.find_name(&name) {
                             let value = member_value(text, at, json.end);
                             at = value.end;
-                            if text.get(value.clone()).is_some_and(|it| !it.is_empty() && it != "null") {
+                            if text.get(value.clone()).is_some_and(|value| !value.is_empty() && value != "null") {
                                 edits.push((value, encode_string(with)));
                             }
                         }
@@ -383,7 +389,7 @@ impl Redaction {
 
     fn redact_map(&self, map: &mut Map, nested: usize) {
         map.iter_mut().for_each(|(name, value)| self.redact_member(name, value, nested));
-        if map.keys().any(|it| matches!(self.apply_patterns(it), Cow::Owned(_))) {
+        if map.keys().any(|key| matches!(self.apply_patterns(key), Cow::Owned(_))) {
             *map = std::mem::take(map).into_iter().map(|(name, value)| (self.apply_patterns(&name).into_owned(), value)).collect();
         }
     }
@@ -398,7 +404,7 @@ impl Redaction {
     /// Finds the replacement of a member by its name, which may be the path of a variable that ends with the name.
     fn find_name(&self, name: &str) -> Option<&str> {
         let last = name.rsplit_once('.').map_or(name, |it| it.1);
-        let found = self.names.iter().find(|it| it.0.eq_ignore_ascii_case(name) || it.0.eq_ignore_ascii_case(last));
+        let found = self.names.iter().find(|entry| entry.0.eq_ignore_ascii_case(name) || entry.0.eq_ignore_ascii_case(last));
         found.map(|it| it.1.as_str())
     }
 }

@@ -41,8 +41,9 @@ impl AdminToken {
             true => resolve(value),
             false => Ok(value.to_owned()),
         };
-        let token = token.and_then(|it| if it.len() < MIN_TOKEN_BYTES { Err(too_short()) } else { Ok(AdminToken::from_token(&it)) });
-        token.map_err(|it| problems.push(format!("convengine.admin-token: {it}"))).ok()
+        let token =
+            token.and_then(|token| if token.len() < MIN_TOKEN_BYTES { Err(too_short()) } else { Ok(AdminToken::from_token(&token)) });
+        token.map_err(|reason| problems.push(format!("convengine.admin-token: {reason}"))).ok()
     }
 
     fn from_token(token: &str) -> AdminToken {

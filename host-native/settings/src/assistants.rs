@@ -102,7 +102,7 @@ impl Default for AssistantTree {
 
 impl AssistantSettings {
     pub(super) fn new(tree: &AssistantTree) -> AssistantSettings {
-        let non_zero = |it: u32| Some(it).filter(|it| *it > 0);
+        let non_zero = |limit: u32| Some(limit).filter(|limit| *limit > 0);
         AssistantSettings {
             public: per_minute(tree.rpm),
             public_address: per_minute(tree.rpm_per_address),

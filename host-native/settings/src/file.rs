@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path, problems: &mut Vec<String>) -> Map<String, Value
 }
 
 fn parse(path: &Path, text: &str, problems: &mut Vec<String>) -> Map<String, Value> {
-    match path.extension().map(|it| it.to_string_lossy().to_lowercase()).as_deref() {
+    match path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).as_deref() {
         None | Some("toml") => parse_toml(text, problems),
         Some("yml" | "yaml") => {
             let variable = |name: &str| std::env::var(name).ok();

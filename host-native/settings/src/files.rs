@@ -37,11 +37,11 @@ mod tests {
         std::fs::write(&file, "x").expect("a file");
         let roots = json!({"good": folder.path(), "file": file, "none": folder.path().join("none"), "empty": "", "number": 5});
         let roots = serde_json::from_value::<BTreeMap<String, Value>>(roots).expect("a map");
-        let roots = roots.into_iter().map(|(name, it)| (name, it.as_str().unwrap_or_default().to_owned())).collect();
+        let roots = roots.into_iter().map(|(name, path)| (name, path.as_str().unwrap_or_default().to_owned())).collect();
         let mut problems = Vec::new();
         let found = resolve_roots(&roots, &mut problems);
         assert_eq!(found.into_keys().collect::<Vec<_>>(), ["good"]);
-        let names: Vec<&str> = problems.iter().filter_map(|it| it.split(':').next()).collect();
+        let names: Vec<&str> = problems.iter().filter_map(|problem| problem.split(':').next()).collect();
         let names: Vec<&str> = names.iter().filter_map(|it| it.strip_prefix("convengine.files.roots.")).collect();
         assert_eq!(names, ["empty", "file", "none", "number"]);
         assert!(problems[1].ends_with("not a directory; set a directory"), "{problems:?}");

@@ -38,8 +38,9 @@ fn parse_name(name: &str) -> Option<HostName> {
         return Some(HostName::Address(address.into()));
     }
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-    let is_label = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-' || it == b'_');
+    let is_label =
+        |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     // A name that ends in a number is an IPv4 address in another notation.
-    let is_number = name.rsplit('.').next().is_none_or(|it| it.starts_with("0x") || it.bytes().all(|it| it.is_ascii_digit()));
+    let is_number = name.rsplit('.').next().is_none_or(|label| label.starts_with("0x") || label.bytes().all(|byte| byte.is_ascii_digit()));
     (name.len() <= 253 && name.split('.').all(is_label) && !is_number).then_some(HostName::Name(name))
 }

@@ -58,7 +58,7 @@ fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(HostName, Op
 
 fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
     let parse = |entry: &String| {
-        let network = entry.parse().or_else(|_| entry.parse::<IpAddr>().map(|it| IpNet::from(it.to_canonical())));
+        let network = entry.parse().or_else(|_| entry.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical())));
         network.map_err(|_| D::Error::custom(format!("invalid proxy '{entry}'; use an address, or a network such as 10.1.0.0/16")))
     };
     list(deserializer)?.iter().map(parse).collect()

@@ -241,7 +241,7 @@ fn check_core(tree: &Value, problems: &mut Vec<String>) {
     // Compiled without rows, so that an invalid row of `ce_config` is not reported as an invalid setting.
     let (_, issues) = Config::compile(&Tables::default(), tree);
     // An invalid pattern does not prevent the start: turns that need it fail, and /readyz reports it.
-    let errors = issues.iter().filter(|it| it.severity == Severity::Error && !it.path.ends_with(".sensitive-patterns"));
+    let errors = issues.iter().filter(|issue| issue.severity == Severity::Error && !issue.path.ends_with(".sensitive-patterns"));
     problems.extend(errors.map(ToString::to_string));
 }
 

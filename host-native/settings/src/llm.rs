@@ -171,7 +171,7 @@ impl LlmSettings {
         problems: &mut Vec<String>,
     ) -> LlmSettings {
         let providers = llm_providers::read(tree.providers, secrets, problems);
-        let variable = |name: &str| variable(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+        let variable = |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let mut key = |name: &str| {
             let key = variable(name)?;
             if key.len() >= MIN_SECRET_LENGTH {
@@ -225,7 +225,7 @@ mod tests {
     fn read(tree: &Value, variables: &[(&str, &str)]) -> (LlmSettings, Secrets, Vec<String>) {
         let (tree, mut problems) = read_test_tree(tree);
         let mut secrets = Secrets::default();
-        let variable = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| it.1.to_owned());
+        let variable = |name: &str| variables.iter().find(|entry| entry.0 == name).map(|entry| entry.1.to_owned());
         let llm = LlmSettings::new(tree.llm, Vec::new(), &variable, &mut secrets, &mut problems);
         (llm, secrets, problems)
     }
@@ -251,7 +251,7 @@ mod tests {
         let (llm, _, problems) = read(&tree, &[]);
         assert_eq!((llm.max_attempts, llm.max_tokens, llm.temperature), (2, 4096, None));
         assert_eq!(llm.prices, BTreeMap::from([("Model-X".to_owned(), Price { input: 150_000, output: 600_000 })]));
-        let paths: Vec<&str> = problems.iter().filter_map(|it| it.split(": ").next()).collect();
+        let paths: Vec<&str> = problems.iter().filter_map(|problem| problem.split(": ").next()).collect();
         assert_eq!(paths, ["convengine.llm.max-tokens", "convengine.llm.prices.y.input"]);
         for tree in [json!({"llm": {"temperature": 7}}), json!({"llm": {"prices": "cheap"}})] {
             assert_eq!(read(&tree, &[]).2.len(), 1, "{tree}");

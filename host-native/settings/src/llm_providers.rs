@@ -83,7 +83,7 @@ pub(super) fn read(trees: BTreeMap<String, ProviderTree>, secrets: &mut Secrets,
 }
 
 fn is_valid_name(name: &str) -> bool {
-    let is_letter = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || ['-', '_'].contains(&it);
+    let is_letter = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || ['-', '_'].contains(&letter);
     name.starts_with(|it: char| it.is_ascii_lowercase()) && name.chars().all(is_letter) && !BUILT_IN.contains(&name)
 }
 

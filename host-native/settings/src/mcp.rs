@@ -59,7 +59,7 @@ pub(super) fn read(servers: BTreeMap<String, McpServerTree>, problems: &mut Vec<
             problems.push(problem(format_args!("mcp.servers.{name}.command"), reason));
             continue;
         }
-        if let Some(folder) = tree.cwd.as_ref().filter(|it| !std::path::Path::new(it).is_dir()) {
+        if let Some(folder) = tree.cwd.as_ref().filter(|folder| !std::path::Path::new(folder).is_dir()) {
             problems.push(problem(
                 format_args!("mcp.servers.{name}.cwd"),
                 format_args!("'{folder}' is not a directory; create it or set another"),

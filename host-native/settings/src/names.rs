@@ -78,7 +78,7 @@ pub fn host_names() -> Vec<String> {
 
 fn collect_names(path: &[&str], names: &mut Vec<String>) {
     match members(path) {
-        Some(members) => members.iter().for_each(|it| collect_names(&[path, &[*it]].concat(), names)),
+        Some(members) => members.iter().for_each(|name| collect_names(&[path, &[*name]].concat(), names)),
         None => names.push(path.join(".")),
     }
 }
@@ -101,7 +101,7 @@ pub(super) fn all_names() -> &'static [String] {
     /// Collected once, because each member is found by reading a tree that is wrong there.
     static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
         let of_core = CoreSettings::known_keys();
-        host_names().into_iter().chain(of_core.into_iter().map(|it| it.name.to_owned())).collect()
+        host_names().into_iter().chain(of_core.into_iter().map(|key| key.name.to_owned())).collect()
     });
     &NAMES
 }
@@ -115,8 +115,8 @@ pub(super) fn is_known(name: &str) -> bool {
 pub(super) fn without_others(tree: &Value) -> Map<String, Value> {
     let (core, names) = (CoreSettings::known_keys(), all_names());
     let known = KnownNames {
-        is_other: &|name| core.iter().map(|it| it.name).chain(WITHOUT_EFFECT).any(|it| is_within(name, it)),
-        is_known: &|name| names.iter().any(|it| is_within(it, name)) || MAPS.iter().any(|it| is_within(name, it)),
+        is_other: &|name| core.iter().map(|key| key.name).chain(WITHOUT_EFFECT).any(|other| is_within(name, other)),
+        is_known: &|name| names.iter().any(|setting| is_within(setting, name)) || MAPS.iter().any(|map| is_within(name, map)),
     };
     let mut rest = tree.clone();
     remove_others(&mut rest, "", &known);
@@ -156,7 +156,7 @@ pub(super) fn is_map(name: &str) -> bool {
 
 /// Whether a name is that of a setting or below it.
 fn is_within(name: &str, setting: &str) -> bool {
-    name.strip_prefix(setting).is_some_and(|it| it.is_empty() || it.starts_with('.'))
+    name.strip_prefix(setting).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn join(path: &str, key: &str) -> String {
@@ -184,7 +184,7 @@ fn collect_leaves(node: &Value, path: String, leaves: &mut Vec<String>) {
 /// The line about an unknown setting.
 pub(super) fn unknown_setting(name: &str, sources: &SettingSources) -> String {
     let names = all_names();
-    if names.iter().any(|it| it != name && is_within(it, name)) {
+    if names.iter().any(|other| other != name && is_within(other, name)) {
         return not_a_group(name);
     }
     let place = sources.find(name).map(|it| format!(" in {it}")).unwrap_or_default();
@@ -197,8 +197,9 @@ pub(super) fn unknown_setting(name: &str, sources: &SettingSources) -> String {
 /// The line about a single value where there has to be a group or a map. The value is not shown: it may contain a secret.
 pub(super) fn not_a_group(name: &str) -> String {
     let members = all_names().iter().filter(|it| is_within(it, name));
-    let members: Vec<String> =
-        members.map(|it| if MAPS.contains(&it.as_str()) { format!("convengine.{it}.NAME") } else { format!("convengine.{it}") }).collect();
+    let members: Vec<String> = members
+        .map(|name| if MAPS.contains(&name.as_str()) { format!("convengine.{name}.NAME") } else { format!("convengine.{name}") })
+        .collect();
     problem(name, format!("a single value instead of a group of settings; set {}", members.join(" or ")))
 }
 
@@ -215,5 +216,5 @@ pub(super) fn nearest(name: &str, names: &[String]) -> Option<String> {
         (score, [&[known.as_str()], data].concat().join("."))
     });
     // A name with the name of a map before it and wrong data behind it is similar to itself.
-    similar.filter(|it| it.0 >= SIMILAR && it.1 != name).max_by(|a, b| a.0.total_cmp(&b.0)).map(|it| it.1)
+    similar.filter(|candidate| candidate.0 >= SIMILAR && candidate.1 != name).max_by(|a, b| a.0.total_cmp(&b.0)).map(|it| it.1)
 }

@@ -72,7 +72,7 @@ impl NetworkSettings {
 
     /// Whether a private address may be called because it or the host name that resolved to it is listed.
     pub fn is_allowed(&self, host: &str, address: IpAddr, port: u16) -> bool {
-        self.0.iter().filter(|it| it.port.is_none_or(|it| it == port)).any(|it| match &it.pattern {
+        self.0.iter().filter(|entry| entry.port.is_none_or(|allowed| allowed == port)).any(|entry| match &entry.pattern {
             HostPattern::Name(name) => name == strip_trailing_dot(host),
             HostPattern::Network(net) => net.contains(&address.to_canonical()),
         })
@@ -112,7 +112,7 @@ fn parse_host(host: &str) -> Option<HostPattern> {
     if let Ok(address) = host.trim_matches(['[', ']']).parse::<IpAddr>() {
         return Some(HostPattern::Network(address.to_canonical().into()));
     }
-    let is_valid = !host.is_empty() && host.chars().all(|it| it.is_ascii_alphanumeric() || ".-_".contains(it));
+    let is_valid = !host.is_empty() && host.chars().all(|character| character.is_ascii_alphanumeric() || ".-_".contains(character));
     is_valid.then(|| HostPattern::Name(host.to_owned()))
 }
 

@@ -74,10 +74,11 @@ impl LoggingSettings {
 /// Reads the address of the trace collector from the setting, else from the standard OpenTelemetry variable.
 pub(super) fn read_otlp_endpoint(tree: TelemetryTree, variable: Option<String>, problems: &mut Vec<String>) -> Option<String> {
     let set = tree.otlp.endpoint.map(|it| ("convengine.telemetry.otlp.endpoint", it));
-    let variable = variable.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).map(|it| ("OTEL_EXPORTER_OTLP_ENDPOINT", it));
+    let variable =
+        variable.map(|address| address.trim().to_owned()).filter(|it| !it.is_empty()).map(|it| ("OTEL_EXPORTER_OTLP_ENDPOINT", it));
     let (name, address) = set.or(variable)?;
     let is_usable =
-        |it: &Url| ["http", "https"].contains(&it.scheme()) && it.has_host() && it.username().is_empty() && it.password().is_none();
+        |url: &Url| ["http", "https"].contains(&url.scheme()) && url.has_host() && url.username().is_empty() && url.password().is_none();
     if Url::parse(&address).is_ok_and(|it| is_usable(&it)) {
         return Some(address);
     }

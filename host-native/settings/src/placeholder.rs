@@ -18,13 +18,13 @@ pub(super) fn resolve_placeholders(tree: Value, path: &str, variable: VariableLo
         Value::Array(items) => items
             .into_iter()
             .enumerate()
-            .map(|(index, it)| resolve_placeholders(it, &format!("{path}[{index}]"), variable, problems))
+            .map(|(index, item)| resolve_placeholders(item, &format!("{path}[{index}]"), variable, problems))
             .collect(),
         Value::Object(members) => members
             .into_iter()
-            .map(|(key, it)| {
-                let it = resolve_placeholders(it, &format!("{path}.{key}"), variable, problems);
-                (key, it)
+            .map(|(key, member)| {
+                let member = resolve_placeholders(member, &format!("{path}.{key}"), variable, problems);
+                (key, member)
             })
             .collect(),
         other => other,

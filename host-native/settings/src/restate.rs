@@ -55,7 +55,7 @@ pub(super) struct RestateTree {
 impl RestateSettings {
     pub(super) fn new(tree: RestateTree, problems: &mut Vec<String>) -> RestateSettings {
         let mut read = |name: &str, addresses: Option<Vec<String>>| {
-            let read = addresses.unwrap_or_default().iter().map(|it| parse_server_url(it)).collect::<Result<Vec<_>, _>>();
+            let read = addresses.unwrap_or_default().iter().map(|address| parse_server_url(address)).collect::<Result<Vec<_>, _>>();
             read.unwrap_or_else(|reason| {
                 problems.push(problem(name, reason));
                 Vec::new()

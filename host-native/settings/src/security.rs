@@ -273,7 +273,7 @@ impl Rate {
 impl FromText for AuthMode {
     fn from_text(text: &str) -> Result<AuthMode, String> {
         let mut mode = AuthMode::default();
-        for word in text.split(',').map(|it| it.trim().to_lowercase()) {
+        for word in text.split(',').map(|word| word.trim().to_lowercase()) {
             match word.as_str() {
                 "none" if text.eq_ignore_ascii_case("none") => {}
                 "keys" => mode.keys = true,
@@ -289,7 +289,7 @@ impl FromText for AuthMode {
 fn check_origins(entries: &[String], problems: &mut Vec<String>) -> Vec<String> {
     let mut origins = Vec::new();
     for origin in entries {
-        let parsed = Url::parse(origin).map(|it| it.origin().ascii_serialization());
+        let parsed = Url::parse(origin).map(|url| url.origin().ascii_serialization());
         if origin != "*" && parsed.as_deref() != Ok(origin) {
             let line = "use a value such as https://app.example without a path, or * for every origin";
             problems.push(format!("convengine.security.cors.allowed-origins: invalid origin '{origin}'; {line}"));
@@ -353,7 +353,7 @@ mod tests {
             let mut jwt = json!({"jwks-file": "k", "audience": "bot", "issuer": "i"});
             jwt[name] = value;
             let (security, problems) = read(json!({"mode": "jwt", "jwt": jwt}));
-            (security.jwt.map(|it| it.leeway), problems)
+            (security.jwt.map(|jwt| jwt.leeway), problems)
         };
         for none in [json!("0s"), json!("0"), json!(0), json!(" 0ms ")] {
             assert_eq!(with("leeway", none.clone()), (Some(Duration::ZERO), Vec::new()), "{none}");
@@ -390,14 +390,14 @@ mod tests {
 
     #[test]
     fn origins_are_exact() {
-        let of = |value: Value| read(json!({"cors": {"allowed-origins": value}}));
-        assert_eq!(of(json!("https://a.example, http://localhost:3000")).0.origins.map(|it| it.len()), Some(2));
-        assert_eq!(of(json!(["*"])).0.origins, Some(vec!["*".to_owned()]));
-        assert_eq!((of(Value::Null).0.origins, of(json!([])).0.origins), (None, Some(Vec::new())));
+        let read_origins = |value: Value| read(json!({"cors": {"allowed-origins": value}}));
+        assert_eq!(read_origins(json!("https://a.example, http://localhost:3000")).0.origins.map(|it| it.len()), Some(2));
+        assert_eq!(read_origins(json!(["*"])).0.origins, Some(vec!["*".to_owned()]));
+        assert_eq!((read_origins(Value::Null).0.origins, read_origins(json!([])).0.origins), (None, Some(Vec::new())));
         for origin in
             ["a.example", "https://a.example/", "https://a.example/x", "https://A.example", "https://a.example:443", "null", "file:///"]
         {
-            assert_eq!(of(json!([origin])).1.len(), 1, "{origin}");
+            assert_eq!(read_origins(json!([origin])).1.len(), 1, "{origin}");
         }
     }
 }

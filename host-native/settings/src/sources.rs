@@ -86,7 +86,7 @@ impl SettingSources {
         let variable = |name: &str| std::env::var(name).unwrap_or_default();
         let models = split_models(&variable("CONVENGINE_LLM"));
         figment = figment.merge(Source::of_setting("CONVENGINE_LLM", "llm", (!models.is_empty()).then(|| json!(models))));
-        for line in variable("CONVENGINE_SET").lines().filter(|it| !it.trim().is_empty()) {
+        for line in variable("CONVENGINE_SET").lines().filter(|line| !line.trim().is_empty()) {
             figment = figment.merge(parse_set("CONVENGINE_SET", line, problems));
         }
         let models: Vec<&str> = options.llm.iter().map(|it| it.trim()).collect();
@@ -104,7 +104,7 @@ impl SettingSources {
     /// Merges the sources; adds one line per problem.
     pub(super) fn merge(&self, problems: &mut Vec<String>) -> MergedSettings {
         self.figment.extract().unwrap_or_else(|errors| {
-            problems.extend(errors.into_iter().map(|it| it.to_string()));
+            problems.extend(errors.into_iter().map(|error| error.to_string()));
             MergedSettings::default()
         })
     }
@@ -122,15 +122,15 @@ impl SettingSources {
 }
 
 fn variable_names() -> Vec<String> {
-    let mut names: Vec<String> = std::env::vars_os().filter_map(|it| it.0.into_string().ok()).collect();
+    let mut names: Vec<String> = std::env::vars_os().filter_map(|variable| variable.0.into_string().ok()).collect();
     names.sort();
     names
 }
 
 /// The texts that may name variables: options, the variables that hold settings, and the settings file.
 fn references(options: &Options) -> String {
-    let file = options.settings.as_deref().and_then(|it| std::fs::read_to_string(it).ok()).unwrap_or_default();
-    let variables = ["CONVENGINE_SET", "CONVENGINE_LLM"].map(|it| std::env::var(it).unwrap_or_default());
+    let file = options.settings.as_deref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+    let variables = ["CONVENGINE_SET", "CONVENGINE_LLM"].map(|name| std::env::var(name).unwrap_or_default());
     [options.set.join("\n"), options.llm.join("\n"), variables.join("\n"), file].join("\n")
 }
 
@@ -142,7 +142,7 @@ pub(super) fn split_models(text: &str) -> Vec<String> {
 /// Parses `convengine.a.b=value`; the value is JSON if it can be parsed as such, else text.
 fn parse_set(source: &str, set: &str, problems: &mut Vec<String>) -> Source {
     let parts = set.split_once('=').map(|(key, value)| (key.trim(), value));
-    let is_key = |key: &str| key.strip_prefix("convengine.").is_some_and(|it| it.split('.').all(|it| !it.is_empty()));
+    let is_key = |key: &str| key.strip_prefix("convengine.").is_some_and(|name| name.split('.').all(|segment| !segment.is_empty()));
     let Some((key, value)) = parts.filter(|it| is_key(it.0)) else {
         // What follows the name may be a secret.
         let name = parts.map_or(set, |it| it.0);

@@ -61,7 +61,7 @@ fn origins<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Stri
 
 impl StompSettings {
     pub(super) fn new(tree: StompTree) -> StompSettings {
-        let path = |path: Option<EndpointPath>, default: &str| path.map_or_else(|| default.to_owned(), |it| it.0);
+        let path = |path: Option<EndpointPath>, default: &str| path.map_or_else(|| default.to_owned(), |path| path.0);
         StompSettings {
             endpoint: path(tree.endpoint, "/ws-convengine"),
             destination_base: path(tree.audit_destination_base, "/topic/convengine/audit"),
@@ -73,7 +73,7 @@ impl StompSettings {
 
 /// Whether a text is a non-empty path without characters that are special in routes or headers.
 fn is_path(text: &str) -> bool {
-    let fits = |it: char| it.is_ascii_alphanumeric() || "/-_.~".contains(it);
+    let fits = |character: char| character.is_ascii_alphanumeric() || "/-_.~".contains(character);
     text.len() > 1 && text.starts_with('/') && !text.contains("//") && text.chars().all(fits) && !format!("{text}/").starts_with("/api/")
 }
 

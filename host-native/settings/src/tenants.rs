@@ -39,18 +39,18 @@ pub(super) fn read_tenants(tenants: &Value, tree: &Value, base: &BaseSettings, p
             problems.push(format!("{path}.database: already used by tenant '{}'; give each tenant its own database", other.0));
             continue;
         }
-        if overrides.as_object_mut().is_some_and(|it| it.shift_remove("admin-token").is_some()) {
+        if overrides.as_object_mut().is_some_and(|members| members.shift_remove("admin-token").is_some()) {
             problems.push(format!("{path}.admin-token: cannot be set per tenant; set convengine.admin-token"));
         }
         let security = overrides.get("security").and_then(Value::as_object);
-        for key in security.into_iter().flat_map(|it| it.keys()).filter(|it| !TENANT_SECURITY_KEYS.contains(&it.as_str())) {
+        for key in security.into_iter().flat_map(|it| it.keys()).filter(|key| !TENANT_SECURITY_KEYS.contains(&key.as_str())) {
             // Reported with the others that are unknown.
             if !names::is_known(&format!("security.{key}")) {
                 continue;
             }
             problems.push(format!("{path}.security.{key}: cannot be set per tenant; set convengine.security.{key}"));
         }
-        for group in PROCESS_GROUPS.iter().filter(|it| overrides.get(**it).is_some()) {
+        for group in PROCESS_GROUPS.iter().filter(|group| overrides.get(**group).is_some()) {
             problems.push(format!("{path}.{group}: cannot be set per tenant; set convengine.{group}"));
         }
         let mut tenant_tree = tree.clone();
@@ -68,7 +68,7 @@ pub(super) fn read_tenants(tenants: &Value, tree: &Value, base: &BaseSettings, p
 }
 
 fn is_name(name: &str) -> bool {
-    let fits = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '-';
+    let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     (1..=40).contains(&name.len()) && name.chars().all(fits)
 }
 

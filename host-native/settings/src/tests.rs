@@ -133,7 +133,7 @@ const ORIGINAL: &str = include_str!("tests/original.txt");
 
 #[test]
 fn every_setting_of_convengine_is_accepted() {
-    for line in ORIGINAL.lines().filter(|it| !it.is_empty() && !it.starts_with('#')) {
+    for line in ORIGINAL.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         assert_eq!(problems(&[&format!("convengine.{line}")], None), [""; 0], "{line}");
     }
 }
@@ -165,6 +165,6 @@ fn the_core_knows_what_the_server_reads() {
         assert!(names.iter().any(|it| within(it, key)), "{key} of HOST_KEYS is read by nobody");
     }
     for key in CoreSettings::known_keys() {
-        assert!(!names.iter().any(|it| within(it, key.name) || within(key.name, it)), "{} has two readers", key.name);
+        assert!(!names.iter().any(|name| within(name, key.name) || within(key.name, name)), "{} has two readers", key.name);
     }
 }

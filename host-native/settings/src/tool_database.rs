@@ -3,7 +3,7 @@
 /// Checks the URL, if one is set.
 pub(super) fn check(url: Option<&str>, problems: &mut Vec<String>) {
     let Some(url) = url else { return };
-    let has_rest = |scheme: &str| url.strip_prefix(scheme).is_some_and(|it| !it.is_empty());
+    let has_rest = |scheme: &str| url.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty());
     if !["sqlite:", "postgres://", "postgresql://"].into_iter().any(has_rest) {
         // The URL may contain a password, so only its scheme is shown.
         let scheme = url.split_once(':').map_or("none", |it| it.0);

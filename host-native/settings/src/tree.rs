@@ -178,11 +178,11 @@ pub(super) fn read(tree: &Value, sources: &SettingSources, problems: &mut Vec<St
         match kind {
             Kind::UnknownField(..) => {
                 let leaves = names::leaves_below(&tree, path);
-                problems.extend(leaves.iter().map(|it| names::unknown_setting(it, sources)));
+                problems.extend(leaves.iter().map(|leaf| names::unknown_setting(leaf, sources)));
             }
             Kind::InvalidType(..) => problems.push(names::not_a_group(&name)),
             // Not missing if it was invalid, and so taken out.
-            Kind::MissingField(member) if problems.iter().any(|it| it.starts_with(&format!("convengine.{name}.{member}: "))) => {}
+            Kind::MissingField(member) if problems.iter().any(|problem| problem.starts_with(&format!("convengine.{name}.{member}: "))) => {}
             Kind::MissingField(member) => problems.push(problem(format!("{name}.{member}"), "missing; set it")),
             Kind::Message(reason) => problems.push(problem(name, reason)),
             other => problems.push(problem(name, other)),

@@ -165,7 +165,7 @@ impl TurnSettings {
 fn read_script_timeout(of_setting: Option<Duration>, problems: &mut Vec<String>) -> Option<Duration> {
     let variable = std::env::var(SCRIPT_TIMEOUT_VARIABLE).ok().filter(|_| of_setting.is_none());
     let of_variable = variable.and_then(|text| {
-        let seconds = text.trim().parse::<u64>().ok().filter(|it| *it > 0);
+        let seconds = text.trim().parse::<u64>().ok().filter(|seconds| *seconds > 0);
         if seconds.is_none() {
             problems.push(format!("{SCRIPT_TIMEOUT_VARIABLE}: '{text}' is not a number of seconds; set 1 to 30"));
         }

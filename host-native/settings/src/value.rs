@@ -35,7 +35,7 @@ pub(super) fn scalar<'de, D: Deserializer<'de>, T: FromText>(deserializer: D) ->
 /// Deserializes a whole number within bounds.
 pub(super) fn whole<'de, D: Deserializer<'de>, T: TryFrom<u64>, const MIN: u64, const MAX: u64>(deserializer: D) -> Result<T, D::Error> {
     let number: String = scalar(deserializer)?;
-    let found = number.parse().ok().filter(|it| (MIN..=MAX).contains(it)).and_then(|it| T::try_from(it).ok());
+    let found = number.parse().ok().filter(|it| (MIN..=MAX).contains(it)).and_then(|number| T::try_from(number).ok());
     found.ok_or_else(|| D::Error::custom(format!("'{number}' is not a whole number; set one from {MIN} to {MAX}")))
 }
 
@@ -49,13 +49,13 @@ pub(super) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Str
 
 /// The entries of a list, or of a text with commas.
 pub(super) fn as_list(value: &Value) -> Vec<String> {
-    let as_text = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+    let as_text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let entries: Vec<String> = match value {
         Value::Null => Vec::new(),
         Value::Array(items) => items.iter().map(as_text).collect(),
         other => as_text(other).split(',').map(str::to_owned).collect(),
     };
-    entries.iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
+    entries.iter().map(|entry| entry.trim().to_owned()).filter(|it| !it.is_empty()).collect()
 }
 
 /// Deserializes a list that may be absent; an empty one is present.
@@ -142,7 +142,7 @@ pub(super) struct HttpUrl(pub(super) String);
 
 impl FromText for HttpUrl {
     fn from_text(text: &str) -> Result<HttpUrl, String> {
-        let is_http = Url::parse(text).is_ok_and(|it| ["http", "https"].contains(&it.scheme()) && it.has_host());
+        let is_http = Url::parse(text).is_ok_and(|url| ["http", "https"].contains(&url.scheme()) && url.has_host());
         let message = || format!("'{}' is not an HTTP URL; set one that starts with http:// or https://", redact_url(text));
         if is_http { Ok(HttpUrl(text.to_owned())) } else { Err(message()) }
     }
@@ -153,7 +153,7 @@ impl FromText for HttpUrl {
 /// # Errors
 /// What is wrong and what to do.
 pub fn parse_server_url(text: &str) -> Result<String, String> {
-    HttpUrl::from_text(text).map(|HttpUrl(it)| it.trim_end_matches('/').to_owned())
+    HttpUrl::from_text(text).map(|HttpUrl(address)| address.trim_end_matches('/').to_owned())
 }
 
 /// The line of a problem with a setting.

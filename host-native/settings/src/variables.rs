@@ -42,7 +42,8 @@ fn is_group(variable: &str, setting: &str) -> bool {
 
 /// Whether two names are equal but for their separators and a mistake: two in longer names.
 fn is_similar(one: &str, other: &str) -> bool {
-    let letters = |it: &str| it.chars().filter(char::is_ascii_alphanumeric).map(|it| it.to_ascii_lowercase()).collect::<String>();
+    let letters =
+        |name: &str| name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect::<String>();
     let (one, other) = (letters(one), letters(other));
     strsim::osa_distance(&one, &other) <= usize::from(other.len() >= 3) + usize::from(other.len() > 8)
 }

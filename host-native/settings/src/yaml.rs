@@ -90,7 +90,7 @@ fn split_key(key: &str) -> Vec<String> {
     let mut rest = key;
     while !rest.is_empty() {
         let in_brackets = rest.starts_with('[').then(|| rest.find(']')).flatten().map(|it| it + 1);
-        let end = in_brackets.or_else(|| rest.find(['.', '[']).filter(|it| *it > 0)).unwrap_or(rest.len());
+        let end = in_brackets.or_else(|| rest.find(['.', '[']).filter(|index| *index > 0)).unwrap_or(rest.len());
         let (part, after) = rest.split_at(end);
         parts.push(normalize_key(part));
         rest = after.strip_prefix('.').unwrap_or(after);

@@ -94,7 +94,7 @@ pub async fn normalize_payloads(pool: &Pool, payloads: Vec<String>) -> sqlx::Res
     if payloads.is_empty() || !pool.is_shared() {
         return Ok(payloads);
     }
-    let payloads: Vec<String> = payloads.iter().map(|it| replace_nul(it).into_owned()).collect();
+    let payloads: Vec<String> = payloads.iter().map(|payload| replace_nul(payload).into_owned()).collect();
     let sql = Statement::portable(
         "select 1 from pg_attribute where attrelid = 'ce_audit'::regclass and attname = 'payload_json' and atttypid = 'jsonb'::regtype",
     );

@@ -18,7 +18,7 @@ pub struct PoolSizes {
 
 impl PoolSizes {
     /// Returns the maximum number of connections of a class.
-    pub fn of(self, class: WorkClass) -> u32 {
+    pub fn for_class(self, class: WorkClass) -> u32 {
         match class {
             WorkClass::User => self.user,
             WorkClass::Background => self.background,
@@ -46,7 +46,7 @@ impl<T> ByClass<T> {
     }
 
     /// Returns that of a class.
-    pub fn of(&self, class: WorkClass) -> &T {
+    pub fn get(&self, class: WorkClass) -> &T {
         match class {
             WorkClass::User => &self.user,
             WorkClass::Background => &self.background,
@@ -79,7 +79,7 @@ impl<DB: sqlx::Database> ClassPool<DB> {
     /// Returns an error when none is free in time, or none can be opened.
     pub async fn acquire(&self) -> sqlx::Result<PoolConnection<DB>> {
         let (class, since) = (WorkClass::current(), Instant::now());
-        let acquired = Box::pin(self.pools.of(class).acquire()).await;
+        let acquired = Box::pin(self.pools.get(class).acquire()).await;
         self.meter.record_connection_wait(class, since.elapsed());
         acquired
     }
@@ -87,7 +87,7 @@ impl<DB: sqlx::Database> ClassPool<DB> {
     /// Closes the pools after all connections are returned.
     pub(super) async fn close(&self) {
         for class in WorkClass::ALL {
-            self.pools.of(class).close().await;
+            self.pools.get(class).close().await;
         }
     }
 }
@@ -101,7 +101,7 @@ mod tests {
     #[tokio::test]
     async fn work_in_the_background_cannot_take_the_connections_of_users() {
         for database in each_database().await {
-            let query = async || database.pool.fetch_all(&Statement::portable("select 1 as one"), &[]).await.map(|it| it.len());
+            let query = async || database.pool.fetch_all(&Statement::portable("select 1 as one"), &[]).await.map(|rows| rows.len());
             let held = in_background(database.pool.hold_all_for_test()).await;
             assert_eq!(query().await.expect("connections of users are free"), 1);
             drop(held);

@@ -53,8 +53,9 @@ pub async fn write_at_once(connection: &mut Connection, rows: &TurnRows, log: Ca
     let steps = steps(rows, log, first_id);
     let written = connection.execute_at_once(&join_statements(&steps), &steps).await;
     // The division by zero of a missing row.
-    let is_taken_over = |it: &sqlx::Error| it.as_database_error().is_some_and(|it| it.code().is_some_and(|it| it == "22012"));
-    written.map_err(|it| if is_taken_over(&it) { sqlx::Error::RowNotFound } else { it })
+    let is_taken_over =
+        |error: &sqlx::Error| error.as_database_error().is_some_and(|error| error.code().is_some_and(|code| code == "22012"));
+    written.map_err(|error| if is_taken_over(&error) { sqlx::Error::RowNotFound } else { error })
 }
 
 /// Returns whether the rows may be written by one statement of PostgreSQL, whose parts see none of each other's changes: no row is written
@@ -176,7 +177,7 @@ async fn is_audit_progress_stored(connection: &mut Connection, rows: Option<&Row
 async fn is_each_stored(connection: &mut Connection, sql: &Statement, rows: &Rows, columns: &[usize]) -> sqlx::Result<bool> {
     for row in rows.iter() {
         let row: Vec<SqlValue<'_>> = row.collect();
-        let values: Vec<SqlValue<'_>> = columns.iter().filter_map(|it| row.get(*it).copied()).collect();
+        let values: Vec<SqlValue<'_>> = columns.iter().filter_map(|index| row.get(*index).copied()).collect();
         let found = connection.fetch_optional(sql, &values).await?.ok_or(sqlx::Error::RowNotFound)?;
         if found.integer("stored")? == 0 {
             return Ok(false);

@@ -97,7 +97,7 @@ fn object_from_row(row: &DatabaseRow) -> sqlx::Result<Map> {
 
 /// Parses a row that PostgreSQL rendered as JSON. JSON columns become text, as on SQLite.
 fn object_from_json(row: &str) -> sqlx::Result<Map> {
-    let columns: Map = serde_json::from_str(row).map_err(|it| sqlx::Error::Decode(Box::new(it)))?;
+    let columns: Map = serde_json::from_str(row).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
     let as_text = |value: Value| if value.is_object() || value.is_array() { value.to_string().into() } else { value };
     Ok(columns.into_iter().filter(|it| !it.1.is_null()).map(|(name, value)| (name, as_text(value))).collect())
 }
@@ -160,7 +160,7 @@ pub async fn find_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value
     let sql = Statement::portable("select body from ce_config_snapshot where hash = $1");
     let row = pool.fetch_optional(&sql, &[Sql::Text(hash)]).await?;
     let body = row.map(|it| it.text("body")).transpose()?;
-    Ok(body.and_then(|it| serde_json::from_str(&it).ok()))
+    Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
 }
 
 /// Returns whether the database stores a snapshot.
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn every_declared_table_is_read() {
-        let read = |tables: &[(&'static str, Statement)]| tables.iter().map(|it| it.0).collect::<BTreeSet<_>>();
+        let read = |tables: &[(&'static str, Statement)]| tables.iter().map(|table| table.0).collect::<BTreeSet<_>>();
         assert_eq!(read(&SNAPSHOT_TABLES), TABLES.iter().map(|it| it.name).collect());
         assert_eq!(read(&OTHER_TABLES), OTHERS.iter().map(|it| it.name).collect());
     }

@@ -130,8 +130,8 @@ fn summary_from_row(row: &DatabaseRow) -> sqlx::Result<ConversationSummary> {
     let document = row.optional_text("program")?.as_deref().map(ProgramKey::parse);
     Ok(ConversationSummary {
         conversation_id: row.text("conversation_id")?,
-        program: document.as_ref().map_or("tables", |it| it.kind().name()),
-        document: document.map(|it| it.id().to_owned()),
+        program: document.as_ref().map_or("tables", |key| key.kind().name()),
+        document: document.map(|key| key.id().to_owned()),
         owner: row.optional_text("owner")?,
         status: row.text("status")?,
         intent: row.text("intent_code")?,
@@ -183,20 +183,20 @@ mod tests {
             let all = ConversationFilter { limit: 10, ..ConversationFilter::default() };
             let ids = async |filter: ConversationFilter| {
                 let found = find(&database.pool, &filter).await.expect("conversations");
-                found.iter().map(|it| it.conversation_id.clone()).collect::<Vec<_>>()
+                found.iter().map(|conversation| conversation.conversation_id.clone()).collect::<Vec<_>>()
             };
-            let of = |numbers: &[usize]| numbers.iter().map(|it| id(*it)).collect::<Vec<_>>();
-            assert_eq!(ids(all.clone()).await, of(&[5, 4, 3, 1, 2, 0]));
-            assert_eq!(ids(ConversationFilter { status: Some("blocked".into()), ..all.clone() }).await, of(&[5]));
+            let ids_of = |numbers: &[usize]| numbers.iter().map(|number| id(*number)).collect::<Vec<_>>();
+            assert_eq!(ids(all.clone()).await, ids_of(&[5, 4, 3, 1, 2, 0]));
+            assert_eq!(ids(ConversationFilter { status: Some("blocked".into()), ..all.clone() }).await, ids_of(&[5]));
             assert_eq!(
                 ids(ConversationFilter { intent: Some("loan".into()), state: Some("ask".into()), ..all.clone() }).await,
-                of(&[1, 0])
+                ids_of(&[1, 0])
             );
-            assert_eq!(ids(ConversationFilter { text: Some("message 3".into()), ..all.clone() }).await, of(&[3]));
-            assert_eq!(ids(ConversationFilter { from: Some(20), to: Some(40), ..all.clone() }).await, of(&[3, 1, 2]));
+            assert_eq!(ids(ConversationFilter { text: Some("message 3".into()), ..all.clone() }).await, ids_of(&[3]));
+            assert_eq!(ids(ConversationFilter { from: Some(20), to: Some(40), ..all.clone() }).await, ids_of(&[3, 1, 2]));
             assert_eq!(ids(ConversationFilter { has_faults: Some(true), ..all.clone() }).await, [""; 0]);
-            assert_eq!(ids(ConversationFilter { has_faults: Some(false), limit: 2, ..all.clone() }).await, of(&[5, 4]));
-            assert_eq!(ids(ConversationFilter { cursor: Some((20, id(1))), ..all.clone() }).await, of(&[2, 0]));
+            assert_eq!(ids(ConversationFilter { has_faults: Some(false), limit: 2, ..all.clone() }).await, ids_of(&[5, 4]));
+            assert_eq!(ids(ConversationFilter { cursor: Some((20, id(1))), ..all.clone() }).await, ids_of(&[2, 0]));
         }
     }
 }

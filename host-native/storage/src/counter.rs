@@ -119,7 +119,7 @@ mod tests {
             let first = join_all((0..10).map(|_| reserve(pool, new, increment, async { Ok(0) }))).await;
             assert!(first.into_iter().all(|it| it.expect("an answer")), "all fit, also beside the one that creates the counter");
             let reserved = join_all((0..20).map(|_| reserve(pool, key, increment, async { Ok(35) }))).await;
-            assert_eq!(reserved.into_iter().filter(|it| *it.as_ref().expect("an answer")).count(), 7, "35 were used before");
+            assert_eq!(reserved.into_iter().filter(|answer| *answer.as_ref().expect("an answer")).count(), 7, "35 were used before");
             assert_eq!(find(pool, key).await.expect("an answer"), Some(105));
             adjust(pool, key, -7).await.expect("corrected");
             assert!(!reserve(pool, key, increment, async { Ok(0) }).await.expect("an answer"), "98 and 10 do not fit");

@@ -155,7 +155,7 @@ fn violation_message(error: &dyn DatabaseError) -> Option<String> {
         return Some(format!("references a missing row ({named}); add it"));
     }
     // PostgreSQL class 22: data exceptions.
-    let is_data = error.code().is_some_and(|it| it.len() == 5 && it.starts_with("22"));
+    let is_data = error.code().is_some_and(|code| code.len() == 5 && code.starts_with("22"));
     is_data.then(|| format!("has a value that its column cannot store ({}); correct it", error.message()))
 }
 

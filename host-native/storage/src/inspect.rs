@@ -47,7 +47,7 @@ async fn resolve_schema_name(pool: &Pool, name: Option<&str>) -> sqlx::Result<Op
 
 async fn query_json_rows(pool: &Pool, sql: &Statement, schema: &str) -> sqlx::Result<Vec<Value>> {
     let found = pool.fetch_all(sql, &[Sql::Text(schema)]).await?;
-    found.iter().map(|it| serde_json::from_str(&it.text("found")?).map_err(|it| sqlx::Error::Decode(Box::new(it)))).collect()
+    found.iter().map(|row| serde_json::from_str(&row.text("found")?).map_err(|error| sqlx::Error::Decode(Box::new(error)))).collect()
 }
 
 async fn read_tables(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
@@ -162,7 +162,7 @@ mod tests {
             let with = |rows: &[Value], members: &[(&str, Value)]| {
                 assert!(rows.iter().any(|row| members.iter().all(|(name, value)| row[*name] == *value)), "{members:?} in {rows:?}");
             };
-            let text = |it: &str| Value::String(it.to_owned());
+            let text = |text: &str| Value::String(text.to_owned());
             with(&found.tables, &[("table_name", text("ce_audit"))]);
             let column = [("table_name", text("ce_mcp_user_feedback")), ("column_name", text("conversation_id"))];
             let facts = [("is_nullable", text("NO")), ("is_primary_key", false.into()), ("is_foreign_key", true.into())];

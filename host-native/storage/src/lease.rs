@@ -34,7 +34,7 @@ pub async fn claim_orphans(pool: &Pool, running: &[String], owner: &str, lease_m
     let running = json!(running).to_string();
     let values = [SqlValue::Text(owner), SqlValue::Integer(lease_ms), SqlValue::Integer(most), SqlValue::Text(&running)];
     let rows = pool.fetch_all(&sql, &values).await?;
-    rows.iter().map(|it| Ok(ClaimedTurn { turn_id: it.text("turn_id")?, conversation_id: it.text("conversation_id")? })).collect()
+    rows.iter().map(|row| Ok(ClaimedTurn { turn_id: row.text("turn_id")?, conversation_id: row.text("conversation_id")? })).collect()
 }
 
 /// Claims the open turn of a conversation if it is orphaned or the owner's. The caller must hold the conversation's gate permit, so that it
@@ -109,7 +109,7 @@ mod tests {
             write(&mut database.connection, &open_turns(7), CallLogColumns::Plain).await.expect("open turns");
             let claim = async |owner, running: &[String], most| {
                 let found = claim_orphans(&database.pool, running, owner, 60_000, most).await.expect("turns");
-                found.into_iter().map(|it| it.turn_id).collect::<Vec<_>>()
+                found.into_iter().map(|turn| turn.turn_id).collect::<Vec<_>>()
             };
             let mut first = claim("a", &[], 3).await;
             first.sort();

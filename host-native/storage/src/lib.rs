@@ -1,6 +1,7 @@
 //! Database access: one literal statement per function.
 //!
-//! A function that returns [`sqlx::Result`], here or above, fails with the error of the database unless its documentation says more.
+//! A function that returns [`sqlx::Result`], here or above, fails with the error of the database unless its documentation says more,
+//! and one that returns [`std::io::Result`] with that of the file system.
 //!
 //! Reads use small pools, one for each class of work. All turn writes go through the writers of the host's `runtime::writer`.
 
@@ -122,9 +123,6 @@ impl DatabaseConfig {
     }
 
     /// Flushes the write-ahead log to disk where commits themselves do not. Blocks the thread, which is that of the writer.
-    ///
-    /// # Errors
-    /// Returns any file system error.
     pub fn flush_wal(&self) -> std::io::Result<()> {
         if self.full_sync || self.is_postgres() {
             return Ok(());
@@ -173,7 +171,7 @@ pub async fn connect_for_rows(config: &DatabaseConfig) -> Result<Connection, Fai
     }
     connection.close().await.map_err(|it| database_failure(config, &it))?;
     let local = local_options(config, "").and_then(|it| LocalSqlite::open(&it));
-    local.map(|it| Connection::LocalSqlite(Box::new(it))).map_err(|it| database_failure(config, &it))
+    local.map(|database| Connection::LocalSqlite(Box::new(database))).map_err(|it| database_failure(config, &it))
 }
 
 /// Opens a connection.
@@ -275,9 +273,6 @@ async fn ensure_ready(config: &DatabaseConfig, mut connection: Connection, table
 }
 
 /// Creates an in-memory SQLite database with our tables and without foreign key checks.
-///
-/// # Errors
-/// Returns any SQLite error.
 pub async fn in_memory() -> Result<Connection, sqlx::Error> {
     convengine_sqlite_vector::register();
     let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(false);
@@ -314,7 +309,7 @@ async fn connect_pool(config: &DatabaseConfig, sizes: PoolSizes, meter: Meter) -
     let options = sqlite_options(config)?.pragma("cache_size", "-1024");
     let pools = ByClass::new(|class| {
         // A file needs no ping before use; the statement itself reports errors.
-        let pool = SqlitePoolOptions::new().max_connections(sizes.of(class)).acquire_timeout(acquire_timeout(class));
+        let pool = SqlitePoolOptions::new().max_connections(sizes.for_class(class)).acquire_timeout(acquire_timeout(class));
         pool.test_before_acquire(false).connect_lazy_with(options.clone())
     });
     let pool = ClassPool::new(pools, meter);
@@ -324,7 +319,8 @@ async fn connect_pool(config: &DatabaseConfig, sizes: PoolSizes, meter: Meter) -
 
 /// Returns the pool of a class of work on PostgreSQL.
 fn postgres_pool(class: WorkClass, sizes: PoolSizes) -> PgPoolOptions {
-    let pool = PgPoolOptions::new().max_connections(sizes.of(class)).acquire_timeout(acquire_timeout(class)).test_before_acquire(false);
+    let pool =
+        PgPoolOptions::new().max_connections(sizes.for_class(class)).acquire_timeout(acquire_timeout(class)).test_before_acquire(false);
     // The server may have restarted; recently used connections are not pinged.
     pool.before_acquire(|connection, about| {
         Box::pin(async move {

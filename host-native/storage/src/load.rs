@@ -27,7 +27,7 @@ pub async fn load_conversation(pool: &Pool, id: &str, history: usize, key: Optio
     // Twice the limit, because exchanges with a blank side are dropped.
     let limit = i64::try_from(history.saturating_mul(2)).unwrap_or(i64::MAX);
     let row = fetch_conversation(pool, id, limit, key).await?;
-    let number = |it: i64| u32::try_from(it).unwrap_or(u32::MAX);
+    let number = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
     let turns = number(row.integer("turns")?);
     let turns_since_reset = row.optional_integer("reset_turn")?.map_or(turns, |it| turns + 1 - number(it));
     let memory = parse_memory(row.optional_text("memory")?);
@@ -83,7 +83,7 @@ fn conversation_row(id: &str, row: &DatabaseRow) -> sqlx::Result<Option<Conversa
     if row.optional_text("conversation_id")?.is_none() {
         return Ok(None);
     }
-    let time = |column: &str| row.optional_text(column).map(|it| it.and_then(|it| clock::parse(&it)).unwrap_or(0));
+    let time = |column: &str| row.optional_text(column).map(|time| time.and_then(|text| clock::parse(&text)).unwrap_or(0));
     Ok(Some(ConversationRow {
         conversation_id: id.to_owned(),
         status: row.text("status")?,
@@ -114,10 +114,10 @@ fn parse_object(text: Option<String>) -> Map {
 
 /// Parses exchanges from a JSON array of pairs, dropping those with a blank side.
 fn parse_exchanges(pairs: Option<String>, limit: usize) -> Vec<Exchange> {
-    let pairs: Vec<(String, Option<String>)> = pairs.and_then(|it| serde_json::from_str(&it).ok()).unwrap_or_default();
+    let pairs: Vec<(String, Option<String>)> = pairs.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let exchange = |(user_input, output): (String, Option<String>)| {
         HistoryRow { user_input, assistant_output: output.unwrap_or_default(), created_at: 0 }.to_exchange()
     };
-    let blank = |it: &Exchange| it.user.trim().is_empty() || it.assistant.trim().is_empty();
+    let blank = |exchange: &Exchange| exchange.user.trim().is_empty() || exchange.assistant.trim().is_empty();
     pairs.into_iter().map(exchange).filter(|it| !blank(it)).take(limit).collect()
 }

@@ -50,7 +50,7 @@ mod tests {
             let approved = tables.get("cv_mcp_tool").expect("approved tools");
             assert_eq!((approved.len(), &approved[0]["definition"], approved[0].get("approval")), (1, &"{\"name\":\"x\"}".into(), None));
             let scopes: Vec<_> =
-                tables.get("ce_mcp_tool").into_iter().flatten().map(|it| (it["tool_code"].clone(), it["intent_code"].clone())).collect();
+                tables.get("ce_mcp_tool").into_iter().flatten().map(|row| (row["tool_code"].clone(), row["intent_code"].clone())).collect();
             assert_eq!(scopes, [("mcp.a.x".into(), "SHIP".into()), ("mcp.a.y".into(), "ANY".into())]);
             assert!(
                 withdraw(connection, "mcp.a.x").await.expect("an answer") && !withdraw(connection, "mcp.a.x").await.expect("an answer")

@@ -14,11 +14,11 @@ pub struct VectorBatch {
 /// Returns the batches of a classifier in order.
 pub async fn load(pool: &Pool, hash: &str, model: &str) -> sqlx::Result<Vec<VectorBatch>> {
     let sql = Statement::portable("select first, count, vectors from cv_phrase_vector where hash = $1 and model = $2 order by first");
-    let batch = |it: &DatabaseRow| {
-        let numbers = it.vector("vectors")?;
-        let count = usize::try_from(it.integer("count")?).unwrap_or(0);
+    let batch = |row: &DatabaseRow| {
+        let numbers = row.vector("vectors")?;
+        let count = usize::try_from(row.integer("count")?).unwrap_or(0);
         let length = numbers.len().checked_div(count).unwrap_or(0).max(1);
-        Ok(VectorBatch { first: it.integer("first")?, vectors: numbers.chunks_exact(length).map(<[f32]>::to_vec).collect() })
+        Ok(VectorBatch { first: row.integer("first")?, vectors: numbers.chunks_exact(length).map(<[f32]>::to_vec).collect() })
     };
     pool.fetch_all(&sql, &[Sql::Text(hash), Sql::Text(model)]).await?.iter().map(batch).collect()
 }
@@ -59,8 +59,8 @@ mod tests {
             let (connection, pool) = (&mut database.connection, &database.pool);
             let batch = |first, vectors: &[[f32; 2]]| VectorBatch { first, vectors: vectors.iter().map(|it| it.to_vec()).collect() };
             let batches = [batch(0, &[[1.0, -0.5], [0.25, f32::MIN_POSITIVE]]), batch(2, &[[3.0, 4.0]])];
-            for it in batches.iter().rev() {
-                put(connection, "a", "m", it).await.expect("stored");
+            for batch in batches.iter().rev() {
+                put(connection, "a", "m", batch).await.expect("stored");
             }
             put(connection, "a", "m", &batches[1]).await.expect("stored again");
             put(connection, "b", "m", &batches[0]).await.expect("stored");

@@ -29,14 +29,14 @@ pub struct PostgresReaders {
 impl PostgresReaders {
     /// Creates a pool of at most as many connections as `sizes` has together. `meter` measures the waits for one.
     pub(super) fn new(options: PgConnectOptions, sizes: PoolSizes, meter: Meter) -> PostgresReaders {
-        let permits = ByClass::new(|class| Semaphore::new(usize::try_from(sizes.of(class)).unwrap_or(1)));
+        let permits = ByClass::new(|class| Semaphore::new(usize::try_from(sizes.for_class(class)).unwrap_or(1)));
         PostgresReaders { options, permits, idle: Mutex::default(), meter }
     }
 
     /// Fetches the first row, if any. A connection that was idle may be lost: the statement, which only reads, is then sent again.
     pub(super) async fn fetch_optional(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Option<PgRow>> {
         let (class, since) = (WorkClass::current(), Instant::now());
-        let permits = self.permits.of(class);
+        let permits = self.permits.get(class);
         let permit = timeout(acquire_timeout(class), permits.acquire()).await.map_err(|_| sqlx::Error::PoolTimedOut)?;
         let _permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
         self.meter.record_connection_wait(class, since.elapsed());
@@ -75,7 +75,7 @@ impl PostgresReaders {
 
     /// Closes the connections.
     pub(super) async fn close(&self) {
-        WorkClass::ALL.into_iter().for_each(|it| self.permits.of(it).close());
+        WorkClass::ALL.into_iter().for_each(|class| self.permits.get(class).close());
         let idle = std::mem::take(&mut *self.idle());
         for connection in idle {
             // The server ends a connection that is dropped, too.
@@ -92,7 +92,7 @@ impl PostgresReaders {
 fn is_lost(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(it) => it.code().is_some_and(|it| it.starts_with("57P") || it.starts_with("08")),
+        sqlx::Error::Database(it) => it.code().is_some_and(|code| code.starts_with("57P") || code.starts_with("08")),
         _ => false,
     }
 }

@@ -108,7 +108,7 @@ impl Rows {
     pub fn extend(&mut self, other: &Rows) {
         let offset = self.buffer.len();
         self.buffer.extend_from_slice(&other.buffer);
-        self.cells.extend(other.cells.iter().map(|it| match *it {
+        self.cells.extend(other.cells.iter().map(|cell| match *cell {
             Cell::Text { from, to } => Cell::Text { from: from + offset, to: to + offset },
             Cell::Bytes { from, to } => Cell::Bytes { from: from + offset, to: to + offset },
             other => other,
@@ -140,12 +140,12 @@ impl Rows {
 
     /// The values of each row.
     pub(super) fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = SqlValue<'_>>> {
-        self.cells.chunks(self.width()).map(|row| row.iter().map(|it| self.value(*it)))
+        self.cells.chunks(self.width()).map(|row| row.iter().map(|cell| self.value(*cell)))
     }
 
     /// The texts of a column as PostgreSQL accepts them: without NUL, in JSON also where it is escaped.
     pub(super) fn postgres_texts(&self, column: usize, is_json: bool) -> Vec<Option<Cow<'_, str>>> {
-        let text = |it| match self.value(it) {
+        let text = |cell| match self.value(cell) {
             SqlValue::Text(text) if is_json => Some(replace_nul(text)),
             SqlValue::Text(text) if text.contains('\0') => Some(Cow::Owned(text.replace('\0', "\u{fffd}"))),
             SqlValue::Text(text) => Some(Cow::Borrowed(text)),
@@ -156,12 +156,12 @@ impl Rows {
 
     /// The numbers of a column.
     pub(super) fn integers(&self, column: usize) -> Vec<Option<i64>> {
-        self.column(column).map(|it| if let Cell::Integer(number) = it { Some(number) } else { None }).collect()
+        self.column(column).map(|cell| if let Cell::Integer(number) = cell { Some(number) } else { None }).collect()
     }
 
     /// The bytes of a column.
     pub(super) fn bytes(&self, column: usize) -> Vec<Option<&[u8]>> {
-        let bytes = |it| if let SqlValue::Bytes(bytes) = self.value(it) { Some(bytes) } else { None };
+        let bytes = |cell| if let SqlValue::Bytes(bytes) = self.value(cell) { Some(bytes) } else { None };
         self.column(column).map(bytes).collect()
     }
 
@@ -178,8 +178,10 @@ impl Rows {
         match cell {
             Cell::Null => SqlValue::OptionalText(None),
             Cell::Integer(number) => SqlValue::Integer(number),
-            // Only whole texts are added.
-            Cell::Text { from, to } => SqlValue::Text(std::str::from_utf8(&self.buffer[from..to]).unwrap_or_default()),
+            // Whole texts alone are added. Were one not UTF-8, it would be stored as it is rather than as an empty text.
+            Cell::Text { from, to } => {
+                std::str::from_utf8(&self.buffer[from..to]).map_or(SqlValue::Bytes(&self.buffer[from..to]), SqlValue::Text)
+            }
             Cell::Bytes { from, to } => SqlValue::Bytes(&self.buffer[from..to]),
         }
     }
@@ -191,7 +193,7 @@ pub(super) fn with_last<'v>(
     last: Option<&[Option<i64>]>,
     index: usize,
 ) -> impl Iterator<Item = SqlValue<'v>> {
-    row.chain(last.map(|it| SqlValue::OptionalInteger(it.get(index).copied().flatten())))
+    row.chain(last.map(|numbers| SqlValue::OptionalInteger(numbers.get(index).copied().flatten())))
 }
 
 #[cfg(test)]

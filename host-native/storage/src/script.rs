@@ -15,13 +15,13 @@ pub async fn load(connection: &mut Connection) -> sqlx::Result<Fakes> {
     }
     let sql = Statement::portable("select kind, name, reply from cv_script order by kind, name");
     for row in connection.fetch_all(&sql, &[]).await? {
-        let reply: Value = serde_json::from_str(&row.text("reply")?).unwrap_or(Value::Null);
+        let reply: Value = serde_json::from_str(&row.text("reply")?).map_err(decode_error)?;
         match row.text("kind")?.as_str() {
             "task" => fakes.tasks.insert(row.text("name")?, reply),
             "tool" => fakes.tools.insert(row.text("name")?, reply),
             "container" => fakes.containers.insert(row.text("name")?, reply),
             "http" => {
-                fakes.http = serde_json::from_value(reply).unwrap_or_default();
+                fakes.http = serde_json::from_value(reply).map_err(decode_error)?;
                 None
             }
             _ => None,
@@ -37,6 +37,10 @@ pub async fn replace(connection: &mut Connection, kind: &str, replies: &Map) -> 
         insert(connection, kind, name, reply).await?;
     }
     Ok(())
+}
+
+fn decode_error(error: serde_json::Error) -> sqlx::Error {
+    sqlx::Error::Decode(error.into())
 }
 
 async fn delete(connection: &mut Connection, kind: &str) -> sqlx::Result<()> {

@@ -127,7 +127,7 @@ mod tests {
             }
             let times = async |filter: SecurityLogFilter| {
                 let rows = list(pool, &SecurityLogFilter { limit: 2, ..filter }).await.expect("rows");
-                rows.iter().map(|it| it.at).collect::<Vec<_>>()
+                rows.iter().map(|row| row.at).collect::<Vec<_>>()
             };
             let all = SecurityLogFilter::default;
             assert_eq!(times(all()).await, [3, 2]);

@@ -30,9 +30,9 @@ impl ServerLock {
             )));
         }
         let path = lock_path(&database);
-        let failed = |it: io::Error| {
+        let failed = |error: io::Error| {
             Failure::service_unavailable(format!(
-                "cannot lock database '{}': {}: {it}; check the folder's permissions",
+                "cannot lock database '{}': {}: {error}; check the folder's permissions",
                 config.url,
                 path.display()
             ))
@@ -57,7 +57,7 @@ impl ServerLock {
     /// Whether a server holds the lock of a database now.
     pub fn is_held(config: &DatabaseConfig) -> bool {
         let Some(path) = config.sqlite_file().map(|it| lock_path(&it)).filter(|it| it.exists()) else { return false };
-        open(&path).is_ok_and(|it| matches!(it.try_lock(), Err(TryLockError::WouldBlock)))
+        open(&path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
     }
 }
 

@@ -34,7 +34,7 @@ pub async fn list(connection: &mut Connection) -> sqlx::Result<Vec<Snapshot>> {
          order by created_at desc, hash collate \"C\"",
     );
     let rows = connection.fetch_all(&sql, &[]).await?;
-    rows.iter().map(|it| Ok(Snapshot { hash: it.text("hash")?, stored_at: clock::parse(&it.text("kept_at")?).unwrap_or(0) })).collect()
+    rows.iter().map(|row| Ok(Snapshot { hash: row.text("hash")?, stored_at: clock::parse(&row.text("kept_at")?).unwrap_or(0) })).collect()
 }
 
 /// Returns the usage of each snapshot. Scans all turns.
@@ -43,8 +43,8 @@ pub async fn list_usage(connection: &mut Connection) -> sqlx::Result<Vec<Snapsho
         "select config_hash, count(*) as turns, count(distinct conversation_id) as conversations from ce_turn group by config_hash",
     );
     let rows = connection.fetch_all(&sql, &[]).await?;
-    let ran = |it: &super::database::DatabaseRow| {
-        Ok(SnapshotUsage { hash: it.text("config_hash")?, turns: it.integer("turns")?, conversations: it.integer("conversations")? })
+    let ran = |row: &super::database::DatabaseRow| {
+        Ok(SnapshotUsage { hash: row.text("config_hash")?, turns: row.integer("turns")?, conversations: row.integer("conversations")? })
     };
     rows.iter().map(ran).collect()
 }
@@ -59,7 +59,7 @@ pub async fn find_by_prefix(connection: &mut Connection, digits: &str) -> sqlx::
 pub async fn find_content(connection: &mut Connection, hash: &str) -> sqlx::Result<Option<Json>> {
     let sql = Statement::portable("select body from ce_config_snapshot where hash = $1");
     let body = connection.fetch_optional(&sql, &[SqlValue::Text(hash)]).await?.map(|it| it.text("body")).transpose()?;
-    Ok(body.and_then(|it| serde_json::from_str(&it).ok()))
+    Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
 }
 
 /// Records that turns may begin on a snapshot on the day of `at`. Returns whether it is stored.

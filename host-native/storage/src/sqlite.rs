@@ -102,8 +102,8 @@ impl LocalSqlite {
         while found.len() < most
             && let Some(row) = rows.next().map_err(to_sqlx_error)?
         {
-            let values = (0..columns.len()).map(|it| row.get_ref(it).map(Value::try_from)).collect::<Result<Result<_, _>, _>>();
-            let values = values.map_err(to_sqlx_error)?.map_err(|it| sqlx::Error::Decode(it.into()))?;
+            let values = (0..columns.len()).map(|index| row.get_ref(index).map(Value::try_from)).collect::<Result<Result<_, _>, _>>();
+            let values = values.map_err(to_sqlx_error)?.map_err(|error| sqlx::Error::Decode(error.into()))?;
             found.push(LocalRow { columns: Arc::clone(columns), values });
         }
         Ok(found)
@@ -120,14 +120,14 @@ impl LocalSqlite {
     }
 
     /// Executes a statement for each row. Returns the number of affected rows.
-    pub(super) fn execute_rows(&mut self, of: &RowStatement, rows: &Rows, last: Option<&[Option<i64>]>) -> sqlx::Result<u64> {
-        tracing::debug!(target: "sqlx::query", sql = of.sqlite);
+    pub(super) fn execute_rows(&mut self, row_statement: &RowStatement, rows: &Rows, last: Option<&[Option<i64>]>) -> sqlx::Result<u64> {
+        tracing::debug!(target: "sqlx::query", sql = row_statement.sqlite);
         let (connection, statements) = self.parts();
-        let prepared = prepare(connection, statements, of.sqlite)?;
+        let prepared = prepare(connection, statements, row_statement.sqlite)?;
         let mut statement = connection.prepare_cached(&prepared.sql).map_err(to_sqlx_error)?;
         let mut written = 0;
         for (index, row) in rows.iter().enumerate() {
-            bind(&mut statement, with_last(row, last, index).take(of.columns.len()))?;
+            bind(&mut statement, with_last(row, last, index).take(row_statement.columns.len()))?;
             written += statement.raw_execute().map(affected).map_err(to_sqlx_error)?;
         }
         Ok(written)
@@ -143,8 +143,8 @@ impl LocalSqlite {
     fn counters(&mut self) -> (i32, i32) {
         use rusqlite::StatementStatus::{RePrepare, VmStep};
         let (connection, statements) = self.parts();
-        let of = |status| move |it: &Prepared| connection.prepare_cached(&it.sql).expect("a statement").get_status(status);
-        (statements.values().map(of(RePrepare)).sum(), statements.values().map(of(VmStep)).sum())
+        let count = |status| move |statement: &Prepared| connection.prepare_cached(&statement.sql).expect("a statement").get_status(status);
+        (statements.values().map(count(RePrepare)).sum(), statements.values().map(count(VmStep)).sum())
     }
 
     fn parts(&mut self) -> (&rusqlite::Connection, &mut HashMap<TextKey, Prepared>) {

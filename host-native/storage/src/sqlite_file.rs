@@ -23,9 +23,6 @@ impl DatabaseConfig {
     }
 
     /// Creates the file of an SQLite database that does not exist, with access for its owner only.
-    ///
-    /// # Errors
-    /// Returns any file system error.
     pub(super) fn create_sqlite_file(&self) -> io::Result<()> {
         let Some(file) = self.sqlite_file() else { return Ok(()) };
         match create_private(&file) {
@@ -57,5 +54,5 @@ fn create_private(file: &Path) -> io::Result<()> {
 }
 
 fn is_loose(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|it| it.permissions().mode() & 0o077 != 0)
+    fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }

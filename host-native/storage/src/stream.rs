@@ -53,11 +53,11 @@ pub async fn list_latest_ended(pool: &Pool, conversations: &[&str]) -> sqlx::Res
            order by number desc limit 1) as turn_id from json_array_elements_text($1::json) r",
     );
     let found = pool.fetch_all(&sql, &[SqlValue::Text(&json!(conversations).to_string())]).await?;
-    let row = |it: &DatabaseRow| match it.optional_text("turn_id")? {
-        Some(turn) => Ok(Some((it.text("conversation_id")?, turn))),
+    let row = |row: &DatabaseRow| match row.optional_text("turn_id")? {
+        Some(turn) => Ok(Some((row.text("conversation_id")?, turn))),
         None => Ok(None),
     };
-    found.iter().filter_map(|it| row(it).transpose()).collect()
+    found.iter().filter_map(|found| row(found).transpose()).collect()
 }
 
 /// Notifies all processes that serve the database. Does nothing on SQLite, which has one.
@@ -134,8 +134,8 @@ mod tests {
                 notify(&database.pool, channel, payload).await.expect("an answer");
             }
             for expected in [("b", "1"), ("a", "3 ü")] {
-                let heard = listener.recv().await.expect("a notification");
-                assert_eq!((heard.channel(), heard.payload()), expected);
+                let notification = listener.recv().await.expect("a notification");
+                assert_eq!((notification.channel(), notification.payload()), expected);
             }
         }
     }

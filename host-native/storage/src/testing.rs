@@ -107,7 +107,7 @@ impl Pool {
     /// Takes all connections of the current class until what is returned is dropped.
     pub async fn hold_all_for_test(&self) -> Vec<Box<dyn std::any::Any>> {
         let mut held: Vec<Box<dyn std::any::Any>> = Vec::new();
-        for _ in 0..PoolSizes::default().of(WorkClass::current()) {
+        for _ in 0..PoolSizes::default().for_class(WorkClass::current()) {
             match self {
                 Pool::Sqlite(pool, _) => held.push(Box::new(pool.acquire().await.expect("a connection"))),
                 Pool::Postgres(pool, _) => held.push(Box::new(pool.acquire().await.expect("a connection"))),

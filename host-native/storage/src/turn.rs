@@ -148,7 +148,7 @@ pub async fn find_by_message_key(pool: &Pool, key: &str) -> sqlx::Result<Option<
 }
 
 pub(super) fn turn_from_row(row: &DatabaseRow) -> sqlx::Result<StoredTurn> {
-    let number = |column: &str| row.integer(column).map(|it| u32::try_from(it).unwrap_or(0));
+    let number = |column: &str| row.integer(column).map(|count| u32::try_from(count).unwrap_or(0));
     Ok(StoredTurn {
         turn_id: row.text("turn_id")?,
         conversation_id: row.text("conversation_id")?,
@@ -209,7 +209,7 @@ pub async fn list_effects(pool: &Pool, turn: &str) -> sqlx::Result<Vec<StoredEff
             let outcome = row.text("outcome")?;
             let entry = (!outcome.is_empty()).then(|| serde_json::from_str(&outcome)).transpose();
             let effect_id = u32::try_from(row.integer("effect_id")?).unwrap_or(u32::MAX);
-            Ok(StoredEffect { effect_id, entry: entry.map_err(|it| sqlx::Error::Decode(Box::new(it)))? })
+            Ok(StoredEffect { effect_id, entry: entry.map_err(|error| sqlx::Error::Decode(Box::new(error)))? })
         })
         .collect()
 }
@@ -255,7 +255,7 @@ pub fn compress_answer(outcome: &Outcome) -> serde_json::Result<Option<Vec<u8>>>
     };
     let text = serde_json::to_vec(&answer)?;
     let read_back = serde_json::from_slice::<Outcome>(&text).ok();
-    let is_exact = read_back.is_some_and(|it| serde_json::to_vec(&it).is_ok_and(|it| it == text));
+    let is_exact = read_back.is_some_and(|outcome| serde_json::to_vec(&outcome).is_ok_and(|written| written == text));
     Ok(is_exact.then(|| lz4_flex::compress_prepend_size(&text)))
 }
 
@@ -269,7 +269,7 @@ pub async fn find_answer(pool: &Pool, turn: &str) -> sqlx::Result<Option<Outcome
         "select answer from ce_turn where turn_id = $1::uuid and answer is not null",
     );
     let Some(row) = pool.fetch_optional(&sql, &[SqlValue::Text(turn)]).await? else { return Ok(None) };
-    decompress_json(&row.bytes("answer")?).map(Some).map_err(|it| sqlx::Error::Decode(Box::new(it)))
+    decompress_json(&row.bytes("answer")?).map(Some).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
 /// Decompresses a journal column.
@@ -293,15 +293,15 @@ pub fn decompress_json<T: DeserializeOwned>(bytes: &[u8]) -> std::io::Result<T> 
 /// # Errors
 /// Returns an error when the bytes are not compressed text.
 pub fn decompress_json_text(bytes: &[u8]) -> std::io::Result<String> {
-    String::from_utf8(decompress_bytes(bytes)?).map_err(|it| invalid_data(it.to_string()))
+    String::from_utf8(decompress_bytes(bytes)?).map_err(|error| invalid_data(error.to_string()))
 }
 
 fn decompress_bytes(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
-    let (length, block) = lz4_flex::block::uncompressed_size(bytes).map_err(|it| invalid_data(it.to_string()))?;
+    let (length, block) = lz4_flex::block::uncompressed_size(bytes).map_err(|error| invalid_data(error.to_string()))?;
     if length > MAX_JOURNAL_BYTES {
         return Err(invalid_data(format!("length of {length} bytes exceeds the limit")));
     }
-    lz4_flex::decompress(block, length).map_err(|it| invalid_data(it.to_string()))
+    lz4_flex::decompress(block, length).map_err(|error| invalid_data(error.to_string()))
 }
 
 fn invalid_data(reason: String) -> std::io::Error {

@@ -172,7 +172,7 @@ impl TurnRows {
         if handoff.is_none() && !was_handed_off {
             return;
         }
-        let text = |key: &str| handoff.and_then(|it| it.get(key)?.as_str());
+        let text = |key: &str| handoff.and_then(|handoff| handoff.get(key)?.as_str());
         let state = handoff.map(|_| if text("state") == Some("queued") { "waiting" } else { "running" });
         let (preview, unread) = summarize_history(active_state(row.state));
         let rows = self.table(Table::Handoff);
@@ -260,7 +260,7 @@ impl TurnRows {
         rows.optional_text(row.error_message.as_deref());
         rows.integer(row.created_at);
         for count in [row.input_tokens, row.output_tokens, row.cost_micros] {
-            rows.optional_integer(count.map(|it| i64::try_from(it).unwrap_or(i64::MAX)));
+            rows.optional_integer(count.map(|count| i64::try_from(count).unwrap_or(i64::MAX)));
         }
         rows.end_row();
     }
@@ -350,9 +350,9 @@ impl TurnRows {
 /// Returns the beginning of the last message, and the number of messages of the user since the last answer.
 fn summarize_history(state: &Value) -> (String, i64) {
     let history = state.get("history").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let last = history.last().and_then(|it| it.get("text")?.as_str()).unwrap_or_default();
-    let text: String = last.chars().map(|it| if it.is_control() { ' ' } else { it }).take(PREVIEW_CHARS).collect();
-    let is_of_user = |it: &&Value| it.get("role").is_some_and(|it| it == "user");
+    let last = history.last().and_then(|message| message.get("text")?.as_str()).unwrap_or_default();
+    let text: String = last.chars().map(|character| if character.is_control() { ' ' } else { character }).take(PREVIEW_CHARS).collect();
+    let is_of_user = |message: &&Value| message.get("role").is_some_and(|role| role == "user");
     (text.trim().to_owned(), i64::try_from(history.iter().rev().take_while(is_of_user).count()).unwrap_or(i64::MAX))
 }
 

@@ -15,20 +15,20 @@ use crate::types::Issue;
 /// document that cannot be read are included. Secrets are not checked.
 pub fn find_issues(pack: &Pack) -> Vec<Issue> {
     let programs = BoundPrograms::from_pack(&pack.documents, &pack.workspace_tools);
-    let is_program = |it: &Value| document_kind(it).is_some() || is_chain(it);
+    let is_program = |document: &Value| document_kind(document).is_some() || is_chain(document);
     let mut documents = pack.documents.iter().enumerate().filter(|it| is_program(it.1)).peekable();
     // An assistant runs no other documents.
-    let is_alone = documents.peek().is_some_and(|it| document_kind(it.1) == Some(ProgramKind::Assistant));
+    let is_alone = documents.peek().is_some_and(|only| document_kind(only.1) == Some(ProgramKind::Assistant));
     let checked = documents.take(if is_alone { 1 } else { usize::MAX });
     checked
-        .flat_map(|(index, document)| check(document, pack, &programs).into_iter().map(move |it| Issue::of_document(it, index)))
+        .flat_map(|(index, document)| check(document, pack, &programs).into_iter().map(move |finding| Issue::of_document(finding, index)))
         .collect()
 }
 
 fn check(document: &Value, pack: &Pack, programs: &BoundPrograms) -> Vec<DocumentIssue> {
     // The pack's fake service may be called.
     let text = document.to_string().replace(STUB_ADDRESS, "https://stub.example");
-    let document = import_canvas(serde_json::from_str(&text).unwrap_or_default());
+    let document = import_canvas(serde_json::from_str(&text).unwrap_or_else(|_| document.clone()));
     if is_chain(&document) {
         return check_chain(&document, &PublishTarget { programs: Some(programs), ..PublishTarget::empty() });
     }

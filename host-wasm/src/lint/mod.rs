@@ -47,9 +47,9 @@ pub fn match_pattern(rule_type: &str, pattern: &str, texts: Vec<String>) -> Resu
 pub fn match_texts(rule_type: &str, pattern: &str, texts: &[String]) -> Result<Vec<Option<bool>>, String> {
     let compiled = TextMatcher::compile(rule_type, pattern).unwrap_or_else(|| Err(format!("unknown rule type '{rule_type}'")));
     let matcher = compiled?;
-    Ok(texts.iter().map(|it| matcher.matches(it, &it.to_lowercase()).ok()).collect())
+    Ok(texts.iter().map(|text| matcher.matches(text, &text.to_lowercase()).ok()).collect())
 }
 
 fn parse_pack(text: &str) -> Result<Pack, JsValue> {
-    Pack::parse(text).map_err(|it| js_error("NOT_A_PACK", &it.to_string()))
+    Pack::parse(text).map_err(|error| js_error("NOT_A_PACK", &error.to_string()))
 }

@@ -169,7 +169,7 @@ mod tests {
     fn each_verdict_is_declared() {
         let verdicts =
             [Verdict::Won, Verdict::Lost, Verdict::Matched, Verdict::NotMatched, Verdict::OutOfScope, Verdict::NotReached, Verdict::Failed];
-        let names: Vec<String> = verdicts.iter().map(|it| serde_json::to_string(it).unwrap().replace('"', "'")).collect();
+        let names: Vec<String> = verdicts.iter().map(|verdict| serde_json::to_string(verdict).unwrap().replace('"', "'")).collect();
         let declared = format!("verdict: {};", names.join(" | "));
         assert!(Candidate::DECL.contains(&declared), "{declared} is not in {}", Candidate::DECL);
     }

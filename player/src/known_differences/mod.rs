@@ -63,7 +63,7 @@ impl KnownDifferences {
         let (mut turns, mut idle) = (Vec::new(), Vec::new());
         let mut rewriter = Rewriter::new(&self.0, pack);
         for (number, turn) in pack.turns.iter().enumerate() {
-            let recorded = turn.expect.as_ref().map(|it| with_parsed_rows(without_volatile(it), turn));
+            let recorded = turn.expect.as_ref().map(|expect| with_parsed_rows(without_volatile(expect), turn));
             let mut expected = ExpectedTurn { expect: recorded, explained: BTreeMap::new(), is_reply_different: false };
             if let Some(recording) = self.0.recording(&pack.name) {
                 let recorded = expected.expect.take().unwrap_or_default();
@@ -82,7 +82,7 @@ impl KnownDifferences {
                         }
                     }
                 }
-                expected.is_reply_different = REPLY.iter().any(|it| recorded.pointer(it) != rewritten.pointer(it));
+                expected.is_reply_different = REPLY.iter().any(|path| recorded.pointer(path) != rewritten.pointer(path));
                 expected.expect = Some(rewritten).filter(|it| !it.is_null());
             }
             turns.push(expected);
@@ -100,7 +100,7 @@ impl KnownDifferences {
             let Some(recording) = self.0.recording(&pack.name) else { continue };
             let mut rewriter = Rewriter::new(&self.0, pack);
             for turn in &pack.turns {
-                let recorded = turn.expect.as_ref().map_or(Value::Null, |it| with_parsed_rows(without_volatile(it), turn));
+                let recorded = turn.expect.as_ref().map_or(Value::Null, |expect| with_parsed_rows(without_volatile(expect), turn));
                 let (_, changes) = rewriter.rewrite(recording, &recorded).with_context(|| pack.name.clone())?;
                 for (ruling, changes) in self.0.rulings.iter().zip(changes) {
                     for (at, (rule, changes)) in ruling.rules.iter().zip(changes).enumerate() {
@@ -125,7 +125,7 @@ mod tests {
 
     /// Returns a recording of one conversation with these expectations.
     fn recording(expectations: &[Value]) -> Pack {
-        let turn = |it: &Value| json!({"request": {"method": "POST", "path": "/", "body": {"message": "hello"}}, "expect": it});
+        let turn = |expect: &Value| json!({"request": {"method": "POST", "path": "/", "body": {"message": "hello"}}, "expect": expect});
         let turns: Vec<Value> = expectations.iter().map(turn).collect();
         Pack::parse(&json!({"name": "s01_orders", "turns": turns}).to_string()).expect("a pack")
     }
@@ -220,7 +220,7 @@ mod tests {
     fn an_answer_other_than_the_rewritten_one_fails() {
         let rules = "[{set: {json.intent: B}, remove: [json.state], insert: {audit.IN: [{NEXT: {id: 2}}]}}]";
         let expect = rewrite(rules, &[recorded()]);
-        let audit = |rows: &[(&str, Value)]| rows.iter().map(|it| (it.0.to_owned(), it.1.clone())).collect();
+        let audit = |rows: &[(&str, Value)]| rows.iter().map(|row| (row.0.to_owned(), row.1.clone())).collect();
         let step = |name: &str| ("STEP_ENTER", json!({"step": name}));
         let rows = [
             step("One"),
@@ -236,7 +236,7 @@ mod tests {
             audit: audit(&[&rows[..], &[("RULE", json!({"id": 1}))]].concat()),
             ..PlayedTurn::default()
         };
-        let fields = |played: &PlayedTurn| differences(&expect, played).into_iter().map(|it| it.field).collect::<Vec<_>>();
+        let fields = |played: &PlayedTurn| differences(&expect, played).into_iter().map(|difference| difference.field).collect::<Vec<_>>();
         assert_eq!(fields(&played), [""; 0]);
         for (name, value) in [("intent", "A"), ("intent", "C"), ("state", "S"), ("state", "T")] {
             let mut other = played.clone();
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(unused, ["'why', rule 1: set json.intent", "'why', rule 2: remove llm.last"]);
         let other = Pack { name: "other".to_owned(), ..packs[0].clone() };
         let (turns, idle) = rules.expectations(&other).expect("no rules");
-        assert_eq!((turns[0].expect.as_ref(), idle.len()), (Some(&recorded()), 0), "it is no recording");
+        assert_eq!((turns[0].expect.as_ref(), idle.len()), (Some(&recorded()), 0), "it is not a recording");
     }
 
     #[test]
@@ -273,6 +273,6 @@ mod tests {
             assert!(parse(rules).is_err(), "{rules}");
         }
         let dangling = one_ruling("[{set: {json.intent: 'is ${json.other}'}}]").expectations(&recording(&[recorded()]));
-        assert!(dangling.is_err_and(|it| format!("{it:#}").contains("json.other")));
+        assert!(dangling.is_err_and(|error| format!("{error:#}").contains("json.other")));
     }
 }

@@ -32,9 +32,9 @@ enum Segment<'p> {
 /// Returns the names of the audit rows: the stage, and the number if it is not the first of its stage.
 pub(super) fn row_names(expect: &Value) -> Vec<String> {
     let rows = expect["audit"].as_array().map_or(&[][..], Vec::as_slice);
-    let stage = |it: &Value| it["stage"].as_str().unwrap_or_default().to_owned();
+    let stage = |row: &Value| row["stage"].as_str().unwrap_or_default().to_owned();
     let stages: Vec<String> = rows.iter().map(stage).collect();
-    let name = |(at, stage): (usize, &String)| match stages[..at].iter().filter(|it| *it == stage).count() {
+    let name = |(at, stage): (usize, &String)| match stages[..at].iter().filter(|other| *other == stage).count() {
         0 => stage.clone(),
         before => format!("{stage}#{}", before + 1),
     };
@@ -72,8 +72,8 @@ fn after_row<'p>(path: &'p str, name: &str) -> Option<&'p str> {
     let rest = path
         .strip_prefix('*')
         .or_else(|| path.strip_prefix(&format!("{stage}#*")))
-        .or_else(|| path.strip_prefix(name).filter(|it| !it.starts_with('#')));
-    rest.filter(|it| it.is_empty() || it.starts_with('.'))
+        .or_else(|| path.strip_prefix(name).filter(|rest| !rest.starts_with('#')));
+    rest.filter(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn segments(path: &str) -> Vec<Segment<'_>> {
@@ -117,8 +117,8 @@ fn descend(value: &Value, path: &[Segment], place: &mut Place, found: &mut Vec<P
 
 /// Returns the steps that a segment stands for; `None` is the value itself.
 fn steps(value: &Value, segment: &Segment) -> Vec<Option<Step>> {
-    let member = |it: &str| Some(Step::Member(it.to_owned()));
-    let item = |it: usize| Some(Step::Item(it));
+    let member = |name: &str| Some(Step::Member(name.to_owned()));
+    let item = |index: usize| Some(Step::Item(index));
     match (value, segment) {
         (Value::Object(_), Segment::Filter(filter)) => {
             if fits(value, filter) {
@@ -141,10 +141,10 @@ fn steps(value: &Value, segment: &Segment) -> Vec<Option<Step>> {
 }
 
 fn fits(value: &Value, filter: &str) -> bool {
-    filter.split('&').all(|it| {
-        let (name, text) = it.split_once('=').map_or((it, None), |(name, text)| (name, Some(text)));
-        let print = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
-        value.get(name).is_some_and(|it| text.is_none_or(|text| print(it) == text))
+    filter.split('&').all(|condition| {
+        let (name, text) = condition.split_once('=').map_or((condition, None), |(name, text)| (name, Some(text)));
+        let print = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        value.get(name).is_some_and(|value| text.is_none_or(|text| print(value) == text))
     })
 }
 
@@ -201,7 +201,7 @@ mod tests {
             "steps": ["A", "B"],
             "verbose": [{"level": "INFO", "id": 1}, {"level": "ERROR", "id": 2}],
         });
-        places(&expect, path, part).iter().map(|it| get(&expect, it).cloned().unwrap_or(json!("missing"))).collect()
+        places(&expect, path, part).iter().map(|place| get(&expect, place).cloned().unwrap_or(json!("missing"))).collect()
     }
 
     #[test]

@@ -31,15 +31,15 @@ pub(super) struct TurnView<'t> {
 impl TurnView<'_> {
     /// Returns the paths that a path with a name stands for.
     pub fn paths(&self, path: &str) -> Vec<String> {
-        let rest = |name: &str| path.strip_prefix(name).filter(|it| it.is_empty() || it.starts_with(['.', '[']));
+        let rest = |name: &str| path.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
         let named = self.names.iter().find_map(|(name, paths)| Some((paths, rest(name)?)));
-        named.map_or_else(|| vec![path.to_owned()], |(paths, rest)| paths.iter().map(|it| format!("{it}{rest}")).collect())
+        named.map_or_else(|| vec![path.to_owned()], |(paths, rest)| paths.iter().map(|path| format!("{path}{rest}")).collect())
     }
 
     /// Returns the first value at a path or a name of a computed value; `None` if there is nothing.
     pub fn find(&self, name: &str) -> Option<Value> {
         if let Some(name) = name.strip_prefix("text:") {
-            return self.find(name).map(|it| Value::from(it.to_string()));
+            return self.find(name).map(|text| Value::from(text.to_string()));
         }
         if let Some(path) = name.strip_prefix("before.") {
             return self.first(self.before?.1, path);
@@ -63,7 +63,7 @@ impl TurnView<'_> {
             return rows(expect, first, last);
         }
         let places = self.paths(path).into_iter().flat_map(|it| places(expect, &it, RowPart::Payload));
-        places.into_iter().find_map(|it| place::get(expect, &it).cloned())
+        places.into_iter().find_map(|place| place::get(expect, &place).cloned())
     }
 
     /// Computes a value of a rule; `None` if it refers to nothing. Members that refer to nothing are left out.
@@ -97,7 +97,7 @@ impl TurnView<'_> {
         let mut filled = pieces.next().unwrap_or_default().to_owned();
         for piece in pieces {
             let (name, rest) = piece.split_once('}').with_context(|| format!("missing '}}' in '{text}'"))?;
-            match self.find(name).with_context(|| format!("'{name}' is nothing"))? {
+            match self.find(name).with_context(|| format!("'{name}' refers to nothing"))? {
                 Value::String(found) => filled.push_str(&found),
                 found => filled.push_str(&found.to_string()),
             }
@@ -121,7 +121,7 @@ impl TurnView<'_> {
     /// Returns the history as the previous turn left it, and the rows that the recorded turn adds.
     fn history(&self) -> Option<Value> {
         let recorded = self.expect["history"].as_array()?;
-        let rows = |it: &Value| it["history"].as_array().cloned().unwrap_or_default();
+        let rows = |expect: &Value| expect["history"].as_array().cloned().unwrap_or_default();
         let Some((recorded_before, before)) = self.before else { return Some(json!(recorded)) };
         let added = recorded.iter().skip(rows(recorded_before).len()).cloned();
         Some(rows(before).into_iter().chain(added).collect())
@@ -135,20 +135,20 @@ impl TurnView<'_> {
         }
         let setting = |path: &str, default: usize| {
             let found = self.pack.settings.pointer(path).and_then(Value::as_u64);
-            found.and_then(|it| usize::try_from(it).ok()).unwrap_or(default)
+            found.and_then(|number| usize::try_from(number).ok()).unwrap_or(default)
         };
-        let text = |it: &Value| it.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = |value: &Value| value.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
         let audited = self.first(self.expect, "audit.USER_INPUT.text").filter(Value::is_string);
         let user = audited.or_else(|| self.message().map(Value::from)).unwrap_or_default();
-        let codes = [&row["intent_code"], &row["state_code"]].map(|it| it.as_str().unwrap_or_default());
+        let codes = [&row["intent_code"], &row["state_code"]].map(|code| code.as_str().unwrap_or_default());
         let mut summary = format!("intent={}, state={}, user={}", codes[0], codes[1], text(&user));
         let recent = setting("/flow/memory/recentTurnsForSummary", 3).min(setting("/flow/conversationHistory/maxTurns", usize::MAX));
         let rows = self.before.and_then(|it| it.1["history"].as_array()).map_or(&[][..], Vec::as_slice);
         let forgotten = if is_reset(self.expect) { rows.len() } else { self.forgotten };
         let newest = rows.iter().skip(forgotten).rev().take(recent);
-        let turns = newest.map(|it| {
-            let reply: Value = it["assistant_output"].as_str().and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
-            format!("{{u={},a={}}}", text(&it["user_input"]), text(&reply["value"]))
+        let turns = newest.map(|row| {
+            let reply: Value = row["assistant_output"].as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+            format!("{{u={},a={}}}", text(&row["user_input"]), text(&reply["value"]))
         });
         let turns: String = turns.collect();
         if !turns.is_empty() {
@@ -159,8 +159,8 @@ impl TurnView<'_> {
         }
         let mut units = 0;
         let limit = setting("/flow/memory/summaryMaxChars", 1200);
-        let fits = |it: &char| {
-            units += it.len_utf16();
+        let fits = |character: &char| {
+            units += character.len_utf16();
             units <= limit
         };
         Some(summary.chars().take_while(fits).collect())
@@ -175,6 +175,6 @@ pub(super) fn is_reset(expect: &Value) -> bool {
 /// Returns the audit rows from one to another.
 fn rows(expect: &Value, first: &str, last: &str) -> Option<Value> {
     let names = row_names(expect);
-    let at = |name: &str| names.iter().position(|it| it == name);
+    let at = |name: &str| names.iter().position(|known| known == name);
     Some(json!(expect["audit"].as_array()?.get(at(first)?..=at(last)?)?))
 }

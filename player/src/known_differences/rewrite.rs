@@ -42,7 +42,7 @@ impl<'r> Rewriter<'r> {
     pub fn rewrite(&mut self, recording: &str, expect: &Value) -> Result<(Value, Changes)> {
         let number = self.turns.len();
         let label = self.pack.turns[number].conversation.clone();
-        let before = self.turns.iter().rposition(|it| it.label == label && !it.recorded.is_null());
+        let before = self.turns.iter().rposition(|turn| turn.label == label && !turn.recorded.is_null());
         let mut rewritten = expect.clone();
         let forgotten = before.map_or(0, |it| self.turns[it].forgotten);
         let mut changes = Vec::new();
@@ -57,7 +57,7 @@ impl<'r> Rewriter<'r> {
             changes.push(of_ruling);
         }
         let is_reset = is_reset(&rewritten);
-        let rows = |it: usize| self.expectations[it]["history"].as_array().map_or(0, Vec::len);
+        let rows = |turn: usize| self.expectations[turn]["history"].as_array().map_or(0, Vec::len);
         let forgotten = if is_reset { before.map_or(0, rows) } else { forgotten };
         self.turns.push(Rewritten { label, recorded: expect.clone(), forgotten });
         self.expectations.push(rewritten.clone());
@@ -92,15 +92,19 @@ impl Turn<'_, '_> {
 
     /// Applies a rule; returns the number of changes of each of its parts.
     fn apply(&mut self, rule: &Rule) -> Result<Vec<usize>> {
-        let is_met = |it: &Option<Condition>, default: bool| it.as_ref().map_or(Ok(default), |it| self.holds(it));
+        let is_met =
+            |condition: &Option<Condition>, default: bool| condition.as_ref().map_or(Ok(default), |condition| self.holds(condition));
         if !is_met(&rule.when, true)? || is_met(&rule.unless, false)? {
             return Ok(Vec::new());
         }
         let mut changes = Vec::new();
         for (piece, new) in &rule.replace {
             let piece = self.view(None).fill(piece)?;
-            let new =
-                self.view(None).compute(new)?.and_then(|it| it.as_str().map(str::to_owned)).context("a piece of text needs another")?;
+            let new = self
+                .view(None)
+                .compute(new)?
+                .and_then(|value| value.as_str().map(str::to_owned))
+                .context("the new text of a replacement must be a string")?;
             changes.push(replace_piece(self.expect, &piece, &new));
         }
         for path in &rule.json {
@@ -137,7 +141,7 @@ impl Turn<'_, '_> {
     fn holds(&self, condition: &Condition) -> Result<bool> {
         let view = self.view(None);
         match condition {
-            Condition::Exists(path) => Ok(self.places(path, RowPart::Row).iter().any(|it| place::get(self.expect, it).is_some())),
+            Condition::Exists(path) => Ok(self.places(path, RowPart::Row).iter().any(|place| place::get(self.expect, place).is_some())),
             Condition::Equals(values) => {
                 for (name, value) in values {
                     let found = view.find(name);
@@ -167,7 +171,7 @@ impl Turn<'_, '_> {
 
     /// Inserts items after the last place of a path, or at the end of the list there.
     fn insert(&mut self, path: &str, items: Value) -> usize {
-        let exists = |it: &Place| place::get(self.expect, it).is_some();
+        let exists = |place: &Place| place::get(self.expect, place).is_some();
         let Some(mut place) = self.places(path, RowPart::Row).into_iter().rfind(exists) else { return 0 };
         let is_audit = path.starts_with("audit");
         let Value::Array(items) = items else { return 0 };
@@ -190,7 +194,7 @@ impl Turn<'_, '_> {
             return self.remove_range(first, last);
         }
         let mut places = self.places(path, RowPart::Row);
-        places.retain(|it| place::get(self.expect, it).is_some());
+        places.retain(|place| place::get(self.expect, place).is_some());
         // From behind, so that the others stay where they are.
         for place in places.iter().rev() {
             if is_listed_member(place) {
@@ -204,7 +208,8 @@ impl Turn<'_, '_> {
 
     fn remove_range(&mut self, first: &str, last: &str) -> usize {
         let Some((root, first)) = first.split_once('.') else { return 0 };
-        let texts = |it: &Value| it.as_array().into_iter().flatten().map(|it| it.as_str().unwrap_or_default().to_owned()).collect();
+        let texts =
+            |value: &Value| value.as_array().into_iter().flatten().map(|text| text.as_str().unwrap_or_default().to_owned()).collect();
         let names: Vec<String> = if root == "audit" { row_names(self.expect) } else { texts(&self.expect[root]) };
         let Some(from) = names.iter().position(|it| it == first) else { return 0 };
         let to = if last.is_empty() { names.len() } else { names.iter().position(|it| it == last).map_or(from, |it| it + 1) };
@@ -242,7 +247,7 @@ impl Turn<'_, '_> {
     fn move_item(&mut self, list: &str, moved: &Move) -> bool {
         let position = |expect: &Value, path: &str| {
             let found = places(expect, &format!("{list}.{path}"), RowPart::Row).pop();
-            found.and_then(|it| if let Some(Step::Item(at)) = it.last() { Some(*at) } else { None })
+            found.and_then(|place| if let Some(Step::Item(at)) = place.last() { Some(*at) } else { None })
         };
         if position(self.expect, &moved.after).is_none() {
             return false;

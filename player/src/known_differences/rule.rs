@@ -132,12 +132,12 @@ fn check_turns(rule: &Rule, recordings: &[String]) -> Result<()> {
 fn with_shape(mut rule: Rule, shapes: &BTreeMap<String, Vec<Rule>>) -> Result<Vec<Rule>> {
     let Some(name) = rule.like.take() else { return Ok(vec![rule]) };
     let Some(shape) = shapes.get(&name) else { bail!("unknown shape '{name}'") };
-    let of_shape = |(at, it): (usize, &Rule)| Rule {
+    let of_shape = |(at, part): (usize, &Rule)| Rule {
         turns: rule.turns.clone(),
         when: rule.when.clone(),
         unless: rule.unless.clone(),
         shape: Some(format!("shape '{name}', rule {}", at + 1)),
-        ..it.clone()
+        ..part.clone()
     };
     let mut rules: Vec<Rule> = shape.iter().enumerate().map(of_shape).collect();
     if !rule.parts().is_empty() {
@@ -149,7 +149,8 @@ fn with_shape(mut rule: Rule, shapes: &BTreeMap<String, Vec<Rule>>) -> Result<Ve
 impl Rule {
     /// Returns the names of the parts, in the order in which they are applied.
     pub fn parts(&self) -> Vec<String> {
-        let named = |what: &'static str, names: Vec<&String>| names.into_iter().map(move |it| format!("{what} {it}")).collect::<Vec<_>>();
+        let named =
+            |what: &'static str, names: Vec<&String>| names.into_iter().map(move |name| format!("{what} {name}")).collect::<Vec<_>>();
         [
             named("replace", self.replace.keys().collect()),
             named("json", self.json.iter().collect()),
@@ -164,6 +165,6 @@ impl Rule {
 
     /// Whether the rule names a turn.
     pub fn names_turn(&self, recording: &str, turn: usize) -> bool {
-        self.turns.as_ref().is_some_and(|it| it.get(recording).is_some_and(|it| it.contains(&turn)))
+        self.turns.as_ref().is_some_and(|turns| turns.get(recording).is_some_and(|numbers| numbers.contains(&turn)))
     }
 }

@@ -128,13 +128,13 @@ impl RestateCluster {
     /// # Errors
     /// Returns an error when the cluster does not accept them in time.
     pub fn register(&self, workers: &str) -> Result<()> {
-        let running = self.members().find(|it| it.process_id().is_some()).context("no node runs")?;
+        let running = self.members().find(|member| member.process_id().is_some()).context("no node runs")?;
         let deployments = format!("{}/v3/deployments", running.admin());
         self.caller.post_until_success("register the workers", &deployments, Some(&json!({"uri": workers, "force": false})))?;
         // Nodes listen before they can run anything.
         let probes = if self.settings.partitions == 1 { 1 } else { PROBES * self.settings.partitions };
-        (0..probes).try_for_each(|it| self.call(&running.ingress(), &format!("probe-{it}")))?;
-        self.members().try_for_each(|it| self.call(&it.ingress(), "probe"))
+        (0..probes).try_for_each(|probe| self.call(&running.ingress(), &format!("probe-{probe}")))?;
+        self.members().try_for_each(|member| self.call(&member.ingress(), "probe"))
     }
 
     /// Kills a node, as `kill -9` does.
@@ -201,7 +201,7 @@ impl RestateCluster {
     /// # Errors
     /// Returns an error when the cluster or the worker does not do so in time.
     pub fn clear(&self) -> Result<()> {
-        let running = self.members().find(|it| it.process_id().is_some()).context("no node runs")?;
+        let running = self.members().find(|member| member.process_id().is_some()).context("no node runs")?;
         let query = |sql: &str| self.caller.query(&running.admin(), sql);
         for row in query("select distinct service_key from state where service_name = 'Conversation'")? {
             self.call(&running.ingress(), row["service_key"].as_str().context("a state without a key")?)?;

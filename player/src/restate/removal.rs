@@ -32,9 +32,9 @@ impl RestateCluster {
         node.kill();
         node.is_removed = true;
         // Refused as long as a log names the node.
-        self.wait_until(&format!("remove {name}"), |it| {
-            it.control(&["snapshots", "create-snapshot", "--trim-log"])?;
-            it.control(&["nodes", "remove", "--nodes", &id]).map(drop)
+        self.wait_until(&format!("remove {name}"), |member| {
+            member.control(&["snapshots", "create-snapshot", "--trim-log"])?;
+            member.control(&["nodes", "remove", "--nodes", &id]).map(drop)
         })
     }
 
@@ -71,7 +71,7 @@ impl RestateCluster {
 
     /// Runs the program of administration on the running nodes; returns its output.
     fn control(&self, arguments: &[&str]) -> Result<String> {
-        let addresses: Vec<String> = self.members().filter(|it| it.process_id().is_some()).map(Node::fabric).collect();
+        let addresses: Vec<String> = self.members().filter(|member| member.process_id().is_some()).map(Node::fabric).collect();
         let mut command = Command::new(control_program(self.program())?);
         let output = command.args(arguments).args(["--yes", "--address", &addresses.join(",")]).output()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

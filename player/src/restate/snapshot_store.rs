@@ -52,7 +52,7 @@ async fn answer(State(objects): State<Arc<Mutex<Objects>>>, method: Method, uri:
     let (path, query) = (uri.path().to_owned(), uri.query().unwrap_or_default());
     match method.as_str() {
         "GET" | "HEAD" => objects.find(&path),
-        "PUT" => match query_value(query, "partNumber").and_then(|it| it.parse().ok()) {
+        "PUT" => match query_value(query, "partNumber").and_then(|number| number.parse().ok()) {
             Some(number) => objects.put_part(path, number, body),
             None => objects.put(path, &headers, body),
         },
@@ -79,8 +79,10 @@ impl Objects {
     /// Stores an object, if it has the expected version or is expected not to exist.
     fn put(&mut self, path: String, headers: &HeaderMap, bytes: Bytes) -> Response {
         let current = self.stored.get(&path).map(StoredObject::etag);
-        let expected = headers.get(header::IF_MATCH).and_then(|it| it.to_str().ok());
-        if (headers.contains_key(header::IF_NONE_MATCH) && current.is_some()) || expected.is_some_and(|it| Some(it) != current.as_deref()) {
+        let expected = headers.get(header::IF_MATCH).and_then(|value| value.to_str().ok());
+        if (headers.contains_key(header::IF_NONE_MATCH) && current.is_some())
+            || expected.is_some_and(|etag| Some(etag) != current.as_deref())
+        {
             return StatusCode::PRECONDITION_FAILED.into_response();
         }
         [(header::ETAG, self.store(path, bytes))].into_response()
@@ -110,7 +112,7 @@ impl Objects {
     /// Deletes the objects of a list from a bucket.
     fn delete_listed(&mut self, bucket: &str, list: &str) -> Response {
         let mut deleted = String::new();
-        for key in list.split("<Key>").skip(1).filter_map(|it| it.split("</Key>").next()) {
+        for key in list.split("<Key>").skip(1).filter_map(|piece| piece.split("</Key>").next()) {
             self.stored.remove(&format!("{}/{key}", bucket.trim_end_matches('/')));
             deleted += &format!("<Deleted><Key>{key}</Key></Deleted>");
         }

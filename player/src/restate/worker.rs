@@ -20,7 +20,7 @@ impl Workers {
     /// Returns an error when one of them does not start.
     pub fn start(convengine: &Path, options: &[String], count: usize, logs: Option<&Path>) -> Result<Workers> {
         let listen = free_address()?;
-        let log = |number: usize| logs.map(|it| it.join(format!("worker-{number}.log")));
+        let log = |number: usize| logs.map(|folder| folder.join(format!("worker-{number}.log")));
         let start = |number| EngineProcess::start(command(convengine, options, &listen, log(number)));
         Ok(Workers { workers: (1..=count).map(start).collect::<Result<_>>()?, address: format!("http://{listen}") })
     }

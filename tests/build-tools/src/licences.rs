@@ -20,8 +20,9 @@ pub fn check(manifests: &[&str]) -> Result<()> {
         let metadata = read_metadata(manifest)?;
         for package in metadata["packages"].as_array().context("expected packages in the metadata of cargo")? {
             count += 1;
-            problems
-                .extend(find_problem(package, &allowed).map(|it| format!("{} {}: {it}", text(package, "name"), text(package, "version"))));
+            problems.extend(
+                find_problem(package, &allowed).map(|problem| format!("{} {}: {problem}", text(package, "name"), text(package, "version"))),
+            );
         }
     }
     if !problems.is_empty() {
@@ -42,7 +43,7 @@ fn read_metadata(manifest: &str) -> Result<Value> {
 /// Returns the licences of the list `allow`, one a line.
 fn read_allowed(deny: &str) -> Result<Vec<String>> {
     let list = deny.split_once("\nallow = [").and_then(|it| it.1.split_once(']')).context("expected `allow = [` in 'deny.toml'")?.0;
-    Ok(list.split(',').map(|it| it.trim().trim_matches('"').to_owned()).filter(|it| !it.is_empty()).collect())
+    Ok(list.split(',').map(|licence| licence.trim().trim_matches('"').to_owned()).filter(|it| !it.is_empty()).collect())
 }
 
 fn find_problem(package: &Value, allowed: &[String]) -> Option<String> {
@@ -54,7 +55,7 @@ fn find_problem(package: &Value, allowed: &[String]) -> Option<String> {
     let Ok(expression) = Expression::parse_mode(licence, ParseMode::LAX) else {
         return Some(format!("licence '{licence}' is not an SPDX expression"));
     };
-    let is_allowed = expression.evaluate(|requirement| allowed.iter().any(|it| *it == requirement.to_string()));
+    let is_allowed = expression.evaluate(|requirement| allowed.iter().any(|licence| *licence == requirement.to_string()));
     (!is_allowed).then(|| format!("licence '{licence}' is not in the list of 'deny.toml'"))
 }
 

@@ -69,7 +69,7 @@ impl Meter {
                     for import in section.into_imports() {
                         let import = import?;
                         let TypeRef::Func(function) = import.ty else {
-                            return Err(anyhow!("the module imports '{}.{}', which is no function", import.module, import.name));
+                            return Err(anyhow!("the module imports '{}.{}', which is not a function", import.module, import.name));
                         };
                         functions.push(function);
                         imports.push(Import::find(import.module, import.name));
@@ -140,7 +140,7 @@ impl Meter {
     }
 
     fn meter_body(&mut self, code: &mut CodeSection, body: &wasmparser::FunctionBody<'_>) -> Result<()> {
-        let ty = self.functions.get(self.next_function).and_then(|it| self.types.get(usize::try_from(*it).ok()?));
+        let ty = self.functions.get(self.next_function).and_then(|index| self.types.get(usize::try_from(*index).ok()?));
         let mut locals = u32::try_from(ty.context("a function has no type")?.params().len())?;
         self.next_function += 1;
         let mut declared = Vec::new();

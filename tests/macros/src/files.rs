@@ -38,7 +38,7 @@ pub fn expand(list: TokenStream) -> Result<TokenStream, String> {
         ));
     }
     if let Some(name) = unknown.first() {
-        return Err(format!("sqlite_only: there is no file '{name}'"));
+        return Err(format!("sqlite_only: file '{name}' does not exist"));
     }
     let modules: String = modules.iter().map(|(name, tests)| format!("mod {name} {{ {tests} }}")).collect();
     modules.parse().map_err(|it| format!("{it}"))
@@ -49,7 +49,7 @@ impl Request {
     fn parse(list: TokenStream) -> Result<Request, String> {
         let mut request = Request { postgres_every: 1, ..Request::default() };
         let tokens: Vec<TokenTree> = list.into_iter().collect();
-        for member in tokens.split(|it| matches!(it, TokenTree::Punct(mark) if mark.as_char() == ',')).filter(|it| !it.is_empty()) {
+        for member in tokens.split(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',')).filter(|it| !it.is_empty()) {
             let [TokenTree::Ident(name), TokenTree::Punct(_), value] = member else {
                 return Err("use `function: [\"packs/folder\", …], sqlite_only: [\"name\", …], postgres_every: 6`".to_owned());
             };
@@ -92,7 +92,7 @@ impl Request {
 fn texts(list: &TokenTree) -> Vec<String> {
     let TokenTree::Group(list) = list else { return Vec::new() };
     let literals = list.stream().into_iter().filter(|_| list.delimiter() == Delimiter::Bracket);
-    literals.filter_map(|it| Some(it.to_string().strip_prefix('"')?.strip_suffix('"')?.to_owned())).collect()
+    literals.filter_map(|literal| Some(literal.to_string().strip_prefix('"')?.strip_suffix('"')?.to_owned())).collect()
 }
 
 fn stem(path: &Path) -> String {
@@ -101,6 +101,6 @@ fn stem(path: &Path) -> String {
 
 /// The name of a file as the name of a function or module.
 fn identifier(name: &str) -> String {
-    let letters: String = name.chars().map(|it| if it.is_alphanumeric() { it } else { '_' }).collect();
+    let letters: String = name.chars().map(|character| if character.is_alphanumeric() { character } else { '_' }).collect();
     if letters.starts_with(|it: char| it.is_ascii_digit()) { format!("_{letters}") } else { letters }
 }

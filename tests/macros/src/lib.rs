@@ -79,7 +79,7 @@ fn expand(item: TokenStream) -> Result<TokenStream, String> {
     let mut tokens = item.into_iter().peekable();
     let mut environments = Vec::new();
     let (mut of_function, mut of_tests, mut is_ignored) = (TokenStream::new(), String::new(), false);
-    while let Some(mark) = tokens.next_if(|it| matches!(it, TokenTree::Punct(mark) if mark.as_char() == '#')) {
+    while let Some(mark) = tokens.next_if(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == '#')) {
         let Some(TokenTree::Group(attribute)) = tokens.next() else { return Err("expected an attribute after '#'".to_owned()) };
         let name = attribute.stream().into_iter().next().map(|it| it.to_string()).unwrap_or_default();
         match name.as_str() {
@@ -107,7 +107,8 @@ fn expand(item: TokenStream) -> Result<TokenStream, String> {
     if keyword.to_string() != "fn" || !parameters.stream().is_empty() || body.delimiter() != Delimiter::Brace {
         return Err("a test is a function without parameters and result: fn name() { … }".to_owned());
     }
-    let tests: String = environments.iter().map(|it| render_test(*it, &name.to_string(), &of_tests, is_ignored)).collect();
+    let tests: String =
+        environments.iter().map(|environment| render_test(*environment, &name.to_string(), &of_tests, is_ignored)).collect();
     let module = format!("mod {name} {{ {tests} }}");
     of_function.extend(function.iter().cloned());
     of_function.extend(module.parse::<TokenStream>().map_err(|it| it.to_string())?);
@@ -116,11 +117,11 @@ fn expand(item: TokenStream) -> Result<TokenStream, String> {
 
 /// Reads `on(sqlite, postgres)`.
 fn read_environments(attribute: TokenStream) -> Result<Vec<Environment>, String> {
-    let known = || ENVIRONMENTS.map(|it| it.0).join(", ");
+    let known = || ENVIRONMENTS.map(|environment| environment.0).join(", ");
     let Some(TokenTree::Group(list)) = attribute.into_iter().nth(1) else { return Err(format!("use #[on(…)] with one of {}", known())) };
-    let names = list.stream().into_iter().filter(|it| matches!(it, TokenTree::Ident(_))).map(|it| it.to_string());
+    let names = list.stream().into_iter().filter(|token| matches!(token, TokenTree::Ident(_))).map(|it| it.to_string());
     let find = |name: String| {
-        let found = ENVIRONMENTS.into_iter().find(|it| it.0 == name);
+        let found = ENVIRONMENTS.into_iter().find(|environment| environment.0 == name);
         found.ok_or_else(|| format!("#[on({name})]: unknown environment; use one of {}", known()))
     };
     let found = names.map(find).collect::<Result<Vec<_>, _>>()?;

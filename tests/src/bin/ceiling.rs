@@ -144,9 +144,9 @@ async fn handle_message(State(ceiling): State<Arc<Ceiling>>, uri: Uri, headers: 
 async fn store_and_answer(ceiling: &Ceiling, path: &str, headers: &HeaderMap, body: &[u8]) -> Result<String> {
     let body: Value = serde_json::from_slice(body)?;
     let text = |key: &str| body.get(key).and_then(Value::as_str);
-    let session = path.split_once("/sessions/").and_then(|it| it.1.split('/').next()).map(str::to_owned);
+    let session = path.split_once("/sessions/").and_then(|parts| parts.1.split('/').next()).map(str::to_owned);
     let conversation = text("conversationId").map(str::to_owned).or(session).unwrap_or_else(|| Uuid::new_v4().to_string());
-    let number = headers.get(TURN_HEADER).and_then(|it| it.to_str().ok());
+    let number = headers.get(TURN_HEADER).and_then(|value| value.to_str().ok());
     let key = number.or(text("message")).or(text("text")).unwrap_or(START);
     let recorded = ceiling.turns.get(key).context("message is not part of the pack")?;
     let turn = Uuid::new_v4().to_string();

@@ -80,7 +80,7 @@ fn render_rows(ended: &EndedTurn) -> Result<TurnRows> {
 
 fn count_bytes(sums: &mut Sums, ended: &EndedTurn) -> Result<()> {
     let rows = render_rows(ended)?;
-    sums.audit_rows += ended.notices.iter().filter(|it| matches!(it.body, NoticeBody::Audit { .. })).count();
+    sums.audit_rows += ended.notices.iter().filter(|notice| matches!(notice.body, NoticeBody::Audit { .. })).count();
     sums.audit_bytes += rows.find(Table::Audit).map_or(0, Rows::byte_count);
     sums.journal_bytes += compress(ended.turn.journal())?.len();
     sums.stored_bytes += rows.tables().map(|it| it.1.byte_count()).sum::<usize>();

@@ -55,7 +55,7 @@ fn unexpected_values() -> [Value; 6] {
 pub fn calls(operation: &Operation, known: &[String], model: &Call, values: &mut ValueGenerator<'_>) -> Vec<Call> {
     let invalid = |what: String| Call { defect: Some(what), ..model.clone() };
     let mut calls = Vec::new();
-    for method in METHODS.iter().filter(|it| !known.iter().any(|known| known == *it)) {
+    for method in METHODS.iter().filter(|method| !known.iter().any(|known| known == *method)) {
         calls.push(Call { method: (*method).to_owned(), ..invalid(format!("method {method}")) });
     }
     let route = model.path.split('?').next().unwrap_or_default();
@@ -125,7 +125,7 @@ fn invalid_headers() -> Vec<(&'static str, Vec<u8>)> {
 fn calls_with_invalid_bodies(model: &Call, schema: &Value, values: &mut ValueGenerator<'_>) -> Vec<Call> {
     let with = |what: String, body: Vec<u8>| Call { defect: Some(what), body: Some(body), ..model.clone() };
     let mut calls: Vec<Call> =
-        INVALID_BODIES.iter().map(|it| with(format!("body {:.40}", String::from_utf8_lossy(it)), it.to_vec())).collect();
+        INVALID_BODIES.iter().map(|body| with(format!("body {:.40}", String::from_utf8_lossy(body)), body.to_vec())).collect();
     calls.push(Call { body: None, defect: Some("no body".to_owned()), ..model.clone() });
     calls.push(with("a deeply nested body".to_owned(), [b"{\"a\":".repeat(5_000), b"1".to_vec(), b"}".repeat(5_000)].concat()));
     calls.push(with("an oversized body".to_owned(), format!("{{\"a\":\"{}\"}}", "x".repeat(3 << 20)).into_bytes()));
@@ -141,7 +141,7 @@ fn calls_with_invalid_bodies(model: &Call, schema: &Value, values: &mut ValueGen
         for value in unexpected_values() {
             calls.push(with(format!("{name}: {:.40}", value.to_string()), with_member(value)));
         }
-        if let Some(max_length) = member["maxLength"].as_u64().and_then(|it| usize::try_from(it).ok()) {
+        if let Some(max_length) = member["maxLength"].as_u64().and_then(|limit| usize::try_from(limit).ok()) {
             calls.push(with(format!("{name} too long"), with_member(json!("é".repeat(max_length + 1)))));
         }
         let mut without = whole.clone();

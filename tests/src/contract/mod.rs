@@ -83,7 +83,7 @@ impl Document {
     pub fn operations(&self) -> Vec<Operation> {
         let paths = self.content["paths"].as_object().into_iter().flatten();
         let of_path = |(path, item): (&String, &Value)| -> Vec<Operation> {
-            let methods = item.as_object().into_iter().flatten().filter(|it| it.1.get("responses").is_some());
+            let methods = item.as_object().into_iter().flatten().filter(|method| method.1.get("responses").is_some());
             methods
                 .map(|(method, object)| Operation { method: method.to_uppercase(), path: path.clone(), definition: object.clone() })
                 .collect()
@@ -210,7 +210,7 @@ fn generate_valid_call(operation: &Operation, values: &mut ValueGenerator<'_>) -
         path = format!("{path}?{}", query.join("&"));
     }
     let schema = operation.definition.pointer("/requestBody/content/application~1json/schema");
-    let body = schema.map(|it| values.generate(it, 0).to_string().into_bytes());
+    let body = schema.map(|schema| values.generate(schema, 0).to_string().into_bytes());
     let headers = body.iter().map(|_| ("content-type", b"application/json".to_vec())).collect();
     Call { defect: None, method: operation.method.clone(), path, headers, body }
 }

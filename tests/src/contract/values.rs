@@ -72,7 +72,7 @@ impl<'d> ValueGenerator<'d> {
         }
         let mut members = Map::new();
         for (name, member) in schema["properties"].as_object().into_iter().flatten() {
-            let required = schema["required"].as_array().is_some_and(|it| it.contains(&json!(name)));
+            let required = schema["required"].as_array().is_some_and(|required| required.contains(&json!(name)));
             if required || self.next_bool() {
                 members.insert(name.clone(), self.generate(member, depth + 1));
             }
@@ -105,6 +105,6 @@ impl<'d> ValueGenerator<'d> {
 
 /// Percent-encodes everything except letters, digits and hyphens.
 pub fn percent_encode(text: &str) -> String {
-    let one = |it: u8| if it.is_ascii_alphanumeric() || it == b'-' { char::from(it).to_string() } else { format!("%{it:02X}") };
+    let one = |byte: u8| if byte.is_ascii_alphanumeric() || byte == b'-' { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     text.bytes().map(one).collect()
 }

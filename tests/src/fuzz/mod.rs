@@ -85,7 +85,7 @@ impl Target {
     /// # Errors
     /// If there is none; the error lists the names.
     pub fn find(name: &str) -> Result<&'static Target> {
-        let known = || TARGETS.iter().map(|it| it.name).collect::<Vec<_>>().join(", ");
+        let known = || TARGETS.iter().map(|target| target.name).collect::<Vec<_>>().join(", ");
         TARGETS.iter().find(|it| it.name == name).with_context(|| format!("unknown target '{name}': use one of {}", known()))
     }
 
@@ -113,7 +113,7 @@ impl Target {
 /// Returns the processor time of this thread; where it is not available, the wall-clock time.
 fn processor_time() -> Duration {
     let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = counted.and_then(|it| it.split_whitespace().next()?.parse().ok());
+    let nanoseconds = counted.and_then(|text| text.split_whitespace().next()?.parse().ok());
     nanoseconds.map_or_else(|| SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default(), Duration::from_nanos)
 }
 
@@ -150,8 +150,8 @@ fn panic_message() -> String {
 
 /// Installs a panic hook that stores the message instead of printing it.
 pub fn capture_panics() {
-    std::panic::set_hook(Box::new(|it| {
-        *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = it.to_string().replace('\n', ": ");
+    std::panic::set_hook(Box::new(|panic| {
+        *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = panic.to_string().replace('\n', ": ");
     }));
 }
 
@@ -218,7 +218,7 @@ fn run_inputs(target: &Target, seed: u64, limit: FuzzLimit, note: &mut InputFile
     let mut hold = |input: &[u8], note: &mut InputFile| -> Result<bool> {
         note.write(input)?;
         begins();
-        let kind = target.check(input).map_err(|breach| anyhow!("{breach}"))?;
+        let kind = target.check(input).map_err(|violation| anyhow!("{violation}"))?;
         Ok(kinds.insert(kind.replace(|c: char| c.is_ascii_digit(), "")))
     };
     let start = Instant::now();

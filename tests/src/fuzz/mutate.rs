@@ -72,7 +72,7 @@ pub struct Mutator {
 impl Mutator {
     /// Creates a generator with the words of the seeds.
     pub fn new(seed: u64, seeds: &[Vec<u8>]) -> Mutator {
-        let mut words: BTreeSet<Vec<u8>> = WORDS.iter().map(|it| it.as_bytes().to_vec()).collect();
+        let mut words: BTreeSet<Vec<u8>> = WORDS.iter().map(|word| word.as_bytes().to_vec()).collect();
         for seed in seeds {
             let class = |byte: u8| if byte.is_ascii_alphanumeric() || byte == b'_' { 0 } else { 1 + u8::from(byte.is_ascii_whitespace()) };
             let pieces = seed.chunk_by(|a, b| class(*a) == class(*b));
@@ -108,8 +108,8 @@ impl Mutator {
     }
 
     /// Returns true with a probability of 1 in `of`.
-    fn one_in(&mut self, of: usize) -> bool {
-        self.next_below(of) == 0
+    fn one_in(&mut self, count: usize) -> bool {
+        self.next_below(count) == 0
     }
 
     fn pick<'t, T>(&mut self, items: &'t [T]) -> Option<&'t T> {
@@ -271,10 +271,10 @@ fn nth_value_mut<'v>(value: &'v mut Value, left: &mut usize) -> Option<&'v mut V
         Value::Object(members) => members.values_mut().collect(),
         _ => Vec::new(),
     };
-    for it in inner {
-        let size = count_values(it);
+    for child in inner {
+        let size = count_values(child);
         if *left < size {
-            return nth_value_mut(it, left);
+            return nth_value_mut(child, left);
         }
         *left -= size;
     }

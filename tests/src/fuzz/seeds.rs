@@ -19,10 +19,10 @@ const MAX_SEED_BYTES: usize = MAX_INPUT_BYTES / 2;
 fn read_files(folder: &str, ending: &str) -> Result<Vec<String>> {
     let folder = root().join("tests").join(folder);
     let entries = fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
-    let mut paths: Vec<PathBuf> = entries.map(|it| Ok(it?.path())).collect::<Result<_>>()?;
-    paths.retain(|it| it.extension().is_some_and(|it| it == ending));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == ending));
     paths.sort();
-    paths.iter().map(|it| Ok(fs::read_to_string(it)?)).collect()
+    paths.iter().map(|path| Ok(fs::read_to_string(path)?)).collect()
 }
 
 /// Returns the packs, without their expectations.
@@ -41,7 +41,7 @@ pub fn packs() -> Result<Vec<Value>> {
             packs.push(pack);
         }
     }
-    packs.retain(|it| it.to_string().len() < MAX_SEED_BYTES);
+    packs.retain(|pack| pack.to_string().len() < MAX_SEED_BYTES);
     Ok(packs)
 }
 
@@ -68,7 +68,7 @@ pub fn rows(table: &str) -> Result<Vec<Value>> {
 pub fn cells() -> Result<Vec<String>> {
     let mut cells = Vec::new();
     for pack in packs()? {
-        let rows = pack["tables"].as_object().into_iter().flatten().flat_map(|it| it.1.as_array().into_iter().flatten());
+        let rows = pack["tables"].as_object().into_iter().flatten().flat_map(|table| table.1.as_array().into_iter().flatten());
         cells.extend(rows.filter_map(Value::as_object).flat_map(|it| it.values()).filter_map(Value::as_str).map(str::to_owned));
     }
     cells.sort();

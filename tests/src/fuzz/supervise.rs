@@ -78,7 +78,7 @@ impl fmt::Display for Report {
 pub fn run_targets(program: &Path, targets: &[&'static Target], seed: u64, limit: FuzzLimit) -> Result<Vec<Report>> {
     let open = Mutex::new(targets.iter().rev().copied().collect::<Vec<_>>());
     let next = || open.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    let work = || std::iter::from_fn(next).map(|it| run_target(program, it, seed, limit)).collect::<Result<Vec<_>>>();
+    let work = || std::iter::from_fn(next).map(|target| run_target(program, target, seed, limit)).collect::<Result<Vec<_>>>();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..PARALLEL_TARGETS).map(|_| scope.spawn(work)).collect();
         let mut reports = Vec::new();
@@ -110,7 +110,7 @@ fn run_target(program: &Path, target: &'static Target, seed: u64, limit: FuzzLim
 /// Returns the first line of a process's error output, and its exit status.
 fn describe_failure(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
-    let first = text.lines().find(|it| !it.trim().is_empty()).unwrap_or("no error output");
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no error output");
     format!("{} ({})", first.trim_start_matches("error: "), output.status)
 }
 

@@ -96,15 +96,15 @@ fn check_end(scene: &TurnUnderTest<'_>) -> Option<String> {
         (None, Some(_)) => None,
         (Some(payload), None) => {
             // A decision about a call that no longer waits is not from a user, so its reply may be empty.
-            let event = scene.run.input.event.flow.as_ref().and_then(|it| it.get("type")?.as_str());
+            let event = scene.run.input.event.flow.as_ref().and_then(|flow| flow.get("type")?.as_str());
             let of_users = event.is_none_or(|it| it.starts_with("user."));
             // A person answers or approves, whenever they do.
-            let answer = |path: &str| outcome.flow.as_ref().and_then(|it| it.pointer(path)?.as_str());
+            let answer = |path: &str| outcome.flow.as_ref().and_then(|flow| flow.pointer(path)?.as_str());
             let is_silent = answer("/status") == Some("handed_off") || answer("/awaiting/kind") == Some("approval");
             // An agent may finish without a word.
             let has_finished = answer("/status") == Some("completed");
             // A server refuses events of a session that has ended.
-            let before = scene.run.input.session.flow.as_ref().and_then(|it| it.get("status")?.as_str());
+            let before = scene.run.input.session.flow.as_ref().and_then(|flow| flow.get("status")?.as_str());
             let has_ended = before.is_some_and(|it| !["active", "handed_off"].contains(&it));
             let may_be_empty = scene.fault.is_none()
                 || has_ended
@@ -120,10 +120,9 @@ fn check_end(scene: &TurnUnderTest<'_>) -> Option<String> {
 
 /// Returns whether the model that writes the reply returned an empty text, which is passed on (pack `s19_llm_error`).
 fn is_model_reply_empty(run: &TurnRun) -> bool {
-    let is_answer =
-        |it: &Request| matches!(it, Request::Llm(it) if it.purpose.starts_with("response_") || it.purpose == "intent_collision");
-    let is_empty = |it: &EffectResult| matches!(it, EffectResult::Ok(Reply::Llm(it)) if it.text.trim().is_empty());
-    run.answered.iter().any(|it| is_answer(&it.effect.request) && is_empty(&it.answer))
+    let is_answer = |request: &Request| matches!(request, Request::Llm(call) if call.purpose.starts_with("response_") || call.purpose == "intent_collision");
+    let is_empty = |answer: &EffectResult| matches!(answer, EffectResult::Ok(Reply::Llm(reply)) if reply.text.trim().is_empty());
+    run.answered.iter().any(|answered| is_answer(&answered.effect.request) && is_empty(&answered.answer))
 }
 
 /// The maximum number of effects in a turn of a flow (docs/spec/flows.md#12.1).
@@ -150,10 +149,11 @@ const MAX_JOURNAL_BYTES_WITH_TEXTS: usize = 24_576;
 /// I6: loops, effects, notices, prompts and journals are bounded.
 fn check_limits(scene: &TurnUnderTest<'_>) -> Option<String> {
     let [effects, notices, prompt, journal] = scene.sizes();
-    let plans = count_requests(scene.run, |it| matches!(it, Request::Llm(it) if it.purpose == "mcp_plan"));
+    let plans = count_requests(scene.run, |request| matches!(request, Request::Llm(call) if call.purpose == "mcp_plan"));
     let rounds = scene.config.settings.tools.max_loops;
     let long = if matches!(scene.fault, Some(Fault::Garbage(Garbage::Long | Garbage::Deep))) { LONG_CHARS } else { 0 };
-    let sleeps = if scene.run.outcome.flow.is_some() { count_requests(scene.run, |it| matches!(it, Request::Sleep(_))) } else { 0 };
+    let sleeps =
+        if scene.run.outcome.flow.is_some() { count_requests(scene.run, |request| matches!(request, Request::Sleep(_))) } else { 0 };
     let limit = if scene.run.outcome.flow.is_some() { MAX_FLOW_EFFECTS } else { MAX_EFFECTS };
     let effects = effects - sleeps;
     let bounds = [
@@ -181,7 +181,8 @@ fn has_long_replies(run: &TurnRun) -> bool {
 /// Returns the size of the compressed journal without model calls, in bytes.
 fn journal_bytes_without_texts(run: &TurnRun) -> usize {
     let mut journal = run.journal.clone();
-    let is_text = |id: EffectId| run.answered.iter().any(|it| it.effect.id == id && matches!(it.effect.request, Request::Llm(_)));
+    let is_text =
+        |id: EffectId| run.answered.iter().any(|answered| answered.effect.id == id && matches!(answered.effect.request, Request::Llm(_)));
     journal.entries.retain(|it| !is_text(it.effect));
     journal_bytes(&journal)
 }
@@ -193,7 +194,7 @@ fn journal_bytes(journal: &Journal) -> usize {
 impl TurnUnderTest<'_> {
     /// Returns the number of effects, notices, characters of the longest prompt, and bytes of the compressed journal.
     pub fn sizes(&self) -> [usize; 4] {
-        let prompts = self.run.answered.iter().filter_map(|it| match &it.effect.request {
+        let prompts = self.run.answered.iter().filter_map(|answered| match &answered.effect.request {
             Request::Llm(request) => Some(request.prompt().chars().count()),
             _ => None,
         });

@@ -54,7 +54,7 @@ fn find_secret(scene: &TurnUnderTest<'_>) -> Option<&'static str> {
         ("the journal", serde_json::to_string(&run.journal.entries)),
         ("a request", serde_json::to_string(&requests)),
     ];
-    places.into_iter().find(|it| it.1.as_ref().is_ok_and(|it| it.contains(KEY))).map(|it| it.0)
+    places.into_iter().find(|place| place.1.as_ref().is_ok_and(|text| text.contains(KEY))).map(|it| it.0)
 }
 
 /// Signs of template syntax, SQL, class names and debug output.
@@ -71,7 +71,7 @@ pub(super) fn check_internals(scene: &TurnUnderTest<'_>) -> Option<String> {
         return None;
     }
     let words = split_texts(shown);
-    let mut seen = INTERNAL_SYNTAX.iter().filter(|mark| words.iter().any(|it| it.contains(**mark)));
+    let mut seen = INTERNAL_SYNTAX.iter().filter(|mark| words.iter().any(|word| word.contains(**mark)));
     let found = seen.find(|it| !is_from_input(scene, it))?;
     Some(format!("'{found}' is visible: {}", excerpt(shown)))
 }
@@ -112,8 +112,8 @@ fn collect_texts(value: &Value, found: &mut Vec<String>) {
 
 /// Returns whether a text of the turn's input, or of an answer that is not an error, contains `mark`.
 fn is_from_input(scene: &TurnUnderTest<'_>, mark: &str) -> bool {
-    let answers = scene.run.answered.iter().filter(|it| matches!(it.answer, EffectResult::Ok(_)));
-    let answers = answers.map(|it| serde_json::to_value(&it.answer).unwrap_or_default());
+    let answers = scene.run.answered.iter().filter(|answered| matches!(answered.answer, EffectResult::Ok(_)));
+    let answers = answers.map(|answered| serde_json::to_value(&answered.answer).unwrap_or_default());
     let input = serde_json::to_value(&scene.run.input).unwrap_or_default();
     let mut texts = Vec::new();
     std::iter::once(input).chain(answers).for_each(|it| collect_texts(&it, &mut texts));
@@ -122,7 +122,7 @@ fn is_from_input(scene: &TurnUnderTest<'_>, mark: &str) -> bool {
 
 /// Returns an excerpt of a text: around the secret, or else its beginning.
 fn excerpt(text: &str) -> String {
-    let skipped = text.find(SECRET).and_then(|it| text.get(..it)).map_or(0, |it| it.chars().count().saturating_sub(160));
+    let skipped = text.find(SECRET).and_then(|it| text.get(..it)).map_or(0, |before| before.chars().count().saturating_sub(160));
     text.chars().skip(skipped).take(260).collect()
 }
 

@@ -58,26 +58,26 @@ impl PackRows {
 
     /// Returns whether the row of a progress message prints the reason of a failure.
     pub fn has_reason_in_progress(&self, notice: &VerboseNotice) -> bool {
-        self.progress.iter().any(|it| Some(it.id) == notice.verbose_id && it.prints_reason)
+        self.progress.iter().any(|row| Some(row.id) == notice.verbose_id && row.prints_reason)
     }
 
     /// If the turn does not audit the row of its reply, any row may be it.
     fn any_reply_row(&self, run: &TurnRun, is: impl Fn(&RowText) -> bool) -> bool {
-        let audited = run.notices.iter().rev().find_map(|it| match &it.body {
+        let audited = run.notices.iter().rev().find_map(|notice| match &notice.body {
             NoticeBody::Audit { stage, payload } if stage == "ASSISTANT_OUTPUT" => Some(payload.get("responseId").and_then(Value::as_i64)),
             NoticeBody::Audit { .. } | NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
         });
-        self.replies.iter().any(|it| audited.is_none_or(|id| id == Some(it.id)) && is(it))
+        self.replies.iter().any(|reply| audited.is_none_or(|id| id == Some(reply.id)) && is(reply))
     }
 }
 
 fn parse_row(row: &Map, id: &str, columns: &[&str]) -> RowText {
-    let texts = || columns.iter().filter_map(|it| row.get(*it)?.as_str());
-    let names = |values: &str| ERROR_EXPRESSIONS.iter().any(|it| values.contains(it));
+    let texts = || columns.iter().filter_map(|column| row.get(*column)?.as_str());
+    let names = |values: &str| ERROR_EXPRESSIONS.iter().any(|expression| values.contains(expression));
     RowText {
         id: row.get(id).and_then(Value::as_i64).unwrap_or_default(),
-        prints_reason: texts().any(|it| names(&split_expressions(it).1.replace('?', ""))),
-        is_values_only: texts().any(|it| serde_json::from_str::<Value>(it).is_err() && split_expressions(it).0.trim().is_empty()),
+        prints_reason: texts().any(|text| names(&split_expressions(text).1.replace('?', ""))),
+        is_values_only: texts().any(|text| serde_json::from_str::<Value>(text).is_err() && split_expressions(text).0.trim().is_empty()),
     }
 }
 

@@ -13,8 +13,8 @@ use crate::simulate::run::{AnsweredEffect, TurnRun};
 /// the next turn repeats a write in doubt only if its message is a confirmation.
 pub(super) fn check_single_writes(scene: &TurnUnderTest<'_>) -> Option<String> {
     let run = scene.run;
-    if let Some(it) = run.answered.iter().find(|it| !has_valid_key(run, it)) {
-        return Some(format!("effect {} has the key '{}'", it.effect.id.0, it.effect.key));
+    if let Some(invalid) = run.answered.iter().find(|it| !has_valid_key(run, it)) {
+        return Some(format!("effect {} has the key '{}'", invalid.effect.id.0, invalid.effect.key));
     }
     let requested: Vec<&AnsweredEffect> = run.answered.iter().filter(|it| has_side_effects(&it.effect)).collect();
     for (index, second) in requested.iter().enumerate() {
@@ -25,7 +25,7 @@ pub(super) fn check_single_writes(scene: &TurnUnderTest<'_>) -> Option<String> {
             }
         }
         let earlier: Vec<&&AnsweredEffect> =
-            requested.iter().take(index).filter(|it| write_signature(it).as_ref() == Some(&operation)).collect();
+            requested.iter().take(index).filter(|effect| write_signature(effect).as_ref() == Some(&operation)).collect();
         let Some(first) = earlier.iter().find(|it| !implies_no_write(&it.answer)) else { continue };
         // A rule applies again if its round has changed the intent or the state.
         if is_rule_task(second) && has_state_change_between(run, first, second) {
@@ -44,17 +44,17 @@ pub(super) fn check_single_writes(scene: &TurnUnderTest<'_>) -> Option<String> {
 /// Finds a write that the turn before left in doubt, and that this turn repeats although neither its message nor its configuration
 /// requests it.
 fn find_repeated_write(scene: &TurnUnderTest<'_>, before: &TurnRun) -> Option<String> {
-    let doubtful = before.answered.iter().filter(|it| has_side_effects(&it.effect) && is_in_doubt(&it.answer));
+    let doubtful = before.answered.iter().filter(|answered| has_side_effects(&answered.effect) && is_in_doubt(&answered.answer));
     let doubtful: Vec<String> = doubtful.filter_map(write_signature).collect();
     let requested = scene.run.answered.iter().filter(|it| has_side_effects(&it.effect));
-    let mut repeated = requested.filter(|it| write_signature(it).is_some_and(|it| doubtful.contains(&it)));
-    let found = repeated.find(|it| {
-        let operation = write_signature(it).unwrap_or_default();
-        let undisturbed = scene.related.after_undisturbed.map_or(0, |it| count_writes(it, &operation));
+    let mut repeated = requested.filter(|effect| write_signature(effect).is_some_and(|operation| doubtful.contains(&operation)));
+    let found = repeated.find(|effect| {
+        let operation = write_signature(effect).unwrap_or_default();
+        let undisturbed = scene.related.after_undisturbed.map_or(0, |run| count_writes(run, &operation));
         count_writes(scene.run, &operation) > undisturbed
-            && dialogue_act(it) != Some(DialogueAct::Affirm.name())
-            && !is_table_tool(scene, it, before)
-            && !is_next_attempt(scene, it)
+            && dialogue_act(effect) != Some(DialogueAct::Affirm.name())
+            && !is_table_tool(scene, effect, before)
+            && !is_next_attempt(scene, effect)
     })?;
     Some(format!(
         "effect {} repeats without a confirmation what the turn before left in doubt: {}",
@@ -65,16 +65,17 @@ fn find_repeated_write(scene: &TurnUnderTest<'_>, before: &TurnRun) -> Option<St
 
 /// Returns whether a row of `ce_tool` requests the effect: every matching turn retries a failed tool, except after a crash
 /// (docs/decisions/0034-tools-requested-by-table.md).
-fn is_table_tool(scene: &TurnUnderTest<'_>, it: &AnsweredEffect, before: &TurnRun) -> bool {
-    let crashed = |it: &AnsweredEffect| matches!(&it.answer, EffectResult::Error(error) if error.kind == EffectErrorKind::Interrupted);
+fn is_table_tool(scene: &TurnUnderTest<'_>, answered: &AnsweredEffect, before: &TurnRun) -> bool {
+    let crashed =
+        |answered: &AnsweredEffect| matches!(&answered.answer, EffectResult::Error(error) if error.kind == EffectErrorKind::Interrupted);
     let sent = scene.run.input.event.params.contains_key("tool_request");
-    let of_step = it.step.as_ref().is_some_and(|it| it.step == "ToolOrchestrationStep");
+    let of_step = answered.step.as_ref().is_some_and(|it| it.step == "ToolOrchestrationStep");
     of_step && !sent && !before.answered.iter().any(crashed)
 }
 
 /// Returns whether the effect is an attempt of a step of a chain: each has the key of the step, so a service repeats nothing.
-fn is_next_attempt(scene: &TurnUnderTest<'_>, it: &AnsweredEffect) -> bool {
-    let Request::Http(http) = &it.effect.request else { return false };
+fn is_next_attempt(scene: &TurnUnderTest<'_>, answered: &AnsweredEffect) -> bool {
+    let Request::Http(http) = &answered.effect.request else { return false };
     scene.config.chain().is_some() && http.idempotent && http.headers.iter().any(|it| it.0 == "Idempotency-Key")
 }
 
@@ -89,33 +90,36 @@ fn is_in_doubt(answer: &EffectResult) -> bool {
 }
 
 /// Returns the dialogue act of the message, as the requesting step saw it.
-fn dialogue_act(it: &AnsweredEffect) -> Option<&str> {
-    it.step.as_ref()?.session.get("inputParams")?.get("dialogue_act")?.as_str()
+fn dialogue_act(answered: &AnsweredEffect) -> Option<&str> {
+    answered.step.as_ref()?.session.get("inputParams")?.get("dialogue_act")?.as_str()
 }
 
-fn is_rule_task(it: &AnsweredEffect) -> bool {
-    matches!(&it.effect.request, Request::Task(task) if task.called_for == TaskUse::Rule)
+fn is_rule_task(answered: &AnsweredEffect) -> bool {
+    matches!(&answered.effect.request, Request::Task(task) if task.called_for == TaskUse::Rule)
 }
 
 /// Returns whether the answer of a task changed the intent or the state between two effects.
 fn has_state_change_between(run: &TurnRun, first: &AnsweredEffect, second: &AnsweredEffect) -> bool {
-    let moves = |it: &AnsweredEffect| matches!(&it.answer, EffectResult::Ok(Reply::Task(it)) if it.patch.intent.is_some() || it.patch.state.is_some());
-    run.answered.iter().any(|it| (first.effect.id..second.effect.id).contains(&it.effect.id) && moves(it))
+    let moves = |answered: &AnsweredEffect| matches!(&answered.answer, EffectResult::Ok(Reply::Task(task)) if task.patch.intent.is_some() || task.patch.state.is_some());
+    run.answered.iter().any(|answered| (first.effect.id..second.effect.id).contains(&answered.effect.id) && moves(answered))
 }
 
 /// Returns whether an effect has its own key, or that of an earlier effect.
-fn has_valid_key(run: &TurnRun, it: &AnsweredEffect) -> bool {
+fn has_valid_key(run: &TurnRun, answered: &AnsweredEffect) -> bool {
     let key = |id: u32| format!("{}/{id}", run.input.turn);
-    (0..=it.effect.id.0).any(|id| key(id) == it.effect.key)
+    (0..=answered.effect.id.0).any(|id| key(id) == answered.effect.key)
 }
 
 fn count_writes(run: &TurnRun, operation: &str) -> usize {
-    run.answered.iter().filter(|it| has_side_effects(&it.effect) && write_signature(it).as_deref() == Some(operation)).count()
+    run.answered
+        .iter()
+        .filter(|answered| has_side_effects(&answered.effect) && write_signature(answered).as_deref() == Some(operation))
+        .count()
 }
 
 /// Returns what a write does, without the parts that differ between attempts; `None` for reads.
-fn write_signature(it: &AnsweredEffect) -> Option<String> {
-    Some(match &it.effect.request {
+fn write_signature(answered: &AnsweredEffect) -> Option<String> {
+    Some(match &answered.effect.request {
         Request::Task(task) => canonical::to_text(&json!([task.task, task.called_for, task.rule_id, task.input])),
         // A tool with a `spec` reads files or documents.
         Request::Tool(tool) if tool.spec.is_none() => canonical::to_text(tool),
@@ -147,11 +151,11 @@ fn implies_no_write(answer: &EffectResult) -> bool {
 }
 
 /// Returns whether the service's row declares the call idempotent.
-fn is_idempotent(config: &Config, it: &AnsweredEffect) -> bool {
-    if matches!(it.effect.request, Request::Tool(_)) {
-        return it.effect.repeatable;
+fn is_idempotent(config: &Config, answered: &AnsweredEffect) -> bool {
+    if matches!(answered.effect.request, Request::Tool(_)) {
+        return answered.effect.repeatable;
     }
-    let Request::Http(http) = &it.effect.request else { return false };
+    let Request::Http(http) = &answered.effect.request else { return false };
     if config.chain().is_some() {
         // The calls of a run have its key.
         return http.idempotent;
@@ -159,7 +163,7 @@ fn is_idempotent(config: &Config, it: &AnsweredEffect) -> bool {
     match &http.caller {
         HttpCaller::Task(task) => matches!(config.bindings.find(task), Some(Binding::Http(call)) if call.idempotent),
         HttpCaller::Tool(code) => {
-            let session_value = |name: &str| it.step.as_ref().and_then(|it| it.session.get(name)?.as_str()).unwrap_or(ANY);
+            let session_value = |name: &str| answered.step.as_ref().and_then(|step| step.session.get(name)?.as_str()).unwrap_or(ANY);
             let tool = config.tools.find(code, session_value("intent"), session_value("state"));
             matches!(tool.map(|it| &it.executor), Some(Executor::Http(call)) if call.idempotent)
         }

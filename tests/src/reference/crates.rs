@@ -31,7 +31,7 @@ struct Crate {
 /// If Cargo cannot list the crates, or a source cannot be read.
 pub fn page() -> Result<Page> {
     let crates = read_crates()?;
-    let arrows: Arrows = crates.iter().map(|it| (it.name.clone(), it.uses.clone())).collect();
+    let arrows: Arrows = crates.iter().map(|package| (package.name.clone(), package.uses.clone())).collect();
     let mut body = prose(include_str!("data/crates_intro.txt"));
     body.push_str(&format!("\n\n{}", fence("mermaid", &draw(&without_shortcuts(&arrows)))));
     let rows: Vec<Vec<String>> = arrows.iter().map(|(name, uses)| vec![code(name), list(uses)]).collect();
@@ -94,12 +94,12 @@ fn read_modules(source: &Path) -> Result<Arrows> {
         (!["lib", "main", "tests", "bin"].contains(&name)).then(|| name.to_owned())
     };
     let names: BTreeSet<String> = files.iter().filter_map(|it| module_of(it)).collect();
-    let mut arrows: Arrows = names.iter().map(|it| (it.clone(), BTreeSet::new())).collect();
+    let mut arrows: Arrows = names.iter().map(|name| (name.clone(), BTreeSet::new())).collect();
     for file in &files {
         let Some(module) = module_of(file) else { continue };
         let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
         let depth = file.strip_prefix(source).map_or(1, depth_of);
-        let used = used_modules(&text, depth).into_iter().filter(|it| names.contains(it) && *it != module);
+        let used = used_modules(&text, depth).into_iter().filter(|used| names.contains(used) && *used != module);
         arrows.entry(module.clone()).or_default().extend(used.collect::<Vec<_>>());
     }
     Ok(arrows)
@@ -166,7 +166,7 @@ fn names_of_group(group: &str) -> Vec<String> {
 }
 
 fn leading_name(text: &str) -> Option<String> {
-    let name: String = text.chars().take_while(|it| it.is_ascii_alphanumeric() || *it == '_').collect();
+    let name: String = text.chars().take_while(|character| character.is_ascii_alphanumeric() || *character == '_').collect();
     (!name.is_empty()).then_some(name)
 }
 
@@ -182,11 +182,11 @@ fn reachable(arrows: &Arrows, from: &str) -> BTreeSet<String> {
 
 /// Groups of names that all use one another, directly or not.
 fn find_circles(arrows: &Arrows) -> Vec<BTreeSet<String>> {
-    let reached: BTreeMap<&str, BTreeSet<String>> = arrows.keys().map(|it| (it.as_str(), reachable(arrows, it))).collect();
+    let reached: BTreeMap<&str, BTreeSet<String>> = arrows.keys().map(|name| (name.as_str(), reachable(arrows, name))).collect();
     let mut circles: Vec<BTreeSet<String>> = Vec::new();
     for (name, uses) in &reached {
         let circle: BTreeSet<String> =
-            uses.iter().filter(|it| reached.get(it.as_str()).is_some_and(|uses| uses.contains(*name))).cloned().collect();
+            uses.iter().filter(|used| reached.get(used.as_str()).is_some_and(|uses| uses.contains(*name))).cloned().collect();
         if !circle.is_empty() && !circles.contains(&circle) {
             circles.push(circle);
         }
@@ -198,7 +198,7 @@ fn find_circles(arrows: &Arrows) -> Vec<BTreeSet<String>> {
 fn without_shortcuts(arrows: &Arrows) -> Arrows {
     let is_shortcut =
         |used: &str, uses: &BTreeSet<String>| uses.iter().any(|other| other != used && reachable(arrows, other).contains(used));
-    let direct = |uses: &BTreeSet<String>| uses.iter().filter(|it| !is_shortcut(it, uses)).cloned().collect();
+    let direct = |uses: &BTreeSet<String>| uses.iter().filter(|used| !is_shortcut(used, uses)).cloned().collect();
     arrows.iter().map(|(name, uses)| (name.clone(), direct(uses))).collect()
 }
 
@@ -221,8 +221,8 @@ fn list(names: &BTreeSet<String>) -> String {
 mod tests {
     use super::*;
 
-    fn arrows(of: &[(&str, &[&str])]) -> Arrows {
-        of.iter().map(|(name, uses)| ((*name).to_owned(), uses.iter().map(|it| (*it).to_owned()).collect())).collect()
+    fn arrows(crates: &[(&str, &[&str])]) -> Arrows {
+        crates.iter().map(|(name, uses)| ((*name).to_owned(), uses.iter().map(|used| (*used).to_owned()).collect())).collect()
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(used_modules(text, 1).into_iter().collect::<Vec<_>>(), ["a", "c", "d", "g", "i"]);
         let text = "use super::super::k;\nuse super::l;\nuse super::super::super::m;\nuse super::super::{n, o::P};";
         assert_eq!(used_modules(text, 2).into_iter().collect::<Vec<_>>(), ["k", "n", "o"]);
-        assert_eq!(["a.rs", "a/mod.rs", "a/b.rs", "a/b/mod.rs"].map(|it| depth_of(Path::new(it))), [1, 1, 2, 2]);
+        assert_eq!(["a.rs", "a/mod.rs", "a/b.rs", "a/b/mod.rs"].map(|path| depth_of(Path::new(path))), [1, 1, 2, 2]);
     }
 
     #[test]

@@ -32,13 +32,13 @@ pub fn page() -> Result<Page> {
 
 /// The cells of a row: the name, then the parts of its meaning.
 fn row(name: &str, meaning: &str, columns: usize) -> Vec<String> {
-    let parts = meaning.splitn(columns - 1, '|').map(|it| it.trim().to_owned());
+    let parts = meaning.splitn(columns - 1, '|').map(|part| part.trim().to_owned());
     std::iter::once(code(name)).chain(parts).collect()
 }
 
 fn fault_codes() -> Result<Vec<String>> {
     let source = read_source("core/turn/src/fault.rs")?;
-    let names = source.lines().filter_map(|it| it.trim().strip_prefix("FaultCode::")?.split_once("=> \"")?.1.split('"').next());
+    let names = source.lines().filter_map(|line| line.trim().strip_prefix("FaultCode::")?.split_once("=> \"")?.1.split('"').next());
     Ok(names.map(str::to_owned).collect())
 }
 
@@ -52,8 +52,8 @@ pub(super) fn enum_variants(file: &str, name: &str) -> Result<Vec<String>> {
     let source = read_source(file)?;
     let body = source.split_once(&format!("pub enum {name} {{")).and_then(|it| it.1.split_once("\n}")).map(|it| it.0);
     let lines = body.with_context(|| format!("{file} has no {name}"))?.lines().map(str::trim);
-    let variants = lines.filter(|it| !it.is_empty() && !it.starts_with("//") && !it.starts_with('#'));
-    Ok(variants.map(|it| to_snake_case(it.trim_end_matches(','))).collect())
+    let variants = lines.filter(|line| !line.is_empty() && !line.starts_with("//") && !line.starts_with('#'));
+    Ok(variants.map(|variant| to_snake_case(variant.trim_end_matches(','))).collect())
 }
 
 pub(super) fn to_snake_case(name: &str) -> String {

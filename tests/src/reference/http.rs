@@ -16,8 +16,8 @@ pub fn page() -> Result<Page> {
     let mut body = prose(include_str!("data/task_http_intro.txt")) + "\n";
     let mut section = |heading: &str, group: &str, head: &[&str], names: &[String], example: Option<Value>| {
         // Names of several words are descriptions.
-        let name = |it: &str| if it.contains(' ') { it.to_owned() } else { code(it) };
-        let rows: Vec<Vec<String>> = names.iter().map(|it| vec![name(it), meanings.get(group, it)]).collect();
+        let name = |name: &str| if name.contains(' ') { name.to_owned() } else { code(name) };
+        let rows: Vec<Vec<String>> = names.iter().map(|word| vec![name(word), meanings.get(group, word)]).collect();
         body.push_str(&format!("\n## {heading}\n\n{}\n\n{}", wrap(&meanings.section(group)), table(head, &rows)));
         if let Some(example) = example {
             body.push_str(&format!("\n{}", fence("json", &serde_json::to_string_pretty(&example).unwrap_or_default())));
@@ -89,8 +89,8 @@ fn struct_members(file: &str, name: &str, is_camel: bool) -> Result<Vec<String>>
     let source = read_source(file)?;
     let body = source.split_once(&format!("pub struct {name} {{")).and_then(|it| it.1.split_once("\n}")).map(|it| it.0);
     let lines = body.with_context(|| format!("{file} has no {name}"))?.lines();
-    let names = lines.filter_map(|it| it.trim().strip_prefix("pub ")?.split_once(':').map(|it| it.0));
-    Ok(names.map(|it| if is_camel { to_camel_case(it) } else { it.to_owned() }).collect())
+    let names = lines.filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(':').map(|parts| parts.0));
+    Ok(names.map(|name| if is_camel { to_camel_case(name) } else { name.to_owned() }).collect())
 }
 
 fn to_camel_case(name: &str) -> String {

@@ -29,13 +29,13 @@ const WRITTEN: [(&str, &str); 10] = [
 pub(super) fn text(pages: &[Page]) -> Result<String> {
     let folder = root().join("docs/reference");
     let mut rows = Vec::new();
-    for (file, summary) in WRITTEN.iter().filter(|it| folder.join(it.0).is_file()) {
+    for (file, summary) in WRITTEN.iter().filter(|page| folder.join(page.0).is_file()) {
         let text = fs::read_to_string(folder.join(file)).with_context(|| (*file).to_owned())?;
         let title = text.lines().find_map(|it| it.strip_prefix("# ")).with_context(|| format!("{file} has no title"))?;
         rows.push(vec![format!("[{title}]({file})"), (*summary).to_owned(), String::new()]);
     }
-    rows.extend(pages.iter().map(|it| vec![format!("[{}]({})", it.title, it.file), it.summary.to_owned(), "generated".to_owned()]));
-    let known = |name: &str| name == "README.md" || WRITTEN.iter().any(|it| it.0 == name) || pages.iter().any(|it| it.file == name);
+    rows.extend(pages.iter().map(|page| vec![format!("[{}]({})", page.title, page.file), page.summary.to_owned(), "generated".to_owned()]));
+    let known = |name: &str| name == "README.md" || WRITTEN.iter().any(|page| page.0 == name) || pages.iter().any(|page| page.file == name);
     for entry in fs::read_dir(&folder)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         anyhow::ensure!(

@@ -41,7 +41,7 @@ pub fn page() -> Result<Page> {
     let mut body = prose(include_str!("data/lint_codes_intro.txt"));
     body.push_str("\n\n## Flow documents\n");
     let mut codes: Vec<(String, String, String)> =
-        CODES.iter().map(|it| (it.0.to_owned(), severity(it.1).to_owned(), it.2.to_owned())).collect();
+        CODES.iter().map(|code| (code.0.to_owned(), severity(code.1).to_owned(), code.2.to_owned())).collect();
     codes.extend(meanings.names("structure").into_iter().map(|name| {
         let text = meanings.get("structure", &name);
         let (severity, meaning) = text.split_once('|').unwrap_or(("", &text));
@@ -67,14 +67,15 @@ pub fn page() -> Result<Page> {
         .iter()
         .map(|name| {
             let text = meanings.get("tables", name);
-            let (severity, meaning) = text.split_once('|').map(|it| (it.0.trim().to_owned(), it.1.trim().to_owned())).unwrap_or_default();
+            let (severity, meaning) =
+                text.split_once('|').map(|parts| (parts.0.trim().to_owned(), parts.1.trim().to_owned())).unwrap_or_default();
             vec![code(name), severity, meaning]
         })
         .collect();
     body.push_str(&table(&["Rule", "Severity", "Finds"], &rows));
     let mut gaps = meanings.gaps();
     let known: BTreeSet<&str> = codes.iter().map(|it| it.0.as_str()).collect();
-    let unknown = document_codes()?.into_iter().filter(|it| !known.contains(it.as_str()));
+    let unknown = document_codes()?.into_iter().filter(|code| !known.contains(code.as_str()));
     gaps.extend(unknown.map(|it| format!("lint_codes.txt: the code {it} has no meaning")));
     gaps.extend(codes.iter().filter(|it| it.2.is_empty()).map(|it| format!("lint_codes.txt: the code {} has no meaning", it.0)));
     Ok(Page { file: "lint-codes.md", title: "Lint codes", summary: "codes of issues in flow documents and tables", body, gaps })
@@ -94,10 +95,11 @@ const NOT_RULES: [&str; 3] = ["api-key", "proxy-authorization", "x-api-key"];
 /// The rules of issues of tables: `compile`, and the texts of the checks that have the form of a rule.
 fn table_rules() -> Result<BTreeSet<String>> {
     let mut rules = BTreeSet::from(["compile".to_owned()]);
-    let is_rule = |it: &&str| it.contains('-') && it.bytes().all(|it| it.is_ascii_lowercase() || it == b'-') && !NOT_RULES.contains(it);
+    let is_rule =
+        |word: &&str| word.contains('-') && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') && !NOT_RULES.contains(word);
     for file in sources(&["core/lint/src", "core/pack/src"])?
         .iter()
-        .filter(|it| it.ends_with("/pack/src/lint.rs") || it.starts_with("core/lint/src") && !it.contains("/flow/"))
+        .filter(|file| file.ends_with("/pack/src/lint.rs") || file.starts_with("core/lint/src") && !file.contains("/flow/"))
     {
         let source = read_source(file)?;
         let code = source.split("#[cfg(test)]").next().unwrap_or_default();
@@ -110,8 +112,9 @@ fn table_rules() -> Result<BTreeSet<String>> {
 fn document_codes() -> Result<BTreeSet<String>> {
     let mut codes = BTreeSet::new();
     for file in sources(&["core/config/src/flow", "core/lint/src/flow"])? {
-        let is_code =
-            |it: &str| it.len() == 4 && it.starts_with(|c: char| c.is_ascii_uppercase()) && it[1..].bytes().all(|it| it.is_ascii_digit());
+        let is_code = |word: &str| {
+            word.len() == 4 && word.starts_with(|c: char| c.is_ascii_uppercase()) && word[1..].bytes().all(|byte| byte.is_ascii_digit())
+        };
         codes.extend(read_source(&file)?.split('"').filter(|it| is_code(it)).map(str::to_owned));
     }
     Ok(codes)
@@ -121,7 +124,7 @@ fn document_codes() -> Result<BTreeSet<String>> {
 pub(super) fn literals_after(source: &str, marker: &str) -> Vec<String> {
     let marker = format!("{marker}\"");
     let after = source.match_indices(&marker).filter_map(|(at, _)| source.get(at + marker.len()..));
-    after.filter_map(|it| it.split('"').next()).map(str::to_owned).collect()
+    after.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
 }
 
 /// All Rust files below these folders without tests, relative to the repository, sorted.

@@ -6,7 +6,7 @@ const MAX_WIDTH: usize = 140;
 /// A table; cells are escaped, and columns without any text are left out.
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let kept: Vec<usize> =
-        (0..head.len()).filter(|column| rows.iter().any(|row| row.get(*column).is_some_and(|it| !it.is_empty()))).collect();
+        (0..head.len()).filter(|column| rows.iter().any(|row| row.get(*column).is_some_and(|cell| !cell.is_empty()))).collect();
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |").replace("|  |", "| |");
     let mut text = line(kept.iter().filter_map(|it| head.get(*it)).map(|it| (*it).to_owned()).collect());
     text.push_str(&format!("|{}\n", "---|".repeat(kept.len())));
@@ -64,7 +64,7 @@ fn wrap_line(line: &str) -> String {
 
 /// The anchor of a heading, as GitHub makes it.
 pub fn anchor(heading: &str) -> String {
-    let kept = heading.chars().filter(|it| it.is_alphanumeric() || matches!(it, ' ' | '-' | '_'));
+    let kept = heading.chars().filter(|character| character.is_alphanumeric() || matches!(character, ' ' | '-' | '_'));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 

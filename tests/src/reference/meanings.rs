@@ -25,7 +25,7 @@ impl Meanings {
     pub fn parse(file: &'static str, text: &str) -> Result<Meanings> {
         let (mut texts, mut order) = (BTreeMap::new(), Vec::new());
         let mut section = String::new();
-        for (number, line) in (1..).zip(text.lines()).filter(|it| !it.1.trim().is_empty() && !it.1.starts_with('#')) {
+        for (number, line) in (1..).zip(text.lines()).filter(|numbered| !numbered.1.trim().is_empty() && !numbered.1.starts_with('#')) {
             let at = || format!("{file}:{number}: {line}");
             let (name, text) = if let Some(rest) = line.strip_prefix('[') {
                 let (name, text) = rest.split_once(']').with_context(at)?;
@@ -68,7 +68,7 @@ impl Meanings {
 
     /// Returns the names of a section, in the order of the file.
     pub fn names(&self, section: &str) -> Vec<String> {
-        self.order.iter().filter(|it| it.0 == section && !it.1.is_empty()).map(|it| it.1.clone()).collect()
+        self.order.iter().filter(|entry| entry.0 == section && !entry.1.is_empty()).map(|it| it.1.clone()).collect()
     }
 
     /// Returns missing and unused meanings, once the page is made.

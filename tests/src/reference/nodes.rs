@@ -49,7 +49,7 @@ pub fn page() -> Result<Page> {
     body.push_str(&writer.members("Node", &schema["$defs"]["Node"]));
     body.push_str("\n`data` of each type is below.\n\n");
     let kinds = schema["$defs"]["Node"]["oneOf"].as_array().context("nodes are a union")?;
-    let types: Vec<(&str, &Value)> = kinds.iter().filter_map(|it| Some((it["properties"]["type"]["const"].as_str()?, it))).collect();
+    let types: Vec<(&str, &Value)> = kinds.iter().filter_map(|kind| Some((kind["properties"]["type"]["const"].as_str()?, kind))).collect();
     body.push_str(&writer.overview(&types)?);
     for (kind, definition) in &types {
         let example = examples.get(kind).with_context(|| format!("no example of the node type {kind}"))?;
@@ -70,7 +70,7 @@ fn ports(kind: &str) -> Result<(String, String)> {
     let fields = Fields::of_object(&node).context("a node is an object")?;
     let node = NodeKind::read_kind(fields).with_context(|| format!("unknown node type {kind}"))?;
     let traits = node.data().traits();
-    let own = traits.ports.iter().filter(|it| Some(**it) != traits.failure_port && **it != "else");
+    let own = traits.ports.iter().filter(|port| Some(**port) != traits.failure_port && **port != "else");
     let last = traits.ports.iter().filter(|it| **it == "else");
     Ok((codes(own.chain(traits.own_ports).chain(last).copied()), codes(traits.failure_port)))
 }
@@ -92,14 +92,14 @@ impl Writer<'_> {
     /// The members of each alternative of a union.
     fn union(&self, name: &str, tag: &str) -> String {
         let kinds = self.schema["$defs"][name]["oneOf"].as_array().into_iter().flatten();
-        let of_kind = |it: &Value| {
-            let kind = it["properties"][tag]["const"].as_str().unwrap_or_default().to_owned();
+        let of_kind = |variant: &Value| {
+            let kind = variant["properties"][tag]["const"].as_str().unwrap_or_default().to_owned();
             let section = format!("{name}.{kind}");
-            let mut own = it.clone();
+            let mut own = variant.clone();
             if let Some(properties) = own["properties"].as_object_mut() {
                 properties.shift_remove(tag);
             }
-            let about = if it.get("description").is_some() { format!(": {}", self.about(&section, it)) } else { String::new() };
+            let about = if variant.get("description").is_some() { format!(": {}", self.about(&section, variant)) } else { String::new() };
             format!("\n**`{kind}`**{about}\n\n{}", self.members(&section, &own))
         };
         kinds.map(of_kind).collect()
@@ -147,7 +147,7 @@ impl Writer<'_> {
         let required: Vec<&str> = object["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         for (name, member) in object["properties"].as_object().into_iter().flatten() {
             let path = format!("{prefix}{name}");
-            let default = member.get("default").map(|it| value(&it.to_string()));
+            let default = member.get("default").map(|default| value(&default.to_string()));
             let default = if required.contains(&name.as_str()) { "required".to_owned() } else { default.unwrap_or_default() };
             rows.push(vec![code(&path), self.describe(member), default, self.about(&format!("{section}.{path}"), member)]);
             if member.get("properties").is_some() && member.get("oneOf").is_none() {
@@ -160,7 +160,7 @@ impl Writer<'_> {
 
     /// The type of a value in words, with links to definitions.
     fn describe(&self, schema: &Value) -> String {
-        if let Some(name) = schema["$ref"].as_str().and_then(|it| it.rsplit('/').next()) {
+        if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next()) {
             return match (name, PARTS.iter().find(|it| it.0 == name)) {
                 (_, Some((_, heading))) => format!("[{}](#{})", heading.to_lowercase(), anchor(heading)),
                 ("Node", _) => "[node](#nodes)".to_owned(),
@@ -207,7 +207,7 @@ impl Writer<'_> {
             ("JSONPath", "/$defs/OutputMap/properties/path"),
             ("secret name", "/$defs/Tool/properties/signing_secret"),
         ];
-        let has = |pointer: &str| self.schema.pointer(pointer).is_some_and(|it| it["pattern"] == source);
+        let has = |pointer: &str| self.schema.pointer(pointer).is_some_and(|member| member["pattern"] == source);
         known.iter().find(|it| has(it.1)).map_or_else(|| code(source), |it| it.0.to_owned())
     }
 }
@@ -217,7 +217,7 @@ const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
 fn describe_range(schema: &Value, least: &str, most: &str, what: &str) -> String {
     let kind = schema["type"].as_str().unwrap_or_default();
-    let bound = |name: &str| schema.get(name).filter(|it| it.as_i64().is_none_or(|it| it.abs() != MAX_SAFE_INTEGER));
+    let bound = |name: &str| schema.get(name).filter(|limit| limit.as_i64().is_none_or(|number| number.abs() != MAX_SAFE_INTEGER));
     let unit = if what.is_empty() { String::new() } else { format!(" {what}") };
     match (bound(least), bound(most)) {
         (None, None) => kind.to_owned(),

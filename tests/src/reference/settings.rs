@@ -38,7 +38,7 @@ pub fn page() -> Result<Page> {
     body.push_str("\n## Accepted without effect\n\n");
     body.push_str(&prose(include_str!("data/settings_without_effect.txt")));
     body.push_str("\n\n");
-    let rows: Vec<Vec<String>> = WITHOUT_EFFECT.iter().map(|it| vec![code(it), meanings.get("host-ignored", it)]).collect();
+    let rows: Vec<Vec<String>> = WITHOUT_EFFECT.iter().map(|name| vec![code(name), meanings.get("host-ignored", name)]).collect();
     body.push_str(&table(&["Setting", "What it does in ConvEngine, and what happens here"], &rows));
     let mut gaps = meanings.gaps();
     gaps.extend(differences(&names));
@@ -70,7 +70,7 @@ pub fn setting_keys() -> Result<Vec<(String, Option<Value>)>> {
 
 /// Splits `type | default | effect`; a default of `-` is none.
 fn columns(text: &str) -> [String; 3] {
-    let mut parts = text.split('|').map(|it| it.trim().to_owned());
+    let mut parts = text.split('|').map(|part| part.trim().to_owned());
     let mut next = || parts.next().unwrap_or_default();
     let (kind, default, effect) = (next(), next(), next());
     [kind, if default == "-" { String::new() } else { default }, effect]
@@ -79,16 +79,16 @@ fn columns(text: &str) -> [String; 3] {
 /// Settings that the server reads and the page lacks, and the other way round.
 fn differences(documented: &[String]) -> Vec<String> {
     let read = host_names();
-    let missing = read.iter().filter(|name| !documented.iter().any(|it| is_same(it, name)));
+    let missing = read.iter().filter(|name| !documented.iter().any(|setting| is_same(setting, name)));
     let missing = missing.map(|it| format!("settings.txt: the server reads '{it}', which has no meaning"));
-    let unknown = documented.iter().filter(|it| !it.starts_with("tenants.") && !read.iter().any(|name| is_same(it, name)));
+    let unknown = documented.iter().filter(|setting| !setting.starts_with("tenants.") && !read.iter().any(|name| is_same(setting, name)));
     missing.chain(unknown.map(|it| format!("settings.txt: the server does not read '{it}'"))).collect()
 }
 
 /// Whether a documented setting, in which words in capitals stand for any name, is one of a name; keys of maps are not in names.
 fn is_same(documented: &str, name: &str) -> bool {
     let (documented, name): (Vec<&str>, Vec<&str>) = (documented.split('.').collect(), name.split('.').collect());
-    let is_any = |it: &str| it.chars().all(|it| it.is_ascii_uppercase());
+    let is_any = |segment: &str| segment.chars().all(|letter| letter.is_ascii_uppercase());
     let (head, rest) = documented.split_at(name.len().min(documented.len()));
     head.len() == name.len() && head.iter().zip(&name).all(|(one, other)| one == other || is_any(one)) && rest.iter().all(|it| is_any(it))
 }

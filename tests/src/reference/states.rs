@@ -32,11 +32,12 @@ fn section(machine: &str, rows: &[StateTransition], meanings: &Meanings) -> Stri
         // The statuses of pending actions are stored in upper case.
         if machine == "pending_action" { name.to_uppercase() } else { name }
     };
-    let states = distinct(rows.iter().flat_map(|it| [spell(&it.state), spell(&it.next)]));
+    let states = distinct(rows.iter().flat_map(|row| [spell(&row.state), spell(&row.next)]));
     let events = distinct(rows.iter().map(|it| to_snake_case(&it.event)));
-    let explain = |names: &[String]| -> Vec<Vec<String>> { names.iter().map(|it| vec![code(it), meanings.get(machine, it)]).collect() };
+    let explain =
+        |names: &[String]| -> Vec<Vec<String>> { names.iter().map(|name| vec![code(name), meanings.get(machine, name)]).collect() };
     let moves: Vec<Vec<String>> =
-        rows.iter().map(|it| [spell(&it.state), to_snake_case(&it.event), spell(&it.next)].map(|it| code(&it)).to_vec()).collect();
+        rows.iter().map(|row| [spell(&row.state), to_snake_case(&row.event), spell(&row.next)].map(|name| code(&name)).to_vec()).collect();
     let mut diagram = format!("stateDiagram-v2\n    [*] --> {}", states.first().map_or("", |it| it));
     for row in rows {
         diagram.push_str(&format!("\n    {} --> {}: {}", spell(&row.state), spell(&row.next), to_snake_case(&row.event)));

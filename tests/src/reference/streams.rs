@@ -42,7 +42,7 @@ pub fn page() -> Result<Page> {
     }
     let mut gaps = meanings.gaps();
     for name in written_names()? {
-        if !STREAMS.iter().any(|it| examples[it.0].get(&name).is_some()) {
+        if !STREAMS.iter().any(|stream| examples[stream.0].get(&name).is_some()) {
             gaps.push(format!("stream_events.txt: the event '{name}' is written and has no example"));
         }
     }

@@ -98,22 +98,22 @@ pub fn page() -> Result<Page> {
     for (group, names) in GROUPS {
         body.push_str(&format!("\n## {group}\n"));
         for name in names {
-            let found = tables.iter().find(|it| it.name == *name).with_context(|| format!("there is no table {name}"))?;
+            let found = tables.iter().find(|it| it.name == *name).with_context(|| format!("the migrations create no table '{name}'"))?;
             body.push_str(&section(found, &meanings));
         }
     }
-    let is_described = |name: &str| GROUPS.iter().any(|it| it.1.contains(&name));
+    let is_described = |name: &str| GROUPS.iter().any(|group| group.1.contains(&name));
     body.push_str("\n## Created and not used\n\n");
     body.push_str("The engine creates these tables of ConvEngine, so that its scripts find them, and neither reads nor writes them.\n\n");
     let unused: Vec<Vec<String>> = tables
         .iter()
         .filter(|it| !is_described(&it.name))
-        .map(|it| vec![code(&it.name), codes(it.columns.iter().map(|it| it.name.as_str()))])
+        .map(|table| vec![code(&table.name), codes(table.columns.iter().map(|column| column.name.as_str()))])
         .collect();
     body.push_str(&table(&["Table", "Columns"], &unused));
-    let unexpected = tables.iter().filter(|it| !is_described(&it.name) && !is_kept_for_scripts(&it.name));
+    let unexpected = tables.iter().filter(|table| !is_described(&table.name) && !is_kept_for_scripts(&table.name));
     let mut gaps = meanings.gaps();
-    gaps.extend(tables.iter().filter_map(|it| Some(differences(it, table_shape(&it.name)?))).flatten());
+    gaps.extend(tables.iter().filter_map(|table| Some(differences(table, table_shape(&table.name)?))).flatten());
     gaps.extend(unexpected.map(|it| format!("tables.rs: the table {} is in no group", it.name)));
     Ok(Page { file: "tables.md", title: "Tables", summary: "every table and column with type, default and meaning", body, gaps })
 }
@@ -155,7 +155,8 @@ fn differences(found: &Table, declared: &TableShape) -> Vec<String> {
         }
     }
     // The older name of a column is in older databases alone.
-    let is_missing = |it: &&MemberShape| found.columns.iter().all(|column| column.name != it.name) && it.name != "response_type";
+    let is_missing =
+        |member: &&MemberShape| found.columns.iter().all(|column| column.name != member.name) && member.name != "response_type";
     declared.columns.iter().filter(is_missing).for_each(|it| differ(it.name, "declared, but no column"));
     differences
 }
@@ -163,23 +164,23 @@ fn differences(found: &Table, declared: &TableShape) -> Vec<String> {
 /// The type of a column in the migrations.
 fn kind_of(column: &MemberShape) -> &'static str {
     let kinds = [(Shape::Bool, "boolean"), (Shape::Integer(0, 0), "integer"), (Shape::Number(0, 0), "numeric(3,2)")];
-    let is_same = |it: &Shape| std::mem::discriminant(it) == std::mem::discriminant(&column.shape);
+    let is_same = |shape: &Shape| std::mem::discriminant(shape) == std::mem::discriminant(&column.shape);
     kinds.iter().find(|it| is_same(&it.0)).map_or("text", |it| it.1)
 }
 
 fn section(found: &Table, meanings: &Meanings) -> String {
     let declared = table_shape(&found.name);
-    let meaning = |column: &str| match declared.and_then(|it| it.column(column)) {
+    let meaning = |column: &str| match declared.and_then(|shape| shape.column(column)) {
         Some(declared) => declared.description(),
         None => meanings.get(&found.name, column),
     };
     let rows: Vec<Vec<String>> = found
         .columns
         .iter()
-        .map(|it| {
-            let key = if it.is_key { " (key)" } else { "" };
-            let kind = if it.is_nullable { format!("{}?", it.kind) } else { it.kind.clone() };
-            vec![format!("`{}`{key}", it.name), kind, code(&it.default), meaning(&it.name)]
+        .map(|column| {
+            let key = if column.is_key { " (key)" } else { "" };
+            let kind = if column.is_nullable { format!("{}?", column.kind) } else { column.kind.clone() };
+            vec![format!("`{}`{key}", column.name), kind, code(&column.default), meaning(&column.name)]
         })
         .collect();
     let about = wrap(&declared.map_or_else(|| meanings.section(&found.name), |it| it.help.to_owned()));
@@ -190,7 +191,7 @@ fn section(found: &Table, meanings: &Meanings) -> String {
 fn read_tables() -> Result<Vec<Table>> {
     let folder = root().join("migrations/sqlite");
     let mut files: Vec<String> =
-        fs::read_dir(&folder)?.map(|it| Ok(it?.file_name().to_string_lossy().into_owned())).collect::<Result<_>>()?;
+        fs::read_dir(&folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect::<Result<_>>()?;
     files.sort();
     let mut tables: Vec<Table> = Vec::new();
     for file in files {
@@ -217,7 +218,7 @@ fn read_tables() -> Result<Vec<Table>> {
 fn add_line(table: &mut Table, line: &str) {
     if let Some(keys) = line.strip_prefix("primary key (") {
         let keys: Vec<&str> = keys.trim_end_matches([')', ',']).split(", ").collect();
-        table.columns.iter_mut().for_each(|it| it.is_key |= keys.contains(&it.name.as_str()));
+        table.columns.iter_mut().for_each(|column| column.is_key |= keys.contains(&column.name.as_str()));
     } else if !line.starts_with("constraint ") {
         table.columns.push(read_column(line));
     }

@@ -109,7 +109,7 @@ pub fn faults_for(effect: &Effect) -> Vec<Fault> {
     let mut faults: Vec<Fault> = ERROR_KINDS.into_iter().map(Fault::Error).collect();
     faults.extend([EffectErrorKind::Timeout, EffectErrorKind::Unavailable].map(Fault::AllFrom));
     faults.push(Fault::Late);
-    let is_possible = |it: &Garbage| *it == Garbage::OtherKind || !matches!(effect.request, Request::Sleep(_));
+    let is_possible = |garbage: &Garbage| *garbage == Garbage::OtherKind || !matches!(effect.request, Request::Sleep(_));
     faults.extend(GARBAGE.into_iter().filter(is_possible).map(Fault::Garbage));
     if matches!(effect.request, Request::Http(_)) {
         faults.extend(STATUSES.map(Fault::Status));
@@ -240,7 +240,7 @@ fn garbage_vectors(garbage: Garbage, texts: usize) -> Vec<Vec<f64>> {
 }
 
 fn garbage_rows(value: Value) -> Vec<Map> {
-    let row = |it: Value| Map::from_iter([("column".to_owned(), it)]);
+    let row = |cell: Value| Map::from_iter([("column".to_owned(), cell)]);
     match value {
         Value::Array(items) => items.into_iter().map(row).collect(),
         Value::String(text) if text.is_empty() => Vec::new(),

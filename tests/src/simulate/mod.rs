@@ -166,9 +166,9 @@ fn catch_panic<T>(play: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// Returns the next turn of the same conversation.
 fn next_turn(pack: &Pack, turn: usize) -> Option<usize> {
-    let conversation = |turn: usize| pack.message(turn)?.conversation_id.map(|it| it.to_lowercase());
+    let conversation = |turn: usize| pack.message(turn)?.conversation_id.map(|id| id.to_lowercase());
     let of_turn = conversation(turn)?;
-    (turn + 1..pack.turns.len()).find(|it| conversation(*it).as_ref() == Some(&of_turn))
+    (turn + 1..pack.turns.len()).find(|later| conversation(*later).as_ref() == Some(&of_turn))
 }
 
 /// Runs several packs in parallel; `pick` selects cases by the position of the pack and the number of the case within it.

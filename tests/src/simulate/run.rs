@@ -115,7 +115,7 @@ impl TurnInProgress {
 
     fn step_session(&self, effect: &Effect) -> Option<SessionView> {
         let has_no_step = matches!(effect.request, Request::Llm(_) | Request::Embed(_) | Request::Sleep(_));
-        if has_no_step { None } else { self.original.as_ref().unwrap_or(&self.turn).read_views(|it| it.last().cloned()) }
+        if has_no_step { None } else { self.original.as_ref().unwrap_or(&self.turn).read_views(|views| views.last().cloned()) }
     }
 
     /// Cancels the turn; the results of its open effects remain unknown.
@@ -204,8 +204,8 @@ pub fn run_baseline(player: &mut CorePlayer, index: usize) -> Result<Baseline> {
 /// If the turn does not end.
 pub fn run_with_fault(player: &mut CorePlayer, baseline: &Baseline, at: usize, fault: Fault) -> Result<TurnRun> {
     let mut going = TurnInProgress::start(&baseline.run.input, &player.config)?;
-    for it in baseline.run.answered.iter().take(at) {
-        going.answer(it.answer.clone(), it.at)?;
+    for answered in baseline.run.answered.iter().take(at) {
+        going.answer(answered.answer.clone(), answered.at)?;
     }
     let (original, checkpoint) = baseline.run.answered.get(at).zip(baseline.checkpoints.get(at)).context("the turn has no such effect")?;
     player.rewind(checkpoint);

@@ -111,7 +111,7 @@ async fn measure(cluster: Rc<TenantCluster>, load: BackgroundLoad) -> Result<Bac
     let due = start_naps(&cluster, load).await?;
     let talk = Rc::new(Talk::default());
     let users: Vec<JoinHandle<Result<()>>> =
-        (0..USERS).map(|it| spawn_local(converse(Rc::clone(&cluster), Rc::clone(&talk), it))).collect();
+        (0..USERS).map(|user| spawn_local(converse(Rc::clone(&cluster), Rc::clone(&talk), user))).collect();
     sleep(load.calm / 4).await;
     talk.micros.take();
     sleep(load.calm).await;
@@ -123,7 +123,7 @@ async fn measure(cluster: Rc<TenantCluster>, load: BackgroundLoad) -> Result<Bac
     let indexed = spawn_local(index(Rc::clone(&cluster), load.chunks));
     let is_over = Rc::new(Cell::new(false));
     let chains: Vec<JoinHandle<Result<usize>>> =
-        (0..load.chains).map(|it| spawn_local(run_chains(Rc::clone(&cluster), Rc::clone(&is_over), it))).collect();
+        (0..load.chains).map(|chain| spawn_local(run_chains(Rc::clone(&cluster), Rc::clone(&is_over), chain))).collect();
     sleep(due.duration_since(SystemTime::now()).unwrap_or_default()).await;
     let begun = Instant::now();
     report.memory_kb[1] = wait_for_naps(&cluster, begun).await?;
@@ -201,7 +201,7 @@ impl TenantCluster {
 
     /// The resident memory of the largest server.
     fn memory_kb(&self) -> Result<u64> {
-        let each = self.servers.iter().map(|it| resident_kb(it.process_id().context("a server has ended")?));
+        let each = self.servers.iter().map(|server| resident_kb(server.process_id().context("a server has ended")?));
         Ok(each.collect::<Result<Vec<u64>>>()?.into_iter().max().unwrap_or_default())
     }
 
@@ -250,7 +250,7 @@ fn background_pack() -> Result<Value> {
     let note = |id: &str| json!({"id": id, "kind": "notify", "label": "Note", "config": {"channel": "log", "text": "Done."}});
     let wait = |id: &str, config: Value| json!({"id": id, "kind": "schedule", "label": "Wait", "config": config});
     documents.push(chain("nap", json!([wait("sleep", json!({"at": "{{ trigger.body.until }}"})), note("note")])));
-    let work = (0..5).flat_map(|it| [note(&format!("note{it}")), wait(&format!("wait{it}"), json!({"after_ms": 200}))]);
+    let work = (0..5).flat_map(|number| [note(&format!("note{number}")), wait(&format!("wait{number}"), json!({"after_ms": 200}))]);
     documents.push(chain("errand", json!(work.collect::<Vec<_>>())));
     Ok(json!({"name": "background", "tables": tables.tables, "documents": documents, "turns": []}))
 }
@@ -329,8 +329,8 @@ async fn run_chains(cluster: Rc<TenantCluster>, is_over: Rc<Cell<bool>>, number:
 async fn index(cluster: Rc<TenantCluster>, chunks: usize) -> Result<Duration> {
     let (mut client, begun) = (cluster.client(0), Instant::now());
     for source in 0..chunks.div_ceil(ARTICLES) {
-        let words = |article: usize| (0..ARTICLE_WORDS).map(move |it| format!("w{}", (it * 7 + article * 31 + source * 17) % 20_000));
-        let article = |it: usize| format!("# Article {it}\n\n{}", words(it).collect::<Vec<_>>().join(" "));
+        let words = |article: usize| (0..ARTICLE_WORDS).map(move |word| format!("w{}", (word * 7 + article * 31 + source * 17) % 20_000));
+        let article = |number: usize| format!("# Article {number}\n\n{}", words(number).collect::<Vec<_>>().join(" "));
         let text = (0..ARTICLES).map(article).collect::<Vec<_>>().join("\n\n");
         let id = format!("source-{source}");
         let body = json!({"id": id, "title": "Articles", "text": text, "format": "markdown"}).to_string();
@@ -360,7 +360,7 @@ impl Talk {
     fn take_figures(&self) -> (usize, f64, f64) {
         let mut micros = self.micros.take();
         micros.sort_unstable();
-        let at = |part: usize| micros.get(micros.len() * part / 100).map_or(0.0, |it| *it as f64 / 1000.0);
+        let at = |part: usize| micros.get(micros.len() * part / 100).map_or(0.0, |duration| *duration as f64 / 1000.0);
         (micros.len(), at(50), at(99))
     }
 }

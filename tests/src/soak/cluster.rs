@@ -129,5 +129,7 @@ pub async fn read_counter(address: &str, name: &str) -> Result<u64> {
     let (_, body) = Client::new(address).get("/metrics").await?;
     let text = String::from_utf8_lossy(&body);
     let values = text.lines().filter(|it| it.starts_with(name));
-    values.map(|it| it.rsplit(' ').next().and_then(|it| it.parse::<f64>().ok()).map(|it| it as u64).context("no number")).sum()
+    values
+        .map(|line| line.rsplit(' ').next().and_then(|number| number.parse::<f64>().ok()).map(|number| number as u64).context("no number"))
+        .sum()
 }

@@ -140,7 +140,7 @@ impl CrashFixture {
         let rules = Pack::parse(text).context("the pack")?.http;
         let (runtime, calls) = (Runtime::new()?, CallRecorder::default());
         let stub = if rules.is_empty() { None } else { Some(serve_recorded(&runtime, rules, calls.clone())?) };
-        let text = stub.map_or(text.to_owned(), |it| text.replace(STUB_ADDRESS, &format!("http://{it}")));
+        let text = stub.map_or(text.to_owned(), |address| text.replace(STUB_ADDRESS, &format!("http://{address}")));
         let file = folder.join("pack.json");
         std::fs::write(&file, &text)?;
         let model = folder.join("model.json");

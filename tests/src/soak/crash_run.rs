@@ -83,9 +83,9 @@ fn play(fixture: &CrashFixture, dies_at: Option<u32>) -> Result<FinalState> {
     };
     ensure!(dies_at.is_none() || servers.dead_count == 1, "no server died");
     let unanswered = std::mem::take(&mut servers.unanswered);
-    let said = vec![AnsweredMessage { conversation: id.clone(), answer: mask(&json!({"body": ended})) }];
-    let mut left = fixture.runtime.block_on(FinalState::read(database.url(), said, fixture.calls.all(), unanswered))?;
-    left.rename(&id, "RUN");
+    let answered = vec![AnsweredMessage { conversation: id.clone(), answer: mask(&json!({"body": ended})) }];
+    let mut left = fixture.runtime.block_on(FinalState::read(database.url(), answered, fixture.calls.all(), unanswered))?;
+    left.rename(&id, "RUN")?;
     Ok(left)
 }
 

@@ -48,8 +48,8 @@ pub fn replay_effects_on(config: Arc<Config>, stored: &StoredTurn) -> Result<(Ve
     let (mut turn, slice) = Turn::start(journal.input, config)?;
     let (mut open, mut found, mut rows) = (BTreeMap::new(), Vec::new(), 0);
     let mut take = |slice: Slice, open: &mut BTreeMap<u32, Effect>| {
-        rows += slice.notices.iter().filter(|it| matches!(it.body, NoticeBody::Audit { .. })).count();
-        open.extend(slice.effects.into_iter().map(|it| (it.id.0, it)));
+        rows += slice.notices.iter().filter(|notice| matches!(notice.body, NoticeBody::Audit { .. })).count();
+        open.extend(slice.effects.into_iter().map(|effect| (effect.id.0, effect)));
     };
     take(slice, &mut open);
     for entry in journal.entries {
@@ -108,12 +108,12 @@ pub fn find_invalid_call(calls: &[RecordedCall], requested: &[JournalEffect]) ->
         calls_by_key.entry(key).or_insert((0, call)).0 += 1;
     }
     calls_by_key.into_iter().find_map(|(key, (count, call))| {
-        let requested: Vec<&JournalEffect> = requested.iter().filter(|it| it.key == key).collect();
+        let requested: Vec<&JournalEffect> = requested.iter().filter(|effect| effect.key == key).collect();
         let name = format!("{} {} {}", call.method, call.path, call.body);
         if requested.is_empty() {
             return Some(format!("{name} has the key '{key}', which is in no journal"));
         }
-        let extra = usize::from(requested.iter().all(|it| !it.non_repeatable));
+        let extra = usize::from(requested.iter().all(|effect| !effect.non_repeatable));
         (count > requested.len() + extra)
             .then(|| format!("{name} was made {count} times with the key '{key}', but requested {} times", requested.len()))
     })
@@ -122,8 +122,8 @@ pub fn find_invalid_call(calls: &[RecordedCall], requested: &[JournalEffect]) ->
 /// Returns what is wrong with the interrupted effects: one that could have been repeated, or a difference to the effects in doubt.
 pub fn find_invalid_interruption(requested: &[JournalEffect], unanswered: &BTreeSet<EffectRef>) -> Option<String> {
     let interrupted: Vec<&JournalEffect> = requested.iter().filter(|it| it.interrupted).collect();
-    if let Some(it) = interrupted.iter().find(|it| !it.non_repeatable) {
-        return Some(format!("effect {} was interrupted, but could have been repeated", it.effect.1));
+    if let Some(repeatable) = interrupted.iter().find(|it| !it.non_repeatable) {
+        return Some(format!("effect {} was interrupted, but could have been repeated", repeatable.effect.1));
     }
     let interrupted: BTreeSet<&EffectRef> = interrupted.into_iter().map(|it| &it.effect).collect();
     let doubtful: BTreeSet<&EffectRef> = unanswered.iter().collect();
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_call_is_made_as_often_as_requested() {
         let wrong = |keys: &[Option<&str>], asked: &[JournalEffect]| {
-            let calls: Vec<RecordedCall> = keys.iter().map(|it| call(*it)).collect();
+            let calls: Vec<RecordedCall> = keys.iter().map(|key| call(*key)).collect();
             find_invalid_call(&calls, asked).unwrap_or_default()
         };
         let once = journal_effect("k", true, false);

@@ -62,17 +62,17 @@ impl FinalState {
         let pool = open_reader_pool(&place).await.map_err(|it| anyhow!("{it}"))?;
         let mut left = FinalState { calls, unanswered, ..FinalState::default() };
         let (mut states, mut counts): (Map<String, Value>, BTreeMap<String, u64>) = (Map::new(), BTreeMap::new());
-        for it in &said {
-            let number = counts.entry(it.conversation.clone()).or_default();
+        for message in &said {
+            let number = counts.entry(message.conversation.clone()).or_default();
             *number += 1;
-            left.messages.push((it.conversation.clone(), *number));
+            left.messages.push((message.conversation.clone(), *number));
         }
         for id in counts.keys() {
             let found = load::load_conversation(&pool, id, 500, None).await?;
             let turns = turn::list_ended(&pool, id).await?;
             let rows = audit::list_for_conversation(&pool, id).await?;
             let parsed = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
-            let mut rows = rows.iter().map(|it| json!({"stage": it.stage, "payload": parsed(&it.payload_json)}));
+            let mut rows = rows.iter().map(|row| json!({"stage": row.stage, "payload": parsed(&row.payload_json)}));
             let mut audits = Vec::new();
             for turn in &turns {
                 let (asked, count) = replay_effects(&pool, turn).await?;
@@ -83,7 +83,7 @@ impl FinalState {
                 audits.push(rows.by_ref().take(count).collect::<Vec<_>>());
             }
             ensure!(rows.next().is_none(), "conversation {id} has more audit rows than its turns");
-            let turns: Vec<Value> = turns.iter().map(|it| json!([it.number, it.status])).collect();
+            let turns: Vec<Value> = turns.iter().map(|turn| json!([turn.number, turn.status])).collect();
             let flow = session::find(&pool, id).await?.map(|it| it.state);
             let state = json!({"open": found.has_open_turn, "session": found.session, "flow": flow, "turns": turns, "audit": audits});
             states.insert(id.clone(), mask(&state));
@@ -95,19 +95,26 @@ impl FinalState {
     }
 
     /// Replaces an id that differs between runs by a name, also in keys of calls.
-    pub fn rename(&mut self, id: &str, name: &str) {
-        let replace = |it: &mut String| *it = it.replace(id, name);
-        // Cannot fail: an id and a name need no escapes.
-        self.state = serde_json::from_str(&self.state.to_string().replace(id, name)).unwrap_or_default();
+    ///
+    /// # Errors
+    /// If the state is not JSON with the name, which it is for names that need no escapes.
+    pub fn rename(&mut self, id: &str, name: &str) -> Result<()> {
+        let replace = |text: &mut String| *text = text.replace(id, name);
+        self.state = serde_json::from_str(&self.state.to_string().replace(id, name))?;
         self.messages.iter_mut().for_each(|it| replace(&mut it.0));
         for call in &mut self.calls {
             replace(&mut call.path);
             replace(&mut call.body);
             call.body = mask_times(&mask_tokens(&call.body));
-            call.idempotency_key.iter_mut().for_each(replace);
+            if let Some(key) = &mut call.idempotency_key {
+                replace(key);
+            }
         }
         self.effects.iter_mut().for_each(|it| replace(&mut it.key));
-        self.doubtful_turn.iter_mut().for_each(|it| replace(&mut it.0));
+        if let Some(turn) = &mut self.doubtful_turn {
+            replace(&mut turn.0);
+        }
+        Ok(())
     }
 
     /// Compares with the undisturbed run of a chain, whose doubt is the failure of a step.
@@ -124,11 +131,11 @@ impl FinalState {
             bail!("{error}");
         }
         let (keys_here, keys_there) = (self.keys_by_call(), baseline.keys_by_call());
-        let extra = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|it| it.len() < keys.len()));
+        let extra = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|theirs| theirs.len() < keys.len()));
         ensure!(extra.is_none(), "{extra:?} was not made by the undisturbed run");
         let run = &self.state["answers"][0]["body"];
         let entries = ["primary_trace", "branch_trace"].iter().filter_map(|it| run[it].as_array()).flatten();
-        let is_reported = entries.into_iter().any(|it| it["status"] == "failed" && it["error"]["code"].is_string());
+        let is_reported = entries.into_iter().any(|entry| entry["status"] == "failed" && entry["error"]["code"].is_string());
         ensure!(is_reported, "the step in doubt is not reported: {run}");
         Ok(Comparison::InDoubt)
     }
@@ -144,7 +151,9 @@ impl FinalState {
             bail!("{error}");
         }
         let (keys_here, keys_there) = (self.keys_by_call(), baseline.keys_by_call());
-        if let Some((call, keys)) = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|it| it.len() < keys.len())) {
+        if let Some((call, keys)) =
+            keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|theirs| theirs.len() < keys.len()))
+        {
             // Even if the conversation takes another path after the doubt, it may not write anything that the undisturbed run does not.
             bail!("{call} was made with {} keys", keys.len());
         }
@@ -199,7 +208,7 @@ impl FinalState {
 
     /// Returns a conversation whose turns are not closed or differ from the undisturbed run.
     fn find_unfinished(&self, baseline: &FinalState) -> Option<String> {
-        let turns = |it: &Value| it["conversations"].as_object().cloned().unwrap_or_default();
+        let turns = |state: &Value| state["conversations"].as_object().cloned().unwrap_or_default();
         let expected = turns(&baseline.state);
         turns(&self.state).into_iter().find_map(|(id, stored)| {
             let expected_turns = &expected.get(&id)?["turns"];
@@ -217,7 +226,8 @@ pub fn mask(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let member = |(name, value): (&String, &Value)| {
-                let duration = value.is_number() && (name == "ms" || ["Ms", "_ms", "Ns", "duration"].iter().any(|it| name.ends_with(it)));
+                let duration =
+                    value.is_number() && (name == "ms" || ["Ms", "_ms", "Ns", "duration"].iter().any(|unit| name.ends_with(unit)));
                 (name.clone(), if duration || LENGTH_MEMBERS.contains(&name.as_str()) { Value::from(0) } else { mask(value) })
             };
             Value::Object(members.iter().map(member).collect())
@@ -243,7 +253,7 @@ fn mask_tokens(text: &str) -> String {
     let mut parts = text.split(TOKEN_PREFIX);
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |masked, rest| {
-        masked + "<token>" + rest.trim_start_matches(|it: char| it.is_ascii_alphanumeric() || "-_".contains(it))
+        masked + "<token>" + rest.trim_start_matches(|character: char| character.is_ascii_alphanumeric() || "-_".contains(character))
     })
 }
 
@@ -258,11 +268,11 @@ fn mask_times(text: &str) -> String {
         let (digits, after) = from.split_at(end);
         let named = masked.trim_end_matches([':', '"', '\\', ' ']);
         let is_duration = after.starts_with("ms") || (named.len() < masked.len() && (named.ends_with("Ms") || named.ends_with("Ns")));
-        let iso = from.get(..19).is_some_and(|it| it.is_ascii() && it.as_bytes()[10] == b'T' && it.as_bytes()[13] == b':');
+        let iso = from.get(..19).is_some_and(|time| time.is_ascii() && time.as_bytes()[10] == b'T' && time.as_bytes()[13] == b':');
         rest = after;
         if iso {
             masked.push_str("<time>");
-            rest = from.get(19..).unwrap_or_default().trim_start_matches(|it: char| it.is_ascii_digit() || it == '.');
+            rest = from.get(19..).unwrap_or_default().trim_start_matches(|character: char| character.is_ascii_digit() || character == '.');
         } else if is_duration || digits.len() == 13 {
             masked.push('0');
         } else {
@@ -309,7 +319,7 @@ mod tests {
             interrupted,
         };
         let output = json!({"stage": "ASSISTANT_OUTPUT", "payload": {"responseType": words}});
-        let answers = answers.map(|it| json!({"status": 200, "body": {"payload": {"value": it}}}));
+        let answers = answers.map(|answer| json!({"status": 200, "body": {"payload": {"value": answer}}}));
         let state = json!({"open": false, "turns": [[1, "closed"], [2, "closed"]], "audit": [[{"stage": "USER_INPUT"}], [output]]});
         FinalState {
             state: json!({"answers": answers, "conversations": {"c": state}}),
@@ -324,7 +334,7 @@ mod tests {
     #[test]
     fn a_run_is_equal_or_reports_its_doubt() {
         let whole = final_state(["hi", "paid"], &["k"], "EXACT", false);
-        let compared = |left: &FinalState| left.compare(&whole, Some("nobody knows")).map_err(|it| it.to_string());
+        let compared = |left: &FinalState| left.compare(&whole, Some("nobody knows")).map_err(|difference| difference.to_string());
         assert_eq!(compared(&final_state(["hi", "paid"], &["k"], "EXACT", false)), Ok(Comparison::Equal));
         assert!(compared(&final_state(["hi", "other"], &["k"], "EXACT", false)).unwrap_err().contains("other"));
         assert!(compared(&final_state(["hi", "paid"], &["k", "l"], "EXACT", false)).unwrap_err().contains("2 keys"));

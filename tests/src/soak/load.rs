@@ -63,8 +63,8 @@ struct Shared {
 /// # Errors
 /// If a server cannot be reached, or no turn was answered.
 pub fn run_load(mix: &Rc<Mix>, connections: usize, until: Until) -> Result<LoadReport> {
-    let bytes = |mix: &Mix| mix.servers.iter().map(|it| it.database.bytes()).sum::<Result<u64>>();
-    let cpu = |mix: &Mix| mix.servers.iter().map(|it| process_stats::cpu_us(it.process_id())).sum::<Result<u64>>();
+    let bytes = |mix: &Mix| mix.servers.iter().map(|server| server.database.bytes()).sum::<Result<u64>>();
+    let cpu = |mix: &Mix| mix.servers.iter().map(|server| process_stats::cpu_us(server.process_id())).sum::<Result<u64>>();
     let (bytes_before, cpu_before) = (bytes(mix)?, cpu(mix)?);
     let step = match until {
         Until::Conversations(count) => (count / MEMORY_SAMPLES).max(1),
@@ -105,7 +105,7 @@ pub fn run_load(mix: &Rc<Mix>, connections: usize, until: Until) -> Result<LoadR
 }
 
 async fn run_connection(shared: Rc<Shared>) -> Result<()> {
-    let mut clients: Vec<Client> = shared.mix.servers.iter().map(|it| Client::new(it.address())).collect();
+    let mut clients: Vec<Client> = shared.mix.servers.iter().map(|server| Client::new(server.address())).collect();
     while let Some(number) = shared.next_conversation() {
         let (pack, talk) = shared.mix.conversation(number);
         let conversation = Uuid::new_v4().to_string();
@@ -156,7 +156,7 @@ impl Shared {
     }
 
     fn sample_memory(&self, conversations: usize) -> Result<()> {
-        let memory = self.mix.servers.iter().map(|it| process_stats::resident_kb(it.process_id())).collect::<Result<Vec<u64>>>()?;
+        let memory = self.mix.servers.iter().map(|server| process_stats::resident_kb(server.process_id())).collect::<Result<Vec<u64>>>()?;
         self.report.borrow_mut().memory.push((conversations, memory));
         Ok(())
     }
@@ -184,7 +184,7 @@ impl LoadReport {
     /// Returns the memory of the largest server at the start, in the middle and at the end, in MB.
     #[must_use]
     pub fn memory_mb(&self) -> [f64; 3] {
-        let largest = |at: usize| self.memory.get(at).and_then(|it| it.1.iter().max()).map_or(0.0, |it| *it as f64 / 1024.0);
+        let largest = |at: usize| self.memory.get(at).and_then(|sample| sample.1.iter().max()).map_or(0.0, |kb| *kb as f64 / 1024.0);
         [largest(0), largest(self.memory.len() / 2), largest(self.memory.len().saturating_sub(1))]
     }
 
@@ -193,7 +193,7 @@ impl LoadReport {
     pub fn growth_mb(&self) -> f64 {
         let half = self.conversations / 2;
         let points = self.memory.iter().filter(|it| it.0 >= half);
-        let points: Vec<(f64, f64)> = points.map(|it| (it.0 as f64, it.1.iter().sum::<u64>() as f64 / 1024.0)).collect();
+        let points: Vec<(f64, f64)> = points.map(|sample| (sample.0 as f64, sample.1.iter().sum::<u64>() as f64 / 1024.0)).collect();
         process_stats::growth(&points)
     }
 }

@@ -85,7 +85,7 @@ pub fn run_outage(mix: &Rc<Mix>, connections: usize, signals: &Arc<Signals>, ste
 }
 
 async fn run_connection(shared: Rc<Shared>) -> Result<()> {
-    let mut clients: Vec<Client> = shared.mix.servers.iter().map(|it| Client::new(it.address())).collect();
+    let mut clients: Vec<Client> = shared.mix.servers.iter().map(|server| Client::new(server.address())).collect();
     while shared.should_continue() {
         let (pack, talk) = shared.mix.conversation(shared.started_count.replace(shared.started_count.get() + 1));
         let conversation = Uuid::new_v4().to_string();

@@ -15,7 +15,7 @@ pub fn cpu_us(process: u32) -> Result<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
     // The name, in parentheses, may contain spaces; user and system time are fields 14 and 15 of the line.
     let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |it| it.1).split_whitespace().collect();
-    let ticks = |index: usize| fields.get(index).and_then(|it| it.parse::<u64>().ok()).context("cannot read the processor time");
+    let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok()).context("cannot read the processor time");
     Ok((ticks(11)? + ticks(12)?) * TICK_US)
 }
 
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_line_grows_by_its_slope_and_a_flat_one_does_not() {
-        let line = |slope: f64| (0..9).map(|it| (f64::from(it), 5.0 + slope * f64::from(it))).collect::<Vec<_>>();
+        let line = |slope: f64| (0..9).map(|x| (f64::from(x), 5.0 + slope * f64::from(x))).collect::<Vec<_>>();
         assert!((growth(&line(2.0)) - 16.0).abs() < 1e-9);
         assert!(growth(&line(0.0)).abs() < 1e-9);
         assert!(growth(&[]).abs() < 1e-9);

@@ -99,7 +99,7 @@ pub fn measure_runs(binary: &Path, kind: &DatabaseKind, load: &RunLoad) -> Resul
     report.cpu_us = (cpu_us(process)? - cpu) / runs.max(1) as u64;
     let ended = served.list_ended("errand")?;
     report.failures = find_failures(&ended, runs);
-    report.duration_ms = [50, 99].map(|it| percentile(ended.iter().filter_map(|it| it["duration_ms"].as_u64()), it));
+    report.duration_ms = [50, 99].map(|percent| percentile(ended.iter().filter_map(|run| run["duration_ms"].as_u64()), percent));
 
     report.memory_kb[0] = resident_kb(process)?;
     // All of them have to sleep before the first one wakes up.
@@ -124,7 +124,7 @@ pub fn measure_runs(binary: &Path, kind: &DatabaseKind, load: &RunLoad) -> Resul
     let ended = served.list_ended("nap")?;
     report.failures.extend(find_failures(&ended, sleepers));
     let lags: Vec<u64> = ended.iter().filter_map(lag_ms).collect();
-    report.lag_ms = [50, 99, 100].map(|it| percentile(lags.iter().copied(), it));
+    report.lag_ms = [50, 99, 100].map(|percent| percentile(lags.iter().copied(), percent));
     Ok(report)
 }
 

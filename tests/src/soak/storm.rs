@@ -129,7 +129,7 @@ async fn storm(cluster: Rc<Cluster>, turns: usize) -> Result<StormReport> {
     let latencies: Rc<RefCell<Vec<u64>>> = Rc::default();
     let stopped = Rc::new(Cell::new(false));
     let bystanders: Vec<JoinHandle<Result<()>>> = (0..BYSTANDERS)
-        .map(|it| spawn_local(stand_by(Rc::clone(&cluster), it % VICTIM, Rc::clone(&latencies), Rc::clone(&stopped))))
+        .map(|bystander| spawn_local(stand_by(Rc::clone(&cluster), bystander % VICTIM, Rc::clone(&latencies), Rc::clone(&stopped))))
         .collect();
     let sent = send_all(&cluster, turns).await?;
     let (calm, begun) = (transactions(&cluster.database)?, Instant::now());
@@ -259,7 +259,8 @@ pub fn run_kills(binary: &Path, kind: &DatabaseKind, connections: usize, time: D
     });
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(LocalSet::new().run_until(async {
-        let mut tasks: Vec<JoinHandle<Result<()>>> = (0..connections).map(|it| spawn_local(talk_until_end(Rc::clone(&load), it))).collect();
+        let mut tasks: Vec<JoinHandle<Result<()>>> =
+            (0..connections).map(|number| spawn_local(talk_until_end(Rc::clone(&load), number))).collect();
         tasks.push(spawn_local(kill_until_end(Rc::clone(&load))));
         for task in tasks {
             task.await??;

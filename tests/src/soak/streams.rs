@@ -171,8 +171,8 @@ async fn run_on_server(served: Rc<ServedPack>, streams: usize, rounds: usize) ->
             })
         })
         .collect();
-    for it in asking {
-        it.await??;
+    for task in asking {
+        task.await??;
     }
     compare_streams(readers, &seen).await?;
     let mut seen = seen.take();
@@ -242,7 +242,7 @@ struct Reader {
 impl Reader {
     async fn read_all(mut self, opening: Rc<Semaphore>, opened: Rc<watch::Sender<usize>>) -> Result<u64> {
         let permit = opening.acquire().await?;
-        let open = || opened.send_modify(|it| *it += 1);
+        let open = || opened.send_modify(|count| *count += 1);
         if self.transport == Transport::Stomp {
             let mut stomp = StompClient::connect(&self.address, "/ws-convengine/123/abcdefgh/websocket").await?;
             stomp.subscribe("sub-0", &self.conversation).await?;
@@ -335,8 +335,10 @@ impl Reader {
             progress.next_seq = 0;
             progress.ended_turns += 1;
         }
-        let at =
-            data.split_once("\"createdAt\":\"").and_then(|it| clock::parse(it.1.split_once('"')?.0)).context("event without a time")?;
+        let at = data
+            .split_once("\"createdAt\":\"")
+            .and_then(|parts| clock::parse(parts.1.split_once('"')?.0))
+            .context("event without a time")?;
         let mut seen = self.report.borrow_mut();
         seen.events += 1;
         if self.transport != Transport::ReconnectingSse {

@@ -44,7 +44,7 @@ impl Talk {
 /// If the pack's script answers a repeated request differently, the core cannot run the pack, or `visit` fails.
 pub fn play(pack: &Pack, turns: usize, mut visit: impl FnMut(&PackRequest, &CoreTurn, &Arc<Config>) -> Result<()>) -> Result<()> {
     let is_stateful =
-        pack.llm.iter().any(|it| it.times.is_some() || !it.replies.is_empty()) || pack.http.iter().any(|it| !it.sequence.is_empty());
+        pack.llm.iter().any(|rule| rule.times.is_some() || !rule.replies.is_empty()) || pack.http.iter().any(|it| !it.sequence.is_empty());
     ensure!(!is_stateful, "the script of pack '{}' answers differently when it is repeated", pack.name);
     let messages: Vec<PackTurn> = pack.turns.iter().filter(|it| is_steady(pack, it)).map(move_to_conversation).collect();
     let mut pack = pack.clone();
@@ -81,7 +81,7 @@ pub fn visible_part(answer: &Value) -> Value {
 fn is_steady(pack: &Pack, turn: &PackTurn) -> bool {
     let Some(request) = &turn.request else { return false };
     let text = request.body.get("message").and_then(Value::as_str).map(str::trim);
-    !pack.llm.iter().any(|it| it.error.is_some() && it.user_text.as_deref().is_none_or(|of_rule| Some(of_rule) == text))
+    !pack.llm.iter().any(|rule| rule.error.is_some() && rule.user_text.as_deref().is_none_or(|of_rule| Some(of_rule) == text))
 }
 
 /// Moves a turn into the one conversation of the talk.

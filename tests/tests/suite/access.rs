@@ -35,16 +35,16 @@ fn bearer(key: &str) -> String {
 /// Asserts that these rows cover exactly the routes of the server.
 #[track_caller]
 pub fn assert_covers_all_routes(rows: impl Iterator<Item = (String, String)>) {
-    let name = |it: &Route| (it.method.as_ref().map_or("GET".to_owned(), Method::to_string), it.path.clone());
+    let name = |route: &Route| (route.method.as_ref().map_or("GET".to_owned(), Method::to_string), route.path.clone());
     let routes: BTreeSet<_> = app::tenant_routes(true, None).list().iter().map(name).collect();
     let public = [&DEPLOYMENT_ROUTES[..], &LINK_ROUTES, &SIGNED_ROUTES].concat();
-    let public = public.into_iter().map(|it| (it.0.to_owned(), it.1.to_owned()));
+    let public = public.into_iter().map(|route| (route.0.to_owned(), route.1.to_owned()));
     assert_eq!(rows.chain(public).collect::<BTreeSet<_>>(), routes);
 }
 
 #[test]
 fn a_route_accepts_only_its_scopes() {
-    assert_covers_all_routes(ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned())));
+    assert_covers_all_routes(ROUTES.iter().map(|route| (route.0.to_owned(), route.1.to_owned())));
     let env = TestEnv::with_pack(&orders_pack());
     let keys = ["converse", "read", "desk", "admin"].map(|it| (it, key(&env, &["--scope", it])));
     let server = env.serve(&[&REGEX_ONLY[..], &WITH_KEYS].concat());
@@ -133,7 +133,7 @@ fn a_key_expires_and_can_be_revoked() {
     assert!(wait_until(|| status(&brief) == 401), "the key has expired");
     assert_eq!(status(&lasting), 200);
     let listed = env.run(&["key", "list"]);
-    let line = |key: &str| listed.stdout.lines().find(|it| it.starts_with(&key[3..15])).unwrap_or_default().to_owned();
+    let line = |key: &str| listed.stdout.lines().find(|line| line.starts_with(&key[3..15])).unwrap_or_default().to_owned();
     assert!(line(&lasting).contains("active scopes=read") && line(&brief).contains("expired"), "{listed:?}");
     assert!(!line(&lasting).contains("used=-") && !listed.stdout.contains(&lasting[16..]), "{listed:?}");
     let stream = format!("/api/v1/conversation/stream/{ID}?access_token={lasting}");
@@ -249,7 +249,7 @@ fn a_rate_limited_call_is_told_when_to_retry() {
     let server = env.serve(&[&REGEX_ONLY[..], &rates].concat());
     let say = |id: &str| server.post(json!({"conversationId": id, "message": "my order"}).to_string());
     let other = ID.replace("7c0f", "7c1f");
-    let number = |it: &Answer, name: &str| it.header(name).parse::<u64>().unwrap_or_else(|_| panic!("{name}: {it:?}"));
+    let number = |answer: &Answer, name: &str| answer.header(name).parse::<u64>().unwrap_or_else(|_| panic!("{name}: {answer:?}"));
     let first = say(ID);
     assert_eq!(
         (first.status, number(&first, "x-ratelimit-limit"), number(&first, "x-ratelimit-remaining")),

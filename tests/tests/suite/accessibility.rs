@@ -19,7 +19,7 @@ fn the_first_minute_in_the_browser_works_by_keyboard() {
     assert_eq!(members_of(&lines["loan"][0], "hash"), core.iter().collect::<Vec<_>>(), "a command plays the loan");
     assert!(lines["afterCommand"][0].as_str().unwrap().contains("textbox \"Message\""), "{:?}", lines["afterCommand"]);
 
-    let places: Vec<&str> = lines["places"][0].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    let places: Vec<&str> = lines["places"][0].as_array().unwrap().iter().map(|place| place.as_str().unwrap()).collect();
     assert_eq!(places[0], "turn 5, at its end");
     assert!(places.iter().all(|it| it.starts_with("turn 5, ")), "by steps and not by turns: {places:?}");
     assert_eq!((places[3], places[4]), (places[1], places[0]), "] undoes [");

@@ -22,7 +22,7 @@ fn start_bank(calls: usize) -> SocketAddr {
             let mut stream = listener.accept().unwrap().0;
             let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map(Result::unwrap);
             assert!(lines.next().unwrap().starts_with("GET /accounts/savings "));
-            assert!(lines.any(|it| it.is_empty()));
+            assert!(lines.any(|line| line.is_empty()));
             let body = r#"{"balance":3}"#;
             write!(stream, "HTTP/1.1 200 X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).unwrap();
         }
@@ -68,10 +68,10 @@ fn serve(env: &TestEnv, model: &str, bank: SocketAddr) -> Server {
 fn tool_call_reply() -> ProviderReply {
     Box::new(|stream| {
         write_head(stream);
-        let call = |it: Value| format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": [it]}}]}));
+        let call = |piece: Value| format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]}));
         let first = call(json!({"index": 0, "id": "c1", "type": "function", "function": {"name": "get_balance", "arguments": ""}}));
         let rest: String =
-            [r#"{"account":"sav\u00"#, r#"69ngs"}"#].map(|it| call(json!({"index": 0, "function": {"arguments": it}}))).concat();
+            [r#"{"account":"sav\u00"#, r#"69ngs"}"#].map(|piece| call(json!({"index": 0, "function": {"arguments": piece}}))).concat();
         stream.write_all((delta_event("Let me ") + &delta_event("look.") + &first + &rest + &final_events()).as_bytes()).unwrap();
     })
 }
@@ -164,11 +164,12 @@ fn the_reply_of_an_agent_is_streamed() {
         events.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(),
         ["token", "token", "message", "token", "token", "message", "done"]
     );
-    let streamed_text =
-        |effect: u32| events.iter().filter(|it| it.1["effect"] == effect).map(|it| it.1["delta"].as_str().unwrap()).collect::<String>();
+    let streamed_text = |effect: u32| {
+        events.iter().filter(|event| event.1["effect"] == effect).map(|event| event.1["delta"].as_str().unwrap()).collect::<String>()
+    };
     assert_eq!(
         [streamed_text(0), streamed_text(2)],
-        [&events[2].1["text"], &events[5].1["text"]].map(|it| it.as_str().unwrap()),
+        [&events[2].1["text"], &events[5].1["text"]].map(|text| text.as_str().unwrap()),
         "{events:?}"
     );
     let done = events[6].1.clone();
@@ -180,14 +181,15 @@ fn the_reply_of_an_agent_is_streamed() {
         .into_iter()
         .map(|it| it.1)
         .collect();
-    let kinds: Vec<&str> = parts.iter().filter(|it| it["transient"] != true).map(|it| it["type"].as_str().unwrap_or("[DONE]")).collect();
+    let kinds: Vec<&str> =
+        parts.iter().filter(|it| it["transient"] != true).map(|part| part["type"].as_str().unwrap_or("[DONE]")).collect();
     let step = ["text-start", "text-delta", "text-delta", "text-end", "data-message"];
     let tool = ["tool-input-available", "tool-output-available"];
     assert_eq!(kinds, [&["start", "start-step"][..], &step, &tool, &step, &["data-turn", "finish-step", "finish", "[DONE]"]].concat());
     let called = parts.iter().find(|it| it["type"] == tool[0]).unwrap();
     assert_eq!((&called["toolName"], &called["input"]), (&json!("get_balance"), &json!({"account": "savings"})));
-    let of = |id: &str| parts.iter().filter(|it| it["id"] == id).filter_map(|it| it["delta"].as_str()).collect::<String>();
-    assert_eq!([of("t0"), of("t2")], ["Let me look.", "You have 3 🙂."]);
+    let streamed = |id: &str| parts.iter().filter(|part| part["id"] == id).filter_map(|part| part["delta"].as_str()).collect::<String>();
+    assert_eq!([streamed("t0"), streamed("t2")], ["Let me look.", "You have 3 🙂."]);
 
     let (plain, _) = Session::start_simulated(&server, &json!({}));
     let answer = plain.say(&server, "help me");
@@ -195,7 +197,7 @@ fn the_reply_of_an_agent_is_streamed() {
     let requests = requests.join().unwrap();
     assert_eq!(requests.iter().map(|it| it["stream"] == true).collect::<Vec<_>>(), [true, true, true, true, false, false]);
     assert_eq!([&requests[1]["messages"], &requests[3]["messages"]], [&requests[5]["messages"]; 2], "the model gets the same messages");
-    let vars = [&own, &ui, &plain].map(|it| it.state(&server)["vars"].clone());
+    let vars = [&own, &ui, &plain].map(|session| session.state(&server)["vars"].clone());
     assert_eq!((&vars[0]["balance"], &vars[0], &vars[1]), (&json!(3), &vars[2], &vars[2]));
     for session in [&own, &ui, &plain] {
         assert_eq!(session.assert_replays(&env, &server), 2);
@@ -220,12 +222,13 @@ fn a_discarded_agent_reply_is_reset() {
     let path = format!("{SIMULATED}/{}/turns?stream=", session.id);
     let events = TurnStream::begin(&server, &format!("{path}true"), &[]).collect_rest();
     let tokens: Vec<&Value> = events.iter().filter(|it| it.0 == "token").map(|it| &it.1).collect();
-    let piece = |it: &str| json!({"effect": 0, "delta": it});
+    let piece = |text: &str| json!({"effect": 0, "delta": text});
     assert_eq!(tokens, [&piece("It had"), &json!({"effect": 0, "reset": true}), &piece("It "), &piece("is.")]);
     assert_eq!(reply_texts(&events.last().unwrap().1), ["It is."]);
     let parts = TurnStream::begin(&server, &format!("{path}ui"), &[]).collect_rest();
-    let of_text = |it: &&(String, Value)| it.1["id"].as_str().is_some_and(|it| it.starts_with('t'));
-    let kinds: Vec<[&str; 2]> = parts.iter().filter(of_text).map(|it| ["type", "id"].map(|name| it.1[name].as_str().unwrap())).collect();
+    let of_text = |part: &&(String, Value)| part.1["id"].as_str().is_some_and(|id| id.starts_with('t'));
+    let kinds: Vec<[&str; 2]> =
+        parts.iter().filter(of_text).map(|part| ["type", "id"].map(|name| part.1[name].as_str().unwrap())).collect();
     let first = [["text-start", "t0"], ["text-delta", "t0"], ["text-end", "t0"], ["data-reset", "t0"]];
     assert_eq!(kinds, [&first[..], &[["text-start", "t0-2"], ["text-delta", "t0-2"], ["text-end", "t0-2"]]].concat());
     assert_eq!(requests.join().unwrap().len(), 4);

@@ -179,9 +179,9 @@ fn a_repeated_start_counts_once_against_the_plan() {
     let first = json!({"text": "hello", "conversation_id": "0b7b6d0e-5a0f-4c56-8a52-0f5a0f6f4d10", "event_id": "e"});
     let answers = std::thread::scope(|scope| {
         let sent = [(); 3].map(|()| scope.spawn(|| send(&server, "POST", &path, &first)));
-        sent.map(|it| it.join().unwrap())
+        sent.map(|thread| thread.join().unwrap())
     });
-    assert!(answers.iter().all(|it| it.status == 200 && it.text == answers[0].text), "{answers:?}");
+    assert!(answers.iter().all(|answer| answer.status == 200 && answer.text == answers[0].text), "{answers:?}");
     let others = [(); 3].map(|()| send(&server, "POST", &path, &json!({"text": "again"})).status);
     assert_eq!(others, [200; 3], "the other sessions of the month");
     assert_refused(&send(&server, "POST", &path, &json!({"text": "again"})), 429, "rate_limited");
@@ -254,7 +254,7 @@ fn a_turn_is_streamed_to_users_without_debug_information() {
     let token = deploy_helper(&server, &json!({"name": "shop", "channel": "web"}));
     let answer = send(&server, "POST", &format!("/v1/public/ai-agents/{token}/turn?stream=true"), &json!({"text": "hello"}));
     assert_eq!((answer.status, answer.header("content-type")), (200, "text/event-stream"));
-    let names: Vec<&str> = answer.text.lines().filter_map(|it| it.strip_prefix("event: ").or(it.strip_prefix("event:"))).collect();
+    let names: Vec<&str> = answer.text.lines().filter_map(|line| line.strip_prefix("event: ").or(line.strip_prefix("event:"))).collect();
     assert!(names.contains(&"message") && names.last() == Some(&"done"), "{names:?}");
     assert!(!names.contains(&"trace") && !answer.text.contains("\"debug\""), "{}", answer.text);
     assert!(answer.text.contains("conversation_id"), "{}", answer.text);

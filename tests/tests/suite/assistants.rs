@@ -112,7 +112,7 @@ fn versions_are_numbered_and_can_be_restored() {
     let first = publish();
     assert_eq!((first.status, &first.json()["version"], &first.json()["issues"]), (201, &json!(1), &json!([])));
     let snapshot = first.json()["snapshot"].clone();
-    assert!(snapshot.as_str().is_some_and(|it| it.strip_prefix("sha256:").is_some_and(|it| it.len() == 64)), "{snapshot}");
+    assert!(snapshot.as_str().is_some_and(|snapshot| snapshot.strip_prefix("sha256:").is_some_and(|hash| hash.len() == 64)), "{snapshot}");
     put("Two");
     assert_eq!((&publish().json()["version"], server.get("/v1/agents").json()["agents"][0]["live_version"].clone()), (&json!(2), json!(2)));
     // A draft with errors is stored, and the live version stays.
@@ -121,13 +121,13 @@ fn versions_are_numbered_and_can_be_restored() {
     assert_refused(&publish(), 422, "publish_blocked");
     assert_eq!(codes(&publish()), ["D009"]);
     let listed = versions();
-    let version_and_state = |it: &Value| (it["version"].clone(), it["state"].clone());
+    let version_and_state = |version: &Value| (version["version"].clone(), version["state"].clone());
     assert_eq!(
         listed.as_array().unwrap().iter().map(version_and_state).collect::<Vec<_>>(),
         [(json!(2), json!("live")), (json!(1), json!("archived"))]
     );
     assert_eq!(listed[1]["snapshot"], snapshot);
-    assert!(listed[0]["published_at"].as_str().is_some_and(|it| it.ends_with('Z') && it.contains('T')), "{listed}");
+    assert!(listed[0]["published_at"].as_str().is_some_and(|time| time.ends_with('Z') && time.contains('T')), "{listed}");
     let back = post(&server, "/v1/agents/desk/versions/1/restore");
     assert_eq!((back.status, back.json()), (200, json!({"id": "desk", "revision": 4})));
     assert_eq!(server.get(FLOW).text, with_changes(document("Desk"), &[("/name", json!("One"))]).to_string());
@@ -196,8 +196,8 @@ fn no_route_and_no_log_shows_a_secret() {
     assert_refused(&broken, 400, "not_json");
     shown.push(broken.text);
     let listed = server.get("/v1/secrets").json();
-    let of = |it: &Value| (it["name"].clone(), it["prefix"].clone());
-    let listed_names: Vec<_> = listed["secrets"].as_array().unwrap().iter().map(of).collect();
+    let name_and_prefix = |secret: &Value| (secret["name"].clone(), secret["prefix"].clone());
+    let listed_names: Vec<_> = listed["secrets"].as_array().unwrap().iter().map(name_and_prefix).collect();
     assert_eq!(listed_names, [(json!("CRM_KEY"), json!("")), (json!("SHORT"), json!(""))]);
     assert!(listed["secrets"][0]["updated_at"].as_str().is_some_and(|it| it.ends_with('Z')), "{listed}");
     for (method, path, _, body) in ROUTES.iter().filter(|it| it.0 == "GET") {
@@ -226,7 +226,7 @@ fn a_document_that_names_a_deleted_secret_has_an_issue() {
     let issue_codes = || {
         let answer = send(&server, "POST", "/v1/agents/desk/flow/validate-publish", &json!({})).json();
         let mut codes: Vec<String> =
-            answer["issues"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap().to_owned()).collect();
+            answer["issues"].as_array().unwrap().iter().map(|issue| issue["code"].as_str().unwrap().to_owned()).collect();
         codes.dedup();
         codes
     };
@@ -262,7 +262,7 @@ fn find(server: &Server) -> String {
 fn a_stored_secret_signs_calls_and_is_redacted_from_responses() {
     let service = Service::start(&[]);
     let (env, server) = with_service(&service);
-    let signed = || service.calls().last().map(|it| it.1["authorization"].to_str().unwrap().to_owned());
+    let signed = || service.calls().last().map(|call| call.1["authorization"].to_str().unwrap().to_owned());
     assert!(find(&server).contains("ERROR") && signed().is_none(), "the secret does not exist yet");
     for value in ["another-value", VALUE] {
         send(&server, "POST", "/v1/secrets", &json!({"name": "CRM_KEY", "value": value}));

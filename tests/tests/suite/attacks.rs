@@ -122,7 +122,7 @@ impl Installed {
     fn request_raw(&self, method: &str, path: &str, headers: &str) -> (u16, String) {
         let host = if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.server.address) };
         let answer = self.send_raw(&format!("{method} {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\nContent-Length: 0\r\n\r\n"));
-        let status = answer.split(' ').nth(1).and_then(|it| it.parse().ok()).unwrap_or(400);
+        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(400);
         (status, answer)
     }
 }

@@ -84,7 +84,7 @@ fn the_page_is_served_in_its_precompressed_forms() {
         }
         call.send().unwrap()
     };
-    let header = |response: &Response, name: &str| response.headers().get(name).map_or("", |it| it.to_str().unwrap()).to_owned();
+    let header = |response: &Response, name: &str| response.headers().get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
     let (mut kinds, mut forms) = (BTreeMap::new(), Vec::new());
     for file in page_files(&dist) {
         let name = file.strip_prefix(&dist).unwrap().to_str().unwrap();
@@ -117,9 +117,9 @@ fn the_page_is_served_in_its_precompressed_forms() {
     }
     drop(server);
     let _ = fs::remove_file(database);
-    let of = |extension: &str| kinds.get(extension).map(String::as_str);
+    let content_type = |extension: &str| kinds.get(extension).map(String::as_str);
     assert_eq!(
-        (of("html"), of("js"), of("css"), of("wasm")),
+        (content_type("html"), content_type("js"), content_type("css"), content_type("wasm")),
         (Some("text/html"), Some("text/javascript"), Some("text/css"), Some("application/wasm"))
     );
     let script = "const {readFileSync: r} = require('fs'), z = require('zlib'); for (const f of process.argv.slice(1)) {
@@ -133,10 +133,10 @@ fn the_page_is_served_in_its_precompressed_forms() {
 #[on(browser)]
 fn packs_and_a_talk_have_the_same_hashes_as_in_the_core() {
     let (server, address, file) = serve();
-    let mut cases: Vec<Case> = PACKS.iter().map(|it| demo(it).unwrap()).collect();
+    let mut cases: Vec<Case> = PACKS.iter().map(|pack| demo(pack).unwrap()).collect();
     let mut written = vec![write_as_pack(TALK, talk(&format!("{TALK}.talk")).unwrap())];
     // Packs for another player.
-    written.extend(flows().unwrap().into_iter().map(|it| write_as_pack(&it.pack.name.clone(), it)));
+    written.extend(flows().unwrap().into_iter().map(|flow| write_as_pack(&flow.pack.name.clone(), flow)));
     assert!(written.len() > 60, "only {} talks", written.len());
     cases.extend(written.iter().cloned());
     let mut command = Command::new("node");
@@ -144,13 +144,13 @@ fn packs_and_a_talk_have_the_same_hashes_as_in_the_core() {
     let output = command.output().expect("cannot start node");
     drop(server);
     let _ = fs::remove_file(file);
-    for it in &written {
-        let _ = fs::remove_file(&it.path);
+    for case in &written {
+        let _ = fs::remove_file(&case.path);
     }
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-    let lines: Vec<Value> = printed.lines().filter_map(|it| serde_json::from_str(it).ok()).collect();
-    let found: BTreeMap<&str, &Value> = lines.iter().filter_map(|it| Some((it["pack"].as_str()?, &it["hashes"]))).collect();
+    let lines: Vec<Value> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let found: BTreeMap<&str, &Value> = lines.iter().filter_map(|line| Some((line["pack"].as_str()?, &line["hashes"]))).collect();
     for case in &cases {
         let name = case.path.file_name().unwrap().to_str().unwrap();
         let hashes = found.get(name).unwrap_or_else(|| panic!("the page did not play {name}: {printed}"));

@@ -21,7 +21,7 @@ const STATEMENT: &str = "sqlx::query";
 
 fn limit(key: &str) -> usize {
     let budget = std::fs::read_to_string(root().join("tests/budget.txt")).unwrap();
-    let line = budget.lines().find_map(|it| it.strip_prefix(key)?.trim().strip_prefix('='));
+    let line = budget.lines().find_map(|line| line.strip_prefix(key)?.trim().strip_prefix('='));
     line.unwrap_or_else(|| panic!("tests/budget.txt has no {key}")).trim().parse().unwrap()
 }
 

@@ -47,7 +47,7 @@ fn play_claim(kill_at: Option<usize>) -> (Value, Vec<(String, String, u64)>, BTr
     let mut kill_at = kill_at;
     let mut ended = Value::Null;
     let is_over = wait_until(|| {
-        if kill_at.is_some_and(|it| backend.calls.all().len() >= it) {
+        if kill_at.is_some_and(|calls| backend.calls.all().len() >= calls) {
             kill_at = None;
             server.kill();
             server = backend.serve(&env, &["--llm", &model, "--set", "convengine.chains.lease=1s", "--set", "convengine.turn.lease=1s"]);
@@ -56,7 +56,7 @@ fn play_claim(kill_at: Option<usize>) -> (Value, Vec<(String, String, u64)>, BTr
         if ended["status"] == "awaiting_human" && !is_approved {
             is_approved = run.resume(&server, &json!({"decision": "pay", "fields": {"amount": 1100}, "by": "Jo"})).status == 200;
         }
-        ["succeeded", "failed"].iter().any(|it| ended["status"] == *it)
+        ["succeeded", "failed"].iter().any(|status| ended["status"] == *status)
     });
     assert!(is_over && kill_at.is_none(), "{ended:#}");
     assert_eq!(env.run(&["replay", "--conversation", &run.id]).code, 0);
@@ -85,7 +85,7 @@ fn a_schedule_fires_once_with_three_processes() {
     assert!(servers[0].get("/v1/workflow-chains").json()["chains"][0]["next_run_at"].is_string());
     let runs = || {
         let all = servers[0].get("/v1/workflow-chains/tick/runs?status=succeeded").json()["runs"].as_array().unwrap().clone();
-        all.iter().map(|it| it["trigger"]["at"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        all.iter().map(|run| run["trigger"]["at"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert!(wait_until(|| runs().len() >= 4), "{:?}", runs());
     let fired = runs();

@@ -80,7 +80,7 @@ fn a_known_caller_is_the_author_of_its_decision() {
     resume(issued["token"].as_str().unwrap(), "three", &json!({"decision": "yes", "by": "Jo", "stated_by": "Eve"}));
     assert!(wait_until(|| read()["status"] == "succeeded"), "{:#}", read());
     let outputs = read()["primary_trace"].clone();
-    let authors: Vec<[&Value; 2]> = (0..3_usize).map(|it| ["by", "stated_by"].map(|name| &outputs[it]["output"][name])).collect();
+    let authors: Vec<[&Value; 2]> = (0..3_usize).map(|index| ["by", "stated_by"].map(|name| &outputs[index]["output"][name])).collect();
     let (none, crm, eve) = (&Value::Null, json!("crm"), json!("Eve"));
     assert_eq!(authors, [[&crm, &eve], [&json!("administrator"), none], [&json!("Jo"), none]], "{outputs:#}");
 }
@@ -146,7 +146,7 @@ fn the_events_of_a_run_begin_with_all_that_was() {
     let rest = events(&(names.len() - 1).to_string());
     assert_eq!(rest.text.matches("event:").count(), 1, "{}", rest.text);
     let traced = server.get(&format!("{}/trace", run.path)).json();
-    let kinds: Vec<&str> = traced["events"].as_array().unwrap().iter().map(|it| it["kind"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = traced["events"].as_array().unwrap().iter().map(|event| event["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["workflow_chain.run", "chain.step", "chain.step", "workflow_chain.resume", "chain.step", "chain.end"]);
 }
 
@@ -225,5 +225,5 @@ fn a_time_that_passes_during_a_run_waits_for_its_end_only_if_it_is_queued() {
     assert!([earliest.as_str(), &last_hour()].contains(&at), "the last one: {at}");
     assert!(is_moved_on("queued"));
     assert_eq!(waits(), 0, "the next time begins anew");
-    assert_eq!(["skipped", "full"].map(|it| triggers(&server, it).len()), [1, 1], "what was skipped is not made up for");
+    assert_eq!(["skipped", "full"].map(|name| triggers(&server, name).len()), [1, 1], "what was skipped is not made up for");
 }

@@ -133,9 +133,9 @@ impl Run {
 /// The attempts of a run: path, status and number.
 pub fn attempts(run: &Value) -> Vec<(String, String, u64)> {
     let list = |name: &str| run[name].as_array().cloned().unwrap_or_default();
-    let text = |it: &Value, name: &str| it[name].as_str().unwrap().to_owned();
+    let text = |step: &Value, name: &str| step[name].as_str().unwrap().to_owned();
     let all = [list("primary_trace"), list("branch_trace")].concat();
-    all.iter().map(|it| (text(it, "path"), text(it, "status"), it["attempt"].as_u64().unwrap())).collect()
+    all.iter().map(|step| (text(step, "path"), text(step, "status"), step["attempt"].as_u64().unwrap())).collect()
 }
 
 pub fn sign(secret: &str, timestamp: Option<u64>, body: &str) -> Vec<(&'static str, String)> {
@@ -201,9 +201,9 @@ fn a_key_starts_one_run() {
     assert_refused(&start("", json!({})), 422, "invalid_idempotency_key");
     let answers: Vec<Answer> = thread::scope(|scope| {
         let sent: Vec<_> = (0..8).map(|_| scope.spawn(|| start("crossing", json!({})))).collect();
-        sent.into_iter().map(|it| it.join().unwrap()).collect()
+        sent.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    let runs: BTreeSet<String> = answers.iter().map(|it| it.json()["run_id"].to_string()).collect();
+    let runs: BTreeSet<String> = answers.iter().map(|answer| answer.json()["run_id"].to_string()).collect();
     assert_eq!((runs.len(), answers.iter().filter(|it| it.status == 202).count()), (1, 1), "{answers:?}");
     assert_eq!(server.get("/v1/workflow-chains/desk/runs").json()["runs"].as_array().unwrap().len(), 2);
 }
@@ -219,7 +219,7 @@ fn runs_are_listed_with_filters() {
         Run::start(&server, "desk", &json!({})).wait_for(&server, "succeeded");
     }
     let list = |query: &str| server.get(&format!("/v1/workflow-chains/desk/runs{query}"));
-    let ids = |answer: &Answer| answer.json()["runs"].as_array().unwrap().iter().map(|it| it["id"].to_string()).collect::<Vec<_>>();
+    let ids = |answer: &Answer| answer.json()["runs"].as_array().unwrap().iter().map(|run| run["id"].to_string()).collect::<Vec<_>>();
     assert_eq!((ids(&list("")).len(), ids(&list("?status=succeeded,failed")).len()), (4, 3));
     assert_eq!(ids(&list("?branch=left")), [json!(left.id).to_string()]);
     assert!(list("").json()["runs"][0].get("primary_trace").is_none());
@@ -339,7 +339,8 @@ fn a_failed_run_is_retried_from_the_failed_step() {
         [("first".to_owned(), 1), ("flaky".to_owned(), 1), ("flaky".to_owned(), 2), ("flaky".to_owned(), 3), ("flaky".to_owned(), 4)]
     );
     let traced = server.get(&format!("{}/trace", run.path)).json();
-    let ended = traced["events"].as_array().unwrap().iter().filter(|it| it["kind"] == "chain.step" && it["data"]["status"] != "running");
+    let ended =
+        traced["events"].as_array().unwrap().iter().filter(|event| event["kind"] == "chain.step" && event["data"]["status"] != "running");
     let errors: Vec<_> = ended.map(|it| (&it["data"]["attempt"], &it["data"]["error"]["code"])).collect();
     let code = |attempt: u32, code: &str| (json!(attempt), json!(code));
     let expected = [(json!(1), Value::Null), code(1, "status_5xx"), code(2, "status_5xx"), code(3, "status_4xx"), (json!(4), Value::Null)];

@@ -87,7 +87,7 @@ fn the_acceptance_list_passes_in_every_way() {
     let expected =
         ways.iter().map(|[transport, origin, display]| json!({"transport": transport, "origin": origin, "mode": display, "held": ROWS}));
     let expected: Vec<Value> = expected.collect();
-    let mut passed: Vec<Value> = printed.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
-    passed.sort_by_key(|way| expected.iter().position(|it| it == way));
+    let mut passed: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    passed.sort_by_key(|way| expected.iter().position(|other| other == way));
     assert_eq!(passed, expected);
 }

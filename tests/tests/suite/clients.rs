@@ -28,12 +28,12 @@ fn a_trace_is_the_audit_as_steps() {
         let same = ["auditId", "stage", "createdAt"].iter().all(|it| stage[*it] == row[*it]);
         assert!(same && stage["payload"] == payload(row), "{stage} {row}");
     }
-    let entered: Vec<Value> = rows.iter().filter(|it| it["stage"] == "STEP_ENTER").map(|it| payload(it)["step"].clone()).collect();
+    let entered: Vec<Value> = rows.iter().filter(|it| it["stage"] == "STEP_ENTER").map(|row| payload(row)["step"].clone()).collect();
     let steps = trace["steps"].as_array().unwrap();
     assert_eq!(steps.iter().map(|it| it["step"].clone()).collect::<Vec<_>>(), entered);
-    assert!(steps.iter().all(|it| it["status"] == "OK" && it["durationMs"].is_i64() && it["sourceFile"].is_null()), "{steps:?}");
-    let within: usize = steps.iter().map(|it| it["stages"].as_array().unwrap().len()).sum();
-    let edges = rows.iter().filter(|it| it["stage"].as_str().unwrap().starts_with("STEP_")).count();
+    assert!(steps.iter().all(|step| step["status"] == "OK" && step["durationMs"].is_i64() && step["sourceFile"].is_null()), "{steps:?}");
+    let within: usize = steps.iter().map(|step| step["stages"].as_array().unwrap().len()).sum();
+    let edges = rows.iter().filter(|row| row["stage"].as_str().unwrap().starts_with("STEP_")).count();
     assert!(within > 0 && within <= rows.len() - edges);
     let unknown = server.get("/api/v1/conversation/audit/99999999-2222-3333-4444-555555555555/trace").json();
     assert_eq!((&unknown["steps"], &unknown["stages"]), (&json!([]), &json!([])));
@@ -59,7 +59,7 @@ fn the_session_at_each_audit_row_is_derived_on_request() {
             assert!(meta["session"]["stepInfos"].is_object() && meta["contextDict"].is_object(), "{meta}");
         }
         let last = |stage: &str, text: &str| {
-            let fits = |it: &&Value| it["stage"] == stage && payload(it)["_meta"]["session"]["userText"] == text;
+            let fits = |row: &&Value| row["stage"] == stage && payload(row)["_meta"]["session"]["userText"] == text;
             payload(rows.iter().rfind(fits).unwrap())["_meta"].clone()
         };
         assert_eq!(last("STEP_EXIT", "my order")["intent"], "ORDERS");
@@ -86,7 +86,7 @@ fn feedback_is_stored_published_and_audited() {
     assert_eq!(answer["message"], "Feedback saved.");
     let down = send(json!({"conversationId": ID, "feedbackType": "THUMBS_DOWN", "metadata": {"correct_sql": "select 2"}}));
     assert_eq!(down.json()["feedbackId"], number + 1);
-    let events = listener.until(|it| it.name == "MCP_USER_FEEDBACK" && it.data["payload"]["feedback_id"] == number + 1);
+    let events = listener.until(|event| event.name == "MCP_USER_FEEDBACK" && event.data["payload"]["feedback_id"] == number + 1);
     let names: Vec<&str> = events.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["MCP_USER_FEEDBACK", "SEMANTIC_FAILURE_RECORDED", "MCP_USER_FEEDBACK"]);
     assert!(events.iter().all(|it| it.id.is_empty()), "they do not belong to a turn");
@@ -141,7 +141,9 @@ fn rows_are_reloaded_on_request() {
     let answer = server.request("POST", REFRESH, &[], "");
     assert_eq!(answer.status, 422, "{answer:?}");
     let issues = answer.json()["issues"].clone();
-    let named = |it: &Value| it["path"].as_str().is_some_and(|it| it.starts_with("ce_intent_classifier[1]")) && it["severity"] == "error";
+    let named = |issue: &Value| {
+        issue["path"].as_str().is_some_and(|path| path.starts_with("ce_intent_classifier[1]")) && issue["severity"] == "error"
+    };
     assert!(issues.as_array().unwrap().iter().any(named), "{issues}");
     assert_eq!(value(&server.say(ID, "my order")), "second");
     env.sql().run("update ce_intent_classifier set rule_type = 'CONTAINS', pattern = 'order' where classifier_id = 1");
@@ -163,7 +165,7 @@ fn a_turn_keeps_the_configuration_it_started_with() {
     let mut listener = Listener::open(&server);
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
-        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         set_answer(&env, "second");
         assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
         assert!(!turn.is_finished(), "the model has not answered yet");
@@ -191,11 +193,11 @@ fn the_schema_is_returned_in_parts() {
     let server = env.serve(&REGEX_ONLY);
     let ask = |query: &str| server.get(&format!("/api/v1/db/inspect-schema{query}"));
     let all = ask("").json();
-    let names = |found: &Value| found["tables"].as_array().unwrap().iter().map(|it| it["table_name"].clone()).collect::<Vec<_>>();
+    let names = |found: &Value| found["tables"].as_array().unwrap().iter().map(|table| table["table_name"].clone()).collect::<Vec<_>>();
     assert!(names(&all).contains(&json!("ce_audit")) && names(&all).contains(&json!("ce_turn")));
     let some = ask("?prefix=ce_conversation&matchMode=REGEX").json();
     assert_eq!(names(&some), [json!("ce_conversation"), json!("ce_conversation_history")]);
-    assert!(some["columns"].as_array().unwrap().iter().all(|it| it["table_name"].as_str().unwrap().starts_with("ce_conversation")));
+    assert!(some["columns"].as_array().unwrap().iter().all(|column| column["table_name"].as_str().unwrap().starts_with("ce_conversation")));
     assert_eq!((&some["tableCount"], some["joins"][0]["target_table"].as_str()), (&json!(2), Some("ce_conversation")));
     let one = ask("?prefix=CE_AUDIT&matchMode=exact").json();
     assert_eq!((names(&one), &one["matchMode"]), (vec![json!("ce_audit")], &json!("EXACT")));
@@ -245,7 +247,8 @@ fn operators_find_conversations() {
     assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
     assert_eq!(server.say(&id(3), "hello again")["success"], false);
     let find = |query: &str| server.get(&format!("/api/v1/conversation{query}")).json();
-    let ids = |found: &Value| found["conversations"].as_array().unwrap().iter().map(|it| it["conversationId"].clone()).collect::<Vec<_>>();
+    let ids =
+        |found: &Value| found["conversations"].as_array().unwrap().iter().map(|row| row["conversationId"].clone()).collect::<Vec<_>>();
     assert_eq!(find("")["conversations"].as_array().unwrap().len(), 5);
     assert_eq!(ids(&find("?intent=orders&status=running")), [json!(id(1)), json!(id(0))]);
     let failed = find("?faults=true");
@@ -282,14 +285,14 @@ fn new_chat_during_a_long_turn_resets_the_conversation_after_it() {
     let body = json!({"conversationId": ID, "message": "my order", "reset": true, "inputParams": {}}).to_string();
     std::thread::scope(|scope| {
         let long = scope.spawn(|| server.say(ID, "slow"));
-        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         // The client gives up on nothing: it sends the flag once, and waits.
         let fresh = scope.spawn(|| server.post(body.clone()).status);
         assert_eq!(long.join().unwrap()["success"], true);
         assert_eq!(fresh.join().unwrap(), 200);
     });
-    let stages: Vec<String> = server.audit(ID).iter().map(|it| it["stage"].as_str().unwrap().to_owned()).collect();
-    let all = |stage: &str| -> Vec<usize> { stages.iter().enumerate().filter(|it| it.1 == stage).map(|it| it.0).collect() };
+    let stages: Vec<String> = server.audit(ID).iter().map(|row| row["stage"].as_str().unwrap().to_owned()).collect();
+    let all = |stage: &str| -> Vec<usize> { stages.iter().enumerate().filter(|row| row.1 == stage).map(|row| row.0).collect() };
     let (outputs, resets) = (all("ASSISTANT_OUTPUT"), all("CONVERSATION_RESET"));
     assert_eq!((outputs.len(), resets.len()), (3, 1), "{stages:?}");
     assert!(outputs[1] < resets[0] && resets[0] < outputs[2], "the reset belongs to the message after the long turn: {stages:?}");

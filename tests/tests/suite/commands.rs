@@ -50,7 +50,8 @@ fn an_original_database_is_migrated_unchanged() {
     let env = TestEnv::new();
     let mut sql = env.sql();
     original_schema(sql.is_postgres()).iter().for_each(|it| sql.run(it));
-    let table = |sql: &mut Sql| sql.dump().iter().filter(|it| it.contains("region") || it.contains("north")).cloned().collect::<Vec<_>>();
+    let table =
+        |sql: &mut Sql| sql.dump().iter().filter(|row| row.contains("region") || row.contains("north")).cloned().collect::<Vec<_>>();
     let before = table(&mut sql);
     assert_one_line(&env.run(&SERVE), 3, &["convengine migrate --database"]);
     assert_eq!(table(&mut sql), before);
@@ -138,7 +139,7 @@ fn an_invalid_import_is_rejected_line_by_line_and_changes_nothing() {
         let found: Vec<&str> = output.stderr.lines().collect();
         assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:?}");
         assert_eq!(found.len(), lines.len(), "{text}: {found:#?}");
-        assert!(lines.iter().all(|line| found.iter().any(|it| it.contains(line))), "{text}: {found:#?}");
+        assert!(lines.iter().all(|line| found.iter().any(|text| text.contains(line))), "{text}: {found:#?}");
         assert_eq!(sql.dump(), before, "{text}");
     }
     assert_one_line(&env.run(&["import", "nowhere.json"]), 1, &["nowhere.json"]);
@@ -166,7 +167,7 @@ fn rows_that_do_not_compile_are_imported_unless_strict() {
 fn packs_are_imported_in_place_of_the_one_before() {
     let (env, runtime) = (TestEnv::new(), Runtime::new().unwrap());
     let mut imported = 0;
-    for case in corpus().unwrap().into_iter().filter(|it| it.path.extension().is_some_and(|it| it == "json")).step_by(6) {
+    for case in corpus().unwrap().into_iter().filter(|case| case.path.extension().is_some_and(|extension| extension == "json")).step_by(6) {
         import_pack(&runtime, &case.path, &env.database_url()).unwrap_or_else(|error| panic!("{}: {error:#}", case.path.display()));
         imported += 1;
     }
@@ -223,7 +224,8 @@ fn a_missing_prerequisite_is_reported_in_one_line() {
 /// Whether all elements are closed in order.
 fn is_well_formed(xml: &str) -> bool {
     let mut open = Vec::new();
-    for tag in xml.split('<').skip(1).filter_map(|it| it.split('>').next()).filter(|it| !it.starts_with('?') && !it.ends_with('/')) {
+    for tag in xml.split('<').skip(1).filter_map(|piece| piece.split('>').next()).filter(|tag| !tag.starts_with('?') && !tag.ends_with('/'))
+    {
         match tag.strip_prefix('/') {
             Some(name) if open.pop() != Some(name) => return false,
             Some(_) => {}

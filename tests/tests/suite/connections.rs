@@ -204,7 +204,7 @@ fn answers_to_later_malformed_requests_have_the_headers_and_an_id_of_their_own()
     let host = &server.address;
     let good = format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n");
     let assert_all = |answers: Vec<String>, statuses: &[&str], what: &str| {
-        let found: Vec<&str> = answers.iter().map(|it| it.get(..3).unwrap_or_default()).collect();
+        let found: Vec<&str> = answers.iter().map(|answer| answer.get(..3).unwrap_or_default()).collect();
         assert_eq!(found, statuses, "{what}: {answers:?}");
         let mut ids = Vec::new();
         for answer in &answers {

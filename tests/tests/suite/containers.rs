@@ -121,7 +121,7 @@ fn the_audited_answer_is_what_the_user_gets() {
     let outputs: Vec<Value> = audit
         .iter()
         .filter(|it| it["stage"] == "ASSISTANT_OUTPUT")
-        .map(|it| serde_json::from_str(it["payloadJson"].as_str().unwrap()).unwrap())
+        .map(|row| serde_json::from_str(row["payloadJson"].as_str().unwrap()).unwrap())
         .collect();
     let [output] = outputs.as_slice() else { panic!("{outputs:?}") };
     assert_eq!((&output["output"], &output["responseId"]), (&answer["payload"]["value"], &json!(1)));
@@ -140,7 +140,7 @@ fn a_final_transformer_that_fails_returns_once() {
     let stored = server.audit(ID).iter().filter(|it| it["stage"] == "ENGINE_RETURN").count();
     server.say(ID, "my card");
     let first = listener.next().unwrap();
-    let events = listener.until(|it| it.turn() != first.turn());
+    let events = listener.until(|event| event.turn() != first.turn());
     let names: Vec<&str> = events.iter().map(|it| it.name.as_str()).collect();
     assert_eq!((stored, names.iter().filter(|it| **it == "ENGINE_RETURN").count()), (1, 1), "{names:?}");
     assert!(names.contains(&"ENGINE_KNOWN_FAILURE"), "{names:?}");

@@ -36,7 +36,7 @@ fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
         request = request.body(body.clone());
     }
     let mut response = request.send().ok()?;
-    let text = |it: &HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let headers: BTreeMap<String, String> = response.headers().iter().map(|(name, value)| (name.to_string(), text(value))).collect();
     let status = response.status().as_u16();
     let mut body = Vec::new();
@@ -115,23 +115,23 @@ fn every_call_is_answered_as_documented() {
     let (client, sessions) = (client(), Sessions::default());
     let operations = document.operations();
     let mut statuses: BTreeMap<u16, usize> = BTreeMap::new();
-    let mut breaches = Vec::new();
+    let mut violations = Vec::new();
     for operation in &operations {
         for call in document.calls(operation, ID, SEED, ROUNDS) {
             let call = with_session(call, &sessions, &server, &token, &agent_token);
             let shown = || format!("{} {:.120} ({})", call.method, call.path, call.defect.as_deref().unwrap_or("as documented"));
             let Some(reply) = send(&client, &server, &call) else {
-                breaches.push(format!("{}: no answer", shown()));
+                violations.push(format!("{}: no answer", shown()));
                 continue;
             };
             *statuses.entry(reply.status).or_default() += 1;
-            if let Some(breach) = document.find_violation(operation, &call, &reply) {
+            if let Some(violation) = document.find_violation(operation, &call, &reply) {
                 let body: String = String::from_utf8_lossy(&reply.body).chars().take(300).collect();
-                breaches.push(format!("{}: {}: {breach}: {body}", shown(), reply.status));
+                violations.push(format!("{}: {}: {violation}: {body}", shown(), reply.status));
             }
         }
     }
-    assert!(breaches.is_empty(), "{} breaches:\n{}", breaches.len(), breaches.join("\n"));
+    assert!(violations.is_empty(), "{} violations:\n{}", violations.len(), violations.join("\n"));
     let count: usize = statuses.values().sum();
     println!("{count} calls of {} operations: {statuses:?}", operations.len());
     assert!(operations.len() >= 13 && count > 50 * operations.len(), "only {count} calls of {} operations", operations.len());
@@ -176,7 +176,7 @@ fn a_long_response_is_compressed_and_an_unchanged_one_is_not_resent() {
 
 #[test]
 #[on(sqlite)]
-fn breaches_of_the_document_are_found() {
+fn violations_of_the_document_are_found() {
     let env = TestEnv::with_pack(&orders_pack());
     let server = env.serve(&REGEX_ONLY);
     let text = server.get("/openapi.json").text;
@@ -186,23 +186,23 @@ fn breaches_of_the_document_are_found() {
         alter(&mut document);
         Document::parse(&document.to_string()).unwrap()
     };
-    let breach = |document: &Document, path: &str| {
-        let operation: Operation = document.operations().into_iter().find(|it| it.path == path).unwrap();
-        let found = document.calls(&operation, ID, SEED, 1).into_iter().find_map(|call| {
+    let violation = |doc: &Document, path: &str| {
+        let operation: Operation = doc.operations().into_iter().find(|operation| operation.path == path).unwrap();
+        let found = doc.calls(&operation, ID, SEED, 1).into_iter().find_map(|call| {
             let reply = send(&client(), &server, &call).unwrap();
-            document.find_violation(&operation, &call, &reply)
+            doc.find_violation(&operation, &call, &reply)
         });
         found.unwrap_or_default()
     };
-    assert_eq!(breach(&altered(&|_| {}), "/healthz"), "");
+    assert_eq!(violation(&altered(&|_| {}), "/healthz"), "");
     let wrong_word = altered(&|it| it["components"]["schemas"]["Health"]["properties"]["status"]["const"] = "DOWN".into());
-    assert!(breach(&wrong_word, "/healthz").contains("status"));
-    let no_status = altered(&|it| _ = it["paths"]["/api/v1/conversation"]["get"]["responses"].as_object_mut().unwrap().remove("400"));
-    assert_eq!(breach(&no_status, "/api/v1/conversation"), "the status is not documented");
-    let no_type = altered(&|it| _ = it["paths"]["/metrics"]["get"]["responses"]["200"].as_object_mut().unwrap().remove("content"));
-    assert!(breach(&no_type, "/metrics").contains("text/plain"));
+    assert!(violation(&wrong_word, "/healthz").contains("status"));
+    let no_status = altered(&|doc| _ = doc["paths"]["/api/v1/conversation"]["get"]["responses"].as_object_mut().unwrap().remove("400"));
+    assert_eq!(violation(&no_status, "/api/v1/conversation"), "the status is not documented");
+    let no_type = altered(&|doc| _ = doc["paths"]["/metrics"]["get"]["responses"]["200"].as_object_mut().unwrap().remove("content"));
+    assert!(violation(&no_type, "/metrics").contains("text/plain"));
     let more_asked = altered(&|it| it["components"]["schemas"]["Readiness"]["required"] = serde_json::json!(["moon"]));
-    assert!(breach(&more_asked, "/readyz").contains("moon"));
+    assert!(violation(&more_asked, "/readyz").contains("moon"));
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn limits_of_the_document_are_those_of_the_code() {
     let parameters = document["paths"]["/v1/agents/{agent}/knowledge/search"]["get"]["parameters"].as_array().unwrap();
     for (name, step) in [("top_k", 1.0), ("vector_weight", 0.5)] {
         let schema = &parameters.iter().find(|it| it["name"] == name).unwrap()["schema"];
-        let [least, most] = ["minimum", "maximum"].map(|it| schema[it].as_f64().unwrap());
+        let [least, most] = ["minimum", "maximum"].map(|bound| schema[bound].as_f64().unwrap());
         let search = |value: f64| server.get(&format!("/v1/agents/desk/knowledge/search?q=a&{name}={value}")).status;
         assert_eq!([least - step, least, most, most + step].map(search), [400, 200, 200, 400], "{name}");
     }

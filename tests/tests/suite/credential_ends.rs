@@ -62,7 +62,7 @@ fn a_waiting_page_is_refused_when_its_token_is_revoked() {
         let answer = scope.spawn(|| server.request("GET", &waiting, &[("Authorization", &bearer(&added["token"])), ORIGIN], ""));
         let is_used = || {
             let all = deployments()["tokens"].as_array().unwrap().clone();
-            all.iter().any(|it| it["id"] == added["id"] && !it["last_used_at"].is_null())
+            all.iter().any(|token| token["id"] == added["id"] && !token["last_used_at"].is_null())
         };
         assert!(wait_until(is_used), "the call has not begun");
         let id = added["id"].as_str().unwrap();

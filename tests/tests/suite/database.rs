@@ -254,7 +254,7 @@ impl Sql {
                 let query = sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).fetch_all(connection);
                 let rows = expect_ok(sql, self.runtime.block_on(query));
                 let text = |row: &sqlx::postgres::PgRow| row.try_get_raw(0).unwrap().as_str().map(str::to_owned);
-                rows.iter().map(|it| text(it).unwrap_or_else(|error| panic!("{sql}: {error}"))).collect()
+                rows.iter().map(|row| text(row).unwrap_or_else(|error| panic!("{sql}: {error}"))).collect()
             }
         }
     }
@@ -344,7 +344,7 @@ fn each_environment_has_its_own_database() {
         ["5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02 2025-01-02 03:04:05+00 t 00FF"]
     );
     let all = sql.dump();
-    assert!(["theirs 1 id uuid NO", "their_own", "\\\\x00ff"].iter().all(|words| all.iter().any(|it| it.contains(words))), "{all:#?}");
+    assert!(["theirs 1 id uuid NO", "their_own", "\\\\x00ff"].iter().all(|words| all.iter().any(|line| line.contains(words))), "{all:#?}");
     assert_eq!(Sql::open(&other).dump(), empty);
     drop(sql);
     one.copy_to(&other);

@@ -39,9 +39,9 @@ fn of_two_simultaneous_messages_the_second_sees_the_effects_of_the_first() {
         let id = format!("{}{number:02}", &ID[..34]);
         let mut texts: Vec<Value> = thread::scope(|scope| {
             let sent = ["left", "right"].map(|word| scope.spawn(|| server.say(&id, word)["payload"]["value"].clone()));
-            sent.into_iter().map(|it| it.join().unwrap()).collect()
+            sent.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        texts.sort_by_key(|it| it.as_str().map(str::len));
+        texts.sort_by_key(|text| text.as_str().map(str::len));
         assert!(texts[0] == "left true, right " || texts[0] == "left , right true", "{texts:?}");
         assert_eq!(texts[1], "left true, right true", "{texts:?}");
     }
@@ -58,14 +58,14 @@ fn a_conversation_on_a_server_replays_without_its_services() {
         let flow = format!("convengine.flow={}", case.pack.settings["flow"]);
         let server = env.serve(&["--llm", &format!("scripted:{file}"), "--set", &flow]);
         let bodies: Vec<&Value> = case.pack.turns.iter().filter_map(|it| it.request.as_ref()).map(|it| &it.body).collect();
-        let answers: Vec<Value> = bodies.iter().map(|it| server.post(it.to_string()).json()).collect();
+        let answers: Vec<Value> = bodies.iter().map(|body| server.post(body.to_string()).json()).collect();
         drop(server);
         let id = bodies[0]["conversationId"].as_str().unwrap();
         let turns = answers.iter().filter(|it| it["conversationId"] == id).count();
         let output = env.run(&["replay", "--conversation", id]);
         assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{name}: {output:?}");
         assert!(
-            output.stdout.lines().last().is_some_and(|it| it.starts_with(&format!("{turns} turn")) && it.ends_with(" equal")),
+            output.stdout.lines().last().is_some_and(|line| line.starts_with(&format!("{turns} turn")) && line.ends_with(" equal")),
             "{name}: {output:?}"
         );
     }

@@ -225,7 +225,7 @@ fn every_response_has_rate_limit_headers() {
         stands(&server.get(path));
     }
     let unlimited = |answer: &Answer| {
-        assert_eq!(["x-ratelimit-limit", "x-ratelimit-remaining"].map(|it| answer.header(it)), ["4294967295"; 2], "{answer:?}");
+        assert_eq!(["x-ratelimit-limit", "x-ratelimit-remaining"].map(|header| answer.header(header)), ["4294967295"; 2], "{answer:?}");
         number(answer, "x-ratelimit-reset");
     };
     for path in ["/v1/agents", "/v1/secrets", "/v1/agents/none/flow"] {
@@ -282,8 +282,8 @@ fn a_plan_is_not_exceeded_by_simultaneous_session_starts() {
     let servers: Vec<&Server> = std::iter::once(&server).chain(&second).collect();
     let begin = |server: &Server| post(server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
     let answers: Vec<Answer> = thread::scope(|scope| {
-        let begun: Vec<_> = (0..30).map(|it| servers[it % servers.len()]).map(|it| scope.spawn(move || begin(it))).collect();
-        begun.into_iter().map(|it| it.join().unwrap()).collect()
+        let begun: Vec<_> = (0..30).map(|at| servers[at % servers.len()]).map(|server| scope.spawn(move || begin(server))).collect();
+        begun.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let (begun, refused): (Vec<Answer>, Vec<Answer>) = answers.into_iter().partition(|it| it.status == 201);
     assert_eq!((begun.len(), refused.len()), (5, 25));

@@ -46,7 +46,7 @@ impl PlayedPack {
                 call = call.header("Content-Type", request.content_type.as_deref().unwrap_or("application/json")).body(body);
             }
             let answer: Value = serde_json::from_str(&call.send().unwrap().text().unwrap()).unwrap_or_default();
-            let id = |it: &Value| it["conversationId"].as_str().map(str::to_lowercase);
+            let id = |row: &Value| row["conversationId"].as_str().map(str::to_lowercase);
             let id = id(&answer).or(id(&request.body)).filter(|it| !played.conversations.contains(it));
             played.conversations.extend(id);
         }
@@ -64,7 +64,7 @@ impl PlayedPack {
 
     /// A text without the values, besides times, that differ between runs: ids made by a server, and the address of the services.
     fn without_ids(&self, text: &str) -> String {
-        let text = self.server.fake_address().map_or_else(|| text.to_owned(), |it| text.replace(&it.to_string(), "<services>"));
+        let text = self.server.fake_address().map_or_else(|| text.to_owned(), |address| text.replace(&address.to_string(), "<services>"));
         self.conversations.iter().enumerate().fold(text, |text, (at, id)| text.replace(id, &format!("<conversation {at}>")))
     }
 }
@@ -178,7 +178,7 @@ fn assert_same_audits(
         return rows;
     }
     let log = |deriving: &PlayedPack, env: &TestEnv| {
-        let call = |it: &String| without_times(&json!(deriving.without_ids(it))).to_string();
+        let call = |call: &String| without_times(&json!(deriving.without_ids(call))).to_string();
         let mut calls: Vec<String> = calls(env, false).iter().map(call).collect();
         calls.sort();
         calls
@@ -301,13 +301,13 @@ fn a_turn_that_cannot_be_derived_is_reported_and_others_are_unaffected() {
 }
 
 fn parse_journal(hex: &str) -> Journal {
-    let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(|it| u8::from_str_radix(&hex[it..it + 2], 16).unwrap()).collect();
+    let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(|index| u8::from_str_radix(&hex[index..index + 2], 16).unwrap()).collect();
     decompress(&bytes).unwrap()
 }
 
-fn store_journal(sql: &mut Sql, journal: &Journal, of: &str) {
+fn store_journal(sql: &mut Sql, journal: &Journal, condition: &str) {
     let bytes = sql.bytes_literal(&compress(journal).unwrap().iter().map(|it| format!("{it:02x}")).collect::<String>());
-    sql.run(&format!("update ce_turn set journal = {bytes} where {of}"));
+    sql.run(&format!("update ce_turn set journal = {bytes} where {condition}"));
 }
 
 fn change_journal(env: &TestEnv, number: u32, change: impl FnOnce(&mut Value)) {
@@ -341,7 +341,7 @@ fn a_lost_turn_is_derived_up_to_its_divergence() {
     );
     assert_eq!(env.sql().texts(&format!("select status from ce_turn where number = {last}")), ["lost"]);
     let rows = server.audit(&id);
-    assert!(rows.iter().any(|it| it["payloadJson"].as_str().unwrap().contains("TURN_LOST")), "{rows:#?}");
+    assert!(rows.iter().any(|row| row["payloadJson"].as_str().unwrap().contains("TURN_LOST")), "{rows:#?}");
     assert!(rows.iter().all(|it| it["stage"] != "AUDIT_NOT_DERIVABLE"));
     let output = env.run(&["replay", "--conversation", &id]);
     assert_eq!(output.code, 0, "{output:?}");
@@ -374,7 +374,7 @@ fn stored_rows_stay_when_a_deriving_server_takes_over_the_turn() {
     let audit = || server.get(&format!("/api/v1/conversation/audit/{id}")).text;
     let derived = audit();
     let (stored, derived_rows) = (without_volatile(&stored[0]), without_volatile(&derived));
-    let words = |it: &Value| (it["stage"].clone(), it["payloadJson"].clone());
+    let words = |row: &Value| (row["stage"].clone(), row["payloadJson"].clone());
     for (stored, derived) in stored.iter().zip(&derived_rows) {
         assert_eq!(words(stored), words(derived));
     }

@@ -24,7 +24,7 @@ fn list(server: &Server, query: &str) -> Value {
 
 /// The sessions of a page of the list.
 fn sessions(page: &Value) -> Vec<&str> {
-    page["conversations"].as_array().unwrap().iter().map(|it| it["session_id"].as_str().unwrap()).collect()
+    page["conversations"].as_array().unwrap().iter().map(|conversation| conversation["session_id"].as_str().unwrap()).collect()
 }
 
 fn act(server: &Server, session: &Session, action: &str, body: &Value) -> Answer {
@@ -69,10 +69,10 @@ fn a_conversation_waits_is_taken_answered_and_returned() {
     assert_eq!(other.json()["error"]["author"], "Mia");
 
     let shown = server.get(&format!("{CONVERSATIONS}/{}", first.id)).json();
-    let entry = |it: &Value| (it["role"].as_str().unwrap().to_owned(), it["text"].as_str().unwrap().to_owned());
+    let entry = |message: &Value| (message["role"].as_str().unwrap().to_owned(), message["text"].as_str().unwrap().to_owned());
     let history: Vec<_> = shown["history"].as_array().unwrap().iter().map(entry).collect();
     assert_eq!(history.last(), Some(&("user".to_owned(), hostile.to_owned())));
-    let names: Vec<&str> = shown["variables"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = shown["variables"].as_array().unwrap().iter().map(|variable| variable["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["pin", "count", "refund", "topic"]);
     let written = act(&server, &first, "messages", &json!({"author": "Mia", "text": "Hello <b>you</b>."})).json();
     assert_eq!((reply_texts(&written), &written["messages"][0]["role"]), (vec!["Hello <b>you</b>."], &json!("human")));
@@ -101,8 +101,8 @@ fn of_two_people_who_take_a_conversation_at_once_one_gets_it() {
         let people = ["Mia", "Tom", "Ada", "Kim"];
         let take = |name: &'static str| act(&server, &session, "take", &json!({"author": name}));
         let answers: Vec<Answer> = thread::scope(|scope| {
-            let running: Vec<_> = people.iter().map(|it| scope.spawn(|| take(it))).collect();
-            running.into_iter().map(|it| it.join().unwrap()).collect()
+            let running: Vec<_> = people.iter().map(|person| scope.spawn(|| take(person))).collect();
+            running.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         let winners: Vec<&str> = people.iter().zip(&answers).filter(|it| it.1.status == 200).map(|it| *it.0).collect();
         assert_eq!(winners.len(), 1, "{answers:?}");
@@ -309,7 +309,7 @@ impl DeskPage {
     }
 
     fn finish(mut self) -> Vec<Value> {
-        self.seen.extend(self.lines.by_ref().map(|it| serde_json::from_str::<Value>(&it.unwrap()).unwrap()));
+        self.seen.extend(self.lines.by_ref().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()));
         assert!(self.process.wait().unwrap().success(), "{:?}", self.seen);
         self.seen
     }
@@ -332,7 +332,7 @@ fn the_desk_in_the_browser_works_by_keyboard_and_passes_axe() {
         assert_eq!(act(&server, &second, "take", &json!({"author": "Tom"})).status, 200);
         page.go_on();
         let seen = page.finish();
-        let all = |name: &str| seen.iter().filter_map(|it| it.get(name)).cloned().collect::<Vec<Value>>();
+        let all = |name: &str| seen.iter().filter_map(|line| line.get(name)).cloned().collect::<Vec<Value>>();
         assert!(all("violations").len() >= 10 && all("violations").iter().all(|it| *it == json!([])), "{size}: {seen:?}");
         assert!(all("overflow").iter().all(|it| *it == json!(false)), "{size}: {seen:?}");
         assert_eq!(all("focus"), ["h2 \"billing\"", "textarea \"Message\"", "h2 \"Conversations\""]);

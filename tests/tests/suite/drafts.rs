@@ -278,7 +278,7 @@ fn usage_is_counted() {
     // The remaining budget travels with every event and is not shown in the trace.
     let left = |session: &Session| {
         let journal = server.get(&format!("/api/v1/conversation/journal/{}", session.id)).text;
-        let amount = |it: &str| it.chars().take_while(char::is_ascii_digit).collect::<String>();
+        let amount = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();
         journal.split("\"budget_left\":").skip(1).map(amount).collect::<Vec<_>>()
     };
     assert_eq!((left(&simulated), left(&deployed)), (vec!["1000000".to_owned(); 2], vec!["1000000".to_owned(), "983800".to_owned()]));

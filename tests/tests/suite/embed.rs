@@ -19,7 +19,7 @@ fn the_package_plays_tables_and_flows_in_a_page_a_worker_and_node() {
     let output = command.output().expect("cannot start node");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-    let lines: Vec<Value> = printed.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let lines: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let expected = [
         json!({"page": "We are open from 6 to 14, and closed on Mondays."}),
         json!({"page": "There are 12 loaves left, at 4.0 each."}),

@@ -80,7 +80,7 @@ fn exchange(mut stream: TcpStream, calls: &Mutex<Vec<EmbedCall>>, is_down: bool)
     let vectors: Vec<Vec<f32>> = texts.iter().map(|it| embed_with(&model, it)).collect();
     let answer = match path.as_str() {
         "/v1/embeddings" => {
-            let row = |(index, it): (usize, &Vec<f32>)| json!({"index": index, "embedding": it});
+            let row = |(index, vector): (usize, &Vec<f32>)| json!({"index": index, "embedding": vector});
             json!({"data": vectors.iter().enumerate().rev().map(row).collect::<Vec<_>>()})
         }
         "/api/embed" => json!({"embeddings": vectors}),

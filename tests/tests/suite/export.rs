@@ -74,7 +74,7 @@ fn an_exported_configuration_imports_unchanged() {
     assert_eq!(pack["tools"], json!({"plain": {"text": "p"}}));
     assert_eq!(pack["tables"]["cv_tool_spec"][0]["spec"], json!("{\"expression\":{\"x\":\"a * 2\"}}"));
     let lines = text.lines().filter(|it| it.starts_with("      {\"")).count();
-    assert_eq!(lines, pack["tables"].as_object().unwrap().values().map(|it| it.as_array().unwrap().len()).sum::<usize>());
+    assert_eq!(lines, pack["tables"].as_object().unwrap().values().map(|rows| rows.as_array().unwrap().len()).sum::<usize>());
     let file = env.write("export.json", &text);
     let replayed = env.run(&["replay", "--conversation", id, "--config", &file]);
     assert_eq!((replayed.code, replayed.stdout.as_str()), (0, "no difference\n"), "{replayed:?}");

@@ -33,7 +33,7 @@ pub fn build_guest(env: &TestEnv, name: &str) -> String {
 
 fn guest_names() -> Vec<String> {
     let entries = fs::read_dir(root().join("tests/guests")).unwrap();
-    let mut names: Vec<String> = entries.map(|it| it.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     names.sort();
     names
 }
@@ -98,7 +98,7 @@ fn every_guest_behaves_in_the_browser_as_on_the_server() {
     let expected: Vec<String> = effects.iter().map(|it| completion(&server, it)).collect();
     assert!(expected[1].contains(r#""feeQuote":{"currency":"EUR","fee":25.0}"#), "{}", expected[1]);
     assert!(expected[2].contains("Schön. The fee is "), "{}", expected[2]);
-    let effects: Vec<String> = effects.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
+    let effects: Vec<String> = effects.iter().map(|effect| serde_json::to_string(effect).unwrap()).collect();
     let job = env.write_pack("job.json", &json!({"pack": text, "effects": effects}));
     let found = browser(&env, &["calls", &job]);
     assert_eq!(found.len(), expected.len());
@@ -131,7 +131,7 @@ fn a_module_dropped_onto_the_page_in_the_browser_runs_its_tasks() {
     let bad = build_guest(&env, "imports");
     let text = env.write("note.txt", "hello");
     let lines = browser(&env, &["drop", &pack, "what is the fee", params, &text, &bad, &module]);
-    let lines: Vec<Value> = lines.iter().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let lines: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines[0]["status"].as_str().unwrap().contains("'note.txt' is not an extension"), "{lines:?}");
     assert_eq!(lines[1]["status"], "the extension 'imports' imports 'env.now': build it without imports");
     let taken = lines[2]["status"].as_str().unwrap();

@@ -86,7 +86,7 @@ pub fn send(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
 pub fn save_draft(server: &Server, document: &Value) -> Vec<String> {
     let saved = send(server, "PUT", &format!("/v1/agents/{}/flow", document["id"].as_str().unwrap()), document);
     assert_eq!(saved.status, 200, "{saved:?}");
-    saved.json()["issues"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap().to_owned()).collect()
+    saved.json()["issues"].as_array().unwrap().iter().map(|issue| issue["code"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Publishes a document; returns its version number.
@@ -142,12 +142,12 @@ impl Session {
         let answer = server.request("POST", path, &[headers, &[JSON]].concat(), body.to_string());
         assert_eq!(answer.status, 201, "{answer:?}");
         let id = answer.json()["session_id"].as_str().unwrap().to_owned();
-        let headers = headers.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect();
+        let headers = headers.iter().map(|header| (header.0.to_owned(), header.1.to_owned())).collect();
         (Session { path: format!("{path}/{id}"), id, headers }, answer.json())
     }
 
     pub fn send_event(&self, server: &Server, event: &Value) -> Answer {
-        let headers: Vec<(&str, &str)> = self.headers.iter().map(|it| (it.0.as_str(), it.1.as_str())).chain([JSON]).collect();
+        let headers: Vec<(&str, &str)> = self.headers.iter().map(|header| (header.0.as_str(), header.1.as_str())).chain([JSON]).collect();
         server.request("POST", &format!("{}/turns", self.path), &headers, event.to_string())
     }
 
@@ -180,7 +180,7 @@ impl Session {
     /// The types of its events so far.
     pub fn event_types(&self, server: &Server) -> Vec<String> {
         let trace = self.inspect(server, "/trace");
-        let kind = |it: &Value| it["event"]["type"].as_str().unwrap_or_default().to_owned();
+        let kind = |entry: &Value| entry["event"]["type"].as_str().unwrap_or_default().to_owned();
         trace["turns"].as_array().unwrap().iter().map(kind).collect()
     }
 

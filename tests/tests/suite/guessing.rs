@@ -80,7 +80,7 @@ fn invented_credentials_cost_no_statement_and_leave_no_line() {
     assert_eq!(server.request("GET", "/v1/agents", &[("Authorization", &format!("Bearer {ADMIN}"))], "").status, 200);
     assert_eq!(server.get(LIST).status, 401, "a request without credentials is not a guess");
     let log = server.log();
-    let lines: Vec<&str> = log.lines().filter(|it| !it.contains(STATEMENT) && it.contains("credentials")).collect();
+    let lines: Vec<&str> = log.lines().filter(|line| !line.contains(STATEMENT) && line.contains("credentials")).collect();
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].contains("127.0.0.1"), "{lines:?}");
     let metrics = server.request("GET", "/metrics", &[("X-API-Key", &admin)], "").text;

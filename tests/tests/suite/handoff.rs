@@ -82,7 +82,7 @@ fn receive_call(stream: TcpStream, calls: &Sender<WebhookCall>) {
         let Some((name, value)) = line.trim_end().split_once(": ") else { break };
         headers.push((name.to_ascii_lowercase(), value.to_owned()));
     }
-    let length = headers.iter().find(|it| it.0 == "content-length").map_or(0, |it| it.1.parse().unwrap());
+    let length = headers.iter().find(|it| it.0 == "content-length").map_or(0, |header| header.1.parse().unwrap());
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
     let (answer, answered) = channel();
@@ -150,7 +150,7 @@ fn write(server: &Server, session: &Session, body: &Value) -> Answer {
 }
 
 fn warnings(answer: &Value) -> Vec<&str> {
-    answer["debug"]["warnings"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect()
+    answer["debug"]["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap()).collect()
 }
 
 /// A session that waits for a person.

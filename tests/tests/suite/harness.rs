@@ -63,7 +63,7 @@ pub fn assert_one_line(output: &CommandOutput, code: i32, words: &[&str]) {
 
 /// Whether a text contains a value by itself. Ids and ports contain any few digits by chance.
 pub fn contains_word(text: &str, word: &str) -> bool {
-    let is_joined = |it: Option<char>| it.is_some_and(|it| it.is_alphanumeric() || it == '-');
+    let is_joined = |neighbour: Option<char>| neighbour.is_some_and(|character| character.is_alphanumeric() || character == '-');
     text.match_indices(word).any(|(at, _)| !is_joined(text[..at].chars().next_back()) && !is_joined(text[at + word.len()..].chars().next()))
 }
 
@@ -284,7 +284,7 @@ impl Answer {
     }
 
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |it| it.to_str().unwrap())
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
     pub fn json(&self) -> Value {
@@ -330,7 +330,7 @@ impl Server {
     pub fn texts(&self, conversation: &str) -> Vec<Value> {
         let rows = self.audit(conversation);
         let payload = |row: &Value| serde_json::from_str::<Value>(row["payloadJson"].as_str().unwrap()).unwrap();
-        rows.iter().filter(|it| it["stage"] == "USER_INPUT").map(|it| payload(it)["text"].clone()).collect()
+        rows.iter().filter(|it| it["stage"] == "USER_INPUT").map(|row| payload(row)["text"].clone()).collect()
     }
 
     /// Standard error so far.

@@ -11,19 +11,19 @@ fn cases() -> Vec<Case> {
 #[test]
 #[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn every_pack_is_as_expected() {
-    cases().iter().for_each(|it| check_expectations(it).unwrap_or_else(|error| panic!("{}: {error:#}", it.name())));
+    cases().iter().for_each(|case| check_expectations(case).unwrap_or_else(|error| panic!("{}: {error:#}", case.name())));
 }
 
 #[test]
 #[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn a_turn_saved_after_every_completion_ends_the_same() {
-    cases().iter().for_each(|it| check_suspension(it).unwrap_or_else(|error| panic!("{}: {error:#}", it.name())));
+    cases().iter().for_each(|case| check_suspension(case).unwrap_or_else(|error| panic!("{}: {error:#}", case.name())));
 }
 
 #[test]
 #[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn a_turn_canceled_while_it_waits_fails_and_replays() {
-    cases().iter().for_each(|it| check_cancellation(it).unwrap_or_else(|error| panic!("{}: {error:#}", it.name())));
+    cases().iter().for_each(|case| check_cancellation(case).unwrap_or_else(|error| panic!("{}: {error:#}", case.name())));
 }
 
 /// A pack that needs no host belongs to the others.

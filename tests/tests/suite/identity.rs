@@ -322,7 +322,7 @@ fn over_mcp_a_key_with_an_owner_claim_or_a_token_says_who_the_user_is() {
     let ask = |credential: &str, owner: Option<&str>| {
         let bearer = format!("Bearer {credential}");
         let mut headers = vec![("Authorization", bearer.as_str())];
-        headers.extend(owner.map(|it| ("X-Convengine-Owner", it)));
+        headers.extend(owner.map(|owner| ("X-Convengine-Owner", owner)));
         let params = json!({"name": "ask_desk", "arguments": {"text": "more please"}});
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
         let answer = mcp_server::send(&server, &headers, &message).json();

@@ -20,7 +20,7 @@ fn confirmed_turn() -> (Arc<Config>, TurnRun, [TurnRun; 2]) {
     for turn in 0..case.pack.turns.len() {
         let expected = run_baseline(&mut player, turn).unwrap();
         if let Some(at) = expected.run.answered.iter().position(|it| !is_repeatable(&it.effect)) {
-            let crashed = [Fault::CrashAfter, Fault::CrashBefore].map(|it| run_with_fault(&mut player, &expected, at, it).unwrap());
+            let crashed = [Fault::CrashAfter, Fault::CrashBefore].map(|fault| run_with_fault(&mut player, &expected, at, fault).unwrap());
             return (Arc::clone(&player.config), expected.run, crashed);
         }
         player.commit(&expected.run.outcome);
@@ -74,17 +74,19 @@ fn each_invariant_detects_its_violation() {
     assert!(fixture.violations(|_| {}).is_empty() && late.violations(|_| {}).is_empty());
     detections.assert_detects("I1", &fixture.violations(|it| it.outcome.payload = None));
     detections.assert_detects("I1", &late.violations(|it| set_reply(it, " ")));
-    detections.assert_detects("I1", &fixture.violations(|it| drop(it.notices.remove(0))));
+    detections.assert_detects("I1", &fixture.violations(|run| drop(run.notices.remove(0))));
     detections.assert_detects("I2", &Fixture { fault: None, ..late }.violations(repeat_write));
     detections.assert_detects("I2", &fixture.violations(|it| it.answered[0].effect.key = "x".to_owned()));
     detections.assert_detects("I3", &fixture.violations(|it| set_param(it, "policy_decision", "RECLASSIFY_INTENT")));
     detections.assert_detects("I3", &fixture.violations(|it| set_param(it, "dialogue_act", "NEGATE")));
-    detections.assert_detects("I3", &fixture.violations(|it| it.answered.iter_mut().for_each(|it| it.step = None)));
-    detections
-        .assert_detects("I3", &fixture.violations(|it| it.answered.iter_mut().for_each(|it| it.effect.class = EffectClass::Irreversible)));
+    detections.assert_detects("I3", &fixture.violations(|run| run.answered.iter_mut().for_each(|answered| answered.step = None)));
+    detections.assert_detects(
+        "I3",
+        &fixture.violations(|run| run.answered.iter_mut().for_each(|answered| answered.effect.class = EffectClass::Irreversible)),
+    );
     detections.assert_detects("I5", &fixture.violations(|it| it.outcome.state.push('2')));
-    detections.assert_detects("I5", &fixture.violations(|it| drop(it.notices.pop())));
-    detections.assert_detects("I6", &fixture.violations(|it| it.answered = it.answered.iter().cycle().take(101).cloned().collect()));
+    detections.assert_detects("I5", &fixture.violations(|run| drop(run.notices.pop())));
+    detections.assert_detects("I6", &fixture.violations(|run| run.answered = run.answered.iter().cycle().take(101).cloned().collect()));
     detections.assert_detects("I6", &fixture.violations(|it| fill_incompressible(&mut it.journal.input.event.params, 4_200)));
     detections.assert_detects("I6", &fixture.violations(|it| set_prompt(it, 48_001)));
     detections.assert_detects("I7", &fixture.violations(fail_turn));
@@ -92,7 +94,7 @@ fn each_invariant_detects_its_violation() {
     detections.assert_detects("I8", &late.violations(|it| set_reply(it, "Hello customer}}")));
     let crashed = Fixture { run: &after, fault: Some(Fault::CrashAfter), ..late };
     assert!(crashed.violations(|_| {}).is_empty());
-    detections.assert_detects("I9", &crashed.violations(|it| it.crash_difference = Some("other notices".to_owned())));
+    detections.assert_detects("I9", &crashed.violations(|run| run.crash_difference = Some("other notices".to_owned())));
     detections.assert_detects("I9", &crashed.violations(|it| it.answered[0].effect.key.push('9')));
     detections.assert_detects("I9", &crashed.violations(|it| it.outcome.intent.push('9')));
     let in_doubt = Fixture { run: &doubtful, fault: Some(Fault::CrashBefore), ..late };
@@ -107,14 +109,14 @@ fn check_visible_data(detections: &mut Detections, fixture: Fixture<'_>) {
     let late = Fixture { fault: Some(Fault::Late), ..fixture };
     detections.assert_detects("I4", &fixture.violations(|it| set_reply(it, SECRET)));
     detections
-        .assert_detects("I4", &late.violations(|it| drop(it.outcome.context.as_mut().unwrap().insert("sent".to_owned(), KEY.into()))));
-    detections.assert_detects("I4", &fixture.violations(|it| set_progress(it, SECRET, json!({}))));
-    detections.assert_detects("I4", &fixture.violations(|it| set_progress(it, "sorry", json!({"stepInfo": {"A": {"text": SECRET}}}))));
+        .assert_detects("I4", &late.violations(|run| drop(run.outcome.context.as_mut().unwrap().insert("sent".to_owned(), KEY.into()))));
+    detections.assert_detects("I4", &fixture.violations(|run| set_progress(run, SECRET, json!({}))));
+    detections.assert_detects("I4", &fixture.violations(|run| set_progress(run, "sorry", json!({"stepInfo": {"A": {"text": SECRET}}}))));
     assert!(
-        !fixture.violations(|it| set_progress(it, "sorry", json!({"stepInfo": {"A": {"error": SECRET}}}))).contains(&"I4"),
+        !fixture.violations(|run| set_progress(run, "sorry", json!({"stepInfo": {"A": {"error": SECRET}}}))).contains(&"I4"),
         "step errors may be visible there"
     );
-    detections.assert_detects("I4", &late.violations(|it| set_progress(it, "sorry", json!({"error": KEY}))));
+    detections.assert_detects("I4", &late.violations(|run| set_progress(run, "sorry", json!({"error": KEY}))));
     let responses = json!([
         {"response_id": 1, "exact_text": "Sorry: {{context.pending_action_runtime.reason}}"},
         {"response_id": 2, "exact_text": "{{inputParams.reason}}"}, {"response_id": 3, "exact_text": "{\"a\": \"{{intent}}\"}"},
@@ -122,17 +124,17 @@ fn check_visible_data(detections: &mut Detections, fixture: Fixture<'_>) {
     let verbose = json!([{"verbose_id": 7, "message": "{{errorMessage}}"}]);
     let pack = json!({"name": "n", "tables": {"ce_response": responses, "ce_verbose": verbose}});
     let rows = PackRows::from_pack(&serde_json::from_value::<Pack>(pack).unwrap());
-    let of_row = |id: i64, text: &'static str| late.violations_with_rows(&rows, |it| (set_response_row(it, id), set_reply(it, text)).1);
+    let of_row = |id: i64, text: &'static str| late.violations_with_rows(&rows, |run| (set_response_row(run, id), set_reply(run, text)).1);
     assert!(!of_row(1, SECRET).contains(&"I4") && !of_row(2, " ").contains(&"I1"), "the rows allow it");
     detections.assert_detects("I4", &of_row(2, SECRET));
     detections.assert_detects("I1", &of_row(1, " "));
     detections.assert_detects("I1", &of_row(3, " "));
     detections.assert_detects(
         "I4",
-        &late.violations_with_rows(&rows, |it| (fail_turn(it), it.outcome.fault.as_mut().unwrap().message = SECRET.to_owned()).1),
+        &late.violations_with_rows(&rows, |run| (fail_turn(run), run.outcome.fault.as_mut().unwrap().message = SECRET.to_owned()).1),
     );
     assert!(
-        !fixture.violations_with_rows(&rows, |it| set_progress(it, SECRET, json!({}))).contains(&"I4"),
+        !fixture.violations_with_rows(&rows, |run| set_progress(run, SECRET, json!({}))).contains(&"I4"),
         "the row of the message allows it"
     );
 }
@@ -199,7 +201,7 @@ fn set_prompt(run: &mut TurnRun, characters: usize) {
 
 /// Requests the write a second time, under its own key.
 fn repeat_write(run: &mut TurnRun) {
-    let mut again = run.answered.iter().find(|it| matches!(it.effect.request, Request::Task(_))).unwrap().clone();
+    let mut again = run.answered.iter().find(|answered| matches!(answered.effect.request, Request::Task(_))).unwrap().clone();
     again.effect.id.0 += 1;
     again.effect.key = format!("{}/{}", run.input.turn, again.effect.id.0);
     run.answered.push(again);
@@ -229,12 +231,12 @@ fn only_a_confirmation_or_an_approval_admits_a_sensitive_message() {
     let config = Arc::new(Config::compile(&Tables::default(), &guarded).0);
     assert_eq!(config.sensitive_patterns.is_sensitive("wire it"), Ok(true));
     let is_blocked = |text: &str, params: Value, context: Value| {
-        let found = Fixture { config: &config, run: &run, beside: RelatedRuns::default(), fault: None }.violations(|it| {
-            it.input.event.text = Some(text.to_owned());
-            it.input.event.params = serde_json::from_value(params).unwrap();
+        let found = Fixture { config: &config, run: &run, beside: RelatedRuns::default(), fault: None }.violations(|run| {
+            run.input.event.text = Some(text.to_owned());
+            run.input.event.params = serde_json::from_value(params).unwrap();
             let context: Map = serde_json::from_value(context).unwrap();
-            Arc::make_mut(&mut it.input.session.conversation.as_mut().unwrap().context).extend(context.clone());
-            for step in it.answered.iter_mut().filter_map(|it| it.step.as_mut()) {
+            Arc::make_mut(&mut run.input.session.conversation.as_mut().unwrap().context).extend(context.clone());
+            for step in run.answered.iter_mut().filter_map(|answered| answered.step.as_mut()) {
                 step.session["context"].as_object_mut().unwrap().extend(context.clone());
             }
         });

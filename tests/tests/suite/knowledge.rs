@@ -18,7 +18,7 @@ fn found(server: &Server, query: &str) -> Vec<String> {
     let answer = server.get(&format!("{KNOWLEDGE}/search?q={query}"));
     assert_eq!(answer.status, 200, "{answer:?}");
     let body = answer.json();
-    body["fused"].as_array().unwrap().iter().map(|it| it["chunk_id"].as_str().unwrap().to_owned()).collect()
+    body["fused"].as_array().unwrap().iter().map(|hit| hit["chunk_id"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn pdf(text: &str) -> Vec<u8> {
 
 /// A PDF with a font and pages.
 fn pdf_of(font: &str, pages: &[&str]) -> Vec<u8> {
-    let places = (0..pages.len()).map(|it| format!("{} 0 R ", 4 + 2 * it)).collect::<String>();
+    let places = (0..pages.len()).map(|page| format!("{} 0 R ", 4 + 2 * page)).collect::<String>();
     let mut objects =
         vec!["<</Type/Catalog/Pages 2 0 R>>".to_owned(), format!("<</Type/Pages/Kids[{places}]/Count {}>>", pages.len()), font.to_owned()];
     for (index, content) in pages.iter().enumerate() {
@@ -271,7 +271,7 @@ fn packs_carry_sources_and_the_command_line_manages_them() {
     let output = env.run(&["import", &file]);
     assert!(output.code == 0 && output.stdout.contains("and 2 knowledge sources"), "{output:?}");
     let exported: Value = serde_json::from_str(&env.run(&["export"]).stdout).unwrap();
-    let row = |id: &str| exported["knowledge"].as_array().unwrap().iter().find(|it| it["id"] == id).cloned().unwrap();
+    let row = |id: &str| exported["knowledge"].as_array().unwrap().iter().find(|source| source["id"] == id).cloned().unwrap();
     assert_eq!((&row("fees")["assistant"], &row("fees")["locale"], &row("de")["locale"]), (&json!("desk"), &json!("en-US"), &json!("de")));
 
     let text = env.write("hours.md", "# Hours\n\nThe branch opens at nine.");
@@ -302,7 +302,7 @@ fn publishing_reports_sources_that_do_not_exist() {
     let (_env, server) = serve_desk(&document, &[]);
     let codes = || {
         let body = send(&server, "POST", "/v1/agents/desk/flow/validate-publish", &json!({})).json();
-        body["issues"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        body["issues"].as_array().unwrap().iter().map(|issue| issue["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert!(codes().contains(&"K001".to_owned()), "{:?}", codes());
     assert_eq!(put(&server, "fees", "five euros").0, 201);

@@ -19,7 +19,7 @@ const WORDS: [&str; 8] = ["bicycle", "cancel", "contract", "discount", "invoice"
 /// A document of so many chunks.
 fn sections(count: usize) -> String {
     let section = |number: usize| {
-        let words: String = (0..160).map(|it| format!("{} ", WORDS[(number * 3 + it * it / 7) % WORDS.len()])).collect();
+        let words: String = (0..160).map(|position| format!("{} ", WORDS[(number * 3 + position * position / 7) % WORDS.len()])).collect();
         format!("# Section {number}\n\n{words}\n\n")
     };
     (1..=count).map(section).collect()
@@ -52,16 +52,16 @@ fn expected_lists(sources: &[(&str, &str)], model: &str, query: &str) -> [Vec<(S
     }
     let found = index.search(query, None, 50);
     let keyword = rank_keyword(&found.stats, &found.candidates, 50);
-    let embeddings: Vec<_> = index.chunks().map(|it| (it.id.clone(), embed_with(model, &it.embedding_text()))).collect();
-    let vector = rank_vector(&embed_with(model, query), embeddings.iter().map(|it| (it.0.as_str(), it.1.as_slice())), 50);
+    let embeddings: Vec<_> = index.chunks().map(|chunk| (chunk.id.clone(), embed_with(model, &chunk.embedding_text()))).collect();
+    let vector = rank_vector(&embed_with(model, query), embeddings.iter().map(|row| (row.0.as_str(), row.1.as_slice())), 50);
     let fused = fuse(&keyword, &vector, 0.5).into_iter().map(|it| (it.chunk, it.rrf)).take(50).collect();
-    [keyword, vector, fused].map(|list: Vec<(String, f64)>| list.into_iter().map(|it| (it.0, (it.1 * 1e6).round() / 1e6)).collect())
+    [keyword, vector, fused].map(|list: Vec<(String, f64)>| list.into_iter().map(|hit| (hit.0, (hit.1 * 1e6).round() / 1e6)).collect())
 }
 
 fn lists(answer: &Value) -> [Vec<(String, f64)>; 3] {
     ["keyword", "vector", "fused"].map(|list| {
         let hits = answer[list].as_array().unwrap().iter();
-        hits.map(|it| (it["chunk_id"].as_str().unwrap().to_owned(), it["score"].as_f64().unwrap())).collect()
+        hits.map(|hit| (hit["chunk_id"].as_str().unwrap().to_owned(), hit["score"].as_f64().unwrap())).collect()
     })
 }
 
@@ -94,7 +94,7 @@ fn knowledge_is_embedded_in_batches_and_again_by_another_model() {
     let calls = stub.take_calls();
     let sizes: Vec<usize> = calls.iter().map(|it| it.texts.len()).collect();
     assert_eq!(sizes, [64, 64, usize::try_from(chunks).unwrap() - 128]);
-    assert!(calls.iter().all(|it| it.path == "/v1/embeddings" && it.model == "large"));
+    assert!(calls.iter().all(|call| call.path == "/v1/embeddings" && call.model == "large"));
     put(&server, "short", short);
     wait_for_model(&server, "short", "openai:large");
     assert_eq!(stub.take_calls().iter().map(|it| it.texts.len()).collect::<Vec<_>>(), [1], "only the new source");
@@ -119,7 +119,7 @@ fn knowledge_is_embedded_in_batches_and_again_by_another_model() {
     wait_for_model(&server, "short", "ollama:small");
     let calls = stub.take_calls();
     assert_eq!(calls.iter().map(|it| it.texts.len() as u64).sum::<u64>(), chunks + 1);
-    assert!(calls.iter().all(|it| it.path == "/api/embed" && it.model == "small" && it.texts.len() <= 64));
+    assert!(calls.iter().all(|call| call.path == "/api/embed" && call.model == "small" && call.texts.len() <= 64));
     assert_eq!(env.sql().texts("select distinct model from cs_knowledge_vector"), ["ollama:small"]);
     let query = "puncture of my bike";
     assert_eq!(lists(&search(&server, query)), expected_lists(&sources, "small", query));
@@ -134,7 +134,7 @@ fn knowledge_is_found_by_words_while_the_model_is_down() {
     stub.is_down.store(true, Ordering::SeqCst);
     assert_eq!(put(&server, "b", "Bicycles cost nothing.")["status"], "ready");
     let state = || server.get(&format!("{KNOWLEDGE}/b")).json();
-    let is_reported = || state()["embedding"]["error"].as_str().is_some_and(|it| it.contains("the model is being moved"));
+    let is_reported = || state()["embedding"]["error"].as_str().is_some_and(|error| error.contains("the model is being moved"));
     assert!(wait_until(is_reported), "{}", state());
     assert_eq!((&state()["status"], &state()["embedding"]["model"]), (&json!("ready"), &Value::Null));
     let answer = search(&server, "bicycle");
@@ -198,7 +198,7 @@ fn embeddings_are_charged_and_refused_when_the_cap_or_the_budget_is_reached() {
         assert_eq!((&answer["lists"], &answer["fused"][0]["chunk_id"]), (&json!(["keyword"]), &json!("a#1")), "{answer}");
         put(&server, reached, "Bicycles cost nothing.");
         let state = || server.get(&format!("{KNOWLEDGE}/{reached}")).json();
-        assert!(wait_until(|| state()["embedding"]["error"].as_str().is_some_and(|it| it.contains(reason))), "{}", state());
+        assert!(wait_until(|| state()["embedding"]["error"].as_str().is_some_and(|error| error.contains(reason))), "{}", state());
         let (session, _) = Session::start_simulated(&server, &json!({}));
         session.say(&server, "more please");
         let trace = session.find_trace(&server, "knowledge.search").unwrap();

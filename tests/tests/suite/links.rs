@@ -31,9 +31,9 @@ const EXTENSIONS: [&str; 12] = ["rs", "md", "ts", "svelte", "mjs", "js", "css", 
 
 /// Text files: those of [`FOLDERS`], and those at the root.
 fn text_files() -> Vec<PathBuf> {
-    let mut open: Vec<PathBuf> = FOLDERS.iter().map(|it| root().join(it)).collect();
+    let mut open: Vec<PathBuf> = FOLDERS.iter().map(|folder| root().join(folder)).collect();
     let mut found: Vec<PathBuf> =
-        fs::read_dir(root()).unwrap().map(|it| it.unwrap().path()).filter(|it| it.is_file() && has_text(it)).collect();
+        fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file() && has_text(path)).collect();
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
             let path = entry.unwrap().path();
@@ -54,7 +54,7 @@ fn text_files() -> Vec<PathBuf> {
 }
 
 fn has_text(path: &Path) -> bool {
-    path.extension().is_some_and(|it| EXTENSIONS.iter().any(|known| it == *known))
+    path.extension().is_some_and(|ending| EXTENSIONS.iter().any(|known| ending == *known))
 }
 
 /// Anchors of Markdown pages, read once.
@@ -69,8 +69,8 @@ impl Pages {
         if !path.exists() {
             return Some(format!("{target}: no such file"));
         }
-        let anchor = anchor.filter(|_| path.extension().is_some_and(|it| it == "md"))?;
-        let anchors = self.0.entry(path).or_insert_with_key(|it| anchors(&fs::read_to_string(it).unwrap()));
+        let anchor = anchor.filter(|_| path.extension().is_some_and(|ending| ending == "md"))?;
+        let anchors = self.0.entry(path).or_insert_with_key(|path| anchors(&fs::read_to_string(path).unwrap()));
         (!anchors.contains(anchor)).then(|| format!("{target}: no such anchor"))
     }
 }
@@ -78,22 +78,25 @@ impl Pages {
 /// The explicit anchors of a page (`<a id="…">`) and those of its headings.
 fn anchors(text: &str) -> BTreeSet<String> {
     let explicit = text.split("<a id=\"").skip(1).filter_map(|it| it.split_once('"')).map(|it| it.0.to_owned());
-    let headings = text.lines().filter(|it| it.starts_with('#')).map(|it| slug(it.trim_start_matches('#')));
+    let headings = text.lines().filter(|it| it.starts_with('#')).map(|line| slug(line.trim_start_matches('#')));
     explicit.chain(headings).collect()
 }
 
 fn slug(heading: &str) -> String {
     let kept = heading.trim().to_lowercase();
-    kept.chars().filter(|it| it.is_alphanumeric() || matches!(it, '-' | '_' | ' ')).map(|it| if it == ' ' { '-' } else { it }).collect()
+    kept.chars()
+        .filter(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ' '))
+        .map(|letter| if letter == ' ' { '-' } else { letter })
+        .collect()
 }
 
 /// Citations such as `docs/spec/flows.md#4.4`, which start at the root.
 fn citations(text: &str) -> impl Iterator<Item = &str> {
-    let ends = |it: char| !(it.is_ascii_alphanumeric() || matches!(it, '/' | '.' | '-' | '_' | '#'));
+    let ends = |letter: char| !(letter.is_ascii_alphanumeric() || matches!(letter, '/' | '.' | '-' | '_' | '#'));
     text.match_indices("docs/").filter_map(move |(at, _)| {
         let before = text[..at].chars().next_back();
         let target = text[at..].split(ends).next().unwrap_or_default().trim_end_matches('.');
-        let is_whole = before.is_none_or(|it| !(it.is_ascii_alphanumeric() || matches!(it, '/' | '.' | '-' | '_')));
+        let is_whole = before.is_none_or(|letter| !(letter.is_ascii_alphanumeric() || matches!(letter, '/' | '.' | '-' | '_')));
         (is_whole && target.contains(".md")).then_some(target)
     })
 }
@@ -102,7 +105,7 @@ fn citations(text: &str) -> impl Iterator<Item = &str> {
 fn links(text: &str) -> Vec<String> {
     let prose: String = text.split("```").step_by(2).collect();
     let targets = prose.split("](").skip(1).filter_map(|it| it.split_once(')')).map(|it| it.0.to_owned());
-    targets.filter(|it| !it.contains("://") && !it.starts_with("mailto:") && !it.contains(' ')).collect()
+    targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:") && !target.contains(' ')).collect()
 }
 
 #[test]
@@ -144,7 +147,9 @@ fn misnumbered(text: &str, target: &str) -> Option<(String, String)> {
         }
         _ => (text.to_owned(), target.split_once('#')?.1.to_owned()),
     };
-    let is_number = |it: &str| it.starts_with(|it: char| it.is_ascii_digit()) && it.chars().all(|it| it.is_ascii_digit() || it == '.');
+    let is_number = |text: &str| {
+        text.starts_with(|letter: char| letter.is_ascii_digit()) && text.chars().all(|letter| letter.is_ascii_digit() || letter == '.')
+    };
     (is_number(&named) && is_number(&found) && named != found).then_some((named, found))
 }
 
@@ -152,7 +157,7 @@ fn misnumbered(text: &str, target: &str) -> Option<(String, String)> {
 fn links_name_the_numbers_that_they_lead_to() {
     let mut problems = Vec::new();
     let mut count = 0;
-    for path in text_files().iter().filter(|it| it.extension().is_some_and(|it| it == "md")) {
+    for path in text_files().iter().filter(|path| path.extension().is_some_and(|ending| ending == "md")) {
         let page = fs::read_to_string(path).unwrap();
         let prose: String = page.split("```").step_by(2).collect();
         for (before, after) in prose.match_indices("](").map(|it| prose.split_at(it.0)) {

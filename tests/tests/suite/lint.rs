@@ -93,9 +93,9 @@ fn lint(env: &TestEnv, file: &str) -> (i32, Vec<String>) {
     let output = env.run(&["lint", "--json", &path]);
     let issues: Vec<Value> = serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{file}: {error}: {output:?}"));
     let text = |issue: &Value, member: &str| issue[member].as_str().unwrap().to_owned();
-    let line = |it: &Value| {
-        let mark = if it["severity"] == "error" { "!" } else { "" };
-        format!("{mark}{} {}", text(it, "rule"), text(it, "path"))
+    let line = |issue: &Value| {
+        let mark = if issue["severity"] == "error" { "!" } else { "" };
+        format!("{mark}{} {}", text(issue, "rule"), text(issue, "path"))
     };
     (output.code, issues.iter().map(line).collect())
 }
@@ -131,7 +131,7 @@ fn a_talk_is_linted_by_its_configuration() {
     assert_eq!((of_talk.code, of_talk.stdout.lines().count()), (0, 3), "{of_talk:?}");
     assert_eq!(of_talk.stdout, of_pack.stdout);
     assert!(
-        of_talk.stdout.lines().all(|it| it.starts_with("warning ") && it.ends_with(')')),
+        of_talk.stdout.lines().all(|line| line.starts_with("warning ") && line.ends_with(')')),
         "each line names its check: {}",
         of_talk.stdout
     );

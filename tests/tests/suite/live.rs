@@ -60,21 +60,21 @@ fn chat(env: &TestEnv) -> Vec<(String, Value)> {
 #[on(browser)]
 fn a_live_chat_in_the_browser_streams_the_reply_and_keeps_its_key_in_memory() {
     let lines = chat(&TestEnv::new());
-    let of = |name: &str| lines.iter().filter(|it| it.0 == name).map(|it| &it.1).collect::<Vec<_>>();
-    assert_eq!(of("writing"), ["It is"], "before the model has finished");
+    let lines_of = |name: &str| lines.iter().filter(|line| line.0 == name).map(|line| &line.1).collect::<Vec<_>>();
+    assert_eq!(lines_of("writing"), ["It is"], "before the model has finished");
     let filed = r#"SUCCESS {"filed":7,"echo":"Bearer [secret:crm]","base64":"[secret:crm]"}"#;
-    assert_eq!(of("chat"), ["It is [secret:key of openai] on its way 🙂", filed]);
-    let requests = of("asked");
+    assert_eq!(lines_of("chat"), ["It is [secret:key of openai] on its way 🙂", filed]);
+    let requests = lines_of("asked");
     assert_eq!(requests[0]["signed"], "Bearer sk-live-0123456789abcdef");
     assert_eq!((&requests[0]["url"], &requests[0]["call"]["stream"]), (&json!("/v1/chat/completions"), &json!(true)));
     assert_eq!(requests[0]["call"]["messages"][1]["content"], "The customer writes: my order\n\n");
     assert_eq!((&requests[1]["url"], &requests[1]["signed"]), (&json!("/cases/7"), &json!("Bearer crm-9876543210-\"q\"")));
     assert_eq!((&requests[1]["call"], requests[1]["key"].as_str().map(|it| it.ends_with("/0"))), (&json!({"id": "7"}), Some(true)));
-    let failed = of("failed");
-    let starts_with = |line: &Value, start: &str| line.as_str().is_some_and(|it| it.starts_with(start));
+    let failed = lines_of("failed");
+    let starts_with = |line: &Value, start: &str| line.as_str().is_some_and(|text| text.starts_with(start));
     assert_eq!((failed[0].as_array().map(Vec::len), failed[1].as_array().map(Vec::len)), (Some(1), Some(2)), "{failed:?}");
     assert!(starts_with(&failed[0][0], "⚠ Model response_text failed: openai:test-model: unreachable"), "{failed:?}");
     assert!(starts_with(&failed[1][0], "⚠ Service crm.file failed: cannot call '127.0.0.1'"), "{failed:?}");
     assert!(starts_with(&failed[1][1], "⚠ Model mcp_plan failed: openai:test-model: unreachable"), "{failed:?}");
-    assert_eq!(of("seen"), [&json!([])], "the key and the secret are only where they were entered");
+    assert_eq!(lines_of("seen"), [&json!([])], "the key and the secret are only where they were entered");
 }

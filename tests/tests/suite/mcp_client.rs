@@ -220,7 +220,7 @@ fn a_server_killed_in_a_turn_is_reported_and_started_again() {
         let answer = thread::scope(|scope| {
             let turn = scope.spawn(|| request_tool(&server, &conversation(901), "get_order_status", &order()));
             let log = env.path("mcp.log");
-            assert!(wait_until(|| std::fs::read_to_string(&log).is_ok_and(|it| it.contains("\"call\""))));
+            assert!(wait_until(|| std::fs::read_to_string(&log).is_ok_and(|log| log.contains("\"call\""))));
             let line: Value = serde_json::from_str(std::fs::read_to_string(&log).unwrap().lines().next().unwrap()).unwrap();
             kill(&line["pid"]);
             turn.join().unwrap()
@@ -296,7 +296,7 @@ fn a_secret_reaches_the_server_and_nothing_else() {
     fake.inject(&json!([{"tool": "get_order_status", "where": "error", "text": format!("no such token: {SECRET}")}]));
     let failed = fake.order_status(&server);
     assert!(failed.starts_with("ERROR") && failed.contains("[secret:oms]"), "{failed}");
-    let signed = |it: &Value| it["authorization"] == json!(format!("Bearer {SECRET}"));
+    let signed = |request: &Value| request["authorization"] == json!(format!("Bearer {SECRET}"));
     assert!(fake.logged("call").len() == 2 && fake.logged("call").iter().all(signed), "{:?}", fake.logged("call"));
     fake.begin_fault("redirect");
     assert!(fake.order_status(&server).starts_with("ERROR"));
@@ -316,7 +316,7 @@ fn assert_hidden(env: &TestEnv, server: &Server, texts: &[String]) {
     let bytes = |hex: &String| (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap()).collect::<Vec<u8>>();
     let journals = sql.texts(&format!("select {hex} from ce_turn"));
     let mut shown: Vec<String> = texts.to_vec();
-    shown.extend(journals.iter().map(|it| serde_json::to_string(&decompress(&bytes(it)).unwrap()).unwrap()));
+    shown.extend(journals.iter().map(|journal| serde_json::to_string(&decompress(&bytes(journal)).unwrap()).unwrap()));
     shown.extend(sql.dump());
     shown.push(server.log());
     let found: Vec<&String> = shown.iter().filter(|it| it.contains("hunter2")).collect();

@@ -76,7 +76,7 @@ impl<'e> FakeMcp<'e> {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         self.child = Some(child);
         let port = line.trim().strip_prefix("listening on http://127.0.0.1:").and_then(|it| it.strip_suffix("/mcp"));
-        self.port = port.and_then(|it| it.parse().ok()).unwrap_or_else(|| panic!("not started: {line}"));
+        self.port = port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("not started: {line}"));
     }
 
     /// Ends the process over HTTP.
@@ -147,7 +147,7 @@ impl<'e> FakeMcp<'e> {
 
     fn lines(&self, name: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.env.path(name)).unwrap_or_default();
-        text.lines().map(|it| serde_json::from_str(it).unwrap()).collect()
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// What the server has logged under an event: `call`, `cancelled`, `redirected`, `asked_client`, `other_path`.
@@ -157,7 +157,7 @@ impl<'e> FakeMcp<'e> {
 
     /// The tools that were called, in order.
     pub fn calls(&self) -> Vec<String> {
-        self.logged("call").iter().map(|it| it["tool"].as_str().unwrap().to_owned()).collect()
+        self.logged("call").iter().map(|call| call["tool"].as_str().unwrap().to_owned()).collect()
     }
 
     /// The number of messages that have reached the server.
@@ -214,7 +214,7 @@ pub fn request_tool(server: &Server, conversation: &str, tool: &str, args: &Valu
 
 /// A pack with all tools in every scope, whose response shows status and result of a requested tool.
 pub fn pack(row: &Value) -> Value {
-    let tool = |(index, it): (usize, &(&str, Option<&str>))| json!({"tool_id": index + 1, "tool_code": code(it.0), "tool_group": "MCP", "intent_code": "ANY", "state_code": "ANY"});
+    let tool = |(index, tool): (usize, &(&str, Option<&str>))| json!({"tool_id": index + 1, "tool_code": code(tool.0), "tool_group": "MCP", "intent_code": "ANY", "state_code": "ANY"});
     let tools: Vec<Value> = TOOLS.iter().enumerate().map(tool).collect();
     json!({
         "name": "desk",

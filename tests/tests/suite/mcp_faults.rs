@@ -107,7 +107,7 @@ fn faults_over_http_have_a_clear_outcome() {
 
 /// How many lines of the log say that the server is lost, and that it answers again.
 fn outages(server: &Server) -> (usize, usize) {
-    let count = |text: &str| server.log().lines().filter(|it| it.contains(text) && it.contains(KEY)).count();
+    let count = |text: &str| server.log().lines().filter(|line| line.contains(text) && line.contains(KEY)).count();
     (count("MCP server is lost"), count("MCP server answers again"))
 }
 
@@ -225,7 +225,7 @@ fn a_tool_that_is_listed_wrongly_cannot_be_approved() {
                 return;
             }
             let listed: Value = serde_json::from_str(text).unwrap();
-            let named = listed["tools"].as_array().unwrap().iter().filter(|it| it["name"] == "get_order_status");
+            let named = listed["tools"].as_array().unwrap().iter().filter(|tool| tool["name"] == "get_order_status");
             for tool in named {
                 assert_ne!(approve(server, "get_order_status", &tool["digest"], None), 200, "{fault}: {tool}");
             }

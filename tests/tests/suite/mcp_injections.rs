@@ -60,7 +60,8 @@ impl Prompt {
         let lines: Vec<&str> = user.lines().collect();
         let part = |at: usize, label: &str| lines[at].strip_prefix(label).unwrap_or_else(|| panic!("line {at} of {user}")).trim();
         assert_eq!(lines.len(), 3, "{user}");
-        let json = |text: &str| serde_json::from_str(if text.is_empty() { "[]" } else { text }).unwrap_or_else(|it| panic!("{it}: {text}"));
+        let json =
+            |text: &str| serde_json::from_str(if text.is_empty() { "[]" } else { text }).unwrap_or_else(|error| panic!("{error}: {text}"));
         Prompt {
             instructions: vec![text("system_prompt"), lines[0].to_owned()],
             tools: json(part(1, "Tools:")),
@@ -69,7 +70,7 @@ impl Prompt {
     }
 
     fn tool_codes(&self) -> Vec<&str> {
-        self.tools.as_array().unwrap().iter().map(|it| it["tool_code"].as_str().unwrap()).collect()
+        self.tools.as_array().unwrap().iter().map(|tool| tool["tool_code"].as_str().unwrap()).collect()
     }
 }
 
@@ -80,8 +81,8 @@ fn approvals(env: &TestEnv) -> Vec<String> {
 
 fn effects(server: &Server) -> Vec<(String, String, bool)> {
     let listed = list_tools(server);
-    let text = |it: &Value| it.as_str().unwrap().to_owned();
-    listed["tools"].as_array().unwrap().iter().map(|it| (text(&it["name"]), text(&it["effect"]), it["idempotent"] == true)).collect()
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    listed["tools"].as_array().unwrap().iter().map(|row| (text(&row["name"]), text(&row["effect"]), row["idempotent"] == true)).collect()
 }
 
 /// What must be equal after each conversation, whatever was injected.
@@ -94,7 +95,7 @@ fn state_of(answer: &Value) -> Value {
 #[on(no_database)]
 fn there_are_enough_injections_of_each_kind() {
     let all = injections();
-    let count = |place: &str| all.iter().filter(|it| it["where"] == place).count();
+    let count = |place: &str| all.iter().filter(|injection| injection["where"] == place).count();
     assert!(all.len() >= 36);
     for place in ["description", "schema", "title", "instructions", "result", "structured", "error"] {
         assert!(count(place) >= 2, "{place}");
@@ -194,12 +195,12 @@ fn injected_definitions_reach_no_planner_before_an_administrator_has_seen_them()
         server.say(&id, "Where is my order?");
         let found = prompts(&server, &id);
         assert_eq!(found[0], expected[0], "{name}");
-        assert!(found.iter().all(|it| it.instructions == expected[0].instructions && it.tools == expected[0].tools), "{name}");
+        assert!(found.iter().all(|found| found.instructions == expected[0].instructions && found.tools == expected[0].tools), "{name}");
         assert_eq!(approvals(&env), approved, "{name}");
     }
     // A tool that differs from what was approved is not called; others are, and so is this one while another one differs.
-    let changes_the_tool = |it: &Value| it["tool"] == "get_order_status" && it["where"] != "instructions";
-    let unchanged = injections().iter().filter(|it| is_about_the_definition(it) && !changes_the_tool(it)).count();
+    let changes_the_tool = |injection: &Value| injection["tool"] == "get_order_status" && injection["where"] != "instructions";
+    let unchanged = injections().iter().filter(|injection| is_about_the_definition(injection) && !changes_the_tool(injection)).count();
     assert!(unchanged >= 5);
     assert_eq!(fake.calls(), vec!["get_order_status"; 1 + unchanged]);
 }
@@ -212,7 +213,7 @@ fn an_approved_injection_is_data_among_the_same_tools() {
     server.say(&conversation(0), "Where is my order?");
     let expected = prompts(&server, &conversation(0));
     let approved = approvals(&env);
-    let about = injections().into_iter().filter(|it| is_about_the_definition(it) && it["where"] != "instructions");
+    let about = injections().into_iter().filter(|injection| is_about_the_definition(injection) && injection["where"] != "instructions");
     for (index, injection) in about.enumerate() {
         let id = conversation(1 + u32::try_from(index).unwrap());
         let (name, tool) = (&injection["id"], injection["tool"].as_str().unwrap());

@@ -40,7 +40,7 @@ fn tools_of_an_mcp_server_in_the_browser_are_listed_approved_called_and_failed()
     assert!(text("conflict").contains("is not the one that was reviewed"), "{}", text("conflict"));
     let requests = lines["requests"][0].as_array().unwrap();
     let sent: Vec<String> =
-        requests.iter().map(|it| format!("{} {}", it["method"].as_str().unwrap(), it["path"].as_str().unwrap())).collect();
+        requests.iter().map(|request| format!("{} {}", request["method"].as_str().unwrap(), request["path"].as_str().unwrap())).collect();
     assert_eq!(
         sent,
         [

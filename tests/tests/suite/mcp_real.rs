@@ -32,7 +32,7 @@ impl Desk {
         assert_eq!(env.run(&["import", &file]).code, 0);
         let command = |name: &str, arguments: &[&str]| {
             let script = reference_server(name).unwrap();
-            let line: Vec<String> = ["node", script.to_str().unwrap()].iter().chain(arguments).map(|it| (*it).to_owned()).collect();
+            let line: Vec<String> = ["node", script.to_str().unwrap()].iter().chain(arguments).map(|word| (*word).to_owned()).collect();
             format!("convengine.mcp.servers.{name}.command={}", json!(line))
         };
         let (everything, filesystem) = (command("everything", &["stdio"]), command("filesystem", &[&folder]));
@@ -76,7 +76,7 @@ fn pack() -> Value {
 #[track_caller]
 fn approve(server: &Server, name: &str, tool: &str) {
     let listed = server.get(&format!("{SERVERS}/{name}/tools")).json();
-    let found = listed["tools"].as_array().and_then(|it| it.iter().find(|it| it["name"] == tool));
+    let found = listed["tools"].as_array().and_then(|tools| tools.iter().find(|offered| offered["name"] == tool));
     let digest = &found.unwrap_or_else(|| panic!("{tool} is not in {listed}"))["digest"];
     let body = json!({"digest": digest, "intent_code": "ANY", "state_code": "ANY"});
     let answer = send(server, "PUT", &format!("{SERVERS}/{name}/tools/{tool}/approval"), &body);

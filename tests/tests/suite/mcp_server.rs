@@ -53,7 +53,7 @@ pub fn names(response: &Value, list: &str) -> Vec<String> {
         .as_array()
         .unwrap_or_else(|| panic!("{response}"))
         .iter()
-        .map(|it| it["name"].as_str().unwrap().to_owned())
+        .map(|entry| entry["name"].as_str().unwrap().to_owned())
         .collect()
 }
 

@@ -102,7 +102,7 @@ fn a_second_process_on_an_sqlite_file_is_sent_to_the_running_server() {
     assert_one_line(&output, 3, &["in use by a running server", "/mcp"]);
     let mut process = Process::start(&TestEnv::with_tables(), &[]);
     drop(process.input.take());
-    assert!(wait_until(|| process.child.try_wait().unwrap().is_some()), "a client that says nothing is no failure");
+    assert!(wait_until(|| process.child.try_wait().unwrap().is_some()), "a client that says nothing is not a failure");
     let other = TestEnv::with_tables();
     let mut held = Process::start(&other, &[]);
     held.initialize();

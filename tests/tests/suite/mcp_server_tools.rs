@@ -15,8 +15,9 @@ use crate::mcp_server_stdio::Process;
 fn an_assistant_is_asked_and_continued() {
     let (_env, server, [converse, read, admin]) = serve_with_keys(&[]);
     let first = call(&server, &converse, "ask_desk", json!({"text": "more please"}));
-    let texts =
-        |it: &Value| it["messages"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    let texts = |result: &Value| {
+        result["messages"].as_array().unwrap().iter().map(|message| message["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
     assert_eq!((texts(&first), &first["status"]), (vec!["Welcome to Desk.".to_owned(), "Desk 1".to_owned()], &json!("awaiting_input")));
     let session = first["session_id"].clone();
     let again = call(&server, &converse, "ask_desk", json!({"text": "more please", "session_id": session}));
@@ -55,7 +56,7 @@ fn sessions_belong_to_their_owners() {
     let ask = |owner: Option<&str>, key: &str, session: Option<&str>| {
         let bearer = format!("Bearer {key}");
         let mut headers = vec![("Authorization", bearer.as_str())];
-        headers.extend(owner.map(|it| ("X-Convengine-Owner", it)));
+        headers.extend(owner.map(|owner| ("X-Convengine-Owner", owner)));
         let mut arguments = json!({"text": "more please"});
         if let Some(session) = session {
             arguments["session_id"] = json!(session);
@@ -88,7 +89,7 @@ fn others_than_the_team_reach_what_is_deployed() {
     };
     let asked = |key: &str| {
         let all = names(&request(&server, key, "tools/list", json!({})), "tools");
-        all.into_iter().filter(|it| it.starts_with("ask_") && it != "ask_tables" && it != "ask_desk").collect::<Vec<_>>()
+        all.into_iter().filter(|name| name.starts_with("ask_") && name != "ask_tables" && name != "ask_desk").collect::<Vec<_>>()
     };
     let other = crate::flows::with_changes(desk("Other"), &[("/id", json!("other"))]);
     let documents = [("agents/other", "flow", other), ("workflows/front", "draft", crate::workflows::front("Front"))];
@@ -124,11 +125,11 @@ fn sessions_of_users_count_as_over_http() {
     let (_env, server, [converse, _, admin]) = serve_with_keys(&["--set", "convengine.assistants.sessions-per-month=2"]);
     let ask = |key: &str, session: Option<&Value>| {
         let mut arguments = json!({"text": "more please"});
-        arguments.as_object_mut().unwrap().extend(session.map(|it| ("session_id".to_owned(), it.clone())));
+        arguments.as_object_mut().unwrap().extend(session.map(|session| ("session_id".to_owned(), session.clone())));
         let params = json!({"name": "ask_desk", "arguments": arguments});
         request(&server, key, "tools/call", params)["result"].clone()
     };
-    let text = |it: &Value| it["content"][0]["text"].as_str().unwrap().to_owned();
+    let text = |result: &Value| result["content"][0]["text"].as_str().unwrap().to_owned();
     let first = ask(&converse, None);
     assert!(first["isError"] != true && ask(&converse, None)["isError"] != true, "{first}");
     let refused = ask(&converse, None);
@@ -190,7 +191,9 @@ fn the_tables_are_asked_and_explained() {
     assert_eq!(explained["input"]["text"], "where is my order?");
     let explanations = explained["explanations"].as_array().unwrap();
     assert!(
-        explanations.iter().any(|it| it["rows"].as_array().is_some_and(|it| it.iter().any(|it| it["verdict"] == "won"))),
+        explanations
+            .iter()
+            .any(|explanation| explanation["rows"].as_array().is_some_and(|rows| rows.iter().any(|row| row["verdict"] == "won"))),
         "{explained}"
     );
     assert!(explained["events"].as_array().unwrap().iter().any(|it| it["stage"] == "USER_INPUT"), "{explained}");

@@ -17,8 +17,8 @@ const LISTS: [(&str, &str, &str); 12] = [
     ("no_schema", OTHERS, "the tool 'cancel_order' has no inputSchema"),
     ("null_schema", OTHERS, "the tool 'cancel_order' has no inputSchema"),
     ("list_as_schema", OTHERS, "the tool 'cancel_order' has an inputSchema that is not an object"),
-    ("number_as_description", OTHERS, "the tool 'cancel_order' has another form than the protocol says"),
-    ("text_as_annotations", OTHERS, "the tool 'cancel_order' has another form than the protocol says"),
+    ("number_as_description", OTHERS, "the tool 'cancel_order' does not match the protocol"),
+    ("text_as_annotations", OTHERS, "the tool 'cancel_order' does not match the protocol"),
     ("no_name", OTHERS, "the tool 2 has no name"),
     ("large_definition", OTHERS, "the tool 'cancel_order' has a definition of more than"),
     ("unknown_members", ALL, ""),
@@ -75,7 +75,7 @@ const RESULTS: [(&str, &str); 11] = [
 
 /// The names of the listed tools.
 fn names(listed: &Value) -> String {
-    let tools = listed["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap());
+    let tools = listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
     tools.collect::<Vec<_>>().join(" ")
 }
 
@@ -91,7 +91,7 @@ fn every_shape_of_a_list_has_its_outcome() {
             assert_eq!(names(&listed), tools, "{shape}: {listed}");
             let problems = listed["problems"].as_array().unwrap();
             assert_eq!(problems.len(), usize::from(!problem.is_empty()), "{shape}: {problems:?}");
-            assert!(problems.iter().all(|it| it.as_str().unwrap().starts_with(problem)), "{shape}: {problems:?}");
+            assert!(problems.iter().all(|found| found.as_str().unwrap().starts_with(problem)), "{shape}: {problems:?}");
             let text = fake.order_status(&server);
             assert!(text.starts_with("SUCCESS"), "{shape}: {text}");
             fake.end_fault();

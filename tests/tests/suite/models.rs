@@ -114,7 +114,7 @@ fn a_reply_is_streamed_and_stored_with_its_cost() {
     let mut listener = Listener::open(&server);
     let events = thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
-        let before = listener.until(|it| it.name == "TOKEN");
+        let before = listener.until(|event| event.name == "TOKEN");
         assert_eq!(shown_text(&before), "It is ");
         assert!(!turn.is_finished(), "the model has not finished yet");
         go.send(()).unwrap();
@@ -127,7 +127,7 @@ fn a_reply_is_streamed_and_stored_with_its_cost() {
     assert_eq!((&requests[0]["model"], &requests[0]["stream"]), (&json!("test-model"), &json!(true)));
     assert_eq!(shown_text(&events), "It is [secret:OPENAI_API_KEY] on its way 🙂");
     let (tokens, numbered): (Vec<&Event>, Vec<&Event>) = events.iter().partition(|it| it.name == "TOKEN");
-    assert!(tokens.iter().all(|it| it.id.is_empty() && it.data["effect"] == 0 && it.data["turn"] == numbered[0].turn()));
+    assert!(tokens.iter().all(|token| token.id.is_empty() && token.data["effect"] == 0 && token.data["turn"] == numbered[0].turn()));
     assert!(numbered.iter().enumerate().all(|(index, it)| it.seq() == index), "the other events are numbered as usual");
     assert!(events.iter().position(|it| it.name == "RESOLVE_RESPONSE_LLM_OUTPUT") > events.iter().rposition(|it| it.name == "TOKEN"));
     let columns =
@@ -210,11 +210,11 @@ fn named_providers_answer_beside_each_other() {
         [("default", "openai", "From OpenAI."), ("groq:llama-3", "groq", "From Groq."), ("groq/llama-3", "groq", "Again.")]
     {
         assert_eq!(save(model), "[]", "{model}");
-        let said = say();
-        assert_eq!((reply_texts(&said), &said["debug"]["effective_agent_provider"]), (vec![text], &json!(provider)), "{said}");
+        let answer = say();
+        assert_eq!((reply_texts(&answer), &answer["debug"]["effective_agent_provider"]), (vec![text], &json!(provider)), "{answer}");
     }
-    let asked = of_groq.1.join().unwrap();
-    assert_eq!((&asked[0]["model"], &asked[1]["model"]), (&json!("llama-3"), &json!("llama-3")));
+    let requests = of_groq.1.join().unwrap();
+    assert_eq!((&requests[0]["model"], &requests[1]["model"]), (&json!("llama-3"), &json!("llama-3")));
     assert_eq!(of_openai.1.join().unwrap().len(), 1);
     let log = server.log() + &env.sql().dump().join("\n");
     assert!(!log.contains(KEY));

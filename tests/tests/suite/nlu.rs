@@ -36,7 +36,7 @@ fn the_command_reports_on_a_document_with_labelled_texts() {
     std::fs::create_dir_all(&folder).unwrap();
     let (flow, data) = (folder.join("bank.json"), folder.join("texts.jsonl"));
     std::fs::write(&flow, set.document(20).to_string()).unwrap();
-    let line = |it: &convengine_tests::nlu::DataText| json!({"text": it.text, "intent": it.intent}).to_string();
+    let line = |example: &convengine_tests::nlu::DataText| json!({"text": example.text, "intent": example.intent}).to_string();
     std::fs::write(&data, set.tests.iter().map(line).collect::<Vec<_>>().join("\n")).unwrap();
     let run = |more: &[&str]| {
         let mut command = Command::new(server_binary().unwrap());

@@ -58,7 +58,7 @@ impl Backends {
 
     fn spans(&self) -> Vec<Span> {
         let seen = self.received.lock().unwrap();
-        let requests = seen.exports.iter().map(|it| ExportTraceServiceRequest::decode(it.as_slice()).unwrap());
+        let requests = seen.exports.iter().map(|export| ExportTraceServiceRequest::decode(export.as_slice()).unwrap());
         requests.flat_map(|it| it.resource_spans).flat_map(|it| it.scope_spans).flat_map(|it| it.spans).collect()
     }
 
@@ -95,7 +95,7 @@ async fn answer(State(seen): State<Arc<Mutex<Received>>>, uri: Uri, headers: Hea
             ([("Content-Type", "text/event-stream")], events).into_response()
         }
         _ => {
-            seen.traceparent.extend(headers.get("traceparent").map(|it| it.to_str().unwrap().to_owned()));
+            seen.traceparent.extend(headers.get("traceparent").map(|value| value.to_str().unwrap().to_owned()));
             "found".into_response()
         }
     }
@@ -117,24 +117,24 @@ fn observed_pack(address: SocketAddr) -> Value {
 }
 
 fn attributes(span: &Span) -> BTreeMap<&str, Value> {
-    let value = |it: &Attribute| match it {
+    let value = |pair: &Attribute| match pair {
         Attribute::StringValue(text) => json!(text),
         Attribute::IntValue(number) => json!(number),
         other => panic!("{other:?}"),
     };
-    span.attributes.iter().map(|it| (it.key.as_str(), value(it.value.as_ref().unwrap().value.as_ref().unwrap()))).collect()
+    span.attributes.iter().map(|pair| (pair.key.as_str(), value(pair.value.as_ref().unwrap().value.as_ref().unwrap()))).collect()
 }
 
 /// The metrics of `/metrics`, by name with labels.
 pub fn read_metrics(server: &Server) -> BTreeMap<String, f64> {
     let text = server.get("/metrics").text;
-    let lines = text.lines().filter(|it| !it.starts_with('#') && !it.is_empty());
-    lines.map(|it| it.rsplit_once(' ').unwrap()).map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect()
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    lines.map(|line| line.rsplit_once(' ').unwrap()).map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect()
 }
 
 #[track_caller]
 fn assert_metric(numbers: &BTreeMap<String, f64>, name: &str, value: f64) {
-    let alike: Vec<_> = numbers.iter().filter(|it| it.0.starts_with(name.split('{').next().unwrap())).collect();
+    let alike: Vec<_> = numbers.iter().filter(|number| number.0.starts_with(name.split('{').next().unwrap())).collect();
     assert_eq!(numbers.get(name), Some(&value), "{name} among {alike:?}");
 }
 
@@ -155,7 +155,7 @@ fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
     let spans = backends.spans();
     assert_eq!((turns.len(), spans.iter().filter(|it| it.name == "turn").count()), (2, 2), "{spans:#?}");
     let of_turn = |turn: &str, name: &str| {
-        let fits = |it: &&Span| it.trace_id == trace_id(turn).to_bytes() && it.name == name;
+        let fits = |span: &&Span| span.trace_id == trace_id(turn).to_bytes() && span.name == name;
         spans.iter().find(fits).unwrap_or_else(|| panic!("no '{name}' of {turn} in {spans:#?}")).clone()
     };
     let first = of_turn(&turns[0], "turn");
@@ -266,7 +266,7 @@ fn metrics_have_documented_names_and_no_ids() {
     assert!(found["convengine_process_resident_memory_bytes"] > 1e6 && found["convengine_process_open_files"] > 3.0);
     let text = server.get("/metrics").text;
     assert!(!text.contains("umbrella") && !text.contains(ID), "a text or an id is a label value");
-    let names_after = |what: &str| text.lines().filter_map(|it| it.strip_prefix(what)?.split(' ').next()).collect::<BTreeSet<&str>>();
+    let names_after = |what: &str| text.lines().filter_map(|line| line.strip_prefix(what)?.split(' ').next()).collect::<BTreeSet<&str>>();
     let known: BTreeSet<&str> = METRICS.iter().map(|it| it.name).collect();
     assert_eq!(names_after("# HELP "), names_after("# TYPE "));
     assert!(names_after("# TYPE ").is_subset(&known), "{:?}", names_after("# TYPE ").difference(&known));
@@ -304,8 +304,8 @@ fn the_log_is_json_lines_with_the_ids_of_the_turn() {
     server.request("POST", MESSAGE, &[("Content-Type", "application/json"), ("X-Request-Id", "request-7")], body);
     let turn = env.sql().texts("select cast(turn_id as text) from ce_turn").remove(0);
     let log = server.log();
-    let lines: Vec<Value> = log.lines().map(|it| serde_json::from_str(it).unwrap_or_else(|error| panic!("{error}: {it}"))).collect();
-    assert!(lines.iter().all(|it| ["timestamp", "level", "target", "message"].iter().all(|name| it[*name].is_string())), "{log}");
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect();
+    assert!(lines.iter().all(|line| ["timestamp", "level", "target", "message"].iter().all(|name| line[*name].is_string())), "{log}");
     let ended: Vec<&Value> = lines.iter().filter(|it| it["message"] == "turn completed").collect();
     assert_eq!(ended.len(), 1, "{log}");
     for (name, value) in [
@@ -337,7 +337,7 @@ fn a_failing_model_is_an_error_in_the_log_without_texts() {
     assert_eq!(server.say(ID, USER_TEXT)["errorCode"], "LLM_CALL_FAILED");
     let log = server.log();
     let failed: Vec<Value> =
-        log.lines().filter_map(|it| serde_json::from_str(it).ok()).filter(|it: &Value| it["level"] == "ERROR").collect();
+        log.lines().filter_map(|line| serde_json::from_str(line).ok()).filter(|it: &Value| it["level"] == "ERROR").collect();
     assert_eq!(failed.len(), 1, "{log}");
     let found = ["message", "provider", "model", "purpose", "status"].map(|it| failed[0][it].clone());
     assert_eq!(found, [json!("model call failed"), json!("openai"), json!("test-model"), json!("response_text"), json!(401)], "{log}");

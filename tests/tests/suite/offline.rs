@@ -14,7 +14,7 @@ fn a_browser_plays_the_page_offline_from_any_folder_and_updates_only_on_request(
     let output = command.output().expect("cannot start node");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-    let lines: Vec<Value> = printed.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let lines: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let greeting =
         "Hello Ada, and welcome back to Marlow & Finch. I can look after orders, refunds and your store card. What can I do for you?";
     let expected = [

@@ -30,7 +30,7 @@ fn assert_closed(answer: &Answer) {
     // That of MCP also names its metadata.
     let challenge = answer.header("www-authenticate").split(", resource_metadata").next().unwrap_or_default();
     assert_eq!((answer.status, challenge), (401, "Bearer realm=\"convengine\""), "{answer:?}");
-    assert!(ADVICE.iter().all(|it| refusal_message(answer).contains(it)), "{answer:?}");
+    assert!(ADVICE.iter().all(|advice| refusal_message(answer).contains(advice)), "{answer:?}");
 }
 
 /// Asserts that callers without credentials get nothing but what is for everyone.

@@ -69,7 +69,7 @@ impl Original {
         let mut all = Vec::new();
         for (name, table) in &self.tables {
             let words = texts(&table["postgres"]).into_iter().filter_map(|it| it.split_once(' '));
-            all.extend(words.filter(|it| it.1.to_lowercase().starts_with("bigserial")).map(|it| (name.as_str(), it.0)));
+            all.extend(words.filter(|column| column.1.to_lowercase().starts_with("bigserial")).map(|it| (name.as_str(), it.0)));
         }
         all
     }
@@ -84,7 +84,7 @@ impl Original {
 }
 
 fn texts(list: &Value) -> Vec<&str> {
-    list.as_array().into_iter().flatten().map(|it| it.as_str().unwrap()).collect()
+    list.as_array().into_iter().flatten().map(|text| text.as_str().unwrap()).collect()
 }
 
 /// The SQL literal of a stored value. PostgreSQL gives a text the type of its column.
@@ -167,8 +167,10 @@ fn continue_stored_conversation(env: &TestEnv, server: &Server, audited: &[Value
     let rows = server.audit(STORED_CONVERSATION);
     assert_eq!(&rows[..audited.len()], audited, "old rows come first");
     assert!(rows.len() > audited.len());
-    let number = |it: &Value| it["auditId"].as_i64().unwrap();
-    assert!(rows.windows(2).all(|it| number(&it[0]) < number(&it[1]) && it[0]["createdAt"].as_str() <= it[1]["createdAt"].as_str()));
+    let number = |row: &Value| row["auditId"].as_i64().unwrap();
+    assert!(
+        rows.windows(2).all(|pair| number(&pair[0]) < number(&pair[1]) && pair[0]["createdAt"].as_str() <= pair[1]["createdAt"].as_str())
+    );
 }
 
 /// Returns the conversation id.
@@ -184,7 +186,7 @@ fn hold_new_conversation(env: &TestEnv, server: &Server) -> String {
     let params = env.sql().texts(&format!("select input_params_json from ce_conversation where conversation_id = '{id}'"));
     let params: Value = serde_json::from_str(&params[0]).unwrap();
     assert_eq!((params["big"].as_f64(), params["two"].as_f64()), (Some(1e16), Some(2.0)));
-    assert!(params["nul"].as_str().is_some_and(|it| it.starts_with('a') && it.ends_with('b')), "{params}");
+    assert!(params["nul"].as_str().is_some_and(|text| text.starts_with('a') && text.ends_with('b')), "{params}");
     assert_eq!(server.texts(id).len(), 2);
     id.to_owned()
 }

@@ -133,14 +133,14 @@ fn of_two_subjects_that_begin_a_conversation_at_once_one_wins() {
         let id = format!("7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b{round:04}");
         let barrier = Barrier::new(2);
         let statuses: Vec<u16> = thread::scope(|scope| {
-            let of = |index: usize| {
+            let start = |index: usize| {
                 let (id, barrier, token, server) = (&id, &barrier, &tokens[index], &servers[index * shared]);
                 scope.spawn(move || {
                     barrier.wait();
                     say(server, token, id)
                 })
             };
-            [of(0), of(1)].map(|it| it.join().unwrap()).to_vec()
+            [start(0), start(1)].map(|thread| thread.join().unwrap()).to_vec()
         });
         assert!(statuses == [200, 404] || statuses == [404, 200], "{statuses:?}");
         let again: Vec<u16> = (0..2).map(|it| say(&servers[0], &tokens[it], &id)).collect();
@@ -163,7 +163,7 @@ fn a_key_with_an_owner_claim_acts_for_the_user_that_each_request_names() {
     let as_user = |key: &str, owner: Option<&str>, id: Option<&str>, idempotency: &str| {
         let bearer = format!("Bearer {key}");
         let mut headers = vec![("Authorization", bearer.as_str()), ("Idempotency-Key", idempotency), JSON];
-        headers.extend(owner.map(|it| ("X-Convengine-Owner", it)));
+        headers.extend(owner.map(|owner| ("X-Convengine-Owner", owner)));
         server.request("POST", MESSAGE, &headers, json!({"conversationId": id, "message": "my order"}).to_string())
     };
     let status = |key: &str, owner: Option<&str>, idempotency: &str| as_user(key, owner, Some(ID), idempotency).status;

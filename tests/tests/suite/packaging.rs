@@ -17,7 +17,7 @@ fn read(name: &str) -> String {
 }
 
 fn unit_value<'u>(unit: &'u str, key: &str) -> &'u str {
-    unit.lines().find_map(|it| it.strip_prefix(key)?.strip_prefix('=')).unwrap_or_else(|| panic!("the unit has no {key}"))
+    unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('=')).unwrap_or_else(|| panic!("the unit has no {key}"))
 }
 
 #[test]
@@ -63,9 +63,10 @@ fn workers_are_confined_like_servers_and_share_a_name() {
     assert!(command.ends_with("convengine worker --set convengine.restate.listen=0.0.0.0:%i"), "{command}");
     let compose: Value = serde_saphyr::from_str(&read("restate/compose.yaml")).unwrap();
     let services = compose["services"].as_object().unwrap();
-    let of = |kind: &str| services.iter().filter(|it| it.0.starts_with(kind)).map(|it| it.1.clone()).collect::<Vec<Value>>();
-    assert_eq!([of("api-").len(), of("worker-").len(), of("restate-").len()], [3, 3, 3]);
-    assert!(of("worker-").iter().all(|it| it["networks"]["default"]["aliases"] == json!(["worker"])));
+    let services_of =
+        |kind: &str| services.iter().filter(|pair| pair.0.starts_with(kind)).map(|pair| pair.1.clone()).collect::<Vec<Value>>();
+    assert_eq!([services_of("api-").len(), services_of("worker-").len(), services_of("restate-").len()], [3, 3, 3]);
+    assert!(services_of("worker-").iter().all(|it| it["networks"]["default"]["aliases"] == json!(["worker"])));
     assert!(services["register"]["command"].to_string().contains("http://worker:9080"));
     // What Compose passes to servers and workers are settings that they know.
     let settings = services["worker-1"]["environment"]["CONVENGINE_SET"].as_str().unwrap().replace("${RESTATE_KEY:?}", "publickeyv1_x");
@@ -78,10 +79,10 @@ fn workers_are_confined_like_servers_and_share_a_name() {
 #[on(no_database)]
 fn the_page_lists_exactly_the_existing_metrics() {
     let page = read("OPERATIONS.md");
-    let missing: Vec<&str> = METRICS.iter().map(|it| it.name).filter(|it| !page.contains(&format!("`{it}`"))).collect();
+    let missing: Vec<&str> = METRICS.iter().map(|it| it.name).filter(|metric| !page.contains(&format!("`{metric}`"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
     let known: BTreeSet<&str> = METRICS.iter().map(|it| it.name).collect();
-    let mentioned = page.split('`').filter(|it| it.starts_with("convengine_") && it.len() > 11);
+    let mentioned = page.split('`').filter(|word| word.starts_with("convengine_") && word.len() > 11);
     let unknown: Vec<&str> = mentioned.filter(|it| !known.contains(it)).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
     for symptom in [
@@ -102,8 +103,8 @@ fn the_page_lists_exactly_the_existing_metrics() {
 
 /// The names in a text that begin like ours: metrics, and with colons the results of recording rules.
 fn convengine_names(text: &str) -> BTreeSet<String> {
-    let is_part = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == ':';
-    let words = text.split(|it: char| !is_part(it)).filter(|it| it.starts_with("convengine_") || it.starts_with("convengine:"));
+    let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_' || character == ':';
+    let words = text.split(|it: char| !is_part(it)).filter(|word| word.starts_with("convengine_") || word.starts_with("convengine:"));
     words.map(str::to_owned).collect()
 }
 
@@ -127,8 +128,8 @@ fn texts_of<'v>(node: &'v Value, member: &str) -> Vec<&'v str> {
 
 /// The anchors of the headings of a page.
 fn anchors(page: &str) -> BTreeSet<String> {
-    let headings = page.lines().filter_map(|it| it.strip_prefix("## ").or_else(|| it.strip_prefix("### ")));
-    headings.map(|it| it.to_lowercase().replace(' ', "-")).collect()
+    let headings = page.lines().filter_map(|line| line.strip_prefix("## ").or_else(|| line.strip_prefix("### ")));
+    headings.map(|heading| heading.to_lowercase().replace(' ', "-")).collect()
 }
 
 #[test]
@@ -138,20 +139,20 @@ fn alerts_figures_and_the_dashboard_name_existing_metrics() {
     let (recording, alerts) = (yaml("prometheus/recording.yml"), yaml("prometheus/alerts.yml"));
     let dashboard: Value = serde_json::from_str(&read("grafana/convengine.json")).unwrap();
     let figures: BTreeSet<&str> = texts_of(&recording, "record").into_iter().collect();
-    let is_histogram = |name: &str| METRICS.iter().any(|it| it.name == name && it.kind.prometheus_type() == "histogram");
-    let is_metric = |name: &str| METRICS.iter().any(|it| it.name == name && it.kind.prometheus_type() != "histogram");
-    let of_histogram = |name: &str| ["_bucket", "_count", "_sum"].iter().any(|it| name.strip_suffix(*it).is_some_and(is_histogram));
+    let is_histogram = |name: &str| METRICS.iter().any(|metric| metric.name == name && metric.kind.prometheus_type() == "histogram");
+    let is_metric = |name: &str| METRICS.iter().any(|metric| metric.name == name && metric.kind.prometheus_type() != "histogram");
+    let of_histogram = |name: &str| ["_bucket", "_count", "_sum"].iter().any(|ending| name.strip_suffix(*ending).is_some_and(is_histogram));
     for (file, document, least) in [("recording.yml", &recording, 8), ("alerts.yml", &alerts, 20), ("convengine.json", &dashboard, 25)] {
         let expressions = texts_of(document, "expr");
         assert!(expressions.len() >= least, "{file}: {} expressions", expressions.len());
         let names: BTreeSet<String> = expressions.iter().flat_map(|it| convengine_names(it)).collect();
         let unknown: Vec<&String> =
-            names.iter().filter(|it| !figures.contains(it.as_str()) && !is_metric(it) && !of_histogram(it)).collect();
+            names.iter().filter(|name| !figures.contains(name.as_str()) && !is_metric(name) && !of_histogram(name)).collect();
         assert!(unknown.is_empty(), "{file} names metrics that do not exist: {unknown:?}");
     }
     // Each alert says what is wrong, how urgent it is, and where to read on.
     let headings = anchors(&read("OPERATIONS.md"));
-    let rules = alerts["groups"].as_array().unwrap().iter().flat_map(|it| it["rules"].as_array().unwrap());
+    let rules = alerts["groups"].as_array().unwrap().iter().flat_map(|group| group["rules"].as_array().unwrap());
     for rule in rules {
         let (name, severity) = (&rule["alert"], &rule["labels"]["severity"]);
         assert!(severity == "page" || severity == "ticket", "{name}: {severity}");
@@ -165,11 +166,13 @@ fn alerts_figures_and_the_dashboard_name_existing_metrics() {
 
 /// The metrics that an expression reads, itself or by recording rules, without the ends of parts of histograms.
 fn metrics_of(expression: &str, recording: &Value) -> BTreeSet<&'static str> {
-    let rules = || recording["groups"].as_array().unwrap().iter().flat_map(|it| it["rules"].as_array().unwrap());
+    let rules = || recording["groups"].as_array().unwrap().iter().flat_map(|group| group["rules"].as_array().unwrap());
     let metrics_of_name = |name: String| -> BTreeSet<&'static str> {
-        match rules().find(|it| it["record"] == json!(name)) {
+        match rules().find(|rule| rule["record"] == json!(name)) {
             Some(rule) => metrics_of(rule["expr"].as_str().unwrap(), recording),
-            None => METRICS.iter().map(|it| it.name).filter(|it| name.strip_prefix(it).is_some_and(is_end_of_metric)).collect(),
+            None => {
+                METRICS.iter().map(|metric| metric.name).filter(|metric| name.strip_prefix(metric).is_some_and(is_end_of_metric)).collect()
+            }
         }
     };
     convengine_names(expression).into_iter().flat_map(metrics_of_name).collect()
@@ -182,7 +185,7 @@ fn is_end_of_metric(rest: &str) -> bool {
 /// The cells of the rows of a table whose first row begins with `head`.
 fn table<'p>(page: &'p str, head: &str) -> Vec<Vec<&'p str>> {
     let rows = page.lines().skip_while(|it| !it.starts_with(head)).skip(2).take_while(|it| it.starts_with('|'));
-    rows.map(|it| it.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
+    rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
 }
 
 /// The texts between backticks.
@@ -195,17 +198,17 @@ fn codes(text: &str) -> impl Iterator<Item = &str> {
 fn the_tables_of_alerts_and_metrics_agree_with_the_rules() {
     let yaml = |name: &str| -> Value { serde_saphyr::from_str(&read(name)).unwrap_or_else(|error| panic!("{name}: {error}")) };
     let (recording, alerts, page) = (yaml("prometheus/recording.yml"), yaml("prometheus/alerts.yml"), read("OPERATIONS.md"));
-    let rules: Vec<&Value> = alerts["groups"].as_array().unwrap().iter().flat_map(|it| it["rules"].as_array().unwrap()).collect();
+    let rules: Vec<&Value> = alerts["groups"].as_array().unwrap().iter().flat_map(|group| group["rules"].as_array().unwrap()).collect();
     let watched: Vec<(&str, BTreeSet<&str>)> =
-        rules.iter().map(|it| (it["alert"].as_str().unwrap(), metrics_of(it["expr"].as_str().unwrap(), &recording))).collect();
+        rules.iter().map(|rule| (rule["alert"].as_str().unwrap(), metrics_of(rule["expr"].as_str().unwrap(), &recording))).collect();
     let rows = table(&page, "| alert | fires when |");
     let names: Vec<&str> = rows.iter().map(|it| it[0].trim_matches('`')).collect();
     assert_eq!(names, watched.iter().map(|it| it.0).collect::<Vec<_>>(), "one row for each alert, in the order of the file");
     for ((row, rule), (name, metrics)) in rows.iter().zip(&rules).zip(&watched) {
-        let known = |code: &str| METRICS.iter().map(|it| it.name).find(|it| it.strip_prefix("convengine_") == Some(code));
-        let said: BTreeSet<&str> = codes(row[1]).filter_map(known).collect();
-        assert_eq!(said, *metrics, "{name}: what it watches");
-        let duration = rule["for"].as_str().map(|it| format!(", for {} min", it.trim_end_matches('m')));
+        let known = |code: &str| METRICS.iter().map(|metric| metric.name).find(|metric| metric.strip_prefix("convengine_") == Some(code));
+        let described: BTreeSet<&str> = codes(row[1]).filter_map(known).collect();
+        assert_eq!(described, *metrics, "{name}: what it watches");
+        let duration = rule["for"].as_str().map(|duration| format!(", for {} min", duration.trim_end_matches('m')));
         assert_eq!(row[1].contains(", for "), duration.is_some(), "{name}: {}", row[1]);
         assert!(duration.is_none_or(|it| row[1].ends_with(&it)), "{name}: {}", row[1]);
     }
@@ -230,7 +233,7 @@ fn the_container_runs_without_root_and_checks_its_health() {
 #[test]
 fn the_first_start_of_the_page_gives_a_closed_server() {
     let page = read("OPERATIONS.md");
-    let start = page.split("\n## First start\n").nth(1).and_then(|it| it.split("```").nth(1)).expect("a block of commands");
+    let start = page.split("\n## First start\n").nth(1).and_then(|rest| rest.split("```").nth(1)).expect("a block of commands");
     let env = TestEnv::new();
     let pack = env.write_pack("pack.json", &orders_pack());
     let (mut key, mut server) = (String::new(), None);

@@ -66,9 +66,9 @@ fn of_authors_who_save_at_once_one_wins() {
     let save = |condition: (&str, &str)| {
         let answers: Vec<u16> = std::thread::scope(|scope| {
             let saves: Vec<_> = (0..8).map(|_| scope.spawn(|| put(&server, path, &document, condition).status)).collect();
-            saves.into_iter().map(|it| it.join().unwrap()).collect()
+            saves.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        answers.iter().filter(|it| **it == 200).count()
+        answers.iter().filter(|status| **status == 200).count()
     };
     assert_eq!(save(("If-None-Match", "*")), 1);
     assert_eq!(save(("If-Match", "\"1\"")), 1);

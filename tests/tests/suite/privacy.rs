@@ -35,13 +35,13 @@ fn say(server: &Server, id: &str, text: &str, params: Value) -> Value {
 /// The raw files of a SQLite database, and the content of all tables.
 pub fn bytes(env: &TestEnv) -> Vec<Vec<u8>> {
     let file = PathBuf::from(env.database_url().trim_start_matches("sqlite:"));
-    let files = ["", "-wal"].map(|it| fs::read(format!("{}{it}", file.display())).unwrap_or_default());
+    let files = ["", "-wal"].map(|ending| fs::read(format!("{}{ending}", file.display())).unwrap_or_default());
     let rows = env.sql().dump().into_iter().map(String::into_bytes);
     if env.is_postgres() { rows.collect() } else { files.into_iter().chain(rows).collect() }
 }
 
 pub fn contains_mark(all: &[Vec<u8>], mark: &str) -> bool {
-    all.iter().any(|it| it.windows(mark.len()).any(|part| part == mark.as_bytes()))
+    all.iter().any(|bytes| bytes.windows(mark.len()).any(|part| part == mark.as_bytes()))
 }
 
 /// A compressed column of all turns as text: `journal` or `answer`.
@@ -51,7 +51,7 @@ pub fn decompressed(env: &TestEnv, column: &str) -> String {
     let found = sql.texts(&format!("select {hex} from ce_turn where {column} is not null"));
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
     let read = |hex: &String| decompress_json::<Value>(&hex.as_bytes().chunks(2).map(byte).collect::<Vec<u8>>()).unwrap();
-    found.iter().map(|it| read(it).to_string()).collect()
+    found.iter().map(|row| read(row).to_string()).collect()
 }
 
 /// A pack that calls its model, tool and service in every turn.
@@ -159,8 +159,12 @@ fn a_deleted_conversation_leaves_no_byte() {
     assert!(contains_mark(&after, OTHER) && contains_mark(&after, mark));
     assert_eq!(env.run(&["replay", "--conversation", OTHER]).code, 0);
     assert_eq!(server.audit(ID), [] as [Value; 0]);
-    let record = || server.log().lines().filter(|it| it.contains("deleted conversations") && it.contains("count=1")).count();
-    assert!(wait_until(|| record() == 1) && !server.log().lines().any(|it| it.contains("deleted") && it.contains(ID)), "{}", server.log());
+    let record = || server.log().lines().filter(|line| line.contains("deleted conversations") && line.contains("count=1")).count();
+    assert!(
+        wait_until(|| record() == 1) && !server.log().lines().any(|row| row.contains("deleted") && row.contains(ID)),
+        "{}",
+        server.log()
+    );
     let unknown = server.request("DELETE", &conversation(ID), &[], "");
     assert_eq!((unknown.status, &unknown.json()["code"]), (404, &json!("nothing_found")), "{unknown:?}");
     assert_eq!(server.request("DELETE", &conversation("x"), &[], "").status, 400);
@@ -331,7 +335,7 @@ fn deletion_waits_for_a_running_turn() {
     let mut listener = Listener::open(&server);
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
-        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         let open = "select status from ce_turn";
         assert!(wait_until(|| env.sql().texts(open) == ["open"]));
         // Another process cannot wait for it.
@@ -411,7 +415,7 @@ fn redacted_text_is_in_no_byte_and_replays_are_equal() {
     let audit = server.audit(ID);
     let mut shown = bytes(&env);
     shown.extend([answer.to_string(), decompressed(&env, "journal"), server.log(), json!(audit).to_string()].map(String::into_bytes));
-    shown.extend(events.iter().map(|it| it.data.to_string().into_bytes()));
+    shown.extend(events.iter().map(|event| event.data.to_string().into_bytes()));
     for mark in [CARD, "29123456781111", "DE00BANK7"] {
         assert!(!contains_mark(&shown, mark), "{mark}");
     }
@@ -443,7 +447,7 @@ fn audit_rows_are_stored_with_the_session_when_configured() {
     let stored = |id: &str| {
         let rows =
             env.sql().texts(&format!("select cast(payload_json as text) from ce_audit where conversation_id = '{id}' order by audit_id"));
-        rows.iter().map(|it| serde_json::from_str::<Value>(it).unwrap()).collect::<Vec<_>>()
+        rows.iter().map(|row| serde_json::from_str::<Value>(row).unwrap()).collect::<Vec<_>>()
     };
     for (mode, id) in [("DEFERRED_BULK", ID), ("IMMEDIATE", OTHER), ("DERIVED", THIRD)] {
         let mode = format!("convengine.audit.persistence.mode={mode}");
@@ -462,7 +466,7 @@ fn audit_rows_are_stored_with_the_session_when_configured() {
         }
         let payload = |row: &Value| serde_json::from_str::<Value>(row["payloadJson"].as_str().unwrap()).unwrap();
         let rows = stored(id);
-        assert!(rows.iter().all(|it| it["_meta"]["session"].is_object() && it["_meta"]["conversationId"] == id), "{rows:?}");
+        assert!(rows.iter().all(|row| row["_meta"]["session"].is_object() && row["_meta"]["conversationId"] == id), "{rows:?}");
         assert!(rows.iter().filter(|it| it["_meta"]["session"]["userText"] == "two").count() > 5);
         assert_eq!(with.len(), rows.len());
         let with: Vec<Value> = with.iter().map(payload).collect();
@@ -470,7 +474,7 @@ fn audit_rows_are_stored_with_the_session_when_configured() {
             assert!(with.contains(row), "{row}");
         }
         let plain = server.audit(id);
-        assert!(plain.len() == rows.len() && plain.iter().all(|it| payload(it).get("_meta").is_none()));
+        assert!(plain.len() == rows.len() && plain.iter().all(|row| payload(row).get("_meta").is_none()));
         // Rows derived without the setting are the same.
         drop(server);
         let server = serve(&env, address, &act_reply("q"), &[]);

@@ -11,7 +11,7 @@ const CONVERSATION: &str = "5f0c9b6e-1d3a-4f5e-8a77-3c2b1a0d9e8f";
 
 /// The text of the first block of a kind in a page.
 fn block<'p>(page: &'p str, kind: &str) -> &'p str {
-    page.split(&format!("```{kind}\n")).nth(1).and_then(|it| it.split("\n```").next()).expect("the page has no such block")
+    page.split(&format!("```{kind}\n")).nth(1).and_then(|rest| rest.split("\n```").next()).expect("the page has no such block")
 }
 
 fn turn(body: Value) -> Value {
@@ -28,9 +28,9 @@ fn message(line: &str) -> Value {
 fn play(bodies: Vec<Value>) -> Vec<Value> {
     let demo = demo("help_desk.json").unwrap();
     let mut pack: Pack = demo.pack;
-    pack.turns = bodies.into_iter().map(|it| serde_json::from_value(turn(it)).unwrap()).collect();
+    pack.turns = bodies.into_iter().map(|body| serde_json::from_value(turn(body)).unwrap()).collect();
     let mut player = HttpPlayer::start(&pack, &demo.path, &ServerOptions::default()).unwrap();
-    (0..pack.turns.len()).map(|it| player.play(it).unwrap().json).collect()
+    (0..pack.turns.len()).map(|turn| player.play(turn).unwrap().json).collect()
 }
 
 #[test]
@@ -49,10 +49,10 @@ fn the_curl_call_answers_as_printed() {
 #[test]
 fn the_transcript_is_what_the_demo_says() {
     let guide = fs::read_to_string(root().join("docs/guide/server.md")).unwrap();
-    let lines: Vec<&str> = block(&guide, "transcript").lines().filter(|it| !it.trim().is_empty()).collect();
+    let lines: Vec<&str> = block(&guide, "transcript").lines().filter(|line| !line.trim().is_empty()).collect();
     let expected: Vec<(&str, &str, &str)> = lines
         .chunks(3)
-        .map(|it| (it[0].strip_prefix("> ").unwrap(), it[1].strip_prefix("< ").unwrap(), it[2].strip_prefix("= ").unwrap()))
+        .map(|chunk| (chunk[0].strip_prefix("> ").unwrap(), chunk[1].strip_prefix("< ").unwrap(), chunk[2].strip_prefix("= ").unwrap()))
         .collect();
     assert!(expected.len() >= 6);
     let answers = play(expected.iter().map(|it| message(it.0)).collect());

@@ -29,9 +29,9 @@ fn a_message_sent_twice_is_one_turn_with_one_reply() {
     // Also when the requests cross, after a restart, and without a conversation id.
     let texts: Vec<String> = thread::scope(|scope| {
         let sent: Vec<_> = (0..6).map(|_| scope.spawn(|| send(&server, "key-2", &json!({"message": "hello"})).text)).collect();
-        sent.into_iter().map(|it| it.join().unwrap()).collect()
+        sent.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    assert!(texts.iter().all(|it| it == &texts[0] && it.contains("Ask me")), "{texts:?}");
+    assert!(texts.iter().all(|text| text == &texts[0] && text.contains("Ask me")), "{texts:?}");
     drop(server);
     let server = env.serve(&REGEX_ONLY);
     assert_eq!(send(&server, "key-1", &body).text, first.text);
@@ -217,7 +217,7 @@ fn the_turns_of_a_killed_process_are_shared_among_the_others_and_finished_once()
     assert_eq!(env.sql().texts("select user_input from ce_conversation_history"), vec!["slow"; TURNS], "each is finished once");
     // A server that has recovered none has no such metric.
     let metric = "convengine_turns_recovered_total{outcome=\"finished\"}";
-    let recovered = others.each_ref().map(|it| read_metrics(it).get(metric).copied().unwrap_or_default());
+    let recovered = others.each_ref().map(|server| read_metrics(server).get(metric).copied().unwrap_or_default());
     assert_eq!(recovered.iter().sum::<f64>(), TURNS as f64, "each by one server: {recovered:?}");
     assert!(others.iter().all(|it| it.say(OTHER, "my order")["success"] == true));
 }

@@ -57,9 +57,9 @@ fn redacted() -> Value {
 fn assert_hidden(env: &TestEnv, server: &Server, shown: &[String]) {
     let mut all = bytes(env);
     all.extend([decompressed(env, "journal"), decompressed(env, "answer"), server.log()].map(String::into_bytes));
-    all.extend(shown.iter().map(|it| it.clone().into_bytes()));
+    all.extend(shown.iter().map(|text| text.clone().into_bytes()));
     let found: Vec<&str> = MARKS.into_iter().filter(|it| contains_mark(&all, it)).collect();
-    let rows: Vec<String> = env.sql().dump().into_iter().filter(|row| found.iter().any(|it| row.contains(it))).collect();
+    let rows: Vec<String> = env.sql().dump().into_iter().filter(|row| found.iter().any(|mark| row.contains(mark))).collect();
     assert!(found.is_empty(), "{found:?} in {rows:#?} or {shown:#?}");
 }
 
@@ -67,7 +67,7 @@ fn assert_hidden(env: &TestEnv, server: &Server, shown: &[String]) {
 fn start_parameters_of_sessions_are_redacted_by_path_name_and_pattern() {
     let (env, server) = serve(&json!(["Good morning."]), &[]);
     let inputs = ["customer", "iban", "note"]
-        .map(|it| json!({"name": it, "type": if it == "customer" { "object" } else { "string" }, "input": true}));
+        .map(|name| json!({"name": name, "type": if name == "customer" { "object" } else { "string" }, "input": true}));
     let mut document = desk("Desk");
     document["variables"].as_array_mut().unwrap().extend(inputs);
     publish(&server, &document);
@@ -85,12 +85,12 @@ fn start_parameters_of_sessions_are_redacted_by_path_name_and_pattern() {
         assert_eq!(started.status, 201, "{start}: {started:?}");
         let path = format!("{state}/{}", started.json()["session_id"].as_str().unwrap());
         let event = json!({"type": "user.message", "text": format!("it is {CARD}"), "params": marked()});
-        let said = send(&server, "POST", &format!("{path}/turns"), &event);
+        let answer = send(&server, "POST", &format!("{path}/turns"), &event);
         let found = server.get(&path).json();
         for name in ["customer", "iban", "note"] {
             assert_eq!(found["vars"][name], redacted()[name], "{start}: {found}");
         }
-        shown.extend([started.text, said.text, found.to_string(), server.get(&format!("{path}/trace")).text]);
+        shown.extend([started.text, answer.text, found.to_string(), server.get(&format!("{path}/trace")).text]);
     }
     let headers = [("Authorization", bearer.as_str()), ORIGIN, JSON, ("X-Debug", "1")];
     let started = server.request("POST", &format!("{DEPLOYED}?stream=true"), &headers, json!({"params": marked()}).to_string());
@@ -139,7 +139,7 @@ fn inputs_of_chains_are_redacted_before_they_are_stored() {
     let cancelled = post(&server, &format!("{}/cancel", other.path), &json!({"reason": format!("{CARD} is blocked")}));
     assert_eq!(cancelled.status, 200, "{cancelled:?}");
 
-    let views = ["", "/events", "/trace"].map(|it| [&run, &other].map(|run| server.get(&format!("{}{it}", run.path)).text));
+    let views = ["", "/events", "/trace"].map(|path| [&run, &other].map(|run| server.get(&format!("{}{path}", run.path)).text));
     let sent = backend.calls.all();
     assert!(sent.len() == 2 && sent.iter().all(|it| it.body.contains("pay with [card] [iban] [name]")), "{:?}", sent[0].body);
     let shown: Vec<String> = views.into_iter().flatten().chain(sent.into_iter().map(|it| it.body)).chain([cancelled.text]).collect();
@@ -212,7 +212,7 @@ fn arguments_of_tool_calls_are_redacted() {
     let hidden = [CARD, IBAN];
     let assert_hidden = |env: &TestEnv, server: &Server, shown: &str| {
         let all = [bytes(env), vec![[decompressed(env, "journal"), server.log(), shown.to_owned()].concat().into_bytes()]].concat();
-        assert!(hidden.iter().all(|it| !contains_mark(&all, it)), "{shown}");
+        assert!(hidden.iter().all(|text| !contains_mark(&all, text)), "{shown}");
     };
     let (env, server) = serve(&calling("note"), &[]);
     let pack: Value = serde_json::from_slice(&fs::read(root().join("tests/packs/flow/agent.json")).unwrap()).unwrap();
@@ -255,7 +255,7 @@ fn json_in_replies_of_models_is_redacted_wherever_it_stands() {
 #[test]
 fn what_is_offered_is_chosen_though_a_rule_means_it() {
     let cards = [CARD, "4929123456782222"];
-    let buttons = cards.map(|it| json!({"id": format!("card-{it}"), "label": format!("Card {it}"), "value": it}));
+    let buttons = cards.map(|card| json!({"id": format!("card-{card}"), "label": format!("Card {card}"), "value": card}));
     let choose = json!({"id": "add", "type": "message", "name": "Choose", "data": {
         "blocks": [{"kind": "buttons", "text": "Which one?", "buttons": buttons}], "await": "button"}});
     let text = "You chose {{ event.button.value }}.";
@@ -327,13 +327,13 @@ fn progress_of_mcp_servers_is_scrubbed_redacted_and_capped() {
     let server = fake.serve_approved(&["--set", &rules(), "--set", &secret]);
     let first = [format!("charge {CARD} with hunter2-hunter2"), "long ".repeat(1000)];
     let steps = first.into_iter().chain((0..120).map(|it| format!("step {it}")));
-    fake.inject(&steps.map(|it| json!({"tool": "track", "where": "progress", "text": it})).collect());
+    fake.inject(&steps.map(|step| json!({"tool": "track", "where": "progress", "text": step})).collect());
     let mut listener = Listener::open(&server);
     let answer = request_tool(&server, ID, "track", &json!({"orderId": "ORD-7017"}));
     assert!(answer["payload"]["value"].as_str().unwrap().starts_with("SUCCESS"), "{answer}");
     let events = listener.until(|it| it.name == "ENGINE_RETURN");
     let messages: Vec<&str> =
-        events.iter().filter(|it| it.name == "TOOL_PROGRESS").map(|it| it.data["message"].as_str().unwrap()).collect();
+        events.iter().filter(|it| it.name == "TOOL_PROGRESS").map(|event| event.data["message"].as_str().unwrap()).collect();
     assert_eq!(messages[0], "charge [card] with [secret:oms]");
     assert_eq!(messages[1].chars().count(), 500);
     // One that comes faster than it is read is dropped.

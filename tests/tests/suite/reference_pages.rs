@@ -44,13 +44,13 @@ fn documented_defaults_are_the_defaults() {
     let compiled = |tree: &Value| Config::compile(&Tables::default(), tree);
     let usual = format!("{:?}", compiled(&json!({})).0.settings);
     let loaded = |set: Vec<String>| {
-        let mut settings = Settings::load(&Options { set, ..Options::default() }).unwrap_or_else(|it| panic!("{it}"));
+        let mut settings = Settings::load(&Options { set, ..Options::default() }).unwrap_or_else(|error| panic!("{error}"));
         settings.tree = Value::Null;
         format!("{settings:?}")
     };
     let usual_of_host = loaded(Vec::new());
     let keys = reference::setting_keys().unwrap();
-    for (key, default) in keys.iter().filter_map(|it| Some((&it.0, it.1.as_ref()?))) {
+    for (key, default) in keys.iter().filter_map(|key| Some((&key.0, key.1.as_ref()?))) {
         let (config, issues) = compiled(&tree(key, default));
         assert_eq!(format!("{:?}", config.settings), usual, "{key}: {default} is not the default");
         let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
@@ -64,7 +64,7 @@ fn documented_defaults_are_the_defaults() {
 /// A host that runs packs knows the documented settings. The server removes some from the tree before the core reads it.
 #[test]
 fn documented_settings_are_known_to_the_core() {
-    let removed = |it: &str| it == "admin-token" || it.starts_with("tenants.");
+    let removed = |name: &str| name == "admin-token" || name.starts_with("tenants.");
     for (key, _) in reference::setting_keys().unwrap().iter().filter(|it| !removed(&it.0)) {
         let (_, issues) = Config::compile(&Tables::default(), &tree(key, &json!("x")));
         assert!(issues.iter().all(|it| it.severity == Severity::Error), "{key}: {issues:?}");
@@ -81,7 +81,7 @@ fn document_of(examples: &[Value]) -> Value {
     let variables = ["amount", "days", "due", "email", "is_verified", "name", "order_id", "price", "quantity", "result", "ticket", "total"];
     json!({
         "schema_version": "1.0", "doc": "conversation_flow", "id": "examples", "name": "Examples", "default_locale": "en-US", "root": "root",
-        "variables": variables.map(|it| json!({"name": it, "type": "any"})),
+        "variables": variables.map(|name| json!({"name": name, "type": "any"})),
         "tools": [tool("load_order"), tool("refund")],
         "intents": [{"id": "order_status", "name": "Order status", "graph": "order_status", "phrases": ["where is my order"]}],
         "graphs": [
@@ -105,7 +105,7 @@ fn examples_of_nodes_are_valid() {
     let find_issues = |examples: &[Value]| {
         let issues = check_document(&document_of(examples), &PublishTarget::empty());
         // Edges, and so ways into and out of nodes, are no part of an example.
-        let of_data = issues.iter().filter(|it| it.path.contains("/data/") || it.code.starts_with('D'));
+        let of_data = issues.iter().filter(|issue| issue.path.contains("/data/") || issue.code.starts_with('D'));
         of_data.map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(find_issues(&examples), [""; 0]);

@@ -247,7 +247,7 @@ fn a_changed_journal_is_another_turn() {
     let mut sql = env.sql();
     let hex = sql.hex_expression("journal");
     let hex = sql.texts(&format!("select {hex} from ce_turn where number = 1")).remove(0);
-    let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(|it| u8::from_str_radix(&hex[it..it + 2], 16).unwrap()).collect();
+    let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(|index| u8::from_str_radix(&hex[index..index + 2], 16).unwrap()).collect();
     let mut journal = decompress(&bytes).unwrap();
     journal.input.event.text = Some("my borders".to_owned());
     let hex: String = compress(&journal).unwrap().iter().map(|it| format!("{it:02x}")).collect();
@@ -285,7 +285,7 @@ fn each_turn_names_the_build_that_wrote_it() {
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(stream::ID, "my order"));
-        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         let open = [format!("open - {version}")];
         assert!(wait_until(|| rows() == open), "{:?}", rows());
         turn.join().unwrap();

@@ -38,7 +38,7 @@ fn replay(env: &TestEnv, conversation: &str) -> ReplayReport {
 /// Plays packs on both runtimes; returns the number of turns.
 fn play(cases: Vec<Case>) -> usize {
     let (binary, node, explained) = (server_binary().unwrap(), SharedNode::get(), known_differences().unwrap());
-    let playable = cases.into_iter().filter(|it| !SQLITE_ONLY.contains(&it.pack.name.as_str()));
+    let playable = cases.into_iter().filter(|case| !SQLITE_ONLY.contains(&case.pack.name.as_str()));
     let mut differing = Vec::new();
     let mut played = 0;
     for case in playable.step_by(if is_long_run() { 1 } else { STRIDE }) {
@@ -51,8 +51,8 @@ fn play(cases: Vec<Case>) -> usize {
             for conversation in env.sql().texts("select distinct conversation_id from ce_turn where status <> 'open'") {
                 let replayed = replay(&env, &conversation);
                 // Some packs bring audit rows of no turn, which are reported apart.
-                let turns: Vec<&String> = replayed.lines.iter().filter(|it| it.starts_with("turn ")).collect();
-                assert!(!turns.is_empty() && turns.iter().all(|it| it.contains(" equal sha256 ")), "{}: {replayed:?}", case.pack.name);
+                let turns: Vec<&String> = replayed.lines.iter().filter(|line| line.starts_with("turn ")).collect();
+                assert!(!turns.is_empty() && turns.iter().all(|line| line.contains(" equal sha256 ")), "{}: {replayed:?}", case.pack.name);
             }
             report
         };
@@ -114,11 +114,11 @@ fn play_with_crash(pack: &Pack, path: &std::path::Path, crash_at: u32, has_rows:
         in_doubt += usize::from(is_doubtful);
     }
     let calls = player.server().calls().all();
-    let of = |path: &str| calls.iter().filter(|it| it.path.starts_with(path)).collect::<Vec<_>>();
-    let gifts = of("/gifts").len();
+    let calls_to = |path: &str| calls.iter().filter(|call| call.path.starts_with(path)).collect::<Vec<_>>();
+    let gifts = calls_to("/gifts").len();
     assert!(gifts <= 1 && (gifts == 1 || in_doubt == 1), "crash at {crash_at}: {gifts} gifts were sent");
     // A payment is idempotent: it may be sent again, under its key.
-    let keys: BTreeSet<_> = of("/payments").iter().map(|it| it.idempotency_key.clone()).collect();
+    let keys: BTreeSet<_> = calls_to("/payments").iter().map(|it| it.idempotency_key.clone()).collect();
     assert!(keys.len() == 1 && !keys.contains(&None), "crash at {crash_at}: payments under the keys {keys:?}");
     let numbers = env.sql().texts("select number::text from ce_turn order by number");
     assert_eq!(numbers, if has_rows { vec!["1", "2", "3", "4", "5"] } else { vec![] }, "crash at {crash_at}");

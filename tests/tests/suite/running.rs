@@ -90,7 +90,7 @@ impl Drop for Timer {
     fn drop(&mut self) {
         let Some(file) = std::env::var_os(DURATIONS) else { return };
         let line = format!("{}\t{}\n", self.start.elapsed().as_millis(), self.name);
-        let written = OpenOptions::new().create(true).append(true).open(file).and_then(|mut it| it.write_all(line.as_bytes()));
+        let written = OpenOptions::new().create(true).append(true).open(file).and_then(|mut log| log.write_all(line.as_bytes()));
         if let Err(error) = written {
             eprintln!("cannot record the duration of {}: {error}", self.name);
         }

@@ -17,9 +17,9 @@ const FOLDERS: [&str; 5] = ["demo", "pipeline", "tools", "v1", "flow"];
 
 /// All JSON files of the folders, with their paths.
 fn files() -> Vec<(PathBuf, Value)> {
-    let read = |folder: &str| fs::read_dir(root().join("tests/packs").join(folder)).unwrap().map(|it| it.unwrap().path());
-    let json = FOLDERS.iter().flat_map(|it| read(it)).filter(|it| it.extension().is_some_and(|it| it == "json"));
-    json.map(|it| (it.clone(), serde_json::from_str(&fs::read_to_string(&it).unwrap()).unwrap())).collect()
+    let read = |folder: &str| fs::read_dir(root().join("tests/packs").join(folder)).unwrap().map(|entry| entry.unwrap().path());
+    let json = FOLDERS.iter().flat_map(|it| read(it)).filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    json.map(|path| (path.clone(), serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap())).collect()
 }
 
 fn compiled(schema: &Value) -> JsonSchema {
@@ -30,7 +30,7 @@ fn compiled(schema: &Value) -> JsonSchema {
 #[on(no_database)]
 fn every_pack_of_the_corpus_is_valid() {
     let schema = compiled(&pack::json_schema());
-    let packs: Vec<_> = files().into_iter().filter(|it| it.1.get("name").is_some() && it.1.get("doc").is_none()).collect();
+    let packs: Vec<_> = files().into_iter().filter(|file| file.1.get("name").is_some() && file.1.get("doc").is_none()).collect();
     let violations: Vec<String> =
         packs.iter().filter_map(|(path, pack)| Some(format!("{}: {}", path.display(), schema.find_violation(pack)?))).collect();
     assert!(violations.is_empty(), "{}", violations.join("\n"));
@@ -51,7 +51,7 @@ fn every_document_of_the_corpus_is_valid() {
         documents.extend(of_pack.into_iter().chain(whole).map(|it| (path.clone(), it)));
     }
     let violations: Vec<String> =
-        documents.iter().filter_map(|(path, it)| Some(format!("{}: {}", path.display(), schema.find_violation(it)?))).collect();
+        documents.iter().filter_map(|(path, document)| Some(format!("{}: {}", path.display(), schema.find_violation(document)?))).collect();
     assert!(violations.is_empty(), "{}", violations.join("\n"));
     assert!(documents.len() > 10, "only {} documents", documents.len());
 }
@@ -93,10 +93,10 @@ fn the_server_lists_and_serves_the_schemas() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| {
-            let answer = server.get(it["url"].as_str().unwrap());
+        .map(|schema| {
+            let answer = server.get(schema["url"].as_str().unwrap());
             assert_eq!((answer.status, answer.header("content-type")), (200, "application/schema+json"));
-            (it["name"].clone(), answer.json())
+            (schema["name"].clone(), answer.json())
         })
         .collect();
     let expected =

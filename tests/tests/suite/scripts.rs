@@ -26,9 +26,9 @@ fn with_script(data: Value) -> Value {
 fn issues(document: &Value) -> Vec<(String, String)> {
     let (_env, server) = serve_desk(document, &[]);
     let checked = send(&server, "POST", "/v1/agents/desk/flow/validate-publish", &json!({})).json();
-    let text = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_owned();
+    let text = |issue: &Value, name: &str| issue[name].as_str().unwrap_or_default().to_owned();
     let of_script = |it: &&Value| it["node"] == "add";
-    checked["issues"].as_array().unwrap().iter().filter(of_script).map(|it| (text(it, "code"), text(it, "message"))).collect()
+    checked["issues"].as_array().unwrap().iter().filter(of_script).map(|issue| (text(issue, "code"), text(issue, "message"))).collect()
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_script_is_stopped_at_its_time_limit() {
 #[ignore = "needs the interpreter of scripts; `cargo xtask test` builds it"]
 fn publishing_reports_the_line_of_an_error() {
     let found = issues(&with_script(json!({"code": "x = 1\nfor y in range(3)\n    x += y\n"})));
-    assert!(found.iter().any(|it| it.0 == "P001" && it.1.starts_with("line 2: ")), "{found:?}");
+    assert!(found.iter().any(|issue| issue.0 == "P001" && issue.1.starts_with("line 2: ")), "{found:?}");
     let found = issues(&with_script(json!({"code": "import os\n\nopen('x')\n"})));
     let codes: Vec<&str> = found.iter().map(|it| it.0.as_str()).collect();
     assert!(codes.contains(&"P002") && codes.contains(&"P003"), "{found:?}");

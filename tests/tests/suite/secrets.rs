@@ -21,8 +21,8 @@ fn store(server: &Server, name: &str, value: &str) -> u16 {
 fn database_files(env: &TestEnv) -> Vec<PathBuf> {
     let url = env.database_url();
     let path = PathBuf::from(url.strip_prefix("sqlite:").unwrap());
-    let of = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
-    ["", "-wal", "-shm"].map(of).into_iter().filter(|it| it.exists()).collect()
+    let file = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
+    ["", "-wal", "-shm"].map(file).into_iter().filter(|it| it.exists()).collect()
 }
 
 fn key_file(env: &TestEnv) -> PathBuf {

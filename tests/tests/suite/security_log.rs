@@ -15,8 +15,8 @@ const SECRET: &str = "hunter2-of-the-log";
 fn entries(server: &Server, key: &str, query: &str) -> Vec<(String, String, String, String)> {
     let answer = server.request("GET", &format!("{LOG}{query}"), &[("X-API-Key", key)], "");
     assert_eq!(answer.status, 200, "{answer:?}");
-    let text = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_owned();
-    let entry = |it: &Value| (text(it, "action"), text(it, "actor"), text(it, "subject"), text(it, "outcome"));
+    let text = |record: &Value, name: &str| record[name].as_str().unwrap_or_default().to_owned();
+    let entry = |record: &Value| (text(record, "action"), text(record, "actor"), text(record, "subject"), text(record, "outcome"));
     answer.json()["entries"].as_array().unwrap().iter().rev().map(entry).collect()
 }
 

@@ -21,7 +21,7 @@ fn progress_messages_load_lint_clean_and_name_existing_steps() {
     let sources = sources();
     for row in rows {
         let (step, determinant) = row.split_once(' ').unwrap();
-        let is_emitted = sources.iter().any(|it| it.contains(&format!("\"{determinant}\"")) && (step == "ANY" || it.contains(step)));
+        let is_emitted = sources.iter().any(|text| text.contains(&format!("\"{determinant}\"")) && (step == "ANY" || text.contains(step)));
         assert!(is_emitted, "no source emits {determinant} of {step}");
     }
 }

@@ -34,7 +34,7 @@ fn assert_refused(answer: &Answer, status: u16, path: &str) -> String {
 
 /// `2026-01-02T03:04:05.678Z`
 fn is_iso(text: &str) -> bool {
-    let form: String = text.chars().map(|it| if it.is_ascii_digit() { '0' } else { it }).collect();
+    let form: String = text.chars().map(|character| if character.is_ascii_digit() { '0' } else { character }).collect();
     form == "0000-00-00T00:00:00.000Z"
 }
 
@@ -73,7 +73,7 @@ fn the_members_of_a_message_are_read_leniently() {
 fn a_reset_and_parameters_are_understood() {
     let env = TestEnv::with_pack(&orders_pack());
     let server = env.serve(&REGEX_ONLY);
-    let resets = || server.audit(ID).iter().filter(|it| it["stage"] == "CONVERSATION_RESET").count();
+    let resets = || server.audit(ID).iter().filter(|row| row["stage"] == "CONVERSATION_RESET").count();
     let value = |answer: &Answer| answer.json()["payload"]["value"].clone();
     let with = |members: Value| {
         let mut body = json!({"conversationId": ID, "message": "hello"});
@@ -205,7 +205,7 @@ fn audit_rows_have_their_form_and_order() {
         assert!(serde_json::from_str::<Value>(row["payloadJson"].as_str().unwrap()).unwrap().is_object(), "{row}");
         assert!(is_iso(row["createdAt"].as_str().unwrap()), "{row}");
     }
-    let order: Vec<(&str, u64)> = rows.iter().map(|it| (it["createdAt"].as_str().unwrap(), it["auditId"].as_u64().unwrap())).collect();
+    let order: Vec<(&str, u64)> = rows.iter().map(|row| (row["createdAt"].as_str().unwrap(), row["auditId"].as_u64().unwrap())).collect();
     assert!(order.is_sorted() && order.iter().map(|it| it.1).is_sorted(), "{order:?}");
     let path = |id: &str| format!("/api/v1/conversation/audit/{id}");
     assert_eq!(server.audit(&ID.to_uppercase()), rows);
@@ -271,7 +271,7 @@ fn rows_that_do_not_compile_are_reported_and_skipped() {
     let server = env.serve(&REGEX_ONLY);
     let log = server.log();
     for path in paths {
-        assert_eq!(log.lines().filter(|it| it.starts_with(&format!("error {path}: "))).count(), 1, "{path} in {log}");
+        assert_eq!(log.lines().filter(|line| line.starts_with(&format!("error {path}: "))).count(), 1, "{path} in {log}");
     }
     assert_eq!(server.get("/readyz").status, 200);
     let answer = server.say(ID, "my order");
@@ -297,7 +297,7 @@ fn simultaneous_messages_are_all_answered_and_stored_in_order() {
         }
     });
     for id in &ids {
-        let mut texts: Vec<String> = server.texts(id).iter().map(|it| it.as_str().unwrap().to_owned()).collect();
+        let mut texts: Vec<String> = server.texts(id).iter().map(|text| text.as_str().unwrap().to_owned()).collect();
         let mut sql = env.sql();
         let history =
             sql.texts(&format!("select user_input from ce_conversation_history where conversation_id = '{id}' order by history_id"));
@@ -351,7 +351,7 @@ fn while_a_turn_runs(server: &Server, then: impl FnOnce(TcpStream)) -> usize {
     let host = &server.address;
     let head = format!("POST {MESSAGE} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nConnection: close");
     write!(slow, "{head}\r\nContent-Length: {}\r\n\r\n{text}", text.len()).unwrap();
-    let is_running = || server.get("/metrics").text.lines().any(|it| it == "convengine_turns_running 1");
+    let is_running = || server.get("/metrics").text.lines().any(|line| line == "convengine_turns_running 1");
     assert!(wait_until(is_running), "the turn does not run: {}", server.log());
     let (sender, responses) = mpsc::channel();
     thread::scope(|scope| {

@@ -32,13 +32,13 @@ fn a_session_of_the_draft_starts_and_continues() {
     assert_eq!((&message["role"], &message["locale"], message["id"].is_string()), (&json!("bot"), &json!("de-DE"), true));
     let expected = ["effects", "matched_intent", "nodes", "stop_reason", "usage", "variables_changed", "warnings"];
     let debug = &first["debug"];
-    assert!(expected.iter().all(|it| debug.get(it).is_some()), "{debug}");
+    assert!(expected.iter().all(|name| debug.get(name).is_some()), "{debug}");
     let second = session.say(&server, "more please");
     assert_eq!((reply_texts(&second), &second["turn"], &second["session_id"]), (vec!["Desk 5"], &json!(1), &json!(session.id)));
     let intent = &second["debug"]["matched_intent"];
     assert_eq!((&intent["intent_id"], &intent["source"], intent["confidence"].is_number()), (&json!("count"), &json!("phrase"), true));
     let nodes = second["debug"]["nodes"].as_array().unwrap();
-    assert_eq!(nodes.iter().map(|it| it["id"].as_str().unwrap()).collect::<Vec<_>>(), ["asked", "add", "say", "end"]);
+    assert_eq!(nodes.iter().map(|node| node["id"].as_str().unwrap()).collect::<Vec<_>>(), ["asked", "add", "say", "end"]);
     assert_eq!(member_names(&nodes[0]), ["graph", "id", "ms", "name", "port", "type"]);
     assert_eq!(second["debug"]["variables_changed"], json!(["count"]));
     let prompted = session.say(&server, "log in");
@@ -268,9 +268,9 @@ fn turns_of_a_session_run_in_sequence() {
     let count = || -> Vec<String> { (0..8).map(|_| reply_texts(&session.say(&server, "more please"))[0].to_owned()).collect() };
     let mut replies: Vec<String> = thread::scope(|scope| {
         let running: Vec<_> = (0..3).map(|_| scope.spawn(count)).collect();
-        running.into_iter().flat_map(|it| it.join().unwrap()).collect()
+        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-    replies.sort_by_key(|it| it.len() * 100 + it.trim_start_matches("Desk ").parse::<usize>().unwrap());
+    replies.sort_by_key(|reply| reply.len() * 100 + reply.trim_start_matches("Desk ").parse::<usize>().unwrap());
     let expected: Vec<String> = (1..=24).map(|it| format!("Desk {it}")).collect();
     assert_eq!(replies, expected);
     let state = session.state(&server);
@@ -286,7 +286,8 @@ fn two_servers_of_a_database_share_its_sessions() {
     let (session, _) = Session::start_simulated(&one, &json!({}));
     let more = json!({"type": "user.message", "text": "more please"});
     let count = |server: &Server| (0..40).filter(|_| session.send_event(server, &more).status == 200).count();
-    let taken: usize = thread::scope(|scope| [&one, &two].map(|it| scope.spawn(|| count(it))).map(|it| it.join().unwrap()).iter().sum());
+    let taken: usize =
+        thread::scope(|scope| [&one, &two].map(|server| scope.spawn(|| count(server))).map(|thread| thread.join().unwrap()).iter().sum());
     assert!(taken > 10, "{taken}");
     assert_eq!(session.state(&two)["vars"]["count"], json!(taken), "none is lost");
     session.say(&two, "log in");

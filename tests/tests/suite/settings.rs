@@ -6,7 +6,7 @@ use crate::harness::{SERVE, Server, TestEnv, assert_one_line, orders_pack};
 
 /// The maximum length of a message, found by trying.
 fn max_chars(server: &Server) -> usize {
-    let taken = (1..10).take_while(|it| server.post(format!("{{\"message\":\"{}\"}}", "x".repeat(*it))).status == 200);
+    let taken = (1..10).take_while(|length| server.post(format!("{{\"message\":\"{}\"}}", "x".repeat(*length))).status == 200);
     taken.last().unwrap_or_default()
 }
 
@@ -89,7 +89,7 @@ fn the_database_is_configured_in_the_same_ways() {
         }
         let output = env.run_command(&mut command);
         assert_eq!(output.code, 0, "{output:?}");
-        let found = ["option.db", "variable.db", "file.db", "convengine.db"].into_iter().find(|it| env.path(it).exists());
+        let found = ["option.db", "variable.db", "file.db", "convengine.db"].into_iter().find(|name| env.path(name).exists());
         let found = found.expect("a database").to_owned();
         std::fs::remove_file(env.path(&found)).unwrap();
         found

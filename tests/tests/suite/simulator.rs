@@ -162,8 +162,9 @@ fn the_page_in_the_browser_opens_on_a_played_sample_and_tells_conversations_apar
     assert!(lines["rows"][0].as_u64() > Some(1) && lines["timeline"][0].as_u64() > Some(1), "nothing is empty");
 
     assert_eq!(lines["played"][0], json!(["Conversation: main", "Conversation: second thoughts"]));
-    let started =
-        |changes: &Value| changes.as_array().unwrap().iter().filter(|it| it.as_str().unwrap().ends_with("conversation started")).count();
+    let started = |changes: &Value| {
+        changes.as_array().unwrap().iter().filter(|change| change.as_str().unwrap().ends_with("conversation started")).count()
+    };
     assert_eq!(started(&lines["changes"][0]), 2, "one for each conversation: {}", lines["changes"][0]);
     assert_eq!((&lines["cancelled"][0], &lines["after"][0]), (&json!("STOPPED"), &json!("CONFIRM_DETAILS")));
     assert_eq!(lines["later"], lines["changes"], "a cancelled turn changes nothing");
@@ -188,8 +189,8 @@ fn an_exported_talk_opens_in_the_browser_and_runs_as_the_core_does() {
     let lines = run_page(&server.address, &["talks"]);
     let pasted = &lines["pasted"];
     assert_eq!(pasted.len(), 6, "one for each sample");
-    for it in pasted {
-        assert!(it["equal"] == true && it["verdict"].as_str().unwrap().starts_with("✓ The talk was played"), "{it}");
+    for result in pasted {
+        assert!(result["equal"] == true && result["verdict"].as_str().unwrap().starts_with("✓ The talk was played"), "{result}");
     }
     assert_eq!(lines["chosen"][0], "✓ The talk was played, and all 5 turns meet its checks.");
     let config = std::fs::read_to_string(demo("loan.json").unwrap().path).unwrap();
@@ -227,7 +228,7 @@ fn a_cell_edited_in_the_browser_gives_the_same_turns_as_the_core() {
     let lines = run_page(&server.address, &["row", &case.path.display().to_string(), table, column, from, to]);
     let mut edited: Value = serde_json::from_str(&std::fs::read_to_string(&case.path).unwrap()).unwrap();
     let rows = edited["tables"][table].as_array_mut().unwrap().iter_mut();
-    let cells: Vec<&mut Value> = rows.filter_map(|it| it.get_mut(column)).filter(|it| it.as_str().unwrap().contains(from)).collect();
+    let cells: Vec<&mut Value> = rows.filter_map(|it| it.get_mut(column)).filter(|cell| cell.as_str().unwrap().contains(from)).collect();
     let [cell] = <[&mut Value; 1]>::try_from(cells).expect("one row has the text");
     *cell = json!(cell.as_str().unwrap().replace(from, to));
     let edited = Pack::parse(&edited.to_string()).unwrap();
@@ -242,15 +243,15 @@ fn a_cell_edited_in_the_browser_gives_the_same_turns_as_the_core() {
 fn a_broken_pattern_in_the_browser_is_located_while_typed_and_clears_when_fixed() {
     let case = demo("help_desk.json").unwrap();
     let text = std::fs::read_to_string(&case.path).unwrap();
-    let line = |row: u32| 1 + text.lines().position(|it| it.contains(&format!("\"rule_id\": {row},"))).unwrap();
+    let line = |row: u32| 1 + text.lines().position(|line| line.contains(&format!("\"rule_id\": {row},"))).unwrap();
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["broken", "41", "missing|gone)", "(a)"]);
     let core_issue = |pattern: &str| {
         let mut pack: Value = serde_json::from_str(&text).unwrap();
         let rows = pack["tables"]["ce_rule"].as_array_mut().unwrap();
-        rows.iter_mut().find(|it| it["rule_id"] == 41).unwrap()["match_pattern"] = json!(pattern);
+        rows.iter_mut().find(|row| row["rule_id"] == 41).unwrap()["match_pattern"] = json!(pattern);
         let player = CorePlayer::new(&Pack::parse(&pack.to_string()).unwrap(), Suspend::Never);
-        player.issues.iter().find(|it| it.path == "ce_rule[41].match_pattern").map(|it| it.reason.clone())
+        player.issues.iter().find(|issue| issue.path == "ce_rule[41].match_pattern").map(|issue| issue.reason.clone())
     };
     assert_eq!((lines["cell"].len(), lines["text"].len()), (3, 3), "one for each key");
     for (seen, typed) in lines["cell"].iter().zip(["(", "(a", "(a)"]) {
@@ -281,7 +282,7 @@ fn assert_listed(seen: &Value, words: Option<[String; 2]>) {
     let listed = seen["issues"].as_array().unwrap();
     assert_eq!(listed.len(), usize::from(words.is_some()), "{seen}");
     for (issue, words) in listed.iter().zip(words) {
-        assert!(words.iter().all(|it| issue.as_str().unwrap().contains(it)), "{issue} {words:?}");
+        assert!(words.iter().all(|word| issue.as_str().unwrap().contains(word)), "{issue} {words:?}");
     }
 }
 

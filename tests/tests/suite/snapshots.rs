@@ -33,7 +33,7 @@ fn list(env: &TestEnv) -> Vec<Value> {
 /// The hash of the active rows.
 fn active(env: &TestEnv) -> String {
     let all = list(env);
-    let of: Vec<&str> = all.iter().filter(|it| it["active"] == true).map(|it| it["hash"].as_str().unwrap()).collect();
+    let of: Vec<&str> = all.iter().filter(|it| it["active"] == true).map(|snapshot| snapshot["hash"].as_str().unwrap()).collect();
     assert_eq!(of.len(), 1, "{all:?}");
     of[0].to_owned()
 }
@@ -127,9 +127,9 @@ fn rows_are_restored_unchanged() {
     let plain = |mut tables: Value| {
         // Only the order of the creation times of templates matters.
         let templates = tables["ce_prompt_template"].as_array_mut().into_iter().flatten();
-        templates.for_each(|it| _ = it.as_object_mut().unwrap().remove("created_at"));
+        templates.for_each(|template| _ = template.as_object_mut().unwrap().remove("created_at"));
         for rows in tables.as_object_mut().unwrap().values_mut().filter_map(Value::as_array_mut) {
-            rows.iter_mut().for_each(|it| _ = it.as_object_mut().unwrap().remove("created_at"));
+            rows.iter_mut().for_each(|row| _ = row.as_object_mut().unwrap().remove("created_at"));
         }
         tables
     };
@@ -166,7 +166,7 @@ fn a_running_server_rolls_back_and_its_turns_continue() {
     import(&env, &pack_with_reply("second"));
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| answer(&server, "my order"));
-        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
         let second = running_hash(&server);
         let rolled_back = server.request("POST", ROLLBACK, &[], "");
@@ -216,12 +216,12 @@ fn servers_follow_the_activation_of_another_process() {
     other.iter().for_each(|it| takes(it, "Your order is on its way."));
     // Rows that were edited by hand wait for a refresh; then all servers load them.
     env.sql().run("update ce_response set exact_text = 'by hand' where response_id = 1");
-    let known = |it: &Server| running_hash(it) == running_hash(&server);
+    let known = |other: &Server| running_hash(other) == running_hash(&server);
     assert_eq!(answer(&server, "my order"), "Your order is on its way.");
     assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
     assert_eq!(answer(&server, "my order"), "by hand");
-    other.iter().for_each(|it| assert!(wait_until(|| known(it))));
-    not_following.iter().for_each(|it| assert_eq!(answer(it, "my order"), "Your order is on its way."));
+    other.iter().for_each(|server| assert!(wait_until(|| known(server))));
+    not_following.iter().for_each(|server| assert_eq!(answer(server, "my order"), "Your order is on its way."));
     // Rows with an error stay with the process that imported them.
     let mut bad = pack_with_reply("bad");
     bad["tables"]["ce_intent_classifier"][1]["pattern"] = json!("(");

@@ -21,10 +21,10 @@ fn concurrent_conversations_of_five_packs_are_answered_as_if_alone() {
     assert_eq!((seen.failures, seen.failure_examples.as_slice()), (0, [].as_slice()));
     assert_eq!(seen.conversations, 40);
     let stored = "select cast(count(*) as text) from ce_turn";
-    let turns: usize = mix.servers.iter().map(|it| it.database.query(stored).unwrap()[0][0].parse::<usize>().unwrap()).sum();
+    let turns: usize = mix.servers.iter().map(|server| server.database.query(stored).unwrap()[0][0].parse::<usize>().unwrap()).sum();
     assert_eq!(turns, seen.micros.len());
     let long = "select cast(count(*) as text) from (select 1 from ce_turn group by conversation_id having count(*) > 30) as long";
-    let long: usize = mix.servers.iter().map(|it| it.database.query(long).unwrap()[0][0].parse::<usize>().unwrap()).sum();
+    let long: usize = mix.servers.iter().map(|server| server.database.query(long).unwrap()[0][0].parse::<usize>().unwrap()).sum();
     assert_eq!(long, 20, "half of the conversations");
 }
 

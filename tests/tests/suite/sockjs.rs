@@ -53,7 +53,7 @@ impl<'s> XhrClient<'s> {
 
 /// The bodies of messages.
 fn bodies(frames: &[String]) -> Vec<Value> {
-    let body = |it: &String| serde_json::from_str(it.split_once("\n\n").unwrap().1.trim_end_matches('\0')).unwrap();
+    let body = |frame: &String| serde_json::from_str(frame.split_once("\n\n").unwrap().1.trim_end_matches('\0')).unwrap();
     frames.iter().map(body).collect()
 }
 
@@ -129,5 +129,5 @@ fn a_client_without_web_sockets_streams() {
     // A stopping server says so to its clients.
     server.terminate();
     assert_eq!(lines.next().unwrap().unwrap(), "c[3000,\"Go away!\"]");
-    assert!(lines.next().is_none_or(|it| it.is_err() || it.is_ok_and(|it| it.is_empty())), "the stream ends");
+    assert!(lines.next().is_none_or(|line| line.is_err() || line.is_ok_and(|text| text.is_empty())), "the stream ends");
 }

@@ -105,7 +105,7 @@ fn complete(command: &str, outputs: &str) -> String {
 /// The lines of a stream, read in a thread, so that a program that says nothing does not hold up the test for ever.
 fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || BufReader::new(stream).lines().map_while(Result::ok).try_for_each(|it| sender.send(it)));
+    thread::spawn(move || BufReader::new(stream).lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
     receiver
 }
 

@@ -81,7 +81,7 @@ impl BlockingClient {
 }
 
 fn messages(events: &[Event]) -> Vec<(String, Value)> {
-    events.iter().map(|it| (it.id.clone(), it.data.clone())).collect()
+    events.iter().map(|event| (event.id.clone(), event.data.clone())).collect()
 }
 
 /// Whether this is the last event of its turn.
@@ -127,8 +127,8 @@ fn one_connection_subscribes_to_several_conversations() {
     let (mut of_a, mut of_c) = (Vec::new(), Vec::new());
     for _ in 0..2 * first {
         let frame = client.next().unwrap();
-        let of = if frame.parse_header("subscription") == Some("a") { &mut of_a } else { &mut of_c };
-        of.push(frame.body);
+        let received = if frame.parse_header("subscription") == Some("a") { &mut of_a } else { &mut of_c };
+        received.push(frame.body);
     }
     assert_eq!((of_a.len(), of_c == of_a), (first, true));
     client.send("UNSUBSCRIBE\nid:a\n\n\0");

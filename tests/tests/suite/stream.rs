@@ -74,7 +74,7 @@ impl Listener {
         }
         let response = call.send().unwrap();
         assert_eq!(response.status(), 200);
-        let header = |name: &str| response.headers().get(name).map(|it| it.to_str().unwrap().to_owned()).unwrap_or_default();
+        let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default();
         let headers = ["content-type", "cache-control", "x-accel-buffering"].map(header);
         assert_eq!(headers, ["text/event-stream", "no-cache", "no"]);
         let mut listener = Listener { lines: BufReader::new(response) };
@@ -141,7 +141,7 @@ pub fn pack_with_progress() -> Value {
 /// The audit rows in the form of their events.
 pub fn stored_rows(server: &Server) -> Vec<[Value; 3]> {
     let payload = |row: &Value| serde_json::from_str::<Value>(row["payloadJson"].as_str().unwrap()).unwrap();
-    server.audit(ID).iter().map(|it| [it["stage"].clone(), it["createdAt"].clone(), payload(it)]).collect()
+    server.audit(ID).iter().map(|row| [row["stage"].clone(), row["createdAt"].clone(), payload(row)]).collect()
 }
 
 pub fn audit_rows(events: &[Event]) -> Vec<[Value; 3]> {
@@ -204,16 +204,16 @@ fn progress_is_received_while_a_model_is_called() {
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
-        let before = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        let before = listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         assert_eq!(texts(&before), ["Reading"]);
         assert!(!turn.is_finished(), "the model has not answered yet");
         assert_eq!(stored_rows(&server), audit_rows(&before), "the audit has what was published so far");
-        let ids: Vec<i64> = server.audit(ID).iter().map(|it| it["auditId"].as_i64().unwrap()).collect();
+        let ids: Vec<i64> = server.audit(ID).iter().map(|row| row["auditId"].as_i64().unwrap()).collect();
         assert!(ids.is_sorted_by(|a, b| a < b), "{ids:?}");
         let trace = server.get(&format!("/api/v1/conversation/audit/{ID}/trace")).json();
         assert_eq!(trace["steps"].as_array().unwrap().last().unwrap()["status"], "RUNNING");
         assert_eq!(turn.join().unwrap()["success"], true);
-        let rest = listener.until(|it| it.name == "STEP_EXIT" && it.data["payload"]["step"] == "PipelineEndGuardStep");
+        let rest = listener.until(|event| event.name == "STEP_EXIT" && event.data["payload"]["step"] == "PipelineEndGuardStep");
         assert_eq!(audit_rows(&[before, rest].concat()), stored_rows(&server));
     });
 }
@@ -231,7 +231,7 @@ fn a_turn_that_is_rerun_on_sqlite_is_closed_and_published_as_a_new_one() {
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
-        let lost = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        let lost = listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         // A server would not start on this file; another program can still write to it.
         let mut sql = env.sql();
         sql.run(&format!("attach database '{}' as other", other.database_url().trim_start_matches("sqlite:")));
@@ -261,8 +261,8 @@ fn a_slow_listener_is_disconnected_and_delays_nobody() {
     // More than the buffers of both systems.
     while received < 10 * 1024 * 1024 {
         assert_eq!(server.say(ID, &text)["success"], true);
-        let turn = quick.until(|it| it.name == "STEP_EXIT" && it.data["payload"]["step"] == "PipelineEndGuardStep");
-        received += turn.iter().map(|it| it.data.to_string().len()).sum::<usize>();
+        let turn = quick.until(|event| event.name == "STEP_EXIT" && event.data["payload"]["step"] == "PipelineEndGuardStep");
+        received += turn.iter().map(|event| event.data.to_string().len()).sum::<usize>();
         events += turn.len();
     }
     let mut taken = Vec::new();
@@ -333,7 +333,7 @@ fn unaudited_stages_are_not_published_and_progress_is() {
         let server = env.serve(&REGEX_ONLY);
         assert_eq!(audit_rows(&events), stored_rows(&server)[before..], "{level}");
         assert_eq!(texts(&events), ["Reading", "Writing"], "{level}");
-        assert!(events.iter().enumerate().all(|(index, it)| it.seq() == index), "{level}");
+        assert!(events.iter().enumerate().all(|(index, event)| event.seq() == index), "{level}");
         audit_rows(&events)
     };
     assert_eq!(all("NONE").len(), 0);
@@ -347,7 +347,7 @@ fn a_server_that_stops_ends_its_streams_at_once() {
     let mut server = env.serve(&REGEX_ONLY);
     let mut listeners = [Listener::open(&server), Listener::open(&server)];
     server.terminate();
-    assert!(listeners.iter_mut().all(|it| it.next().is_none()));
+    assert!(listeners.iter_mut().all(|listener| listener.next().is_none()));
     assert_eq!((server.exit_code(), server.log().as_str()), (Some(0), ""), "the server stops without waiting");
 }
 

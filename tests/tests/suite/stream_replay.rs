@@ -99,7 +99,7 @@ pub fn assert_turn_is_resumed(server: &Server) {
     let mut listener = Listener::open(server);
     thread::scope(|scope| {
         let running = scope.spawn(|| server.say(ID, "my order"));
-        let before = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        let before = listener.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         let mut back: Vec<Listener> = Vec::new();
         for known in 0..before.len() {
             let (mut listener, resumed) = Listener::open_after(server, &before[known].id);
@@ -141,7 +141,7 @@ fn a_listener_gone_for_too_long_is_not_resumed() {
     let env = TestEnv::with_pack(&pack_with_progress());
     let server = env.serve(&REGEX_ONLY);
     let mut listener = Listener::open(&server);
-    let turns: Vec<Vec<Event>> = (0..35).map(|it| run_turn(&server, &mut listener, &format!("order {it}"))).collect();
+    let turns: Vec<Vec<Event>> = (0..35).map(|turn| run_turn(&server, &mut listener, &format!("order {turn}"))).collect();
     for (from, fits) in [(0, false), (1, false), (2, true)] {
         let (mut listener, resumed) = Listener::open_after(&server, &turns[from].last().unwrap().id);
         assert_eq!(resumed, fits, "{from}");
@@ -196,12 +196,12 @@ fn listen_during_turns(at: &Server, listen_at: &Server) {
     let after = first.last().unwrap().id.clone();
     thread::scope(|scope| {
         let reconnecting: Vec<_> = (0..3).map(|_| scope.spawn(|| listen_with_reconnects(listen_at, TURNS, after.clone()))).collect();
-        let published: Vec<Event> = (0..TURNS).flat_map(|it| run_turn(at, &mut steady, &format!("order {it}"))).collect();
+        let published: Vec<Event> = (0..TURNS).flat_map(|turn| run_turn(at, &mut steady, &format!("order {turn}"))).collect();
         assert_whole_turns(&published);
         for received in reconnecting {
             let (received, published) = (without_progress(&received.join().unwrap()), without_progress(&published));
             let different = received.iter().zip(&published).position(|(received, published)| received != published);
-            assert_eq!((different, received.len()), (None, published.len()), "{:?}", different.map(|it| (&received[it], &published[it])));
+            assert_eq!((different, received.len()), (None, published.len()), "{:?}", different.map(|at| (&received[at], &published[at])));
         }
     });
 }
@@ -255,7 +255,7 @@ fn a_turn_that_runs_at_another_process_is_published_from_its_beginning() {
     let mut near = Listener::open(&one);
     thread::scope(|scope| {
         let running = scope.spawn(|| one.say(ID, "my order"));
-        let before = near.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        let before = near.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         // A listener that was there before receives no duplicates of what another one requests.
         let mut late = Listener::open(&other);
         let (mut back, resumed) = Listener::open_after(&other, &before[0].id);
@@ -309,12 +309,12 @@ fn a_turn_that_another_process_continues_is_published_once() {
     let body = json!({"conversationId": ID, "message": "my order"}).to_string();
     thread::scope(|scope| {
         scope.spawn(|| one.try_post(&body));
-        let before = far.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        let before = far.until(|event| event.name == "DIALOGUE_ACT_LLM_INPUT");
         one.kill();
         let rest = far.until(ends_turn);
         let all = [before, rest].concat();
         assert_whole_turns(&all);
-        assert_eq!(stored_rows(&other).len(), all.iter().filter(|it| it.data["eventType"] == "AUDIT").count());
+        assert_eq!(stored_rows(&other).len(), all.iter().filter(|event| event.data["eventType"] == "AUDIT").count());
     });
 }
 
@@ -345,7 +345,7 @@ fn a_turn_without_remote_listeners_notifies_no_other_process() {
     let published = run_turn(&one, &mut near, "my order");
     assert_eq!(far.take(published.len()), published);
     mark();
-    let published: Vec<String> = std::iter::from_fn(|| Some(next()).filter(|it| it != "mark")).collect();
+    let published: Vec<String> = std::iter::from_fn(|| Some(next()).filter(|text| text != "mark")).collect();
     assert!(!published.is_empty() && published.iter().all(|it| it.contains(ID)), "{published:?}");
 }
 

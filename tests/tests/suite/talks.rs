@@ -24,9 +24,9 @@ fn without_volatile(mut answer: Value) -> Value {
     match &mut answer {
         Value::Object(members) => {
             members.retain(|name, _| !VOLATILE.contains(&name.as_str()));
-            members.values_mut().for_each(|it| *it = without_volatile(it.take()));
+            members.values_mut().for_each(|member| *member = without_volatile(member.take()));
         }
-        Value::Array(items) => items.iter_mut().for_each(|it| *it = without_volatile(it.take())),
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = without_volatile(item.take())),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
     answer
@@ -36,7 +36,7 @@ fn without_volatile(mut answer: Value) -> Value {
 fn without_internal_checks(turn: &PackTurn) -> PackTurn {
     let inside = |path: &str| ["session", "requests", "turn"].contains(&path.split('.').next().unwrap_or_default());
     let mut turn = turn.clone();
-    turn.checks.retain(|it| match &it.check {
+    turn.checks.retain(|checked| match &checked.check {
         Check::Equals { path, .. } | Check::Absent(path) | Check::Contains { path, .. } | Check::Lacks { path, .. } => !inside(path),
         _ => true,
     });
@@ -68,7 +68,7 @@ fn differences(path: &Path) -> Vec<String> {
         }
         found.extend(failed_checks(&without_internal_checks(of_pack), &played).into_iter().map(|it| format!("{label}: {it:?}")));
         let (ours, theirs) = (without_volatile(played.json), without_volatile(expected.json));
-        let differing = ours.as_object().into_iter().flatten().filter(|it| theirs.get(it.0) != Some(it.1));
+        let differing = ours.as_object().into_iter().flatten().filter(|member| theirs.get(member.0) != Some(member.1));
         found.extend(differing.map(|(name, value)| format!("{label}: {name}: {value}, in the core {}", theirs[name])));
     }
     found

@@ -121,7 +121,7 @@ fn without_authentication_a_header_selects_the_tenant() {
     let rate = ["--set", "convengine.tenants.a.security.rate.per-conversation=1/h", "--set", "convengine.tenants.b.input.max-chars=3"];
     let server = two.serve(&rate);
     let post = |tenant: Option<&str>, text: &str| {
-        let tenant = tenant.map(|it| ("X-Tenant", it));
+        let tenant = tenant.map(|tenant| ("X-Tenant", tenant));
         let headers: Vec<(&str, &str)> = [("Content-Type", "application/json")].into_iter().chain(tenant).collect();
         server.request("POST", MESSAGE, &headers, json!({"conversationId": ID, "message": text}).to_string())
     };

@@ -61,7 +61,7 @@ fn a_tenant_whose_database_goes_down_is_alone_with_it() {
     let server = two.serve(&OPEN);
     let down = || {
         let metrics = server.request("GET", "/metrics", &[("X-Tenant", "a")], "").text;
-        metrics.lines().find_map(|it| it.strip_prefix("convengine_tenants_down ")).map(str::to_owned)
+        metrics.lines().find_map(|line| line.strip_prefix("convengine_tenants_down ")).map(str::to_owned)
     };
     assert!(wait_until(|| down().as_deref() == Some("0")));
     assert_eq!([send(&server, "a").status, send(&server, "b").status], [200, 200]);
@@ -111,7 +111,8 @@ fn each_log_line_about_an_outage_names_the_tenant_and_tasks_log_it_once() {
     assert!(wait_until(|| all_serve(&server) && server.log().contains(&working)), "{}", server.log());
     let log = server.log();
     // Tasks of the driver's pool belong to no tenant.
-    let is_about_it = |it: &&str| !it.contains("sqlx_core::pool::connection") && (it.contains("database") || it.contains("connect"));
+    let is_about_it =
+        |line: &&str| !line.contains("sqlx_core::pool::connection") && (line.contains("database") || line.contains("connect"));
     let lines: Vec<&str> = log.lines().filter(is_about_it).collect();
     let unnamed: Vec<&&str> = lines.iter().filter(|it| !it.contains("\"b\"")).collect();
     assert!(!lines.is_empty() && unnamed.is_empty(), "{unnamed:#?}");
@@ -221,13 +222,13 @@ fn the_size_of_the_database_and_used_limits_are_metrics() {
     let read = |tenant: &str| -> Value {
         let text = server.request("GET", "/metrics", &[("X-Tenant", tenant)], "").text;
         text.lines()
-            .filter(|it| !it.starts_with('#'))
-            .filter_map(|it| it.rsplit_once(' '))
-            .map(|it| (it.0.to_owned(), json!(it.1)))
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| line.rsplit_once(' '))
+            .map(|sample| (sample.0.to_owned(), json!(sample.1)))
             .collect()
     };
     let (a, b) = (read("a"), read("b"));
-    let number = |of: &Value, name: &str| of[name].as_str().map(|it| it.parse::<f64>().unwrap());
+    let number = |object: &Value, name: &str| object[name].as_str().map(|value| value.parse::<f64>().unwrap());
     assert!(number(&a, "convengine_database_bytes{tenant=\"a\"}").is_some_and(|it| it > 100_000.0), "{a}");
     assert_eq!(number(&a, "convengine_database_limit_bytes{tenant=\"a\"}"), Some(2e9));
     assert_eq!(number(&b, "convengine_database_limit_bytes{tenant=\"b\"}"), Some(2e9));

@@ -27,8 +27,9 @@ impl TwoTenants {
     }
 
     pub fn arguments(&self) -> Vec<String> {
-        let of = |name: &str, env: &TestEnv| ["--set".to_owned(), format!("convengine.tenants.{name}.database={}", env.database_url())];
-        [of("a", &self.a), of("b", &self.b)].concat()
+        let database =
+            |name: &str, env: &TestEnv| ["--set".to_owned(), format!("convengine.tenants.{name}.database={}", env.database_url())];
+        [database("a", &self.a), database("b", &self.b)].concat()
     }
 
     pub fn serve(&self, more: &[&str]) -> Server {
@@ -58,7 +59,7 @@ pub fn say(server: &Server, key: &str, text: &str) -> Value {
 
 #[test]
 fn no_route_leads_from_one_tenant_to_another() {
-    assert_covers_all_routes(ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned())));
+    assert_covers_all_routes(ROUTES.iter().map(|route| (route.0.to_owned(), route.1.to_owned())));
     let two = TwoTenants::with_pack(&orders_pack());
     two.b.sql().run("create table of_b (of_b_alone text)");
     two.b.sql().run("update ce_response set exact_text = 'Only B says this.' where intent_code = 'ORDERS'");
@@ -258,8 +259,8 @@ fn a_deployment_belongs_to_its_tenant() {
     assert_eq!(reply_texts(&first), ["Welcome to Of A."], "the header is ignored");
     assert_eq!(reply_texts(&begin(&tokens[1], &[])), ["Welcome to Of B."]);
     let turns = format!("{DEPLOYED}/{}/turns", first["session_id"].as_str().unwrap());
-    let of = |token: &str| call(&server, "POST", &turns, &[("Authorization", token), ORIGIN], r#"{"type":"session.end"}"#).status;
-    assert_eq!([of(&tokens[1]), of(&tokens[0])], [404, 200]);
+    let end_session = |token: &str| call(&server, "POST", &turns, &[("Authorization", token), ORIGIN], r#"{"type":"session.end"}"#).status;
+    assert_eq!([end_session(&tokens[1]), end_session(&tokens[0])], [404, 200]);
     let count = |env: &TestEnv| env.sql().texts("select 'x' from cs_session").len();
     assert_eq!((count(&two.a), count(&two.b)), (1, 1));
 }

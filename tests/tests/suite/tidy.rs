@@ -88,12 +88,12 @@ fn read(path: &Path) -> String {
 /// Lines of code: no comments, and nothing from the tests at the end of a file.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let end = text.lines().position(|it| it == "#[cfg(test)]").unwrap_or(usize::MAX);
-    text.lines().enumerate().take(end).filter(|it| !it.1.trim_start().starts_with("//"))
+    text.lines().enumerate().take(end).filter(|numbered| !numbered.1.trim_start().starts_with("//"))
 }
 
 #[test]
 fn modules_of_the_tables_use_lower_layers_only() {
-    let layer = |module: &str| LAYERS.iter().find(|it| it.0 == module).map(|it| it.1);
+    let layer = |module: &str| LAYERS.iter().find(|layer| layer.0 == module).map(|layer| layer.1);
     let source = root().join("core/tables/src");
     let mut bad = Vec::new();
     for path in files("core/tables/src", &[".rs"]) {
@@ -104,8 +104,10 @@ fn modules_of_the_tables_use_lower_layers_only() {
         }
         let own = layer(&module).unwrap_or_else(|| panic!("the module '{module}' has no layer; add it to LAYERS"));
         let text = read(&path);
-        for (line, used) in code(&text).flat_map(|(line, text)| text.match_indices("crate::").map(move |it| (line, &text[it.0 + 7..]))) {
-            let used: String = used.chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect();
+        for (line, used) in
+            code(&text).flat_map(|(line, text)| text.match_indices("crate::").map(move |found| (line, &text[found.0 + 7..])))
+        {
+            let used: String = used.chars().take_while(|character| character.is_alphanumeric() || *character == '_').collect();
             if used != module && layer(&used).is_none_or(|it| it >= own) {
                 bad.push(format!("{}:{} uses {used}", relative.display(), line + 1));
             }
@@ -159,14 +161,14 @@ fn public_items_are_documented() {
         let text = read(&path);
         let lines: Vec<&str> = text.lines().collect();
         for (index, line) in code(&text) {
-            if !starts.iter().any(|it| line.trim_start().starts_with(it)) {
+            if !starts.iter().any(|start| line.trim_start().starts_with(start)) {
                 continue;
             }
             // An attribute may have many lines.
             let mut within = false;
-            let above = lines[..index].iter().rev().map(|it| it.trim_start()).find(|it| {
-                within = (within || *it == ")]") && !it.starts_with("#[");
-                !within && !it.starts_with("#[")
+            let above = lines[..index].iter().rev().map(|it| it.trim_start()).find(|line| {
+                within = (within || *line == ")]") && !line.starts_with("#[");
+                !within && !line.starts_with("#[")
             });
             if !above.is_some_and(|it| it.starts_with("///")) {
                 bare.push(format!("{}:{} {}", path.display(), index + 1, line.trim()));
@@ -178,8 +180,8 @@ fn public_items_are_documented() {
 
 /// The names of a section of a manifest.
 fn dependencies<'m>(manifest: &'m str, section: &str) -> Vec<&'m str> {
-    let lines = manifest.split(&format!("[{section}]\n")).nth(1).and_then(|it| it.split("\n[").next()).unwrap_or_default().lines();
-    lines.filter_map(|it| it.split(['.', ' ', '=']).next()).filter(|it| !it.is_empty()).collect()
+    let lines = manifest.split(&format!("[{section}]\n")).nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default().lines();
+    lines.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|it| !it.is_empty()).collect()
 }
 
 #[test]
@@ -205,7 +207,7 @@ fn nothing_half_done_is_committed() {
     let mut found = Vec::new();
     for path in all_sources() {
         for (line, text) in read(&path).lines().enumerate() {
-            if marks.iter().any(|it| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == it)) {
+            if marks.iter().any(|mark| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == mark)) {
                 found.push(format!("{}:{} {}", path.display(), line + 1, text.trim()));
             }
         }
@@ -217,11 +219,11 @@ fn nothing_half_done_is_committed() {
 #[test]
 fn the_talks_of_attacks_exist() {
     let page = read(&root().join("docs/spec/attacks.md"));
-    let talks: Vec<&str> = page.split("the talk `").skip(1).filter_map(|it| Some(it.split_once('`')?.0)).collect();
+    let talks: Vec<&str> = page.split("the talk `").skip(1).filter_map(|rest| Some(rest.split_once('`')?.0)).collect();
     assert!(!talks.is_empty());
     for talk in talks {
         let folders = ["tests/packs/flow", "tests/talks"];
-        assert!(folders.iter().any(|it| root().join(format!("{it}/{talk}.talk")).exists()), "{talk}");
+        assert!(folders.iter().any(|folder| root().join(format!("{folder}/{talk}.talk")).exists()), "{talk}");
     }
 }
 
@@ -241,10 +243,10 @@ fn every_source_file_belongs_to_a_module() {
         "sqlite-vector",
         "tests",
     ];
-    let is_own = |it: &PathBuf| !it.components().any(|it| it.as_os_str() == "patches");
+    let is_own = |path: &PathBuf| !path.components().any(|component| component.as_os_str() == "patches");
     let sources: Vec<PathBuf> = folders.iter().flat_map(|it| files(it, &[".rs"])).filter(is_own).collect();
     let lost: Vec<String> =
-        sources.iter().filter(|it| !is_crate_root(it) && !is_in_a_module(it)).map(|it| it.display().to_string()).collect();
+        sources.iter().filter(|file| !is_crate_root(file) && !is_in_a_module(file)).map(|file| file.display().to_string()).collect();
     assert!(sources.len() > 500 && lost.is_empty(), "no `mod` names these files, so they are not compiled:\n{}", lost.join("\n"));
     assert!(!is_in_a_module(&root().join("tests/tests/suite/no_such_test.rs")), "it would be found");
 }
@@ -265,8 +267,14 @@ fn is_in_a_module(path: &Path) -> bool {
     let folder = path.parent().unwrap();
     let (module, around) = if name_of(path) == "mod" { (name_of(folder), folder.parent().unwrap()) } else { (name_of(path), folder) };
     let parents = ["mod.rs", "lib.rs", "main.rs"].map(|it| around.join(it)).into_iter().chain([around.with_extension("rs")]);
-    let declares = |text: &str| text.lines().any(|it| it.split("mod ").nth(1).is_some_and(|it| it.trim_end() == format!("{module};")));
+    let declares =
+        |text: &str| text.lines().any(|line| line.split("mod ").nth(1).is_some_and(|rest| rest.trim_end() == format!("{module};")));
     let by_path = format!("#[path = \"{module}.rs\"]");
-    let beside = || fs::read_dir(around).unwrap().map(|it| it.unwrap().path()).filter(|it| it.extension().is_some_and(|it| it == "rs"));
-    parents.filter(|it| it.exists()).any(|it| declares(&read(&it))) || beside().any(|it| read(&it).contains(&by_path))
+    let beside = || {
+        fs::read_dir(around)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|ending| ending == "rs"))
+    };
+    parents.filter(|it| it.exists()).any(|path| declares(&read(&path))) || beside().any(|path| read(&path).contains(&by_path))
 }

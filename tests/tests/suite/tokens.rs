@@ -63,7 +63,7 @@ impl Signer {
 }
 
 fn hex(text: &str) -> Vec<u8> {
-    (0..text.len()).step_by(2).map(|it| u8::from_str_radix(&text[it..it + 2], 16).unwrap()).collect()
+    (0..text.len()).step_by(2).map(|index| u8::from_str_radix(&text[index..index + 2], 16).unwrap()).collect()
 }
 
 /// Seconds since 1970.
@@ -102,7 +102,7 @@ impl Issuer {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
                 let lines = BufReader::new(stream.try_clone().unwrap()).lines();
-                assert!(lines.map_while(Result::ok).any(|it| it.is_empty()));
+                assert!(lines.map_while(Result::ok).any(|line| line.is_empty()));
                 let mut state = shared.lock().unwrap();
                 state.fetches += 1;
                 let answer = match &state.keys {
@@ -137,8 +137,8 @@ fn serve(env: &TestEnv, issuer: &Issuer, more: &[&str]) -> Server {
 /// The status that the server returns for a token, and the message.
 fn call_with_token(server: &Server, token: &str) -> (u16, String) {
     let answer = server.request("GET", LIST, &[("Authorization", &format!("Bearer {token}"))], "");
-    let why = if answer.status == 200 { String::new() } else { answer.json()["message"].as_str().unwrap().to_owned() };
-    (answer.status, why)
+    let reason = if answer.status == 200 { String::new() } else { answer.json()["message"].as_str().unwrap().to_owned() };
+    (answer.status, reason)
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_token_is_accepted_when_its_key_time_and_claims_are_valid() {
     for good in [json!({"scope": ["read"]}), json!({"aud": ["bot", "other"]}), json!({"scope": "admin"}), json!({"exp": now() - 2})] {
         assert_eq!(call_with_token(&server, &ed.sign(&claims(good.clone()))).0, 200, "{good}");
     }
-    for (changes, why) in [
+    for (changes, reason) in [
         (json!({"exp": now() - 60}), "token expired"),
         (json!({"exp": null}), "token lacks one of the claims"),
         (json!({"nbf": now() + 60}), "token is not valid yet"),
@@ -171,7 +171,7 @@ fn a_token_is_accepted_when_its_key_time_and_claims_are_valid() {
         (json!({"sub": ""}), "token has no subject"),
     ] {
         let (status, message) = call_with_token(&server, &ed.sign(&claims(changes.clone())));
-        assert!(status == 401 && message.contains(why), "{changes}: {status} {message}");
+        assert!(status == 401 && message.contains(reason), "{changes}: {status} {message}");
     }
     for (scope, status) in [(json!("converse"), 403), (json!("openid"), 403), (json!(null), 403), (json!(7), 403)] {
         assert_eq!(call_with_token(&server, &rsa.sign(&claims(json!({"scope": scope})))).0, status, "{scope}");
@@ -265,16 +265,16 @@ fn keys_are_refetched_for_an_unknown_key_but_not_too_often() {
     assert_eq!((call_with_token(&server, &second.sign(&claims(json!({})))).0, issuer.fetches()), (200, 2), "the issuer has a new key");
     assert_eq!(call_with_token(&server, &first.sign(&claims(json!({})))).0, 401, "the old key is no longer accepted");
     for _ in 0..5 {
-        let (status, why) = call_with_token(&server, &third.sign(&claims(json!({}))));
-        assert!(status == 401 && why.contains("unknown signing key"), "{status} {why}");
+        let (status, reason) = call_with_token(&server, &third.sign(&claims(json!({}))));
+        assert!(status == 401 && reason.contains("unknown signing key"), "{status} {reason}");
     }
     assert_eq!(issuer.fetches(), 2, "unknown key ids do not cause repeated fetches");
     drop(server);
     // An unavailable issuer does not invalidate the keys that were fetched before.
     let server = serve(&env, &issuer, &[]);
     issuer.set_keys(None);
-    let (status, why) = call_with_token(&server, &third.sign(&claims(json!({}))));
-    assert!(status == 503 && why.contains("cannot fetch the token signing keys"), "{status} {why}");
+    let (status, reason) = call_with_token(&server, &third.sign(&claims(json!({}))));
+    assert!(status == 503 && reason.contains("cannot fetch the token signing keys"), "{status} {reason}");
     assert_eq!((call_with_token(&server, &second.sign(&claims(json!({})))).0, issuer.fetches()), (200, 4));
     drop(server);
     let server = serve(&env, &issuer, &[]);

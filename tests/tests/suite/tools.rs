@@ -51,7 +51,7 @@ impl Service {
 /// Returns everything that was sent, including the secret.
 async fn echo(State(seen): State<Arc<Mutex<Received>>>, uri: Uri, headers: HeaderMap) -> (StatusCode, String) {
     let mut seen = seen.lock().unwrap();
-    let signed = headers.get("authorization").map(|it| it.to_str().unwrap().to_owned());
+    let signed = headers.get("authorization").map(|value| value.to_str().unwrap().to_owned());
     seen.calls.push((uri.to_string(), headers));
     let status = seen.statuses.pop_front().unwrap_or(200);
     (StatusCode::from_u16(status).unwrap(), json!({"you": signed, "plain": SECRET}).to_string() + SECRET)
@@ -107,14 +107,14 @@ fn a_secret_echoed_by_a_service_is_in_no_byte() {
     let env = TestEnv::with_pack(&desk(service.address));
     let server = serve(&env, &service, &[]);
     let mut listener = Listener::open(&server);
-    let answers: Vec<Value> = (0..3).map(|it| call(&server, "crm.find", json!({"name": format!("n{it}")}))).collect();
+    let answers: Vec<Value> = (0..3).map(|number| call(&server, "crm.find", json!({"name": format!("n{number}")}))).collect();
     assert!(observation(&answers[0]).starts_with("SUCCESS") && observation(&answers[0]).contains("[secret:crm]"), "{answers:?}");
     assert!(observation(&answers[1]).contains("status 400") && observation(&answers[1]).contains("[secret:crm]"), "{answers:?}");
-    let signed = service.calls().iter().filter(|it| it.1["authorization"].to_str().unwrap() == format!("Bearer {SECRET}")).count();
+    let signed = service.calls().iter().filter(|call| call.1["authorization"].to_str().unwrap() == format!("Bearer {SECRET}")).count();
     assert_eq!(signed, 3, "each call was signed");
     let ends = Cell::new(0);
-    let events = listener.until(|it| {
-        ends.set(ends.get() + usize::from(it.name == "ENGINE_RETURN"));
+    let events = listener.until(|event| {
+        ends.set(ends.get() + usize::from(event.name == "ENGINE_RETURN"));
         ends.get() == 3
     });
     let mut sql = env.sql();
@@ -124,7 +124,7 @@ fn a_secret_echoed_by_a_service_is_in_no_byte() {
     shown.extend(server.audit(ID).iter().map(ToString::to_string));
     shown.extend(events.iter().map(|it| it.data.to_string()));
     shown.extend(env.sql().dump());
-    shown.extend(journals.iter().map(|it| serde_json::to_string(&decompress(&decode_hex(it)).unwrap()).unwrap()));
+    shown.extend(journals.iter().map(|journal| serde_json::to_string(&decompress(&decode_hex(journal)).unwrap()).unwrap()));
     shown.push(server.log());
     // The beginning of the secret, which no escaping changes.
     let found: Vec<&String> = shown.iter().filter(|it| it.contains("hunter2")).collect();
@@ -143,7 +143,7 @@ fn a_retry_carries_the_key_of_the_first_attempt_and_no_other_call_does() {
     let server = serve(&env, &service, &[]);
     assert!(observation(&call(&server, "crm.note", json!({"text": "a"}))).starts_with("SUCCESS"));
     assert!(observation(&call(&server, "crm.note", json!({"text": "b"}))).starts_with("SUCCESS"));
-    let keys: Vec<String> = service.calls().iter().map(|it| it.1["idempotency-key"].to_str().unwrap().to_owned()).collect();
+    let keys: Vec<String> = service.calls().iter().map(|call| call.1["idempotency-key"].to_str().unwrap().to_owned()).collect();
     assert_eq!(keys.len(), 3);
     assert!(keys[0] == keys[1] && keys[1] != keys[2], "{keys:?}");
 }

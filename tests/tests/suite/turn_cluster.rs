@@ -104,7 +104,7 @@ impl TurnCluster {
                 arguments.push(argument.to_owned());
             }
         }
-        let environment = server.get_envs().map(|it| (it.0.to_owned(), it.1.map(OsString::from))).collect();
+        let environment = server.get_envs().map(|variable| (variable.0.to_owned(), variable.1.map(OsString::from))).collect();
         server.args(["--runtime", "restate", "--set", &nodes.ingress_setting()]);
         let mut cluster = TurnCluster { workers: Vec::new(), nodes, folder, arguments, environment };
         let address = cluster.start_worker(worker_settings);

@@ -184,7 +184,7 @@ fn play(case: &Case) -> usize {
         if case.pack.turns[turn].admin_sql.is_some() {
             break;
         }
-        let kinds = expected.journal.entries.iter().filter_map(|it| it.request.as_ref()?.get("kind")?.as_str());
+        let kinds = expected.journal.entries.iter().filter_map(|entry| entry.request.as_ref()?.get("kind")?.as_str());
         if kinds.into_iter().any(|it| LOCAL_SERVICES.contains(&it)) {
             break;
         }

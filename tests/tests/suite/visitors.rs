@@ -125,7 +125,7 @@ fn a_page_reads_its_session_after_a_reload() {
     let members: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(members, ["session_id", "seq", "status", "handoff", "awaiting", "turns"], "nothing else is shown");
     let turns = body["turns"].as_array().unwrap();
-    let texts: Vec<(Value, Vec<&str>)> = turns.iter().map(|it| (it["user"].clone(), reply_texts(it))).collect();
+    let texts: Vec<(Value, Vec<&str>)> = turns.iter().map(|turn| (turn["user"].clone(), reply_texts(turn))).collect();
     assert_eq!(texts[0], (Value::Null, vec!["Welcome to Desk."]));
     assert_eq!(texts[1], (json!("more please"), vec!["Desk 1"]));
     assert_eq!((texts.len(), &texts[2].0), (4, &json!("log in")));

@@ -219,7 +219,7 @@ fn a_timer_due_after_a_reply_does_not_fire_and_others_do() {
     for (edge, node) in [(0, "first"), (3, "then")] {
         graph["edges"][edge]["target"] = json!(node);
     }
-    let more = [("s8", "first", "call"), ("s9", "then", "end")].map(|it| json!({"id": it.0, "source": it.1, "target": it.2}));
+    let more = [("s8", "first", "call"), ("s9", "then", "end")].map(|edge| json!({"id": edge.0, "source": edge.1, "target": edge.2}));
     graph["edges"].as_array_mut().unwrap().extend(more);
     save_draft(&server, &document);
     let [session, other] = [0, 1].map(|_| Session::start_simulated(&server, &json!({})).0);
@@ -243,7 +243,7 @@ fn turns_beyond_the_queue_limit_are_told_to_retry() {
     let event = json!({"type": "user.message", "text": "call them"});
     let answers: Vec<_> = thread::scope(|scope| {
         let sent: Vec<_> = (0..16).map(|_| scope.spawn(|| session.send_event(&server, &event))).collect();
-        sent.into_iter().map(|it| it.join().unwrap()).collect()
+        sent.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let (taken, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|it| it.status == 200);
     assert!(!refused.is_empty() && !taken.is_empty(), "{} were taken", taken.len());
@@ -287,32 +287,33 @@ fn a_trace_lists_what_happened_turn_by_turn() {
     session.send_event(&server, &json!({"type": "session.end", "reason": "done"}));
     let trace = session.inspect(&server, "/trace");
     let turns = trace["turns"].as_array().unwrap();
-    let numbers = |key: &str| turns.iter().map(|it| it[key].as_u64().unwrap()).collect::<Vec<_>>();
+    let numbers = |key: &str| turns.iter().map(|turn| turn[key].as_u64().unwrap()).collect::<Vec<_>>();
     // The start and the end of a session are no turns of the user.
     assert_eq!((numbers("turn"), numbers("number")), (vec![0, 1, 1], vec![1, 2, 3]));
     assert_eq!((&turns[0]["event"]["type"], &turns[0]["event"]["params"]), (&json!("session.start"), &json!({"count": 3})));
     assert_eq!(turns[1]["event"]["text"], "more please");
     assert_eq!(turns[2]["event"]["reason"], "done");
     let events = turns[1]["events"].as_array().unwrap();
-    let kinds: Vec<&str> = events.iter().map(|it| it["kind"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
     assert!(kinds.contains(&"event") && kinds.contains(&"intent.match"), "{kinds:?}");
     for event in events {
-        let of = |key: &str| event.get(key).is_some();
-        assert!(["turn", "seq", "span", "parent", "kind", "program", "at", "time", "data", "level"].into_iter().all(of), "{event}");
-        assert!(event["time"].as_str().is_some_and(|it| it.ends_with('Z') && it.contains('T')), "{event}");
-        assert!(event["span"].as_str().is_some_and(|it| it.len() == 16 && it.bytes().all(|it| it.is_ascii_hexdigit())), "{event}");
+        let has = |key: &str| event.get(key).is_some();
+        assert!(["turn", "seq", "span", "parent", "kind", "program", "at", "time", "data", "level"].into_iter().all(has), "{event}");
+        assert!(event["time"].as_str().is_some_and(|time| time.ends_with('Z') && time.contains('T')), "{event}");
+        assert!(event["span"].as_str().is_some_and(|id| id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit())), "{event}");
         assert_eq!((&event["turn"], &event["program"], &event["level"]), (&json!(1), &json!("assistant"), &json!("info")), "{event}");
     }
-    let of_kind =
-        |kind: &str, at: &str| events.iter().find(|it| it["kind"] == kind && it["at"] == at).unwrap_or_else(|| panic!("{kind} {at}"));
+    let of_kind = |kind: &str, at: &str| {
+        events.iter().find(|event| event["kind"] == kind && event["at"] == at).unwrap_or_else(|| panic!("{kind} {at}"))
+    };
     let entered = of_kind("node.enter", "g_count/add");
     assert_eq!((&entered["parent"], &entered["data"]["name"]), (&Value::Null, &json!("Add")));
     assert_eq!(of_kind("edge", "g_count/add")["parent"], entered["span"], "the edge belongs to the node");
     let spans: BTreeSet<&str> =
-        turns.iter().flat_map(|it| it["events"].as_array().unwrap()).map(|it| it["span"].as_str().unwrap()).collect();
-    assert_eq!(spans.len(), turns.iter().map(|it| it["events"].as_array().unwrap().len()).sum::<usize>(), "span ids are unique");
+        turns.iter().flat_map(|turn| turn["events"].as_array().unwrap()).map(|event| event["span"].as_str().unwrap()).collect();
+    assert_eq!(spans.len(), turns.iter().map(|turn| turn["events"].as_array().unwrap().len()).sum::<usize>(), "span ids are unique");
     assert_eq!(session.inspect(&server, "/trace"), trace, "span ids are stable");
-    let seqs: Vec<u64> = events.iter().map(|it| it["seq"].as_u64().unwrap()).collect();
+    let seqs: Vec<u64> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert!(seqs.is_sorted_by(|a, b| a < b), "{seqs:?}");
 }
 
@@ -328,7 +329,7 @@ fn errors_are_marked_in_a_trace() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| (it["kind"].as_str().unwrap(), it["level"].as_str().unwrap()))
+        .map(|event| (event["kind"].as_str().unwrap(), event["level"].as_str().unwrap()))
         .collect();
     assert_eq!((levels["node.enter"], levels["expr.error"], levels["node.error"]), ("info", "warning", "error"), "{levels:?}");
     assert_eq!((&trace["turns"][2]["turn"], &trace["turns"][2]["number"]), (&json!(1), &json!(3)), "a timer is not a turn of the user");
@@ -358,9 +359,9 @@ fn a_turn_that_replays_differently_is_reported() {
 fn a_deleted_session_leaves_nothing() {
     let (env, server) = serve_desk(&with_changes(desk("Desk"), &[("/settings/no_input_timeout_s", json!(900))]), &[]);
     let sessions = [0, 1].map(|_| Session::start_simulated(&server, &json!({})).0);
-    sessions.iter().for_each(|it| drop(it.say(&server, "log in")));
+    sessions.iter().for_each(|session| drop(session.say(&server, "log in")));
     let [gone, stays] = &sessions;
-    let rows = |id: &str| env.sql().dump().iter().filter(|it| it.contains(id)).count();
+    let rows = |id: &str| env.sql().dump().iter().filter(|row| row.contains(id)).count();
     assert!(rows(&gone.id) > 4);
     let deleted = server.request("DELETE", &format!("/api/v1/conversation/{}", gone.id), &[], "");
     assert_eq!((deleted.status, deleted.json()), (200, json!({"forgotten": 1})), "{deleted:?}");

@@ -23,7 +23,7 @@ fn workflow(id: &str, name: &str, nodes: &[Value]) -> Value {
     let opened = json!({"id": "opened", "type": "trigger", "name": "Opened", "data": {}});
     let bye = json!({"id": "bye", "type": "end", "name": "Bye", "data": {"final_message": format!("Good-bye from {name}.")}});
     let all: Vec<Value> = [&[opened][..], nodes, &[bye]].concat();
-    let ids: Vec<&str> = all.iter().map(|it| it["id"].as_str().unwrap()).collect();
+    let ids: Vec<&str> = all.iter().map(|node| node["id"].as_str().unwrap()).collect();
     json!({"schema_version": "1.0", "doc": "workflow_graph", "id": id, "name": name, "entries": ["opened"], "edges": edges(&ids), "nodes": all})
 }
 
@@ -69,7 +69,7 @@ fn say(server: &Server, session: &str, text: &str) -> Value {
 }
 
 fn codes(answer: &Answer) -> Vec<String> {
-    answer.json()["issues"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap().to_owned()).collect()
+    answer.json()["issues"].as_array().unwrap().iter().map(|issue| issue["code"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -128,8 +128,8 @@ fn a_workflow_that_runs_itself_is_not_published_and_its_drafts_run() {
     assert_eq!(publish_workflow(&server, &front).status, 201);
     let (_, answer) = started(&server, &json!({"version": 1}));
     assert_eq!(answer["status"], "awaiting_input");
-    let said = say(&server, answer["session_id"].as_str().unwrap(), "hello");
-    assert_eq!((reply_texts(&said), &said["status"]), (vec!["Good-bye from Inner.", "Good-bye from Front."], &json!("completed")));
+    let reply = say(&server, answer["session_id"].as_str().unwrap(), "hello");
+    assert_eq!((reply_texts(&reply), &reply["status"]), (vec!["Good-bye from Inner.", "Good-bye from Front."], &json!("completed")));
     let circle = workflow("inner", "Inner", &[node("front")]);
     let blocked = publish_workflow(&server, &circle);
     assert_refused(&blocked, 422, "publish_blocked");
@@ -137,9 +137,9 @@ fn a_workflow_that_runs_itself_is_not_published_and_its_drafts_run() {
     let answer = start(&server, "inner", &json!({}));
     assert_eq!(answer.status, 201, "{answer:?}");
     let nodes: Vec<Value> = (0..32)
-        .map(|it| {
-            publish(&server, &with_changes(desk("Desk"), &[("/id", json!(format!("d{it}")))]));
-            json!({"id": format!("n{it}"), "type": "flow-agent", "name": format!("N{it}"), "data": {"assistant_id": format!("d{it}")}})
+        .map(|number| {
+            publish(&server, &with_changes(desk("Desk"), &[("/id", json!(format!("d{number}")))]));
+            json!({"id": format!("n{number}"), "type": "flow-agent", "name": format!("N{number}"), "data": {"assistant_id": format!("d{number}")}})
         })
         .collect();
     put(&server, &workflow("front", "Front", &nodes));
@@ -153,8 +153,8 @@ fn a_session_stays_on_the_documents_that_it_started_with() {
     let (env, server) = serve(&[]);
     put(&server, &front("Front"));
     let (lost, _) = started(&server, &json!({}));
-    let said = say(&server, &lost, "hello");
-    assert_eq!(said["debug"]["stop_reason"], "unhandled_error", "nothing is published: {said}");
+    let reply = say(&server, &lost, "hello");
+    assert_eq!(reply["debug"]["stop_reason"], "unhandled_error", "nothing is published: {reply}");
     publish(&server, &desk("Desk"));
     assert_refused(&start(&server, "front", &json!({"trigger": "desk"})), 422, "invalid_session");
     assert_refused(&start(&server, "front", &json!({"version": 1})), 404, "not_found");
@@ -169,7 +169,7 @@ fn a_session_stays_on_the_documents_that_it_started_with() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| (it["graph"].as_str().unwrap(), it["id"].as_str().unwrap()))
+        .map(|node| (node["graph"].as_str().unwrap(), node["id"].as_str().unwrap()))
         .collect();
     assert!(nodes.contains(&("g_count", "add")), "{counted}");
     let state = server.get(&format!("{SESSIONS}/{session}")).json();
@@ -177,7 +177,7 @@ fn a_session_stays_on_the_documents_that_it_started_with() {
     let trace = server.get(&format!("{SESSIONS}/{session}/trace")).json();
     let first = &trace["turns"][0];
     assert_eq!((&first["event"]["assistant"], &first["event"]["program"]), (&json!("front"), &json!("workflow")));
-    let kinds: Vec<&str> = first["events"].as_array().unwrap().iter().map(|it| it["kind"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = first["events"].as_array().unwrap().iter().map(|event| event["kind"].as_str().unwrap()).collect();
     assert!(
         ["workflow.node.enter", "workflow.node.route", "workflow.agent.hop", "node.enter"].iter().all(|it| kinds.contains(it)),
         "{kinds:?}"
@@ -231,7 +231,7 @@ fn a_tool_of_the_workspace_is_bound_when_a_session_starts() {
     assert_eq!(service.calls().len(), 1);
     let executed = |session: &str| {
         let audit = server.audit(session);
-        let stage = audit.iter().find(|it| it["stage"] == "workflow.tool.executed").unwrap();
+        let stage = audit.iter().find(|row| row["stage"] == "workflow.tool.executed").unwrap();
         let payload: Value = serde_json::from_str(stage["payloadJson"].as_str().unwrap()).unwrap();
         (payload["node"].clone(), payload["tool"].clone(), payload["ok"].clone(), payload["code"].clone())
     };
@@ -258,7 +258,7 @@ fn agents_of_assistants_and_ai_agents_call_tools_of_the_workspace() {
     assistant["graphs"][1]["nodes"][1] = json!({"id": "add", "type": "service", "name": "Find", "data": {"tool_id": "find"}});
     assistant["graphs"][1]["edges"][1]["source_port"] = json!("success");
     let agent = with_changes(helper("A shop"), &[("/tool_names", json!(["find"]))]);
-    let unknown = |codes: Vec<String>| codes.into_iter().filter(|it| ["A002", "V001"].contains(&it.as_str())).collect::<Vec<_>>();
+    let unknown = |codes: Vec<String>| codes.into_iter().filter(|code| ["A002", "V001"].contains(&code.as_str())).collect::<Vec<_>>();
     assert_eq!(unknown(save_draft(&server, &assistant)), ["V001", "A002"]);
     let put_agent = || send(&server, "PUT", "/v1/ai-agents/helper/draft", &agent);
     assert_eq!(unknown(codes(&put_agent())), ["A002"]);
@@ -279,8 +279,8 @@ fn agents_of_assistants_and_ai_agents_call_tools_of_the_workspace() {
     let (session, _) = Session::start_simulated(&server, &json!({"version": 1}));
     session.say(&server, "more please");
     assert_eq!(service.calls().len(), 2, "a service calls it, too");
-    let said = send(&server, "POST", "/v1/runtime/ai-agents/helper/turn", &json!({"text": "find it", "version": 1}));
-    assert_eq!((reply_texts(&said.json()), service.calls().len()), (vec!["Here it is."], 3), "{said:?}");
+    let reply = send(&server, "POST", "/v1/runtime/ai-agents/helper/turn", &json!({"text": "find it", "version": 1}));
+    assert_eq!((reply_texts(&reply.json()), service.calls().len()), (vec!["Here it is."], 3), "{reply:?}");
     let blocked = send(&server, "POST", "/v1/agents/desk/publish", &json!({}));
     assert_refused(&blocked, 422, "publish_blocked");
 
@@ -346,7 +346,7 @@ fn a_person_has_a_workflow_that_an_assistant_in_it_handed_off() {
     assert_eq!((&row["preview"], &row["unread"]), (&json!("hello?"), &json!(1)));
     let path = format!("/v1/desk/conversations/{session}");
     let shown = server.get(&path).json();
-    let names: Vec<&str> = shown["variables"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = shown["variables"].as_array().unwrap().iter().map(|variable| variable["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["pin", "count", "refund", "topic"], "those of the assistant");
     assert_eq!((&shown["program"], shown["history"].as_array().unwrap().len() > 1), (&json!("workflow"), true), "{shown}");
     let report = |what: &str, body: Value| send(&server, "POST", &format!("{SESSIONS}/{session}/handoff/{what}"), &body);
@@ -380,8 +380,8 @@ fn a_workflow_searches_its_own_knowledge_base() {
     let found = server.get("/v1/workflows/desk/knowledge/search?q=cards").json();
     assert_eq!(found["fused"][0]["text"], "Cards of the workflow cost 5.");
     let answer = start(&server, "desk", &json!({})).json();
-    let said = say(&server, answer["session_id"].as_str().unwrap(), "what do cards cost");
-    assert!(reply_texts(&said)[0].starts_with("Cards of the workflow cost 5."), "{said}");
+    let reply = say(&server, answer["session_id"].as_str().unwrap(), "what do cards cost");
+    assert!(reply_texts(&reply)[0].starts_with("Cards of the workflow cost 5."), "{reply}");
     let deleted = server.request("DELETE", "/v1/workflows/desk/knowledge/faq", &[], "");
     assert_eq!((deleted.status, server.get("/v1/workflows/desk/knowledge").json()), (204, json!({"sources": []})));
     assert_eq!(server.get("/v1/agents/desk/knowledge/faq").json()["status"], "ready");

@@ -100,7 +100,7 @@ fn find_distribution_compiler(required: (u32, u32)) -> Option<WasmCompiler> {
 
 fn has_target(mut rustc: Command) -> bool {
     let folder = sh::output(rustc.args(["--print", "target-libdir", "--target", WASM_TARGET]));
-    folder.is_some_and(|it| fs::read_dir(it).is_ok_and(|mut files| files.next().is_some()))
+    folder.is_some_and(|folder| fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some()))
 }
 
 fn is_version(mut rustc: Command, required: (u32, u32)) -> bool {
@@ -115,7 +115,7 @@ fn can_reach_rustup(project: &Project) -> bool {
     let ended =
         sh::is_on_path("rustup").then(|| sh::status_within(PROBE_LIMIT, check.arg("check").stdout(Stdio::null()).stderr(Stdio::null())));
     let code = ended.and_then(Result::ok).flatten().and_then(|it| it.code());
-    code.is_some_and(|it| it == 0 || it == HAS_UPDATES)
+    code.is_some_and(|code| code == 0 || code == HAS_UPDATES)
 }
 
 /// Installs the page's npm packages as its lock file specifies.

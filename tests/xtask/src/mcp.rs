@@ -31,7 +31,7 @@ pub fn tests(project: &Project) -> Result<Vec<Command>> {
         command.current_dir(folder).arg(folder.join(script)).env("CONVENGINE", &binary);
         command
     };
-    let of_node = NODE_TESTS.iter().map(|it| test(Path::new("node"), &node, it));
+    let of_node = NODE_TESTS.iter().map(|file| test(Path::new("node"), &node, file));
     Ok(of_node.chain([test(&python, &source(project), PYTHON_TEST)]).collect())
 }
 
@@ -46,7 +46,7 @@ pub fn install_node_packages(project: &Project) -> Result<PathBuf> {
     fs::create_dir_all(&folder).with_context(|| format!("cannot create '{}'", folder.display()))?;
     for entry in fs::read_dir(source(project))? {
         let path = entry?.path();
-        if path.extension().is_some_and(|it| it == "mjs" || it == "json") {
+        if path.extension().is_some_and(|extension| extension == "mjs" || extension == "json") {
             fs::copy(&path, folder.join(path.file_name().unwrap_or_default()))?;
         }
     }
@@ -81,6 +81,6 @@ fn install_python_packages(project: &Project) -> Result<PathBuf> {
 
 /// Whether the copy of a list of packages, which is made after they are installed, is that of the list.
 fn is_current(copy: &Path, list: &Path) -> Result<bool> {
-    let wanted = fs::read(list).with_context(|| format!("cannot read '{}'", list.display()))?;
-    Ok(fs::read(copy).is_ok_and(|it| it == wanted))
+    let current = fs::read(list).with_context(|| format!("cannot read '{}'", list.display()))?;
+    Ok(fs::read(copy).is_ok_and(|it| it == current))
 }

@@ -99,7 +99,7 @@ fn pack(project: &Project, folder: &Path) -> Result<PackageInfo> {
 
 /// Returns the files of the package, sorted.
 fn package_files() -> Vec<String> {
-    let generated = Module::ALL.iter().flat_map(|module| ["js", "d.ts", "wasm"].map(|it| format!("{}.{it}", module.name())));
+    let generated = Module::ALL.iter().flat_map(|module| ["js", "d.ts", "wasm"].map(|ending| format!("{}.{ending}", module.name())));
     let mut files: Vec<String> =
         STATIC_FILES.iter().chain(&["LICENSE", "package.json"]).map(|it| (*it).to_owned()).chain(generated).collect();
     files.sort_unstable();

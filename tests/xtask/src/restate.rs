@@ -20,7 +20,7 @@ pub fn install(project: &Project) -> Result<PathBuf> {
     ensure!(sh::is_on_path("npm"), "no Node.js; install version 20 or later, on Debian with `sudo apt-get install nodejs npm`");
     let (source, folder) = (project.root.join("tests/restate"), project.target.join("restate"));
     let platform = if cfg!(target_arch = "aarch64") { "linux-arm64" } else { "linux-x64" };
-    let programs = PROGRAMS.map(|it| folder.join(format!("node_modules/@restatedev/{it}-{platform}/bin/{it}")));
+    let programs = PROGRAMS.map(|program| folder.join(format!("node_modules/@restatedev/{program}-{platform}/bin/{program}")));
     fs::create_dir_all(&folder).with_context(|| format!("cannot create '{}'", folder.display()))?;
     let lock = fs::read(source.join("package-lock.json"))?;
     let [server, _] = &programs;

@@ -120,7 +120,7 @@ fn list_tests(project: &Project) -> Result<Vec<String>> {
 
 /// Checks that the tests which a page names in code spans are among those that the test programs list.
 fn check_cited_tests(page: &str, listed: &[String]) -> Result<()> {
-    let of_environment = |name: &'static str| listed.iter().filter_map(move |it| it.strip_suffix(name)?.strip_suffix("::"));
+    let of_environment = |name: &'static str| listed.iter().filter_map(move |test| test.strip_suffix(name)?.strip_suffix("::"));
     let known: BTreeSet<&str> = listed.iter().map(String::as_str).chain(ENVIRONMENTS.into_iter().flat_map(of_environment)).collect();
     let cited: Vec<&str> = page.split('`').skip(1).step_by(2).filter(|it| it.contains("::")).collect();
     ensure!(!cited.is_empty(), "{ATTACKS} names no test");
@@ -168,8 +168,8 @@ impl Counts {
     /// Reads a result line of a test program; any other line counts nothing.
     fn parse(line: &str) -> Counts {
         let number_before = |word: &str| {
-            let before = line.strip_prefix("test result: ").and_then(|it| it.split_once(word)).map_or("", |it| it.0);
-            before.rsplit(' ').next().and_then(|it| it.parse().ok()).unwrap_or(0)
+            let before = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(word)).map_or("", |rest| rest.0);
+            before.rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0)
         };
         Counts { passed: number_before(" passed"), failed: number_before(" failed"), skipped: number_before(" ignored") }
     }
@@ -212,8 +212,8 @@ impl Durations {
 
 fn sort_durations(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
-    let milliseconds = |it: &str| it.split('\t').next().and_then(|it| it.parse::<u64>().ok());
-    lines.sort_by_key(|it| std::cmp::Reverse(milliseconds(it)));
+    let milliseconds = |line: &str| line.split('\t').next().and_then(|time| time.parse::<u64>().ok());
+    lines.sort_by_key(|line| std::cmp::Reverse(milliseconds(line)));
     lines.iter().map(|it| format!("{it}\n")).collect()
 }
 
@@ -234,7 +234,7 @@ mod tests {
         let mut failures = Failures::default();
         let printed =
             ["test a ... FAILED", "failures:", "---- a stdout ----", "1 != 2", "test result: FAILED. 0 passed; 1 failed", "test b ... ok"];
-        printed.into_iter().for_each(|it| failures.read(it.to_owned()));
+        printed.into_iter().for_each(|line| failures.read(line.to_owned()));
         assert_eq!(failures.lines, ["failures:", "---- a stdout ----", "1 != 2"]);
     }
 

@@ -53,14 +53,16 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
     }
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(path).with_context(|| path.display().to_string())?.map(|it| it.map(|it| it.path())).collect::<Result<_, _>>()?;
+    let mut entries: Vec<PathBuf> = fs::read_dir(path)
+        .with_context(|| path.display().to_string())?
+        .map(|file| file.map(|file| file.path()))
+        .collect::<Result<_, _>>()?;
     entries.sort();
     Ok(entries.iter().map(|it| files(it)).collect::<Result<Vec<_>>>()?.concat())
 }
 
 fn is_test(path: &Path) -> bool {
-    path.iter().any(|it| it == "tests" || it == "tests.rs" || it == "guard_tests.rs") && !path.starts_with("tests")
+    path.iter().any(|name| name == "tests" || name == "tests.rs" || name == "guard_tests.rs") && !path.starts_with("tests")
 }
 
 /// The code of a file without its unit tests.
@@ -90,7 +92,7 @@ fn literals(text: &str, quote: u8, may_span_lines: bool) -> Vec<(usize, String)>
             continue;
         }
         let (start, first) = (at, line);
-        let end = bytes[at..].iter().position(|it| *it == quote || *it == b'\n');
+        let end = bytes[at..].iter().position(|byte| *byte == quote || *byte == b'\n');
         if !may_span_lines && end.is_none_or(|it| bytes[at + it] == b'\n') {
             continue;
         }
@@ -110,9 +112,9 @@ fn markup(text: &str) -> Vec<(usize, String)> {
     let (mut line, mut found) = (1, Vec::new());
     for part in text.split_inclusive('<') {
         let shown = part.split_once('>').map_or("", |it| it.1).trim_end_matches('<');
-        found.extend(shown.lines().enumerate().map(|(index, it)| (line + index, it.trim().to_owned())));
+        found.extend(shown.lines().enumerate().map(|(index, text)| (line + index, text.trim().to_owned())));
         for attribute in ["title=", "aria-label=", "placeholder=", "label="] {
-            let values = part.split(attribute).skip(1).filter_map(|it| it.strip_prefix('"')?.split_once('"'));
+            let values = part.split(attribute).skip(1).filter_map(|value| value.strip_prefix('"')?.split_once('"'));
             found.extend(values.map(|it| (line, it.0.to_owned())));
         }
         line += part.matches('\n').count();
@@ -123,7 +125,7 @@ fn markup(text: &str) -> Vec<(usize, String)> {
 /// Whether a text reads as prose: three words, and neither SQL nor JSON nor code.
 fn is_prose(text: &str) -> bool {
     let words =
-        text.split(' ').filter(|it| it.len() > 1 && it.trim_matches(|c: char| !c.is_alphanumeric()).chars().all(char::is_alphabetic));
+        text.split(' ').filter(|word| word.len() > 1 && word.trim_matches(|c: char| !c.is_alphanumeric()).chars().all(char::is_alphabetic));
     let first = text.split(' ').next().unwrap_or_default();
     let is_code =
         ["select", "insert", "update", "delete", "create", "with", "begin", "import", "const", "return", "if", "{"].contains(&first);

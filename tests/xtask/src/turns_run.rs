@@ -52,6 +52,7 @@ fn read_count(project: &Project, tool: &[&str], mark: &str, run: &Command) -> Re
     let report = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.success(), "the turns failed under valgrind:\n{report}");
     let (_, number) = report.rsplit_once(mark).with_context(|| format!("no '{mark}' in valgrind's report:\n{report}"))?;
-    let digits: String = number.chars().take_while(|it| it.is_ascii_digit() || *it == ',').filter(char::is_ascii_digit).collect();
+    let digits: String =
+        number.chars().take_while(|letter| letter.is_ascii_digit() || *letter == ',').filter(char::is_ascii_digit).collect();
     digits.parse().with_context(|| format!("no number after '{mark}'"))
 }

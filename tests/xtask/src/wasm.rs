@@ -222,6 +222,6 @@ fn fingerprint(project: &Project, compiled: &Path, module: Module, purpose: Purp
         hasher.write(&fs::read(&file).with_context(|| format!("cannot read '{}'", file.display()))?);
     }
     hasher.write(purpose.profile().as_bytes());
-    FEATURES.iter().chain(&PASSES).for_each(|it| hasher.write(it.as_bytes()));
+    FEATURES.iter().chain(&PASSES).for_each(|option| hasher.write(option.as_bytes()));
     Ok(format!("{:016x}", hasher.finish()))
 }

@@ -143,7 +143,7 @@ const TRAPS: [pattern: RegExp, words: string][] = [
   [/call stack|recursion/, 'call stack exhausted'],
   [/table.*out of bounds|table index/, 'table access out of bounds'],
   [/memory access|index out of bounds|segment.*out of bounds|out of bounds memory/i, 'memory access out of bounds'],
-  [/signature|indirect call|null function/, 'indirect call of another form'],
+  [/signature|indirect call|null function/, 'indirect call with another signature'],
   [/by zero/, 'integer division by zero'],
   [/divide result|integer overflow/, 'integer overflow'],
   [/float unrepresentable|conversion to integer/, 'conversion to integer'],
@@ -151,7 +151,7 @@ const TRAPS: [pattern: RegExp, words: string][] = [
 
 function trapReason(error: unknown): string {
   const message = error instanceof Error ? error.message : '';
-  return TRAPS.find(([pattern]) => pattern.test(message))?.[1] ?? 'another reason';
+  return TRAPS.find(([pattern]) => pattern.test(message))?.[1] ?? 'unknown reason';
 }
 
 function parseModule(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module {
@@ -231,5 +231,5 @@ function invalidModuleError(): GuestError {
 }
 
 function signatureError(name: string, parameters: number): GuestError {
-  return deniedError(`exports '${name}' in another form: it takes ${parameters} and returns one i32`);
+  return deniedError(`exports '${name}' with another signature: it must take ${parameters} and return one i32`);
 }

@@ -18,7 +18,7 @@ const STREAMED: Shape[] = [
   ['think tags', 'openai', events(text('<think>\nHm.\n</think>\n\nHello.'), '[DONE]'), 'Hello. (Hm.)'],
   ['think tags split over chunks', 'openai', events(text('<th'), text('ink>Hm.</thi'), text('nk>\nHel'), text('lo.'), '[DONE]'), 'Hello. (Hm.)'],
   ['only the closing tag', 'openai', events(text('Hm.'), text('</think>Hello.'), '[DONE]'), 'Hello. (Hm.)'],
-  ['a tag that is never closed', 'openai', events(text('<think>Hm'), '[DONE]'), 'invalid: it has thoughts and no answer'],
+  ['a tag that is never closed', 'openai', events(text('<think>Hm'), '[DONE]'), 'invalid: it has reasoning but no answer'],
   ['reasoning_content', 'openai', events(delta({ reasoning_content: 'Hm.' }), text('Hello.'), '[DONE]'), 'Hello. (Hm.)'],
   ['reasoning details', 'openai', events(delta({ reasoning_details: [{ text: 'Hm.' }] }), text('Hello.'), '[DONE]'), 'Hello. (Hm.)'],
   ['thinking blocks', 'anthropic', events(

@@ -23,11 +23,11 @@ pub fn extract(text: &str, words: &[String]) -> String {
 
 /// Returns the position of the first word that begins with a searched word; 0 if there is none.
 fn find_first_word(chars: &[char], words: &[String]) -> usize {
-    let words: Vec<Vec<char>> = words.iter().map(|it| it.chars().collect()).collect();
+    let words: Vec<Vec<char>> = words.iter().map(|word| word.chars().collect()).collect();
     let same = |a: char, b: char| a == b || a.to_lowercase().eq(b.to_lowercase());
     let begins_here = |at: usize, word: &[char]| word.iter().zip(&chars[at..]).all(|(a, b)| same(*a, *b)) && at + word.len() <= chars.len();
     let is_start = |at: usize| chars[at].is_alphanumeric() && (at == 0 || !chars[at - 1].is_alphanumeric());
-    (0..chars.len()).find(|at| is_start(*at) && words.iter().any(|it| begins_here(*at, it))).unwrap_or(0)
+    (0..chars.len()).find(|at| is_start(*at) && words.iter().any(|word| begins_here(*at, word))).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub async fn search(pool: &Pool, request: &ToolRequest) -> Result<String, Effect
 }
 
 fn to_json(found: &DocumentHit, words: &[String]) -> Value {
-    let metadata = found.metadata.as_ref().map(|it| serde_json::from_str(it).unwrap_or_else(|_| Value::from(it.as_str())));
+    let metadata = found.metadata.as_ref().map(|text| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str())));
     json!({
         "id": found.id,
         "title": found.title,

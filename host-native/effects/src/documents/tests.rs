@@ -36,7 +36,7 @@ impl Library {
         let args: Map = serde_json::from_value(args).expect("an object");
         let spec = if spec.is_null() { None } else { Some(Arc::new(spec)) };
         let request = ToolRequest { tool_code: Some("faq".to_owned()), tool_group: "RAG".to_owned(), args, spec };
-        search(&self.pool, &request).await.map(|it| serde_json::from_str(&it).expect("JSON"))
+        search(&self.pool, &request).await.map(|answer| serde_json::from_str(&answer).expect("JSON"))
     }
 
     async fn ids(&self, spec: Value, args: Value) -> Vec<i64> {

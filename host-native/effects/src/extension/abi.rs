@@ -50,7 +50,7 @@ impl<'r> Guest<'r> {
 
     /// Passes a message in; returns the address of the answer's record.
     fn send(&mut self, first: bool, message: &[u8]) -> Result<u32, ModuleProblem> {
-        let length = u32::try_from(message.len()).map_err(|_| invalid("got a message that no module has room for"))?;
+        let length = u32::try_from(message.len()).map_err(|_| invalid("got a message longer than a module can hold"))?;
         let place = self.alloc.call(&mut self.store, length).map_err(|it| self.trap_problem(&it))?;
         let outside = |_| invalid("gave a buffer outside of its memory");
         self.memory.write(&mut self.store, usize::try_from(place).unwrap_or(usize::MAX), message).map_err(outside)?;
@@ -90,7 +90,7 @@ fn problem_of_trap(error: &wasmtime::Error, request: &ExtensionRequest, used: us
     if error.is::<OutOfTime>() {
         return ModuleProblem::new(EffectErrorKind::Timeout, format!("took longer than {} ms", request.timeout_ms));
     }
-    let trap = error.downcast_ref::<Trap>().map_or("another reason", |it| describe_trap(*it));
+    let trap = error.downcast_ref::<Trap>().map_or("unknown reason", |it| describe_trap(*it));
     // A module that runs out of memory just traps. No host can tell that trap from another one, but both know the memory size.
     let limit = usize::try_from(request.memory_bytes).unwrap_or(usize::MAX);
     if used > limit / 2 {
@@ -106,10 +106,10 @@ fn describe_trap(trap: Trap) -> &'static str {
         Trap::StackOverflow => "call stack exhausted",
         Trap::MemoryOutOfBounds => "memory access out of bounds",
         Trap::TableOutOfBounds => "table access out of bounds",
-        Trap::IndirectCallToNull | Trap::BadSignature => "indirect call of another form",
+        Trap::IndirectCallToNull | Trap::BadSignature => "indirect call with another signature",
         Trap::IntegerOverflow => "integer overflow",
         Trap::IntegerDivisionByZero => "integer division by zero",
         Trap::BadConversionToInteger => "conversion to integer",
-        _ => "another reason",
+        _ => "unknown reason",
     }
 }

@@ -75,7 +75,7 @@ impl Shared {
         };
         let runtime = self.runtime()?;
         let slot = self.get_or_compile(runtime, &request.module, bytes);
-        let module = slot.get().and_then(|it| it.as_ref().ok());
+        let module = slot.get().and_then(|loaded| loaded.as_ref().ok());
         match (module, slot.get()) {
             (Some(module), _) => abi::exchange(runtime, module, request),
             (None, Some(Err(problem))) => Err(problem.clone()),
@@ -84,8 +84,8 @@ impl Shared {
     }
 
     fn runtime(&self) -> Result<&Runtime, module::ModuleProblem> {
-        let runtime = self.runtime.get_or_init(|| Runtime::new().map_err(|it| it.to_string()));
-        runtime.as_ref().map_err(|it| module::ModuleProblem::new(EffectErrorKind::Unsupported, format!("cannot run here: {it}")))
+        let runtime = self.runtime.get_or_init(|| Runtime::new().map_err(|error| error.to_string()));
+        runtime.as_ref().map_err(|reason| module::ModuleProblem::new(EffectErrorKind::Unsupported, format!("cannot run here: {reason}")))
     }
 
     fn get_or_compile(&self, runtime: &Runtime, module: &str, bytes: &[u8]) -> Arc<Slot> {

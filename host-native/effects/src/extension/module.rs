@@ -47,7 +47,7 @@ impl ModuleProblem {
 
 /// Returns why bytes are not a usable module, or `None`; the reason follows the name of the extension in the message.
 pub fn find_problem(bytes: &[u8]) -> Option<String> {
-    let engine = runtime::create_engine().map_err(|it| ModuleProblem::denied(format!("cannot be looked at here: {it}")));
+    let engine = runtime::create_engine().map_err(|error| ModuleProblem::denied(format!("cannot be inspected here: {error}")));
     engine.and_then(|it| Module::compile(&it, bytes)).err().map(|it| it.reason)
 }
 
@@ -57,8 +57,8 @@ impl Module {
         if !bytes.starts_with(MAGIC) {
             return Err(ModuleProblem::denied("is not a WebAssembly module: build it for wasm32-unknown-unknown"));
         }
-        let module = wasmtime::Module::new(engine, bytes).map_err(|it| {
-            tracing::debug!("invalid module: {it:?}");
+        let module = wasmtime::Module::new(engine, bytes).map_err(|error| {
+            tracing::debug!("invalid module: {error:?}");
             ModuleProblem::denied("is not a valid WebAssembly module: build it again")
         })?;
         if let Some(import) = module.imports().next() {
@@ -76,12 +76,14 @@ impl Module {
             };
             let numbers = function.params().chain(function.results()).all(|it| it.is_i32());
             if !numbers || function.params().len() != parameters || function.results().len() != 1 {
-                return Err(ModuleProblem::denied(format!("exports '{name}' in another form: it takes {parameters} and returns one i32")));
+                return Err(ModuleProblem::denied(format!(
+                    "exports '{name}' with another signature: it must take {parameters} and return one i32"
+                )));
             }
         }
         let memory_bytes = memory.minimum().saturating_mul(PAGE);
         // The linker stays empty: a module cannot access the host.
-        let instances = Linker::new(engine).instantiate_pre(&module).map_err(|it| ModuleProblem::denied(it.to_string()))?;
+        let instances = Linker::new(engine).instantiate_pre(&module).map_err(|error| ModuleProblem::denied(error.to_string()))?;
         Ok(Module { instance_pre: instances, memory_bytes })
     }
 }

@@ -64,7 +64,7 @@ fn every_hostile_guest_has_its_error() {
         ("divides", Invalid, "trapped (integer division by zero)"),
         ("recurses", Invalid, "trapped (call stack exhausted)"),
         ("reads_outside", Invalid, "trapped (memory access out of bounds)"),
-        ("calls_wrongly", Invalid, "trapped (indirect call of another form)"),
+        ("calls_wrongly", Invalid, "trapped (indirect call with another signature)"),
         ("imports", Denied, "imports 'env.now': build it without imports"),
         ("hogs", Limited, "trapped (unreachable code) with 4194304 of its 4194304 bytes of memory in use: allow it more"),
         ("begins_large", Limited, "begins with more memory than its 4194304 bytes: allow it more"),
@@ -75,7 +75,7 @@ fn every_hostile_guest_has_its_error() {
         ("no_text", Invalid, "did not answer with JSON: check what it returns"),
         ("no_resume", Denied, "does not export 'conv_resume': export all of conv_alloc, conv_start and conv_resume"),
         ("no_memory", Denied, "does not export its memory: export it as 'memory'"),
-        ("other_form", Denied, "exports 'conv_alloc' in another form: it takes 1 and returns one i32"),
+        ("other_form", Denied, "exports 'conv_alloc' with another signature: it must take 1 and return one i32"),
         ("talks_much", Limited, "answered with more than 1048576 bytes"),
     ] {
         assert_eq!(expect_error(run_guest(name)), (kind, format!("the extension 'it' {reason}")), "{name}");

@@ -73,11 +73,11 @@ pub async fn execute(blocking: &BlockingShare, roots: &Roots, request: &ToolRequ
     let text = |name: &Option<String>, default: &str| argument_text(request, name.as_deref().unwrap_or(default)).unwrap_or_default();
     let job = Job { path: text(&spec.path, "path"), words: text(&spec.query, "query"), spec };
     let work = move || {
-        let root = Dir::open_ambient_dir(&root, ambient_authority()).map_err(|it| io_failure(&job.spec.root, &it))?;
+        let root = Dir::open_ambient_dir(&root, ambient_authority()).map_err(|error| io_failure(&job.spec.root, &error))?;
         run(&root, &job)
     };
     let done = blocking.run(work).await;
-    let answer = done.map_err(|it| EffectError::new(EffectErrorKind::Unavailable, format!("the files cannot be read: {it}")))?;
+    let answer = done.map_err(|error| EffectError::new(EffectErrorKind::Unavailable, format!("the files cannot be read: {error}")))?;
     answer.map(|it| it.to_string())
 }
 
@@ -94,7 +94,7 @@ impl Spec {
     /// Returns whether a file with this name may be read.
     fn allows_file(&self, name: &str) -> bool {
         let ending = name.rsplit_once('.').map(|it| it.1);
-        let same = |it: &String| ending.is_some_and(|ending| it.trim_start_matches('.').eq_ignore_ascii_case(ending));
+        let same = |allowed: &String| ending.is_some_and(|ending| allowed.trim_start_matches('.').eq_ignore_ascii_case(ending));
         self.extensions.is_empty() || self.extensions.iter().any(same)
     }
 
@@ -112,7 +112,7 @@ fn io_failure(path: &str, error: &io::Error) -> EffectError {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             EffectError::new(EffectErrorKind::NotFound, format!("'{path}' does not exist: list the folder to see what does"))
         }
-        io::ErrorKind::PermissionDenied => denied(path, "it leads out of its folder, or may not be read"),
+        io::ErrorKind::PermissionDenied => denied(path, "it leads out of its folder or cannot be read"),
         _ => EffectError::new(EffectErrorKind::Unavailable, format!("'{path}' cannot be read: {error}")),
     }
 }

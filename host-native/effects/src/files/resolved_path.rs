@@ -33,7 +33,7 @@ impl<'d> ResolvedPath<'d> {
             return Ok(ResolvedPath { root, requested: String::new(), path: PathBuf::from(".") });
         }
         let path = root.canonicalize(trimmed).map_err(|it| io_failure(trimmed, &it))?;
-        let hidden = path.iter().any(|it| it.to_str().is_none_or(|it| it.starts_with('.')));
+        let hidden = path.iter().any(|name| name.to_str().is_none_or(|name| name.starts_with('.')));
         if hidden { Err(denied(trimmed, "it is hidden")) } else { Ok(ResolvedPath { root, requested: trimmed.to_owned(), path }) }
     }
 
@@ -55,7 +55,7 @@ fn find_problem(path: &str) -> Option<&'static str> {
         return Some("write names with slashes between them, without backslashes, colons and control characters");
     }
     let mut names = path.split('/').filter(|_| !path.is_empty());
-    names.find_map(|it| match it {
+    names.find_map(|name| match name {
         "" => Some("a name in it is empty"),
         "." | ".." => Some("write it without '.' and '..'"),
         hidden if hidden.starts_with('.') => Some("it is hidden"),

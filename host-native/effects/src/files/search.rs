@@ -81,7 +81,7 @@ impl Hits {
         self.truncated |= truncated;
         for (index, line) in text.lines().enumerate() {
             let folded = line.to_lowercase();
-            if !self.words.iter().all(|it| folded.contains(it.as_str())) {
+            if !self.words.iter().all(|word| folded.contains(word.as_str())) {
                 continue;
             }
             if self.lines.len() == MAX_LINES {

@@ -52,7 +52,7 @@ impl TestFolder {
         whole.as_object_mut().expect("an object").extend(spec.as_object().expect("an object").clone());
         let request =
             ToolRequest { tool_code: Some("manuals".to_owned()), tool_group: "FILES".to_owned(), args, spec: Some(Arc::new(whole)) };
-        execute(&BlockingShare::default(), &self.roots, &request).await.map(|it| serde_json::from_str(&it).expect("JSON"))
+        execute(&BlockingShare::default(), &self.roots, &request).await.map(|answer| serde_json::from_str(&answer).expect("JSON"))
     }
 
     async fn read(&self, path: &str) -> Result<Value, EffectError> {

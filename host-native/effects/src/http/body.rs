@@ -28,5 +28,5 @@ pub async fn read_text(mut response: Response, limit: usize) -> Result<String, B
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(String::from_utf8(body).unwrap_or_else(|it| String::from_utf8_lossy(it.as_bytes()).into_owned()))
+    Ok(String::from_utf8(body).unwrap_or_else(|invalid| String::from_utf8_lossy(invalid.as_bytes()).into_owned()))
 }

@@ -56,8 +56,9 @@ impl HttpClient {
     /// `Denied` for an address that may not be called, `Unavailable` if no client can be built.
     pub fn checked_client(&self, url: &Url, connect: Duration) -> Result<Client, EffectError> {
         target::check(url, &self.network)?;
-        let unusable =
-            |it: &reqwest::Error| EffectError::new(EffectErrorKind::Unavailable, format!("no call can be made: {}", error_reason(it)));
+        let unusable = |error: &reqwest::Error| {
+            EffectError::new(EffectErrorKind::Unavailable, format!("the request cannot be sent: {}", error_reason(error)))
+        };
         self.clients.client_for(url, connect).map_err(|it| unusable(&it))
     }
 }
@@ -65,7 +66,7 @@ impl HttpClient {
 /// Returns the refusal if a private address is among the causes of an error.
 pub fn find_private_host(error: &(dyn Error + 'static)) -> Option<EffectError> {
     let mut causes = std::iter::successors(Some(error), |&it| it.source());
-    causes.find_map(|it| it.downcast_ref::<PrivateHost>()).map(|it| PrivateHost(it.0.clone()).into())
+    causes.find_map(|it| it.downcast_ref::<PrivateHost>()).map(|refused| PrivateHost(refused.0.clone()).into())
 }
 
 /// Calls a service once. `key` is the effect's idempotency key; if `traced`, the request has a `traceparent` header. The answer contains no
@@ -132,8 +133,8 @@ impl Limits {
 async fn send(http: &HttpClient, call: &PreparedRequest, limits: &Limits) -> Result<Response, EffectError> {
     target::check(&call.url, &http.network)?;
     let client = http.clients.client_for(&call.url, limits.connect);
-    let client =
-        client.map_err(|it| EffectError::new(EffectErrorKind::Unavailable, format!("no call can be made: {}", error_reason(&it))))?;
+    let client = client
+        .map_err(|error| EffectError::new(EffectErrorKind::Unavailable, format!("the request cannot be sent: {}", error_reason(&error))))?;
     let mut sending = client.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
     if let Some(body) = &call.body {
         sending = sending.body(body.clone());
@@ -166,7 +167,7 @@ fn error_detail(error: &reqwest::Error) -> Option<EffectErrorDetail> {
     }
     // TLS failures appear as invalid data or as an early end of the stream.
     let encrypted = error.is_connect() && error.url().is_some_and(|it| it.scheme() == "https");
-    let is_tls = |it: &io::Error| [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof].contains(&it.kind());
+    let is_tls = |error: &io::Error| [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof].contains(&error.kind());
     let broken = encrypted && error_sources(error).filter_map(|it| it.downcast_ref()).any(is_tls);
     broken.then_some(EffectErrorDetail::TLS)
 }
@@ -175,7 +176,7 @@ async fn read_response(response: Response, call: &PreparedRequest, limits: &Limi
     let host = target::host(&call.url);
     let status = response.status().as_u16();
     let retry_after_ms = parse_retry_after(response.headers(), SystemTime::now());
-    let content_type = response.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let failed = |kind, message| EffectError { status: Some(status), ..EffectError::new(kind, message) };
     match timeout_at(limits.deadline, read_text(response, limits.max_bytes)).await {
         Ok(Ok(body)) => Ok(HttpReply { status, body, retry_after_ms, broken_json: false }.with_content_type(&content_type)),
@@ -194,7 +195,7 @@ async fn read_response(response: Response, call: &PreparedRequest, limits: &Limi
 
 /// Returns the message of the innermost cause of an error; the outer messages contain the URL with its query.
 pub fn error_reason(error: &reqwest::Error) -> String {
-    error_sources(error).last().map_or_else(|| "no reason is known".to_owned(), ToString::to_string)
+    error_sources(error).last().map_or_else(|| "unknown reason".to_owned(), ToString::to_string)
 }
 
 fn error_sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {

@@ -41,7 +41,7 @@ impl PreparedRequest {
         let method = Method::from_bytes(request.method.as_bytes()).ok().filter(|it| ![Method::CONNECT, Method::TRACE].contains(it));
         let method = method.ok_or_else(|| invalid(format!("the method '{}' cannot be used", request.method.escape_debug())))?;
         let url = Url::parse(&request.url)
-            .map_err(|it| invalid(format!("the address cannot be read: {it}")).with_detail(EffectErrorDetail::TARGET))?;
+            .map_err(|error| invalid(format!("the address cannot be read: {error}")).with_detail(EffectErrorDetail::TARGET))?;
         let mut headers = HeaderMap::new();
         for (name, value) in &request.headers {
             headers.append(parse_header_name(name)?, parse_header_value(name, value)?);
@@ -82,7 +82,7 @@ impl PreparedRequest {
         if !is_read && status != StatusCode::SEE_OTHER {
             return Ok(None);
         }
-        let url = location.to_str().ok().and_then(|it| self.url.join(it).ok());
+        let url = location.to_str().ok().and_then(|target| self.url.join(target).ok());
         let url = url.ok_or_else(|| invalid("the answer redirects to an address that cannot be read".to_owned()))?;
         if self.url.scheme() == "https" && url.scheme() != "https" {
             let message = "the answer redirects from https to an address without it";
@@ -92,7 +92,7 @@ impl PreparedRequest {
         if !is_read {
             call.method = Method::GET;
             call.body = None;
-            call.retain_headers(|it| !it.as_str().starts_with("content-") && *it != IDEMPOTENCY_KEY);
+            call.retain_headers(|name| !name.as_str().starts_with("content-") && *name != IDEMPOTENCY_KEY);
         }
         // Headers meant for one origin are not sent to another: any of them may hold a credential.
         if call.url.origin() != self.url.origin() {
@@ -111,7 +111,7 @@ impl PreparedRequest {
 
 fn parse_header_name(name: &str) -> Result<HeaderName, EffectError> {
     let known = HeaderName::from_bytes(name.as_bytes());
-    let known = known.map_err(|_| invalid(format!("the header '{}' has no valid name", name.escape_debug())))?;
+    let known = known.map_err(|_| invalid(format!("invalid header name '{}'", name.escape_debug())))?;
     if CONNECTION_HEADERS.contains(&known) || known.as_str().starts_with("proxy-") {
         return Err(invalid(format!("the header '{known}' belongs to the connection: leave it out")));
     }

@@ -31,7 +31,7 @@ pub fn replace_markers(request: &HttpRequest, secrets: &Secrets) -> Result<HttpR
     let markers = std::mem::take(&mut request.secrets);
     for entry in &markers {
         let mut words = entry.splitn(3, ' ');
-        let at = (words.next(), words.next().and_then(|it| it.parse().ok()), words.next());
+        let at = (words.next(), words.next().and_then(|word| word.parse().ok()), words.next());
         let (Some(part), Some(at), Some(name)) = at else { return Err(misplaced_marker()) };
         places.insert((part, at), name);
     }
@@ -99,7 +99,7 @@ fn body_encoding(part: &str) -> Encoding {
 }
 
 fn misplaced_marker() -> EffectError {
-    EffectError::new(EffectErrorKind::Invalid, "a secret of the request does not stand where the request says")
+    EffectError::new(EffectErrorKind::Invalid, "a secret of the request is not at its declared position")
 }
 
 #[cfg(test)]

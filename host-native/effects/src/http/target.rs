@@ -18,7 +18,7 @@ use convengine_settings::network::strip_trailing_dot;
 pub fn check(url: &Url, network: &NetworkSettings) -> Result<(), EffectError> {
     let denied = |message: &str| Err(EffectError::new(EffectErrorKind::Denied, message));
     if !["http", "https"].contains(&url.scheme()) {
-        return denied("the address is neither http nor https: use one of them");
+        return denied("the address must start with http:// or https://");
     }
     if !url.username().is_empty() || url.password().is_some() {
         return denied("the address has a user or password in it: use a header with a secret of convengine.secrets");
@@ -60,7 +60,7 @@ impl Resolve for CheckedResolver {
         Box::pin(async move {
             let found: Vec<_> = found.await.map_err(ResolveError)?.collect();
             // One private address among public ones is a typical attack.
-            if found.iter().all(|it| is_allowed(&host, it.ip(), port, &network)) {
+            if found.iter().all(|address| is_allowed(&host, address.ip(), port, &network)) {
                 Ok(Box::new(found.into_iter()) as Addrs)
             } else {
                 Err(PrivateHost(host).into())

@@ -62,7 +62,7 @@ pub fn build_body(call: &ModelCall<'_>) -> Value {
 
 /// The strict schema of the answer, if it can be that of a tool, whose input is always an object.
 fn answer_schema<'c>(call: &ModelCall<'c>) -> Option<&'c Value> {
-    call.request.schema.as_ref().filter(|_| call.strict_schema().is_some()).filter(|it| it.get("type") == Some(&json!("object")))
+    call.request.schema.as_ref().filter(|_| call.strict_schema().is_some()).filter(|schema| schema.get("type") == Some(&json!("object")))
 }
 
 /// Parses a complete response.
@@ -74,7 +74,7 @@ pub fn parse_response(call: &ModelCall<'_>, body: &Value) -> Result<ModelRespons
     if body.get("error").is_some_and(|it| !it.is_null()) {
         return Err(ModelFailure::from_error_event(body));
     }
-    let content = body.get("content").filter(|it| it.is_array() || it.is_string());
+    let content = body.get("content").filter(|content| content.is_array() || content.is_string());
     let Some(content) = content else { return Err(ModelFailure::unreadable("it has no content")) };
     for block in content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice) {
         match block.get("type").and_then(Value::as_str) {
@@ -111,7 +111,7 @@ pub fn apply_event(call: &ModelCall<'_>, response: &mut ModelResponse, data: &st
                 response.text.push(as_text(body.pointer("/content_block/text")));
             }
             response.text.push_reasoning(as_text(body.pointer("/content_block/thinking")));
-            let block = body.get("content_block").filter(|it| calls && it.get("type") == Some(&json!("tool_use")));
+            let block = body.get("content_block").filter(|block| calls && block.get("type") == Some(&json!("tool_use")));
             if let Some(block) = block {
                 response.partial_tool_calls.begin_anthropic(index(), block);
             }
@@ -156,7 +156,7 @@ fn as_text(value: Option<&Value>) -> &str {
 
 /// Updates the token counts, which come in several events.
 fn apply_usage(response: &mut ModelResponse, usage: Option<&Value>) {
-    let count = |member: &str| usage.and_then(|it| it.get(member)).and_then(Value::as_u64);
+    let count = |member: &str| usage.and_then(|usage| usage.get(member)).and_then(Value::as_u64);
     if let Some(input) = count("input_tokens") {
         let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"].into_iter().filter_map(count);
         response.input_tokens = Some(cached.fold(input, u64::saturating_add));

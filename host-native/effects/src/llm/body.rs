@@ -130,7 +130,7 @@ impl BodyReader {
 
     fn read_lines(&mut self) -> Result<Vec<Record>, ModelFailure> {
         let mut records = Vec::new();
-        while let Some(at) = self.buffer.get(self.searched..).and_then(|it| it.iter().position(|it| *it == b'\n')) {
+        while let Some(at) = self.buffer.get(self.searched..).and_then(|rest| rest.iter().position(|byte| *byte == b'\n')) {
             let rest = self.buffer.split_off(self.searched + at + 1);
             let line = std::mem::replace(&mut self.buffer, rest);
             self.searched = 0;
@@ -145,7 +145,7 @@ impl BodyReader {
         let line = line.strip_prefix(BOM).unwrap_or(line);
         match self.stream {
             StreamForm::Lines if line.trim_ascii().is_empty() => Ok(None),
-            StreamForm::Lines => to_text(line.to_vec()).map(|it| Some(Record::Part(it))),
+            StreamForm::Lines => to_text(line.to_vec()).map(|text| Some(Record::Part(text))),
             StreamForm::Events if line.is_empty() => self.event.dispatch(),
             StreamForm::Events => {
                 self.event.add(line);
@@ -201,14 +201,14 @@ mod tests {
     /// Reads a body in chunks of a size.
     fn read(stream: StreamForm, is_stream: bool, body: &str, size: usize) -> Vec<Record> {
         let mut reader = BodyReader::new(stream, is_stream);
-        let mut records: Vec<Record> = body.as_bytes().chunks(size).flat_map(|it| reader.push(it).expect("UTF-8")).collect();
+        let mut records: Vec<Record> = body.as_bytes().chunks(size).flat_map(|chunk| reader.push(chunk).expect("UTF-8")).collect();
         records.extend(reader.finish().expect("a body"));
         records
     }
 
     #[test]
     fn a_body_is_read_in_the_form_that_it_has() {
-        let part = |it: &str| Record::Part(it.to_owned());
+        let part = |text: &str| Record::Part(text.to_owned());
         let document = Record::Document(json!({"a": "é"}));
         let both = || vec![part("{\"a\":1}"), part("é")];
         for (stream, is_stream, body, expected) in [

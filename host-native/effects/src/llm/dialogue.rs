@@ -5,15 +5,15 @@ use serde_json::{Map, Value, json};
 
 /// Builds messages for OpenAI, with the system prompt as the first one.
 pub fn openai_messages(system: &str, dialogue: &LlmDialogue) -> Value {
-    let message = |it: &LlmMessage| match it.role {
-        LlmRole::User => json!({"role": "user", "content": it.content}),
-        LlmRole::Tool => json!({"role": "tool", "tool_call_id": it.tool_call_id, "content": it.content}),
-        LlmRole::Assistant if it.tool_calls.is_empty() => json!({"role": "assistant", "content": it.content}),
+    let message = |message: &LlmMessage| match message.role {
+        LlmRole::User => json!({"role": "user", "content": message.content}),
+        LlmRole::Tool => json!({"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}),
+        LlmRole::Assistant if message.tool_calls.is_empty() => json!({"role": "assistant", "content": message.content}),
         LlmRole::Assistant => {
-            let function = |it: &LlmToolCall| json!({"name": it.name, "arguments": arguments_text(&it.arguments)});
-            let call = |it: &LlmToolCall| json!({"id": it.id, "type": "function", "function": function(it)});
-            let content = Some(&it.content).filter(|it| !it.is_empty());
-            json!({"role": "assistant", "content": content, "tool_calls": it.tool_calls.iter().map(call).collect::<Vec<_>>()})
+            let function = |call: &LlmToolCall| json!({"name": call.name, "arguments": arguments_text(&call.arguments)});
+            let call = |call: &LlmToolCall| json!({"id": call.id, "type": "function", "function": function(call)});
+            let content = Some(&message.content).filter(|text| !text.is_empty());
+            json!({"role": "assistant", "content": content, "tool_calls": message.tool_calls.iter().map(call).collect::<Vec<_>>()})
         }
     };
     Value::Array(system_message(system).chain(dialogue.messages.iter().map(message)).collect())
@@ -21,15 +21,15 @@ pub fn openai_messages(system: &str, dialogue: &LlmDialogue) -> Value {
 
 /// Builds messages for Ollama, with the system prompt as the first one. Its tool calls have no ids: results name the tool.
 pub fn ollama_messages(system: &str, dialogue: &LlmDialogue) -> Value {
-    let before = |at: usize| dialogue.messages.iter().take(at).flat_map(|it| &it.tool_calls);
-    let tool = |at: usize, id: Option<&String>| before(at).rfind(|it| Some(&it.id) == id).map(|it| &it.name);
-    let message = |(at, it): (usize, &LlmMessage)| match it.role {
-        LlmRole::User => json!({"role": "user", "content": it.content}),
-        LlmRole::Tool => json!({"role": "tool", "tool_name": tool(at, it.tool_call_id.as_ref()), "content": it.content}),
-        LlmRole::Assistant if it.tool_calls.is_empty() => json!({"role": "assistant", "content": it.content}),
+    let before = |at: usize| dialogue.messages.iter().take(at).flat_map(|message| &message.tool_calls);
+    let tool = |at: usize, id: Option<&String>| before(at).rfind(|call| Some(&call.id) == id).map(|call| &call.name);
+    let message = |(at, message): (usize, &LlmMessage)| match message.role {
+        LlmRole::User => json!({"role": "user", "content": message.content}),
+        LlmRole::Tool => json!({"role": "tool", "tool_name": tool(at, message.tool_call_id.as_ref()), "content": message.content}),
+        LlmRole::Assistant if message.tool_calls.is_empty() => json!({"role": "assistant", "content": message.content}),
         LlmRole::Assistant => {
-            let call = |it: &LlmToolCall| json!({"function": {"name": it.name, "arguments": to_object(&it.arguments)}});
-            json!({"role": "assistant", "content": it.content, "tool_calls": it.tool_calls.iter().map(call).collect::<Vec<_>>()})
+            let call = |call: &LlmToolCall| json!({"function": {"name": call.name, "arguments": to_object(&call.arguments)}});
+            json!({"role": "assistant", "content": message.content, "tool_calls": message.tool_calls.iter().map(call).collect::<Vec<_>>()})
         }
     };
     Value::Array(system_message(system).chain(dialogue.messages.iter().enumerate().map(message)).collect())
@@ -38,7 +38,7 @@ pub fn ollama_messages(system: &str, dialogue: &LlmDialogue) -> Value {
 /// Builds tool definitions for OpenAI and Ollama.
 pub fn openai_tools(dialogue: &LlmDialogue) -> Vec<Value> {
     let function = |name: &str, description: &str, parameters: &Value| json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}});
-    dialogue.tools.iter().map(|it| function(&it.name, &it.description, &object_schema(&it.parameters))).collect()
+    dialogue.tools.iter().map(|tool| function(&tool.name, &tool.description, &object_schema(&tool.parameters))).collect()
 }
 
 /// Builds messages for Anthropic: user and assistant alternate, and tool results are user messages.
@@ -52,7 +52,8 @@ pub fn anthropic_messages(dialogue: &LlmDialogue) -> Value {
                 ("user", vec![json!({"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content})])
             }
             LlmRole::Assistant => {
-                let call = |it: &LlmToolCall| json!({"type": "tool_use", "id": it.id, "name": it.name, "input": to_object(&it.arguments)});
+                let call =
+                    |call: &LlmToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": to_object(&call.arguments)});
                 ("assistant", text.into_iter().chain(message.tool_calls.iter().map(call)).collect())
             }
         };
@@ -68,12 +69,12 @@ pub fn anthropic_messages(dialogue: &LlmDialogue) -> Value {
 /// Builds tool definitions for Anthropic.
 pub fn anthropic_tools(dialogue: &LlmDialogue) -> Vec<Value> {
     let tool = |name: &str, description: &str, schema: Value| json!({"name": name, "description": description, "input_schema": schema});
-    dialogue.tools.iter().map(|it| tool(&it.name, &it.description, object_schema(&it.parameters))).collect()
+    dialogue.tools.iter().map(|spec| tool(&spec.name, &spec.description, object_schema(&spec.parameters))).collect()
 }
 
 /// The tool calls of an OpenAI or Ollama message, or the single call of the earlier form.
 pub fn tool_calls_of(message: Option<&Value>) -> &[Value] {
-    let member = |name: &str| message.and_then(|it| it.get(name)).filter(|it| !it.is_null());
+    let member = |name: &str| message.and_then(|message| message.get(name)).filter(|value| !value.is_null());
     match (member("tool_calls"), member("function_call")) {
         (Some(Value::Array(calls)), _) => calls,
         (_, Some(call)) => std::slice::from_ref(call),
@@ -83,7 +84,7 @@ pub fn tool_calls_of(message: Option<&Value>) -> &[Value] {
 
 /// Parses the tool calls of an OpenAI or Ollama message.
 pub fn parse_tool_calls(message: Option<&Value>) -> Vec<LlmToolCall> {
-    tool_calls_of(message).iter().map(|it| parse_call(it, it.get("function").unwrap_or(it), "arguments")).collect()
+    tool_calls_of(message).iter().map(|call| parse_call(call, call.get("function").unwrap_or(call), "arguments")).collect()
 }
 
 /// Parses a `tool_use` block of an Anthropic answer.
@@ -92,7 +93,7 @@ pub fn parse_tool_use(block: &Value) -> LlmToolCall {
 }
 
 fn parse_call(outer: &Value, inner: &Value, arguments: &str) -> LlmToolCall {
-    let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |object: &Value, name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     LlmToolCall { id: text(outer, "id"), name: text(inner, "name"), arguments: parse_arguments(inner.get(arguments)) }
 }
 
@@ -110,7 +111,7 @@ pub fn parse_arguments(value: Option<&Value>) -> Value {
 /// Reads JSON text. One that is a text itself may hold the JSON of an object, written twice.
 fn read_written(written: &str) -> Option<Value> {
     let value: Value = serde_json::from_str(written).ok()?;
-    let inner = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok()).filter(Value::is_object);
+    let inner = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok()).filter(Value::is_object);
     Some(inner.unwrap_or(value))
 }
 

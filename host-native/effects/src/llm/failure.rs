@@ -79,7 +79,7 @@ impl ModelFailure {
 
     /// The provider sends several answers.
     pub fn several_choices() -> Self {
-        ModelFailure::unreadable("it has several choices, where one is asked for: the server must not set n above 1")
+        ModelFailure::unreadable("it has several choices instead of one: the server must not set n above 1")
     }
 
     /// The model refused to answer.
@@ -141,7 +141,7 @@ impl ModelFailure {
 /// Returns the message of an error body in any form that providers use.
 fn error_message(body: &Value) -> Option<String> {
     let known = ["/error/message", "/error", "/message", "/detail", ""];
-    known.iter().find_map(|it| body.pointer(it)?.as_str()).map(str::to_owned)
+    known.iter().find_map(|path| body.pointer(path)?.as_str()).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn each_status_has_its_kind_and_next_action() {
-        let of = |status: u16| {
+        let classify = |status: u16| {
             let failed = ModelFailure::from_status(status, &HeaderMap::new(), r#"{"error":{"message":"no\n luck"}}"#);
             assert_eq!((failed.error.status, failed.error.message), (Some(status), format!("status {status}: no luck")));
             (failed.error.kind, failed.next_action)
@@ -167,7 +167,7 @@ mod tests {
             (500, EffectErrorKind::Unavailable, NextAction::Retry),
             (529, EffectErrorKind::Unavailable, NextAction::Retry),
         ] {
-            assert_eq!(of(status), (kind, then), "{status}");
+            assert_eq!(classify(status), (kind, then), "{status}");
         }
         let unknown = ModelFailure::from_status(400, &HeaderMap::new(), r#"{"error":{"message":"x","code":"model_not_found"}}"#);
         assert_eq!(unknown.error.kind, EffectErrorKind::NotFound);

@@ -156,7 +156,7 @@ impl Models {
     /// Says what to set up for a call that no model answers.
     fn missing_model(&self, request: &LlmRequest, is_without_models: bool) -> Cow<'static, str> {
         let requested = request.dialogue.as_ref().and_then(|it| it.model.as_deref()).filter(|_| is_without_models);
-        match requested.filter(|it| self.split_provider(it).0.is_some()) {
+        match requested.filter(|name| self.split_provider(name).0.is_some()) {
             Some(name) => format!("the server does not have the provider of '{name}': start it with --llm {name}").into(),
             None => "no language model is set up: start the server with --llm".into(),
         }
@@ -216,19 +216,22 @@ impl Models {
 
     /// Returns the models for embeddings in order: those that are set up for them, else scripted ones.
     fn embedding_models(&self) -> Vec<&Model> {
-        self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_)))
+        self.models_for_purpose(purpose::EMBED, |model| matches!(model, Model::Scripted(_)))
     }
 
     fn scripts(&self) -> impl Iterator<Item = &ScriptedModel> {
-        self.routes.iter().filter_map(|it| if let Model::Scripted(script) = &it.model { Some(script) } else { None })
+        self.routes.iter().filter_map(|route| if let Model::Scripted(script) = &route.model { Some(script) } else { None })
     }
 
     /// Returns the models to try in order: those of the purpose, else of its group, else those without a purpose that `fallback` accepts.
     fn models_for_purpose(&self, purpose: &str, fallback: impl Fn(&Model) -> bool) -> Vec<&Model> {
-        let of =
-            |purpose: &str| self.routes.iter().filter(|it| it.purpose.as_deref() == Some(purpose)).map(|it| &it.model).collect::<Vec<_>>();
+        let of = |purpose: &str| {
+            self.routes.iter().filter(|route| route.purpose.as_deref() == Some(purpose)).map(|route| &route.model).collect::<Vec<_>>()
+        };
         let named = [Some(purpose), purpose::group_of(purpose)].into_iter().flatten().map(of).find(|it| !it.is_empty());
-        let others = || self.routes.iter().filter(|it| it.purpose.is_none()).map(|it| &it.model).filter(|it| fallback(it)).collect();
+        let others = || {
+            self.routes.iter().filter(|route| route.purpose.is_none()).map(|route| &route.model).filter(|model| fallback(model)).collect()
+        };
         named.unwrap_or_else(others)
     }
 
@@ -237,24 +240,24 @@ impl Models {
     fn models_for_request<'m, 'r>(&'m self, request: &'r LlmRequest) -> Vec<(&'m Model, Option<&'r str>)> {
         let order = self.models_for_purpose(&request.purpose, |_| true);
         let requested = request.dialogue.as_ref().and_then(|it| it.model.as_deref());
-        let Some(requested) = requested.filter(|_| !order.iter().any(|it| matches!(it, Model::Off))) else {
+        let Some(requested) = requested.filter(|_| !order.iter().any(|model| matches!(model, Model::Off))) else {
             return order.into_iter().map(|it| (it, None)).collect();
         };
         let (provider, name) = self.split_provider(requested);
         let all = order.iter().copied().chain(self.routes.iter().map(|it| &it.model)).chain(&self.named);
-        if let Some(model) = provider.and_then(|provider| all.into_iter().find(|it| it.names().0 == provider)) {
+        if let Some(model) = provider.and_then(|provider| all.into_iter().find(|model| model.names().0 == provider)) {
             return vec![(model, Some(name))];
         }
         // The name replaces only that of the first remote model: the others need not have the same models.
-        let first = order.iter().position(|it| matches!(it, Model::Remote(_)));
-        order.into_iter().enumerate().map(|(at, it)| (it, Some(name).filter(|_| first == Some(at)))).collect()
+        let first = order.iter().position(|model| matches!(model, Model::Remote(_)));
+        order.into_iter().enumerate().map(|(at, model)| (model, Some(name).filter(|_| first == Some(at)))).collect()
     }
 
     /// Splits `PROVIDER:MODEL`, or `PROVIDER/MODEL` of a named provider. Both signs may also be part of a model's name.
     fn split_provider<'r>(&self, requested: &'r str) -> (Option<&'r str>, &'r str) {
         let is_named = |it: &str| self.llm.providers.contains_key(it);
-        let by_colon = requested.split_once(':').filter(|it| remote::PROVIDERS.contains(&it.0) || is_named(it.0));
-        let split = by_colon.or_else(|| requested.split_once('/').filter(|it| is_named(it.0)));
+        let by_colon = requested.split_once(':').filter(|parts| remote::PROVIDERS.contains(&parts.0) || is_named(parts.0));
+        let split = by_colon.or_else(|| requested.split_once('/').filter(|parts| is_named(parts.0)));
         split.filter(|it| !it.1.is_empty()).map_or((None, requested), |(provider, name)| (Some(provider), name))
     }
 
@@ -262,7 +265,7 @@ impl Models {
     async fn call_in_order(
         &self,
         order: &[(&Model, Option<&str>)],
-        mut asked: ModelRequest<'_>,
+        mut request: ModelRequest<'_>,
         deadline: Instant,
         missing: &str,
     ) -> ModelAnswer {
@@ -272,9 +275,9 @@ impl Models {
             let left = u32::try_from(order.len() - index).unwrap_or(u32::MAX);
             let share = deadline.saturating_duration_since(Instant::now()) / left;
             let started = Instant::now();
-            let answer = self.call_with_retries((*model, *named), &mut asked, started + share, left == 1, &mut billed_attempts).await;
-            let result = answer.as_ref().map_err(|it| it.as_ref().map_or(EffectErrorKind::Unsupported, |it| it.error.kind));
-            self.meter.record_model_call(model.names(), asked.purpose(), result, started.elapsed());
+            let answer = self.call_with_retries((*model, *named), &mut request, started + share, left == 1, &mut billed_attempts).await;
+            let result = answer.as_ref().map_err(|failed| failed.as_ref().map_or(EffectErrorKind::Unsupported, |failed| failed.error.kind));
+            self.meter.record_model_call(model.names(), request.purpose(), result, started.elapsed());
             let failed = match answer {
                 Ok(reply) => return ModelAnswer { result: EffectResult::Ok(self.scrub_reply(reply)), billed_attempts },
                 Err(Some(failed)) => failed,
@@ -286,8 +289,8 @@ impl Models {
                 break;
             }
             if left > 1 {
-                let sent = asked.texts();
-                log_model_failure(Some(model.names()), asked.purpose(), &sent, &error, "model call failed; trying the next model");
+                let sent = request.texts();
+                log_model_failure(Some(model.names()), request.purpose(), &sent, &error, "model call failed; trying the next model");
             }
         }
         ModelAnswer { result: EffectResult::Error(error), billed_attempts }
@@ -297,14 +300,14 @@ impl Models {
     async fn call_with_retries(
         &self,
         model: (&Model, Option<&str>),
-        asked: &mut ModelRequest<'_>,
+        request: &mut ModelRequest<'_>,
         deadline: Instant,
         is_last: bool,
         billed_attempts: &mut u32,
     ) -> Result<Reply, Option<ModelFailure>> {
         let mut retries = RetryPolicy::new(self.llm.max_attempts, self.first_wait, deadline);
         loop {
-            let answer = self.call_once(model, asked);
+            let answer = self.call_once(model, request);
             // The effect's deadline limits the last model.
             let answer = if is_last { answer.await } else { timeout_at(deadline, answer).await.unwrap_or_else(|_| Err(Some(timed_out()))) };
             match answer {
@@ -318,11 +321,15 @@ impl Models {
         }
     }
 
-    async fn call_once(&self, (model, named): (&Model, Option<&str>), asked: &mut ModelRequest<'_>) -> Result<Reply, Option<ModelFailure>> {
-        if let ModelRequest::Llm(_, Some(deltas)) = asked {
+    async fn call_once(
+        &self,
+        (model, named): (&Model, Option<&str>),
+        request: &mut ModelRequest<'_>,
+    ) -> Result<Reply, Option<ModelFailure>> {
+        if let ModelRequest::Llm(_, Some(deltas)) = request {
             deltas.begin_attempt();
         }
-        match (model, asked) {
+        match (model, request) {
             (Model::Off, _) => Err(None),
             (Model::Scripted(script), ModelRequest::Llm(request, _)) => script_result(script.generate(request).await),
             (Model::Scripted(script), ModelRequest::Embed(request)) => script_result(script.embed(request)),
@@ -339,7 +346,8 @@ impl Models {
         for call in &mut reply.tool_calls {
             (call.id, call.name) = (scrub(&call.id), scrub(&call.name));
             let arguments = scrub(&call.arguments.to_string());
-            call.arguments = serde_json::from_str(&arguments).unwrap_or_default();
+            // A number that is a secret leaves invalid JSON: the text is passed on, and the core reports it to the model.
+            call.arguments = serde_json::from_str(&arguments).unwrap_or(serde_json::Value::String(arguments));
         }
         Reply::Llm(LlmReply { text: scrub(&reply.text), reasoning: scrub(&reply.reasoning), model: scrub(&reply.model), ..reply })
     }

@@ -101,7 +101,9 @@ fn apply_choice(call: &ModelCall<'_>, response: &mut ModelResponse, choice: &Val
     if response.complete {
         response.tool_calls = dialogue::parse_tool_calls(message);
     } else {
-        dialogue::tool_calls_of(message).iter().for_each(|it| response.partial_tool_calls.push_openai(it, |name| call.has_tool(name)));
+        dialogue::tool_calls_of(message)
+            .iter()
+            .for_each(|piece| response.partial_tool_calls.push_openai(piece, |name| call.has_tool(name)));
     }
     let reason = choice.get("finish_reason").and_then(Value::as_str).filter(|it| !it.is_empty());
     response.has_finished |= reason.is_some();

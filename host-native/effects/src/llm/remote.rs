@@ -218,7 +218,11 @@ impl RemoteModel {
         }
         let price = llm.price(&self.provider, &self.model);
         let tokens = reported.and_then(Value::as_u64).or_else(|| price.map(|_| estimate_embedding_tokens(request)));
-        let usage = tokens.map(|it| Usage { input_tokens: it, output_tokens: 0, cost_micros: price.map(|price| price.cost(it, 0)) });
+        let usage = tokens.map(|input_tokens| Usage {
+            input_tokens,
+            output_tokens: 0,
+            cost_micros: price.map(|price| price.cost(input_tokens, 0)),
+        });
         Ok(EmbedReply { vectors, usage })
     }
 
@@ -243,7 +247,7 @@ impl RemoteModel {
         let usage = input_tokens.zip(output_tokens).map(|(input_tokens, output_tokens)| Usage {
             input_tokens,
             output_tokens,
-            cost_micros: price.map(|it| it.cost(input_tokens, output_tokens)),
+            cost_micros: price.map(|price| price.cost(input_tokens, output_tokens)),
         });
         let model = answer.model.unwrap_or_else(|| requested.to_owned());
         let (text, reasoning) = answer.text.into_parts();
@@ -281,17 +285,17 @@ const BYTES_PER_TOKEN: usize = 3;
 
 /// Estimates the tokens of a prompt with its tools.
 pub fn estimate_prompt_tokens(request: &LlmRequest) -> u64 {
-    let tools: usize = request.dialogue.iter().flat_map(|it| &it.tools).map(|it| it.parameters.to_string().len()).sum();
+    let tools: usize = request.dialogue.iter().flat_map(|it| &it.tools).map(|tool| tool.parameters.to_string().len()).sum();
     (request.prompt().len() + tools).div_ceil(BYTES_PER_TOKEN) as u64
 }
 
 /// Estimates the tokens of texts to embed.
 pub fn estimate_embedding_tokens(request: &EmbedRequest) -> u64 {
-    request.texts.iter().map(|it| it.len().div_ceil(BYTES_PER_TOKEN) as u64).sum()
+    request.texts.iter().map(|text| text.len().div_ceil(BYTES_PER_TOKEN) as u64).sum()
 }
 
 /// Estimates the tokens of an answer with its tool calls.
 fn estimate_answer_tokens(answer: &ModelResponse) -> u64 {
-    let calls: usize = answer.tool_calls.iter().map(|it| it.name.len() + it.arguments.to_string().len()).sum();
+    let calls: usize = answer.tool_calls.iter().map(|tool_call| tool_call.name.len() + tool_call.arguments.to_string().len()).sum();
     (answer.text.answer().len() + answer.text.reasoning().len() + calls).div_ceil(BYTES_PER_TOKEN) as u64
 }

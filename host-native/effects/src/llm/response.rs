@@ -66,7 +66,7 @@ pub struct ModelResponse {
 impl ModelResponse {
     /// Sets the model's name, if there is one.
     pub fn set_model(&mut self, model: Option<&Value>) {
-        let name = model.and_then(Value::as_str).filter(|it| !it.trim().is_empty());
+        let name = model.and_then(Value::as_str).filter(|name| !name.trim().is_empty());
         self.model = name.map(str::to_owned).or_else(|| self.model.take());
     }
 
@@ -99,7 +99,9 @@ impl ModelResponse {
     /// Adds the thoughts of a message or a part, under any name that providers use.
     pub fn push_thoughts(&mut self, message: &Value) {
         let names = ["reasoning_content", "reasoning", "thinking", "summary"];
-        if let Some(thoughts) = names.iter().find_map(|it| message.get(it).filter(|it| !it.is_null() && it.as_str() != Some(""))) {
+        if let Some(thoughts) =
+            names.iter().find_map(|name| message.get(name).filter(|value| !value.is_null() && value.as_str() != Some("")))
+        {
             self.text.push_reasoning(&read_thoughts(thoughts));
         } else if let Some(details) = message.get("reasoning_details") {
             self.text.push_reasoning(&read_thoughts(details));
@@ -127,8 +129,8 @@ impl ModelResponse {
         if self.text.answer().is_empty() && self.tool_calls.is_empty() {
             return Err(ModelFailure::unreadable(match (self.text.reasoning().is_empty(), self.finish_reason) {
                 (true, _) => "it is empty",
-                (false, FinishReason::Length) => "it was cut off within its thoughts: raise convengine.llm.max-tokens",
-                (false, FinishReason::Stop | FinishReason::Refused) => "it has thoughts and no answer",
+                (false, FinishReason::Length) => "it was cut off within its reasoning: raise convengine.llm.max-tokens",
+                (false, FinishReason::Stop | FinishReason::Refused) => "it has reasoning but no answer",
             }));
         }
         Ok(self)
@@ -153,12 +155,12 @@ impl ModelCall<'_> {
 
     /// Whether the model may call a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
-        self.dialogue().is_some_and(|it| it.tools.iter().any(|it| it.name == name))
+        self.dialogue().is_some_and(|dialogue| dialogue.tools.iter().any(|tool| tool.name == name))
     }
 
     /// The schema that the provider has to enforce.
     pub fn strict_schema(&self) -> Option<&Value> {
-        self.request.schema.as_ref().filter(|it| self.request.mode == LlmMode::JsonStrict && it.is_object())
+        self.request.schema.as_ref().filter(|schema| self.request.mode == LlmMode::JsonStrict && schema.is_object())
     }
 
     /// The prompt text that asks for JSON, for what the provider does not enforce.
@@ -186,13 +188,13 @@ impl ModelCall<'_> {
     pub fn messages(&self, instruction: Option<String>) -> Value {
         let (system, user) = self.prompts(instruction);
         let message = |role: &str, text: String| serde_json::json!({"role": role, "content": text});
-        let system = Some(system).filter(|it| !it.trim().is_empty()).map(|it| message("system", it));
+        let system = Some(system).filter(|text| !text.trim().is_empty()).map(|it| message("system", it));
         Value::Array(system.into_iter().chain([message("user", user)]).collect())
     }
 
     /// The name of the answer's schema, derived from the purpose.
     pub fn schema_name(&self) -> String {
-        let plain = |it: char| if it.is_ascii_alphanumeric() || it == '_' || it == '-' { it } else { '_' };
+        let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' || letter == '-' { letter } else { '_' };
         let name: String = self.request.purpose.chars().take(64).map(plain).collect();
         if name.is_empty() { "answer".to_owned() } else { name }
     }

@@ -61,16 +61,19 @@ pub struct ModelRoute {
 /// # Errors
 /// A usage failure with a line for each invalid value.
 pub fn parse_routes(llm: &LlmSettings) -> Result<Vec<ModelRoute>, Failure> {
-    let (seats, problems): (Vec<_>, Vec<_>) = llm.model_specs.iter().map(|it| parse_route(it, llm)).partition(Result::is_ok);
-    let seats: Vec<ModelRoute> = seats.into_iter().filter_map(Result::ok).collect();
+    let (routes, problems): (Vec<_>, Vec<_>) = llm.model_specs.iter().map(|it| parse_route(it, llm)).partition(Result::is_ok);
+    let routes: Vec<ModelRoute> = routes.into_iter().filter_map(Result::ok).collect();
     let mut problems: Vec<String> = problems.into_iter().filter_map(Result::err).collect();
-    for off in seats.iter().filter(|it| matches!(it.model, Model::Off)) {
-        if seats.iter().filter(|it| it.purpose == off.purpose).count() > 1 {
+    for off in routes.iter().filter(|route| matches!(route.model, Model::Off)) {
+        if routes.iter().filter(|it| it.purpose == off.purpose).count() > 1 {
             let calls = off.purpose.as_deref().unwrap_or("the default");
             problems.push(format!("--llm off: {calls} also has a model; remove one of the two"));
         }
     }
-    for model in seats.iter().filter(|_| llm.cap.is_some()).filter_map(|it| if let Model::Remote(it) = &it.model { Some(it) } else { None })
+    for model in routes
+        .iter()
+        .filter(|_| llm.cap.is_some())
+        .filter_map(|route| if let Model::Remote(remote) = &route.model { Some(remote) } else { None })
     {
         if llm.price(&model.provider, &model.model).is_none() {
             problems.push(format!(
@@ -80,7 +83,7 @@ pub fn parse_routes(llm: &LlmSettings) -> Result<Vec<ModelRoute>, Failure> {
         }
     }
     problems.dedup();
-    if problems.is_empty() { Ok(seats) } else { Err(Failure { code: 2, lines: problems }) }
+    if problems.is_empty() { Ok(routes) } else { Err(Failure { code: 2, lines: problems }) }
 }
 
 fn parse_route(word: &str, llm: &LlmSettings) -> Result<ModelRoute, String> {
@@ -89,7 +92,7 @@ fn parse_route(word: &str, llm: &LlmSettings) -> Result<ModelRoute, String> {
         let known: Vec<&str> = all_names().collect();
         return Err(format!("--llm {word}: unknown purpose '{purpose}'; use one of {}", known.join(", ")));
     }
-    let (kind, name) = model.split_once(':').map_or((model, None), |it| (it.0, Some(it.1).filter(|it| !it.is_empty())));
+    let (kind, name) = model.split_once(':').map_or((model, None), |parts| (parts.0, Some(parts.1).filter(|name| !name.is_empty())));
     let model = match (kind, name) {
         ("off", None) => Model::Off,
         ("scripted", Some(file)) => Model::Scripted(ScriptedModel::read(file)?),
@@ -145,11 +148,11 @@ pub fn build_named(llm: &LlmSettings) -> Result<Vec<Model>, Failure> {
 
 /// Returns the providers that documents may name: those of the settings and those of `--llm`, each with the models that the settings list.
 pub fn list_providers(llm: &LlmSettings) -> BTreeMap<String, ModelProvider> {
-    let of_routes = llm.model_specs.iter().map(|it| split_word(it).1).filter_map(|it| find_provider(it.split(':').next()?, llm));
+    let of_routes = llm.model_specs.iter().map(|it| split_word(it).1).filter_map(|spec| find_provider(spec.split(':').next()?, llm));
     let of_settings = llm.providers.iter().map(|(name, named)| Provider::named(name, named));
-    let describe = |it: Provider<'_>| {
-        let models = it.named.map(|it| it.models.clone()).unwrap_or_default();
-        (it.name.to_owned(), ModelProvider { models, has_tags: it.protocol == Protocol::Ollama })
+    let describe = |provider: Provider<'_>| {
+        let models = provider.named.map(|named| named.models.clone()).unwrap_or_default();
+        (provider.name.to_owned(), ModelProvider { models, has_tags: provider.protocol == Protocol::Ollama })
     };
     of_routes.chain(of_settings).map(describe).collect()
 }
@@ -252,7 +255,7 @@ impl<'s> Provider<'s> {
             Protocol::Anthropic => given.trim_end_matches("/v1").to_owned(),
             // The forms that Ollama accepts for this variable.
             Protocol::Ollama if !given.contains("://") => {
-                let port = if given.rsplit_once(':').is_some_and(|it| it.1.parse::<u16>().is_ok()) { "" } else { ":11434" };
+                let port = if given.rsplit_once(':').is_some_and(|parts| parts.1.parse::<u16>().is_ok()) { "" } else { ":11434" };
                 format!("http://{given}{port}")
             }
             Protocol::Ollama => given.to_owned(),
@@ -271,7 +274,9 @@ impl<'s> Provider<'s> {
 
 fn build_client(address: &str) -> Result<Client, String> {
     let client = tls::client_for(address).connect_timeout(super::CONNECT_TIMEOUT).build();
-    client.map_err(|it| format!("cannot create a client for the model: {}", super::failure::ModelFailure::unreachable(it).error.message))
+    client.map_err(|error| {
+        format!("cannot create a client for the model: {}", super::failure::ModelFailure::unreachable(error).error.message)
+    })
 }
 
 #[cfg(test)]

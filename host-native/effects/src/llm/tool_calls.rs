@@ -32,9 +32,9 @@ impl ToolCallAssembler {
         // Some compatible servers omit the index.
         let index = piece.get("index").and_then(Value::as_u64).unwrap_or_else(|| self.guess_index(id, name));
         // Others give all calls the same index.
-        let is_of = |it: &PartialToolCall| {
-            let has_id = id.is_empty() || it.id.is_empty() || it.id == id;
-            it.index == index && has_id && !it.is_followed_by(name, arguments, &is_tool)
+        let is_of = |call: &PartialToolCall| {
+            let has_id = id.is_empty() || call.id.is_empty() || call.id == id;
+            call.index == index && has_id && !call.is_followed_by(name, arguments, &is_tool)
         };
         let at = self.0.iter().rposition(is_of).unwrap_or_else(|| {
             self.0.push(PartialToolCall { index, id: String::new(), name: String::new(), json: String::new(), value: Value::Null });
@@ -91,7 +91,7 @@ impl PartialToolCall {
     /// Whether a piece with a name begins another call: that of another tool, or with arguments although these are complete.
     fn is_followed_by(&self, name: &str, arguments: Option<&Value>, is_tool: impl Fn(&str) -> bool) -> bool {
         let is_other = name != self.name && is_tool(name) && is_tool(&self.name);
-        let brings_arguments = arguments.is_some_and(|it| it.as_str().is_none_or(|it| !it.trim().is_empty()));
+        let brings_arguments = arguments.is_some_and(|arguments| arguments.as_str().is_none_or(|text| !text.trim().is_empty()));
         is_other || (!name.is_empty() && brings_arguments && self.is_complete())
     }
 

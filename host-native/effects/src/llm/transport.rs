@@ -50,7 +50,7 @@ pub async fn read_json(response: Response, timeouts: LlmTimeouts) -> Result<Valu
     while let Some(chunk) = chunks.next().await {
         body.extend_from_slice(&chunk?);
     }
-    serde_json::from_slice(&body).map_err(|it| if it.is_eof() { ModelFailure::truncated() } else { ModelFailure::unreadable(it) })
+    serde_json::from_slice(&body).map_err(|error| if error.is_eof() { ModelFailure::truncated() } else { ModelFailure::unreadable(error) })
 }
 
 /// Streams the chunks of a body, up to the maximum size, each in time.

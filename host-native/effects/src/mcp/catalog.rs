@@ -72,7 +72,7 @@ impl McpCatalog {
         }
         for row in config.source_rows("cv_mcp_tool") {
             let Some(code) = text(&row, "tool_code") else { continue };
-            if let Some(definition) = text(&row, "definition").and_then(|it| serde_json::from_str(&it).ok()) {
+            if let Some(definition) = text(&row, "definition").and_then(|text| serde_json::from_str(&text).ok()) {
                 catalog.approved.insert(code.clone(), definition);
             }
             catalog.approvals.extend(text(&row, "approval").map(|it| (code, it)));
@@ -120,7 +120,7 @@ impl McpCatalog {
 
     /// The approved tools of a server.
     pub fn approved_tools<'c>(&'c self, server: &'c str) -> impl Iterator<Item = &'c str> {
-        self.approved.keys().filter_map(move |code| split_mcp_code(code).filter(|it| it.0 == server).map(|it| it.1))
+        self.approved.keys().filter_map(move |code| split_mcp_code(code).filter(|parts| parts.0 == server).map(|parts| parts.1))
     }
 }
 
@@ -138,7 +138,7 @@ impl McpServer {
 
     /// Whether the row lets a tool be called, and its name is one of the protocol.
     pub fn allows(&self, tool: &str) -> bool {
-        let is_name = |it: char| it.is_ascii_alphanumeric() || "_-.".contains(it);
+        let is_name = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
         let is_valid = !tool.is_empty() && tool.len() <= MAX_NAME_CHARS && tool.chars().all(is_name);
         is_valid && self.allowed.as_ref().is_none_or(|it| it.contains(tool)) && !self.denied.contains(tool)
     }
@@ -152,7 +152,9 @@ impl McpServer {
         let key = key.ok_or_else(|| ("server_key", "is blank or has a dot; use a name such as acme-oms".to_owned()))?;
         let endpoint = text(row, "endpoint");
         let transport = match (text(row, "transport").unwrap_or_else(|| "http".to_owned()).as_str(), endpoint) {
-            ("http", Some(url)) if ["http", "https"].iter().any(|it| url.starts_with(&format!("{it}://"))) => McpTransport::Http(url),
+            ("http", Some(url)) if ["http", "https"].iter().any(|scheme| url.starts_with(&format!("{scheme}://"))) => {
+                McpTransport::Http(url)
+            }
             ("http", _) => return Err(("endpoint", "is not an HTTP URL".to_owned())),
             ("stdio", None) => McpTransport::Stdio,
             ("stdio", Some(_)) => {
@@ -204,7 +206,7 @@ pub fn lint(rows: impl Fn(&str) -> Vec<Map>, has_command: impl Fn(&str) -> bool)
     }
     let approved: BTreeSet<String> = rows("cv_mcp_tool").iter().filter_map(|it| text(it, "tool_code")).collect();
     for row in rows("ce_mcp_tool") {
-        let is_mcp = text(&row, "tool_group").is_some_and(|it| it.trim().eq_ignore_ascii_case(MCP_GROUP));
+        let is_mcp = text(&row, "tool_group").is_some_and(|group| group.trim().eq_ignore_ascii_case(MCP_GROUP));
         let Some(code) = text(&row, "tool_code").filter(|_| is_mcp) else { continue };
         let path = || format!("ce_mcp_tool[{}].tool_code", row.get("tool_id").map(ToString::to_string).unwrap_or_default());
         let problem = match split_mcp_code(&code).map(|(key, tool)| (key, tool, servers.get(key))) {
@@ -238,7 +240,7 @@ fn text(row: &Map, column: &str) -> Option<String> {
 /// Parses a JSON list of names, or names separated by commas.
 fn parse_names(text: &str) -> BTreeSet<String> {
     let names = serde_json::from_str::<Vec<String>>(text).unwrap_or_else(|_| text.split(',').map(str::to_owned).collect());
-    names.iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
+    names.iter().map(|name| name.trim().to_owned()).filter(|it| !it.is_empty()).collect()
 }
 
 fn denied(message: String) -> EffectError {
@@ -257,7 +259,7 @@ mod tests {
         });
         lint(|table| serde_json::from_value(tables[table].clone()).unwrap_or_default(), |it| it == "local")
             .iter()
-            .map(|it| format!("{} {}", it.path, it.reason))
+            .map(|finding| format!("{} {}", finding.path, finding.reason))
             .collect()
     }
 

@@ -173,10 +173,10 @@ impl Connection {
     pub fn describe(&self) -> Value {
         let info = self.peer.peer_info();
         let about = |info: &ServerPeerInfo| {
-            let short = |it: &String| self.secrets.scrub(it).chars().take(MAX_SERVER_NAME_CHARS).collect::<String>();
-            let name = info.server_info.as_ref().map(|it| (short(&it.name), short(&it.version)));
+            let short = |text: &String| self.secrets.scrub(text).chars().take(MAX_SERVER_NAME_CHARS).collect::<String>();
+            let name = info.server_info.as_ref().map(|server| (short(&server.name), short(&server.version)));
             json!({
-                "name": name.as_ref().map(|it| &it.0), "version": name.as_ref().map(|it| &it.1),
+                "name": name.as_ref().map(|name| &name.0), "version": name.as_ref().map(|name| &name.1),
                 "protocol": info.protocol_version.to_string(),
             })
         };
@@ -189,9 +189,9 @@ impl Connection {
     /// `NotFound` if the server does not offer it, or the failure of listing.
     pub async fn find_tool(&self, name: &str) -> Result<Value, EffectError> {
         let list = self.list_tools(LIST_LIFETIME).await?;
-        let mut named = list.tools.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(name));
+        let mut named = list.tools.iter().filter(|tool| tool.get("name").and_then(Value::as_str) == Some(name));
         let missing = || {
-            let problem = list.problems.iter().find(|it| it.starts_with(&tool_list::subject(name)));
+            let problem = list.problems.iter().find(|problem| problem.starts_with(&tool_list::subject(name)));
             let message = match problem {
                 Some(problem) => format!("the MCP server '{}' offers a tool that cannot be used: {problem}", self.server.key),
                 None => format!("the MCP server '{}' no longer offers the tool '{name}'", self.server.key),
@@ -213,7 +213,7 @@ impl Connection {
     pub async fn list_tools(&self, max_age: Duration) -> Result<ToolList, EffectError> {
         let mut cached = self.tools.lock().await;
         let is_changed = self.receiver.tools_changed.swap(false, Ordering::Relaxed);
-        if let Some(list) = cached.as_ref().filter(|it| !is_changed && it.listed_at.elapsed() < max_age) {
+        if let Some(list) = cached.as_ref().filter(|list| !is_changed && list.listed_at.elapsed() < max_age) {
             return Ok(list.clone());
         }
         *cached = None;
@@ -229,7 +229,7 @@ impl Connection {
         for _ in 0..MAX_PAGES {
             let page = self.request_page(cursor).await?;
             // Without secrets, also for the comparison with what was approved.
-            let page: Value = serde_json::from_str(&self.secrets.scrub(&page.to_string())).unwrap_or_default();
+            let page = serde_json::from_str(&self.secrets.scrub(&page.to_string())).map_err(|error| self.unreadable(&error))?;
             let next = pages.add(&page);
             if pages.tools.len() > MAX_TOOLS {
                 break;
@@ -245,7 +245,7 @@ impl Connection {
 
     /// Requests a page of the list as the server sends it: one tool that the protocol does not allow leaves the others readable.
     async fn request_page(&self, cursor: Option<String>) -> Result<Value, EffectError> {
-        let params = cursor.map(|it| PaginatedRequestParams::default().with_cursor(Some(it)));
+        let params = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
         let request = ListToolsRequest { method: Default::default(), params, extensions: Default::default() };
         let options = PeerRequestOptions::no_options();
         let handle = self.peer.send_request_with_option(ClientRequest::ListToolsRequest(request), options).await;
@@ -255,7 +255,7 @@ impl Connection {
         guard.id = None;
         self.note_answer(answer.is_ok());
         match answer {
-            Ok(ServerResult::ListToolsResult(page)) => Ok(serde_json::to_value(page).unwrap_or_default()),
+            Ok(ServerResult::ListToolsResult(page)) => serde_json::to_value(page).map_err(|error| self.unreadable(&error)),
             Ok(ServerResult::CustomResult(page)) if page.0.get("tools").is_some_and(Value::is_array) => Ok(page.0),
             Ok(_) => Err(self.to_effect_error(&ServiceError::UnexpectedResponse)),
             Err(error) => Err(self.to_effect_error(&error)),
@@ -296,7 +296,8 @@ impl Connection {
         self.note_answer(outcome.is_ok());
         match outcome {
             Ok(ServerResult::CallToolResult(result)) => {
-                result::to_text(&self.server.key, &serde_json::to_value(result).unwrap_or_default())
+                let result = serde_json::to_value(result).map_err(|error| self.unreadable(&error))?;
+                result::to_text(&self.server.key, &result)
             }
             Ok(ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_)) => result::to_text(&self.server.key, &json!({})),
             // One with content that the library does not know.
@@ -321,6 +322,12 @@ impl Connection {
             self.outages.begin(&self.server.key, &error.message);
         }
         error
+    }
+
+    /// The error of an answer that is not JSON, or is not any more once its secrets are removed.
+    fn unreadable(&self, error: &serde_json::Error) -> EffectError {
+        let message = format!("the answer of the MCP server '{}' cannot be read: {error}", self.server.key);
+        EffectError::new(EffectErrorKind::Invalid, message)
     }
 
     /// Records that the server answers, whatever the answer is.
@@ -424,7 +431,7 @@ fn handshake_error(server: &McpServer, error: &ClientInitializeError) -> EffectE
 /// Follows announcements of other tools in the revision that has no notifications without a subscription.
 fn spawn_subscription(peer: Peer<RoleClient>, tools_changed: Arc<AtomicBool>) {
     let announces = |info: &ServerPeerInfo| {
-        let is_declared = info.capabilities.tools.as_ref().is_some_and(|it| it.list_changed == Some(true));
+        let is_declared = info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
         is_declared && info.protocol_version == ProtocolVersion::V_2026_07_28
     };
     if !peer.peer_info().as_deref().is_some_and(announces) {

@@ -8,14 +8,15 @@ const MEMBERS: [&str; 6] = ["name", "title", "description", "inputSchema", "outp
 
 /// Returns the members of a definition that an approval covers.
 pub fn pick_definition(definition: &Value) -> Value {
-    let members = MEMBERS.iter().filter_map(|it| Some(((*it).to_owned(), definition.get(it).filter(|it| !it.is_null())?.clone())));
+    let members =
+        MEMBERS.iter().filter_map(|name| Some(((*name).to_owned(), definition.get(name).filter(|value| !value.is_null())?.clone())));
     Value::Object(members.collect())
 }
 
 /// Returns the members in which two definitions differ.
 pub fn changed_members(approved: &Value, offered: &Value) -> Vec<&'static str> {
-    let member = |definition: &Value, name: &str| definition.get(name).filter(|it| !it.is_null()).cloned();
-    MEMBERS.into_iter().filter(|it| member(approved, it) != member(offered, it)).collect()
+    let member = |definition: &Value, name: &str| definition.get(name).filter(|value| !value.is_null()).cloned();
+    MEMBERS.into_iter().filter(|name| member(approved, name) != member(offered, name)).collect()
 }
 
 /// Returns the hash by which an approval names a definition.

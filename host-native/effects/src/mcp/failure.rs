@@ -56,8 +56,8 @@ fn authorization_error(server: &str) -> EffectError {
 
 fn is_size_error(error: &(dyn Error + 'static)) -> bool {
     let mut causes = std::iter::successors(Some(error), |&it| it.source());
-    let too_large = |it: &StreamableHttpError<reqwest::Error>| matches!(it, StreamableHttpError::ResponseBodyTooLarge { .. });
-    causes.any(|it| it.downcast_ref().is_some_and(too_large))
+    let too_large = |error: &StreamableHttpError<reqwest::Error>| matches!(error, StreamableHttpError::ResponseBodyTooLarge { .. });
+    causes.any(|cause| cause.downcast_ref().is_some_and(too_large))
 }
 
 /// The message of the innermost cause.

@@ -18,7 +18,7 @@ pub async fn list(clients: &McpClients, http: &HttpClient, catalog: &McpCatalog,
     let connection = clients.connect(http, server).await?;
     let list = connection.list_tools(Duration::ZERO).await?;
     let tools: Vec<Value> = list.tools.iter().map(|it| describe(catalog, server, it)).collect();
-    let is_offered = |name: &str| list.tools.iter().any(|it| it.get("name").and_then(Value::as_str) == Some(name));
+    let is_offered = |name: &str| list.tools.iter().any(|tool| tool.get("name").and_then(Value::as_str) == Some(name));
     let missing: Vec<&str> = catalog.approved_tools(&server.key).filter(|it| !is_offered(it)).collect();
     Ok(json!({"server": connection.describe(), "tools": tools, "missing": missing, "problems": *list.problems}))
 }

@@ -114,7 +114,7 @@ impl McpClients {
         };
         let mut current = slot.lock().await;
         let secret = server.secret.as_ref().and_then(|it| self.secrets.get(it));
-        if let Some(open) = current.as_ref().filter(|it| it.is_usable(server, secret.as_deref())) {
+        if let Some(open) = current.as_ref().filter(|connection| connection.is_usable(server, secret.as_deref())) {
             open.touch();
             return Ok(Arc::clone(open));
         }
@@ -167,7 +167,7 @@ pub async fn execute(
 ) -> EffectResult {
     let call = call_approved(clients, http, catalog, request, key, progress);
     let outcome = timeout_at(deadline - TIMEOUT_MARGIN, call).await.unwrap_or_else(|_| {
-        let server = request.tool_code.as_deref().and_then(split_mcp_code).map(|it| it.0).unwrap_or_default();
+        let server = request.tool_code.as_deref().and_then(split_mcp_code).map(|code| code.0).unwrap_or_default();
         clients.retire(server);
         let message = format!("the MCP server '{server}' did not answer in time; see convengine.tools.timeout");
         Err(EffectError::new(EffectErrorKind::Timeout, message))
@@ -222,8 +222,8 @@ pub fn check_unchanged(server: &McpServer, tool: &str, approved: &Value, offered
 
 /// Checks that a person has approved the call if the row of the tool demands it, whatever a document says of the tool.
 fn check_approval(catalog: &McpCatalog, code: &str, approved: &Value, request: &ToolRequest) -> Result<(), EffectError> {
-    let is_approved = request.spec.as_deref().is_some_and(|it| it.get("approved") == Some(&Value::Bool(true)));
-    let claims_read = request.spec.as_deref().is_some_and(|it| it.get("effect").and_then(Value::as_str) == Some("read"));
+    let is_approved = request.spec.as_deref().is_some_and(|spec| spec.get("approved") == Some(&Value::Bool(true)));
+    let claims_read = request.spec.as_deref().is_some_and(|spec| spec.get("effect").and_then(Value::as_str) == Some("read"));
     if claims_read && classify_mcp_tool(approved).0 != EffectClass::Read {
         let message =
             format!("the document says that the tool '{code}' only reads, its approved definition does not: correct 'effect_class'");
@@ -239,7 +239,7 @@ fn check_approval(catalog: &McpCatalog, code: &str, approved: &Value, request: &
 
 /// Checks a result against the approved schema, if the tool has one that can be checked.
 fn check_result(server: &McpServer, approved: &Value, text: &str) -> Result<(), EffectError> {
-    let Some(schema) = approved.get("outputSchema").and_then(|it| JsonSchema::compile(it).ok()) else { return Ok(()) };
+    let Some(schema) = approved.get("outputSchema").and_then(|schema| JsonSchema::compile(schema).ok()) else { return Ok(()) };
     let violation = match serde_json::from_str(text) {
         Ok(result) => schema.find_violation(&result),
         Err(_) => Some("it is not JSON".to_owned()),
@@ -253,7 +253,7 @@ fn check_result(server: &McpServer, approved: &Value, text: &str) -> Result<(), 
 fn take_arguments(approved: &Value, args: &Map) -> Result<Map, EffectError> {
     let invalid = |message: String| EffectError::new(EffectErrorKind::Invalid, message);
     let Some(schema) = approved.get("inputSchema") else { return Ok(args.clone()) };
-    let schema = JsonSchema::compile(schema).map_err(|it| invalid(format!("the arguments cannot be checked: {it}")))?;
+    let schema = JsonSchema::compile(schema).map_err(|reason| invalid(format!("the arguments cannot be checked: {reason}")))?;
     let mut args = Value::Object(args.clone());
     schema.coerce(&mut args);
     match schema.find_violation(&args) {

@@ -9,7 +9,7 @@ const MAX_RESULT_BYTES: usize = 1024 * 1024;
 
 /// Whether an answer is the result of a call.
 pub fn is_result(answer: &Value) -> bool {
-    ["content", "structuredContent", "isError"].iter().any(|it| answer.get(*it).is_some())
+    ["content", "structuredContent", "isError"].iter().any(|name| answer.get(*name).is_some())
 }
 
 /// Returns the result of a call as text: its structured content, else its texts, else all of its blocks.
@@ -36,7 +36,7 @@ fn structured_content(result: &Value) -> Option<&Value> {
 /// What a tool says of its error: the content, and the structured content unless it is the same.
 fn error_of(result: &Value) -> String {
     let content = content_of(result);
-    let is_same = |it: &&Value| serde_json::from_str::<Value>(&content).is_ok_and(|content| content == **it);
+    let is_same = |value: &&Value| serde_json::from_str::<Value>(&content).is_ok_and(|content| content == **value);
     let structured = structured_content(result).filter(|it| !is_same(it)).map(Value::to_string);
     let parts: Vec<&str> = [content.trim()].into_iter().chain(structured.as_deref()).filter(|it| !it.is_empty()).collect();
     if parts.is_empty() { "it gives no reason".to_owned() } else { parts.join(" ") }
@@ -63,7 +63,7 @@ fn text_of(block: &Value) -> Option<&str> {
 /// A block as data; binary content by its type and size only.
 fn describe_block(block: &Value) -> Value {
     let kind = block.get("type").and_then(Value::as_str).unwrap_or("unknown");
-    let size = |data: &Value| data.as_str().map(|it| it.len() / 4 * 3);
+    let size = |data: &Value| data.as_str().map(|text| text.len() / 4 * 3);
     match kind {
         "image" | "audio" => json!({"type": kind, "mimeType": block.get("mimeType"), "bytes": block.get("data").and_then(size)}),
         "resource" => {
@@ -85,7 +85,7 @@ fn describe_block(block: &Value) -> Value {
 }
 
 fn pick(block: &Value, members: &[&str]) -> Value {
-    let member = |name: &&str| Some(((*name).to_owned(), block.get(*name).filter(|it| !it.is_null())?.clone()));
+    let member = |name: &&str| Some(((*name).to_owned(), block.get(*name).filter(|value| !value.is_null())?.clone()));
     Value::Object(members.iter().filter_map(member).collect())
 }
 

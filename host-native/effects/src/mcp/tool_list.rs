@@ -64,8 +64,9 @@ fn read_definition(tool: &Value) -> Result<Value, String> {
         Some(schema) if !schema.is_object() => return Err("has an inputSchema that is not an object".to_owned()),
         Some(_) => {}
     }
-    let tool: Tool = serde_json::from_value(tool.clone()).map_err(|it| format!("has another form than the protocol says: {it}"))?;
-    let definition = pick_definition(&serde_json::to_value(tool).unwrap_or_default());
+    let tool: Result<Tool, _> = serde_json::from_value(tool.clone());
+    let tool = tool.and_then(serde_json::to_value).map_err(|error| format!("does not match the protocol: {error}"))?;
+    let definition = pick_definition(&tool);
     if definition.to_string().len() > MAX_DEFINITION_BYTES {
         return Err(format!("has a definition of more than {MAX_DEFINITION_BYTES} bytes"));
     }
@@ -81,8 +82,8 @@ mod tests {
     /// Reads pages; returns the names of the tools, the problems, and how many pages were asked for.
     fn read(pages: &[Value]) -> (Vec<String>, Vec<String>, usize) {
         let mut list = ToolPages::default();
-        let asked = pages.iter().take_while(|it| list.add(it).is_some()).count() + 1;
-        let name = |it: &Value| it["name"].as_str().expect("a name").to_owned();
+        let asked = pages.iter().take_while(|page| list.add(page).is_some()).count() + 1;
+        let name = |tool: &Value| tool["name"].as_str().expect("a name").to_owned();
         (list.tools.iter().map(name).collect(), list.problems, asked)
     }
 
@@ -96,10 +97,7 @@ mod tests {
             (json!({"name": "b"}), "the tool 'b' has no inputSchema"),
             (json!({"name": "b", "inputSchema": null}), "the tool 'b' has no inputSchema"),
             (json!({"name": "b", "inputSchema": ["x"]}), "the tool 'b' has an inputSchema that is not an object"),
-            (
-                json!({"name": "b", "inputSchema": {}, "description": 7}),
-                "the tool 'b' has another form than the protocol says: invalid type",
-            ),
+            (json!({"name": "b", "inputSchema": {}, "description": 7}), "the tool 'b' does not match the protocol: invalid type"),
             (json!({"name": "b", "inputSchema": {}, "outputSchema": 7}), "the tool 'b' has another form"),
             (json!({"inputSchema": {}}), "the tool 2 has no name and has another form"),
             (json!("b"), "the tool 2 has no name and has no inputSchema"),

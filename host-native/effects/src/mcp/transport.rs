@@ -43,7 +43,7 @@ pub struct ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        let id = self.child.id().and_then(|it| rustix::process::Pid::from_raw(i32::try_from(it).ok()?));
+        let id = self.child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(group) = id {
             // It may have ended already.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
@@ -82,7 +82,7 @@ fn build_command(command: &McpCommand, secrets: &Secrets) -> Result<Command, Eff
     let mut built = Command::new(&command.program);
     built.args(&command.args).env_clear().kill_on_drop(true).process_group(0);
     built.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    built.envs(INHERITED_VARIABLES.iter().filter_map(|it| Some((*it, std::env::var_os(it)?))));
+    built.envs(INHERITED_VARIABLES.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))));
     for (name, value) in &command.env {
         match value {
             EnvValue::Plain(text) => built.env(name, text),

@@ -59,7 +59,7 @@ fn compile(module: &[u8]) -> Result<ScriptRuntime, String> {
 
 /// The user's cache folder, so that later starts take milliseconds; without a home, each start compiles.
 fn cache_folder() -> Option<PathBuf> {
-    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
     Some(cache.join("convengine").join("interpreter"))
 }

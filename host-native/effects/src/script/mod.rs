@@ -48,7 +48,7 @@ pub fn run(request: &ScriptRequest, default: Option<Duration>) -> EffectResult {
 
 /// Returns what the interpreter reports of the scripts of a document, by the SHA-256 of their code; nothing without an interpreter.
 pub fn check_document(document: &Value) -> BTreeMap<String, Vec<(u32, String)>> {
-    let scripts: Vec<&str> = script_nodes(document).filter_map(|it| it.pointer("/data/code")?.as_str()).collect();
+    let scripts: Vec<&str> = script_nodes(document).filter_map(|node| node.pointer("/data/code")?.as_str()).collect();
     if scripts.is_empty() {
         return BTreeMap::new();
     }
@@ -56,7 +56,7 @@ pub fn check_document(document: &Value) -> BTreeMap<String, Vec<(u32, String)>> 
     let check = |code: &str| {
         let output = interpreter.check(code, CHECK_TIMEOUT).inspect_err(|error| tracing::warn!("cannot check a script: {error}")).ok()?;
         let found: CheckOutput = serde_json::from_str(&output).ok()?;
-        Some((to_hex(&Sha256::digest(code)), found.issues.into_iter().map(|it| (it.line, it.message)).collect()))
+        Some((to_hex(&Sha256::digest(code)), found.issues.into_iter().map(|issue| (issue.line, issue.message)).collect()))
     };
     scripts.into_iter().filter_map(check).collect()
 }
@@ -68,13 +68,13 @@ pub fn has_scripts(document: &Value) -> bool {
 
 fn script_nodes(document: &Value) -> impl Iterator<Item = &Value> {
     let graphs = document.get("graphs").and_then(Value::as_array).into_iter().flatten();
-    let nodes = graphs.filter_map(|it| it.get("nodes")?.as_array()).flatten();
-    nodes.filter(|it| it.get("type").and_then(Value::as_str) == Some("python"))
+    let nodes = graphs.filter_map(|graph| graph.get("nodes")?.as_array()).flatten();
+    nodes.filter(|node| node.get("type").and_then(Value::as_str) == Some("python"))
 }
 
 fn time_limit(request: &ScriptRequest, default: Option<Duration>) -> Duration {
     let longest = default.unwrap_or(Duration::from_millis(MAX_SCRIPT_TIMEOUT_MS.into()));
-    let own = request.timeout_ms.map(|it| Duration::from_millis(it.into()));
+    let own = request.timeout_ms.map(|timeout| Duration::from_millis(timeout.into()));
     own.unwrap_or(default.unwrap_or(DEFAULT_TIMEOUT)).min(longest)
 }
 

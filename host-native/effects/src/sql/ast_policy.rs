@@ -116,7 +116,7 @@ impl Visitor for AstPolicy {
             Value::Boolean(_) | Value::Null | Value::Placeholder(_) => true,
             _ => false,
         };
-        refuse_if(!fine, "a literal has a form that is not allowed: write numbers, and texts as 'text'")
+        refuse_if(!fine, "a literal has a form that is not allowed: write numbers, and strings as 'string'")
     }
 }
 
@@ -137,13 +137,13 @@ fn check_body(expr: &SetExpr) -> ControlFlow<String> {
 }
 
 fn is_plain(item: &SelectItem) -> bool {
-    let plain = |it: &WildcardAdditionalOptions| {
-        it.opt_ilike.is_none()
-            && it.opt_exclude.is_none()
-            && it.opt_except.is_none()
-            && it.opt_replace.is_none()
-            && it.opt_rename.is_none()
-            && it.opt_alias.is_none()
+    let plain = |options: &WildcardAdditionalOptions| {
+        options.opt_ilike.is_none()
+            && options.opt_exclude.is_none()
+            && options.opt_except.is_none()
+            && options.opt_replace.is_none()
+            && options.opt_rename.is_none()
+            && options.opt_alias.is_none()
     };
     match item {
         SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. } => true,
@@ -161,14 +161,14 @@ fn check_table(name: &ObjectName, dialect: Dialect, engine_tables: bool) -> Resu
         [schema, table] if parts.len() == 2 => (Some(schema.as_str()), table),
         _ => return Err(format!("the table '{name}' is not allowed: name at most a schema before it")),
     };
-    let begins = |prefixes: &[&str]| prefixes.iter().any(|it| table.starts_with(it));
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| table.starts_with(prefix));
     let fine = match dialect {
         Dialect::Sqlite => {
             schema.is_none_or(|it| it == "main")
                 && !begins(&["sqlite_", "pragma_"])
                 && !["dbstat", "bytecode", "tables_used"].contains(&table.as_str())
         }
-        Dialect::Postgres => schema.is_none_or(|it| !it.starts_with("pg_") && it != "information_schema") && !begins(&["pg_"]),
+        Dialect::Postgres => schema.is_none_or(|schema| !schema.starts_with("pg_") && schema != "information_schema") && !begins(&["pg_"]),
     };
     if !fine {
         return Err(format!("the table '{name}' is not allowed: read the tables of the application"));
@@ -178,7 +178,7 @@ fn check_table(name: &ObjectName, dialect: Dialect, engine_tables: bool) -> Resu
 
 /// The parts of a name; `None` for a computed part.
 fn name_parts(name: &ObjectName) -> Vec<Option<String>> {
-    let part = |it: &ObjectNamePart| it.as_ident().map(|it| it.value.clone());
+    let part = |part: &ObjectNamePart| part.as_ident().map(|ident| ident.value.clone());
     name.0.iter().map(part).collect()
 }
 
@@ -222,7 +222,7 @@ fn check_operator(op: &BinaryOperator) -> Result<(), String> {
 /// Checks the text of a type, because the parser keeps parts of it unparsed.
 fn check_data_type(data_type: &DataType) -> Result<(), String> {
     let text = data_type.to_string();
-    let fine = text.chars().all(|it| it.is_ascii_alphanumeric() || "_ ,()[].".contains(it));
+    let fine = text.chars().all(|letter| letter.is_ascii_alphanumeric() || "_ ,()[].".contains(letter));
     if fine { Ok(()) } else { Err(format!("the type '{}' is not allowed: use a standard one", truncate(&text))) }
 }
 

@@ -58,14 +58,14 @@ const DENIED_PREFIXES: &str = "\
 /// # Errors
 /// The reason why the function is refused.
 pub fn check(name: &[Option<String>], safe: bool) -> Result<(), String> {
-    let shown = name.iter().map(|it| it.as_deref().unwrap_or("…")).collect::<Vec<_>>().join(".");
+    let shown = name.iter().map(|part| part.as_deref().unwrap_or("…")).collect::<Vec<_>>().join(".");
     let function = match name {
         [Some(function)] => function,
         [Some(schema), Some(function)] if schema.eq_ignore_ascii_case("pg_catalog") => function,
         _ => return Err(format!("the function '{shown}' is not allowed: name it without a schema")),
     };
     let function = function.to_lowercase();
-    let listed = |names: &str| names.split_whitespace().any(|it| it == function);
+    let listed = |names: &str| names.split_whitespace().any(|name| name == function);
     let refused = listed(DENIED_FUNCTIONS) || DENIED_PREFIXES.split_whitespace().any(|it| function.starts_with(it));
     if refused {
         return Err(format!("the function '{shown}' is not allowed: it does more than compute a value"));

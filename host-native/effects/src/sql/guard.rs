@@ -98,7 +98,7 @@ pub fn guard_with_values(sql: &str, dialect: Dialect, permissions: Permissions<'
     thread::scope(|scope| {
         let guarded =
             thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || check_and_render(sql, dialect, permissions, values));
-        let guarded = guarded.map_err(|it| format!("the SQL cannot be checked now: {it}"))?;
+        let guarded = guarded.map_err(|error| format!("the SQL cannot be checked now: {error}"))?;
         guarded.join().unwrap_or_else(|_| Err("the SQL cannot be checked: write it more simply".to_owned()))
     })
 }
@@ -125,8 +125,8 @@ fn check_and_render(sql: &str, dialect: Dialect, permissions: Permissions<'_>, v
 /// What is wrong with its definition.
 pub(super) fn view_relations(definition: &str, dialect: Dialect) -> Result<BTreeSet<String>, String> {
     thread::scope(|scope| {
-        let read = || parse_single(definition, dialect).map(|it| relations::names(&it));
-        let reader = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, read).map_err(|it| it.to_string())?;
+        let read = || parse_single(definition, dialect).map(|statement| relations::names(&statement));
+        let reader = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, read).map_err(|error| error.to_string())?;
         reader.join().unwrap_or_else(|_| Err("the view cannot be read".to_owned()))
     })
 }
@@ -137,12 +137,12 @@ fn parse_single(sql: &str, dialect: Dialect) -> Result<Statement, String> {
         Dialect::Postgres => &PostgreSqlDialect {},
     };
     let unreadable = |it: String| format!("the SQL cannot be read: {it}");
-    let tokens = Tokenizer::new(parsing, sql).tokenize_with_location().map_err(|it| unreadable(it.to_string()))?;
+    let tokens = Tokenizer::new(parsing, sql).tokenize_with_location().map_err(|error| unreadable(error.to_string()))?;
     if tokens.iter().filter(|it| is_operator(it)).count() > MAX_OPERATORS {
         return Err(format!("the SQL has more than {MAX_OPERATORS} operators and key words: make it shorter"));
     }
     let statements = Parser::new(parsing).with_tokens_with_locations(tokens).parse_statements();
-    let mut statements = statements.map_err(|it| unreadable(it.to_string()))?;
+    let mut statements = statements.map_err(|error| unreadable(error.to_string()))?;
     match (statements.pop(), statements.is_empty()) {
         (Some(statement), true) => Ok(statement),
         (None, _) => Err("missing statement: write one query".to_owned()),

@@ -354,7 +354,7 @@ fn tables_of_the_engine_are_refused_unless_the_row_allows_them() {
 fn a_repaired_query_keeps_to_the_tables_of_its_template() {
     let repaired = |template: &str, sql: &str| {
         let permissions = Permissions { repaired_from: Some(template), ..Permissions::new(true, false) };
-        BOTH.map(|it| guard(sql, it, permissions).is_ok()) == [true, true]
+        BOTH.map(|dialect| guard(sql, dialect, permissions).is_ok()) == [true, true]
     };
     let template = "select nme from stock s join price p on p.id = s.id where s.id = :id";
     assert!(repaired(template, "select name from Stock where id = :id"));

@@ -12,8 +12,8 @@ pub fn check(tables: &Tables, dialect: Dialect) -> Vec<Issue> {
     let disabled: Vec<&Value> = rows("ce_mcp_tool").iter().filter(|it| !is_on(it, "enabled")).filter_map(|it| it.get("tool_id")).collect();
     rows("ce_mcp_db_tool")
         .iter()
-        .filter(|it| it.get("tool_id").is_none_or(|id| !disabled.contains(&id)))
-        .filter_map(|it| check_row(it, dialect, rows("cv_tool_spec").iter().any(|spec| allows_engine_tables(spec, it))))
+        .filter(|row| row.get("tool_id").is_none_or(|id| !disabled.contains(&id)))
+        .filter_map(|row| check_row(row, dialect, rows("cv_tool_spec").iter().any(|spec| allows_engine_tables(spec, row))))
         .collect()
 }
 

@@ -48,8 +48,8 @@ impl ToolDatabase {
     /// A usage failure for an invalid URL.
     pub fn from_url(url: &str) -> Result<ToolDatabase, Failure> {
         let place = DatabaseConfig { url: url.to_owned(), full_sync: false };
-        let invalid_url = |it: sqlx::Error| {
-            Failure::invalid_usage(format!("invalid database URL {:?}: {it}; use sqlite:PATH or postgres://…", place.redacted_url()))
+        let invalid_url = |error: sqlx::Error| {
+            Failure::invalid_usage(format!("invalid database URL {:?}: {error}; use sqlite:PATH or postgres://…", place.redacted_url()))
         };
         if place.is_postgres() {
             return Ok(ToolDatabase::Postgres(postgres::create_pool(url).map_err(invalid_url)?));

@@ -41,7 +41,7 @@ pub(super) async fn read(pool: &PgPool, query: &Query<'_>, mut rows: RowCollecto
     let mut stream = sqlx::query_with(AssertSqlSafe(json_sql(query)), arguments).fetch(&mut *connection);
     let mut has_room = true;
     while let Some(row) = stream.try_next().await.map_err(failed)? {
-        let cells = read_cells(&row).map_err(|it| invalid(format!("a row cannot be read: {it}")))?;
+        let cells = read_cells(&row).map_err(|error| invalid(format!("a row cannot be read: {error}")))?;
         has_room = if let Some(cells) = cells { rows.push(cells)? } else { rows.skip_oversized()? };
         if !has_room {
             break;
@@ -152,7 +152,7 @@ fn normalize_value(column: &PgColumn, value: Value) -> Value {
 }
 
 fn decode_hex(text: &str) -> Option<Vec<u8>> {
-    let byte = |it: &[u8]| u8::from_str_radix(std::str::from_utf8(it).ok()?, 16).ok();
+    let byte = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
     text.as_bytes().chunks(2).map(byte).collect()
 }
 
@@ -187,7 +187,7 @@ fn bind_arguments(query: &Query<'_>) -> Result<PgArguments, EffectError> {
     let mut arguments = PgArguments::default();
     for (param, value) in query.guarded.params.iter().zip(&query.values) {
         let added = if param.list { bind_list(&mut arguments, value) } else { bind_scalar(&mut arguments, value) };
-        added.map_err(|it| invalid(format!("the value of ':{}' cannot be used: {it}", param.name)))?;
+        added.map_err(|error| invalid(format!("the value of ':{}' cannot be used: {error}", param.name)))?;
     }
     Ok(arguments)
 }
@@ -207,7 +207,7 @@ fn bind_scalar(arguments: &mut PgArguments, value: &Value) -> Result<(), BoxDynE
 /// Binds a list with the type common to all its items, else as text.
 fn bind_list(arguments: &mut PgArguments, value: &Value) -> Result<(), BoxDynError> {
     let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
-    let some = || items.iter().filter(|it| !it.is_null());
+    let some = || items.iter().filter(|item| !item.is_null());
     if some().count() > 0 && some().all(Value::is_i64) {
         return arguments.add(items.iter().map(Value::as_i64).collect::<Vec<_>>());
     }
@@ -217,7 +217,7 @@ fn bind_list(arguments: &mut PgArguments, value: &Value) -> Result<(), BoxDynErr
     if some().count() > 0 && some().all(Value::is_boolean) {
         return arguments.add(items.iter().map(Value::as_bool).collect::<Vec<_>>());
     }
-    arguments.add(items.iter().map(|it| (!it.is_null()).then(|| to_text(it))).collect::<Vec<_>>())
+    arguments.add(items.iter().map(|item| (!item.is_null()).then(|| to_text(item))).collect::<Vec<_>>())
 }
 
 fn to_text(value: &Value) -> String {
@@ -225,8 +225,8 @@ fn to_text(value: &Value) -> String {
 }
 
 fn map_error(error: &sqlx::Error, query: &Query<'_>) -> EffectError {
-    let sqlx::Error::Database(it) = error else { return unavailable(error) };
-    let code = it.code().unwrap_or_default();
+    let sqlx::Error::Database(database) = error else { return unavailable(error) };
+    let code = database.code().unwrap_or_default();
     match code.as_ref() {
         "57014" | "25P03" => timed_out(query.request),
         "55P03" | "40001" | "40P01" => busy(),
@@ -234,8 +234,8 @@ fn map_error(error: &sqlx::Error, query: &Query<'_>) -> EffectError {
         code if ["08", "53", "57", "58"].contains(&code.get(..2).unwrap_or_default()) => unavailable(error),
         "42883" | "42804" | "42846" if !query.values.is_empty() => {
             let cast = "a value is a bigint, double precision, boolean or text: where another type is meant, write a cast such as cast(:day as date)";
-            EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}: {cast}", it.message()))
+            EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}: {cast}", database.message()))
         }
-        _ => EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}", it.message())),
+        _ => EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}", database.message())),
     }
 }

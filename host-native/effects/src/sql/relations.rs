@@ -14,7 +14,7 @@ const CREDENTIAL_PREFIXES: [&str; 4] = ["cs_secret", "cs_deployment", "cs_resume
 /// The refusal of a relation, by its name; `None` when a query may read it.
 pub(super) fn refusal(relation: &str, engine_tables: bool) -> Option<String> {
     let name = relation.to_lowercase();
-    let begins = |prefixes: &[&str]| prefixes.iter().any(|it| name.starts_with(it));
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
     if begins(&CREDENTIAL_PREFIXES) {
         return Some(format!("the table '{relation}' is not allowed: read the tables of the application"));
     }
@@ -24,7 +24,7 @@ pub(super) fn refusal(relation: &str, engine_tables: bool) -> Option<String> {
 
 /// The names of the relations of a statement, in lower case without a schema.
 pub(super) fn names(statement: &Statement) -> BTreeSet<String> {
-    relations_of(statement).into_iter().map(|it| it.rsplit('\u{0}').next().unwrap_or_default().to_owned()).collect()
+    relations_of(statement).into_iter().map(|relation| relation.rsplit('\u{0}').next().unwrap_or_default().to_owned()).collect()
 }
 
 /// Checks that a repaired query reads only what its template reads.
@@ -69,7 +69,8 @@ fn tables_of(query: &Query) -> BTreeSet<String> {
 fn relations_of<N: Visit>(node: &N) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let _: ControlFlow<()> = visit_relations(node, |name: &ObjectName| {
-        let parts: Vec<String> = name.0.iter().map(|it| it.as_ident().map_or_else(|| it.to_string(), |it| it.value.clone())).collect();
+        let parts: Vec<String> =
+            name.0.iter().map(|part| part.as_ident().map_or_else(|| part.to_string(), |ident| ident.value.clone())).collect();
         found.insert(fold(&parts.join("\u{0}")));
         ControlFlow::Continue(())
     });

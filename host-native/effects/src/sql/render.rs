@@ -108,7 +108,7 @@ impl VisitorMut for Normalizer<'_> {
     }
 
     fn pre_visit_ident(&mut self, ident: &mut Ident) -> ControlFlow<String> {
-        ident.quote_style = ident.quote_style.map(|it| match (it, self.dialect) {
+        ident.quote_style = ident.quote_style.map(|quote| match (quote, self.dialect) {
             // SQLite treats an unknown name in double quotes as a string, but not in brackets or backticks.
             ('[' | '`', Dialect::Sqlite) => '`',
             _ => '"',
@@ -172,7 +172,8 @@ fn placeholder_name(placeholder: &str) -> Option<&str> {
 }
 
 fn is_name(text: &str) -> bool {
-    text.chars().all(|it| it.is_alphanumeric() || it == '_') && text.starts_with(|it: char| it.is_alphabetic() || it == '_')
+    text.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+        && text.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')
 }
 
 /// Doubles the quotes in strings and names. The parser's printer treats a quote after a backslash as already escaped; in standard SQL that

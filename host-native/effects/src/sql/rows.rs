@@ -68,9 +68,12 @@ impl<'s> RowCollector<'s> {
         for (name, value) in row {
             let name = self.secrets.scrub(&name);
             // A repeated column name must not overwrite the first value.
-            let same = |it: &u32| if *it == 1 { name.to_string() } else { format!("{name}_{it}") };
-            let name = (1..).map(|it| same(&it)).find(|it| !map.contains_key(it)).unwrap_or_default();
-            map.insert(name, self.scrub_value(value));
+            let (mut unique, mut count) = (name.to_string(), 1);
+            while map.contains_key(&unique) {
+                count += 1;
+                unique = format!("{name}_{count}");
+            }
+            map.insert(unique, self.scrub_value(value));
         }
         map
     }
@@ -79,7 +82,9 @@ impl<'s> RowCollector<'s> {
         match value {
             Value::String(text) => self.secrets.scrub(&text).into(),
             Value::Array(items) => items.into_iter().map(|it| self.scrub_value(it)).collect(),
-            Value::Object(map) => map.into_iter().map(|(key, it)| (self.secrets.scrub(&key).into_owned(), self.scrub_value(it))).collect(),
+            Value::Object(map) => {
+                map.into_iter().map(|(key, value)| (self.secrets.scrub(&key).into_owned(), self.scrub_value(value))).collect()
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
     }

@@ -47,7 +47,7 @@ pub(super) async fn read(pool: &SqlitePool, query: &Query<'_>, mut rows: RowColl
     let sql = AssertSqlSafe(query.guarded.sql.clone());
     let mut stream = sqlx::query_with(sql, bind_arguments(query)?).fetch(&mut *transaction);
     while let Some(row) = stream.try_next().await.map_err(failed)? {
-        if !rows.push(read_cells(&row).map_err(|it| invalid(format!("a row cannot be read: {it}")))?)? {
+        if !rows.push(read_cells(&row).map_err(|error| invalid(format!("a row cannot be read: {error}")))?)? {
             break;
         }
     }
@@ -71,7 +71,7 @@ async fn check_views(connection: &mut SqliteConnection, query: &Query<'_>) -> Re
         // SQLite folds only ASCII letters, so that several may have the name.
         for (_, definition) in views.iter().filter(|it| it.0.to_lowercase() == name) {
             let relations = relations_of(definition)
-                .map_err(|it| denied(format!("the view '{name}' is not allowed: what it reads is not clear ({it})")))?;
+                .map_err(|reason| denied(format!("the view '{name}' is not allowed: what it reads is not clear ({reason})")))?;
             if let Some(reason) = relations.iter().find_map(|it| refusal(it, query.request.engine_tables)) {
                 return Err(denied(format!("the view '{name}' is not allowed: {reason}")));
             }
@@ -86,14 +86,14 @@ fn relations_of(definition: &str) -> Result<BTreeSet<String>, String> {
     if !definition.get(..VIRTUAL.len()).is_some_and(|it| it.eq_ignore_ascii_case(VIRTUAL)) {
         return view_relations(definition, Dialect::Sqlite);
     }
-    let words = definition.split(|it: char| !it.is_alphanumeric() && it != '_').filter(|it| !it.is_empty());
+    let words = definition.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|it| !it.is_empty());
     Ok(words.map(str::to_lowercase).collect())
 }
 
 fn bind_arguments(query: &Query<'_>) -> Result<SqliteArguments, EffectError> {
     let mut arguments = SqliteArguments::default();
     for (param, value) in query.guarded.params.iter().zip(&query.values) {
-        bind_json(&mut arguments, value).map_err(|it| invalid(format!("the value of ':{}' cannot be used: {it}", param.name)))?;
+        bind_json(&mut arguments, value).map_err(|error| invalid(format!("the value of ':{}' cannot be used: {error}", param.name)))?;
     }
     Ok(arguments)
 }
@@ -118,7 +118,7 @@ async fn limit_time(connection: &mut SqliteConnection, time: Duration) -> sqlx::
 }
 
 pub(super) fn read_cells(row: &SqliteRow) -> sqlx::Result<Cells> {
-    row.columns().iter().map(|it| Ok((it.name().to_owned(), decode_value(row, it.ordinal())?))).collect()
+    row.columns().iter().map(|column| Ok((column.name().to_owned(), decode_value(row, column.ordinal())?))).collect()
 }
 
 /// Converts a value by its own type: SQLite stores types with values, not columns.
@@ -143,13 +143,13 @@ fn decode_value(row: &SqliteRow, index: usize) -> sqlx::Result<Value> {
 }
 
 fn map_error(error: &sqlx::Error, query: &Query<'_>) -> EffectError {
-    let sqlx::Error::Database(it) = error else { return unavailable(error) };
+    let sqlx::Error::Database(database) = error else { return unavailable(error) };
     // The lower byte is the primary result code; the rest extends it.
-    let kind = it.code().and_then(|it| it.parse::<u32>().ok()).map_or(0, |it| it & 0xff);
+    let kind = database.code().and_then(|code| code.parse::<u32>().ok()).map_or(0, |code| code & 0xff);
     match kind {
         SQLITE_BUSY | SQLITE_LOCKED => busy(),
         SQLITE_INTERRUPT => timed_out(query.request),
-        _ => EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}", it.message())),
+        _ => EffectError::new(EffectErrorKind::Invalid, format!("the query cannot be run: {}", database.message())),
     }
 }
 

@@ -1,4 +1,6 @@
 //! Where the key that seals secrets is: `convengine.secrets-key`, or a file beside an SQLite database.
+//!
+//! A function that returns [`std::io::Result`] fails with the error of the file system.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -46,7 +48,7 @@ impl KeySource {
     /// Reads `convengine.secrets-key` from a normalized tree: `file:PATH`, `env:VARIABLE` or `command:PROGRAM ARGUMENTS`.
     pub fn from_tree(tree: &Value, problems: &mut Vec<String>) -> Option<KeySource> {
         let value = tree.get("secrets-key").filter(|it| !it.is_null())?;
-        let parts = value.as_str().and_then(|it| it.trim().split_once(':')).map(|it| (it.0, it.1.trim()));
+        let parts = value.as_str().and_then(|source| source.trim().split_once(':')).map(|it| (it.0, it.1.trim()));
         match parts.filter(|it| !it.1.is_empty()) {
             Some(("file", path)) => Some(KeySource::File(PathBuf::from(path))),
             Some(("env", name)) => Some(KeySource::Variable(name.to_owned())),
@@ -80,7 +82,7 @@ impl KeySource {
     /// Whether the keys are in a file that others on this machine can read.
     pub fn is_readable_by_others(&self) -> bool {
         let (KeySource::File(path) | KeySource::BesideDatabase(path)) = self else { return false };
-        std::fs::metadata(path).is_ok_and(|it| it.permissions().mode() & 0o077 != 0)
+        std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
     }
 }
 
@@ -118,8 +120,8 @@ fn run(words: &[String]) -> Result<String, String> {
         // What it wrote is omitted: it may be the key.
         return Err(format!("failed: {status}"));
     }
-    let printed = reader.join().map_err(|_| "printed nothing that can be read")?.map_err(cannot_run)?;
-    String::from_utf8(printed).map_err(|_| "printed no text".to_owned())
+    let printed = reader.join().map_err(|_| "printed output that cannot be read")?.map_err(cannot_run)?;
+    String::from_utf8(printed).map_err(|_| "printed output that is not UTF-8".to_owned())
 }
 
 /// Keeps other processes from changing the key file of a database until it is dropped.
@@ -130,9 +132,6 @@ pub struct KeyFileLock {
 
 impl KeyFileLock {
     /// Waits for the lock of a key file.
-    ///
-    /// # Errors
-    /// Any file system error.
     pub fn acquire(path: &Path) -> std::io::Result<KeyFileLock> {
         let mut name = path.as_os_str().to_owned();
         name.push(".lock");
@@ -143,9 +142,6 @@ impl KeyFileLock {
 }
 
 /// Makes the key file of a database, readable by its owner only. Returns whether it did not exist.
-///
-/// # Errors
-/// Any file system error.
 pub fn create_key_file(path: &Path) -> std::io::Result<bool> {
     let _lock = KeyFileLock::acquire(path)?;
     if !is_absent(path) {
@@ -156,9 +152,6 @@ pub fn create_key_file(path: &Path) -> std::io::Result<bool> {
 }
 
 /// Adds a new first key to the key file of a database. The caller holds its lock.
-///
-/// # Errors
-/// Any file system error.
 pub fn add_key(path: &Path) -> std::io::Result<()> {
     let text = if is_absent(path) { String::new() } else { std::fs::read_to_string(path)? };
     let mut keys = vec![SealingKey::generate_text()];
@@ -167,9 +160,6 @@ pub fn add_key(path: &Path) -> std::io::Result<()> {
 }
 
 /// Removes all keys from the key file of a database but the first `count`. The caller holds its lock.
-///
-/// # Errors
-/// Any file system error.
 pub fn keep_keys(path: &Path, count: usize) -> std::io::Result<()> {
     let text = std::fs::read_to_string(path)?;
     let keys: Vec<String> = split_keys(&text).into_iter().take(count).map(str::to_owned).collect();
@@ -191,7 +181,7 @@ fn write_keys(path: &Path, keys: &[String]) -> std::io::Result<()> {
     file.sync_all()?;
     std::fs::rename(&new, path)?;
     // Makes the new name durable.
-    File::open(path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new(".")))?.sync_all()
+    File::open(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))?.sync_all()
 }
 
 #[cfg(test)]

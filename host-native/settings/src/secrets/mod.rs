@@ -130,7 +130,7 @@ impl Secrets {
         let known = self.known_secrets();
         let generation = users.generation;
         users.generation += 1;
-        let replaced = known.stored.iter().filter(|it| stored.get(it.0) != Some(it.1));
+        let replaced = known.stored.iter().filter(|previous| stored.get(previous.0) != Some(previous.1));
         let mut former = known.former.clone();
         former.extend(replaced.map(|(name, value)| FormerValue { name: name.clone(), value: value.clone(), generation }));
         former.retain(|it| users.may_have_used(it));
@@ -192,7 +192,8 @@ impl Secrets {
             let Some(unescaped) = view.unescape() else { break };
             view = unescaped;
             depth += 1;
-            let found: Vec<_> = finder.find_iter(&view.text).map(|it| (view.original_range(it.start()..it.end()), it.pattern())).collect();
+            let found: Vec<_> =
+                finder.find_iter(&view.text).map(|place| (view.original_range(place.start()..place.end()), place.pattern())).collect();
             if !found.is_empty() {
                 let mut text = scrubbed.into_owned();
                 for (range, pattern) in found.into_iter().rev() {
@@ -211,11 +212,12 @@ impl Secrets {
         let Some(finder) = &known.matcher else { return text.len() };
         let from = text.len().saturating_sub(finder.max_pattern_len());
         // Only a possible beginning of a secret is held back, so that other text is not delayed.
-        let begins =
-            |at: &usize| text.get(*at..).is_some_and(|rest| known.encodings.iter().any(|it| it.len() > rest.len() && it.starts_with(rest)));
+        let begins = |at: &usize| {
+            text.get(*at..).is_some_and(|rest| known.encodings.iter().any(|form| form.len() > rest.len() && form.starts_with(rest)))
+        };
         let end = (from..text.len()).find(begins).unwrap_or(text.len());
         // A complete secret is not cut.
-        finder.find_iter(text).find(|it| it.start() < end && it.end() > end).map_or(end, |it| it.start())
+        finder.find_iter(text).find(|secret| secret.start() < end && secret.end() > end).map_or(end, |it| it.start())
     }
 
     /// Returns the length of the longest encoding of a secret in bytes, which is the most that a stream has to hold back.

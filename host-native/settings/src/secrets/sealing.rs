@@ -85,7 +85,7 @@ impl SealingKey {
 }
 
 fn parse_hex(text: &str) -> Option<Vec<u8>> {
-    (0..KEY_BYTES).map(|it| text.get(2 * it..2 * it + 2).and_then(|it| u8::from_str_radix(it, 16).ok())).collect()
+    (0..KEY_BYTES).map(|index| text.get(2 * index..2 * index + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok())).collect()
 }
 
 /// The keys of a source: the first seals, all open.
@@ -106,7 +106,7 @@ impl KeyRing {
         let keys = texts
             .iter()
             .enumerate()
-            .map(|(index, it)| SealingKey::parse(it).ok_or_else(|| format!("key {} is not one of 32 bytes; {form}", index + 1)));
+            .map(|(index, text)| SealingKey::parse(text).ok_or_else(|| format!("key {} is not one of 32 bytes; {form}", index + 1)));
         keys.collect::<Result<_, _>>().map(KeyRing)
     }
 

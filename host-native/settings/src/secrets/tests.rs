@@ -24,7 +24,7 @@ fn a_secret_is_scrubbed_however_it_is_escaped() {
     let mut secrets = Secrets::default();
     secrets.add("crm", VALUE);
     let once = Value::from(VALUE).to_string();
-    let every: String = VALUE.chars().map(|it| format!("\\u{:04X}", u32::from(it))).collect();
+    let every: String = VALUE.chars().map(|character| format!("\\u{:04X}", u32::from(character))).collect();
     for echoed in [
         r"Kq+w/e\u0026r\u003ct\u003e\u0022y\u0027u\u003d12 34\u003d\u003d".to_owned(),
         r"Kq\u002Bw/e\u0026r\u003Ct\u003E\u0022y\u0027u=12 34==".to_owned(),
@@ -99,7 +99,10 @@ fn a_short_value_is_refused_in_the_settings_and_a_short_placeholder_is_not_scrub
         let mut problems = Vec::new();
         let tree = json!({"secrets": {"crm": format!("file:{}", path.display())}});
         assert_eq!(Secrets::read(&tree, &mut problems).get("crm").is_some(), fine, "{value}");
-        assert!(problems.iter().all(|it| it.contains("at least 8") && !it.contains(value)) && problems.is_empty() == fine, "{problems:?}");
+        assert!(
+            problems.iter().all(|line| line.contains("at least 8") && !line.contains(value)) && problems.is_empty() == fine,
+            "{problems:?}"
+        );
     }
     let mut secrets = Secrets::default();
     secrets.add("model", "none");
@@ -107,7 +110,7 @@ fn a_short_value_is_refused_in_the_settings_and_a_short_placeholder_is_not_scrub
 }
 
 fn stored(all: &[(&str, &str)]) -> BTreeMap<String, String> {
-    all.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect()
+    all.iter().map(|secret| (secret.0.to_owned(), secret.1.to_owned())).collect()
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl UnescapedText {
 
     /// Maps a byte range of this text to the original.
     pub fn original_range(&self, range: Range<usize>) -> Range<usize> {
-        let at = |it: usize| self.origins.get(it).copied().unwrap_or_default();
+        let at = |position: usize| self.origins.get(position).copied().unwrap_or_default();
         at(range.start)..at(range.end)
     }
 }

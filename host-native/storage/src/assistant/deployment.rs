@@ -63,7 +63,7 @@ pub async fn find_by_token_hash(pool: &Pool, token_hash: &str) -> sqlx::Result<O
     if row.is_none() && pool.is_shared() && deployment_token::adopt(pool, token_hash).await? {
         row = pool.fetch_optional(&sql, &[SqlValue::Text(token_hash)]).await?;
     }
-    row.as_ref().map(|it| Ok((deployment_from_row(it)?, DeploymentToken::from_row(it)?))).transpose()
+    row.as_ref().map(|row| Ok((deployment_from_row(row)?, DeploymentToken::from_row(row)?))).transpose()
 }
 
 /// Returns whether a deployment exists, and its document.
@@ -73,7 +73,7 @@ pub async fn find_program(pool: &Pool, id: &str) -> sqlx::Result<Option<ProgramK
         "select assistant_id from cs_deployment where id = $1::uuid",
     );
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?;
-    row.map(|it| it.text("assistant_id")).transpose().map(|it| it.as_deref().map(ProgramKey::parse))
+    row.map(|it| it.text("assistant_id")).transpose().map(|key| key.as_deref().map(ProgramKey::parse))
 }
 
 /// Returns all deployments, oldest first.
@@ -107,7 +107,7 @@ fn deployment_from_row(row: &DatabaseRow) -> sqlx::Result<Deployment> {
         program: ProgramKey::parse(&row.text("assistant_id")?),
         name: row.text("name")?,
         channel: row.text("channel")?,
-        origins: serde_json::from_str(&row.text("origins")?).map_err(|it| sqlx::Error::Decode(Box::new(it)))?,
+        origins: serde_json::from_str(&row.text("origins")?).map_err(|error| sqlx::Error::Decode(Box::new(error)))?,
         debug: row.boolean("debug")?,
         created_at: row.integer("created_at")?,
     })
@@ -138,12 +138,12 @@ mod tests {
             insert(pool, &second, "bb").await.expect("a deployment");
             let other = one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d71", false);
             assert!(insert(pool, &other, "aa").await.is_err(), "tokens are unique");
-            let of = async |hash| find_by_token_hash(pool, hash).await.expect("an answer").map(|it| it.0);
-            assert_eq!((of("aa").await, of("a").await), (Some(first.clone()), None));
-            assert_eq!(of("bb").await, Some(second.clone()));
+            let find = async |hash| find_by_token_hash(pool, hash).await.expect("an answer").map(|found| found.0);
+            assert_eq!((find("aa").await, find("a").await), (Some(first.clone()), None));
+            assert_eq!(find("bb").await, Some(second.clone()));
             let forget = Statement::portable("delete from cs_deployment_token where token_hash = 'bb'");
             pool.execute(&forget, &[]).await.expect("as an earlier version has made it");
-            assert_eq!(of("bb").await, Some(second.clone()).filter(|_| pool.is_shared()), "only a shared database has such servers");
+            assert_eq!(find("bb").await, Some(second.clone()).filter(|_| pool.is_shared()), "only a shared database has such servers");
             assert_eq!(list(pool).await.expect("deployments")[..2], [first.clone(), second.clone()]);
             assert_eq!(list_open(pool).await.expect("deployments")[..2], [first.clone(), second.clone()]);
             let revoke = Statement::portable("update cs_deployment_token set revoked_at = 9 where token_hash = 'aa'");

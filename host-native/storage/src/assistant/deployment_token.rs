@@ -122,7 +122,7 @@ mod tests {
             record_use(pool, SECOND, 9).await.expect("recorded");
             let found = find_by_token_hash(pool, "bb").await.expect("an answer").expect("a token");
             assert_eq!((found.0.id.as_str(), found.1.id.as_str(), found.1.last_used_at), (shop.id.as_str(), SECOND, Some(9)));
-            let ids = async || list_active(pool).await.expect("tokens").into_iter().map(|it| it.id).collect::<Vec<_>>();
+            let ids = async || list_active(pool).await.expect("tokens").into_iter().map(|token| token.id).collect::<Vec<_>>();
             assert_eq!(ids().await, [shop.id.as_str(), SECOND]);
             assert!(!revoke(pool, SECOND, &shop.id, 3).await.expect("an answer"), "of another deployment");
             let active = async |id| is_active(pool, id).await.expect("an answer");

@@ -128,7 +128,7 @@ pub async fn has_scripts(pool: &Pool) -> sqlx::Result<bool> {
 pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Draft>> {
     let sql = Statement::portable("select revision, draft from cs_assistant where id = $1");
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?;
-    row.map(|it| Ok(Draft { revision: it.integer("revision")?, document: it.text("draft")? })).transpose()
+    row.map(|row| Ok(Draft { revision: row.integer("revision")?, document: row.text("draft")? })).transpose()
 }
 
 /// An assistant without its draft document.

@@ -127,7 +127,7 @@ mod tests {
     fn state(handoff: &str, author: Option<&str>) -> Json {
         let handoff = json!({"state": handoff, "queue": "it's", "requested_at": "1970-01-01T00:00:05Z", "author": author});
         let history = [("user", "a"), ("bot", "b"), ("user", "c"), ("user", "d\n\u{e4} \u{0}")];
-        let history: Vec<Json> = history.iter().map(|it| json!({"role": it.0, "text": it.1})).collect();
+        let history: Vec<Json> = history.iter().map(|message| json!({"role": message.0, "text": message.1})).collect();
         json!({"status": "handed_off", "seq": 1, "handoff": handoff, "history": history})
     }
 

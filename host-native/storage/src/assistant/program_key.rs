@@ -28,7 +28,7 @@ impl DocumentKind {
     pub const ALL: [DocumentKind; 4] = [DocumentKind::Assistant, DocumentKind::Workflow, DocumentKind::Chain, DocumentKind::Agent];
 
     /// The kind of a document; `None` if it names none.
-    pub fn of(document: &Value) -> Option<DocumentKind> {
+    pub fn from_document(document: &Value) -> Option<DocumentKind> {
         let doc = document.get("doc").and_then(Value::as_str)?;
         DocumentKind::ALL.into_iter().find(|it| it.doc() == doc)
     }
@@ -75,11 +75,11 @@ impl DocumentKind {
     pub fn is_id(self, text: &str) -> bool {
         let is_word = match self {
             DocumentKind::Chain => {
-                let is_letter = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit();
-                text.starts_with(is_letter) && text.chars().all(|it| is_letter(it) || it == '-')
+                let is_letter = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+                text.starts_with(is_letter) && text.chars().all(|letter| is_letter(letter) || letter == '-')
             }
             DocumentKind::Assistant | DocumentKind::Workflow | DocumentKind::Agent => {
-                let is_other = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '-');
+                let is_other = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
                 text.starts_with(|it: char| it.is_ascii_alphabetic()) && text.chars().all(is_other)
             }
         };
@@ -127,7 +127,7 @@ impl ProgramKey {
 
     /// The key of a document; its id is empty if it has none.
     pub fn of_document(document: &Value) -> ProgramKey {
-        let kind = DocumentKind::of(document).unwrap_or(DocumentKind::Assistant);
+        let kind = DocumentKind::from_document(document).unwrap_or(DocumentKind::Assistant);
         ProgramKey::new(kind, document.get(kind.id_member()).and_then(Value::as_str).unwrap_or_default())
     }
 

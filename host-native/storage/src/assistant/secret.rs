@@ -84,7 +84,7 @@ pub async fn list(pool: &Pool) -> sqlx::Result<Vec<Secret>> {
         "select name, updated_at from cs_secret where revoked_at is null order by name",
         "select name, updated_at from cs_secret where revoked_at is null order by name collate \"C\"",
     );
-    let secret = |it: &DatabaseRow| Ok(Secret { name: it.text("name")?, updated_at: it.integer("updated_at")? });
+    let secret = |row: &DatabaseRow| Ok(Secret { name: row.text("name")?, updated_at: row.integer("updated_at")? });
     pool.fetch_all(&sql, &[]).await?.iter().map(secret).collect()
 }
 
@@ -92,7 +92,7 @@ pub async fn list(pool: &Pool) -> sqlx::Result<Vec<Secret>> {
 pub async fn list_values(pool: &Pool) -> sqlx::Result<Vec<StoredValue>> {
     let sql = Statement::portable("select name, value, key_id from cs_secret where revoked_at is null");
     let stored =
-        |it: &DatabaseRow| Ok(StoredValue { name: it.text("name")?, value: it.text("value")?, key_id: it.optional_text("key_id")? });
+        |row: &DatabaseRow| Ok(StoredValue { name: row.text("name")?, value: row.text("value")?, key_id: row.optional_text("key_id")? });
     pool.fetch_all(&sql, &[]).await?.iter().map(stored).collect()
 }
 

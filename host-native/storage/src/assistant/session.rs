@@ -58,7 +58,7 @@ pub async fn find_program(pool: &Pool, id: &str) -> sqlx::Result<Option<ProgramK
         "select assistant_id from cs_session where session_id = $1::uuid",
     );
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?;
-    row.map(|it| it.text("assistant_id")).transpose().map(|it| it.as_deref().map(ProgramKey::parse))
+    row.map(|it| it.text("assistant_id")).transpose().map(|key| key.as_deref().map(ProgramKey::parse))
 }
 
 /// Loads a session for a new turn. `key` is the idempotency key of the event.
@@ -77,7 +77,7 @@ pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Load
     );
     let row = pool.load_row(&sql, &[SqlValue::Text(id), SqlValue::OptionalText(key)]).await?.ok_or(sqlx::Error::RowNotFound)?;
     let turns = u32::try_from(row.integer("turns")?).unwrap_or(u32::MAX);
-    let flow = row.optional_text("state")?.map(|it| Arc::new(serde_json::from_str(&it).unwrap_or(Json::String(it))));
+    let flow = row.optional_text("state")?.map(|state| Arc::new(serde_json::from_str(&state).unwrap_or(Json::String(state))));
     let session = LoadedSession { flow, turns, turns_since_reset: turns, ..LoadedSession::default() };
     let owner = row.optional_text("owner")?;
     Ok(LoadedConversation { session, is_duplicate: row.integer("sent")? > 0, has_open_turn: row.integer("open")? > 0, owner })
@@ -184,8 +184,8 @@ pub async fn delete_timer(pool: &Pool, due: &DueTimer) -> sqlx::Result<()> {
 }
 
 /// Returns the amount of one usage kind since a time, optionally for one assistant.
-pub async fn sum_usage(pool: &Pool, workspace: &str, kind: &str, since: Millis, of: Option<&str>) -> sqlx::Result<i64> {
-    let values = [SqlValue::Text(workspace), SqlValue::Text(kind), SqlValue::Integer(since), SqlValue::OptionalText(of)];
+pub async fn sum_usage(pool: &Pool, workspace: &str, kind: &str, since: Millis, document: Option<&str>) -> sqlx::Result<i64> {
+    let values = [SqlValue::Text(workspace), SqlValue::Text(kind), SqlValue::Integer(since), SqlValue::OptionalText(document)];
     pool.fetch_optional(&SUM_USAGE, &values).await?.ok_or(sqlx::Error::RowNotFound)?.integer("amount")
 }
 
@@ -250,7 +250,7 @@ pub async fn list_open(pool: &Pool, assistant: &str, after: &str, count: i64) ->
          order by session_id limit $3",
     );
     let rows = pool.fetch_all(&sql, &[SqlValue::Text(assistant), SqlValue::Text(after), SqlValue::Integer(count)]).await?;
-    rows.iter().map(|it| Ok((it.text("session_id")?, session_from_row(it)?))).collect()
+    rows.iter().map(|row| Ok((row.text("session_id")?, session_from_row(row)?))).collect()
 }
 
 fn session_from_row(row: &DatabaseRow) -> sqlx::Result<Session> {
@@ -261,7 +261,7 @@ fn session_from_row(row: &DatabaseRow) -> sqlx::Result<Session> {
         version: row.optional_integer("version")?,
         snapshot: row.text("snapshot")?,
         status: row.text("status")?,
-        state: serde_json::from_str(&state).map_err(|it| sqlx::Error::Decode(it.into()))?,
+        state: serde_json::from_str(&state).map_err(|error| sqlx::Error::Decode(error.into()))?,
     })
 }
 

@@ -77,12 +77,12 @@ pub async fn list(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Version>> {
         "select v.version, v.snapshot, v.published_at, v.version = a.live_version as live
          from cs_version v join cs_assistant a on a.id = v.assistant_id where v.assistant_id = $1 order by v.version desc",
     );
-    let version = |it: &DatabaseRow| {
+    let version = |row: &DatabaseRow| {
         Ok(Version {
-            number: it.integer("version")?,
-            snapshot: it.text("snapshot")?,
-            published_at: it.integer("published_at")?,
-            live: it.boolean("live")?,
+            number: row.integer("version")?,
+            snapshot: row.text("snapshot")?,
+            published_at: row.integer("published_at")?,
+            live: row.boolean("live")?,
         })
     };
     pool.fetch_all(&sql, &[SqlValue::Text(assistant)]).await?.iter().map(version).collect()
@@ -106,7 +106,7 @@ pub async fn find_document(pool: &Pool, assistant: &str, number: i64) -> sqlx::R
 pub async fn find_with_snapshot(pool: &Pool, assistant: &str, number: i64) -> sqlx::Result<Option<(String, String)>> {
     let sql = Statement::portable("select snapshot, document from cs_version where assistant_id = $1 and version = $2");
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(assistant), SqlValue::Integer(number)]).await?;
-    row.map(|it| Ok((it.text("snapshot")?, it.text("document")?))).transpose()
+    row.map(|row| Ok((row.text("snapshot")?, row.text("document")?))).transpose()
 }
 
 #[cfg(test)]
@@ -119,12 +119,12 @@ mod tests {
     async fn a_version_is_published_only_from_the_expected_revision() {
         for mut database in each_database().await {
             draft::save(&database.pool, "desk", "Desk", "{}", draft::Expected::Anything, 5).await.expect("saved");
-            let of = |assistant: &'static str, revision, document| NewVersion { assistant, revision, snapshot: "sha256:a", document };
+            let version = |assistant: &'static str, revision, document| NewVersion { assistant, revision, snapshot: "sha256:a", document };
             let connection = &mut database.connection;
-            assert_eq!(publish(connection, &of("desk", 2, "{}"), 6).await.expect("an answer"), None, "the revision differs");
-            assert_eq!(publish(connection, &of("shop", 1, "{}"), 6).await.expect("an answer"), None);
+            assert_eq!(publish(connection, &version("desk", 2, "{}"), 6).await.expect("an answer"), None, "the revision differs");
+            assert_eq!(publish(connection, &version("shop", 1, "{}"), 6).await.expect("an answer"), None);
             for (number, document) in [(1, r#"{"a":1}"#), (2, r#"{"a":2}"#)] {
-                assert_eq!(publish(connection, &of("desk", 1, document), 6 + number).await.expect("published"), Some(number));
+                assert_eq!(publish(connection, &version("desk", 1, document), 6 + number).await.expect("published"), Some(number));
                 assert_eq!(document_of(&database.pool, number).await.as_deref(), Some(document));
             }
             assert_eq!(document_of(&database.pool, 3).await, None);

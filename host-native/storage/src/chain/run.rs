@@ -71,7 +71,7 @@ fn listed_from_row(row: &DatabaseRow) -> sqlx::Result<ListedRun> {
     Ok(ListedRun {
         id: row.text("run_id")?,
         created_at: row.integer("created_at")?,
-        state: serde_json::from_str(&state).map_err(|it| sqlx::Error::Decode(it.into()))?,
+        state: serde_json::from_str(&state).map_err(|error| sqlx::Error::Decode(error.into()))?,
     })
 }
 

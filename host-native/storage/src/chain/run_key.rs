@@ -24,7 +24,7 @@ pub async fn find(pool: &Pool, chain: &str, scope: &str, key: &str, now: Millis)
     );
     let values = [SqlValue::Text(chain), SqlValue::Text(scope), SqlValue::Text(key), SqlValue::Integer(now - KEY_TTL_MS)];
     let row = pool.fetch_optional(&sql, &values).await?;
-    row.map(|it| Ok(UsedKey { run: it.text("run_id")?, fingerprint: it.text("fingerprint")? })).transpose()
+    row.map(|row| Ok(UsedKey { run: row.text("run_id")?, fingerprint: row.text("fingerprint")? })).transpose()
 }
 
 /// Stores the key of an accepted webhook of a run. Returns whether it is new.

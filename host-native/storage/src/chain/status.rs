@@ -67,7 +67,7 @@ pub async fn list_due(pool: &Pool, now: Millis) -> sqlx::Result<Vec<DueSchedule>
            and (claimed_until is null or claimed_until < extract(epoch from now()) * 1000)",
     );
     let rows = pool.fetch_all(&sql, &[SqlValue::Integer(now)]).await?;
-    let count = |row: &DatabaseRow, name: &str| row.integer(name).map(|it| u32::try_from(it).unwrap_or(u32::MAX));
+    let count = |row: &DatabaseRow, name: &str| row.integer(name).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
     let due = |row: &DatabaseRow| {
         Ok(DueSchedule {
             slug: row.text("slug")?,

@@ -48,5 +48,5 @@ pub async fn find(pool: &Pool, hash: &str) -> sqlx::Result<Option<TokenWait>> {
         "select run_id::text as run_id, path, attempt from cs_resume_token where token_hash = $1",
     );
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(hash)]).await?;
-    row.map(|it| Ok(TokenWait { run: it.text("run_id")?, path: it.text("path")?, attempt: it.integer("attempt")? })).transpose()
+    row.map(|row| Ok(TokenWait { run: row.text("run_id")?, path: row.text("path")?, attempt: row.integer("attempt")? })).transpose()
 }

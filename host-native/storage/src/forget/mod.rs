@@ -232,7 +232,7 @@ pub async fn delete_aged(connection: &mut Connection, kind: RowKind, before: Mil
     let existing = schema::list_tables(connection).await?;
     let text = convengine_host_base::clock::format_audit(before);
     let mut deleted = 0;
-    for (_, _, sql) in AGED_TABLES.iter().filter(|it| it.0 == kind && existing.contains(it.1)) {
+    for (_, _, sql) in AGED_TABLES.iter().filter(|table| table.0 == kind && existing.contains(table.1)) {
         deleted += connection.execute(sql, &[SqlValue::Integer(before), SqlValue::Text(&text), SqlValue::Integer(most)]).await?;
     }
     Ok(deleted)
@@ -257,7 +257,7 @@ pub async fn vacuum(connection: &mut Connection) -> sqlx::Result<bool> {
 pub async fn truncate_wal(connection: &mut Connection) -> sqlx::Result<bool> {
     let Connection::Sqlite(_) = connection else { return Ok(true) };
     let row = connection.fetch_optional(&Statement::portable("pragma wal_checkpoint(truncate)"), &[]).await?;
-    row.as_ref().map_or(Ok(true), |it: &DatabaseRow| it.integer("busy").map(|it| it == 0))
+    row.as_ref().map_or(Ok(true), |row: &DatabaseRow| row.integer("busy").map(|busy| busy == 0))
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub(super) async fn create_missing(
 }
 
 fn statements(migrator: &'static Migrator) -> impl Iterator<Item = &'static str> {
-    migrator.iter().filter(|it| it.version <= LAST_VERSION).flat_map(|it| it.sql.as_str().split_inclusive(";\n"))
+    migrator.iter().filter(|it| it.version <= LAST_VERSION).flat_map(|migration| migration.sql.as_str().split_inclusive(";\n"))
 }
 
 async fn execute(connection: &mut Connection, statement: &'static str) -> sqlx::Result<()> {
@@ -93,9 +93,9 @@ mod tests {
     fn every_statement_names_its_table() {
         let mut found = Vec::new();
         for migrator in [&*SQLITE, &*POSTGRES] {
-            let statements: Vec<&str> = statements(migrator).filter(|it| !it.trim().is_empty()).collect();
-            let table = |it: &&'static str| statement_table(it).or_else(|| added_column(it).map(|it| it.0));
-            assert!(statements.iter().all(|it| table(it).is_some_and(|table| ["ce_", "cv_", "cs_"].contains(&&table[..3]))));
+            let statements: Vec<&str> = statements(migrator).filter(|statement| !statement.trim().is_empty()).collect();
+            let table = |statement: &&'static str| statement_table(statement).or_else(|| added_column(statement).map(|added| added.0));
+            assert!(statements.iter().all(|statement| table(statement).is_some_and(|table| ["ce_", "cv_", "cs_"].contains(&&table[..3]))));
             assert!(statements.iter().filter_map(|it| added_column(it)).all(|it| is_own_table(it.0)));
             found.push(statements.iter().filter_map(|it| statement_table(it)).collect::<BTreeSet<&str>>());
         }

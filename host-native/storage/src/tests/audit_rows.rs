@@ -35,7 +35,7 @@ async fn ids_are_reserved_for_derived_rows() {
         let turns = turn::list_to_derive(&database.pool, CONVERSATION).await.expect("turns");
         let found: Vec<_> = turns.iter().map(|it| (it.turn_id.as_str(), it.first_audit_id, it.created_at)).collect();
         assert_eq!(found, [(FIRST, Some(4), AT), (THIRD, Some(7), AT)]);
-        let ids = |it: Vec<AuditRow>| it.into_iter().map(|it| (it.audit_id, it.payload_json)).collect::<Vec<_>>();
+        let ids = |rows: Vec<AuditRow>| rows.into_iter().map(|row| (row.audit_id, row.payload_json)).collect::<Vec<_>>();
         let of_conversation = async || ids(audit::list_for_conversation(&database.pool, CONVERSATION).await.expect("rows"));
         assert_eq!(of_conversation().await, [(6, "{\"b\":1}".to_owned())]);
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 /// Runs the command.
 pub fn run(words: &[&str]) -> Result<()> {
-    let numbers: Vec<usize> = words.iter().filter_map(|it| it.parse().ok()).collect();
+    let numbers: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
     let [intents, phrases] = numbers[..] else { anyhow::bail!("usage: test-tools classifier INTENTS PHRASES") };
     let set = nlu::generate(&nlu::words()?, intents, phrases, 1);
     let training_set = set.training_set(phrases);
@@ -31,7 +31,7 @@ pub fn run(words: &[&str]) -> Result<()> {
         times.push(started.elapsed().as_nanos());
     }
     times.sort_unstable();
-    let at = |share: usize| times.get(times.len() * share / 100).map_or(0, |it| it / 1_000) as u64;
+    let at = |share: usize| times.get(times.len() * share / 100).map_or(0, |duration| duration / 1_000) as u64;
     println!(
         "{}",
         json!({

@@ -20,7 +20,7 @@ const MIN_CASES: usize = 15_000;
 /// Runs the command; returns whether every invariant holds.
 pub fn run(names: &[&str]) -> Result<bool> {
     let mut cases = corpus_with_extension()?;
-    cases.retain(|it| names.is_empty() || names.contains(&it.pack.name.as_str()));
+    cases.retain(|case| names.is_empty() || names.contains(&case.pack.name.as_str()));
     ensure!(!cases.is_empty(), "no pack has any of these names");
     let started = Instant::now();
     let figures = simulate_all(&cases, |_, _| true)?;
@@ -31,9 +31,9 @@ pub fn run(names: &[&str]) -> Result<bool> {
     let untried: Vec<&str> = figures.iter().filter(|it| it.is_untried()).map(|it| it.pack.as_str()).collect();
     let (all, later) = (sum(&figures, SimulationReport::total_cases), sum(&figures, |it| it.following_turns));
     println!("{all} cases and {later} following turns in {seconds:.1} s ({profile} profile): {} violations", violations.len());
-    for it in violations.iter().take(MAX_PRINTED) {
-        let position = if it.in_following_turn { ", in the following turn" } else { "" };
-        println!("  {} {} turn {} {:?}{position}: {}", it.invariant, it.pack, it.turn, it.fault, it.text);
+    for found in violations.iter().take(MAX_PRINTED) {
+        let position = if found.in_following_turn { ", in the following turn" } else { "" };
+        println!("  {} {} turn {} {:?}{position}: {}", found.invariant, found.pack, found.turn, found.fault, found.text);
     }
     untried.iter().for_each(|it| println!("  {it} has effects but no case"));
     let too_few = names.is_empty() && all < MIN_CASES;
@@ -45,19 +45,19 @@ pub fn run(names: &[&str]) -> Result<bool> {
 
 fn print_table(figures: &[SimulationReport]) {
     println!("{:55} {:>5} {:>7} {:>6} {:>10}", "pack", "turns", "effects", "cases", "violations");
-    for it in figures {
-        println!("{:55} {:>5} {:>7} {:>6} {:>10}", it.pack, it.turns, it.effects, it.total_cases(), it.violations.len());
+    for row in figures {
+        println!("{:55} {:>5} {:>7} {:>6} {:>10}", row.pack, row.turns, row.effects, row.total_cases(), row.violations.len());
     }
     let turns = sum(figures, |it| it.turns);
     println!("{} packs, {turns} turns, {} effects", figures.len(), sum(figures, |it| it.effects));
     for family in FAMILIES {
-        println!("{:>7} {family}", sum(figures, |it| it.cases.get(family).copied().unwrap_or_default()));
+        println!("{:>7} {family}", sum(figures, |figures| figures.cases.get(family).copied().unwrap_or_default()));
     }
-    let largest = |index: usize| figures.iter().filter_map(|it| it.maximums.get(index)).max().copied().unwrap_or_default();
+    let largest = |index: usize| figures.iter().filter_map(|figures| figures.maximums.get(index)).max().copied().unwrap_or_default();
     let [effects, notices, prompt, journal] = [0, 1, 2, 3].map(largest);
     println!("maximum: {effects} effects and {notices} notices per turn, {prompt} characters per prompt, {journal} bytes per journal");
     let mut broken: BTreeMap<&str, usize> = BTreeMap::new();
-    figures.iter().flat_map(|it| &it.violations).for_each(|it| *broken.entry(it.invariant).or_default() += 1);
+    figures.iter().flat_map(|it| &it.violations).for_each(|violation| *broken.entry(violation.invariant).or_default() += 1);
     broken.iter().for_each(|(invariant, count)| println!("{count:>7} violations of {invariant}"));
 }
 

@@ -37,7 +37,7 @@ pub async fn run(words: &[&str]) -> Result<()> {
     let (mut random, mut bytes) = (Random(11), 0);
     let started = Instant::now();
     for number in 0..chunks / ARTICLES {
-        let text: Vec<String> = (0..ARTICLES).map(|it| format!("# Article {it}\n\n{}", random.words(ARTICLE_WORDS))).collect();
+        let text: Vec<String> = (0..ARTICLES).map(|article| format!("# Article {article}\n\n{}", random.words(ARTICLE_WORDS))).collect();
         let (id, title, text) = (format!("source-{number}"), random.words(4), text.join("\n\n"));
         bytes += text.len();
         let (locale, format) = ("en".to_owned(), SourceFormat::Markdown);
@@ -62,7 +62,7 @@ pub async fn run(words: &[&str]) -> Result<()> {
     }
     pool.close().await;
     times.sort_unstable();
-    let percentile = |it: usize| times.get(times.len() * it / 100).copied().unwrap_or_default();
+    let percentile = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or_default();
     let sums = json!({
         "chunks": found, "text_bytes": bytes, "indexed_ms": indexed_ms, "searches": times.len(),
         "p50_us": percentile(50), "p99_us": percentile(99), "max_us": times.last(),
@@ -85,7 +85,7 @@ impl Random {
     /// Words with frequencies that are the reciprocals of their ranks.
     fn words(&mut self, count: usize) -> String {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most WORDS")]
-        let word = |it: f64| format!("w{}", WORDS.powf(it) as u32);
+        let word = |power: f64| format!("w{}", WORDS.powf(power) as u32);
         (0..count).map(|_| word(self.next())).collect::<Vec<_>>().join(" ")
     }
 }

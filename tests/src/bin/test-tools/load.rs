@@ -77,7 +77,7 @@ async fn play_commands(words: &[&str]) -> Result<()> {
         let amount = Amount::parse(&line?)?;
         let started = Instant::now();
         let mut seen = Measurements::default();
-        for one in try_join_all(clients.iter_mut().map(|it| it.play(amount.clone()))).await? {
+        for one in try_join_all(clients.iter_mut().map(|client| client.play(amount.clone()))).await? {
             seen.conversations += one.conversations;
             seen.micros.extend(one.micros);
         }

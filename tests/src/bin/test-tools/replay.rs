@@ -82,7 +82,7 @@ impl RecordedConversation {
                 Ok(())
             };
             let running: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-            running.into_iter().try_for_each(|it| it.join().unwrap_or_else(|_| bail!("a replay panicked")))
+            running.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| bail!("a replay panicked")))
         })?;
         Ok(count.load(Ordering::Relaxed) * 1_000_000 / u64::try_from(start.elapsed().as_micros()).unwrap_or(1).max(1))
     }

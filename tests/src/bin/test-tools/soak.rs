@@ -67,7 +67,7 @@ pub fn run(words: &[&str]) -> Result<()> {
             report_kills(&DatabaseKind::parse(database)?, connections.parse()?, seconds.parse()?, interval.parse()?)?
         }
         ["restate", database, connections, seconds, interval, seed @ ..] => {
-            let seed = seed.first().map_or_else(now_ms, |it| it.parse().context("SEED is not a number"))?;
+            let seed = seed.first().map_or_else(now_ms, |text| text.parse().context("SEED is not a number"))?;
             report_restate(&DatabaseKind::parse(database)?, connections.parse()?, seconds.parse()?, interval.parse()?, seed)?
         }
         ["background", database, timers, chains, chunks] => {
@@ -83,7 +83,7 @@ pub fn run(words: &[&str]) -> Result<()> {
         ["fuzz-try", target, file] => {
             fuzz::capture_panics();
             let (target, input) = (Target::find(target)?, std::fs::read(file)?);
-            json!(fuzz::with_server_stack(|| target.check(&input).map_err(|it| anyhow!(it)))?)
+            json!(fuzz::with_server_stack(|| target.check(&input).map_err(|message| anyhow!(message)))?)
         }
         _ => bail!(
             "usage: test-tools soak fuzz LIMIT [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | background DATABASE TIMERS CHAINS CHUNKS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | cluster-outage DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S | restate DATABASE CONNECTIONS SECONDS INTERVAL_S [SEED]"

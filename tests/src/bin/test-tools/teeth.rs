@@ -66,19 +66,19 @@ fn mutate_corpus() -> Result<Mutations> {
 /// Returns a talk's turn with one check changed, with an answer duplicated, and with two answers swapped.
 fn mutate_turn(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PackTurn, String)> {
     let mut changed = Vec::new();
-    for (index, it) in turn.checks.iter().enumerate() {
-        for check in mutate_check(&it.check, played) {
+    for (index, checked) in turn.checks.iter().enumerate() {
+        for check in mutate_check(&checked.check, played) {
             let mut turn = turn.clone();
             turn.checks[index].check = check;
-            changed.push((turn, format!("line {} {:?}", it.line, it.check)));
+            changed.push((turn, format!("line {} {:?}", checked.line, checked.check)));
         }
     }
-    for (index, it) in turn.answers.iter().enumerate() {
-        let what = format!("line {} {}", it.line, it.call);
+    for (index, answer) in turn.answers.iter().enumerate() {
+        let what = format!("line {} {}", answer.line, answer.call);
         let mut more = turn.clone();
-        more.answers.insert(index, it.clone());
+        more.answers.insert(index, answer.clone());
         changed.push((more, format!("{what} twice")));
-        let Some(position) = turn.answers.iter().skip(index + 1).position(|next: &PackAnswer| next.call != it.call) else { continue };
+        let Some(position) = turn.answers.iter().skip(index + 1).position(|next: &PackAnswer| next.call != answer.call) else { continue };
         let mut swapped = turn.clone();
         swapped.answers.swap(index, index + 1 + position);
         changed.push((swapped, format!("{what} later")));
@@ -88,7 +88,7 @@ fn mutate_turn(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PackTurn, String)> 
 
 /// Returns the played turn with each progress message that its checks forbid.
 fn with_forbidden_messages(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PlayedTurn, String)> {
-    let forbidden = turn.checks.iter().filter_map(|it| if let Check::NoVerbose(text) = &it.check { Some(text) } else { None });
+    let forbidden = turn.checks.iter().filter_map(|check| if let Check::NoVerbose(text) = &check.check { Some(text) } else { None });
     let with = |text: &String| {
         let mut altered = played.clone();
         altered.verbose.push(json!({"text": text}));
@@ -105,12 +105,12 @@ fn mutate_check(check: &Check, played: &PlayedTurn) -> Vec<Check> {
         Check::ReplyContains(it) => vec![Check::ReplyContains(text(it))],
         Check::Fails(it) => vec![Check::Fails(text(it))],
         Check::Verbose(it) => vec![Check::Verbose(text(it))],
-        Check::NoStage(_) => played.audit.first().map(|it| Check::NoStage(it.0.clone())).into_iter().collect(),
+        Check::NoStage(_) => played.audit.first().map(|row| Check::NoStage(row.0.clone())).into_iter().collect(),
         // Covered by `with_forbidden_messages`, which adds the forbidden message to the turn.
         Check::NoVerbose(_) => Vec::new(),
         Check::Contains { path, text: it } => vec![Check::Contains { path: path.clone(), text: text(it) }],
         // Every answer has members.
-        Check::Absent(_) => played.json.as_object().into_iter().flatten().take(1).map(|it| Check::Absent(it.0.clone())).collect(),
+        Check::Absent(_) => played.json.as_object().into_iter().flatten().take(1).map(|member| Check::Absent(member.0.clone())).collect(),
         Check::Lacks { path, .. } => vec![Check::Lacks { path: path.clone(), text: String::new() }],
         Check::Place { intent, state } => {
             vec![Check::Place { intent: text(intent), state: state.clone() }, Check::Place { intent: intent.clone(), state: text(state) }]
@@ -127,7 +127,7 @@ fn mutate_check(check: &Check, played: &PlayedTurn) -> Vec<Check> {
 
 fn mutate_list(names: &[String]) -> Vec<Vec<String>> {
     let changed =
-        |index: usize| names.iter().enumerate().map(move |(at, it)| if at == index { format!("{it} changed") } else { it.clone() });
+        |index: usize| names.iter().enumerate().map(move |(at, name)| if at == index { format!("{name} changed") } else { name.clone() });
     (0..names.len()).map(|index| changed(index).collect()).collect()
 }
 
@@ -146,11 +146,11 @@ fn mutate_value(value: &Value) -> Vec<Value> {
 fn leaf_pointers(value: &Value) -> Vec<String> {
     let inner = |name: &str, member: &Value| -> Vec<String> {
         let name = name.replace('~', "~0").replace('/', "~1");
-        leaf_pointers(member).into_iter().map(|it| format!("/{name}{it}")).collect()
+        leaf_pointers(member).into_iter().map(|pointer| format!("/{name}{pointer}")).collect()
     };
     match value {
         Value::Object(members) if !members.is_empty() => members.iter().flat_map(|(name, it)| inner(name, it)).collect(),
-        Value::Array(items) if !items.is_empty() => items.iter().enumerate().flat_map(|(at, it)| inner(&at.to_string(), it)).collect(),
+        Value::Array(items) if !items.is_empty() => items.iter().enumerate().flat_map(|(at, item)| inner(&at.to_string(), item)).collect(),
         _ => vec![String::new()],
     }
 }

@@ -31,7 +31,7 @@ const MAX_ANSWERS: usize = 100;
 const TALK_PACK: &str = include_str!("../../../packs/bench/plain.json");
 
 fn rules() -> Result<Vec<Vec<u8>>> {
-    Ok(seeds::rows("ce_rule")?.iter().map(|it| it.to_string().into_bytes()).collect())
+    Ok(seeds::rows("ce_rule")?.iter().map(|row| row.to_string().into_bytes()).collect())
 }
 
 fn read_rules(input: &[u8]) -> FuzzResult {
@@ -60,7 +60,7 @@ fn message(text: &str) -> Value {
 }
 
 fn packs() -> Result<Vec<Vec<u8>>> {
-    Ok(seeds::packs()?.iter().map(|it| it.to_string().into_bytes()).collect())
+    Ok(seeds::packs()?.iter().map(|pack| pack.to_string().into_bytes()).collect())
 }
 
 fn read_pack(input: &[u8]) -> FuzzResult {

@@ -27,8 +27,8 @@ fn journals() -> Result<Vec<Vec<u8>>> {
 fn configs() -> &'static [Arc<Config>] {
     static CONFIGS: OnceLock<Vec<Arc<Config>>> = OnceLock::new();
     CONFIGS.get_or_init(|| {
-        let packs = PACKS.iter().filter_map(|it| seeds::demo(it).ok());
-        packs.map(|it| Arc::new(Config::compile(&it.tables, &it.settings).0)).collect()
+        let packs = PACKS.iter().filter_map(|name| seeds::demo(name).ok());
+        packs.map(|pack| Arc::new(Config::compile(&pack.tables, &pack.settings).0)).collect()
     })
 }
 

@@ -42,7 +42,7 @@ fn to_inputs(texts: Vec<String>) -> Vec<Vec<u8>> {
 
 fn templates() -> Result<Vec<Vec<u8>>> {
     let mut texts = seeds::cells()?;
-    texts.retain(|it| ["{{", "[(", "[[", "[#", "#{", "${"].iter().any(|mark| it.contains(mark)));
+    texts.retain(|text| ["{{", "[(", "[[", "[#", "#{", "${"].iter().any(|mark| text.contains(mark)));
     texts.extend(
         ["[# th:each=\"it : ${a}\"][(${it})][/]", "[# th:if=\"${b == 'text'}\"]x[/]", "#{context.deep.er[0].x}"].map(str::to_owned),
     );
@@ -68,9 +68,9 @@ fn read_template(input: &[u8]) -> FuzzResult {
         require(rendered.text == literal && rendered.error.is_none(), || "renders a literal differently".to_owned())?;
     }
     for name in names_read.into_inner() {
-        let known = compiled.names().any(|it| it == name || it.strip_prefix(&name).is_some_and(|it| it.starts_with('.')));
+        let known = compiled.names().any(|own| own == name || own.strip_prefix(&name).is_some_and(|rest| rest.starts_with('.')));
         // A bare name in brackets is usually a key, which is not listed among the names.
-        let in_brackets = source.split('[').skip(1).any(|it| it.trim_start().starts_with(name.as_str()));
+        let in_brackets = source.split('[').skip(1).any(|rest| rest.trim_start().starts_with(name.as_str()));
         require(known || in_brackets, || format!("reads '{name}', which is not one of its names"))?;
     }
     Ok(format!("{:?} {:?}", compiled.names().count().min(5), rendered.error.map(describe_error)))
@@ -79,7 +79,7 @@ fn read_template(input: &[u8]) -> FuzzResult {
 fn formulas() -> Result<Vec<Vec<u8>>> {
     let mut texts = Vec::new();
     for cell in seeds::cells()? {
-        texts.extend(cell.split("${").skip(1).filter_map(|it| it.split('}').next()).map(str::to_owned));
+        texts.extend(cell.split("${").skip(1).filter_map(|rest| rest.split('}').next()).map(str::to_owned));
     }
     let own = [
         "principal * rate / 100",
@@ -114,7 +114,7 @@ fn read_formula(input: &[u8]) -> FuzzResult {
 
 fn paths() -> Result<Vec<Vec<u8>>> {
     let mut texts = seeds::cells()?;
-    texts.retain(|it| it.starts_with('$') || it.starts_with('@') || it.contains(" == "));
+    texts.retain(|text| text.starts_with('$') || text.starts_with('@') || text.contains(" == "));
     let own = [
         "$.inputParams.items[?(@.q > 1)].q",
         "$..q",
@@ -145,5 +145,5 @@ fn read_path(input: &[u8]) -> FuzzResult {
         let reduced = Value::Object(used.map(|(key, value)| (key.clone(), value.clone())).collect());
         require(compiled.matches(&reduced) == is_match, || format!("depends on more than {members:?}"))?;
     }
-    Ok(format!("{is_match} {:?} {}", value.map(|it| std::mem::discriminant(&it)), compiled.members().map_or(9, |it| it.len().min(4))))
+    Ok(format!("{is_match} {:?} {}", value.map(|it| std::mem::discriminant(&it)), compiled.members().map_or(9, |names| names.len().min(4))))
 }

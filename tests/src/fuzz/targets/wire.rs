@@ -35,7 +35,7 @@ fn bodies() -> Result<Vec<Vec<u8>>> {
     let file = |content: &str| json!({"name": "a.txt", "mimeType": "text/plain", "size": 5, "content": content, "encoding": "base64"});
     bodies.push(json!({"conversationId": "87583a5f-039f-5549-b37a-748e462dd9b4", "message": "", "reset": "true", "inputParams": {"files": [file("aGVsbG8="), file("no Base64 ü\n"), file("")]}}));
     let raw = br#"{"input\u0050arams":{"files":[{"c\u006fntent":"aGV\u0073bG8\u003d\/x"},{"content":"aGVs","content":7}]}}"#;
-    Ok(bodies.iter().map(|it| it.to_string().into_bytes()).chain([raw.to_vec()]).collect())
+    Ok(bodies.iter().map(|body| body.to_string().into_bytes()).chain([raw.to_vec()]).collect())
 }
 
 fn filter_attachments(input: &[u8], piece: usize) -> Vec<u8> {
@@ -66,12 +66,12 @@ fn read_body(input: &[u8]) -> FuzzResult {
 /// Returns the contents of a body's attachments.
 fn contents(body: &mut Value) -> impl Iterator<Item = &mut Value> {
     let files = body.pointer_mut("/inputParams/files").and_then(Value::as_array_mut);
-    files.into_iter().flatten().filter_map(|it| it.as_object_mut()?.get_mut("content"))
+    files.into_iter().flatten().filter_map(|file| file.as_object_mut()?.get_mut("content"))
 }
 
 /// Removes the contents and their replacements; returns their number.
 fn take_contents(body: &mut Value) -> usize {
-    let replaced = |it: &Value| it.is_string() || it.get("sha256").is_some();
+    let replaced = |content: &Value| content.is_string() || content.get("sha256").is_some();
     contents(body).filter(|it| replaced(it)).map(|it| it.take()).count()
 }
 
@@ -85,7 +85,7 @@ fn settings() -> Result<Vec<Vec<u8>>> {
         ---\nspring.config.activate.on-profile: dev\nconvengine.turn.journal: off\n---\nconvengine: &a\n  tables:\n    \"[x.y]\": [1, 2.5, ~]\nb: *a\n";
     let mut all = vec![toml.to_owned(), yaml.to_owned()];
     // JSON is also YAML.
-    all.extend(seeds::packs()?.into_iter().map(|mut it| json!({"convengine": it["settings"].take()}).to_string()));
+    all.extend(seeds::packs()?.into_iter().map(|mut pack| json!({"convengine": pack["settings"].take()}).to_string()));
     all.sort();
     all.dedup();
     Ok(all.into_iter().map(String::into_bytes).collect())
@@ -98,7 +98,7 @@ fn read_settings(input: &[u8]) -> FuzzResult {
     for name in ["settings.toml", "application.yml"] {
         let path = folder.join(name);
         let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, input));
-        written.map_err(|it| format!("{}: {it}", path.display()))?;
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
         let read = Settings::load(&Options { settings: Some(path), ..Options::default() });
         kinds.push(match read {
             Ok(_) => "settings".to_owned(),
@@ -118,7 +118,7 @@ fn frames() -> Result<Vec<Vec<u8>>> {
     let all = [connect, subscribe, others].concat();
     let single = "STOMP\r\naccept-version:1.0\r\nheart-beat:0,0\r\n\r\n\0ACK\nid:a\\nb\\\\\n\n\0";
     let wrapped = json!([connect, subscribe, others]).to_string();
-    Ok([connect, subscribe, others, &all, single, &wrapped].map(|it| it.as_bytes().to_vec()).to_vec())
+    Ok([connect, subscribe, others, &all, single, &wrapped].map(|frame| frame.as_bytes().to_vec()).to_vec())
 }
 
 fn read_stomp(input: &[u8]) -> FuzzResult {
@@ -140,7 +140,7 @@ fn read_stomp(input: &[u8]) -> FuzzResult {
             "differs when wrapped".to_owned()
         })?;
     }
-    let bytes = texts.map_or(input.to_vec(), |it| it.concat().into_bytes());
+    let bytes = texts.map_or(input.to_vec(), |texts| texts.concat().into_bytes());
     let whole = StompSession::new("/topic/convengine/audit").receive(&bytes);
     for piece in [1, 7, 100] {
         let mut session = StompSession::new("/topic/convengine/audit");
@@ -152,7 +152,7 @@ fn read_stomp(input: &[u8]) -> FuzzResult {
 
 /// Checks that a frame without control characters is read back as it was rendered.
 fn check_round_trip(frame: &Frame, version: Version) -> Result<(), String> {
-    let is_text = |it: &str| !it.contains(|c: char| c.is_control());
+    let is_text = |text: &str| !text.contains(|c: char| c.is_control());
     let texts = is_text(&frame.command) && frame.headers.iter().all(|(name, value)| is_text(name) && is_text(value));
     if !texts || std::str::from_utf8(&frame.body).is_err() {
         return Ok(());

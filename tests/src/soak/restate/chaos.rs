@@ -67,7 +67,7 @@ impl Chaos {
 
     /// The addresses of the servers, which keep them.
     pub fn server_addresses(&self) -> Vec<String> {
-        self.servers.iter().map(|it| it.address().to_owned()).collect()
+        self.servers.iter().map(|server| server.address().to_owned()).collect()
     }
 
     /// Kills a process after each interval for a time. A node is added after half of it, and one removed after three quarters, or later if the

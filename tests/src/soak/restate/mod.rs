@@ -125,7 +125,7 @@ fn talk(load: &Rc<Load>, connections: usize) -> Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(LocalSet::new().run_until(async {
         load.publish_chains().await?;
-        let tasks: Vec<_> = (0..connections).map(|it| spawn_local(Rc::clone(load).talk_until_stopped(it))).collect();
+        let tasks: Vec<_> = (0..connections).map(|connection| spawn_local(Rc::clone(load).talk_until_stopped(connection))).collect();
         for task in tasks {
             task.await??;
         }

@@ -93,11 +93,11 @@ impl Tenant {
         let calls = CallRecorder::default();
         let services = if pack.http.is_empty() { None } else { Some(serve_recorded(runtime, pack.http.clone(), calls.clone())?) };
         let file: PathBuf = folder.join(load.tenant).with_extension("json");
-        std::fs::write(&file, services.map_or(text.clone(), |it| text.replace(STUB_ADDRESS, &format!("http://{it}"))))?;
+        std::fs::write(&file, services.map_or(text.clone(), |address| text.replace(STUB_ADDRESS, &format!("http://{address}"))))?;
         let database = soak.database.create_database()?;
         let imported = Command::new(soak.convengine).arg("import").arg(&file).args(["--database", database.url()]).output()?;
         ensure!(imported.status.success(), "cannot import {}: {}", load.name, String::from_utf8_lossy(&imported.stderr));
-        let models = load.models.map(|it| format!("{it}{}", file.display()));
+        let models = load.models.map(|option| format!("{option}{}", file.display()));
         Ok(Tenant { name: load.tenant, use_as: load.use_as, talk, calls, database, services, pack, models })
     }
 }
@@ -105,14 +105,14 @@ impl Tenant {
 /// Returns the options of servers and workers.
 pub(super) fn options(tenants: &[Tenant]) -> Vec<String> {
     let mut options = Vec::new();
-    let services: Vec<String> = tenants.iter().filter_map(|it| Some(it.services?.to_string())).collect();
+    let services: Vec<String> = tenants.iter().filter_map(|tenant| Some(tenant.services?.to_string())).collect();
     let mut set = vec![format!("convengine.network.allow-private={}", services.join(","))];
     set.push("convengine.assistants.simulator-rpm=0".to_owned());
     for Tenant { name, database, pack, models, .. } in tenants {
         set.push(format!("convengine.tenants.{name}.database={}", database.url()));
         let groups = pack.settings.as_object().into_iter().flatten();
         set.extend(groups.map(|(group, tree)| format!("convengine.tenants.{name}.{group}={tree}")));
-        options.extend(models.iter().flat_map(|it| ["--llm".to_owned(), it.clone()]));
+        options.extend(models.iter().flat_map(|model| ["--llm".to_owned(), model.clone()]));
     }
     options.extend(set.into_iter().flat_map(|it| ["--set".to_owned(), it]));
     options

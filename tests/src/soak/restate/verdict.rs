@@ -63,8 +63,8 @@ pub(super) fn add(report: &mut RestateReport, load: &Load, convengine: &Path) ->
 /// Whether the answer of a turn says that a call has failed, also in the undisturbed run.
 fn is_named_anyway(tenant: &Tenant, number: u32) -> bool {
     let Use::Talk { doubt_text } = tenant.use_as else { return false };
-    let exchange = usize::try_from(number).ok().and_then(|it| tenant.talk.turns.get(it.checked_sub(1)?));
-    exchange.is_some_and(|it| it.answer["payload"]["value"].as_str().is_some_and(|it| it.contains(doubt_text)))
+    let exchange = usize::try_from(number).ok().and_then(|number| tenant.talk.turns.get(number.checked_sub(1)?));
+    exchange.is_some_and(|exchange| exchange.answer["payload"]["value"].as_str().is_some_and(|reply| reply.contains(doubt_text)))
 }
 
 /// Replays the turns of conversations.
@@ -104,7 +104,7 @@ fn check_calls(report: &mut RestateReport, tenant: &str, calls: &[RecordedCall],
         }
     }
     let mut by_key: BTreeMap<&str, Vec<&JournalEffect>> = BTreeMap::new();
-    requested.iter().filter(|it| it.is_call).for_each(|it| by_key.entry(&it.key).or_default().push(it));
+    requested.iter().filter(|it| it.is_call).for_each(|call| by_key.entry(&call.key).or_default().push(call));
     for (key, effects) in by_key {
         let count = made.remove(key).unwrap_or_default();
         let in_doubt = effects.iter().filter(|it| it.interrupted).count();

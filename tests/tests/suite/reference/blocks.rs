@@ -59,7 +59,7 @@ impl Block {
             let (source, result) = self.lines.split_at(at);
             return vec![Example { line: self.line, source: source.join("\n"), result: result.get(1..).unwrap_or_default().join("\n") }];
         }
-        let numbered = (self.line + 1..).zip(&self.lines).filter(|it| !it.1.trim().is_empty());
+        let numbered = (self.line + 1..).zip(&self.lines).filter(|numbered| !numbered.1.trim().is_empty());
         let example = |(line, text): (usize, &String)| {
             let (source, result) = text.rsplit_once(" -> ").unwrap_or((text, ""));
             Example { line, source: source.trim().to_owned(), result: result.trim().to_owned() }

@@ -37,16 +37,16 @@ pub fn run(block: &Block, context: &Context, source: &str) -> Option<String> {
     let second = block.word(1);
     Some(match block.word(0) {
         "expression" => show_value(Expr::parse_value(source).map(|it| it.evaluate(&names))),
-        "condition" => show_value(Expr::parse(source).map(|it| it.is_true(&names).map(|it| Some(Value::Bool(it))))),
+        "condition" => show_value(Expr::parse(source).map(|expr| expr.is_true(&names).map(|truth| Some(Value::Bool(truth))))),
         "template" => flow_template(source, second, &names),
         "row-template" => row_template(source, document),
-        "formula" => match Formula::compile(source).map(|it| it.evaluate(&|name| document.get(name))) {
+        "formula" => match Formula::compile(source).map(|formula| formula.evaluate(&|name| document.get(name))) {
             Err(_) => "(invalid)".to_owned(),
             Ok(Err(_)) => "(error)".to_owned(),
             Ok(Ok(value)) => value.to_string(),
         },
         "row-path" => show_found(JsonPath::compile(source).map(|it| it.value(document))),
-        "row-condition" => show_found(JsonPath::compile(source).map(|it| Some(json!(it.matches(document))))),
+        "row-condition" => show_found(JsonPath::compile(source).map(|path| Some(json!(path.matches(document))))),
         "query" => show_found(JsonPath::compile_query(source).map(|it| it.value(document))),
         "entity" => answer(second, block.word(2), context, &json!({"type": "user.message", "text": source})),
         "entity-value" => {
@@ -177,7 +177,7 @@ fn play_entity(pack: &Value) -> Result<String, String> {
         let (_, slice) = Turn::start(input, Arc::clone(&config)).map_err(|it| it.to_string())?;
         let outcome = slice.end.ok_or("the turn waits")?;
         conversations.commit(&outcome);
-        let ambiguous = slice.notices.iter().find_map(|it| match &it.body {
+        let ambiguous = slice.notices.iter().find_map(|notice| match &notice.body {
             NoticeBody::Audit { stage, payload } if stage == "entity.ambiguous" => payload.get("values").cloned(),
             _ => None,
         });

@@ -81,7 +81,7 @@ fn nodes_are_valid() {
     for (page, _) in PAGES {
         for block in parse_blocks(&read_page(page)).iter().filter(|it| has_kind(it, "json node")) {
             let node = parse_json(page, block);
-            let ends = [("start", "Start"), ("end", "End")].map(|it| json!({"id": it.0, "type": it.0, "name": it.1, "data": {}}));
+            let ends = [("start", "Start"), ("end", "End")].map(|end| json!({"id": end.0, "type": end.0, "name": end.1, "data": {}}));
             let edges = json!([{"id": "a", "source": "start", "target": node["id"]}, {"id": "b", "source": node["id"], "target": "end"}]);
             let graph = json!({"id": "r", "kind": "root", "entry": "start", "nodes": [ends[0], node, ends[1]], "edges": edges});
             let document =
@@ -179,8 +179,8 @@ fn assert_mentions(page: &str, texts: impl IntoIterator<Item = String>) {
 
 #[test]
 fn names_of_the_core_are_on_the_pages() {
-    let heading = |level: &str, names: Vec<&'static str>| names.into_iter().map(|it| format!("\n{level} {it}\n")).collect::<Vec<_>>();
-    let code = |names: Vec<&'static str>| names.into_iter().map(|it| format!("`{it}")).collect::<Vec<_>>();
+    let heading = |level: &str, names: Vec<&'static str>| names.into_iter().map(|name| format!("\n{level} {name}\n")).collect::<Vec<_>>();
+    let code = |names: Vec<&'static str>| names.into_iter().map(|name| format!("`{name}")).collect::<Vec<_>>();
     assert_mentions("expressions", heading("###", expr::function_names()));
     assert_mentions("templates", heading("####", interpolation::filter_names()));
     assert_mentions("templates", template::function_names().into_iter().map(|it| format!("`{it}")));
@@ -199,7 +199,7 @@ fn members_of_packs_are_on_the_page() {
         let pack = serde_json::to_value(pack).unwrap();
         let list = |name: &str| pack[name].as_array().cloned().unwrap_or_default();
         let turns = list("turns");
-        let within = |name: &str| turns.iter().flat_map(|it| it[name].as_array().cloned().unwrap_or_default()).collect::<Vec<_>>();
+        let within = |name: &str| turns.iter().flat_map(|turn| turn[name].as_array().cloned().unwrap_or_default()).collect::<Vec<_>>();
         let requests = turns.iter().map(|it| it["request"].clone()).collect();
         for objects in [vec![pack.clone()], list("llm"), list("http"), within("answers"), within("checks"), requests, turns.clone()] {
             names.extend(objects.iter().filter_map(Value::as_object).flat_map(Map::keys).cloned());
@@ -207,7 +207,7 @@ fn members_of_packs_are_on_the_page() {
     }
     assert!(names.len() >= 50, "{names:?}");
     let page = read_page("packs");
-    let is_missing = |it: &&String| !page.contains(&format!("`{it}`")) && !page.contains(&format!("`{{\"{it}\""));
+    let is_missing = |name: &&String| !page.contains(&format!("`{name}`")) && !page.contains(&format!("`{{\"{name}\""));
     let missing: Vec<&String> = names.iter().filter(is_missing).collect();
     assert_eq!(missing, Vec::<&String>::new());
 }
@@ -216,16 +216,16 @@ fn members_of_packs_are_on_the_page() {
 fn talks_show_every_kind_of_check() {
     let checks = read_packs("talks").played.into_iter().flat_map(|it| it.1.turns).flat_map(|it| it.checks);
     let kinds: BTreeSet<String> =
-        checks.map(|it| format!("{:?}", it.check).split(['(', ' ']).next().unwrap_or_default().to_owned()).collect();
+        checks.map(|check| format!("{:?}", check.check).split(['(', ' ']).next().unwrap_or_default().to_owned()).collect();
     assert_eq!(kinds.len(), 14, "{kinds:?}");
 }
 
 /// The properties of the part of a schema that has one of this name.
 fn properties_beside(schema: &Value, name: &str) -> Vec<String> {
-    let own = schema["properties"].as_object().filter(|it| it.contains_key(name)).map(|it| it.keys().cloned().collect());
+    let own = schema["properties"].as_object().filter(|it| it.contains_key(name)).map(|properties| properties.keys().cloned().collect());
     let inner = || match schema {
-        Value::Object(members) => members.values().map(|it| properties_beside(it, name)).find(|it| !it.is_empty()),
-        Value::Array(items) => items.iter().map(|it| properties_beside(it, name)).find(|it| !it.is_empty()),
+        Value::Object(members) => members.values().map(|member| properties_beside(member, name)).find(|properties| !properties.is_empty()),
+        Value::Array(items) => items.iter().map(|item| properties_beside(item, name)).find(|properties| !properties.is_empty()),
         _ => None,
     };
     own.or_else(inner).unwrap_or_default()
@@ -240,8 +240,8 @@ fn members_of_slots_and_entities_are_on_the_pages() {
         let names = properties_beside(&schema, member);
         assert!(names.len() >= fewest, "{member}: {names:?}");
         let content = read_page(page);
-        let forms = |it: &String| [format!("`{it}`"), format!(".{it}`"), format!("\"{it}\"")];
-        let missing: Vec<&String> = names.iter().filter(|it| !forms(it).iter().any(|form| content.contains(form))).collect();
+        let forms = |name: &String| [format!("`{name}`"), format!(".{name}`"), format!("\"{name}\"")];
+        let missing: Vec<&String> = names.iter().filter(|name| !forms(name).iter().any(|form| content.contains(form))).collect();
         assert!(missing.is_empty(), "{page} lacks {missing:?}");
     }
 }

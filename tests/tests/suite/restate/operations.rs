@@ -47,7 +47,7 @@ fn a_turn_ends_on_its_version_which_is_removed_when_it_is_drained() {
         let registered = run(&["register", &next]);
         assert_eq!(registered.code, 0, "{registered:?}");
         let versions = list(&env, &cluster);
-        let current: Vec<&Value> = versions.iter().map(|it| &it["is_current"]).collect();
+        let current: Vec<&Value> = versions.iter().map(|version| &version["is_current"]).collect();
         assert_eq!(current, [&json!(false), &json!(true)], "{versions:?}");
         assert_eq!((&versions[1]["address"], &versions[1]["version"]), (&json!(next), &json!(env!("CARGO_PKG_VERSION"))));
         let kept = run(&["remove"]);
@@ -196,7 +196,7 @@ fn deleted_and_expired_conversations_have_no_state_in_the_cluster() {
     let ingress = cluster.nodes.ingress_setting();
     let stored = |cluster: &TurnCluster| {
         let found = cluster.query("select distinct service_key from state order by service_key");
-        found.as_array().unwrap().iter().map(|it| it["service_key"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        found.as_array().unwrap().iter().map(|row| row["service_key"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     for _ in 0..2 {
         server.say(ID, "my order");

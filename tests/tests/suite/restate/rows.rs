@@ -36,7 +36,7 @@ const PACKS: [&str; 5] = [
 /// The number of rows of each table of conversations.
 fn count_rows(env: &TestEnv) -> Vec<String> {
     let tables = ["ce_conversation", "ce_conversation_history", "ce_audit", "ce_turn", "ce_llm_call_log", "ce_memory"];
-    tables.iter().flat_map(|it| env.sql().texts(&format!("select count(*)::text from {it}"))).collect()
+    tables.iter().flat_map(|table| env.sql().texts(&format!("select count(*)::text from {table}"))).collect()
 }
 
 /// The answers to the turns of a pack.
@@ -50,7 +50,7 @@ fn play(pack: &Pack, path: &Path, restate: bool) -> Vec<(u16, Value)> {
     let program = restate.is_some().then(|| server_binary().unwrap());
     let options = ServerOptions { database: Some(env.database_url()), settings, restate, program };
     let mut player = HttpPlayer::start(pack, path, &options).unwrap();
-    let played: Vec<_> = (0..pack.turns.len()).map(|it| player.play(it).unwrap()).map(|it| (it.status, it.json)).collect();
+    let played: Vec<_> = (0..pack.turns.len()).map(|turn| player.play(turn).unwrap()).map(|it| (it.status, it.json)).collect();
     assert_eq!(count_rows(&env).iter().any(|it| it != "0"), has_rows, "{}: {:?}", pack.name, count_rows(&env));
     played
 }

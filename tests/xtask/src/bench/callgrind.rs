@@ -85,7 +85,7 @@ fn parse_profile(text: &str) -> Result<Cost> {
             && callee_allocates
             && !caller_allocates
         {
-            let count = calls.split_whitespace().next().and_then(|it| it.parse::<u64>().ok());
+            let count = calls.split_whitespace().next().and_then(|count| count.parse::<u64>().ok());
             allocations += count.with_context(|| format!("no number of calls in '{line}'"))?;
         }
     }
@@ -113,7 +113,7 @@ fn is_allocator(name: &str) -> bool {
     let name = name.split(['\'', '@']).next().unwrap_or_default();
     let suffixes =
         ["rust_alloc", "rust_alloc_zeroed", "rust_realloc", "rdl_alloc", "rdl_alloc_zeroed", "rdl_realloc", "rg_alloc", "rg_realloc"];
-    let is_rust = suffixes.iter().any(|it| name.ends_with(&format!("__{it}")));
+    let is_rust = suffixes.iter().any(|suffix| name.ends_with(&format!("__{suffix}")));
     let is_mimalloc = name.contains("mi_") && name.contains("alloc");
     is_rust || is_mimalloc || ["malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "memalign"].contains(&name)
 }

@@ -35,10 +35,10 @@ impl Classifier {
             "\n{:<12}{:>10}{:>14}{:>14}{:>14}{:>14}{:>10}{:>10}",
             "classifier", "phrases", "training, ms", "bytes", "loading, µs", "resident, KB", "p50, µs", "p99, µs"
         );
-        for it in &self.0 {
+        for row in &self.0 {
             let names = ["phrases", "training_ms", "bytes", "decoding_us", "resident_kb", "p50_us", "p99_us"];
-            let [phrases, training, bytes, loading, resident, median, p99] = names.map(|name| number(it, name));
-            let intents = number(it, "intents");
+            let [phrases, training, bytes, loading, resident, median, p99] = names.map(|name| number(row, name));
+            let intents = number(row, "intents");
             println!("{intents:<12}{phrases:>10}{training:>14}{bytes:>14}{loading:>14}{resident:>14}{median:>10}{p99:>10}");
         }
     }

@@ -42,10 +42,10 @@ impl Counts {
         sh::print_progress("counting instructions and allocations");
         let sums = measure_sums(bench)?;
         let count = read_sum(&sums, "turns")?;
-        let per_turn = |key: &str| read_sum(&sums, key).map(|it| it / count);
+        let per_turn = |key: &str| read_sum(&sums, key).map(|sum| sum / count);
         let (project, binary) = (bench.project, bench.release_binary("turns"));
         let instructions = |run: TurnsRun<'_>| run.count_instructions(project, &binary, CONVERSATIONS);
-        let instructions_per_turn = |mode| instructions(TurnsRun::of_conversation(PACK, mode)).map(|it| it / count);
+        let instructions_per_turn = |mode| instructions(TurnsRun::of_conversation(PACK, mode)).map(|sum| sum / count);
         let core_instructions = instructions_per_turn("core")?;
         Ok(Self {
             core_instructions,
@@ -103,8 +103,8 @@ impl Counts {
     pub fn targets(&self) -> Vec<Target> {
         let at_most = |what: &str, measured: Option<u64>, limit: u64| Target {
             label: what.to_owned(),
-            measured: measured.map_or("-".to_owned(), |it| it.to_string()),
-            met: measured.map(|it| it <= limit),
+            measured: measured.map_or("-".to_owned(), |value| value.to_string()),
+            met: measured.map(|value| value <= limit),
         };
         vec![
             at_most("core: at most 2,000,000 instructions per turn", Some(self.core_instructions), 2_000_000),

@@ -33,20 +33,20 @@ impl Knowledge {
     /// Prints the table.
     pub fn print(&self) {
         println!("\n{:<20}{:>10}{:>14}{:>14}{:>14}{:>14}", "knowledge base", "chunks", "indexed, ms", "text, bytes", "p50, µs", "p99, µs");
-        for (database, it) in &self.0 {
+        for (database, run) in &self.0 {
             let [chunks, indexed, bytes, median, p99] =
-                ["chunks", "indexed_ms", "text_bytes", "p50_us", "p99_us"].map(|name| number(it, name));
+                ["chunks", "indexed_ms", "text_bytes", "p50_us", "p99_us"].map(|name| number(run, name));
             println!("{database:<20}{chunks:>10}{indexed:>14}{bytes:>14}{median:>14}{p99:>14}");
         }
     }
 
     /// Returns the targets.
     pub fn targets(&self) -> Vec<Target> {
-        let largest = self.0.iter().filter(|it| Some(&number(&it.1, "chunks")) == SIZES.last());
-        let target = |(database, it): &(&str, Value)| {
-            let p99 = number(it, "p99_us");
+        let largest = self.0.iter().filter(|run| Some(&number(&run.1, "chunks")) == SIZES.last());
+        let target = |(database, run): &(&str, Value)| {
+            let p99 = number(run, "p99_us");
             Target {
-                label: format!("99 of 100 searches in {} chunks, {database}: at most {} ms", number(it, "chunks"), P99_TARGET_US / 1000),
+                label: format!("99 of 100 searches in {} chunks, {database}: at most {} ms", number(run, "chunks"), P99_TARGET_US / 1000),
                 measured: format!("{:.1} ms", p99 as f64 / 1000.0),
                 met: Some(p99 <= P99_TARGET_US),
             }

@@ -191,8 +191,8 @@ fn create_folder(project: &Project) -> Result<PathBuf> {
 }
 
 /// Returns a number that a benchmark has printed; 0 if it is absent.
-fn number(of: &Value, name: &str) -> u64 {
-    of.get(name).and_then(Value::as_u64).unwrap_or_default()
+fn number(figures: &Value, name: &str) -> u64 {
+    figures.get(name).and_then(Value::as_u64).unwrap_or_default()
 }
 
 /// A target with its measurement.

@@ -86,7 +86,7 @@ fn megabits(load: &Value) -> f64 {
     number(load, &[], "bits") / 1_000_000.0
 }
 
-fn number(of: &Value, within: &[&str], name: &str) -> f64 {
-    let found = within.iter().try_fold(of, |it, key| it.get(key));
+fn number(figures: &Value, within: &[&str], name: &str) -> f64 {
+    let found = within.iter().try_fold(figures, |it, key| it.get(key));
     found.and_then(|it| it.get(name)).and_then(Value::as_f64).unwrap_or_default()
 }

@@ -32,23 +32,23 @@ pub fn family_written_bytes(process: u32) -> Result<u64> {
     let written = |process| read_value(process, "io", "write_bytes:");
     // The kernel adds those of a child that has ended to its parent's.
     let own = written(process)?;
-    Ok(own + living_children(process)?.iter().filter_map(|it| written(it.0).ok()).sum::<u64>())
+    Ok(own + living_children(process)?.iter().filter_map(|child| written(child.0).ok()).sum::<u64>())
 }
 
 /// Returns the memory of a process and its children, in KB. Memory that several processes share is divided among them.
 pub fn family_memory_kb(process: u32) -> Result<u64> {
     let memory = |process| read_value(process, "smaps_rollup", "Pss:");
     let own = memory(process)?;
-    Ok(own + living_children(process)?.iter().filter_map(|it| memory(it.0).ok()).sum::<u64>())
+    Ok(own + living_children(process)?.iter().filter_map(|child| memory(child.0).ok()).sum::<u64>())
 }
 
 /// Returns the children of a process, each with its state.
 fn living_children(process: u32) -> Result<Vec<(u32, Stat)>> {
     let mut children = Vec::new();
     for entry in fs::read_dir("/proc")? {
-        let id = entry?.file_name().to_str().and_then(|it| it.parse().ok());
+        let id = entry?.file_name().to_str().and_then(|name| name.parse().ok());
         // A process may end at any time; from then on it is among the ended children.
-        let Some((id, stat)) = id.and_then(|it| Some((it, Stat::read(it).ok()?))) else { continue };
+        let Some((id, stat)) = id.and_then(|id| Some((id, Stat::read(id).ok()?))) else { continue };
         if stat.number(PARENT)? == u64::from(process) {
             children.push((id, stat));
         }
@@ -64,7 +64,7 @@ pub fn resident_kb(process: u32) -> Result<u64> {
 /// Returns a value of one of the files of a process, whose lines are a label, a number and sometimes a unit.
 fn read_value(process: u32, file: &str, label: &str) -> Result<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/{file}")).with_context(|| format!("cannot read '{file}' of a process"))?;
-    let value = text.lines().find_map(|it| it.strip_prefix(label)).and_then(|it| it.split_whitespace().next());
+    let value = text.lines().find_map(|it| it.strip_prefix(label)).and_then(|rest| rest.split_whitespace().next());
     Ok(value.with_context(|| format!("no '{label}' in '{file}' of a process"))?.parse()?)
 }
 
@@ -79,7 +79,7 @@ impl Stat {
     }
 
     fn number(&self, field: usize) -> Result<u64> {
-        self.0.get(field).and_then(|it| it.parse().ok()).context("cannot read the state of a process")
+        self.0.get(field).and_then(|text| text.parse().ok()).context("cannot read the state of a process")
     }
 
     fn micros(&self, fields: [usize; 2]) -> Result<u64> {

@@ -136,7 +136,8 @@ mod tests {
             [message(b'R', b"ZZZZ"), message(b'Z', b"I"), message(b'1', b""), message(b'D', &[b'Z'; 300]), message(b'Z', b"T")].concat();
         let with_startup = [&message(0, b"QQQQ")[1..], &message(b'Q', b"begin"), &message(b'E', b"")].concat();
         for size in 1..=stream.len() {
-            let count = |mut messages: Messages, stream: &[u8], kinds| stream.chunks(size).map(|it| messages.count(it, kinds)).sum::<u64>();
+            let count =
+                |mut messages: Messages, stream: &[u8], kinds| stream.chunks(size).map(|chunk| messages.count(chunk, kinds)).sum::<u64>();
             assert_eq!(count(Messages::default(), &stream, ROUND_TRIPS), 2, "in pieces of {size}");
             assert_eq!(count(Messages::from_client(), &with_startup, STATEMENTS), 2, "in pieces of {size}");
         }

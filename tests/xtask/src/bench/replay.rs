@@ -32,13 +32,13 @@ impl Replay {
     /// Prints the table.
     pub fn print(&self) {
         println!("\n{:<52}{:>12}", "turns replayed per second", "");
-        let of = |it: &str| number(&self.native, it);
+        let figure = |it: &str| number(&self.native, it);
         for (what, rate) in [
-            ("native, one core, audit ALL", of("replayed")),
-            ("native, one core, no audit", of("without_audit")),
-            ("native, one core, journals only decoded", of("journals_read")),
-            ("native, all cores, audit ALL", of("replayed_all_cores")),
-            ("native, all cores, no audit", of("without_audit_all_cores")),
+            ("native, one core, audit ALL", figure("replayed")),
+            ("native, one core, no audit", figure("without_audit")),
+            ("native, one core, journals only decoded", figure("journals_read")),
+            ("native, all cores, audit ALL", figure("replayed_all_cores")),
+            ("native, all cores, no audit", figure("without_audit_all_cores")),
             ("in the page, audit ALL", number(&self.page, "replayed")),
         ] {
             println!("{what:<52}{rate:>12}");

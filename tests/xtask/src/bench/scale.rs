@@ -66,8 +66,8 @@ impl Scale {
     pub fn targets(&self) -> Vec<Target> {
         let at_most = |what: &str, measured: Option<u64>, limit: u64| Target {
             label: what.to_owned(),
-            measured: measured.map_or("-".to_owned(), |it| format!("{it} %")),
-            met: measured.map(|it| it <= limit),
+            measured: measured.map_or("-".to_owned(), |percent| format!("{percent} %")),
+            met: measured.map(|percent| percent <= limit),
         };
         vec![
             at_most("rows: highest cost at most 150 % of the lowest, 10 to 10,000 rows", spread(&self.by_rows), 150),
@@ -87,6 +87,6 @@ fn spread(counts: &[(u64, u64)]) -> Option<u64> {
     Some(percent(costs.clone().max()?, costs.min()?))
 }
 
-fn percent(count: u64, of: u64) -> u64 {
-    (100 * count).div_ceil(of.max(1))
+fn percent(count: u64, total: u64) -> u64 {
+    (100 * count).div_ceil(total.max(1))
 }

@@ -26,7 +26,7 @@ pub fn all_folders() -> [PathBuf; 2] {
 
 /// Reads the number below the heading that `df` prints.
 fn parse_available(printed: &str) -> u64 {
-    printed.lines().last().and_then(|it| it.trim().parse().ok()).unwrap_or(0)
+    printed.lines().last().and_then(|line| line.trim().parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -208,8 +208,8 @@ fn free_port() -> Result<u16> {
 fn remove_leftovers(programs: &Programs) {
     for folder in memory::all_folders().into_iter().flat_map(fs::read_dir).flatten().flatten().map(|it| it.path()) {
         let id = folder.file_name().and_then(|it| it.to_str()).and_then(|it| it.strip_prefix(FOLDER_PREFIX));
-        let id = id.map(|it| it.split('-').next().unwrap_or(it));
-        if id.is_some_and(|it| it.parse::<u32>().is_ok() && !Path::new("/proc").join(it).exists()) {
+        let id = id.map(|name| name.split('-').next().unwrap_or(name));
+        if id.is_some_and(|id| id.parse::<u32>().is_ok() && !Path::new("/proc").join(id).exists()) {
             // Best effort: the server has usually stopped with the run that started it.
             let _ = programs.command("pg_ctl", &folder.join("data")).args(["stop", "-w", "-m", "immediate"]).output();
             if let Err(error) = remove(&folder) {

@@ -42,7 +42,9 @@ pub fn download(project: &Project) -> Result<PathBuf> {
 
 fn find_archive(folder: &Path) -> Result<PathBuf> {
     let mut files = fs::read_dir(folder)?.flatten().map(|it| it.path());
-    files.find(|it| it.extension().is_some_and(|it| it == "whl")).with_context(|| format!("no package in '{}'", folder.display()))
+    files
+        .find(|file| file.extension().is_some_and(|ending| ending == "whl"))
+        .with_context(|| format!("no package in '{}'", folder.display()))
 }
 
 /// Extracts the package into a folder that the user of PostgreSQL can read; returns the folder of the programs.

@@ -28,7 +28,7 @@ impl Programs {
     /// Finds the programs in PATH and in the folders of Debian's packages.
     pub fn find() -> Option<Self> {
         let path = env::var_os("PATH").unwrap_or_default();
-        let debian = fs::read_dir(DEBIAN_FOLDER).into_iter().flatten().flatten().map(|it| it.path().join("bin"));
+        let debian = fs::read_dir(DEBIAN_FOLDER).into_iter().flatten().flatten().map(|entry| entry.path().join("bin"));
         let all = env::split_paths(&path).chain(debian).filter_map(|it| Self::from_folder(&it));
         all.filter(|it| it.version >= MIN_VERSION).max_by_key(|it| it.version)
     }
@@ -36,7 +36,7 @@ impl Programs {
     /// Returns the programs in the folder of `postgres`, with links resolved.
     fn from_folder(folder: &Path) -> Option<Self> {
         let folder = folder.join("postgres").canonicalize().ok()?.parent()?.to_path_buf();
-        let whole = ["initdb", "pg_ctl"].iter().all(|it| folder.join(it).is_file());
+        let whole = ["initdb", "pg_ctl"].iter().all(|program| folder.join(program).is_file());
         let version = parse_major_version(&sh::output(Command::new(folder.join("postgres")).arg("--version"))?)?;
         whole.then_some(Self { folder, version, has_icu: true })
     }

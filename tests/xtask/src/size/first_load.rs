@@ -13,14 +13,14 @@ use crate::project::Project;
 pub fn measure(project: &Project, files: &[PathBuf]) -> Result<Vec<Figure>> {
     let index = page::folder(project).join("index.html");
     let packs = pack_names(project)?;
-    let chunk = |path: &&PathBuf| path.extension().is_some_and(|it| it == "js");
-    let largest = |filter: &dyn Fn(&str) -> bool| largest(files.iter().filter(chunk).filter(|it| filter(&name_without_hash(it))));
+    let chunk = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "js");
+    let largest = |filter: &dyn Fn(&str) -> bool| largest(files.iter().filter(chunk).filter(|file| filter(&name_without_hash(file))));
     let figure = |key, what, bytes| figure(key, what, PAGE, bytes);
     Ok(vec![
         figure("page_first_load_brotli_bytes", "page, first load, brotli", measure_first_load(&index, files)?),
         figure("page_worker_brotli_bytes", "worker of the engine, brotli", largest(&|it| it == "worker")?),
         figure("page_editor_brotli_bytes", "editor, brotli", largest(&|it| it.contains("editor"))?),
-        figure("page_sample_brotli_bytes", "largest sample, brotli", largest(&|it| packs.iter().any(|pack| pack == it))?),
+        figure("page_sample_brotli_bytes", "largest sample, brotli", largest(&|name| packs.iter().any(|pack| pack == name))?),
     ])
 }
 
@@ -47,7 +47,7 @@ fn name_without_hash(path: &Path) -> String {
 
 fn pack_names(project: &Project) -> Result<Vec<String>> {
     let files = super::files_below(&project.root.join("tests/packs"))?;
-    Ok(files.iter().filter_map(|it| Some(it.file_stem()?.to_string_lossy().into_owned())).collect())
+    Ok(files.iter().filter_map(|file| Some(file.file_stem()?.to_string_lossy().into_owned())).collect())
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let document = r#"<script src="./assets/index-1.js"></script><link href="./assets/index-1.css">"#;
         let files = ["index-1.js", "index-1.css", "late-1.js"].map(|it| folder.join(it));
-        files.iter().for_each(|it| fs::write(it, "a".repeat(500)).unwrap());
+        files.iter().for_each(|file| fs::write(file, "a".repeat(500)).unwrap());
         let index = folder.join("index.html");
         fs::write(&index, document).unwrap();
         let found = measure_first_load(&index, &files);
@@ -75,6 +75,6 @@ mod tests {
     #[test]
     fn hashes_are_not_part_of_a_name() {
         let names = ["help_desk-BJhQj3pE.js", "editor-_46WWr7_.js", "Samples-Mb-dXA3_.js", "sw.js"];
-        assert_eq!(names.map(|it| name_without_hash(Path::new(it))), ["help_desk", "editor", "Samples", "sw"]);
+        assert_eq!(names.map(|name| name_without_hash(Path::new(name))), ["help_desk", "editor", "Samples", "sw"]);
     }
 }

@@ -45,8 +45,8 @@ pub fn engine_brotli(project: &Project) -> Result<Option<u64>> {
 /// Returns a line for each count that is above its limit in the budget file.
 pub fn find_exceeded(project: &Project, counts: &[(&'static str, Option<u64>)]) -> Result<Vec<String>> {
     let limits = read_limits(&project.root.join("tests/budget.txt"))?;
-    let count = |it: Option<u64>| it.and_then(|it| usize::try_from(it).ok());
-    Ok(counts.iter().filter_map(|it| describe_excess(&figure(it.0, "", "cargo xtask bench", count(it.1)), &limits)).collect())
+    let count = |count: Option<u64>| count.and_then(|number| usize::try_from(number).ok());
+    Ok(counts.iter().filter_map(|entry| describe_excess(&figure(entry.0, "", "cargo xtask bench", count(entry.1)), &limits)).collect())
 }
 
 fn figure(key: &'static str, what: &'static str, made_by: &'static str, bytes: Option<usize>) -> Figure {
@@ -66,7 +66,7 @@ fn page_figures(project: &Project) -> Result<Vec<Figure>> {
         (Module::Lint, ["lint_raw_bytes", "lint_gzip_bytes", "lint_brotli_bytes"], ["lint, raw", "lint, gzip", "lint, brotli"]),
     ] {
         let file = wasm::module_path(project, module);
-        let length = fs::metadata(&file).ok().map(|it| it.len().try_into()).transpose()?;
+        let length = fs::metadata(&file).ok().map(|metadata| metadata.len().try_into()).transpose()?;
         let compressed = if file.is_file() { compress(&[file])?.pop() } else { None };
         figures.extend([
             figure(raw, labels[0], PAGE, length),
@@ -143,7 +143,7 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn with_ending<'f>(files: &'f [PathBuf], ending: &str) -> impl Iterator<Item = &'f PathBuf> {
-    files.iter().filter(move |it| it.extension().is_some_and(|found| found == ending))
+    files.iter().filter(move |file| file.extension().is_some_and(|found| found == ending))
 }
 
 /// Prints the compressed sizes of a JSON array of files, as the page's build compresses them: gzip and brotli, a pair a file.

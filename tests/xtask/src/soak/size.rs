@@ -61,7 +61,7 @@ const AUDIT_MODES: [AuditMode; 3] = [
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     print!("\n{:<32}{:>7}", "bytes per turn (rows only)", "turns");
     for (database, _) in soak.databases() {
-        AUDIT_MODES.iter().for_each(|it| print!("{:>22}", format!("{database} {}", it.name)));
+        AUDIT_MODES.iter().for_each(|mode| print!("{:>22}", format!("{database} {}", mode.name)));
     }
     println!();
     let mut failures = Vec::new();

@@ -38,39 +38,39 @@ pub fn check_sabotages(project: &Project, names: &[&str]) -> Result<()> {
 }
 
 fn select(names: &[&str]) -> Result<Vec<&'static Sabotage>> {
-    if let Some(unknown) = names.iter().find(|name| SABOTAGES.iter().all(|it| it.name != **name)) {
+    if let Some(unknown) = names.iter().find(|name| SABOTAGES.iter().all(|sabotage| sabotage.name != **name)) {
         bail!("unknown sabotage '{unknown}'; see tests/xtask/src/teeth/sabotage.rs");
     }
-    Ok(SABOTAGES.iter().filter(|it| names.is_empty() || names.contains(&it.name)).collect())
+    Ok(SABOTAGES.iter().filter(|sabotage| names.is_empty() || names.contains(&sabotage.name)).collect())
 }
 
 fn distinct_proofs(chosen: &[&Sabotage]) -> Vec<Proof> {
     let mut proofs = Vec::new();
-    for it in chosen {
-        if !proofs.contains(&it.noticed_by) {
-            proofs.push(it.noticed_by);
+    for sabotage in chosen {
+        if !proofs.contains(&sabotage.noticed_by) {
+            proofs.push(sabotage.noticed_by);
         }
     }
     proofs
 }
 
 /// Applies a sabotage to the copy, runs the test and restores the copy; returns the sabotage's name if the test passed.
-fn apply(copy: &SourceCopy, it: &'static Sabotage) -> Result<Option<&'static str>> {
+fn apply(copy: &SourceCopy, sabotage: &'static Sabotage) -> Result<Option<&'static str>> {
     let begun = Instant::now();
-    let original = copy.read(it.file)?;
+    let original = copy.read(sabotage.file)?;
     ensure!(
-        original.matches(it.find).count() == 1,
+        original.matches(sabotage.find).count() == 1,
         "sabotage '{}' is stale: its text must occur once in {}; update tests/xtask/src/teeth/sabotage.rs",
-        it.name,
-        it.file
+        sabotage.name,
+        sabotage.file
     );
-    copy.write(it.file, &original.replace(it.find, it.replace))?;
-    let passed = it.noticed_by.run(copy);
-    copy.write(it.file, &original)?;
-    let survived = passed.with_context(|| format!("cannot apply the sabotage '{}'", it.name))?;
+    copy.write(sabotage.file, &original.replace(sabotage.find, sabotage.replace))?;
+    let passed = sabotage.noticed_by.run(copy);
+    copy.write(sabotage.file, &original)?;
+    let survived = passed.with_context(|| format!("cannot apply the sabotage '{}'", sabotage.name))?;
     let what = if survived { "SURVIVED" } else { "detected" };
-    println!("{what:<8} {:<28} by {}  ({} s)", it.name, it.noticed_by, begun.elapsed().as_secs());
-    Ok(survived.then_some(it.name))
+    println!("{what:<8} {:<28} by {}  ({} s)", sabotage.name, sabotage.noticed_by, begun.elapsed().as_secs());
+    Ok(survived.then_some(sabotage.name))
 }
 
 #[cfg(test)]
@@ -81,11 +81,11 @@ mod tests {
     #[test]
     fn every_sabotage_matches_once_and_has_a_unique_name() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for (index, it) in SABOTAGES.iter().enumerate() {
-            let source = std::fs::read_to_string(root.join(it.file)).unwrap_or_else(|error| panic!("{}: {error}", it.file));
-            assert_eq!(source.matches(it.find).count(), 1, "the text of '{}' in {}", it.name, it.file);
-            assert_ne!(it.find, it.replace, "{}", it.name);
-            assert!(SABOTAGES.iter().skip(index + 1).all(|other| other.name != it.name), "{} occurs twice", it.name);
+        for (index, sabotage) in SABOTAGES.iter().enumerate() {
+            let source = std::fs::read_to_string(root.join(sabotage.file)).unwrap_or_else(|error| panic!("{}: {error}", sabotage.file));
+            assert_eq!(source.matches(sabotage.find).count(), 1, "the text of '{}' in {}", sabotage.name, sabotage.file);
+            assert_ne!(sabotage.find, sabotage.replace, "{}", sabotage.name);
+            assert!(SABOTAGES.iter().skip(index + 1).all(|other| other.name != sabotage.name), "{} occurs twice", sabotage.name);
         }
     }
 }

@@ -80,7 +80,7 @@ fn run_build(build: &mut Command) -> Result<()> {
 fn parse_result(output: &Output) -> Option<bool> {
     let out = String::from_utf8_lossy(&output.stdout);
     // `test result: ok. 1 passed; 0 failed; …` of the test runner, `1 passed, 0 failed` of the product.
-    let counts = out.lines().rev().find(|it| it.contains(" passed") && it.contains(" failed"))?.replace(';', ",");
+    let counts = out.lines().rev().find(|line| line.contains(" passed") && line.contains(" failed"))?.replace(';', ",");
     let passed = counts.contains("1 passed, 0 failed");
     let failed = counts.contains("0 passed, 1 failed");
     match (output.status.success(), passed, failed) {
@@ -102,12 +102,15 @@ mod tests {
 
     #[test]
     fn only_exactly_one_test_has_a_result() {
-        let of = |code: i32, line: &str| {
+        let verdict = |code: i32, line: &str| {
             parse_result(&Output { status: ExitStatus::from_raw(code << 8), stdout: line.as_bytes().to_vec(), stderr: Vec::new() })
         };
-        assert_eq!(of(0, "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 0.01s\n\n"), Some(true));
-        assert_eq!(of(101, "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 9 filtered out\n"), Some(false));
-        assert_eq!((of(0, "PASS x\n1 passed, 0 failed"), of(1, "0 passed, 1 failed")), (Some(true), Some(false)));
-        assert_eq!((of(0, "test result: ok. 0 passed; 0 failed; 9 filtered out"), of(101, "error: no such test")), (None, None));
+        assert_eq!(
+            verdict(0, "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 0.01s\n\n"),
+            Some(true)
+        );
+        assert_eq!(verdict(101, "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 9 filtered out\n"), Some(false));
+        assert_eq!((verdict(0, "PASS x\n1 passed, 0 failed"), verdict(1, "0 passed, 1 failed")), (Some(true), Some(false)));
+        assert_eq!((verdict(0, "test result: ok. 0 passed; 0 failed; 9 filtered out"), verdict(101, "error: no such test")), (None, None));
     }
 }

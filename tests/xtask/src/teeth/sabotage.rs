@@ -255,8 +255,8 @@ pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "private_names_called",
         file: "host-native/effects/src/http/target.rs",
-        find: "if found.iter().all(|it| is_allowed",
-        replace: "if true || found.iter().all(|it| is_allowed",
+        find: "if found.iter().all(|address| is_allowed",
+        replace: "if true || found.iter().all(|address| is_allowed",
         noticed_by: Proof::Unit("convengine-effects", "http::tests::targets::dns_rebinding_never_reaches_a_private_address"),
     },
     Sabotage {

@@ -41,7 +41,7 @@ export class ModelError extends Error {
 
   /** The provider sends several answers. */
   static severalChoices(): ModelError {
-    return ModelError.unusable('it has several choices, where one is asked for: the server must not set n above 1');
+    return ModelError.unusable('it has several choices instead of one: the server must not set n above 1');
   }
 
   /** The model refused to answer. */

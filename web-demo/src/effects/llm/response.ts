@@ -49,7 +49,7 @@ export class ModelResponse {
     if (this.stopReason === 'refused' || this.refusal) throw ModelError.refusal(this.refusal);
     if (this.stopReason === 'cut' && mode !== 'text') throw ModelError.unusable('its JSON was truncated');
     const { answer, reasoning } = this.text;
-    if (!answer) throw ModelError.unusable(reasoning ? 'it has thoughts and no answer' : 'it is empty');
+    if (!answer) throw ModelError.unusable(reasoning ? 'it has reasoning but no answer' : 'it is empty');
   }
 }
 

@@ -49,7 +49,7 @@ async fn serve_counted(body: &'static str) -> (u16, Arc<AtomicUsize>) {
 fn echo() -> Router {
     let echo = |method: axum::http::Method, headers: HeaderMap, body: String| async move {
         let headers: Value =
-            headers.iter().map(|it| (it.0.to_string(), json!(it.1.to_str().unwrap()))).collect::<serde_json::Map<_, _>>().into();
+            headers.iter().map(|pair| (pair.0.to_string(), json!(pair.1.to_str().unwrap()))).collect::<serde_json::Map<_, _>>().into();
         json!({"method": method.as_str(), "headers": headers, "body": body}).to_string()
     };
     Router::new().route("/echo", any(echo))
@@ -96,7 +96,7 @@ impl Resolve for ScriptedResolver {
                 None => std::future::pending().await,
                 Some([]) => Err(format!("unknown name '{}'", name.as_str()).into()),
                 Some(addresses) => {
-                    let found: Vec<_> = addresses.iter().map(|it| SocketAddr::new(it.parse().unwrap(), 0)).collect();
+                    let found: Vec<_> = addresses.iter().map(|address| SocketAddr::new(address.parse().unwrap(), 0)).collect();
                     Ok(Box::new(found.into_iter()) as Addrs)
                 }
             }

@@ -123,7 +123,7 @@ fn a_redirect_stays_encrypted() {
         [("/b", true), ("https://crm.test:443/b", true), ("https://crm.test:444/b", false), ("https://www.crm.test/b", false)]
     {
         let next = to(place).expect("allowed").expect("a redirect");
-        let has_secret = next.headers.get("authorization").is_some_and(|it| it.to_str().is_ok_and(|it| it.ends_with(SECRET)));
+        let has_secret = next.headers.get("authorization").is_some_and(|value| value.to_str().is_ok_and(|text| text.ends_with(SECRET)));
         assert_eq!(has_secret, kept, "{place}");
     }
 }

@@ -20,8 +20,11 @@ use crate::http::prepared_request::PreparedRequest;
 
 #[tokio::test]
 async fn a_secret_is_sent_in_its_header_and_scrubbed_from_the_response() {
-    let handler = |it: HeaderMap| async move {
-        assert_eq!(it.get_all("authorization").iter().map(|it| it.to_str().unwrap()).collect::<Vec<_>>(), [format!("Bearer {SECRET}")]);
+    let handler = |headers: HeaderMap| async move {
+        assert_eq!(
+            headers.get_all("authorization").iter().map(|value| value.to_str().unwrap()).collect::<Vec<_>>(),
+            [format!("Bearer {SECRET}")]
+        );
         let json = json!({"you sent": SECRET}).to_string();
         format!("{SECRET} {json} {} {}", STANDARD.encode(SECRET), json!(json))
     };

@@ -91,7 +91,7 @@ async fn dns_rebinding_never_reaches_a_private_address() {
     let outside = TcpListener::bind("127.0.0.2:0").await.unwrap();
     let port = outside.local_addr().unwrap().port();
     let inside = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
-    let close = |it: &'static str| axum::Router::new().fallback(move || async move { ([("connection", "close")], it) });
+    let close = |text: &'static str| axum::Router::new().fallback(move || async move { ([("connection", "close")], text) });
     tokio::spawn(axum::serve(outside, close("outside")).into_future());
     let names = ScriptedResolver::new(&[&["127.0.0.2"], &["127.0.0.1"]]);
     let http = http_client_with_resolver("127.0.0.2", &names);

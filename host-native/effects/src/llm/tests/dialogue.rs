@@ -79,7 +79,7 @@ async fn a_conversation_is_sent_in_the_form_of_each_provider() {
                 (json!([system, asked, called, results.0, results.1, spoken, thanks]), functions, &sent["options"]["temperature"])
             }
             Provider::Anthropic => {
-                let text = |it: &str| json!([{"type": "text", "text": it}]);
+                let text = |text: &str| json!([{"type": "text", "text": text}]);
                 let call = |id: &str, input: Value| json!({"type": "tool_use", "id": id, "name": "balance", "input": input});
                 let calls = json!([call("a", json!({"account": "1"})), call("b", json!({"written": "broken"}))]);
                 let result = |id: &str, text: &str| json!({"type": "tool_result", "tool_use_id": id, "content": text});

@@ -49,14 +49,14 @@ const SHAPES: [Shape; 59] = [
         OpenAi,
         Whole,
         r#"{"choices":[{"message":{"content":"<think>Hm"}}]}"#,
-        "Invalid: it has thoughts and no answer",
+        "Invalid: it has reasoning but no answer",
     ),
     (
         "thoughts up to the limit",
         OpenAi,
         Whole,
         r#"{"choices":[{"message":{"content":"<think>Hm"},"finish_reason":"length"}]}"#,
-        "Invalid: it was cut off within its thoughts",
+        "Invalid: it was cut off within its reasoning",
     ),
     ("reasoning_content", OpenAi, Whole, r#"{"choices":[{"message":{"content":"Hello.","reasoning_content":"Hm."}}]}"#, "Hello. (Hm.)"),
     (
@@ -406,7 +406,7 @@ fn describe(result: &Result<LlmReply, EffectError>, provider: Provider) -> Strin
         }
     };
     let reasoning = if reply.reasoning.is_empty() { String::new() } else { format!(" ({})", reply.reasoning) };
-    let calls: String = reply.tool_calls.iter().map(|it| format!(" {}:{}{}", it.id, it.name, it.arguments)).collect();
+    let calls: String = reply.tool_calls.iter().map(|call| format!(" {}:{}{}", call.id, call.name, call.arguments)).collect();
     format!("{}{reasoning}{calls}", reply.text)
 }
 

@@ -27,7 +27,7 @@ fn settings_with_retries(server: &Server, words: &[&str]) -> LlmSettings {
 
 /// Returns the model names that a server received.
 fn requested_models(server: &Server) -> Vec<String> {
-    server.requests().iter().map(|it| it.body["model"].as_str().expect("a name").to_owned()).collect()
+    server.requests().iter().map(|request| request.body["model"].as_str().expect("a name").to_owned()).collect()
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn unsupported_parameters_are_omitted_from_then_on() {
     let models = models(&settings(&server.address, &["openai:o"]));
     assert_eq!(generate(&models, &call("agent", LlmMode::Text)).await.expect("an answer").text, "one");
     assert_eq!(generate(&models, &call("agent", LlmMode::Text)).await.expect("an answer").text, "two");
-    let sent = |body: &serde_json::Value| ["max_tokens", "max_completion_tokens", "temperature"].map(|it| body.get(it).is_some());
+    let sent = |body: &serde_json::Value| ["max_tokens", "max_completion_tokens", "temperature"].map(|member| body.get(member).is_some());
     let sent: Vec<[bool; 3]> = server.requests().iter().map(|it| sent(&it.body)).collect();
     assert_eq!(sent, [[true, false, true], [false, true, true], [false, true, false], [false, true, false]]);
     let server = Server::new(vec![refused("the prompt about the temperature is too long")]).await;

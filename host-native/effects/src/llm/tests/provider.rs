@@ -65,14 +65,14 @@ impl Provider {
                 let chunk = |choices: Value, usage: Value| json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "test-model-1", "choices": choices, "usage": usage});
                 let choice = |delta: Value, reason: Value| json!([{"index": 0, "delta": delta, "finish_reason": reason}]);
                 let mut all = vec![chunk(choice(json!({"role": "assistant", "content": ""}), Value::Null), Value::Null)];
-                all.extend(pieces.iter().map(|it| chunk(choice(json!({"content": it}), Value::Null), Value::Null)));
+                all.extend(pieces.iter().map(|piece| chunk(choice(json!({"content": piece}), Value::Null), Value::Null)));
                 all.push(chunk(choice(json!({}), json!("stop")), Value::Null));
                 all.push(chunk(json!([]), json!({"prompt_tokens": 12, "completion_tokens": 7})));
                 let events: String = all.iter().map(|it| format!("data: {it}\n\n")).collect();
                 format!("{events}data: [DONE]\n\n")
             }
             Provider::Anthropic => {
-                let piece = |it: &&str| json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": it}});
+                let piece = |text: &&str| json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}});
                 let mut all = vec![
                     json!({"type": "message_start", "message": {"id": "msg_1", "model": "test-model-1", "content": [],
                         "usage": {"input_tokens": 9, "cache_creation_input_tokens": 1, "cache_read_input_tokens": 2, "output_tokens": 1}}}),
@@ -83,11 +83,10 @@ impl Provider {
                 all.push(json!({"type": "content_block_stop", "index": 0}));
                 all.push(json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 7}}));
                 all.push(json!({"type": "message_stop"}));
-                all.iter().map(|it| format!("event: {}\ndata: {it}\n\n", it["type"].as_str().expect("a type"))).collect()
+                all.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().expect("a type"))).collect()
             }
             Provider::Ollama => {
-                let line =
-                    |it: &str, done: bool| json!({"model": "test-model-1", "message": {"role": "assistant", "content": it}, "done": done});
+                let line = |text: &str, done: bool| json!({"model": "test-model-1", "message": {"role": "assistant", "content": text}, "done": done});
                 let mut all: Vec<Value> = pieces.iter().map(|it| line(it, false)).collect();
                 let mut last = line("", true);
                 last["done_reason"] = json!("stop");

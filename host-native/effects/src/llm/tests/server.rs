@@ -24,8 +24,8 @@ pub struct ReceivedRequest {
 impl ReceivedRequest {
     /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
-        let value = |line: &'_ str| line.split_once(": ").filter(|it| it.0.eq_ignore_ascii_case(name)).map(|it| it.0.len() + 2);
-        self.head.lines().find_map(|it| value(it).and_then(|at| it.get(at..)))
+        let value = |line: &'_ str| line.split_once(": ").filter(|pair| pair.0.eq_ignore_ascii_case(name)).map(|pair| pair.0.len() + 2);
+        self.head.lines().find_map(|line| value(line).and_then(|at| line.get(at..)))
     }
 
     /// Returns the path of the request.

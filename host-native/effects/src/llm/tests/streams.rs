@@ -53,7 +53,7 @@ async fn assert_every_cut_fails(provider: Provider) {
         (0..=whole.bytes.len()).map(|end| ScriptedResponse { bytes: whole.bytes[..end].to_vec(), keeps_open: false }).collect();
     // Without the line break behind it.
     let ended = ["\"finish_reason\":\"stop\"}]", "\"stop_reason\":\"end_turn\"", "\"done_reason\":\"stop\""];
-    let at = ended.iter().find_map(|it| whole.bytes.windows(it.len()).position(|bytes| bytes == it.as_bytes())).expect("an end");
+    let at = ended.iter().find_map(|mark| whole.bytes.windows(mark.len()).position(|bytes| bytes == mark.as_bytes())).expect("an end");
     let last = at + whole.bytes.iter().skip(at).position(|it| *it == b'\n').expect("a line");
     generate_each(provider, cuts, |end, answer, shown| {
         if end >= last {
@@ -91,7 +91,7 @@ async fn assert_every_split_succeeds(provider: Provider) {
         generate_each(provider, splits, |at, answer, shown| {
             let answer = answer.unwrap_or_else(|error| panic!("{at}: {error}"));
             assert_eq!((answer.text, shown), (PIECES.concat(), PIECES.concat()), "{at}");
-            assert_eq!(answer.usage.map(|it| (it.input_tokens, it.output_tokens)), Some((12, 7)), "{at}");
+            assert_eq!(answer.usage.map(|usage| (usage.input_tokens, usage.output_tokens)), Some((12, 7)), "{at}");
         })
         .await;
     }

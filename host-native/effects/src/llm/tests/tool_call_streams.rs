@@ -24,15 +24,15 @@ fn complete_answer(provider: Provider, text: &str, calls: &[CallParts<'_>]) -> S
     let mut answer = provider.answer_with_reason(text, finish_reason(provider));
     match provider {
         Provider::OpenAi => {
-            let call = |it: &CallParts<'_>| json!({"id": it.0, "type": "function", "function": {"name": it.1, "arguments": it.2}});
+            let call = |call: &CallParts<'_>| json!({"id": call.0, "type": "function", "function": {"name": call.1, "arguments": call.2}});
             answer["choices"][0]["message"]["tool_calls"] = calls.iter().map(call).collect();
         }
         Provider::Anthropic => {
-            let block = |it: &CallParts<'_>| json!({"type": "tool_use", "id": it.0, "name": it.1, "input": parsed(it.2)});
+            let block = |call: &CallParts<'_>| json!({"type": "tool_use", "id": call.0, "name": call.1, "input": parsed(call.2)});
             answer["content"].as_array_mut().expect("blocks").extend(calls.iter().map(block));
         }
         Provider::Ollama => {
-            let call = |it: &CallParts<'_>| json!({"function": {"name": it.1, "arguments": parsed(it.2)}});
+            let call = |call: &CallParts<'_>| json!({"function": {"name": call.1, "arguments": parsed(call.2)}});
             answer["message"]["tool_calls"] = calls.iter().map(call).collect();
         }
     }
@@ -42,7 +42,7 @@ fn complete_answer(provider: Provider, text: &str, calls: &[CallParts<'_>]) -> S
 /// Splits a text into fragments of `size` characters.
 fn fragments(text: &str, size: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
-    characters.chunks(size).map(|it| it.iter().collect()).collect()
+    characters.chunks(size).map(|chunk| chunk.iter().collect()).collect()
 }
 
 /// The same answer streamed, with arguments in fragments of `size` characters; those of OpenAI are interleaved.
@@ -50,14 +50,14 @@ fn streamed_answer(provider: Provider, text: &[&str], calls: &[CallParts<'_>], s
     let plain = provider.stream(text);
     match provider {
         Provider::OpenAi => {
-            let event = |it: Value| format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": [it]}}]}));
+            let event = |piece: Value| format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]}));
             let mut events = String::new();
             for (at, call) in calls.iter().enumerate() {
                 events += &event(json!({"index": at, "id": call.0, "type": "function", "function": {"name": call.1, "arguments": ""}}));
             }
             let written: Vec<Vec<String>> = calls.iter().map(|it| fragments(it.2, size)).collect();
             for number in 0..written.iter().map(Vec::len).max().unwrap_or(0) {
-                for (at, piece) in written.iter().enumerate().filter_map(|(at, it)| Some((at, it.get(number)?))) {
+                for (at, piece) in written.iter().enumerate().filter_map(|(at, pieces)| Some((at, pieces.get(number)?))) {
                     events += &event(json!({"index": at, "function": {"arguments": piece}}));
                 }
             }
@@ -67,7 +67,7 @@ fn streamed_answer(provider: Provider, text: &[&str], calls: &[CallParts<'_>], s
             format!("{front}{events}{}", rest.replace("\"stop\"", "\"tool_calls\""))
         }
         Provider::Anthropic => {
-            let event = |it: &Value| format!("event: {}\ndata: {it}\n\n", it["type"].as_str().expect("a type"));
+            let event = |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().expect("a type"));
             let mut events = String::new();
             for (at, call) in calls.iter().enumerate() {
                 let block = json!({"type": "tool_use", "id": call.0, "name": call.1, "input": {}});
@@ -85,9 +85,9 @@ fn streamed_answer(provider: Provider, text: &[&str], calls: &[CallParts<'_>], s
         }
         Provider::Ollama => {
             let function =
-                |it: &CallParts<'_>| json!({"function": {"name": it.1, "arguments": serde_json::from_str::<Value>(it.2).unwrap()}});
+                |call: &CallParts<'_>| json!({"function": {"name": call.1, "arguments": serde_json::from_str::<Value>(call.2).unwrap()}});
             let line =
-                |it: &CallParts<'_>| format!("{}\n", json!({"message": {"content": "", "tool_calls": [function(it)]}, "done": false}));
+                |call: &CallParts<'_>| format!("{}\n", json!({"message": {"content": "", "tool_calls": [function(call)]}, "done": false}));
             let at = plain.trim_end().rfind('\n').map_or(0, |it| it + 1);
             format!("{}{}{}", &plain[..at], calls.iter().map(line).collect::<String>(), &plain[at..])
         }
@@ -174,8 +174,8 @@ async fn truncated_tool_calls_are_failures() {
 
 #[tokio::test]
 async fn openai_compatible_servers_are_understood() {
-    let of = |pieces: Value| {
-        let event = |it: &Value| format!("data: {}\n\n", json!({"choices": [{"delta": {"tool_calls": it}}]}));
+    let stream = |pieces: Value| {
+        let event = |piece: &Value| format!("data: {}\n\n", json!({"choices": [{"delta": {"tool_calls": piece}}]}));
         format!("{}data: [DONE]\n\n", pieces.as_array().expect("pieces").iter().map(event).collect::<String>())
     };
     let function = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
@@ -203,7 +203,7 @@ async fn openai_compatible_servers_are_understood() {
                    [{"index": 1, "id": "b", "function": {"name": "finish"}}]]),
         ),
     ] {
-        let answer = generate_streamed(Provider::OpenAi, response_until_close(of(pieces).as_bytes())).await.0.expect("an answer");
+        let answer = generate_streamed(Provider::OpenAi, response_until_close(stream(pieces).as_bytes())).await.0.expect("an answer");
         let expected = two.clone().map(|(id, name, arguments)| LlmToolCall { id: id.to_owned(), name: name.to_owned(), arguments });
         assert_eq!(answer.tool_calls, expected, "{story}");
     }

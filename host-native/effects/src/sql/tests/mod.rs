@@ -266,8 +266,8 @@ async fn rendered_queries_return_the_same_rows() {
 fn values(rows: &[sqlx::sqlite::SqliteRow]) -> Vec<Vec<Value>> {
     let secrets = Secrets::default();
     let mut all = RowCollector::new(200, &secrets);
-    rows.iter().for_each(|it| assert!(all.push(sqlite::read_cells(it).expect("a row")).expect("a row")));
-    all.into_reply().rows.into_iter().map(|it| it.into_iter().map(|it| it.1).collect()).collect()
+    rows.iter().for_each(|row| assert!(all.push(sqlite::read_cells(row).expect("a row")).expect("a row")));
+    all.into_reply().rows.into_iter().map(|row| row.into_iter().map(|cell| cell.1).collect()).collect()
 }
 
 #[tokio::test]

@@ -11,12 +11,12 @@ use crate::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 const MAX_COUNT: u32 = 16_383;
 
 /// Stores chunks with their terms; `first` is the number of the first one, and `base` is the knowledge base.
-pub async fn insert(connection: &mut Connection, of: &SourceVersion<'_>, base: i64, first: usize, chunks: &[Chunk]) -> sqlx::Result<()> {
-    insert_chunks(connection, of, first, chunks).await?;
-    insert_terms(connection, of, base, first, chunks).await
+pub async fn insert(connection: &mut Connection, key: &SourceVersion<'_>, base: i64, first: usize, chunks: &[Chunk]) -> sqlx::Result<()> {
+    insert_chunks(connection, key, first, chunks).await?;
+    insert_terms(connection, key, base, first, chunks).await
 }
 
-async fn insert_chunks(connection: &mut Connection, of: &SourceVersion<'_>, first: usize, chunks: &[Chunk]) -> sqlx::Result<()> {
+async fn insert_chunks(connection: &mut Connection, key: &SourceVersion<'_>, first: usize, chunks: &[Chunk]) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "insert into cs_knowledge_chunk (assistant_id, source_id, version, number, length, title, url, text)
          select $1, $2, $3, value ->> 'number', value ->> 'length', value ->> 'title', value ->> 'url', value ->> 'text'
@@ -25,14 +25,13 @@ async fn insert_chunks(connection: &mut Connection, of: &SourceVersion<'_>, firs
          select $1, $2, $3, c.number, c.length, c.title, c.url, c.text
          from json_to_recordset($4::json) as c(number bigint, length bigint, title text, url text, text text)",
     );
-    let row =
-        |(number, it): (usize, &Chunk)| json!({"number": number, "length": it.length, "title": it.title, "url": it.url, "text": it.text});
+    let row = |(number, chunk): (usize, &Chunk)| json!({"number": number, "length": chunk.length, "title": chunk.title, "url": chunk.url, "text": chunk.text});
     let rows = json!((first..).zip(chunks).map(row).collect::<Vec<_>>()).to_string();
-    let values = [SqlValue::Text(of.assistant), SqlValue::Text(of.source), SqlValue::Integer(of.version), SqlValue::Text(&rows)];
+    let values = [SqlValue::Text(key.assistant), SqlValue::Text(key.source), SqlValue::Integer(key.version), SqlValue::Text(&rows)];
     connection.execute(&sql, &values).await.map(|_| ())
 }
 
-async fn insert_terms(connection: &mut Connection, of: &SourceVersion<'_>, base: i64, first: usize, chunks: &[Chunk]) -> sqlx::Result<()> {
+async fn insert_terms(connection: &mut Connection, key: &SourceVersion<'_>, base: i64, first: usize, chunks: &[Chunk]) -> sqlx::Result<()> {
     let sql = Statement::per_dialect(
         "insert into cs_knowledge_index (rowid, terms) select c.id, t.value ->> 'terms' from json_each($4) t
          join cs_knowledge_chunk c on c.assistant_id = $1 and c.source_id = $2 and c.version = $3 and c.number = t.value ->> 'number'",
@@ -41,10 +40,10 @@ async fn insert_terms(connection: &mut Connection, of: &SourceVersion<'_>, base:
          join cs_knowledge_chunk c on c.assistant_id = $1 and c.source_id = $2 and c.version = $3 and c.number = t.number",
     );
     let is_postgres = matches!(connection, Connection::Postgres(_));
-    let terms = |it: &Chunk| if is_postgres { tsvector(base, it) } else { repeated_terms(base, it) };
-    let rows: Vec<_> = (first..).zip(chunks).map(|(number, it)| json!({"number": number, "terms": terms(it)})).collect();
+    let terms = |chunk: &Chunk| if is_postgres { tsvector(base, chunk) } else { repeated_terms(base, chunk) };
+    let rows: Vec<_> = (first..).zip(chunks).map(|(number, chunk)| json!({"number": number, "terms": terms(chunk)})).collect();
     let rows = json!(rows).to_string();
-    let values = [SqlValue::Text(of.assistant), SqlValue::Text(of.source), SqlValue::Integer(of.version), SqlValue::Text(&rows)];
+    let values = [SqlValue::Text(key.assistant), SqlValue::Text(key.source), SqlValue::Integer(key.version), SqlValue::Text(&rows)];
     connection.execute(&sql, &values).await.map(|_| ())
 }
 
@@ -99,9 +98,9 @@ pub async fn list_obsolete(connection: &mut Connection, limit: i64) -> sqlx::Res
 }
 
 /// Returns the database ids of the chunks of one version of a source, at most `limit`.
-pub async fn list_version(connection: &mut Connection, of: &SourceVersion<'_>, limit: i64) -> sqlx::Result<Vec<i64>> {
+pub async fn list_version(connection: &mut Connection, key: &SourceVersion<'_>, limit: i64) -> sqlx::Result<Vec<i64>> {
     let sql = Statement::portable("select id from cs_knowledge_chunk where assistant_id = $1 and source_id = $2 and version = $3 limit $4");
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     connection.fetch_all(&sql, &[assistant, source, version, SqlValue::Integer(limit)]).await?.iter().map(|it| it.integer("id")).collect()
 }
 
@@ -134,10 +133,10 @@ pub async fn find_passages(pool: &Pool, ids: &[i64]) -> sqlx::Result<Vec<Passage
         "select source_id, number, title, url, text from cs_knowledge_chunk
          where id in (select value::bigint from json_array_elements_text($1::json))",
     );
-    let passage = |it: &DatabaseRow| {
-        let source = it.text("source_id")?;
-        let chunk = format!("{source}#{}", it.integer("number")?);
-        Ok(Passage { chunk, source, title: it.text("title")?, url: it.optional_text("url")?, text: it.text("text")? })
+    let passage = |row: &DatabaseRow| {
+        let source = row.text("source_id")?;
+        let chunk = format!("{source}#{}", row.integer("number")?);
+        Ok(Passage { chunk, source, title: row.text("title")?, url: row.optional_text("url")?, text: row.text("text")? })
     };
     pool.fetch_all(&sql, &[SqlValue::Text(&json!(ids).to_string())]).await?.iter().map(passage).collect()
 }

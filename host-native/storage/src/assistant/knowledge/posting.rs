@@ -47,14 +47,14 @@ pub async fn load_directory(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Di
          from cs_knowledge_base b left join cs_knowledge_source s on s.assistant_id = b.assistant_id and s.indexed_version is not null
          where b.assistant_id = $1",
     );
-    let row = |it: &DatabaseRow| {
+    let row = |row: &DatabaseRow| {
         Ok(DirectoryRow {
-            base: it.integer("base")?,
-            revision: it.integer("revision")?,
-            source: it.optional_text("source_id")?,
-            locale: it.optional_text("indexed_locale")?.unwrap_or_default(),
-            embedding_model: it.optional_text("embedding_model")?,
-            chunks: parse_pairs(it.optional_text("chunks")?.as_deref().unwrap_or_default())?,
+            base: row.integer("base")?,
+            revision: row.integer("revision")?,
+            source: row.optional_text("source_id")?,
+            locale: row.optional_text("indexed_locale")?.unwrap_or_default(),
+            embedding_model: row.optional_text("embedding_model")?,
+            chunks: parse_pairs(row.optional_text("chunks")?.as_deref().unwrap_or_default())?,
         })
     };
     pool.fetch_all(&sql, &[SqlValue::Text(assistant)]).await?.iter().map(row).collect()
@@ -153,11 +153,11 @@ fn parse_vector(text: &str) -> Option<Vec<(String, u32)>> {
 
 /// Parses `id:number` pairs; a number that is absent is 1.
 fn parse_pairs(text: &str) -> sqlx::Result<Vec<(i64, u32)>> {
-    let pair = |it: &str| {
-        let (id, number) = it.split_once(':').unwrap_or((it, "1"));
+    let pair = |pair: &str| {
+        let (id, number) = pair.split_once(':').unwrap_or((pair, "1"));
         Some((id.parse().ok()?, number.parse().ok()?))
     };
-    let parse = |it| pair(it).ok_or_else(|| sqlx::Error::Decode(format!("'{it}' is not a pair of numbers").into()));
+    let parse = |text| pair(text).ok_or_else(|| sqlx::Error::Decode(format!("'{text}' is not a pair of numbers").into()));
     text.split_ascii_whitespace().map(parse).collect()
 }
 
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn vectors_are_parsed() {
-        let pairs = |it: &[(&str, u32)]| Some(it.iter().map(|it| (it.0.to_owned(), it.1)).collect::<Vec<_>>());
+        let pairs = |pairs: &[(&str, u32)]| Some(pairs.iter().map(|pair| (pair.0.to_owned(), pair.1)).collect::<Vec<_>>());
         assert_eq!(parse_vector("'1_fee':3A '1_it''s':16A '1_a\\\\b':1A,2A"), pairs(&[("1_fee", 3), ("1_it's", 16), ("1_a\\b", 1)]));
         assert_eq!(parse_vector(""), pairs(&[]));
         for broken in ["'1_fee", "'1_fee'", "'1_fee':A", "1_fee:3A"] {

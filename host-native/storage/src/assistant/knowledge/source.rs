@@ -91,7 +91,7 @@ pub async fn increment_revision(connection: &mut Connection, assistant: &str) ->
 pub async fn find_base(connection: &mut Connection, assistant: &str) -> sqlx::Result<Option<Base>> {
     let sql = Statement::portable("select id, revision from cs_knowledge_base where assistant_id = $1");
     let row = connection.fetch_optional(&sql, &[SqlValue::Text(assistant)]).await?;
-    row.map(|it| Ok(Base { id: it.integer("id")?, revision: it.integer("revision")? })).transpose()
+    row.map(|row| Ok(Base { id: row.integer("id")?, revision: row.integer("revision")? })).transpose()
 }
 
 /// Stores a source that is to be indexed as `version`, from `not_before` on; searches find its previous version meanwhile.
@@ -160,7 +160,7 @@ pub async fn list_texts(connection: &mut Connection) -> sqlx::Result<Vec<(String
         "select assistant_id, source_id, title, url, locale, format, unreadable_pages, text from cs_knowledge_source
          order by assistant_id collate \"C\", source_id collate \"C\"",
     );
-    let source = |it: &DatabaseRow| Ok((it.text("assistant_id")?, Source { text: it.text("text")?, ..source_without_text(it)? }));
+    let source = |row: &DatabaseRow| Ok((row.text("assistant_id")?, Source { text: row.text("text")?, ..source_without_text(row)? }));
     connection.fetch_all(&sql, &[]).await?.iter().map(source).collect()
 }
 
@@ -187,31 +187,31 @@ pub async fn lease_next(pool: &Pool, now: Millis, until: Millis) -> sqlx::Result
          returning assistant_id, source_id, title, url, locale, format, unreadable_pages, version, text",
     );
     let row = pool.fetch_optional(&sql, &[SqlValue::Integer(now), SqlValue::Integer(until)]).await?;
-    row.map(|it| {
-        let source = Source { text: it.text("text")?, ..source_without_text(&it)? };
-        Ok(IndexingJob { assistant: it.text("assistant_id")?, source, version: it.integer("version")? })
+    row.map(|row| {
+        let source = Source { text: row.text("text")?, ..source_without_text(&row)? };
+        Ok(IndexingJob { assistant: row.text("assistant_id")?, source, version: row.integer("version")? })
     })
     .transpose()
 }
 
 /// Takes a source that was stored with the lease `leased_until`, for another one until `until`. Returns `false` if another process has taken
 /// it, or if the version has been replaced or deleted.
-pub async fn take(connection: &mut Connection, of: &SourceVersion<'_>, leased_until: Millis, until: Millis) -> sqlx::Result<bool> {
+pub async fn take(connection: &mut Connection, key: &SourceVersion<'_>, leased_until: Millis, until: Millis) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "update cs_knowledge_source set leased_until = $5
          where assistant_id = $1 and source_id = $2 and version = $3 and status = 'indexing' and leased_until = $4",
     );
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     let values = [assistant, source, version, SqlValue::Integer(leased_until), SqlValue::Integer(until)];
     Ok(connection.execute(&sql, &values).await? > 0)
 }
 
 /// Returns whether a version is still to be indexed: it has not been replaced or deleted.
-pub async fn is_current(connection: &mut Connection, of: &SourceVersion<'_>) -> sqlx::Result<bool> {
+pub async fn is_current(connection: &mut Connection, key: &SourceVersion<'_>) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "select version from cs_knowledge_source where assistant_id = $1 and source_id = $2 and version = $3 and status = 'indexing'",
     );
-    Ok(connection.fetch_optional(&sql, &of.values()).await?.is_some())
+    Ok(connection.fetch_optional(&sql, &key.values()).await?.is_some())
 }
 
 /// Returns the number of sources that wait to be indexed or are being indexed.
@@ -224,7 +224,7 @@ pub async fn count_waiting(pool: &Pool) -> sqlx::Result<u32> {
 /// Records progress and renews the lease. Returns `false` if the version has been replaced or deleted.
 pub async fn record_progress(
     connection: &mut Connection,
-    of: &SourceVersion<'_>,
+    key: &SourceVersion<'_>,
     chunks: i64,
     total: i64,
     until: Millis,
@@ -233,30 +233,30 @@ pub async fn record_progress(
         "update cs_knowledge_source set chunks = $4, total_chunks = $5, leased_until = $6
          where assistant_id = $1 and source_id = $2 and version = $3 and status = 'indexing'",
     );
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     let more = [SqlValue::Integer(chunks), SqlValue::Integer(total), SqlValue::Integer(until)];
     Ok(connection.execute(&sql, &[assistant, source, version, more[0], more[1], more[2]]).await? > 0)
 }
 
 /// Makes searches find a version, which is `ready`, or `partial` if part of its document could not be read. Returns `false` if it has been replaced or deleted.
-pub async fn finish(connection: &mut Connection, of: &SourceVersion<'_>, chunks: i64) -> sqlx::Result<bool> {
+pub async fn finish(connection: &mut Connection, key: &SourceVersion<'_>, chunks: i64) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "update cs_knowledge_source set
            status = case when unreadable_characters + unreadable_pages > 0 then 'partial' else 'ready' end, error = null, chunks = $4, total_chunks = $4, indexed_version = version,
            indexed_locale = locale, embedding_model = null, embedding_error = null, embedding_retry_at = 0, leased_until = 0
          where assistant_id = $1 and source_id = $2 and version = $3 and status = 'indexing'",
     );
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     Ok(connection.execute(&sql, &[assistant, source, version, SqlValue::Integer(chunks)]).await? > 0)
 }
 
 /// Records that a version cannot be indexed; searches go on to find the previous one.
-pub async fn fail(pool: &Pool, of: &SourceVersion<'_>, error: &str) -> sqlx::Result<()> {
+pub async fn fail(pool: &Pool, key: &SourceVersion<'_>, error: &str) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "update cs_knowledge_source set status = 'failed', error = $4, leased_until = 0
          where assistant_id = $1 and source_id = $2 and version = $3 and status = 'indexing'",
     );
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     pool.execute(&sql, &[assistant, source, version, SqlValue::Text(error)]).await.map(|_| ())
 }
 

@@ -51,8 +51,9 @@ async fn a_source_is_stored_indexed_and_deleted() {
         let terms = ["card", "account", "weather"].map(str::to_owned);
         let (revision, postings) = find_postings(pool, "desk", base.id, &terms).await.expect("postings");
         assert_eq!(revision, base.revision);
-        let sum = |term: usize| postings.iter().filter(|it| it.term == term).flat_map(|it| &it.counts).map(|it| it.1).sum::<u32>();
-        let expected = |term: &str| chunks.iter().map(|it| it.count(term)).sum::<u32>();
+        let sum =
+            |term: usize| postings.iter().filter(|row| row.term == term).flat_map(|row| &row.counts).map(|count| count.1).sum::<u32>();
+        let expected = |term: &str| chunks.iter().map(|chunk| chunk.count(term)).sum::<u32>();
         assert_eq!((sum(0), sum(1), sum(2)), (expected("card"), expected("account"), 0));
         assert!(expected("card") > 1 && expected("account") > 0);
         let ids: Vec<i64> = directory[0].chunks.iter().map(|it| it.0).collect();
@@ -62,7 +63,7 @@ async fn a_source_is_stored_indexed_and_deleted() {
         put(connection, "desk", &source("a", "b"), 2, 7, 0).await.expect("stored");
         fail(pool, &SourceVersion { assistant: "desk", source: "a", version: 2 }, "no").await.expect("stored");
         let rows = list(pool, "desk").await.expect("sources");
-        let shown: Vec<_> = rows.iter().map(|it| (it.source.id.as_str(), it.status.as_str(), it.error.as_deref())).collect();
+        let shown: Vec<_> = rows.iter().map(|row| (row.source.id.as_str(), row.status.as_str(), row.error.as_deref())).collect();
         assert_eq!(shown, [("a", "failed", Some("no")), ("fees", "ready", None)]);
         assert_eq!(list_texts(connection).await.expect("sources")[1], ("desk".to_owned(), fees));
         assert!(delete(connection, "desk", "fees").await.expect("an answer"));

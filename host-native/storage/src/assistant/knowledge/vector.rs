@@ -41,30 +41,30 @@ pub async fn lease_next(pool: &Pool, model: &str, now: Millis, until: Millis) ->
          returning assistant_id, source_id, indexed_version",
     );
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(model), SqlValue::Integer(now), SqlValue::Integer(until)]).await?;
-    row.map(|it| {
-        Ok(EmbeddingJob { assistant: it.text("assistant_id")?, source: it.text("source_id")?, version: it.integer("indexed_version")? })
+    row.map(|row| {
+        Ok(EmbeddingJob { assistant: row.text("assistant_id")?, source: row.text("source_id")?, version: row.integer("indexed_version")? })
     })
     .transpose()
 }
 
 /// Renews the lease of a source.
-pub async fn renew(pool: &Pool, of: &SourceVersion<'_>, until: Millis) -> sqlx::Result<()> {
+pub async fn renew(pool: &Pool, key: &SourceVersion<'_>, until: Millis) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "update cs_knowledge_source set embedding_retry_at = $4 where assistant_id = $1 and source_id = $2 and indexed_version = $3",
     );
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     pool.execute(&sql, &[assistant, source, version, SqlValue::Integer(until)]).await.map(|_| ())
 }
 
 /// Returns the database ids and the texts to embed of chunks that have no vector of `model`.
-pub async fn list_missing(pool: &Pool, of: &SourceVersion<'_>, model: &str, limit: i64) -> sqlx::Result<Vec<(i64, String)>> {
+pub async fn list_missing(pool: &Pool, key: &SourceVersion<'_>, model: &str, limit: i64) -> sqlx::Result<Vec<(i64, String)>> {
     let sql = Statement::portable(
         "select c.id, c.title, c.text from cs_knowledge_chunk c left join cs_knowledge_vector v on v.chunk_id = c.id and v.model = $4
          where c.assistant_id = $1 and c.source_id = $2 and c.version = $3 and v.chunk_id is null order by c.number limit $5",
     );
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     let rows = pool.fetch_all(&sql, &[assistant, source, version, SqlValue::Text(model), SqlValue::Integer(limit)]).await?;
-    rows.iter().map(|it| Ok((it.integer("id")?, embedding_text(&it.text("title")?, &it.text("text")?)))).collect()
+    rows.iter().map(|row| Ok((row.integer("id")?, embedding_text(&row.text("title")?, &row.text("text")?)))).collect()
 }
 
 /// Stores the vectors of chunks in one statement; all have the same length. Chunks that are gone are left out.
@@ -82,18 +82,18 @@ pub async fn put(connection: &mut Connection, model: &str, vectors: &[ChunkVecto
     );
     let ids = json!(vectors.iter().map(|it| it.chunk).collect::<Vec<_>>()).to_string();
     let numbers: Vec<f32> = vectors.iter().flat_map(|it| &it.vector).copied().collect();
-    let length = vectors.first().map_or(0, |it| i64::try_from(it.vector.len()).unwrap_or(i64::MAX));
+    let length = vectors.first().map_or(0, |first| i64::try_from(first.vector.len()).unwrap_or(i64::MAX));
     let values = [SqlValue::Text(model), SqlValue::Text(&ids), SqlValue::Vector(&numbers), SqlValue::Integer(length)];
     connection.execute(&sql, &values).await.map(|_| ())
 }
 
 /// Records that all chunks of a version have vectors of `model`. Returns `false` if the version has been replaced or deleted.
-pub async fn finish(connection: &mut Connection, of: &SourceVersion<'_>, model: &str) -> sqlx::Result<bool> {
+pub async fn finish(connection: &mut Connection, key: &SourceVersion<'_>, model: &str) -> sqlx::Result<bool> {
     let sql = Statement::portable(
         "update cs_knowledge_source set embedding_model = $4, embedding_error = null, embedding_retry_at = 0
          where assistant_id = $1 and source_id = $2 and indexed_version = $3",
     );
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     Ok(connection.execute(&sql, &[assistant, source, version, SqlValue::Text(model)]).await? > 0)
 }
 
@@ -106,12 +106,12 @@ pub async fn list_orphans(connection: &mut Connection, limit: i64) -> sqlx::Resu
 }
 
 /// Records why a version is not embedded, and when to try again.
-pub async fn fail(pool: &Pool, of: &SourceVersion<'_>, error: &str, retry_at: Millis) -> sqlx::Result<()> {
+pub async fn fail(pool: &Pool, key: &SourceVersion<'_>, error: &str, retry_at: Millis) -> sqlx::Result<()> {
     let sql = Statement::portable(
         "update cs_knowledge_source set embedding_error = $4, embedding_retry_at = $5
          where assistant_id = $1 and source_id = $2 and indexed_version = $3",
     );
-    let [assistant, source, version] = of.values();
+    let [assistant, source, version] = key.values();
     pool.execute(&sql, &[assistant, source, version, SqlValue::Text(error), SqlValue::Integer(retry_at)]).await.map(|_| ())
 }
 
@@ -182,7 +182,7 @@ pub async fn find_nearest(
             order by coalesce(nullif(v.vector::vector <=> $4::real[]::vector, 'NaN'), 1), v.chunk_id limit $5) n
          join cs_knowledge_vector v on v.chunk_id = n.chunk_id",
     );
-    let sources = sources.map(|it| json!(it).to_string());
+    let sources = sources.map(|ids| json!(ids).to_string());
     let values = [
         SqlValue::Text(assistant),
         SqlValue::Text(model),

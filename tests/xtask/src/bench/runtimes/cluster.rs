@@ -32,8 +32,8 @@ impl Cluster {
         let mut cluster = Self { child, commands, results, ingress_addresses: Vec::new(), process_ids: Vec::new(), folder };
         let started = cluster.read_result()?;
         let members = |name: &str| started.get(name).and_then(Value::as_array).with_context(|| format!("the cluster has no '{name}'"));
-        cluster.ingress_addresses = members("ingress")?.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect();
-        cluster.process_ids = members("processes")?.iter().filter_map(|it| u32::try_from(it.as_u64()?).ok()).collect();
+        cluster.ingress_addresses = members("ingress")?.iter().filter_map(|address| address.as_str().map(str::to_owned)).collect();
+        cluster.process_ids = members("processes")?.iter().filter_map(|id| u32::try_from(id.as_u64()?).ok()).collect();
         Ok(cluster)
     }
 

@@ -113,7 +113,7 @@ impl<'b> Deployment<'b> {
         Processes {
             engine: self.servers.iter().chain(&self.workers).map(Server::process_id).collect(),
             database: self.postgres.into_iter().collect(),
-            restate: self.cluster.as_ref().map_or(Vec::new(), |it| it.process_ids().to_vec()),
+            restate: self.cluster.as_ref().map_or(Vec::new(), |cluster| cluster.process_ids().to_vec()),
         }
     }
 

@@ -86,7 +86,7 @@ impl Counters {
 
 /// Returns the sum of a figure over the processes of each group.
 fn sum_groups(processes: &Processes, figure: fn(u32) -> Result<u64>) -> Result<[u64; 3]> {
-    let [engine, database, restate] = processes.groups().map(|group| group.iter().map(|it| figure(*it)).sum::<Result<u64>>());
+    let [engine, database, restate] = processes.groups().map(|group| group.iter().map(|process| figure(*process)).sum::<Result<u64>>());
     Ok([engine?, database?, restate?])
 }
 
@@ -102,7 +102,7 @@ impl MachineTime {
         let line = text.lines().next().and_then(|it| it.strip_prefix("cpu ")).context("cannot read the time of the machine")?;
         // User, nice, system, idle, waiting for the disk, interrupts, software interrupts, stolen by other machines.
         let micros: Vec<u64> =
-            line.split_whitespace().take(8).map(|it| Ok(it.parse::<u64>()? * process::TICK_US)).collect::<Result<_>>()?;
+            line.split_whitespace().take(8).map(|ticks| Ok(ticks.parse::<u64>()? * process::TICK_US)).collect::<Result<_>>()?;
         let total_us = micros.iter().sum();
         let idle: u64 = micros.iter().skip(3).take(2).sum();
         Ok(Self { total_us, busy_us: total_us - idle })
@@ -112,8 +112,8 @@ impl MachineTime {
 /// Returns the bytes that have been sent over loopback since the start of the machine.
 fn read_loopback_bytes() -> Result<u64> {
     let text = fs::read_to_string("/proc/net/dev")?;
-    let values = text.lines().find_map(|it| it.trim_start().strip_prefix("lo:"));
-    values.and_then(|it| it.split_whitespace().next()?.parse().ok()).context("cannot read the traffic of loopback")
+    let values = text.lines().find_map(|line| line.trim_start().strip_prefix("lo:"));
+    values.and_then(|counters| counters.split_whitespace().next()?.parse().ok()).context("cannot read the traffic of loopback")
 }
 
 #[cfg(test)]

@@ -132,5 +132,5 @@ fn print(options: &Options, rows: &[(String, Measurement)]) {
 
 /// Formats a figure of engine, database and Restate in three columns.
 fn format_groups(values: [f64; 3], decimals: usize) -> String {
-    values.map(|it| format!("{:>8}", if it > 0.0 { format!("{it:.decimals$}") } else { "-".to_owned() })).concat()
+    values.map(|value| format!("{:>8}", if value > 0.0 { format!("{value:.decimals$}") } else { "-".to_owned() })).concat()
 }

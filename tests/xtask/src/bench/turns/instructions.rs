@@ -44,7 +44,7 @@ impl Instructions {
 
     /// Returns the figures that have a limit in the budget file.
     pub fn budget_figures(&self) -> Vec<(&'static str, Option<u64>)> {
-        let instructions = |name: &str| self.0.iter().find(|it| it.0 == name && it.1 == NOW).map(|it| it.2.instructions);
+        let instructions = |name: &str| self.0.iter().find(|row| row.0 == name && row.1 == NOW).map(|row| row.2.instructions);
         vec![
             ("turn_instructions_all", instructions("tables, ALL")),
             ("turn_instructions_derived", instructions("tables, DERIVED")),

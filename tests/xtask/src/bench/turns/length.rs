@@ -95,7 +95,8 @@ impl Cycle {
     fn read(bench: &Bench<'_>, scenario: Scenario<'_>) -> Result<Self> {
         let pack = read_pack(bench, scenario.pack)?;
         let turns = pack.get("turns").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let of_session = |it: &&Value| it.pointer("/request/path").and_then(Value::as_str).is_some_and(|it| it.contains("${SESSION}"));
+        let of_session =
+            |turn: &&Value| turn.pointer("/request/path").and_then(Value::as_str).is_some_and(|path| path.contains("${SESSION}"));
         let (all, repeated) = (turns.len() as u64, turns.iter().filter(of_session).count() as u64);
         Ok(if repeated == 0 { Cycle { before: 0, turns: all } } else { Cycle { before: all - repeated, turns: repeated } })
     }

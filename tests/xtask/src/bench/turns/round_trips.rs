@@ -56,7 +56,7 @@ impl RoundTrips {
         let target = |row: &Row| {
             let label = format!("{}, {}: round trips", row.database, row.scenario);
             // Background tasks have some, too.
-            row.round_trips.map(|it| Target::at_most(label, it, 3.05, 2, " per turn"))
+            row.round_trips.map(|count| Target::at_most(label, count, 3.05, 2, " per turn"))
         };
         self.0.iter().filter(|it| it.engine == NOW).filter_map(target).collect()
     }
@@ -73,7 +73,7 @@ fn count(bench: &Bench<'_>, kind: Kind<'_>, engine: &Engine, scenario: Scenario<
         Kind::Sqlite => None,
         Kind::Postgres(cluster) => Some(Proxy::start(cluster.port())?),
     };
-    let url = proxy.as_ref().map_or_else(|| database.url(), |it| database.postgres_url(it.port()));
+    let url = proxy.as_ref().map_or_else(|| database.url(), |proxy| database.postgres_url(proxy.port()));
     let mut command = engine_command(bench, &engine.program, scenario, &url)?;
     command.env("RUST_LOG", format!("{STATEMENT}=debug"));
     let server = Server::start(command, &database)?;
@@ -81,7 +81,7 @@ fn count(bench: &Bench<'_>, kind: Kind<'_>, engine: &Engine, scenario: Scenario<
     load.play(LOAD)?;
     let counts = || match &proxy {
         Some(proxy) => Ok(proxy.counts()),
-        None => server.read_log().map(|it| (it.matches(STATEMENT).count() as u64, 0)),
+        None => server.read_log().map(|log| (log.matches(STATEMENT).count() as u64, 0)),
     };
     let before = counts()?;
     let seen = load.play(LOAD)?;

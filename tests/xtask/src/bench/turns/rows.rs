@@ -38,7 +38,7 @@ pub struct Rows(Vec<Row>);
 impl Rows {
     /// Measures all sizes, alternating between them.
     pub fn measure(bench: &Bench<'_>, extent: Extent, kinds: &[Kind<'_>], engines: &[Engine]) -> Result<Self> {
-        let packs: Vec<(u64, PathBuf)> = ROWS.into_iter().map(|it| Ok((it, generate(bench, it)?))).collect::<Result<_>>()?;
+        let packs: Vec<(u64, PathBuf)> = ROWS.into_iter().map(|rows| Ok((rows, generate(bench, rows)?))).collect::<Result<_>>()?;
         let mut rows = Vec::new();
         for kind in kinds {
             print_progress(
@@ -75,10 +75,11 @@ impl Rows {
     /// Returns the targets.
     pub fn targets(&self) -> Vec<Target> {
         let mut targets = Vec::new();
-        let of = |database: &str, rows: u64| self.0.iter().find(move |it| it.database == database && it.rows == rows && it.engine == NOW);
+        let row =
+            |database: &str, rows: u64| self.0.iter().find(move |row| row.database == database && row.rows == rows && row.engine == NOW);
         for database in ["SQLite", "PostgreSQL"] {
-            let Some((few, many)) = of(database, 10).zip(of(database, 10_000)) else { continue };
-            let median = |it: &[f64]| Sampled::new(it.iter().copied()).median;
+            let Some((few, many)) = row(database, 10).zip(row(database, 10_000)) else { continue };
+            let median = |values: &[f64]| Sampled::new(values.iter().copied()).median;
             let label = format!("{database}, 10,000 rows");
             targets.push(Target::at_most(format!("{label} to 10, CPU"), median(&many.cpu_us) / median(&few.cpu_us), 1.05, 2, ""));
             if let Some((many, few)) = many.instructions.zip(few.instructions) {

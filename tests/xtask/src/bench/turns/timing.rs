@@ -95,7 +95,7 @@ impl Timing {
             let label = format!("SQLite, {scenario}, {connections} connections");
             let Some(now) = self.find("SQLite", scenario, connections, NOW) else { continue };
             targets.push(Target::at_most(format!("{label}: server CPU"), now.median(|it| it.server_ms), most_ms, 2, " ms"));
-            targets.extend(least_rate.map(|least| Target::at_least(label.clone(), now.median(|it| it.rate), least, 0, " turns/s")));
+            targets.extend(least_rate.map(|least| Target::at_least(label.clone(), now.median(|sample| sample.rate), least, 0, " turns/s")));
             if let Some(ceiling) = self.find("SQLite", scenario, connections, CEILING) {
                 let share = now.median(|it| it.rate) / ceiling.median(|it| it.rate);
                 targets.push(Target::at_least(format!("{label}: of the ceiling"), share, 0.6, 2, ""));
@@ -107,7 +107,7 @@ impl Timing {
             let both = now.median(|it| it.server_ms + it.database_ms);
             targets.push(Target::at_most(format!("{label}: CPU with backends"), both, 1.2, 2, " ms"));
         }
-        for row in self.0.iter().filter(|it| it.connections == 1 && it.server == NOW) {
+        for row in self.0.iter().filter(|row| row.connections == 1 && row.server == NOW) {
             let label = format!("{}, {}, 1 connection: p99", row.database, row.scenario);
             targets.push(Target::at_most(label, row.median(|it| it.p99_ms), 3.0, 2, " ms"));
         }
@@ -115,8 +115,8 @@ impl Timing {
     }
 
     fn find(&self, database: &str, scenario: &str, connections: usize, server: &str) -> Option<&Row> {
-        let mut rows = self.0.iter().filter(|it| it.database == database && it.scenario == scenario);
-        rows.find(|it| it.connections == connections && it.server == server)
+        let mut rows = self.0.iter().filter(|row| row.database == database && row.scenario == scenario);
+        rows.find(|row| row.connections == connections && row.server == server)
     }
 }
 
@@ -136,7 +136,7 @@ fn measure_scenario(
     let mut contenders = engines.iter().map(|it| Contender::start(bench, kind, it, scenario)).collect::<Result<Vec<_>>>()?;
     contenders.push(Contender::start_ceiling(bench, kind, scenario)?);
     for connections in CONNECTIONS {
-        contenders.iter_mut().for_each(|it| it.samples.push((connections, Vec::new())));
+        contenders.iter_mut().for_each(|contender| contender.samples.push((connections, Vec::new())));
         for _ in 0..extent.rounds {
             for contender in &mut contenders {
                 contender.sample(bench, scenario, connections, extent.seconds)?;
@@ -179,7 +179,9 @@ impl<'b> Contender<'b> {
             database_ms: per_turn(self.database.cpu_us()? - database),
         };
         self.turns += seen.turns;
-        self.samples.last_mut().into_iter().for_each(|it| it.1.push(sample));
+        if let Some((_, samples)) = self.samples.last_mut() {
+            samples.push(sample);
+        }
         Ok(())
     }
 
