@@ -8,9 +8,9 @@ use convengine_text::phrase::Phrase;
 use convengine_turn::Map;
 use serde_json::{Value, json};
 
-use super::super::super::Walker;
-use super::AgentRun;
-use super::tools::error_result;
+use super::super::super::turn::Turn;
+use super::call::error_result;
+use super::run::AgentRun;
 
 /// Stop reason: the conversation has used all its model calls.
 const MAX_LLM_STEPS: &str = "max_llm_steps";
@@ -21,7 +21,7 @@ const BUDGET: &str = "budget";
 /// Why a guardrail refuses a call, with its id and its kind.
 type RefusedBy<'c> = (Refusal, &'c str, &'static str);
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     /// Decides whether the model may be called. Returns the stop reason if not.
     pub(super) fn refuse_step(&mut self, run: &mut AgentRun<'c>) -> Option<&'static str> {
         let policy = run.policy?;
@@ -111,18 +111,6 @@ impl<'c> Walker<'c> {
     /// Keeps the reason of a handoff for the person.
     pub(super) fn set_handoff_reason(&mut self, reason: &Value) {
         self.state.vars.insert(HANDOFF_REASON.to_owned(), reason.clone());
-    }
-}
-
-impl AgentRun<'_> {
-    /// Counts a call of a tool.
-    pub(super) fn count_call(&mut self, name: &str) {
-        if self.policy.is_some() {
-            let progress = &mut self.memory.progress;
-            for counts in [&mut progress.turn_calls, &mut progress.calls] {
-                *counts.entry(name.to_owned()).or_default() += 1;
-            }
-        }
     }
 }
 
