@@ -87,6 +87,6 @@ pub(super) fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &Fl
 /// The node at which a session starts: the trigger of the event, else the entry of the graph.
 fn entry_of(graph: GraphRef<'_>, event: &FlowEvent) -> String {
     let trigger = if let FlowEvent::Start { trigger, .. } = event { trigger.as_ref() } else { None };
-    let is_trigger = |it: &&String| graph.node(it).is_some_and(|it| it.type_name == "trigger");
+    let is_trigger = |id: &&String| graph.node(id).is_some_and(|it| it.type_name == "trigger");
     trigger.filter(is_trigger).unwrap_or(&graph.definition.entry).clone()
 }

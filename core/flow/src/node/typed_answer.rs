@@ -130,6 +130,6 @@ impl SessionView<'_, '_> {
 
 /// Whether nothing but white space is between two of several values.
 fn are_in_a_row(found: &[EntityMatch], text: &str) -> bool {
-    let is_blank = |it: &Range<usize>| text.get(it.clone()).is_some_and(|it| it.trim().is_empty());
+    let is_blank = |place: &Range<usize>| text.get(place.clone()).is_some_and(|it| it.trim().is_empty());
     found.windows(2).any(|pair| matches!(pair, [one, other] if is_blank(&(one.range.end..other.range.start))))
 }

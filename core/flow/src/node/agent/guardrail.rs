@@ -133,7 +133,7 @@ fn find_reached_limit<'c>(run: &AgentRun<'_>, policy: &'c AgentPolicy, name: &st
 /// Why a conversation is handed over: a keyword that was said, or a refusal.
 fn find_reason(escalation: &Escalation, said: &[Phrase], refusals: &[Refusal]) -> Option<String> {
     // All words of the keyword occur in a row.
-    let is_said = |keyword: &Phrase| said.iter().any(|it| it.match_phrase(keyword).is_some_and(|it| it.0 == keyword.tokens().len()));
+    let is_said = |keyword: &Phrase| said.iter().any(|text| text.match_phrase(keyword).is_some_and(|it| it.0 == keyword.tokens().len()));
     let keyword = escalation.keywords.iter().find(|it| is_said(&it.1)).map(|it| it.0.clone());
     keyword.or_else(|| escalation.on.iter().find(|it| refusals.contains(it)).map(|it| it.keyword().to_owned()))
 }

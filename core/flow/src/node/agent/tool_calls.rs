@@ -95,7 +95,7 @@ impl<'c> Turn<'c> {
     fn are_all_reads(&self, run: &AgentRun<'c>) -> bool {
         let mut tools = 0;
         let calls = run.memory.pending_calls.iter().filter(|it| !is_built_in(&it.name));
-        let all = calls.map(|it| self.check_call(run, it)).all(|it| match it {
+        let all = calls.map(|it| self.check_call(run, it)).all(|checked| match checked {
             CheckedCall::Tool(tool, approval) => {
                 tools += 1;
                 !approval && tool_effect_class(tool) == EffectClass::Read
@@ -190,7 +190,7 @@ impl<'c> Turn<'c> {
             };
             violation.map_or(Ok(()), Err)?;
         }
-        output.map_or(Ok(()), |it| self.write_variable(variable, it).map_err(|it| it.0))
+        output.map_or(Ok(()), |output| self.write_variable(variable, output).map_err(|it| it.0))
     }
 
     /// Ends the run by a built-in call; later calls are canceled.
