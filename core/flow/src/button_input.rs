@@ -2,25 +2,12 @@
 
 use convengine_understanding::entity::Entity;
 use convengine_values::{ChosenBy, read_choice};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::Walker;
-use crate::state::FlowEvent;
+use super::state::FlowEvent;
+use super::view::SessionView;
 
-/// The variable with the buttons of the last message that did not wait for one.
-pub(super) const SHOWN_BUTTONS: &str = "_shown";
-
-impl Walker<'_> {
-    /// Applies the last shown buttons to the event and forgets them; a node that waits takes precedence (docs/spec/flows.md#5.1).
-    pub(super) fn apply_shown_buttons(&mut self) {
-        let Some(Value::Array(options)) = self.state.vars.shift_remove(SHOWN_BUTTONS) else { return };
-        if self.state.awaiting.is_none()
-            && let Some(option) = self.find_selected_option(&options)
-        {
-            self.set_button_event(&option);
-        }
-    }
-
+impl SessionView<'_, '_> {
     /// Finds the option of a slot that the event selects. A number that is a value of the slot is none of an option.
     pub(super) fn find_slot_option(&self, options: &[Value], entity: &Entity) -> Option<Value> {
         let FlowEvent::Message { text, .. } = &self.event else { return self.find_selected_option(options) };
@@ -39,44 +26,14 @@ impl Walker<'_> {
 
     /// Finds the option that the event selects: by id, or as people name one of several.
     pub(super) fn find_selected_option(&self, options: &[Value]) -> Option<Value> {
-        match &self.event {
-            FlowEvent::Button { button_id, value, label, .. } => {
-                // Cards rendered from a list share button ids; value and label tell them apart.
-                let named = || options.iter().filter(|it| it.get("id").and_then(Value::as_str) == Some(button_id));
-                let of_value = || named().find(|it| value.is_some() && it.get("value") == value.as_ref());
-                let of_label = || named().find(|it| label.is_some() && it.get("label").and_then(Value::as_str) == label.as_deref());
-                of_value().or_else(of_label).or_else(|| named().next()).cloned()
-            }
-            FlowEvent::Message { text, .. } => options.get(self.read_option(text, options)?.0).cloned(),
-            FlowEvent::Start { .. }
-            | FlowEvent::Timer { .. }
-            | FlowEvent::Approval { .. }
-            | FlowEvent::HandoffStatus { .. }
-            | FlowEvent::HandoffMessage { .. }
-            | FlowEvent::End { .. } => None,
+        if let FlowEvent::Message { text, .. } = &self.event {
+            return options.get(self.read_option(text, options)?.0).cloned();
         }
-    }
-
-    /// Turns the event into a button event of this option.
-    pub(super) fn set_button_event(&mut self, option: &Value) {
-        let member = |name: &str| option.get(name).and_then(Value::as_str).map(str::to_owned);
-        let (button_id, label) = (member("id").unwrap_or_default(), member("label"));
-        let event_id = match &self.event {
-            FlowEvent::Message { event_id, .. } | FlowEvent::Button { event_id, .. } => event_id.clone(),
-            FlowEvent::Start { .. }
-            | FlowEvent::Timer { .. }
-            | FlowEvent::Approval { .. }
-            | FlowEvent::HandoffStatus { .. }
-            | FlowEvent::HandoffMessage { .. }
-            | FlowEvent::End { .. } => None,
-        };
-        let value = option.get("value").cloned();
-        self.event = FlowEvent::Button { button_id, value, label, event_id };
-    }
-
-    /// Sends a text with buttons that are not in the document.
-    pub(super) fn send_with_options(&mut self, text: &str, options: &[Value]) -> Vec<Value> {
-        self.publish_message(vec![json!({"kind": "buttons", "text": text, "buttons": options})], None);
-        options.to_vec()
+        let FlowEvent::Button { button_id, value, label, .. } = &self.event else { return None };
+        // Cards rendered from a list share button ids; value and label tell them apart.
+        let named = || options.iter().filter(|it| it.get("id").and_then(Value::as_str) == Some(button_id));
+        let of_value = || named().find(|it| value.is_some() && it.get("value") == value.as_ref());
+        let of_label = || named().find(|it| label.is_some() && it.get("label").and_then(Value::as_str) == label.as_deref());
+        of_value().or_else(of_label).or_else(|| named().next()).cloned()
     }
 }

@@ -4,13 +4,14 @@ use convengine_config::flow::Flow;
 use convengine_text::date::Date;
 use convengine_text::json::into_members;
 use convengine_turn::{EffectContext, Map, Write};
-use convengine_understanding::entity::ParseCache;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::redaction::redact_session;
+use super::session_start::new_session;
 use super::state::{FlowEvent, FlowUsage, SessionState, SessionStatus};
-use super::turn_record::TurnRecord;
-use super::{Walker, new_session, redact_session};
+use super::turn::Turn;
+use super::walk::Walker;
 
 /// What a child session has done in a turn of its parent.
 pub struct ChildTurn {
@@ -63,8 +64,8 @@ pub async fn start_child_session(
     let state = new_session(flow, snapshot, session, &start, &at);
     let mut walker = Walker::for_child(flow, state, start, effects);
     walker.dispatch_event().await;
-    if !text.trim().is_empty() && walker.state.status == SessionStatus::Active && walker.record.stop_reason.is_empty() {
-        walker.record.messages.clear();
+    if !text.trim().is_empty() && walker.turn.state.status == SessionStatus::Active && walker.turn.record.stop_reason.is_empty() {
+        walker.turn.record.messages.clear();
         walker.begin_event(FlowEvent::Message { text: text.to_owned(), attachments: Vec::new(), event_id: None });
         walker.dispatch_event().await;
     }
@@ -84,63 +85,35 @@ pub async fn continue_child_session(flow: &Flow, state: &Value, event: Value, ef
 impl<'c> Walker<'c> {
     fn for_child(flow: &'c Flow, mut state: SessionState, event: FlowEvent, effects: &EffectContext) -> Walker<'c> {
         state.seq = state.seq.max(1);
-        Walker {
-            flow,
-            root_flow: flow,
-            outer: Vec::new(),
-            event_number: state.seq,
-            state,
-            effects: effects.clone(),
-            event,
-            version: None,
-            phrase_vectors: None,
-            record: TurnRecord::default(),
-            trigger: None,
-            is_rewalking: false,
-            is_event_consumed: false,
-            entered_fallbacks: Vec::new(),
-            is_unreadable: false,
-            is_late: false,
-            summary: None,
-            nested_exit: None,
-            session_before: None,
-            open_explanation: None,
-            parses: ParseCache::default(),
-        }
+        Walker::new(Turn::new(flow, state, event, effects.clone()))
     }
 
     /// Sets the next event of the session.
     fn begin_event(&mut self, event: FlowEvent) {
-        self.event = event;
-        self.state.seq += 1;
-        self.event_number = self.state.seq;
-        self.state.last_event_at = Date::from_millis(self.effects.now()).to_rfc3339_millis();
-        self.is_event_consumed = false;
-        self.trigger = None;
+        let turn = &mut self.turn;
+        turn.event = event;
+        turn.state.seq += 1;
+        turn.event_number = turn.state.seq;
+        turn.state.last_event_at = Date::from_millis(turn.effects.now()).to_rfc3339_millis();
+        turn.is_event_consumed = false;
+        turn.trigger = None;
         self.entered_fallbacks.clear();
     }
 
     fn into_child_turn(mut self, before: FlowUsage) -> ChildTurn {
-        self.redact_explanations();
-        self.store_pending_values();
-        self.set_timers();
+        self.close_program();
+        let Turn { state, record, .. } = self.turn;
         let mut usage = FlowUsage::default();
-        usage.add_difference(before, self.state.usage);
+        usage.add_difference(before, state.usage);
+        let is_failed = state.status == SessionStatus::Failed;
         ChildTurn {
-            is_done: matches!(self.state.status, SessionStatus::Completed | SessionStatus::Abandoned),
-            is_failed: self.state.status == SessionStatus::Failed,
-            stop_reason: match self.state.status {
-                SessionStatus::Failed if self.record.stop_reason.is_empty() => "program_failed",
-                SessionStatus::Active
-                | SessionStatus::HandedOff
-                | SessionStatus::Completed
-                | SessionStatus::Failed
-                | SessionStatus::Abandoned => self.record.stop_reason,
-            },
-            state: serde_json::to_value(&self.state).unwrap_or_else(|_| json!({})),
-            effect_count: self.record.debug.effects.len(),
-            messages: self.record.messages,
-            writes: self.record.model_call_writes,
+            is_done: matches!(state.status, SessionStatus::Completed | SessionStatus::Abandoned),
+            is_failed,
+            stop_reason: if is_failed && record.stop_reason.is_empty() { "program_failed" } else { record.stop_reason },
+            state: serde_json::to_value(&state).unwrap_or_else(|_| json!({})),
+            effect_count: record.debug.effects.len(),
+            messages: record.messages,
+            writes: record.model_call_writes,
             usage,
         }
     }

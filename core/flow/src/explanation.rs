@@ -1,4 +1,4 @@
-//! Explanations of what a flow decides, for observers (docs/spec/flows.md#15.7): the event's dispatch, edges, fallbacks, migrations, and
+//! Explanations of what a flow decides, for observers (docs/spec/flows.md#15.7): edges, buttons, fallbacks, migrations, and
 //! what the explanations of slots, intents and agents share.
 //!
 //! The deciding code records them. Nothing is built for a turn that nobody observes.
@@ -6,81 +6,29 @@
 use std::borrow::Cow;
 
 use convengine_config::flow::document::{EdgeDef, FallbackOn, FlowCondition, Node, NodeKind};
+use convengine_text::json::into_members;
 use convengine_text::names::NameResolver;
 use convengine_turn::{Candidate, Explanation, Map, Verdict};
 use serde_json::{Value, json};
 
-use super::Walker;
-use super::frames::into_members;
 use super::redaction::{Redactions, mask_trace};
-use crate::state::FlowEvent;
+use super::transition::Route;
+use super::turn::Turn;
 
-/// The handlers of an event in the order in which they are tried: name, verdict, and the reason for passing it over.
-const HANDLERS: [(&str, &str, &str); 11] = [
-    ("program", "another program, which a node runs, takes the event", "no node runs another program"),
-    ("person", "a person has the conversation and takes the event", "no person has the conversation"),
-    ("closed", "the session has ended and takes no event", "the session is active"),
-    ("waiting_node", "the node waits for an answer and takes the event", "no node waits for an answer"),
-    ("migrated_node", "the session continues at the node where its migration left it", "the session has not been migrated to a node"),
-    ("nodes", "the program has no intents: its nodes take the event", "the program is an assistant"),
-    ("intents", "the intent of the message is searched", ""),
-    ("start", "the session starts", ""),
-    ("timer", "the timer is armed and takes the event", ""),
-    ("late", "the event comes too late and changes nothing", ""),
-    ("end", "the session ends", ""),
-];
-
-/// The number of handlers that are tried for every event.
-const COMMON_HANDLERS: usize = 3;
-
-/// The number of handlers that are tried for a message, a button or an approval.
-const INPUT_HANDLERS: usize = 7;
-
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     /// Sets the step of decisions that are made before the first node.
     pub(super) fn enter_phase(&self, phase: &'static str) {
         self.effects.enter_node(|| Cow::Borrowed(phase));
     }
 
-    /// Explains which handler takes the event.
-    pub(super) fn explain_dispatch(&self, handler: &'static str) {
+    /// Explains by which edge a node is left.
+    pub(super) fn explain_route(&self, node: &Node, route: &Route<'_, '_>) {
         let Some(explanation) = self.effects.begin_explanation("route") else { return };
-        let at = HANDLERS.iter().position(|it| it.0 == handler).unwrap_or_default();
-        let is_tried = |index: usize| index == at || index < COMMON_HANDLERS || at < INPUT_HANDLERS && index < INPUT_HANDLERS;
-        let candidate = |(index, (name, _, reason)): (usize, &(&str, &str, &str))| {
-            let (verdict, reason) = match index.cmp(&at) {
-                std::cmp::Ordering::Less => (Verdict::NotMatched, *reason),
-                std::cmp::Ordering::Equal => (Verdict::Won, ""),
-                std::cmp::Ordering::Greater => (Verdict::NotReached, ""),
-            };
-            Candidate::for_choice("", name, verdict).with_reason(reason)
-        };
-        let rows = HANDLERS.iter().enumerate().filter(|it| is_tried(it.0)).map(candidate).collect();
-        let (button, timer) = match &self.event {
-            FlowEvent::Button { button_id, .. } => (Some(button_id), None),
-            FlowEvent::Timer { timer_id } => (None, Some(timer_id)),
-            FlowEvent::Start { .. }
-            | FlowEvent::Message { .. }
-            | FlowEvent::Approval { .. }
-            | FlowEvent::HandoffStatus { .. }
-            | FlowEvent::HandoffMessage { .. }
-            | FlowEvent::End { .. } => (None, None),
-        };
-        let awaiting = self.state.awaiting.as_ref().map(|it| it.kind);
-        let about = json!({
-            "event": super::dispatch::event_name(&self.event), "node": self.current_node_key(), "awaiting": awaiting, "button": button,
-            "timer": timer,
-        });
-        explanation.with_subject(about).with_candidates(rows).record(&self.effects, HANDLERS.get(at).map_or("", |it| it.1));
-    }
-
-    /// Explains which edge of a node is taken; `ports` are those that were tried, `chosen` is an edge of `port`.
-    pub(super) fn explain_route(&self, node: &'c Node, ports: &[&str], port: &str, chosen: Option<&EdgeDef>) {
-        let Some(explanation) = self.effects.begin_explanation("route") else { return };
+        let (port, chosen) = (route.port, route.edge);
         let edges: Vec<(&str, &EdgeDef)> = self
             .graph()
             .into_iter()
-            .flat_map(|graph| ports.iter().flat_map(move |it| graph.edges(&node.id, it).map(|edge| (*it, edge))))
+            .flat_map(|graph| route.tried_ports().flat_map(move |port| graph.edges(&node.id, port).map(move |edge| (port, edge))))
             .collect();
         // An only way is no decision.
         if edges.len() < 2 && edges.iter().all(|it| it.1.condition.is_none() || it.1.is_default()) && chosen.is_some() {
@@ -102,7 +50,7 @@ impl<'c> Walker<'c> {
             is_decided |= is_chosen;
             rows.push(candidate);
         }
-        let about = json!({"node": self.node_key(node), "port": port, "target": chosen.map(|it| &it.target)});
+        let about = json!({"node": self.state.node_key(&node.id), "port": port, "target": chosen.map(|it| &it.target)});
         let is_conditional = chosen.is_some_and(|it| it.condition.is_some() && !it.is_default());
         let verdict = match chosen {
             Some(edge) if is_conditional => format!("the condition of the edge to '{}' is the first that is true", edge.target),
@@ -110,7 +58,7 @@ impl<'c> Walker<'c> {
             None if port == "error" => "no condition is true and one has no value, so the node has failed".to_owned(),
             None => format!("no condition is true, and no edge of the port '{port}' is without one"),
         };
-        let explanation = Explanation { step: Cow::Owned(self.node_key(node)), ..explanation };
+        let explanation = Explanation { step: Cow::Owned(self.state.node_key(&node.id)), ..explanation };
         explanation.with_subject(about).with_candidates(rows).record(&self.effects, verdict);
     }
 
@@ -125,7 +73,7 @@ impl<'c> Walker<'c> {
             candidate
         };
         let rows = options.iter().map(candidate).collect();
-        let about = json!({"node": self.node_key(node), "port": chosen.map(|it| it.1)});
+        let about = json!({"node": self.state.node_key(&node.id), "port": chosen.map(|it| it.1)});
         let verdict = if chosen.is_some() { "the answer chooses a button" } else { "the answer chooses none of the buttons" };
         explanation.with_subject(about).with_candidates(rows).record(&self.effects, verdict);
     }
@@ -227,7 +175,7 @@ impl<'c> Walker<'c> {
             Some(_) => "a node is gone: the session is reset to a node that exists",
             None => "the session continues at the same nodes",
         };
-        let about = json!({"from": report.get("from"), "to": report.get("to"), "node": self.current_node_key()});
+        let about = json!({"from": report.get("from"), "to": report.get("to"), "node": self.state.current_node_key()});
         explanation.with_subject(about).with_candidates(rows).record(&self.effects, verdict);
     }
 
@@ -263,7 +211,7 @@ impl<'c> Walker<'c> {
         self.effects.edit_explanations(|explanations| {
             let redactions = self.redactions();
             let remembered = self.state.history.iter().rev().find(|it| it.role == "user").map(|it| it.text.as_str());
-            let hidden = remembered.filter(|it| !self.input_text().starts_with(it));
+            let hidden = remembered.filter(|it| !self.event.input_text().starts_with(it));
             for explanation in explanations {
                 self.redact_explanation(explanation, &redactions, hidden);
             }

@@ -1,16 +1,10 @@
-//! Handles failures of nodes and missing edges (docs/spec/flows.md#2.3).
+//! Why a node or a call has failed.
 
-use convengine_config::flow::document::{FallbackOn, Node, NodeKind, OnError, ValueTemplate, ValueType};
-use convengine_text::variable_path::VariablePath;
-use convengine_turn::Map;
-use serde_json::{Value, json};
+use convengine_turn::{EffectError, EffectErrorKind};
 
-use super::Walker;
-use super::variables::coerce;
-use crate::state::{FrameKind, SessionStatus};
-
-/// Stop reason: no node handles the failure.
-const UNHANDLED_ERROR: &str = "unhandled_error";
+/// Failure codes that the host reports as error details.
+const HOST_FAILURE_CODES: [&str; 9] =
+    ["dns", "tls", "blocked_target", "response_too_large", "budget", "tool_error", "tool_changed", "tool_denied", "tool_unknown"];
 
 /// Stop reason: the turn has requested too many effects.
 pub(super) const EFFECT_LIMIT: &str = "effect_limit";
@@ -33,176 +27,31 @@ impl Failure {
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Failure {
         Failure { code: code.into(), message: message.into(), attempt: 1, node: None }
     }
-}
 
-impl<'c> Walker<'c> {
-    /// Handles the failure of a node. Returns whether the turn continues.
-    pub(super) fn fail_node(&mut self, node: &'c Node, failure: Failure) -> bool {
-        self.record_failure(node, &failure);
-        if failure.code == EFFECT_LIMIT {
-            self.warn("guard.effect_limit", json!({"effects": self.record.debug.effects.len()}));
-            self.abort_at_limit(EFFECT_LIMIT);
-            return false;
-        }
-        if node.on_error == OnError::Continue {
-            self.write_default_outputs(node);
-        }
-        match self.apply_error_policy(node, node.failure_port()) {
-            Some(continues) => continues,
-            None => self.propagate_failure(),
-        }
-    }
-
-    /// Applies the `on_error` policy of the node. Returns whether the turn continues; `None` when the node does not handle the failure.
-    fn apply_error_policy(&mut self, node: &'c Node, port: Option<&str>) -> Option<bool> {
-        match node.on_error {
-            OnError::Continue => Some(self.leave_node(node, node.default_port())),
-            OnError::Stop => {
-                self.abort_turn(UNHANDLED_ERROR);
-                Some(false)
-            }
-            OnError::Port => {
-                let port = port.filter(|it| self.graph().is_some_and(|graph| graph.is_wired(&node.id, it)))?;
-                Some(self.leave_node(node, port))
-            }
-        }
-    }
-
-    /// Writes the defaults of a failed node's outputs; outputs without a default are unchanged.
-    fn write_default_outputs(&mut self, node: &'c Node) {
-        let mut defaults: Vec<(&VariablePath, &Value, Option<ValueType>)> = Vec::new();
-        let mut extra = Map::new();
-        if let NodeKind::Service(data) = &node.kind {
-            let tool = data.tool_id.as_ref().and_then(|it| self.flow.tool(it));
-            let outputs = tool.into_iter().flat_map(|it| &it.outputs).chain(&data.outputs);
-            defaults.extend(outputs.filter_map(|it| Some((&it.variable, it.default.as_ref()?, it.kind))));
-            extra = self.args_roots(data);
-        }
-        if let NodeKind::Entity(data) = &node.kind
-            && !data.default.is_null()
-        {
-            defaults.push((&data.variable, &data.default, None));
-        }
-        for (variable, default, kind) in defaults {
-            let default = self.render_json(&ValueTemplate::from(default.clone()), extra.clone());
-            // A default of the wrong type is ignored.
-            let _ = match kind {
-                Some(kind) => coerce(default, kind).ok().map(|it| self.write_variable(variable, it)),
-                None => Some(self.write_variable(variable, default)),
-            };
-        }
-    }
-
-    fn record_failure(&mut self, node: &Node, failure: &Failure) {
-        let graph = self.frame().map(|it| it.graph.clone()).unwrap_or_default();
-        let (id, name) = failure.node.clone().unwrap_or_else(|| (node.id.clone(), node.name.clone()));
-        let error = json!({
-            "graph": graph, "node": id, "name": name, "code": failure.code, "message": failure.message, "attempt": failure.attempt,
-        });
-        self.trace("node.error", error.clone());
-        self.state.vars.insert("_error".to_owned(), error);
-    }
-
-    /// Looks for a fallback node in the current graph, then in its callers. Returns whether the turn continues.
-    fn propagate_failure(&mut self) -> bool {
-        loop {
-            match self.enter_fallback(&[FallbackOn::Error]) {
-                FallbackSearch::Entered => return true,
-                FallbackSearch::AlreadyEntered => return self.stop_fallback_loop(),
-                FallbackSearch::NotFound => {}
-            }
-            let called = self.frame().is_some_and(|it| it.kind == FrameKind::Subflow);
-            if self.depth() <= 1 {
-                self.give_up(UNHANDLED_ERROR);
-                return false;
-            }
-            self.state.stack.pop();
-            self.update_active_intent();
-            if let Some(frame) = self.state.stack.last_mut() {
-                frame.resume = None;
-            }
-            // `_error` keeps the innermost failure (docs/spec/flow-rulings.md#28).
-            let Some(caller) = self.current_node().filter(|_| called) else { continue };
-            if let Some(continues) = self.apply_error_policy(caller, Some("error")) {
-                return continues;
-            }
-        }
-    }
-
-    /// Stops the turn: its fallback node has already been entered in this turn.
-    fn stop_fallback_loop(&mut self) -> bool {
-        self.warn("fallback_loop", json!({"entered": self.entered_fallbacks}));
-        self.give_up(UNHANDLED_ERROR);
-        false
-    }
-
-    /// Handles a port without an edge. Returns whether the turn continues.
-    pub(super) fn handle_missing_edge(&mut self, node: &'c Node, port: &str) -> bool {
-        self.record_failure(node, &Failure::new("no_edge", format!("no edge leads on from the port '{port}'")));
-        match self.enter_fallback(&[FallbackOn::NoEdge]) {
-            FallbackSearch::Entered => return true,
-            FallbackSearch::AlreadyEntered => return self.stop_fallback_loop(),
-            FallbackSearch::NotFound => self.give_up(UNHANDLED_ERROR),
-        }
-        false
-    }
-
-    /// Ends a document in which nothing handles a failure: the node that runs it has failed then, or else the turn is over.
-    pub(super) fn give_up(&mut self, reason: &'static str) {
-        if self.fails_outward() {
-            self.state.status = SessionStatus::Failed;
-        } else {
-            self.abort_turn(reason);
-        }
-    }
-
-    /// Moves to the fallback node of the current graph.
-    pub(super) fn enter_fallback(&mut self, on: &[FallbackOn]) -> FallbackSearch {
-        let Some(graph) = self.graph() else { return FallbackSearch::NotFound };
-        let enabled = || graph.definition.nodes.iter().filter(|it| !it.disabled);
-        let case = |it: &Node| if let NodeKind::Fallback(data) = &it.kind { Some(data.on) } else { None };
-        // A fallback for this case takes precedence over one for all.
-        let exact = enabled().find(|it| case(it).is_some_and(|it| on.contains(&it)));
-        let Some(node) = exact.or_else(|| enabled().find(|it| case(it) == Some(FallbackOn::Any))) else {
-            self.explain_fallback_node(on, None, false);
-            return FallbackSearch::NotFound;
-        };
-        let place = format!("{}/{}", graph.definition.id, node.id);
-        let is_entered = self.entered_fallbacks.contains(&place);
-        self.explain_fallback_node(on, Some(node), is_entered);
-        if is_entered {
-            return FallbackSearch::AlreadyEntered;
-        }
-        self.entered_fallbacks.push(place);
-        if let Some(frame) = self.state.stack.last_mut() {
-            node.id.clone_into(&mut frame.node);
-        }
-        self.state.awaiting = None;
-        FallbackSearch::Entered
-    }
-
-    /// Aborts the turn: sends the error message and resets the session to its root.
-    pub(super) fn abort_turn(&mut self, reason: &'static str) {
-        self.trace("gives_up", json!({"reason": reason}));
-        self.send_error();
-        self.reset_to_root();
-        self.record.stop_reason = reason;
-    }
-
-    /// Aborts the turn at a limit that holds across nested documents: sends the error message of the outermost one that has one.
-    pub(super) fn abort_at_limit(&mut self, reason: &'static str) {
-        self.trace("gives_up", json!({"reason": reason}));
-        self.send_outermost_error();
-        self.reset_to_root();
-        self.record.stop_reason = reason;
+    /// Creates a failure of a request; it omits the provider's text.
+    pub fn from_effect(error: &EffectError) -> Failure {
+        let code = effect_failure_code(error);
+        Failure::new(code, format!("the request could not be sent ({code})"))
     }
 }
 
-/// The result of looking for a fallback node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FallbackSearch {
-    Entered,
-    NotFound,
-    /// It has already been entered in this turn.
-    AlreadyEntered,
+/// The failure code of an effect that failed.
+pub fn effect_failure_code(error: &EffectError) -> &'static str {
+    let known = error.detail.as_ref().and_then(|it| HOST_FAILURE_CODES.into_iter().find(|code| *code == it.code()));
+    if let Some(code) = known {
+        return code;
+    }
+    match error.kind {
+        EffectErrorKind::Timeout => "timeout",
+        EffectErrorKind::Denied => "blocked_target",
+        EffectErrorKind::NotFound => "secret_missing",
+        EffectErrorKind::Cancelled | EffectErrorKind::Interrupted => "cancelled",
+        EffectErrorKind::Mismatch => "parse",
+        EffectErrorKind::CircuitOpen => "circuit_open",
+        EffectErrorKind::Unavailable
+        | EffectErrorKind::Invalid
+        | EffectErrorKind::Limited
+        | EffectErrorKind::Refused
+        | EffectErrorKind::Unsupported => "network",
+    }
 }

@@ -2,24 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use convengine_config::flow::GraphRef;
-use convengine_config::flow::document::{Param, ProgramKind};
+use convengine_config::flow::document::ProgramKind;
 use convengine_text::variable_path::VariablePath;
 use convengine_turn::Map;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::Walker;
-use crate::state::{Frame, FrameKind, Resume};
+use super::state::{Frame, FrameKind, Resume, SessionStatus};
+use super::turn::Turn;
 
 /// Maximum depth of interrupting intents.
 const MAX_INTERRUPT_DEPTH: usize = 4;
 
-impl<'c> Walker<'c> {
-    /// The graph of the current frame.
-    pub(super) fn graph(&self) -> Option<GraphRef<'c>> {
-        self.flow.graph(&self.frame()?.graph)
-    }
-
+impl<'c> Turn<'c> {
     /// Pushes a frame at the entry of a graph. Returns `false` when the graph does not exist.
     pub(super) fn push_graph(&mut self, graph: &str, kind: FrameKind) -> bool {
         let Some(entry) = self.flow.graph(graph).map(|it| it.definition.entry.clone()) else { return false };
@@ -46,8 +40,8 @@ impl<'c> Walker<'c> {
         if interrupted && depth >= MAX_INTERRUPT_DEPTH {
             self.warn("interrupt_depth", json!({"intent": intent}));
             while self.state.stack.pop().is_some_and(|it| it.kind != FrameKind::Intent) {}
-        } else if interrupted && let Some(frame) = self.state.stack.last_mut() {
-            frame.resume = Some(Resume::Reenter);
+        } else if interrupted {
+            self.state.resume_with(Some(Resume::Reenter));
         }
         if !self.push_graph(graph, FrameKind::Intent) {
             return false;
@@ -86,6 +80,14 @@ impl<'c> Walker<'c> {
         self.update_active_intent();
     }
 
+    /// Completes the session.
+    pub(super) fn complete_session(&mut self) {
+        self.trace("session.completed", json!({}));
+        self.state.status = SessionStatus::Completed;
+        self.reset_to_root();
+        self.state.timers.clear();
+    }
+
     /// Pops the current frame and writes its return values to its caller.
     pub(super) fn pop_frame(&mut self, returned: &Map) -> Option<Frame> {
         let frame = self.state.stack.pop()?;
@@ -99,21 +101,4 @@ impl<'c> Walker<'c> {
         self.update_active_intent();
         Some(frame)
     }
-
-    /// The number of frames.
-    pub(super) fn depth(&self) -> usize {
-        self.state.stack.len()
-    }
-
-    /// The declaration of a local variable of the current frame.
-    pub(super) fn local_declaration(&self, name: &str) -> Option<&'c Param> {
-        self.frame()?.locals.as_ref()?;
-        let form = self.graph()?.definition;
-        form.params.iter().chain(&form.returns).find(|it| it.name.first_name() == name)
-    }
-}
-
-/// Converts an object to its members.
-pub(super) fn into_members(value: Value) -> Map {
-    convengine_text::json::into_members(value)
 }

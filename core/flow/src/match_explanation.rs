@@ -1,37 +1,59 @@
-//! Explanations of which intent a message means, and of what a model says about a near match (docs/spec/flows.md#15.7).
+//! The records of the search for an intent: what is published of it, and the explanations of which intent a message means and of what a
+//! model says about a near match (docs/spec/flows.md#5.3, #15.7).
 
 use convengine_config::flow::document::IntentDef;
+use convengine_text::json::into_members;
 use convengine_text::phrase::Phrase;
 use convengine_turn::{Candidate, Verdict};
+use convengine_understanding::lexical::{LexicalClassifier, NEAREST, RankedClass, Ranking, explain_class, round};
 use serde_json::{Value, json};
 
-use super::Walker;
-use super::frames::into_members;
-use super::matching::{IntentMatch, IntentSearch, is_ruled_out};
+use super::intent_match::{IntentMatch, IntentSearch, LexicalResult, is_ruled_out};
+use super::trace::with_member;
+use super::turn::Turn;
 
 /// The source of a search that interrupts nothing.
 pub(super) const NOT_INTERRUPTED: &str = "none";
 
-impl IntentSearch<'_> {
-    /// Notes what a stage says about an intent; it replaces what an earlier stage has said.
-    pub(super) fn note(&mut self, intent: &str, verdict: Verdict, score: Value, reason: impl Into<String>) {
-        let Some(explanation) = &mut self.explanation else { return };
-        let candidate = Candidate { score, ..Candidate::for_choice("", intent, verdict).with_reason(reason) };
-        match explanation.rows.iter_mut().find(|it| it.name == candidate.name) {
-            Some(row) => *row = candidate,
-            None => explanation.rows.push(candidate),
-        }
-    }
-
-    /// Notes a fact about the search.
-    pub(super) fn note_fact(&mut self, name: &str, value: impl FnOnce() -> Value) {
-        if let Some(explanation) = &mut self.explanation {
-            explanation.about.insert(name.to_owned(), value());
-        }
-    }
+/// How a message was matched by its words.
+pub(super) struct LexicalFindings<'m, 'c> {
+    pub classifier: &'m LexicalClassifier,
+    pub text: &'m str,
+    pub ranking: &'m Ranking,
+    /// The intents by the number of their class.
+    pub intents: &'m [&'c IntentDef],
+    pub threshold: f64,
+    pub result: &'m LexicalResult<'c>,
 }
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
+    /// Starts a search.
+    pub(super) fn start_search(&self) -> IntentSearch<'c> {
+        let explanation = self.effects.begin_explanation("intent_match").map(Box::new);
+        IntentSearch { started_at: self.effects.now(), rejected: Vec::new(), explanation }
+    }
+
+    /// Publishes the match record of a message (docs/spec/flows.md#5.3).
+    pub(super) fn publish_match_record(
+        &mut self,
+        search: &IntentSearch<'_>,
+        intent: Option<&str>,
+        source: &'static str,
+        confidence: f64,
+        more: Value,
+    ) {
+        let matched = json!({"intent_id": intent, "source": source, "confidence": confidence});
+        let mut record = into_members(matched.clone());
+        record.extend(into_members(json!({"rejected": search.rejected, "slots": {}, "ms": self.effects.now() - search.started_at})));
+        self.explain_match(search, intent, source, confidence, &more);
+        record.extend(into_members(more));
+        self.trace("intent.match", Value::Object(record));
+        // The welcome does not answer a message.
+        if source != "welcome" {
+            self.record.debug.matched_intent = matched;
+        }
+    }
+
     /// Notes for each intent whether a phrase of it is in the message; `hit` is the best match, `is_eligible` tells the intents that count.
     pub(super) fn note_phrases(
         &self,
@@ -46,7 +68,7 @@ impl<'c> Walker<'c> {
         search.note_fact("text", || json!(input.tokens().join(" ")));
         let flow = self.flow;
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases).filter(|it| !it.0.is_fallback) {
-            let best = self.best_phrase(intent, phrases, input);
+            let best = self.view().best_phrase(intent, phrases, input);
             let (verdict, reason) = match (&best, hit) {
                 _ if !intent.enabled => (Verdict::OutOfScope, "it is disabled".to_owned()),
                 _ if !is_eligible(intent) => (Verdict::OutOfScope, "it does not interrupt this question".to_owned()),
@@ -69,7 +91,7 @@ impl<'c> Walker<'c> {
         more: &Value,
     ) {
         let Some(mut explanation) = search.explanation.clone().filter(|_| source != "welcome") else { return };
-        let input = Phrase::new(&self.input_text(), &self.flow.document.default_locale);
+        let input = Phrase::new(&self.event.input_text(), &self.flow.document.default_locale);
         let phrase = more.get("matched_phrase").and_then(Value::as_str);
         let is_exact = phrase.is_some_and(|it| Phrase::new(it, &self.flow.document.default_locale).tokens() == input.tokens());
         let stage = match (source, intent) {
@@ -106,6 +128,59 @@ impl<'c> Walker<'c> {
         explanation.record(&self.effects, verdict);
     }
 
+    /// Publishes a match by words: traces the nearest intents, and explains them.
+    pub(super) fn publish_lexical_match(&self, search: &mut IntentSearch<'c>, found: &LexicalFindings<'_, 'c>) {
+        self.trace_lexical_match(found);
+        if search.explanation.is_none() {
+            return;
+        }
+        self.explain_lexical_match(found);
+        search.note_fact("threshold", || json!(round(found.threshold)));
+        search.note_fact("margin", || json!(self.settings().lexical_match.ask_below_margin));
+        for ranked in found.ranking.classes.iter().take(NEAREST) {
+            let Some(intent) = found.intents.get(ranked.class) else { continue };
+            let (verdict, reason) = found.result.verdict_on(&intent.id, ranked.confidence, found.threshold);
+            search.note(&intent.id, verdict, json!(round(ranked.confidence)), format!("by its words, {reason}"));
+        }
+    }
+
+    /// Adds the nearest intents to the trace.
+    fn trace_lexical_match(&self, found: &LexicalFindings<'_, 'c>) {
+        let LexicalFindings { ranking, intents, threshold, result, .. } = *found;
+        let nearest = |ranked: &RankedClass| {
+            let [confidence, score, margin] = [ranked.confidence, ranked.score, ranked.margin].map(round);
+            let id = intents.get(ranked.class).map(|it| &it.id);
+            let data = json!({"intent": id, "confidence": confidence, "score": score, "margin": margin});
+            with_member(data, "similarity", ranked.similarity.map(round))
+        };
+        let nearest: Vec<Value> = ranking.classes.iter().take(NEAREST).map(nearest).collect();
+        let data = json!({"decision": result.name(), "threshold": round(threshold), "known": round(ranking.known), "nearest": nearest});
+        let is_embedded = ranking.classes.iter().any(|it| it.similarity.is_some());
+        self.trace("intent.lexical", with_member(data, "embedded", is_embedded.then_some(true)));
+    }
+
+    /// Explains the match with the terms of the message. They are not recorded, because they are parts of what the user has said.
+    fn explain_lexical_match(&self, found: &LexicalFindings<'_, 'c>) {
+        let LexicalFindings { classifier, text, ranking, intents, threshold, result } = *found;
+        let Some(explanation) = self.effects.begin_explanation("lexical") else { return };
+        let candidate = |ranked: &RankedClass| {
+            let intent = intents.get(ranked.class)?;
+            let (verdict, reason) = result.verdict_on(&intent.id, ranked.confidence, threshold);
+            let candidate = Candidate::for_choice("", &intent.id, verdict).with_reason(reason);
+            Some(Candidate { score: json!(round(ranked.confidence)), facts: explain_class(classifier, text, ranked), ..candidate })
+        };
+        let candidates: Vec<Candidate> = ranking.classes.iter().take(NEAREST).filter_map(candidate).collect();
+        let verdict = match result {
+            LexicalResult::Accepted(_) => "the words of the message are like the phrases of the first intent",
+            LexicalResult::Unsure(_) => "the first intent is below the confidence from which on it is accepted; a model may confirm it",
+            LexicalResult::Close(..) => "two intents are too close to choose between them: the user is asked, unless a model decides",
+            LexicalResult::Nothing => "no intent is near enough",
+        };
+        let about =
+            json!({"threshold": threshold, "known": ranking.known, "askBelowMargin": self.settings().lexical_match.ask_below_margin});
+        explanation.with_subject(about).with_candidates(candidates).record(&self.effects, verdict);
+    }
+
     /// Explains the verification of a match; `reply` is what the model has answered, `fails_open` whether the match stands without one.
     pub(super) fn explain_verification(&self, hit: &IntentMatch<'_>, reply: Option<&Value>, fails_open: bool) {
         let Some(explanation) = self.effects.begin_explanation("verification") else { return };
@@ -117,7 +192,7 @@ impl<'c> Walker<'c> {
             None => (Verdict::Lost, format!("the model gives no valid answer: '{id}' is not accepted")),
         };
         let about = json!({
-            "text": self.input_text(), "asked": format!("whether the message asks for '{id}'"), "source": hit.source,
+            "text": self.event.input_text(), "asked": format!("whether the message asks for '{id}'"), "source": hit.source,
             "phrase": hit.phrase, "answer": reply,
         });
         let candidate = Candidate { score: json!(hit.confidence), ..Candidate::for_choice("", id, row) };
@@ -128,7 +203,7 @@ impl<'c> Walker<'c> {
     pub(super) fn explain_exact_match(&self, hit: &IntentMatch<'_>) {
         let Some(explanation) = self.effects.begin_explanation("verification") else { return };
         let candidate = Candidate::for_choice("", &hit.intent.id, Verdict::Won);
-        let about = json!({"text": self.input_text(), "source": hit.source, "phrase": hit.phrase});
+        let about = json!({"text": self.event.input_text(), "source": hit.source, "phrase": hit.phrase});
         let verdict = "the message is the phrase itself: no model is asked";
         explanation.with_subject(about).with_candidates(vec![candidate]).record(&self.effects, verdict);
     }

@@ -1,13 +1,15 @@
-//! Renders messages, converts their blocks for the channel and publishes them (docs/spec/flows.md#4.3).
+//! Renders messages, converts their blocks for the channel and publishes them (docs/spec/flows.md#4.3); words what the engine itself says
+//! (docs/spec/flows.md#3.1).
 
 use convengine_config::flow::document::{Block, Button, Card, FlowTemplate, LocalizedText, MessageData, Selection};
-use convengine_text::locale::EngineText;
+use convengine_text::locale::{EngineText, engine_texts, find_engine_texts, insert_values};
 use convengine_turn::{Map, NoticeBody};
 use serde_json::{Value, json};
 
-use super::Walker;
 use super::channel::ChannelCapabilities;
-use crate::state::HistoryEntry;
+use super::state::HistoryEntry;
+use super::trace::with_member;
+use super::turn::Turn;
 
 /// Maximum entries of the history.
 const MAX_HISTORY: usize = 50;
@@ -21,7 +23,7 @@ const MAX_BLOCKS_BYTES: usize = 32 * 1024;
 /// Stop reason: a message exceeds the limit.
 pub(super) const MESSAGE_TOO_LARGE: &str = "message_too_large";
 
-impl Walker<'_> {
+impl Turn<'_> {
     /// Sends a localized text, unless it is empty.
     pub(super) fn send_localized(&mut self, text: &LocalizedText, place: &str) {
         let text = self.render_localized(text, Selection::First, place);
@@ -37,6 +39,26 @@ impl Walker<'_> {
         }
     }
 
+    /// Words a text of the engine. Each value replaces its name in braces.
+    pub(super) fn engine_text(&mut self, text: EngineText, values: &[(&str, &str)]) -> String {
+        let flow = self.flow;
+        let own = flow.document.engine_text(text).and_then(|own| {
+            let of = |locale: &str| own.variants_of_locale(&self.state.channel, locale).first();
+            // A language that the engine speaks is better than the default locale of the document.
+            let is_spoken = find_engine_texts(&self.state.locale).is_some();
+            of(&self.state.locale).or_else(|| if is_spoken { None } else { of(&flow.document.default_locale) })
+        });
+        let worded = own.map(|it| self.render_text(it)).filter(|it| !it.trim().is_empty());
+        let built_in = || engine_texts([&self.state.locale, &flow.document.default_locale]).get(text).to_owned();
+        insert_values(&worded.unwrap_or_else(built_in), values)
+    }
+
+    /// Sends a text of the engine.
+    pub(super) fn say(&mut self, text: EngineText, values: &[(&str, &str)]) {
+        let text = self.engine_text(text, values);
+        self.send_text(&text);
+    }
+
     /// Sends the document's error message, or that of the engine.
     pub(super) fn send_error(&mut self) {
         let before = self.record.messages.len();
@@ -44,8 +66,7 @@ impl Walker<'_> {
             self.send_localized(text, "settings");
         }
         if self.record.messages.len() == before {
-            let text = self.engine_text(EngineText::Error, &[]);
-            self.send_text(&text);
+            self.say(EngineText::Error, &[]);
         }
     }
 
@@ -60,6 +81,12 @@ impl Walker<'_> {
         };
         self.publish_message(vec![block], None);
         options
+    }
+
+    /// Sends a text with buttons that are not in the document.
+    pub(super) fn send_with_options(&mut self, text: &str, options: &[Value]) -> Vec<Value> {
+        self.publish_message(vec![json!({"kind": "buttons", "text": text, "buttons": options})], None);
+        options.to_vec()
     }
 
     /// Sends a message. Returns its rendered buttons.
@@ -127,7 +154,7 @@ impl Walker<'_> {
 
     /// The extra roots of each list element; `titled` converts elements that are not objects to `{title}`.
     fn list_element_roots(&self, path: &convengine_text::variable_path::VariablePath, titled: bool) -> Vec<Map> {
-        let items = self.variable(path).and_then(Value::as_array).cloned().unwrap_or_default();
+        let items = self.state.variable(path).and_then(Value::as_array).cloned().unwrap_or_default();
         let shown = |item: Value| if titled && !item.is_object() { json!({"title": item}) } else { item };
         let extra = |(at, item): (usize, Value)| Map::from_iter([("item".to_owned(), shown(item)), ("index".to_owned(), json!(at))]);
         items.into_iter().take(50).enumerate().map(extra).collect()
@@ -189,7 +216,7 @@ impl Walker<'_> {
         let text = channel.plain_text(&blocks);
         convengine_text::json::into_members(json!({
             "id": format!("{}.{}", self.event_number, self.record.messages.len() + 1),
-            "node": self.frame().map(|it| it.node.clone()),
+            "node": self.state.frame().map(|it| it.node.clone()),
             "text": text,
             "blocks": blocks,
             "locale": self.state.locale,
@@ -219,7 +246,7 @@ impl Walker<'_> {
 
     fn append_entry(&mut self, role: &str, text: String, author: Option<String>) {
         let turn = self.state.turn;
-        let text = if self.flow.redacted_variables().is_empty() { text } else { self.redactions().redact_text(&text) };
+        let text = self.redact_outgoing(text);
         // Entries are cut to keep the session small; the call log has full texts.
         let end = text.char_indices().nth(MAX_HISTORY_CHARS).map_or(text.len(), |it| it.0);
         let text = text.get(..end).unwrap_or_default().to_owned();
@@ -227,12 +254,4 @@ impl Walker<'_> {
         let spare = self.state.history.len().saturating_sub(MAX_HISTORY);
         self.state.history.drain(..spare);
     }
-}
-
-/// Adds a member to an object, if there is one.
-pub fn with_member(mut value: Value, name: &str, member: Option<impl Into<Value>>) -> Value {
-    if let (Some(member), Some(value)) = (member, value.as_object_mut()) {
-        value.insert(name.to_owned(), member.into());
-    }
-    value
 }

@@ -1,13 +1,12 @@
 //! Verifies and chooses intents with a model (docs/spec/flows.md#5.3).
 
 use convengine_config::flow::document::IntentDef;
-use convengine_text::json::schema::JsonSchema;
 use convengine_text::phrase::Phrase;
 use convengine_turn::Verdict;
 use serde_json::{Value, json};
 
-use super::Walker;
-use super::matching::{IntentMatch, IntentSearch};
+use super::intent_match::{IntentMatch, IntentSearch};
+use super::turn::Turn;
 
 /// Minimum confidence for an intent that verification has rejected (docs/spec/flow-rulings.md#12).
 const MIN_CONFIDENCE_AFTER_REJECTION: f64 = 0.8;
@@ -18,7 +17,7 @@ const MAX_PHRASES: usize = 5;
 /// Maximum intents in a model request.
 const MAX_CANDIDATES: usize = 40;
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     /// Lets a model verify a match. The error is the id of a rejected intent; a model that fails accepts.
     pub(super) async fn verify_match(&mut self, hit: IntentMatch<'c>, input: &Phrase) -> Result<IntentMatch<'c>, &'c str> {
         if !self.settings().llm_verify {
@@ -42,7 +41,7 @@ impl<'c> Walker<'c> {
         let system = "A keyword search has matched a user's message with an intent of an assistant. Decide whether the message \
                       really asks for that intent. Answer with JSON: {\"match\": true or false, \"confidence\": 0 to 1}.";
         let user = json!({
-            "message": self.input_text(), "intent": hit.intent.name, "description": hit.intent.description, "phrases": phrases,
+            "message": self.event.input_text(), "intent": hit.intent.name, "description": hit.intent.description, "phrases": phrases,
         });
         let schema = json!({
             "type": "object", "required": ["match", "confidence"],
@@ -59,20 +58,6 @@ impl<'c> Walker<'c> {
         Ok(Some(IntentMatch { source, confidence: read_confidence(&reply), ..hit.clone() }))
     }
 
-    /// Asks a model for an object of a schema; `None` when the reply does not conform (docs/spec/flows-http.md#7).
-    pub(super) async fn ask_for_schema(&mut self, purpose: &str, system: &str, user: &Value, schema: Value) -> Option<Value> {
-        let compiled = JsonSchema::compile(&schema);
-        let mut reply = self.ask_json(purpose, system, user, schema).await?;
-        let fits = compiled.is_ok_and(|it| {
-            it.coerce(&mut reply);
-            it.find_violation(&reply).is_none()
-        });
-        if !fits {
-            self.warn("llm.invalid", json!({"purpose": purpose}));
-        }
-        fits.then_some(reply)
-    }
-
     /// Lets a model choose an intent.
     pub(super) async fn match_by_model(&mut self, input: &Phrase, search: &mut IntentSearch<'c>) -> Option<IntentMatch<'c>> {
         if !self.settings().llm_match || input.tokens().is_empty() {
@@ -85,7 +70,7 @@ impl<'c> Walker<'c> {
         let shown: Vec<Value> = candidates
             .iter()
             .map(|it| {
-                let slots = self.hinted_slots(it);
+                let slots = self.view().hinted_slots(it);
                 let phrases: Vec<&String> = it.phrases.iter().take(MAX_PHRASES).collect();
                 json!({"id": it.id, "name": it.name, "description": it.description, "phrases": phrases, "slots": slots})
             })
@@ -100,7 +85,7 @@ impl<'c> Walker<'c> {
                 "intent_id": {"enum": ids}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}, "slots": {"type": "object"},
             },
         });
-        let user = json!({"message": self.input_text(), "intents": shown});
+        let user = json!({"message": self.event.input_text(), "intents": shown});
         let reply = self.ask_for_schema("intent_match", system, &user, schema).await;
         let reply = reply?;
         search.note_fact("model", || reply.get("intent_id").cloned().unwrap_or_default());
@@ -117,7 +102,7 @@ impl<'c> Walker<'c> {
         }
         search.note(id, Verdict::Matched, json!(confidence), "the model has chosen it");
         let slots = reply.get("slots").cloned().unwrap_or_default();
-        Some(IntentMatch { intent, source: "llm", confidence, phrase: None, slots, message: None })
+        Some(IntentMatch { slots, ..IntentMatch::new(intent, "llm", confidence) })
     }
 
     /// The intents for a model request: all, or those that share the most words with the message.

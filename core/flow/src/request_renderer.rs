@@ -15,11 +15,38 @@ pub const DEFAULT_TIMEOUT_MS: u32 = 10_000;
 /// The header of the idempotency key.
 pub const IDEMPOTENCY_HEADER: &str = "Idempotency-Key";
 
+/// The header of the request signature.
+pub const SIGNATURE_HEADER: &str = "X-Convoship-Signature";
+
+/// The text before the signature.
+pub const SIGNATURE_PREFIX: &str = "sha256=";
+
 /// Content type of JSON.
 const JSON_TYPE: &str = "application/json";
 
 /// Content type of multipart forms.
 const MULTIPART_TYPE: &str = "multipart/form-data";
+
+/// A request that posts JSON, and may be repeated.
+pub fn post_json(url: String, caller: HttpCaller, body: String) -> HttpRequest {
+    HttpRequest {
+        caller,
+        method: "POST".to_owned(),
+        url,
+        headers: vec![("Content-Type".to_owned(), JSON_TYPE.to_owned())],
+        body: Some(body),
+        auth: None,
+        connect_timeout_ms: DEFAULT_TIMEOUT_MS,
+        timeout_ms: DEFAULT_TIMEOUT_MS,
+        max_bytes: 0,
+        class: EffectClass::Write,
+        idempotent: true,
+        key: None,
+        breaker: None,
+        secrets: Vec::new(),
+        sign: None,
+    }
+}
 
 /// Renders requests with the names of a program.
 pub struct RequestRenderer<'n> {

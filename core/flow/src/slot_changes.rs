@@ -9,10 +9,10 @@ use convengine_values::{
 };
 use serde_json::{Value, json};
 
-use super::Walker;
-use super::node::reads_any_text;
+use super::slot_reading::{reads_any_text, takes_free_text};
 use super::slot_values::SlotValues;
-use crate::state::FilledSlot;
+use super::state::FilledSlot;
+use super::view::SessionView;
 
 /// A filled slot that a message changes.
 pub(super) struct SlotChange {
@@ -90,7 +90,7 @@ struct Standing {
     is_last: bool,
 }
 
-impl Walker<'_> {
+impl SessionView<'_, '_> {
     /// Reads which of the slots that the request has filled in this graph a message changes.
     pub(super) fn read_changes(&self, asked: Option<&EntityData>, expected: ExpectedChange) -> Changes {
         let filled: Vec<(FilledSlot, EntityData)> =
@@ -106,7 +106,7 @@ impl Walker<'_> {
         for (slot, data) in filled.iter().filter(|it| asked.is_none_or(|asked| asked.variable != it.1.variable)) {
             let key = data.type_key();
             let standing = Standing {
-                own: self.variable(&data.variable).cloned().unwrap_or_default(),
+                own: self.state.variable(&data.variable).cloned().unwrap_or_default(),
                 has_rival: filled.iter().any(|it| it.1.variable != data.variable && it.1.type_key() == key),
                 may_be_asked: asked.is_some_and(|it| it.type_key() == key),
                 is_last: asked.is_some() && Some(&data.variable) == last.as_ref(),
@@ -153,6 +153,28 @@ impl Walker<'_> {
         };
         let denied = parts.into_iter().flat_map(find).filter(|it| self.is_unwanted(text, &it.range));
         denied.filter_map(|it| Some((data.type_key(), it.value?))).collect()
+    }
+
+    /// Whether a message corrects what the last request was told, now that it has ended.
+    pub(super) fn corrects_ended_request(&self) -> bool {
+        let text = self.event.input_text();
+        let correction = read_correction(&text, &self.state.locale).filter(|it| it.replaced.is_none());
+        if correction.as_ref().is_some_and(|it| it.is_retraction) {
+            return true;
+        }
+        if is_question(&text, &self.state.locale) {
+            return false;
+        }
+        let last = self.state.counters.requests;
+        let slots = self.state.filled_slots.iter().filter(|it| it.request == last && last > 0 && !it.is_emptied);
+        slots.filter_map(|it| self.data_of_slot(it)).any(|data| {
+            let denied = self.denied_values(&data, &text);
+            let Some(entity) = self.flow.compile_slot_entity(&data) else { return false };
+            // A number may be anything, and a text is in every message.
+            let is_plain = data.entity != "@number" && !takes_free_text(&data, &entity) && !reads_any_text(&data.entity);
+            is_plain && correction.is_some() && !entity.find_all(&text, self.extraction_context()).is_empty()
+                || denied.iter().any(|it| self.state.variable(&data.variable) == Some(&it.1))
+        })
     }
 }
 

@@ -2,22 +2,22 @@
 //!
 //! A redacted value is never in them: neither itself nor the text that it was read from.
 
-use std::ops::Range;
-
 use convengine_config::flow::document::EntityData;
 use convengine_turn::{Candidate, Verdict};
 use convengine_understanding::entity::Entity;
 use serde_json::{Value, json};
 
-use super::Walker;
-use super::node::{SlotResult, format_value};
+use super::slot_values::unused_parts;
+use super::transition::SlotResult;
+use super::turn::Turn;
+use super::view::format_value;
 
-impl Walker<'_> {
+impl Turn<'_> {
     /// Begins the explanation of a slot.
     pub(super) fn begin_slot(&mut self, id: &str, data: &EntityData) {
         self.open_explanation(
             "slot",
-            |walker| json!({"node": walker.slot_key(id), "variable": data.variable.to_string(), "entity": data.entity}),
+            |turn| json!({"node": turn.state.node_key(id), "variable": data.variable.to_string(), "entity": data.entity}),
         );
     }
 
@@ -30,15 +30,15 @@ impl Walker<'_> {
         let mut candidate = Candidate::for_choice("", "entity", Verdict::Won);
         match found {
             Ok(Some(value)) => {
-                let places = entity.find_all(&self.input_text(), self.extraction_context());
+                let places = entity.find_all(&self.event.input_text(), self.extraction_context());
                 let place = places.iter().find(|it| it.value.as_ref() == Some(value)).map(|it| &it.range);
                 if let Some(place) = place {
                     candidate.facts.insert("span".to_owned(), json!([place.start, place.end]));
-                    candidate.facts.insert("unused".to_owned(), unused_parts(&self.input_text(), std::slice::from_ref(place)));
+                    candidate.facts.insert("unused".to_owned(), unused_parts(&self.event.input_text(), std::slice::from_ref(place)));
                 }
             }
             Ok(None) => candidate = Candidate::for_choice("", "entity", Verdict::NotMatched).with_reason("the answer holds no value of it"),
-            Err(_) if self.is_slot_redacted(data) => candidate = ambiguous("several values"),
+            Err(_) if self.view().is_slot_redacted(data) => candidate = ambiguous("several values"),
             Err(values) => candidate = ambiguous(&values.iter().map(format_value).collect::<Vec<_>>().join(" / ")),
         }
         self.note(|| candidate);
@@ -46,7 +46,7 @@ impl Walker<'_> {
 
     /// Decides the explanation of a slot with a valid value.
     pub(super) fn note_slot_value(&mut self, data: &EntityData, value: &Value, verdict: &str) {
-        let is_redacted = self.open_explanation.is_some() && self.is_slot_redacted(data);
+        let is_redacted = self.open_explanation.is_some() && self.view().is_slot_redacted(data);
         self.note_verdict(|about| {
             let shown = if is_redacted { json!(format!("[{}]", data.variable)) } else { value.clone() };
             about.insert("value".to_owned(), shown);
@@ -88,23 +88,6 @@ impl Walker<'_> {
             None => self.close_explanation(|| "the value is not valid: the user is asked".to_owned()),
         }
     }
-}
-
-/// The parts of a message with words that no value takes, as places: the words themselves may be a redacted value.
-pub(super) fn unused_parts(text: &str, used: &[Range<usize>]) -> Value {
-    let is_word = |it: char| it.is_alphanumeric();
-    let mut parts: Vec<[usize; 2]> = Vec::new();
-    let mut from = 0;
-    let mut places: Vec<(usize, usize)> = used.iter().map(|it| (it.start, it.end)).chain([(text.len(), text.len())]).collect();
-    places.sort_unstable();
-    for (start, end) in places {
-        let gap = text.get(from..start).unwrap_or_default();
-        if let Some(first) = gap.find(is_word) {
-            parts.push([from + first, from + gap.trim_end_matches(|it| !is_word(it)).len()]);
-        }
-        from = from.max(end);
-    }
-    json!(parts)
 }
 
 fn ambiguous(values: &str) -> Candidate {

@@ -1,13 +1,26 @@
 //! The spend budget for model calls: of an assistant for a month, of an AI agent for a day (docs/spec/flows.md#12.3).
 
 use convengine_config::flow::document::FlowSettings;
-use convengine_turn::{EffectError, EffectErrorDetail, EffectErrorKind, Usage};
-use serde_json::{Value, json};
-
-use super::Walker;
+use serde_json::Value;
 
 /// Microcents per cent.
 const MICROCENTS_PER_CENT: i64 = 1_000_000;
+
+/// What is left of a budget before a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BudgetCheck {
+    /// The model may be called.
+    Enough,
+    /// The model may be called, and no more than a fifth is left; both in microcents.
+    Low {
+        /// What is left.
+        left: i64,
+        /// The cap.
+        cap: i64,
+    },
+    /// The model may not be called.
+    Exhausted,
+}
 
 /// The remaining budget, reduced while the turn runs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,7 +29,7 @@ pub struct SpendBudget {
     remaining_microcents: Option<i64>,
     /// The cap, in microcents.
     cap_microcents: i64,
-    /// Whether the low budget has been traced.
+    /// Whether the low budget has been reported.
     is_low_reported: bool,
 }
 
@@ -28,36 +41,23 @@ impl SpendBudget {
         let left = event.get("budget_left").and_then(Value::as_i64).unwrap_or(cap);
         SpendBudget { remaining_microcents: Some(left), cap_microcents: cap, is_low_reported: false }
     }
-}
 
-impl Walker<'_> {
-    /// Checks that a model may be called.
-    ///
-    /// # Errors
-    /// Returns `Limited` with the detail `BUDGET` when the budget is used up.
-    pub(super) fn check_budget(&mut self, purpose: &str) -> Result<(), EffectError> {
-        let SpendBudget { remaining_microcents: Some(left), cap_microcents: cap, is_low_reported: is_reported } = self.record.budget else {
-            return Ok(());
-        };
+    /// Whether a model may be called. A low budget is reported once.
+    pub fn check(&mut self) -> BudgetCheck {
+        let Some(left) = self.remaining_microcents else { return BudgetCheck::Enough };
         if left <= 0 {
-            self.warn("budget.reached", json!({"purpose": purpose}));
-            let error = EffectError::new(EffectErrorKind::Limited, "spend budget exhausted; model call refused");
-            return Err(error.with_detail(EffectErrorDetail::BUDGET));
+            return BudgetCheck::Exhausted;
         }
-        // Traced once when a fifth is left.
-        if left <= cap / 5 && !is_reported {
-            self.record.budget.is_low_reported = true;
-            self.trace("budget.low", json!({"left_microcents": left, "cap_microcents": cap}));
+        let cap = self.cap_microcents;
+        if left > cap / 5 || std::mem::replace(&mut self.is_low_reported, true) {
+            return BudgetCheck::Enough;
         }
-        Ok(())
+        BudgetCheck::Low { left, cap }
     }
 
-    /// Subtracts the cost of a call.
-    pub(super) fn record_cost(&mut self, usage: Usage) {
-        // 1 micro-unit is 100 microcents.
-        let microcents = usage.cost_micros.unwrap_or(0).saturating_mul(100);
-        self.state.usage.cost_microcents += microcents;
-        if let Some(left) = &mut self.record.budget.remaining_microcents {
+    /// Subtracts what a call has cost.
+    pub fn spend(&mut self, microcents: u64) {
+        if let Some(left) = &mut self.remaining_microcents {
             *left = left.saturating_sub(i64::try_from(microcents).unwrap_or(i64::MAX));
         }
     }

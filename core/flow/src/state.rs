@@ -2,14 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use convengine_text::json::{DecodeError, decode_tagged};
+use convengine_text::date::Date;
+use convengine_text::json::{DecodeError, decode_tagged, into_members};
 use convengine_text::time_zone::UTC;
-use convengine_turn::Map;
+use convengine_text::variable_path::VariablePath;
+use convengine_turn::{Map, Millis};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::slot_values::PendingValues;
-use crate::handoff::{Handoff, HandoffDisposition, HandoffReport};
+use super::handoff::{Handoff, HandoffDisposition, HandoffReport};
+
+/// The timer for an abandoned session.
+pub const SESSION_TIMER: &str = "session";
+
+/// The variable with the buttons of the last message that did not wait for one.
+pub const SHOWN_BUTTONS: &str = "_shown";
 
 /// An event of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -133,6 +140,60 @@ impl FlowEvent {
     pub fn parse(event: &Value) -> Result<FlowEvent, DecodeError> {
         decode_tagged(event, "type")
     }
+
+    /// The name of its type.
+    pub fn name(&self) -> &'static str {
+        match self {
+            FlowEvent::Start { .. } => "session.start",
+            FlowEvent::Message { .. } => "user.message",
+            FlowEvent::Button { .. } => "user.button",
+            FlowEvent::Timer { .. } => "timer.fired",
+            FlowEvent::Approval { .. } => "approval.decision",
+            FlowEvent::HandoffStatus { .. } => "handoff.status",
+            FlowEvent::HandoffMessage { .. } => "handoff.message",
+            FlowEvent::End { .. } => "session.end",
+        }
+    }
+
+    /// Whether the user has said something or pressed a button.
+    pub fn is_input(&self) -> bool {
+        matches!(self, FlowEvent::Message { .. } | FlowEvent::Button { .. })
+    }
+
+    /// The text of a message; of a button, its value, else its label, else its id. Empty for any other event.
+    pub fn input_text(&self) -> String {
+        if let FlowEvent::Message { text, .. } = self {
+            return text.clone();
+        }
+        let FlowEvent::Button { button_id, value, label, .. } = self else { return String::new() };
+        let value = value.as_ref().and_then(Value::as_str).map(str::to_owned);
+        value.or_else(|| label.clone()).unwrap_or_else(|| button_id.clone())
+    }
+
+    /// Turns the event into the press of a button of this option.
+    pub fn choose_option(&mut self, option: &Value) {
+        let member = |name: &str| option.get(name).and_then(Value::as_str).map(str::to_owned);
+        let (button_id, label) = (member("id").unwrap_or_default(), member("label"));
+        let event_id =
+            if let FlowEvent::Message { event_id, .. } | FlowEvent::Button { event_id, .. } = self { event_id.take() } else { None };
+        *self = FlowEvent::Button { button_id, value: option.get("value").cloned(), label, event_id };
+    }
+
+    /// The event as templates read it, with its `type`.
+    pub fn to_value(&self) -> Value {
+        let variant = serde_json::to_value(self).map(into_members).unwrap_or_default();
+        let with_type =
+            |(name, members): (String, Value)| [("type".to_owned(), Value::from(name))].into_iter().chain(into_members(members));
+        let mut event: Map = variant.into_iter().flat_map(with_type).collect();
+        if let FlowEvent::Message { .. } = self {
+            event.entry("attachments").or_insert_with(|| json!([]));
+        }
+        if let FlowEvent::Button { button_id, value, label, .. } = self {
+            event.insert("button".to_owned(), json!({"id": button_id, "value": value, "label": label}));
+            event.insert("text".to_owned(), json!(label));
+        }
+        Value::Object(event)
+    }
 }
 
 /// The status of a session.
@@ -227,6 +288,69 @@ pub struct SessionState {
 }
 
 impl SessionState {
+    /// The current frame.
+    pub fn frame(&self) -> Option<&Frame> {
+        self.stack.last()
+    }
+
+    /// Moves the current frame to another node of its graph.
+    pub fn move_to(&mut self, node: &str) {
+        if let Some(frame) = self.stack.last_mut() {
+            node.clone_into(&mut frame.node);
+        }
+    }
+
+    /// Sets how the current frame continues when it is the current one again.
+    pub fn resume_with(&mut self, resume: Option<Resume>) {
+        if let Some(frame) = self.stack.last_mut() {
+            frame.resume = resume;
+        }
+    }
+
+    /// The number of frames.
+    pub fn depth(&self) -> usize {
+        self.stack.len()
+    }
+
+    /// A node of the current graph as `graph/node`.
+    pub fn node_key(&self, node: &str) -> String {
+        format!("{}/{node}", self.frame().map_or("", |it| &it.graph))
+    }
+
+    /// How often a node of the current graph has been entered.
+    pub fn visits(&self, node: &str) -> u32 {
+        self.counters.visits.get(&self.node_key(node)).copied().unwrap_or_default()
+    }
+
+    /// The idempotency key of a visit of a node in a turn.
+    pub fn visit_key(&self, node: &str) -> String {
+        format!("{}:{}:{}:{}", self.session_id, self.turn, self.node_key(node), self.visits(node))
+    }
+
+    /// The current node as `graph/node`.
+    pub fn current_node_key(&self) -> String {
+        self.frame().map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default()
+    }
+
+    /// The number of the request that the current frame serves; 0 outside of one.
+    pub fn current_request(&self) -> u32 {
+        self.stack.iter().rev().map(|it| it.request).find(|it| *it > 0).unwrap_or_default()
+    }
+
+    /// Returns a variable: of the current frame when it is local, else of the session.
+    pub fn variable(&self, path: &VariablePath) -> Option<&Value> {
+        let locals = self.frame().and_then(|it| it.locals.as_ref()).filter(|it| it.contains_key(path.first_name()));
+        path.find(locals.unwrap_or(&self.vars))
+    }
+
+    /// The last text of the user: of the event, if it is a message.
+    pub fn last_user_text<'s>(&'s self, event: &'s FlowEvent) -> &'s str {
+        if let FlowEvent::Message { text, .. } = event {
+            return text;
+        }
+        self.history.iter().rev().find(|it| it.role == "user").map_or("", |it| &it.text)
+    }
+
     /// Takes over who the host says that the user is: the members `user` and `visitor`, each an object or absent. A session stays with the
     /// user that it has.
     pub fn adopt_identity(&mut self, identity: &Value) {
@@ -318,6 +442,27 @@ pub struct FilledSlot {
     pub is_emptied: bool,
 }
 
+/// What messages of a request hold for slots that it has not reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingValues {
+    /// The number of the request.
+    pub request: u32,
+    /// The values, from left to right.
+    pub values: Vec<PendingValue>,
+}
+
+/// A value for a slot that is not reached yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingValue {
+    /// The variable of its slot; `None` for the first slot of its type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
+    /// The key of its type.
+    pub entity: String,
+    /// The value.
+    pub value: Value,
+}
+
 /// How a frame continues when it is the current frame again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -371,6 +516,22 @@ pub struct Awaiting {
     /// The tool call that needs approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Value>,
+}
+
+impl Awaiting {
+    /// The wait of a node that begins now.
+    pub fn new(kind: AwaitingKind, node: &str, options: Vec<Value>, now: Millis) -> Awaiting {
+        Awaiting {
+            kind,
+            node: node.to_owned(),
+            entity: None,
+            variable: None,
+            options,
+            since: Some(Date::from_millis(now).to_rfc3339_millis()),
+            no_input_count: 0,
+            call: None,
+        }
+    }
 }
 
 /// Counters of a session; nodes are keyed as `graph/node`.

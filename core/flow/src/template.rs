@@ -1,14 +1,24 @@
 //! Renders templates and evaluates conditions in the scope of a session.
 
-use convengine_config::flow::document::{FlowCondition, FlowTemplate, IntentDef, ListEntry, LocalizedText, Selection, ValueTemplate};
+use convengine_config::flow::document::{FlowCondition, FlowTemplate, LocalizedText, Selection, ValueTemplate};
 use convengine_text::interpolation::OutputContext;
 use convengine_turn::{Map, Rng};
 use serde_json::{Value, json};
 
-use super::Walker;
 use super::scope::Scope;
+use super::turn::Turn;
 
-impl Walker<'_> {
+impl Turn<'_> {
+    /// The names that templates and conditions read, without extra roots.
+    pub(super) fn scope(&self) -> Scope<'_> {
+        self.scope_with(Map::new())
+    }
+
+    /// The names that templates and conditions read, with extra roots.
+    pub(super) fn scope_with(&self, extra_roots: Map) -> Scope<'_> {
+        Scope::new(self.view(), self.version, extra_roots)
+    }
+
     /// Renders a text template; a template that does not compile is returned as written.
     pub(super) fn render_text(&mut self, template: &FlowTemplate) -> String {
         self.render_text_with(template, Map::new())
@@ -56,7 +66,7 @@ impl Walker<'_> {
     /// Evaluates a condition. The error is why it has no value, which is also a warning.
     pub(super) fn evaluate_condition(&mut self, condition: &FlowCondition, extra: Map) -> Result<bool, String> {
         let result = match &condition.compiled {
-            Ok(expr) => expr.is_true(&self.scope_with(extra) as &Scope<'_, '_>).map_err(|it| it.0),
+            Ok(expr) => expr.is_true(&self.scope_with(extra) as &Scope<'_>).map_err(|it| it.0),
             Err(error) => Err(error.message.clone()),
         };
         result.inspect_err(|reason| self.warn("expr.error", json!({"expr": condition.source, "reason": reason})))
@@ -83,33 +93,6 @@ impl Walker<'_> {
         let variants = text.variants(&self.state.channel, &self.state.locale, &self.flow.document.default_locale);
         let Some(label) = variants.first().cloned() else { return String::new() };
         self.render_text_with(&label, extra.clone())
-    }
-
-    /// Returns a value as users know it: values of lists by their names in the session's locale. Without an entity, all lists count.
-    pub(super) fn name_value(&self, entity: Option<&str>, value: &Value) -> Value {
-        match value {
-            Value::String(text) => self.find_value_name(entity, text).map_or_else(|| value.clone(), Value::from),
-            Value::Array(items) => items.iter().map(|it| self.name_value(entity, it)).collect(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.clone(),
-        }
-    }
-
-    fn find_value_name(&self, entity: Option<&str>, value: &str) -> Option<String> {
-        let lists = self.flow.document.entities.iter().filter(|it| entity.is_none_or(|id| it.id == id));
-        let name = |it: &ListEntry| self.plain_text_of(&it.label).filter(|_| it.value == value);
-        lists.flat_map(|it| &it.entries).find_map(name)
-    }
-
-    /// The name of an intent for users.
-    pub(super) fn name_intent(&self, intent: &IntentDef) -> String {
-        let own = Some(&intent.name).filter(|it| !it.trim().is_empty()).unwrap_or(&intent.id);
-        self.plain_text_of(&intent.label).unwrap_or_else(|| own.clone())
-    }
-
-    /// The first variant of a text without placeholders; `None` when it is blank.
-    fn plain_text_of(&self, text: &LocalizedText) -> Option<String> {
-        let variants = text.variants(&self.state.channel, &self.state.locale, &self.flow.document.default_locale);
-        variants.first().map(|it| it.source.clone()).filter(|it| !it.trim().is_empty())
     }
 
     /// Returns a pseudo-random number that depends only on session, turn and place, so that a replay selects the same variant.

@@ -2,19 +2,22 @@
 
 use std::borrow::Cow;
 
+use convengine_config::flow::document::ProgramKind;
+use convengine_text::json::{into_members, object};
 use convengine_turn::NoticeBody;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::Walker;
 use super::redaction::mask_trace;
+use super::turn::Turn;
+use super::turn_record::StepRecord;
 
-impl Walker<'_> {
+impl<'c> Turn<'c> {
     /// Publishes a trace event with the current graph and node.
     pub(super) fn trace(&self, kind: &str, mut data: Value) {
         if let Some(policy) = &self.flow.document.agent {
             data = mask_trace(policy, data);
         }
-        if let (Some(frame), Some(data)) = (self.frame(), data.as_object_mut()) {
+        if let (Some(frame), Some(data)) = (self.state.frame(), data.as_object_mut()) {
             for (name, place) in [("graph", &frame.graph), ("node", &frame.node)] {
                 if !data.contains_key(name) {
                     data.insert(name.to_owned(), Value::String(place.clone()));
@@ -24,10 +27,28 @@ impl Walker<'_> {
         self.effects.publish(NoticeBody::Audit { stage: kind.to_owned().into(), payload: data.into() });
     }
 
+    /// Records the entry of a node or of a parameter, unless the turn has entered too many. Returns whether it has not.
+    pub(super) fn record_step(&mut self, graph: String, id: Cow<'c, str>, name: Cow<'c, str>, kind: &'c str) -> bool {
+        let most = usize::try_from(self.settings().max_steps_per_turn).unwrap_or(64).min(64);
+        if self.record.steps.len() >= most {
+            return false;
+        }
+        let members = [("graph", graph.as_str()), ("node", &id), ("name", &name), ("type", kind)];
+        let data = object(members.map(|(name, text)| (name, text.into())));
+        if self.flow.kind == ProgramKind::Workflow {
+            self.trace("workflow.node.enter", with_member(data, "workflow", Some(self.flow.document.id.as_str())));
+        } else {
+            self.trace("node.enter", data);
+        }
+        *self.state.counters.visits.entry([&graph, "/", &id].concat()).or_default() += 1;
+        self.record.steps.push(StepRecord { graph, id, name, kind, port: None, entered_at: self.effects.now(), left_at: None });
+        true
+    }
+
     /// Makes the current node the step, and records the session before it for observers. Returns its key, if anything is recorded.
     pub(super) fn begin_node(&self) -> Option<String> {
         let mut key = None;
-        self.effects.enter_node(|| Cow::Owned(key.insert(self.current_node_key()).clone()));
+        self.effects.enter_node(|| Cow::Owned(key.insert(self.state.current_node_key()).clone()));
         key.iter().for_each(|it| self.record_view(it, "before"));
         key
     }
@@ -40,28 +61,13 @@ impl Walker<'_> {
     }
 
     fn record_view(&self, place: &str, edge: &str) {
-        self.effects
-            .record_view(place, edge, || convengine_text::json::into_members(serde_json::to_value(&self.state).unwrap_or_default()));
-    }
-
-    /// The current node as `graph/node`.
-    pub(super) fn current_node_key(&self) -> String {
-        self.frame().map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default()
+        self.effects.record_view(place, edge, || into_members(serde_json::to_value(&self.state).unwrap_or_default()));
     }
 
     /// Publishes a warning by its code.
     pub(super) fn warn(&mut self, code: &'static str, data: Value) {
         self.record.debug.warnings.push(code);
         self.trace(code, data);
-    }
-
-    /// Records an effect with its outcome.
-    pub(super) fn record_effect(&mut self, kind: &str, purpose: Option<&str>, outcome: &str, attempt: u32) {
-        let mut effect = json!({"kind": kind, "outcome": outcome, "attempt": attempt});
-        if let (Some(purpose), Some(effect)) = (purpose, effect.as_object_mut()) {
-            effect.insert("purpose".to_owned(), json!(purpose));
-        }
-        self.record.debug.effects.push(effect);
     }
 
     /// Records the port by which a node of the current graph was left.
@@ -76,4 +82,12 @@ impl Walker<'_> {
             step.left_at = Some(now);
         }
     }
+}
+
+/// Adds a member to an object, if there is one.
+pub fn with_member(mut value: Value, name: &str, member: Option<impl Into<Value>>) -> Value {
+    if let (Some(member), Some(value)) = (member, value.as_object_mut()) {
+        value.insert(name.to_owned(), member.into());
+    }
+    value
 }

@@ -3,10 +3,15 @@
 use std::borrow::Cow;
 
 use convengine_text::json::object;
+use convengine_text::variable_path::VariablePath;
 use convengine_turn::{Millis, Write};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::failure::{EFFECT_LIMIT, Failure};
 use super::spend_budget::SpendBudget;
+
+/// Maximum effects per turn.
+pub(super) const MAX_EFFECTS: usize = 128;
 
 /// What a turn has produced so far. Nested programs share it, so limits hold across them.
 #[derive(Debug, Default)]
@@ -27,6 +32,41 @@ pub struct TurnRecord<'c> {
     pub is_oversized: bool,
     /// Redacted texts, each with the name of its variable.
     pub redacted_texts: Vec<(String, String)>,
+}
+
+impl TurnRecord<'_> {
+    /// The number of effects left in the turn.
+    pub fn effects_left(&self) -> usize {
+        MAX_EFFECTS.saturating_sub(self.debug.effects.len())
+    }
+
+    /// Checks that the turn may request another effect.
+    ///
+    /// # Errors
+    /// Returns the failure at the limit of the turn.
+    pub fn check_effects_left(&self) -> Result<(), Failure> {
+        match self.effects_left() {
+            0 => Err(Failure::new(EFFECT_LIMIT, "the turn has requested too many effects")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records an effect with its outcome.
+    pub fn record_effect(&mut self, kind: &str, purpose: Option<&str>, outcome: &str, attempt: u32) {
+        let mut effect = json!({"kind": kind, "outcome": outcome, "attempt": attempt});
+        if let (Some(purpose), Some(effect)) = (purpose, effect.as_object_mut()) {
+            effect.insert("purpose".to_owned(), json!(purpose));
+        }
+        self.debug.effects.push(effect);
+    }
+
+    /// Records that a variable was written.
+    pub fn mark_changed(&mut self, path: &VariablePath) {
+        let name = path.to_string();
+        if !self.debug.changed_variables.contains(&name) {
+            self.debug.changed_variables.push(name);
+        }
+    }
 }
 
 /// A node entered in this turn.

@@ -1,4 +1,4 @@
-//! Writes variables: reserved names, scopes and declared types.
+//! Writes variables: reserved names, scopes and declared types; notes which slots they fill (docs/spec/flows.md#4.4).
 
 use convengine_config::flow::document::ValueType;
 use convengine_text::value::EXPRESSION;
@@ -6,12 +6,19 @@ use convengine_text::variable_path::{VariablePath, get_at};
 use convengine_turn::Map;
 use serde_json::{Value, json};
 
-use super::Walker;
-use crate::state::FilledSlot;
+use super::failure::Failure;
+use super::state::FilledSlot;
+use super::turn::Turn;
 
 /// Why a variable was not written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WriteRejected(pub String);
+
+impl From<WriteRejected> for Failure {
+    fn from(rejected: WriteRejected) -> Failure {
+        Failure::new("type_mismatch", rejected.0)
+    }
+}
 
 /// A snapshot of the variables, to undo several writes.
 pub(super) struct VariableSnapshot {
@@ -21,10 +28,10 @@ pub(super) struct VariableSnapshot {
     changed: usize,
 }
 
-impl Walker<'_> {
+impl Turn<'_> {
     /// Takes a snapshot of the variables.
     pub(super) fn snapshot_variables(&self) -> VariableSnapshot {
-        let locals = self.frame().and_then(|it| it.locals.clone());
+        let locals = self.state.frame().and_then(|it| it.locals.clone());
         let filled_slots = self.state.filled_slots.clone();
         VariableSnapshot { vars: self.state.vars.clone(), locals, filled_slots, changed: self.record.debug.changed_variables.len() }
     }
@@ -48,14 +55,9 @@ impl Walker<'_> {
             return Err(WriteRejected(format!("'{path}' is reserved")));
         }
         let value = self.coerce_to_declaration(path, value)?;
-        let local = self.local_declaration(path.first_name()).is_some();
-        let place = match self.state.stack.last_mut().and_then(|it| it.locals.as_mut()).filter(|_| local) {
-            Some(locals) => locals,
-            None => &mut self.state.vars,
-        };
-        path.set(place, value).map_err(WriteRejected)?;
+        path.set(self.variables_with(path), value).map_err(WriteRejected)?;
         self.forget_filled(path);
-        self.mark_changed(path);
+        self.record.mark_changed(path);
         Ok(())
     }
 
@@ -80,27 +82,76 @@ impl Walker<'_> {
         if path.first_name().starts_with('_') {
             return Err(WriteRejected(format!("'{path}' is reserved")));
         }
-        let local = self.local_declaration(path.first_name()).is_some();
-        match self.state.stack.last_mut().and_then(|it| it.locals.as_mut()).filter(|_| local) {
-            Some(locals) => path.remove(locals),
-            None => path.remove(&mut self.state.vars),
-        }
+        path.remove(self.variables_with(path));
         self.forget_filled(path);
-        self.mark_changed(path);
+        self.record.mark_changed(path);
         Ok(())
     }
 
-    pub(super) fn mark_changed(&mut self, path: &VariablePath) {
-        let name = path.to_string();
-        if !self.record.debug.changed_variables.contains(&name) {
-            self.record.debug.changed_variables.push(name);
+    /// Removes the value of a slot, which is asked for again while those behind it keep theirs.
+    pub(super) fn empty_slot(&mut self, variable: &VariablePath) {
+        let name = variable.to_string();
+        let known = self.state.filled_slots.iter().position(|it| it.variable == name);
+        let slot = known.and_then(|at| Some((at, self.state.filled_slots.get(at)?.clone())));
+        // A reserved name is no slot.
+        let _ = self.remove_variable(variable);
+        if let Some((at, slot)) = slot {
+            self.state.filled_slots.insert(at.min(self.state.filled_slots.len()), FilledSlot { is_emptied: true, ..slot });
         }
+    }
+
+    /// The variables among which one is: those of the current frame when it is local, else those of the session.
+    fn variables_with(&mut self, path: &VariablePath) -> &mut Map {
+        let is_local = self.view().is_local(path);
+        let locals = self.state.stack.last_mut().and_then(|it| it.locals.as_mut());
+        locals.filter(|_| is_local).unwrap_or(&mut self.state.vars)
+    }
+
+    /// Notes that the current request has filled a slot. What was filled outside of a request belongs to all.
+    pub(super) fn note_filled(&mut self, variable: &VariablePath, place: &str) {
+        let request = self.state.current_request();
+        if self.view().is_local(variable) {
+            return;
+        }
+        let filled = FilledSlot { variable: variable.to_string(), request, place: place.to_owned(), is_final: false, is_emptied: false };
+        match self.state.filled_slots.iter_mut().find(|it| it.variable == filled.variable) {
+            Some(known) if known.request == request && known.place == filled.place => *known = filled,
+            _ => {
+                self.state.filled_slots.retain(|it| it.variable != filled.variable);
+                self.state.filled_slots.push(filled);
+            }
+        }
+    }
+
+    /// Notes where the slot is whose value was said before it was reached.
+    pub(super) fn note_reached(&mut self, variable: &VariablePath, place: &str) {
+        let (request, name) = (self.state.current_request(), variable.to_string());
+        let filled = self.state.filled_slots.iter_mut().find(|it| it.variable == name && it.request == request);
+        if let Some(filled) = filled.filter(|it| it.place.is_empty()) {
+            place.clone_into(&mut filled.place);
+        }
+    }
+
+    /// Forgets what filled a variable, because something else writes it.
+    fn forget_filled(&mut self, path: &VariablePath) {
+        if self.state.filled_slots.is_empty() || self.view().is_local(path) {
+            return;
+        }
+        let name = path.to_string();
+        let is_part = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|it| it.starts_with(['.', '[']));
+        self.state.filled_slots.retain(|it| it.variable != name && !is_part(&it.variable, &name) && !is_part(&name, &it.variable));
+    }
+
+    /// Notes that what was filled until now has been used by something that cannot be taken back.
+    pub(super) fn seal_filled_slots(&mut self) {
+        let request = self.state.current_request();
+        self.state.filled_slots.iter_mut().filter(|it| it.request == request).for_each(|it| it.is_final = true);
     }
 
     /// Coerces a value to the declared type of a variable, and checks its declared parts.
     fn coerce_to_declaration(&self, path: &VariablePath, value: Value) -> Result<Value, WriteRejected> {
         let of_session = || self.flow.document.variables.iter().find(|it| it.name == *path).map(|it| it.kind);
-        let kind = match self.local_declaration(path.first_name()) {
+        let kind = match self.view().local_declaration(path.first_name()) {
             Some(local) => local.kind.filter(|_| local.name == *path),
             None => of_session(),
         };
@@ -111,7 +162,7 @@ impl Walker<'_> {
             Some(kind) => coerce(value, kind).map_err(|it| mismatch(path, kind, &it))?,
             None => value,
         };
-        if self.local_declaration(path.first_name()).is_some() {
+        if self.view().is_local(path) {
             return Ok(value);
         }
         for declared in self.flow.document.variables.iter().filter(|it| it.name != *path) {
@@ -129,11 +180,6 @@ impl Walker<'_> {
             }
         }
         Ok(value)
-    }
-
-    /// Whether a variable is redacted in logs.
-    pub(super) fn is_variable_redacted(&self, path: &VariablePath) -> bool {
-        self.flow.document.variables.iter().any(|it| it.redact && (path.starts_with(&it.name) || it.name.starts_with(path)))
     }
 }
 

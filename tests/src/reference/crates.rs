@@ -140,6 +140,14 @@ fn used_modules(text: &str, depth: usize) -> BTreeSet<String> {
     used
 }
 
+/// The groups of modules of the crate in a folder that use one another in a circle.
+///
+/// # Errors
+/// If a source cannot be read.
+pub fn circles_of(folder: &str) -> Result<Vec<BTreeSet<String>>> {
+    Ok(find_circles(&read_modules(&root().join(folder).join("src"))?))
+}
+
 /// How many modules below the top of its crate the code of a file is.
 fn depth_of(file: &Path) -> usize {
     let is_folder = file.file_name().is_some_and(|it| it == "mod.rs");

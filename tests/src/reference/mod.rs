@@ -16,6 +16,7 @@ mod states;
 mod streams;
 mod tables;
 
+pub use crates::circles_of;
 pub use meanings::Meanings;
 pub use settings::setting_keys;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use convengine_tests::reference::circles_of;
 use convengine_tests::root;
 
 /// The modules of `core/tables`; each may use modules with a smaller number only.
@@ -114,6 +115,12 @@ fn modules_of_the_tables_use_lower_layers_only() {
         }
     }
     assert!(bad.is_empty(), "upward or sideways:\n{}", bad.join("\n"));
+}
+
+#[test]
+fn modules_of_flows_use_one_another_in_no_circle() {
+    let circles = circles_of("core/flow").unwrap();
+    assert!(circles.is_empty(), "modules of core/flow use one another: {circles:?}; move what they share below them");
 }
 
 #[test]

@@ -1,73 +1,45 @@
 //! `entity` nodes: fill a slot by prompting for its value (docs/spec/flows.md#4.4).
 
-use convengine_config::flow::document::{Ask, EntityData, FlowTemplate, LocalizedText, Node, NodeKind, Take, ValueTemplate};
+use convengine_config::flow::document::{Ask, EntityData, Node, NodeKind, Take};
 use convengine_text::locale::{EngineText, asks_for_free_words};
 use convengine_text::phrase::Phrase;
-use convengine_text::value::EXPRESSION;
-use convengine_turn::{Candidate, Map, Verdict};
-use convengine_understanding::entity::{Entity, Extraction, ExtractionContext};
-use convengine_values::{Command, Consent, is_inquiry, is_part_denied, is_question, read_consent, read_correction, restate_number};
+use convengine_turn::{Candidate, Verdict};
+use convengine_understanding::entity::{Entity, Extraction};
+use convengine_values::{Command, Consent, is_inquiry, is_part_denied, is_question, read_consent, read_correction};
 use serde_json::{Value, json};
 
 use super::super::corrections::Corrected;
 use super::super::failure::Failure;
 use super::super::matching::Interrupt;
 use super::super::slot_changes::ExpectedChange;
-use super::super::slot_values::{SlotValues, TriggerValue};
-use super::super::walk::Transition;
-use super::super::{IntentTrigger, Walker};
-use super::validation::{to_candidate, violated_bound};
-use crate::state::{Awaiting, AwaitingKind, FlowEvent, FrameKind};
-
-/// The result of filling a slot.
-#[derive(Debug)]
-pub(crate) enum SlotResult {
-    /// The slot has a value.
-    Filled,
-    /// The user has been prompted.
-    Prompted(Awaiting),
-    /// The slot could not be filled.
-    Failed(Failure),
-    /// The question was interrupted.
-    Interrupted(Transition),
-}
-
-/// The variable with a value that the user has to confirm.
-const CANDIDATE_VARIABLE: &str = "_slot";
+use super::super::slot_prompt::{CANDIDATE_VARIABLE, literal_text};
+use super::super::slot_reading::{reads_any_text, takes_free_text};
+use super::super::slot_values::TriggerValue;
+use super::super::state::Awaiting;
+use super::super::transition::{SlotResult, Transition};
+use super::super::turn::Turn;
+use super::super::view::{SessionView, format_value};
 
 /// From how many words on a message without a value may be about something else.
 const MIN_DIGRESSION_WORDS: usize = 3;
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     pub(super) fn run_entity(&mut self, node: &'c Node, data: &'c EntityData) -> Transition {
-        let id = node.id.clone();
-        let filled = self.fill_slot(node, &id, data);
-        self.slot_transition(filled)
+        self.fill_slot(node, &node.id, data).into_transition().unwrap_or_else(Transition::out)
     }
 
     pub(super) async fn on_entity_answer(&mut self, node: &'c Node, data: &'c EntityData, awaiting: Awaiting) -> Transition {
-        let id = node.id.clone();
-        let filled = self.on_slot_answer(node, &id, data, awaiting).await;
-        self.slot_transition(filled)
+        self.on_slot_answer(node, &node.id, data, awaiting).await.into_transition().unwrap_or_else(Transition::out)
     }
 
     pub(super) fn reprompt_entity(&mut self, node: &'c Node, data: &'c EntityData) -> Transition {
         Transition::Wait(self.prompt_for_slot(node, &node.id, data))
     }
 
-    fn slot_transition(&mut self, filled: SlotResult) -> Transition {
-        match filled {
-            SlotResult::Filled => Transition::Port("out".to_owned()),
-            SlotResult::Prompted(awaiting) => Transition::Wait(awaiting),
-            SlotResult::Failed(failure) => Transition::Fail(failure),
-            SlotResult::Interrupted(next) => next,
-        }
-    }
-
     /// Fills a slot: keeps a valid value, prefills it from the message that triggered the intent, or prompts.
     pub(super) fn fill_slot(&mut self, node: &'c Node, id: &str, data: &EntityData) -> SlotResult {
         self.try_fill(Some(node), id, data).unwrap_or_else(|| {
-            let place = self.slot_key(id);
+            let place = self.state.node_key(id);
             self.state.counters.attempts.remove(&place);
             SlotResult::Prompted(self.prompt_for_slot(node, id, data))
         })
@@ -90,29 +62,29 @@ impl<'c> Walker<'c> {
         let Some(entity) = self.flow.compile_slot_entity(data) else {
             return Some(SlotResult::Failed(Failure::new("entity_unknown", format!("unknown entity '{}'", data.entity))));
         };
-        if self.is_left_over(data) {
+        if self.view().is_left_over(data) {
             // A reserved name is no slot.
             let _ = self.remove_variable(&data.variable);
         }
-        let place = self.slot_key(id);
+        let place = self.state.node_key(id);
         let kept = self.kept_value(data, &entity, &place);
         if let Some(found) = self.find_spoken_value(id, data, &entity, kept.as_ref()) {
             self.note_slot_value(data, &found.value, "the value is taken from the message that triggered the intent");
             self.claim_trigger_value(&found);
             self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
             if let Some(node) = node.filter(|_| data.confirm) {
-                self.state.counters.attempts.remove(&self.slot_key(id));
+                self.state.counters.attempts.remove(&self.state.node_key(id));
                 return Some(self.ask_for_confirmation(node, data, found.value));
             }
             return Some(self.write_slot(id, data, found.value));
         }
         let value = kept?;
         self.note_slot_value(data, &value, "its variable has a valid value already: nothing is asked");
-        if self.variable(&data.variable) != Some(&value) {
+        if self.state.variable(&data.variable) != Some(&value) {
             // In the form of its type. A value of another type than the variable's stays as it is.
             let _ = self.write_variable(&data.variable, value);
         }
-        if self.is_of_other_request(&data.variable) {
+        if self.view().is_of_other_request(&data.variable) {
             // It is kept, and may be corrected now.
             self.note_filled(&data.variable, &place);
         }
@@ -123,11 +95,11 @@ impl<'c> Walker<'c> {
 
     /// The valid value that the variable of a slot has, unless the slot asks anyway.
     fn kept_value(&mut self, data: &EntityData, entity: &Entity, place: &str) -> Option<Value> {
-        let is_answered = self.is_rewalking && self.filled_in_graph().iter().any(|it| it.place == place);
+        let is_answered = self.is_rewalking && self.view().filled_in_graph().iter().any(|it| it.place == place);
         if data.ask == Ask::Always && !is_answered {
             return None;
         }
-        let value = self.variable(&data.variable).cloned().unwrap_or_default();
+        let value = self.state.variable(&data.variable).cloned().unwrap_or_default();
         if value.is_null() {
             // An optional value that was left out is not asked for again.
             return Some(value).filter(|_| is_answered && !data.required);
@@ -138,33 +110,34 @@ impl<'c> Walker<'c> {
 
     /// The valid value that what was said in this request holds for a slot: instead of the one that it has only if the slot is meant.
     fn find_spoken_value(&mut self, id: &str, data: &EntityData, entity: &Entity, kept: Option<&Value>) -> Option<TriggerValue> {
-        let is_new = self.take_trigger(&self.slot_key(id), data);
+        let is_new = self.take_trigger(&self.state.node_key(id), data);
         // What was taken back is asked for.
-        if self.is_emptied(&data.variable) {
+        if self.view().is_emptied(&data.variable) {
             return None;
         }
         // What an earlier request has left gives way to what this one was told.
-        let is_kept = kept.is_some() && !(data.keep && self.is_of_other_request(&data.variable));
+        let is_kept = kept.is_some() && !(data.keep && self.view().is_of_other_request(&data.variable));
         if !is_new && is_kept {
             return None;
         }
-        if is_new && !self.is_prefilled(data) {
+        if is_new && !self.view().is_prefilled(data) {
             if kept.is_none() {
                 self.note_verdict(|_| "the message that triggered the intent may not fill it: the user is asked".to_owned());
             }
             // The value is not taken, but the message holds what is not to be stored.
-            if self.is_slot_redacted(data) {
+            if self.view().is_slot_redacted(data) {
                 self.redact_trigger_values(data, entity);
             }
             return None;
         }
-        let of_message = if is_new { self.trigger_value(data, entity) } else { None };
+        let trigger = self.trigger.as_ref().filter(|_| is_new);
+        let of_message = trigger.and_then(|it| it.value_for(self.view(), data, entity));
         // What a model has read of the same message stays.
         let is_read = self.state.filled_slots.iter().any(|it| it.place.is_empty() && it.variable == data.variable.to_string());
         let of_message = of_message.filter(|it| kept.is_none_or(|kept| it.is_named && !is_read && *kept != it.value));
         let found = match of_message {
             Some(found) => found,
-            None if is_kept || !self.is_prefilled(data) => return None,
+            None if is_kept || !self.view().is_prefilled(data) => return None,
             None => self.take_pending_value(data)?,
         };
         let unused = self.unused_in_trigger();
@@ -175,32 +148,6 @@ impl<'c> Walker<'c> {
         // It was said for this slot, so it is none of another.
         self.claim_trigger_value(&found);
         None
-    }
-
-    /// Prompts for the value.
-    pub(crate) fn prompt_for_slot(&mut self, node: &'c Node, id: &str, data: &EntityData) -> Awaiting {
-        self.is_rewalking = false;
-        self.state.vars.shift_remove(CANDIDATE_VARIABLE);
-        let place = self.slot_key(id);
-        let before = self.record.messages.len();
-        let mut options = self.send_question(&data.prompt, &data.buttons, &place);
-        if self.record.messages.len() == before {
-            options = self.ask_for_value(data, &place);
-        }
-        self.trace("entity.prompt", json!({"node": id, "variable": data.variable.to_string()}));
-        self.slot_awaiting(node, data, options)
-    }
-
-    /// Asks for a value whose prompt is empty.
-    fn ask_for_value(&mut self, data: &EntityData, place: &str) -> Vec<Value> {
-        let name = data.variable.to_string().replace(['.', '_'], " ");
-        let text = self.engine_text(EngineText::AskForValue, &[("name", &name)]);
-        self.send_question(&literal_text(text), &data.buttons, place)
-    }
-
-    fn slot_awaiting(&self, node: &Node, data: &EntityData, options: Vec<Value>) -> Awaiting {
-        let (entity, variable) = (Some(data.entity.clone()), Some(data.variable.to_string()));
-        Awaiting { entity, variable, ..self.new_awaiting(AwaitingKind::Entity, node, options) }
     }
 
     /// Handles the answer to a prompt.
@@ -218,7 +165,7 @@ impl<'c> Walker<'c> {
         if let Some(candidate) = self.state.vars.shift_remove(CANDIDATE_VARIABLE).and_then(|it| it.get("candidate").cloned()) {
             return self.on_confirmation(node, id, data, awaiting, candidate).await;
         }
-        let option = self.find_slot_option(&awaiting.options, &entity);
+        let option = self.view().find_slot_option(&awaiting.options, &entity);
         if option.is_none()
             && let Some(diverted) = self.divert_answer(node, id, data, &entity, &awaiting).await
         {
@@ -226,7 +173,7 @@ impl<'c> Walker<'c> {
         }
         let found = match option {
             Some(option) => {
-                self.set_button_event(&option);
+                self.event.choose_option(&option);
                 let value = option.get("value").or_else(|| option.get("label")).cloned().unwrap_or_default();
                 let value = entity.accept(&value, self.extraction_context());
                 let (verdict, reason) = match &value {
@@ -243,7 +190,7 @@ impl<'c> Walker<'c> {
             Ok(Some(value)) => self.validate_candidate(node, id, data, value),
             Err(values) => {
                 self.trace("entity.ambiguous", json!({"node": id, "values": values}));
-                let names: Vec<String> = values.iter().map(|it| format_value(&self.name_value(Some(&data.entity), it))).collect();
+                let names: Vec<String> = values.iter().map(|it| format_value(&self.view().name_value(Some(&data.entity), it))).collect();
                 let text = self.engine_text(EngineText::ChooseValue, &[("values", &names.join(" / "))]);
                 let rejected = self.reject_answer(node, id, data, Some(&literal_text(text)));
                 if let SlotResult::Prompted(mut awaiting) = rejected {
@@ -271,12 +218,13 @@ impl<'c> Walker<'c> {
         entity: &Entity,
         awaiting: &Awaiting,
     ) -> Option<SlotResult> {
-        let text = self.input_text();
+        let text = self.event.input_text();
         let is_free_text = takes_free_text(data, entity);
         let has_no_value = || matches!(entity.extract(&text, self.extraction_context()), Extraction::NotFound);
         // "Never mind" leaves, also where it could be a no.
         let is_obeyed = |it: &Command| is_free_text || data.entity == "@boolean" && *it == Command::Cancel || has_no_value();
-        let command = self.read_command().filter(is_obeyed).or_else(|| self.refuses_active_intent().then_some(Command::Cancel));
+        let command =
+            self.view().read_command().filter(is_obeyed).or_else(|| self.view().refuses_active_intent().then_some(Command::Cancel));
         if let Some(command) = command {
             if data.take == Take::Anything {
                 return None;
@@ -284,23 +232,22 @@ impl<'c> Walker<'c> {
             if let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting.clone(), false).await {
                 return Some(interrupted);
             }
-            return Some(self.obey_in_slot(node, id, data, None, command).await);
+            return Some(self.obey_in_slot(node, id, data, None, command));
         }
         if data.take == Take::Anything {
             return None;
         }
         if is_free_text {
-            let is_question = is_question(&text, &self.state.locale) && !self.expects_question(data);
-            if (is_question || self.is_plainly_something_else())
+            let is_question = is_question(&text, &self.state.locale) && !self.view().expects_question(data);
+            if (is_question || self.view().is_plainly_something_else())
                 && let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting.clone(), is_question).await
             {
                 return Some(interrupted);
             }
             if is_question {
                 self.note_verdict(|_| "the message is a question, and the slot expects none".to_owned());
-                if !self.state.counters.attempts.contains_key(&self.slot_key(id)) {
-                    let text = self.engine_text(EngineText::NotUnderstood, &[]);
-                    self.send_text(&text);
+                if !self.state.counters.attempts.contains_key(&self.state.node_key(id)) {
+                    self.say(EngineText::NotUnderstood, &[]);
                 }
                 return Some(self.reject_answer(node, id, data, None));
             }
@@ -318,12 +265,6 @@ impl<'c> Walker<'c> {
         }
     }
 
-    /// Lets the slots to come take what an answer holds beside the value that was asked for; those at `filled` places keep theirs.
-    pub(crate) fn offer_answer(&mut self, text: &str, values: SlotValues, filled: Vec<String>) {
-        let depth = self.state.stack.iter().rposition(|it| it.kind != FrameKind::Subflow).unwrap_or_default();
-        self.trigger = Some(IntentTrigger { text: text.to_owned(), depth, prefilled_slots: filled, entered_slots: Vec::new(), values });
-    }
-
     /// Lets an intent, small talk or, with `by_words`, the knowledge base interrupt the question of a slot.
     async fn interrupt_slot(
         &mut self,
@@ -336,28 +277,14 @@ impl<'c> Walker<'c> {
         if !data.interruptible {
             return None;
         }
-        self.state.awaiting = Some(awaiting);
-        match self.try_interrupt(by_words).await {
-            Interrupt::IntentPushed => Some(SlotResult::Interrupted(Transition::GraphPushed)),
-            Interrupt::SmallTalk => {
+        match self.try_interrupt(awaiting, by_words).await {
+            Interrupt::Taken(next) => Some(SlotResult::Interrupted(next)),
+            Interrupt::Answered => {
                 self.state.awaiting = None;
                 Some(SlotResult::Prompted(self.prompt_for_slot(node, id, data)))
             }
-            Interrupt::SessionEnded => Some(SlotResult::Interrupted(Transition::EndTurn)),
-            Interrupt::NotInterrupted => {
-                self.state.awaiting = None;
-                None
-            }
+            Interrupt::Nothing => None,
         }
-    }
-
-    /// Whether the question of a slot asks for something that may be a question itself: its name or its prompt says so.
-    fn expects_question(&self, data: &EntityData) -> bool {
-        let (locale, own) = (&self.state.locale, &self.flow.document.default_locale);
-        let has_word = |text: &str, locale: &str| Phrase::without_accents(text).tokens().iter().any(|it| asks_for_free_words(it, locale));
-        let mut prompts = data.prompt.variants_of_locale(&self.state.channel, locale).iter();
-        let name = data.variable.to_string().replace(['.', '_'], " ");
-        prompts.any(|it| has_word(&it.source, locale)) || has_word(&name, own) || has_word(&name, "en")
     }
 
     /// Handles an answer without a value: a model may extract one, or another intent may interrupt.
@@ -376,7 +303,7 @@ impl<'c> Walker<'c> {
                 return self.validate_candidate(node, id, data, value);
             }
         }
-        let is_digression = is_question(&self.input_text(), &self.state.locale) || self.has_many_words();
+        let is_digression = is_question(&self.event.input_text(), &self.state.locale) || self.view().has_many_words();
         if let Some(interrupted) = self.interrupt_slot(node, id, data, awaiting, is_digression).await {
             return interrupted;
         }
@@ -386,8 +313,8 @@ impl<'c> Walker<'c> {
             Corrected::Changed(next) => return SlotResult::Interrupted(next),
         }
         // "Thursday at 3" to another question is kept for those to come.
-        let text = self.restated_input();
-        let values = self.find_answer_values(&text);
+        let text = self.view().restated_input();
+        let values = self.view().find_answer_values(&text);
         if values.has_any() && !is_inquiry(&text, &self.state.locale) {
             self.offer_answer(&text, values, Vec::new());
             return SlotResult::Prompted(self.prompt_for_slot(node, id, data));
@@ -410,12 +337,12 @@ impl<'c> Walker<'c> {
 
     /// Handles the answer to a confirmation.
     async fn on_confirmation(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting, candidate: Value) -> SlotResult {
-        let pressed = self.find_selected_option(&awaiting.options).and_then(|it| it.get("value").and_then(Value::as_bool));
+        let pressed = self.view().find_selected_option(&awaiting.options).and_then(|it| it.get("value").and_then(Value::as_bool));
         let pressed = pressed.map(|it| if it { Consent::Yes } else { Consent::No });
-        if let Some(command) = self.read_command().filter(|_| pressed.is_none()) {
-            return self.obey_in_slot(node, id, data, Some(candidate), command).await;
+        if let Some(command) = self.view().read_command().filter(|_| pressed.is_none()) {
+            return self.obey_in_slot(node, id, data, Some(candidate), command);
         }
-        match pressed.or_else(|| read_consent(&self.input_text(), &self.state.locale)) {
+        match pressed.or_else(|| read_consent(&self.event.input_text(), &self.state.locale)) {
             Some(Consent::Yes) => {
                 self.note_slot_value(data, &candidate, "the user has confirmed the value");
                 return self.write_slot(id, data, candidate);
@@ -424,7 +351,7 @@ impl<'c> Walker<'c> {
             Some(consent @ (Consent::YesBut | Consent::NoBut)) => {
                 // `yes, but to savings` and `no, 30 dollars` change a value, and the user is asked again.
                 self.note_verdict(|_| "the user changes a value: it is taken, and the user is asked again".to_owned());
-                let changed = self.read_change(data, &candidate);
+                let changed = self.view().read_change(data, &candidate);
                 let has_others = self.read_other_changes(data);
                 return match changed {
                     Some(changed) => self.validate_candidate(node, id, data, changed),
@@ -435,45 +362,19 @@ impl<'c> Walker<'c> {
             None => {}
         }
         // "I meant 5", "not Chicago, Boston"
-        if let Some(changed) = self.read_change(data, &candidate).filter(|_| self.is_correction(data)) {
+        if let Some(changed) = self.view().read_change(data, &candidate).filter(|_| self.view().is_correction(data)) {
             self.read_other_changes(data);
             return self.validate_candidate(node, id, data, changed);
         }
         if data.interruptible {
-            self.state.awaiting = Some(awaiting);
-            match self.try_interrupt(true).await {
-                Interrupt::IntentPushed => return SlotResult::Interrupted(Transition::GraphPushed),
-                Interrupt::SessionEnded => return SlotResult::Interrupted(Transition::EndTurn),
-                Interrupt::SmallTalk => return self.ask_for_confirmation(node, data, candidate),
-                Interrupt::NotInterrupted => self.state.awaiting = None,
+            match self.try_interrupt(awaiting, true).await {
+                Interrupt::Taken(next) => return SlotResult::Interrupted(next),
+                Interrupt::Answered => return self.ask_for_confirmation(node, data, candidate),
+                Interrupt::Nothing => {}
             }
         }
         self.note_verdict(|_| "the answer is neither yes nor no: the user is asked again".to_owned());
         self.ask_for_confirmation(node, data, candidate)
-    }
-
-    /// The other value that a message has for a slot: one that words name for it, else the only one that they name for no other.
-    fn read_change(&self, data: &EntityData, candidate: &Value) -> Option<Value> {
-        self.flow.compile_slot_entity(data).filter(|_| !reads_any_text(&data.entity))?;
-        let values = self.find_answer_values(&self.restated_input());
-        let value = values.named(data).or_else(|| values.only_free(data).and_then(|it| it.value.as_ref()))?;
-        Some(value.clone()).filter(|it| it != candidate)
-    }
-
-    /// Whether the message says that it replaces something, or is nothing but a value.
-    fn is_correction(&self, data: &EntityData) -> bool {
-        let text = self.input_text();
-        let denies = |data: &EntityData| {
-            let found = self.flow.compile_slot_entity(data).map(|it| it.find_all(&text, self.extraction_context())).unwrap_or_default();
-            found.iter().any(|it| is_part_denied(&text, &it.range, &self.state.locale))
-        };
-        denies(data)
-            || read_correction(&text, &self.state.locale).is_some()
-            || !is_question(&text, &self.state.locale) && !self.has_many_words()
-    }
-
-    fn has_many_words(&self) -> bool {
-        Phrase::without_accents(&self.input_text()).tokens().len() >= MIN_DIGRESSION_WORDS
     }
 
     /// Writes the values that a message has for other slots of the graph, or says why not; returns whether there are any. A type that two
@@ -483,7 +384,7 @@ impl<'c> Walker<'c> {
         let mut has_changes = false;
         let slot_of = |node: &'c Node| if let NodeKind::Entity(data) = &node.kind { Some(&**data) } else { None };
         let slots: Vec<&'c EntityData> = graph.definition.nodes.iter().filter_map(slot_of).collect();
-        let values = self.find_answer_values(&self.input_text());
+        let values = self.view().find_answer_values(&self.event.input_text());
         for slot in &slots {
             let is_alone = slots.iter().filter(|it| it.entity == slot.entity).count() == 1;
             if slot.variable == data.variable || reads_any_text(&slot.entity) {
@@ -503,189 +404,45 @@ impl<'c> Walker<'c> {
                     self.note_filled(&slot.variable, "");
                 }
             }
-            if self.is_slot_redacted(slot) {
+            if self.view().is_slot_redacted(slot) {
                 self.redact_input(&slot.variable);
             }
         }
         has_changes
     }
-
-    pub(crate) fn ask_for_confirmation(&mut self, node: &'c Node, data: &EntityData, candidate: Value) -> SlotResult {
-        self.is_rewalking = false;
-        let shown = format_value(&self.name_value(Some(&data.entity), &candidate));
-        self.state.vars.insert(CANDIDATE_VARIABLE.to_owned(), json!({"variable": data.variable.to_string(), "candidate": candidate}));
-        let yes_no = [("yes", EngineText::Yes), ("no", EngineText::No)]
-            .map(|(id, label)| json!({"id": id, "label": self.engine_text(label, &[]), "value": id == "yes"}));
-        let text = self.engine_text(EngineText::ConfirmValue, &[("value", &shown)]);
-        let options = self.send_with_options(&text, &yes_no);
-        if self.is_slot_redacted(data) {
-            self.redact_question(&data.variable, &shown);
-        }
-        SlotResult::Prompted(self.slot_awaiting(node, data, options))
-    }
-
-    /// Writes the value of a slot.
-    fn write_slot(&mut self, id: &str, data: &EntityData, value: Value) -> SlotResult {
-        // What was asked behind a value that was taken back has been answered.
-        self.is_rewalking |= self.is_emptied(&data.variable);
-        if let Err(reason) = self.write_variable(&data.variable, value) {
-            self.note_verdict(|_| String::new());
-            return SlotResult::Failed(Failure::new("type_mismatch", reason.0));
-        }
-        let place = self.slot_key(id);
-        self.note_filled(&data.variable, &place);
-        self.state.counters.attempts.remove(&place);
-        self.state.counters.fallbacks = 0;
-        self.trace("entity.filled", json!({"node": id, "variable": data.variable.to_string()}));
-        if self.is_slot_redacted(data) {
-            self.redact_input(&data.variable);
-        }
-        SlotResult::Filled
-    }
-
-    /// Handles an invalid answer: reprompts, or gives up at the maximum number of attempts.
-    fn reject_answer(&mut self, node: &'c Node, id: &str, data: &EntityData, message: Option<&LocalizedText>) -> SlotResult {
-        let place = self.slot_key(id);
-        let attempts = self.state.counters.attempts.entry(place.clone()).or_default();
-        *attempts += 1;
-        let attempts = *attempts;
-        self.note_attempt(data, attempts);
-        self.trace("entity.invalid", json!({"node": id, "variable": data.variable.to_string(), "attempt": attempts}));
-        if self.is_slot_redacted(data) {
-            self.redact_input(&data.variable);
-        }
-        if attempts >= data.max_attempts {
-            self.state.counters.attempts.remove(&place);
-            if data.required {
-                let reason = format!("no valid answer in {attempts} attempts");
-                let at = Some((id.to_owned(), node.name.clone()));
-                return SlotResult::Failed(Failure { attempt: attempts, node: at, ..Failure::new("max_attempts", reason) });
-            }
-            return self.give_up_slot(id, data);
-        }
-        let last = data.reprompt.len().min(usize::try_from(attempts).unwrap_or(usize::MAX));
-        let again = message.or_else(|| data.reprompt.get(last.checked_sub(1)?)).unwrap_or(&data.prompt);
-        // The document says nothing else the second time.
-        if attempts > 1 && message.is_none() && data.reprompt.is_empty() && self.flow.document.repair.no_understanding {
-            let text = self.engine_text(EngineText::NotUnderstoodAgain, &[]);
-            self.send_text(&text);
-        }
-        let before = self.record.messages.len();
-        let mut options = self.send_question(again, &data.buttons, &place);
-        if self.record.messages.len() == before {
-            options = self.ask_for_value(data, &place);
-        }
-        SlotResult::Prompted(self.slot_awaiting(node, data, options))
-    }
-
-    /// Writes the default of an optional slot, which is not asked for any more.
-    pub(crate) fn give_up_slot(&mut self, id: &str, data: &EntityData) -> SlotResult {
-        let default = self.render_json(&ValueTemplate::from(data.default.clone()), Map::new());
-        match self.write_variable(&data.variable, default) {
-            Ok(()) => {
-                let place = self.slot_key(id);
-                self.note_filled(&data.variable, &place);
-                self.state.counters.attempts.remove(&place);
-                SlotResult::Filled
-            }
-            Err(reason) => SlotResult::Failed(Failure::new("type_mismatch", reason.0)),
-        }
-    }
-
-    /// Returns the message of the first rule that a value violates; the inner `None` is a rule without a message.
-    pub(crate) fn find_violation(&mut self, data: &EntityData, value: &Value) -> Option<Option<LocalizedText>> {
-        for rule in &data.validation {
-            let extra = Map::from_iter([("value".to_owned(), value.clone())]);
-            let bound = violated_bound(rule, value);
-            let is_violated = bound.is_some() || rule.expr.as_ref().is_some_and(|it| !self.is_condition_true(it, extra));
-            self.note(|| to_candidate(rule, is_violated, bound));
-            if is_violated {
-                return Some(rule.message.clone());
-            }
-        }
-        None
-    }
-
-    /// Whether the message that triggered the intent may fill the slot: it may not give a value that is redacted, or one that only an answer
-    /// to the question may give.
-    pub(crate) fn is_prefilled(&self, data: &EntityData) -> bool {
-        data.prefill.allowed() != Some(false) && data.interruptible && !self.is_slot_redacted(data)
-    }
-
-    pub(crate) fn is_slot_redacted(&self, data: &EntityData) -> bool {
-        data.redact || self.is_value_redacted(&data.variable, &data.entity)
-    }
-
-    pub(crate) fn extraction_context(&self) -> ExtractionContext<'_> {
-        ExtractionContext {
-            locale: &self.state.locale,
-            now: self.effects.now(),
-            time_zone: &self.state.time_zone,
-            parses: Some(&self.parses),
-        }
-    }
-
-    /// The text of the event with the number that it corrects: of "7 pm, no, 8", "8 pm".
-    pub(crate) fn restated_input(&self) -> String {
-        let text = self.input_text();
-        restate_number(&text, &self.state.locale).unwrap_or(text)
-    }
-
-    pub(crate) fn slot_key(&self, id: &str) -> String {
-        format!("{}/{id}", self.frame().map_or("", |it| &it.graph))
-    }
-
-    /// The text of the event; of a button, its value, else its label, else its id.
-    pub(crate) fn input_text(&self) -> String {
-        match &self.event {
-            FlowEvent::Message { text, .. } => text.clone(),
-            FlowEvent::Button { button_id, value, label, .. } => {
-                let value = value.as_ref().and_then(Value::as_str).map(str::to_owned);
-                value.or_else(|| label.clone()).unwrap_or_else(|| button_id.clone())
-            }
-            FlowEvent::Start { .. }
-            | FlowEvent::Timer { .. }
-            | FlowEvent::Approval { .. }
-            | FlowEvent::HandoffStatus { .. }
-            | FlowEvent::HandoffMessage { .. }
-            | FlowEvent::End { .. } => String::new(),
-        }
-    }
-
-    /// Whether a slot may look into the message that triggered the intent: once for each slot of its frame.
-    fn take_trigger(&mut self, place: &str, data: &EntityData) -> bool {
-        let Some(trigger) = self.trigger.as_mut() else { return false };
-        if trigger.prefilled_slots.iter().any(|it| it == place) || self.state.stack.len() <= trigger.depth {
-            return false;
-        }
-        trigger.prefilled_slots.push(place.to_owned());
-        trigger.entered_slots.push(data.variable.to_string());
-        true
-    }
 }
 
-/// Whether a type takes every text, so that no text says that it is meant.
-pub(crate) fn reads_any_text(entity: &str) -> bool {
-    matches!(entity, "@string" | "@list" | "@boolean")
-}
-
-/// Whether a slot takes texts as they are.
-pub(crate) fn takes_free_text(data: &EntityData, entity: &Entity) -> bool {
-    matches!(data.entity.as_str(), "@string" | "@list") || matches!(entity, Entity::Patterns(_))
-}
-
-/// Formats a value for the user.
-pub(crate) fn format_value(value: &Value) -> String {
-    let text = |it: &str| value.get(it).map(|it| EXPRESSION.print(it));
-    match (value, text("amount").zip(text("currency"))) {
-        (Value::Object(_), Some((amount, currency))) => format!("{amount} {currency}"),
-        (Value::Array(items), _) => items.iter().map(format_value).collect::<Vec<_>>().join(", "),
-        _ => EXPRESSION.print(value).into_owned(),
+impl SessionView<'_, '_> {
+    /// Whether the question of a slot asks for something that may be a question itself: its name or its prompt says so.
+    fn expects_question(&self, data: &EntityData) -> bool {
+        let (locale, own) = (&self.state.locale, &self.flow.document.default_locale);
+        let has_word = |text: &str, locale: &str| Phrase::without_accents(text).tokens().iter().any(|it| asks_for_free_words(it, locale));
+        let mut prompts = data.prompt.variants_of_locale(&self.state.channel, locale).iter();
+        let name = data.variable.to_string().replace(['.', '_'], " ");
+        prompts.any(|it| has_word(&it.source, locale)) || has_word(&name, own) || has_word(&name, "en")
     }
-}
 
-fn literal_text(text: String) -> LocalizedText {
-    // Braces in a value are not placeholders.
-    let source = text.replace("{{", "\\{{");
-    LocalizedText { variants_by_key: vec![("default".to_owned(), vec![FlowTemplate::from(source)])] }
+    /// The other value that a message has for a slot: one that words name for it, else the only one that they name for no other.
+    fn read_change(&self, data: &EntityData, candidate: &Value) -> Option<Value> {
+        self.flow.compile_slot_entity(data).filter(|_| !reads_any_text(&data.entity))?;
+        let values = self.find_answer_values(&self.restated_input());
+        let value = values.named(data).or_else(|| values.only_free(data).and_then(|it| it.value.as_ref()))?;
+        Some(value.clone()).filter(|it| it != candidate)
+    }
+
+    /// Whether the message says that it replaces something, or is nothing but a value.
+    fn is_correction(&self, data: &EntityData) -> bool {
+        let text = self.event.input_text();
+        let denies = |data: &EntityData| {
+            let found = self.flow.compile_slot_entity(data).map(|it| it.find_all(&text, self.extraction_context())).unwrap_or_default();
+            found.iter().any(|it| is_part_denied(&text, &it.range, &self.state.locale))
+        };
+        denies(data)
+            || read_correction(&text, &self.state.locale).is_some()
+            || !is_question(&text, &self.state.locale) && !self.has_many_words()
+    }
+
+    fn has_many_words(&self) -> bool {
+        Phrase::without_accents(&self.event.input_text()).tokens().len() >= MIN_DIGRESSION_WORDS
+    }
 }

@@ -1,21 +1,17 @@
 //! HTTP calls with retries, for service nodes and agent tools (docs/spec/flows.md#4.6).
 
 use convengine_config::flow::document::{OutputMapping, ValueTemplate};
+use convengine_text::json::{into_members, object};
 use convengine_turn::backoff::{Backoff, wait};
 use convengine_turn::{EffectContext, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody};
 use serde_json::{Value, json};
 
-use super::super::Walker;
-use super::super::failure::{EFFECT_LIMIT, Failure};
+use super::super::failure::{EFFECT_LIMIT, Failure, effect_failure_code};
+use super::super::turn::Turn;
+use super::super::turn_record::MAX_EFFECTS;
 use super::super::variables::coerce;
-use super::http_request::{self, CallRequest, ServiceCall};
-
-/// Failure codes that the host reports as error details.
-const HOST_FAILURE_CODES: [&str; 9] =
-    ["dns", "tls", "blocked_target", "response_too_large", "budget", "tool_error", "tool_changed", "tool_denied", "tool_unknown"];
-
-/// Maximum effects per turn.
-pub(super) const MAX_EFFECTS: usize = 128;
+use super::http_request::is_retryable;
+use super::service_call::{CallRequest, ServiceCall};
 
 /// The result of a call with its attempts.
 pub(super) struct CallAttempts {
@@ -42,13 +38,11 @@ impl CallAttempts {
             let reason = format!("a turn has {MAX_EFFECTS} effects at most");
             return Err(Failure { attempt: self.last_attempt(), ..Failure::new(EFFECT_LIMIT, reason) });
         }
-        self.outcome
-            .as_ref()
-            .map_err(|it| Failure { attempt: self.last_attempt(), ..Failure::new(effect_failure_code(it), effect_failure_message(it)) })
+        self.outcome.as_ref().map_err(|it| Failure { attempt: self.last_attempt(), ..Failure::from_effect(it) })
     }
 }
 
-/// Makes a call and retries it by its policy. It does not use the walker, so that several calls can run concurrently. `place` is added to
+/// Makes a call and retries it by its policy. It does not use the turn, so that several calls can run concurrently. `place` is added to
 /// its trace, and `most` is the number of effects left in the turn.
 pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<'_>, place: &Map, most: usize) -> CallAttempts {
     let mut first_key = None;
@@ -69,12 +63,12 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<
             Err(error) => effect_failure_code(error),
         };
         attempts.push(code == "ok");
-        let mut trace = json!({"attempt": attempts.len(), "code": code});
-        match &call.request {
-            CallRequest::Http(_) => insert(&mut trace, "status", json!(outcome.as_ref().ok().map(|it| it.status))),
-            CallRequest::Tool(request) => insert(&mut trace, "tool", json!(request.tool_code)),
-            CallRequest::Task(request) => insert(&mut trace, "tool", json!(request.task)),
-        }
+        let (name, called) = match &call.request {
+            CallRequest::Http(_) => ("status", json!(outcome.as_ref().ok().map(|it| it.status))),
+            CallRequest::Tool(request) => ("tool", json!(request.tool_code)),
+            CallRequest::Task(request) => ("tool", json!(request.task)),
+        };
+        let mut trace = object([("attempt", attempts.len().into()), ("code", code.into()), (name, called)]);
         if let Some(trace) = trace.as_object_mut() {
             trace.extend(place.clone());
         }
@@ -83,7 +77,7 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<
             Ok(reply) => reply.retry_after_ms,
             Err(error) => error.retry_after_ms,
         };
-        let may = code != "ok" && !is_last && http_request::is_retryable(retry, &outcome);
+        let may = code != "ok" && !is_last && is_retryable(retry, &outcome);
         let Some(next) = backoff.next_wait(retry_after).filter(|_| may) else {
             return CallAttempts { outcome, attempts, is_limited: false };
         };
@@ -92,41 +86,19 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<
     }
 }
 
-fn insert(trace: &mut Value, name: &str, value: Value) {
-    if let Some(trace) = trace.as_object_mut() {
-        trace.insert(name.to_owned(), value);
-    }
-}
-
-impl Walker<'_> {
+impl Turn<'_> {
     /// Counts and records the attempts of a call.
     pub(super) fn record_attempts(&mut self, kind: &str, call_attempts: &CallAttempts) {
         for (attempt, ok) in (1..).zip(&call_attempts.attempts) {
             self.state.usage.tool_calls += 1;
-            self.record_effect(kind, None, if *ok { "ok" } else { "error" }, attempt);
-        }
-    }
-
-    /// The number of effects left in the turn.
-    pub(crate) fn effects_left(&self) -> usize {
-        MAX_EFFECTS.saturating_sub(self.record.debug.effects.len())
-    }
-
-    /// Checks that the turn may request another effect.
-    ///
-    /// # Errors
-    /// Returns the failure at the limit of the turn.
-    pub(super) fn check_effects_left(&self) -> Result<(), Failure> {
-        match self.effects_left() {
-            0 => Err(Failure::new(EFFECT_LIMIT, "the turn has requested too many effects")),
-            _ => Ok(()),
+            self.record.record_effect(kind, None, if *ok { "ok" } else { "error" }, attempt);
         }
     }
 
     /// The current graph and node, for traces.
     pub(super) fn trace_location(&self) -> Map {
-        let place = self.frame().map(|it| json!({"graph": it.graph, "node": it.node}));
-        convengine_text::json::into_members(place.unwrap_or_default())
+        let place = self.state.frame().map(|it| json!({"graph": it.graph, "node": it.node}));
+        into_members(place.unwrap_or_default())
     }
 
     /// Writes the outputs of a response, all of them or none. Templates of defaults can read the extra roots of the call.
@@ -146,9 +118,9 @@ impl Walker<'_> {
         }
         let before = self.snapshot_variables();
         for (variable, value) in taken {
-            if let Err(reason) = self.write_variable(variable, value) {
+            if let Err(rejected) = self.write_variable(variable, value) {
                 self.restore_variables(before);
-                return Err(Failure::new("type_mismatch", reason.0));
+                return Err(rejected.into());
             }
         }
         Ok(())
@@ -192,30 +164,4 @@ pub fn parse_body(reply: &HttpReply) -> Result<Value, Failure> {
 /// The failure code of an unsuccessful status; statuses below 400 share the code of 4xx.
 pub fn status_failure_code(status: u16) -> &'static str {
     if status >= 500 { "status_5xx" } else { "status_4xx" }
-}
-
-/// The failure code of an effect that failed.
-pub fn effect_failure_code(error: &EffectError) -> &'static str {
-    let known = error.detail.as_ref().and_then(|it| HOST_FAILURE_CODES.into_iter().find(|code| *code == it.code()));
-    if let Some(code) = known {
-        return code;
-    }
-    match error.kind {
-        EffectErrorKind::Timeout => "timeout",
-        EffectErrorKind::Denied => "blocked_target",
-        EffectErrorKind::NotFound => "secret_missing",
-        EffectErrorKind::Cancelled | EffectErrorKind::Interrupted => "cancelled",
-        EffectErrorKind::Mismatch => "parse",
-        EffectErrorKind::CircuitOpen => "circuit_open",
-        EffectErrorKind::Unavailable
-        | EffectErrorKind::Invalid
-        | EffectErrorKind::Limited
-        | EffectErrorKind::Refused
-        | EffectErrorKind::Unsupported => "network",
-    }
-}
-
-/// The failure message; it omits the provider's text.
-fn effect_failure_message(error: &EffectError) -> String {
-    format!("the request could not be sent ({})", effect_failure_code(error))
 }

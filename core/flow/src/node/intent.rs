@@ -1,16 +1,15 @@
 //! `intent` nodes: the entry of an intent, which collects its parameters (docs/spec/flows.md#3, #4.2).
 
-use convengine_config::flow::document::{EntityData, IntentData, IntentParameter, Node, NodeKind};
-use convengine_config::flow::shape::Absent;
+use convengine_config::flow::document::{IntentData, IntentParameter, Node, NodeKind};
 use serde_json::Value;
 
-use super::super::Walker;
 use super::super::failure::Failure;
-use super::super::walk::Transition;
-use super::entity::SlotResult;
-use crate::state::Awaiting;
+use super::super::intent_slots::to_entity_data;
+use super::super::state::Awaiting;
+use super::super::transition::Transition;
+use super::super::turn::Turn;
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     pub(super) fn run_intent(&mut self, node: &'c Node, data: &'c IntentData) -> Transition {
         self.collect_parameters(node, data, 0)
     }
@@ -19,19 +18,17 @@ impl<'c> Walker<'c> {
     fn collect_parameters(&mut self, node: &'c Node, data: &'c IntentData, from: usize) -> Transition {
         for parameter in self.unprompted_parameters(data).into_iter().skip(from) {
             let (id, slot) = (format!("{}#{}", node.id, parameter.variable), to_entity_data(parameter));
-            let graph = self.frame().map(|it| it.graph.clone()).unwrap_or_default();
+            let graph = self.state.frame().map(|it| it.graph.clone()).unwrap_or_default();
             if !self.record_step(graph, id.clone().into(), parameter.variable.to_string().into(), "entity") {
-                return Transition::EndTurn;
+                return Transition::StepLimit;
             }
             let filled = if parameter.is_prompted() { self.fill_slot(node, &id, &slot) } else { self.fill_without_prompt(&id, &slot) };
-            match filled {
-                SlotResult::Filled => self.record_port(&id, "out"),
-                SlotResult::Prompted(awaiting) => return Transition::Wait(awaiting),
-                SlotResult::Failed(failure) => return Transition::Fail(failure),
-                SlotResult::Interrupted(next) => return next,
+            if let Some(next) = filled.into_transition() {
+                return next;
             }
+            self.record_port(&id, "out");
         }
-        Transition::Port("out".to_owned())
+        Transition::out()
     }
 
     pub(super) async fn on_parameter_answer(&mut self, node: &'c Node, data: &'c IntentData, awaiting: Awaiting) -> Transition {
@@ -39,21 +36,17 @@ impl<'c> Walker<'c> {
             return Transition::Fail(Failure::new("not_waiting", "the parameter no longer exists"));
         };
         let id = format!("{}#{}", node.id, parameter.variable);
-        match self.on_slot_answer(node, &id, &to_entity_data(parameter), awaiting).await {
-            SlotResult::Filled => self.collect_parameters(node, data, at + 1),
-            SlotResult::Prompted(awaiting) => Transition::Wait(awaiting),
-            SlotResult::Failed(failure) => Transition::Fail(failure),
-            SlotResult::Interrupted(next) => next,
-        }
+        let filled = self.on_slot_answer(node, &id, &to_entity_data(parameter), awaiting).await;
+        filled.into_transition().unwrap_or_else(|| self.collect_parameters(node, data, at + 1))
     }
 
     pub(super) fn reprompt_parameter(&mut self, node: &'c Node, data: &'c IntentData) -> Transition {
-        let given_up: Vec<String> = self.filled_in_graph().into_iter().map(|it| it.variable).collect();
+        let given_up: Vec<String> = self.view().filled_in_graph().into_iter().map(|it| it.variable).collect();
         let unset = |it: &&IntentParameter| {
-            let is_empty = self.variable(&it.variable).is_none_or(Value::is_null);
+            let is_empty = self.state.variable(&it.variable).is_none_or(Value::is_null);
             it.is_prompted() && is_empty && !given_up.contains(&it.variable.to_string())
         };
-        let Some(parameter) = self.unprompted_parameters(data).into_iter().find(unset) else { return Transition::Port("out".to_owned()) };
+        let Some(parameter) = self.unprompted_parameters(data).into_iter().find(unset) else { return Transition::out() };
         Transition::Wait(self.prompt_for_slot(node, &format!("{}#{}", node.id, parameter.variable), &to_entity_data(parameter)))
     }
 
@@ -69,28 +62,5 @@ impl<'c> Walker<'c> {
             |it: &&IntentParameter| nodes.iter().any(|node| matches!(&node.kind, NodeKind::Entity(data) if data.variable == it.variable));
         let intent = self.flow.intent(&data.intent_id);
         intent.into_iter().flat_map(|it| &it.parameters).filter(|it| !has_node(it)).collect()
-    }
-}
-
-impl Walker<'_> {
-    /// The data of a parameter of an intent.
-    pub(crate) fn parameter_data(&self, intent: &str, variable: &str) -> Option<EntityData> {
-        let parameters = self.flow.intent(intent).into_iter().flat_map(|it| &it.parameters);
-        parameters.into_iter().find(|it| it.variable.to_string() == variable).map(to_entity_data)
-    }
-}
-
-/// Converts a parameter to the data of an entity node.
-fn to_entity_data(parameter: &IntentParameter) -> EntityData {
-    EntityData {
-        variable: parameter.variable.clone(),
-        entity: parameter.entity.clone(),
-        prompt: parameter.prompt.clone(),
-        reprompt: parameter.reprompt.clone(),
-        required: parameter.required,
-        keep: parameter.keep,
-        take: parameter.take,
-        help: parameter.help.clone(),
-        ..EntityData::absent()
     }
 }

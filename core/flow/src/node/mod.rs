@@ -1,4 +1,4 @@
-//! The behavior of node types, one file each. Which edge of a `decision` or `router` is taken is in `walk`.
+//! The behavior of node types, one file each: a node does its work and says how the walk goes on. Which edge is taken is in `routes`.
 
 mod agent;
 mod entity;
@@ -11,24 +11,23 @@ mod message;
 mod python;
 mod remote_tool;
 mod service;
+mod service_call;
 mod set;
 mod start_end;
 mod subflow;
 mod typed_answer;
-mod validation;
 
-pub(crate) use entity::{SlotResult, format_value, reads_any_text, takes_free_text};
 pub use http_request::is_retryable;
-pub use http_retry::{effect_failure_code, parse_body, read_output, status_failure_code};
+pub use http_retry::{parse_body, read_output, status_failure_code};
 
 use convengine_config::flow::document::{Node, NodeKind};
 
-use super::Walker;
 use super::failure::Failure;
-use super::walk::Transition;
-use crate::state::AwaitingKind;
+use super::state::AwaitingKind;
+use super::transition::Transition;
+use super::turn::Turn;
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     /// Runs a node.
     pub(super) async fn run_node(&mut self, node: &'c Node) -> Transition {
         // What these do with the values of slots is not known. A service node says it itself.
@@ -41,7 +40,7 @@ impl<'c> Walker<'c> {
             NodeKind::Intent(data) => self.run_intent(node, data),
             NodeKind::Message(data) => self.run_message(node, data),
             NodeKind::Entity(data) => self.run_entity(node, data),
-            NodeKind::Decision(_) | NodeKind::Router(_) | NodeKind::Fallback(_) => Transition::Port("out".to_owned()),
+            NodeKind::Decision(_) | NodeKind::Router(_) | NodeKind::Fallback(_) => Transition::out(),
             NodeKind::Service(data) => self.run_service(node, data).await,
             NodeKind::Set(data) => self.run_set(data),
             NodeKind::Subflow(data) => self.run_subflow(node, data),
@@ -49,7 +48,7 @@ impl<'c> Walker<'c> {
             NodeKind::Knowledge(data) => self.run_knowledge(data).await,
             NodeKind::Python(data) => self.run_python(node, data).await,
             NodeKind::Handoff(data) => self.run_handoff(node, data).await,
-            NodeKind::Program(data) => self.start_program(node, data).await,
+            NodeKind::Program(_) => Transition::RunProgram,
             NodeKind::Draft(_) => Transition::Fail(Failure::new("not_supported", format!("'{}' nodes do not run", node.type_name))),
         }
     }

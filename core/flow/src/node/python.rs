@@ -6,21 +6,21 @@ use convengine_text::variable_path::{VariablePath, get_at};
 use convengine_turn::{EffectError, EffectErrorKind, Map, ScriptLimits, ScriptReply, ScriptRequest};
 use serde_json::{Value, json};
 
-use super::super::Walker;
 use super::super::failure::Failure;
-use super::super::walk::Transition;
+use super::super::transition::Transition;
+use super::super::turn::Turn;
 
 /// Variables of agents, which scripts do not see.
 const AGENT_MEMORY: &str = "_agent_memory";
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     pub(super) async fn run_python(&mut self, node: &'c Node, data: &'c PythonData) -> Transition {
-        if let Err(failure) = self.check_effects_left() {
+        if let Err(failure) = self.record.check_effects_left() {
             return Transition::Fail(failure);
         }
         let outcome = self.effects.perform(self.script_request(node, data)).await;
         let is_done = outcome.as_ref().is_ok_and(|it| it.failure.is_none());
-        self.record_effect("script.run", None, if is_done { "ok" } else { "error" }, 1);
+        self.record.record_effect("script.run", None, if is_done { "ok" } else { "error" }, 1);
         match outcome {
             Ok(reply) => self.apply_script(data, reply),
             Err(error) => {
@@ -37,7 +37,7 @@ impl<'c> Walker<'c> {
             Some(paths) => {
                 let mut session = Map::new();
                 for path in paths {
-                    if let Some(value) = self.variable(path).cloned() {
+                    if let Some(value) = self.state.variable(path).cloned() {
                         // Cannot fail: the path exists in the session.
                         let _ = path.set(&mut session, value);
                     }
@@ -46,13 +46,13 @@ impl<'c> Walker<'c> {
             }
         };
         session.retain(|name, _| !name.starts_with(AGENT_MEMORY));
-        let params = self.frame().and_then(|it| it.locals.clone()).unwrap_or_default();
+        let params = self.state.frame().and_then(|it| it.locals.clone()).unwrap_or_default();
         let input = Map::from_iter([
             ("session".to_owned(), Value::Object(session)),
-            ("event".to_owned(), self.event_value()),
+            ("event".to_owned(), self.event.to_value()),
             ("params".to_owned(), Value::Object(params)),
             ("now".to_owned(), json!(Date::from_millis(self.effects.now()).to_rfc3339_millis())),
-            ("seed".to_owned(), json!(self.seeded_random(&self.visit_key(node)).to_string())),
+            ("seed".to_owned(), json!(self.seeded_random(&self.state.visit_key(&node.id)).to_string())),
         ]);
         ScriptRequest {
             language: "python".to_owned(),
@@ -67,7 +67,7 @@ impl<'c> Walker<'c> {
     /// The session's variables with those of the current frame.
     fn visible_variables(&self) -> Map {
         let mut vars = self.state.vars.clone();
-        vars.extend(self.frame().and_then(|it| it.locals.clone()).unwrap_or_default());
+        vars.extend(self.state.frame().and_then(|it| it.locals.clone()).unwrap_or_default());
         vars
     }
 

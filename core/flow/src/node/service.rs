@@ -5,17 +5,17 @@ use convengine_text::variable_path::VariablePath;
 use convengine_turn::EffectClass;
 use serde_json::{Value, json};
 
-use super::super::Walker;
 use super::super::failure::Failure;
-use super::super::messages::with_member;
-use super::super::walk::Transition;
-use super::http_request;
+use super::super::trace::with_member;
+use super::super::transition::Transition;
+use super::super::turn::Turn;
+use super::http_request::prepare_node_call;
 use super::http_retry::{call_with_retry, parse_body, status_failure_code};
 
 /// Maximum bytes of a response stored in the session.
 const MAX_STORED_BYTES: usize = 64 * 1024;
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     pub(super) async fn run_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Transition {
         let called = self.call_service(node, data).await;
         if node.type_name == "tool" {
@@ -30,11 +30,11 @@ impl<'c> Walker<'c> {
     }
 
     async fn call_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Result<(), Failure> {
-        let call = http_request::prepare_node_call(self, node, data)?;
+        let call = prepare_node_call(self, node, data)?;
         if call.request.class() != EffectClass::Read {
             self.seal_filled_slots();
         }
-        let attempts = call_with_retry(&self.effects, &call, &self.trace_location(), self.effects_left()).await;
+        let attempts = call_with_retry(&self.effects, &call, &self.trace_location(), self.record.effects_left()).await;
         self.record_attempts(call.request.kind(), &attempts);
         let attempt = attempts.last_attempt();
         let reply = attempts.reply().inspect_err(|_| self.store_response(&Value::Null, Value::Null))?;
@@ -60,7 +60,7 @@ impl<'c> Walker<'c> {
         };
         for (name, value) in [("response_body", stored), ("response_status", status)] {
             self.state.vars.insert(name.to_owned(), value);
-            self.mark_changed(&VariablePath::from_name(name));
+            self.record.mark_changed(&VariablePath::from_name(name));
         }
     }
 }

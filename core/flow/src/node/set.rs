@@ -5,11 +5,11 @@ use convengine_text::value::{Arithmetic, EXPRESSION};
 use convengine_turn::Map;
 use serde_json::{Value, json};
 
-use super::super::Walker;
 use super::super::failure::Failure;
-use super::super::walk::Transition;
+use super::super::transition::Transition;
+use super::super::turn::Turn;
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     pub(super) fn run_set(&mut self, data: &'c SetData) -> Transition {
         // A single assignment of a plain name needs no snapshot: when it fails, nothing has changed.
         let at_once = matches!(data.assignments.as_slice(), [only] if only.variable.parts().len() == 1);
@@ -19,17 +19,17 @@ impl<'c> Walker<'c> {
             before.into_iter().for_each(|it| self.restore_variables(it));
             return Transition::Fail(failure);
         }
-        Transition::Port("out".to_owned())
+        Transition::out()
     }
 
     fn apply_assignment(&mut self, assign: &'c Assignment) -> Result<(), Failure> {
         let path = &assign.variable;
         let mismatch = |reason: String| Failure::new("type_mismatch", reason);
         if assign.op == AssignOp::Unset {
-            return self.remove_variable(path).map_err(|it| mismatch(it.0));
+            return Ok(self.remove_variable(path)?);
         }
         let operand = self.evaluate_operand(assign)?;
-        let before = self.variable(path).cloned().filter(|it| !it.is_null());
+        let before = self.state.variable(path).cloned().filter(|it| !it.is_null());
         let value = match assign.op {
             AssignOp::Set | AssignOp::Unset => operand.unwrap_or(Value::Null),
             AssignOp::Increment => {
@@ -52,7 +52,7 @@ impl<'c> Walker<'c> {
                 _ => return Err(mismatch(format!("only an object can be merged into '{path}'"))),
             },
         };
-        self.write_variable(path, value).map_err(|it| mismatch(it.0))
+        Ok(self.write_variable(path, value)?)
     }
 
     /// Evaluates the value of an assignment.

@@ -5,25 +5,25 @@ use convengine_text::variable_path::VariablePath;
 use convengine_turn::Map;
 use serde_json::json;
 
-use super::super::Walker;
-use super::super::frames::into_members;
-use super::super::walk::{GraphReturn, Transition};
+use super::super::transition::{GraphReturn, Transition};
+use super::super::turn::Turn;
+use convengine_text::json::into_members;
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     pub(super) fn run_start(&mut self, data: &'c StartData) -> Transition {
         for (name, value) in &data.init {
             let Ok(path) = VariablePath::parse(name) else { continue };
-            if self.variable(&path).is_none() {
+            if self.state.variable(&path).is_none() {
                 // A value of the wrong type is ignored; lint reports it.
                 let _ = self.write_variable(&path, value.clone());
             }
         }
-        Transition::Port("out".to_owned())
+        Transition::out()
     }
 
     pub(super) fn run_end(&mut self, node: &'c Node, data: &'c EndData) -> Transition {
         if let Some(text) = &data.final_message {
-            let place = self.frame().map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default();
+            let place = self.state.frame().map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default();
             self.send_localized(text, &place);
         }
         if self.flow.kind == ProgramKind::Workflow {
@@ -31,6 +31,6 @@ impl<'c> Walker<'c> {
         }
         let returned = data.outputs.as_ref().map(|it| into_members(self.render_json(it, Map::new()))).unwrap_or_default();
         self.record_port(&node.id, &data.exit);
-        Transition::Return(GraphReturn { exit: data.exit.clone(), values: returned, end_session: data.end_session })
+        Transition::Return(GraphReturn { exit: data.exit.clone(), values: returned, end_session: data.end_session, of_caller: None })
     }
 }

@@ -4,14 +4,14 @@ use convengine_config::flow::document::{CallMode, Node, SubflowData, ValueType};
 use convengine_turn::Map;
 use serde_json::{Value, json};
 
-use super::super::Walker;
 use super::super::failure::Failure;
-use super::super::frames::into_members;
+use super::super::transition::Transition;
+use super::super::turn::Turn;
 use super::super::variables::coerce;
-use super::super::walk::Transition;
 use crate::state::FrameKind;
+use convengine_text::json::into_members;
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     pub(super) fn run_subflow(&mut self, node: &'c Node, data: &'c SubflowData) -> Transition {
         let Some(callee) = self.flow.graph(&data.graph) else {
             return Transition::Fail(Failure::new("graph_missing", format!("unknown graph '{}'", data.graph)));

@@ -7,24 +7,25 @@ use convengine_understanding::entity::{Entity, EntityMatch, Extraction};
 use convengine_values::{Correction, are_alternatives, is_inquiry, read_correction, split_alternatives};
 use serde_json::{Value, json};
 
-use super::super::Walker;
-use super::entity::{reads_any_text, takes_free_text};
+use super::super::slot_reading::{reads_any_text, takes_free_text};
+use super::super::turn::Turn;
+use super::super::view::SessionView;
 
-impl Walker<'_> {
+impl Turn<'_> {
     /// Reads the value of a typed answer, and keeps the others that it has for slots to come. An error lists several of which none is chosen.
     pub(super) fn read_typed_answer(&mut self, data: &EntityData, entity: &Entity) -> Result<Option<Value>, Vec<Value>> {
-        let text = if takes_free_text(data, entity) { self.input_text() } else { self.restated_input() };
+        let text = if takes_free_text(data, entity) { self.event.input_text() } else { self.view().restated_input() };
         // "Is delivery free?"
         if !reads_any_text(&data.entity) && is_inquiry(&text, &self.state.locale) {
             return Ok(None);
         }
         let correction = read_correction(&text, &self.state.locale);
-        if let Some(moment) = correction.as_ref().and_then(|it| self.read_corrected_moment(entity, it, &text)) {
+        if let Some(moment) = correction.as_ref().and_then(|it| self.view().read_corrected_moment(entity, it, &text)) {
             return Ok(Some(moment));
         }
-        let later = correction.and_then(|it| self.find_replacement(data, entity, it, &text));
+        let later = correction.and_then(|it| self.view().find_replacement(data, entity, it, &text));
         let answer = later.unwrap_or(&text);
-        let mut values = self.find_answer_values(answer);
+        let mut values = self.view().find_answer_values(answer);
         let found = match entity.extract(answer, self.extraction_context()) {
             Extraction::NotFound => Ok(values.only_free(data).and_then(|it| it.value.clone())),
             Extraction::Value(value) => Ok(Some(value)),
@@ -36,16 +37,16 @@ impl Walker<'_> {
             return Ok(None);
         }
         let is_list = matches!(entity, Entity::Several(_));
-        let is_denied = |it: &EntityMatch| self.is_unwanted(answer, &it.range);
+        let is_denied = |it: &EntityMatch| self.view().is_unwanted(answer, &it.range);
         let has_denied = places.iter().any(is_denied);
-        let mut alternatives = self.read_alternatives(if is_list { &places } else { values.found_of_type(data) }, answer);
+        let mut alternatives = self.view().read_alternatives(if is_list { &places } else { values.found_of_type(data) }, answer);
         if alternatives.is_empty() && !reads_any_text(&data.entity) && found == Ok(None) {
-            alternatives = self.read_split_alternatives(entity, answer);
+            alternatives = self.view().read_split_alternatives(entity, answer);
         }
         if !alternatives.is_empty() && !has_denied {
             // "Giro or Spar": which of them is asked.
             found?;
-            return if self.is_slot_redacted(data) { Ok(None) } else { Err(alternatives) };
+            return if self.view().is_slot_redacted(data) { Ok(None) } else { Err(alternatives) };
         }
         let free = || values.only_free(data).filter(|it| is_list || !is_denied(it)).and_then(|it| it.value.clone());
         let value = match values.named(data).cloned() {
@@ -61,7 +62,9 @@ impl Walker<'_> {
         }
         Ok(Some(value))
     }
+}
 
+impl SessionView<'_, '_> {
     /// The part of an answer that replaces what stands before it: "Boston" in "Chicago, no wait, Boston".
     fn find_replacement<'t>(&self, data: &EntityData, entity: &Entity, correction: Correction, text: &'t str) -> Option<&'t str> {
         let context = self.extraction_context();
@@ -127,6 +130,6 @@ impl Walker<'_> {
 
 /// Whether nothing but white space is between two of several values.
 fn are_in_a_row(found: &[EntityMatch], text: &str) -> bool {
-    let is_blank = |it: &Range<usize>| text.get(it.clone()).is_some_and(|it| it.trim().is_empty());
+    let is_blank = |place: &Range<usize>| text.get(place.clone()).is_some_and(|it| it.trim().is_empty());
     found.windows(2).any(|pair| matches!(pair, [one, other] if is_blank(&(one.range.end..other.range.start))))
 }

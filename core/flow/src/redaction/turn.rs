@@ -6,26 +6,26 @@ use convengine_turn::Write;
 use serde_json::{Value, json};
 
 use super::values::{Redactions, collect_scalars};
-use crate::Walker;
+use crate::turn::Turn;
 
 /// Minimum characters of an input to be redacted in later texts.
 const MIN_REDACTED_CHARS: usize = 4;
 
-impl Walker<'_> {
+impl Turn<'_> {
     /// Returns the values to redact now.
     pub(crate) fn redactions(&self) -> Redactions {
         let mut found = self.record.redacted_texts.clone();
         for path in self.flow.redacted_variables() {
-            if let Some(value) = self.variable(path) {
+            if let Some(value) = self.state.variable(path) {
                 collect_scalars(value, path, &mut found);
             }
         }
         Redactions::new(found, 0)
     }
 
-    /// Whether values of this entity in this variable are redacted.
-    pub(crate) fn is_value_redacted(&self, variable: &VariablePath, entity: &str) -> bool {
-        self.is_variable_redacted(variable) || self.flow.document.entities.iter().any(|it| it.id == entity && it.redact)
+    /// Redacts a text that is stored or sent, if the document redacts anything.
+    pub(crate) fn redact_outgoing(&self, text: String) -> String {
+        if self.flow.redacted_variables().is_empty() { text } else { self.redactions().redact_text(&text) }
     }
 
     /// Redacts a value in the last question, and the input that contained it.
@@ -38,7 +38,7 @@ impl Walker<'_> {
 
     /// Redacts the input of this turn in the history and in the intent match, and the input and the value in the model call log.
     pub(crate) fn redact_input(&mut self, variable: &VariablePath) {
-        let value = self.variable(variable).cloned();
+        let value = self.state.variable(variable).cloned();
         self.redact_input_with(variable, value.as_ref());
     }
 
@@ -48,7 +48,7 @@ impl Walker<'_> {
         if let Some(input) = self.state.history.iter_mut().rev().find(|it| it.role == "user") {
             input.text.clone_from(&name);
         }
-        let text = self.input_text();
+        let text = self.event.input_text();
         // A short input is a confirmation rather than a value.
         if text.chars().count() >= MIN_REDACTED_CHARS {
             self.record.redacted_texts.push((text.trim().to_owned(), variable.to_string()));

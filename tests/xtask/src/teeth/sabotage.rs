@@ -331,14 +331,14 @@ pub const SABOTAGES: [Sabotage; 57] = [
     },
     Sabotage {
         name: "explanations_not_redacted",
-        file: "core/flow/src/outcome.rs",
-        find: "    walker.redact_explanations();\n",
+        file: "core/flow/src/walk/programs.rs",
+        find: "        self.turn.redact_explanations();\n",
         replace: "",
         noticed_by: Proof::Unit("convengine-core", "turn_tests::flow_explanations::a_redacted_value_is_in_no_explanation"),
     },
     Sabotage {
         name: "a_disabled_fallback_hides_others",
-        file: "core/flow/src/failure.rs",
+        file: "core/flow/src/walk/failures.rs",
         find: "let enabled = || graph.definition.nodes.iter().filter(|it| !it.disabled);",
         replace: "let enabled = || graph.definition.nodes.iter().filter(|_| true);",
         noticed_by: Proof::Pack("packs/flow/fallback_disabled.talk"),

@@ -3,16 +3,14 @@
 use convengine_config::flow::document::chain::{HumanStep, StepDef};
 use convengine_config::flow::shape::Keyword;
 use convengine_text::date::Date;
-use convengine_turn::{EffectClass, HttpCaller, HttpRequest, STUB_ADDRESS};
+use convengine_turn::{HttpCaller, HttpRequest, STUB_ADDRESS};
 use serde_json::{Value, json};
 
 use super::super::Runner;
 use super::super::advance::StepResult;
 use super::super::state::{Wait, WaitKind};
 use super::request_failure;
-
-/// Timeout of a notification, in milliseconds.
-const NOTIFY_TIMEOUT_MS: u32 = 10_000;
+use crate::post_json;
 
 impl<'c> Runner<'c> {
     /// Asks people and waits.
@@ -63,7 +61,7 @@ impl<'c> Runner<'c> {
             .to_string();
             let marker = format!("[secret:{secret}]");
             let secrets = body.find(&marker).map(|at| format!("json {at} {secret}")).into_iter().collect();
-            let mut request = notification(assignee.to_owned(), HttpCaller::Notify("webhook".to_owned()), body);
+            let mut request = post_json(assignee.to_owned(), HttpCaller::Notify("webhook".to_owned()), body);
             request.secrets = secrets;
             self.seal_request(&mut request, &key, None);
             return Some(request);
@@ -76,7 +74,7 @@ impl<'c> Runner<'c> {
             "channel": "email", "to": assignee, "subject": "A decision is needed", "text": text, "chain": self.state.chain,
             "run_id": self.state.id, "step": wait.path,
         });
-        let mut request = notification("notify:email".to_owned(), HttpCaller::Notify("email".to_owned()), body.to_string());
+        let mut request = post_json("notify:email".to_owned(), HttpCaller::Notify("email".to_owned()), body.to_string());
         self.seal_request(&mut request, &key, None);
         Some(request)
     }
@@ -95,27 +93,6 @@ pub(in crate::chain) fn is_notified(assignee: &str) -> bool {
 /// The name by which the host finds the token of a wait.
 fn resume_token_secret(run: &str, wait: &Wait) -> String {
     format!("resume_token:{run}:{}:{}:{}", wait.path, wait.attempt, wait.token_serial)
-}
-
-/// A request that notifies somebody. The host has the addresses of channels.
-pub(super) fn notification(url: String, caller: HttpCaller, body: String) -> HttpRequest {
-    HttpRequest {
-        caller,
-        method: "POST".to_owned(),
-        url,
-        headers: vec![("Content-Type".to_owned(), "application/json".to_owned())],
-        body: Some(body),
-        auth: None,
-        connect_timeout_ms: NOTIFY_TIMEOUT_MS,
-        timeout_ms: NOTIFY_TIMEOUT_MS,
-        max_bytes: 0,
-        class: EffectClass::Write,
-        idempotent: true,
-        key: None,
-        breaker: None,
-        secrets: Vec::new(),
-        sign: None,
-    }
 }
 
 /// The deliveries of a step.

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::super::Runner;
 use super::super::advance::StepResult;
 use super::super::failure::StepFailure;
-use super::human::{delivery, notification};
+use super::human::delivery;
 use super::request_failure;
-use crate::{Failure, RequestRenderer};
+use crate::{Failure, RequestRenderer, post_json};
 
 impl<'c> Runner<'c> {
     /// Notifies all recipients.
@@ -45,7 +45,7 @@ impl<'c> Runner<'c> {
                 ("webhook", Some(url)) => url.to_owned(),
                 (channel, _) => format!("notify:{channel}"),
             };
-            let mut request = notification(url, HttpCaller::Notify(data.channel.clone()), body.to_string());
+            let mut request = post_json(url, HttpCaller::Notify(data.channel.clone()), body.to_string());
             self.seal_request(&mut request, &format!("{path}/{number}"), None);
             let outcome = self.send(request).await;
             let is_unavailable = matches!(&outcome, Err(error) if error.kind == EffectErrorKind::Unsupported);

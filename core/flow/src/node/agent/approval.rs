@@ -3,28 +3,27 @@
 use convengine_turn::{CallApproval, CallApprovalEvent};
 use serde_json::{Value, json};
 
-use super::super::super::Walker;
-use super::super::super::walk::Transition;
-use super::tools::{CheckedCall, args_violation, error_result};
-use super::{AgentRun, AgentTransition};
-use crate::state::{Awaiting, FlowEvent};
+use super::super::super::turn::Turn;
+use super::call::{CheckedCall, args_violation, error_result};
+use super::run::AgentRun;
+use crate::state::FlowEvent;
 
-impl<'c> Walker<'c> {
-    /// Handles the decision about the first open call, then continues with the other calls in order.
-    pub(super) async fn on_approval(&mut self, mut run: AgentRun<'c>, awaiting: Awaiting) -> Transition {
-        let FlowEvent::Approval { call_id, approved, edited_args, reason } = self.event.clone() else { return Transition::Wait(awaiting) };
+impl<'c> Turn<'c> {
+    /// Handles the decision about the first open call. Returns whether the call is answered, so that the run goes on.
+    pub(super) async fn on_approval(&mut self, run: &mut AgentRun<'c>) -> bool {
+        let FlowEvent::Approval { call_id, approved, edited_args, reason } = self.event.clone() else { return false };
         let Some(call) = run.memory.pending_calls.first().filter(|it| it.id == call_id).cloned() else {
             self.warn("approval.unknown_call", json!({"call_id": call_id}));
-            return Transition::Wait(awaiting);
+            return false;
         };
-        self.begin_agent_step(&run, None);
+        self.begin_agent_step(run, None);
         self.note_verdict(|about| {
             about.insert("approved".to_owned(), json!(approved));
             String::new()
         });
         let edited = edited_args.filter(|_| approved).map(Value::Object);
         // The document may have changed since the call.
-        let tool = if let CheckedCall::Tool(tool, _) = self.check_call(&run, &call) { Some(tool) } else { None };
+        let tool = if let CheckedCall::Tool(tool, _) = self.check_call(run, &call) { Some(tool) } else { None };
         let violation = tool.zip(edited.as_ref()).and_then(|(tool, args)| args_violation(tool, args));
         let event = match (approved, tool, &violation) {
             (false, ..) => CallApprovalEvent::Reject,
@@ -40,14 +39,14 @@ impl<'c> Walker<'c> {
                 let reason = violation.unwrap_or_default();
                 self.close_explanation(|| format!("the edited arguments are not valid, and the call still waits: {reason}"));
                 self.warn("approval.invalid_args", json!({"call_id": call_id, "reason": reason}));
-                return Transition::Wait(awaiting);
+                return false;
             }
             (CallApproval::Approved, Some(tool)) => {
                 self.trace("agent.approval", payload);
                 let args = edited.clone().unwrap_or_else(|| self.with_redacted_values(tool, call.arguments.clone()));
-                match self.refuse_call(&mut run, &tool.id, Some(tool)) {
+                match self.refuse_call(run, &tool.id, Some(tool)) {
                     Some(refusal) => refusal,
-                    None => with_edited_args(self.call_counted_tool(&mut run, tool, args, true).await, edited),
+                    None => with_edited_args(self.call_counted_tool(run, tool, args, true).await, edited),
                 }
             }
             (CallApproval::Approved, None) | (CallApproval::Withdrawn, _) => {
@@ -58,20 +57,8 @@ impl<'c> Walker<'c> {
                 error_result("rejected", reason.as_deref().unwrap_or("a person has said no"))
             }
         };
-        self.answer_call(&mut run, &call, result);
-        self.continue_run(run).await
-    }
-
-    async fn continue_run(&mut self, mut run: AgentRun<'c>) -> Transition {
-        let then = self.run_tool_calls(&mut run).await;
-        self.end_agent_step(&run, &then);
-        match then {
-            AgentTransition::Continue => self.run_steps(run).await,
-            then
-            @ (AgentTransition::AwaitInput | AgentTransition::AwaitApproval | AgentTransition::Leave(_) | AgentTransition::Fail(_)) => {
-                self.close_agent(run, then)
-            }
-        }
+        self.answer_call(run, &call, result);
+        true
     }
 }
 

@@ -5,14 +5,14 @@ use convengine_text::value::EXPRESSION;
 use convengine_turn::{LlmTool, LlmToolCall, Map};
 use serde_json::{Value, json};
 
-use super::super::super::Walker;
-use super::AgentRun;
-use super::tools::{CheckedCall, error_result};
+use super::super::super::turn::Turn;
+use super::call::{CheckedCall, error_result};
+use super::run::AgentRun;
 
 /// Maximum characters of a value that an agent remembers.
 const MAX_REMEMBERED_CHARS: usize = 2000;
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     /// Remembers a value.
     pub(super) fn remember(&mut self, run: &AgentRun<'c>, call: &LlmToolCall) -> Value {
         let key = call.arguments.get("key").and_then(Value::as_str);

@@ -6,27 +6,27 @@ use convengine_text::variable_path::PathPart;
 use convengine_turn::{EffectClass, Map};
 use serde_json::Value;
 
-use super::super::super::Walker;
-use super::super::http_request;
-use super::AgentRun;
+use super::super::super::turn::Turn;
+use super::super::service_call::tool_effect_class;
+use super::run::AgentRun;
 
 /// Whether a call of a tool does more than read.
 pub(super) fn changes_something(tool: &FlowTool) -> bool {
-    tool.kind != "noop" && http_request::tool_effect_class(tool) != EffectClass::Read
+    tool.kind != "noop" && tool_effect_class(tool) != EffectClass::Read
 }
 
 fn properties_of(tool: &FlowTool) -> Option<&Map> {
     tool.input_schema.as_ref()?.get("properties")?.as_object()
 }
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     /// Adds the values of slots that open calls lack. Values that are redacted follow when a call is made: open calls are shown and stored.
     pub(super) fn fill_open_calls(&self, run: &mut AgentRun<'c>) {
         let mut calls = std::mem::take(&mut run.memory.pending_calls);
         for call in &mut calls {
-            let Some(tool) = self.find_offered_tool(run, &call.name).filter(|it| changes_something(it)) else { continue };
+            let Some(tool) = run.find_offered(self.flow, &call.name).map(|it| it.1).filter(|it| changes_something(it)) else { continue };
             let Some(args) = call.arguments.as_object_mut() else { continue };
-            for (name, value, _) in self.slot_values().filter(|it| !self.is_slot_redacted(it.2)) {
+            for (name, value, _) in self.slot_values().filter(|it| !self.view().is_slot_redacted(it.2)) {
                 if argument_of(args, None, name).is_none() {
                     insert_collected(args, properties_of(tool), name, Some(value));
                 }
@@ -43,7 +43,7 @@ impl<'c> Walker<'c> {
         }
         let differs = |(name, value, slot): &(&str, &Value, &EntityData)| {
             let argument = argument_of(args, None, name)?;
-            let is_other = !self.is_slot_redacted(slot) && !args.get(&argument).is_some_and(|it| says_same(it, value));
+            let is_other = !self.view().is_slot_redacted(slot) && !args.get(&argument).is_some_and(|it| says_same(it, value));
             is_other.then(|| format!("'{argument}' is not the value that was collected: {value}"))
         };
         self.slot_values().find_map(|it| differs(&it))
@@ -52,7 +52,7 @@ impl<'c> Walker<'c> {
     /// The arguments with which a call is made: redacted values, which the model has not seen, are those of their slots.
     pub(super) fn with_redacted_values(&self, tool: &FlowTool, mut args: Value) -> Value {
         if let Some(args) = args.as_object_mut().filter(|_| changes_something(tool)) {
-            for (name, value, _) in self.slot_values().filter(|it| self.is_slot_redacted(it.2)) {
+            for (name, value, _) in self.slot_values().filter(|it| self.view().is_slot_redacted(it.2)) {
                 insert_collected(args, properties_of(tool), name, Some(value));
             }
         }
@@ -65,7 +65,7 @@ impl<'c> Walker<'c> {
         let slots = nodes.filter_map(|it| if let NodeKind::Entity(data) = &it.kind { Some(&**data) } else { None });
         slots.filter_map(|slot| {
             let [PathPart::Name(name)] = slot.variable.parts() else { return None };
-            Some((name.as_str(), self.variable(&slot.variable).filter(|it| !it.is_null())?, slot))
+            Some((name.as_str(), self.state.variable(&slot.variable).filter(|it| !it.is_null())?, slot))
         })
     }
 }

@@ -8,9 +8,9 @@ use convengine_text::phrase::Phrase;
 use convengine_turn::Map;
 use serde_json::{Value, json};
 
-use super::super::super::Walker;
-use super::AgentRun;
-use super::tools::error_result;
+use super::super::super::turn::Turn;
+use super::call::error_result;
+use super::run::AgentRun;
 
 /// Stop reason: the conversation has used all its model calls.
 const MAX_LLM_STEPS: &str = "max_llm_steps";
@@ -21,7 +21,7 @@ const BUDGET: &str = "budget";
 /// Why a guardrail refuses a call, with its id and its kind.
 type RefusedBy<'c> = (Refusal, &'c str, &'static str);
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     /// Decides whether the model may be called. Returns the stop reason if not.
     pub(super) fn refuse_step(&mut self, run: &mut AgentRun<'c>) -> Option<&'static str> {
         let policy = run.policy?;
@@ -114,18 +114,6 @@ impl<'c> Walker<'c> {
     }
 }
 
-impl AgentRun<'_> {
-    /// Counts a call of a tool.
-    pub(super) fn count_call(&mut self, name: &str) {
-        if self.policy.is_some() {
-            let progress = &mut self.memory.progress;
-            for counts in [&mut progress.turn_calls, &mut progress.calls] {
-                *counts.entry(name.to_owned()).or_default() += 1;
-            }
-        }
-    }
-}
-
 fn find_reached_limit<'c>(run: &AgentRun<'_>, policy: &'c AgentPolicy, name: &str) -> Option<RefusedBy<'c>> {
     let progress = &run.memory.progress;
     if policy.max_tool_calls.is_some_and(|it| progress.turn_calls.values().sum::<u32>() >= it) {
@@ -145,7 +133,7 @@ fn find_reached_limit<'c>(run: &AgentRun<'_>, policy: &'c AgentPolicy, name: &st
 /// Why a conversation is handed over: a keyword that was said, or a refusal.
 fn find_reason(escalation: &Escalation, said: &[Phrase], refusals: &[Refusal]) -> Option<String> {
     // All words of the keyword occur in a row.
-    let is_said = |keyword: &Phrase| said.iter().any(|it| it.match_phrase(keyword).is_some_and(|it| it.0 == keyword.tokens().len()));
+    let is_said = |keyword: &Phrase| said.iter().any(|text| text.match_phrase(keyword).is_some_and(|it| it.0 == keyword.tokens().len()));
     let keyword = escalation.keywords.iter().find(|it| is_said(&it.1)).map(|it| it.0.clone());
     keyword.or_else(|| escalation.on.iter().find(|it| refusals.contains(it)).map(|it| it.keyword().to_owned()))
 }

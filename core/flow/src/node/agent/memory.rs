@@ -74,7 +74,7 @@ impl Memory {
         let Some(last) = self.messages.iter().rposition(|it| !it.tool_calls.is_empty()) else { return };
         let (before, after) = self.messages.split_at(last);
         let answered: BTreeSet<&str> = after.iter().filter_map(|it| it.tool_call_id.as_deref()).collect();
-        let is_complete = after.first().is_some_and(|it| it.tool_calls.iter().all(|it| answered.contains(it.id.as_str())));
+        let is_complete = after.first().is_some_and(|step| step.tool_calls.iter().all(|it| answered.contains(it.id.as_str())));
         if !is_complete {
             self.messages = before.to_vec();
         }
@@ -86,7 +86,7 @@ impl Memory {
     }
 
     fn exceeds_limits(&self, limits: &AgentMemory) -> bool {
-        let of_calls = |it: &LlmMessage| it.tool_calls.iter().map(|it| it.arguments.to_string().chars().count()).sum::<usize>();
+        let of_calls = |message: &LlmMessage| message.tool_calls.iter().map(|it| it.arguments.to_string().chars().count()).sum::<usize>();
         let chars: usize = self.messages.iter().map(|it| it.content.chars().count() + of_calls(it)).sum();
         self.messages.len() > limits.max_messages || chars > limits.max_chars
     }
@@ -94,7 +94,7 @@ impl Memory {
     /// Drops the oldest exchange, or the oldest step when there is only one. Returns whether anything was dropped.
     fn drop_oldest(&mut self) -> bool {
         let next =
-            |role: LlmRole, from: usize| (from..self.messages.len()).find(|it| self.messages.get(*it).is_some_and(|it| it.role == role));
+            |role: LlmRole, from: usize| (from..self.messages.len()).find(|at| self.messages.get(*at).is_some_and(|it| it.role == role));
         let oldest = match next(LlmRole::User, 1) {
             Some(second) => Some((0, second)),
             None => next(LlmRole::Assistant, 0).and_then(|first| Some((first, next(LlmRole::Assistant, first + 1)?))),

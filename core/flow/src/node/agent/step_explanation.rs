@@ -4,18 +4,18 @@ use convengine_config::flow::document::FlowCondition;
 use convengine_turn::{Candidate, LlmToolCall, Verdict};
 use serde_json::{Value, json};
 
-use super::super::super::Walker;
-use super::{AgentRun, AgentTransition};
+use super::super::super::turn::Turn;
+use super::run::{AgentRun, AgentTransition};
 
 /// Codes of results whose message comes from the engine.
 const EXPLAINED_CODES: [&str; 7] = ["invalid_args", "output_invalid", "unknown_tool", "auth_required", "limit", "budget", "cancelled"];
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     /// Begins the explanation of a step, or of what happens before or after one.
     pub(super) fn begin_agent_step(&mut self, run: &AgentRun<'c>, step: Option<u32>) {
-        self.open_explanation("agent_step", |walker| {
+        self.open_explanation("agent_step", |turn| {
             json!({
-                "node": walker.node_key(run.node), "step": step, "maxSteps": run.data.max_steps.min(super::MAX_STEPS),
+                "node": turn.state.node_key(&run.node.id), "step": step, "maxSteps": run.max_steps(),
                 "turn": run.memory.turns, "maxTurns": run.data.max_turns,
             })
         });

@@ -1,16 +1,17 @@
 //! The tasks of AI agents: which one a message is about, and the tools that are offered for it (docs/spec/flows.md#10.6).
 
-use convengine_config::flow::document::{AgentPolicy, AgentTask, FlowTool, TaskFlag};
+use convengine_config::flow::Flow;
+use convengine_config::flow::document::{AgentPolicy, AgentTask, AgentTool, FlowTool, TaskFlag};
 use convengine_text::phrase::Phrase;
 use serde_json::json;
 
-use super::super::super::Walker;
-use super::AgentRun;
+use super::super::super::turn::Turn;
+use super::run::AgentRun;
 
 /// Minimum similarity of a message and an example that does not occur in it.
 const MIN_SIMILARITY: f64 = 0.6;
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     /// Begins a turn of an AI agent: finds the task of the message, and counts calls anew.
     pub(super) fn begin_agent_turn(&mut self, run: &mut AgentRun<'c>, text: &str) {
         let Some(policy) = run.policy else { return };
@@ -32,6 +33,12 @@ impl<'c> AgentRun<'c> {
         let Some(policy) = self.policy else { return true };
         let is_of_task = self.task().is_none_or(|it| it.tool_names.contains(&tool.id));
         is_of_task && (policy.verifies_user() || !policy.is_protected(tool))
+    }
+
+    /// The tool that a call names, if the model may call it now.
+    pub(super) fn find_offered(&self, flow: &'c Flow, name: &str) -> Option<(&'c AgentTool, &'c FlowTool)> {
+        let mut tools = self.data.tools.iter().filter_map(|it| Some((it, flow.tool(&it.tool)?))).filter(|it| self.is_offered(it.1));
+        tools.find(|it| it.1.name_for_models() == name || it.1.id == name)
     }
 }
 

@@ -2,17 +2,17 @@
 
 use convengine_config::flow::document::{AgentData, AgentOutput, FINISH, FlowTool, REQUEST_HUMAN, SEARCH_KNOWLEDGE, is_built_in};
 use convengine_text::json::schema::JsonSchema;
-use convengine_turn::{BoxFuture, CallApproval, CallApprovalEvent, Candidate, EffectClass, LlmMessage, LlmToolCall, Verdict, join};
+use convengine_turn::{BoxFuture, CallApproval, CallApprovalEvent, Candidate, EffectClass, LlmMessage, LlmToolCall, Map, Verdict, join};
 use serde_json::{Value, json};
 
-use super::super::super::Walker;
 use super::super::super::failure::Failure;
-use super::super::http_request;
+use super::super::super::turn::Turn;
 use super::super::http_retry::{CallAttempts, call_with_retry};
-use super::tools::{CheckedCall, ReadyCall, error_result, format_result};
-use super::{AgentRun, AgentTransition};
+use super::super::service_call::tool_effect_class;
+use super::call::{CheckedCall, ReadyCall, error_result, format_result};
+use super::run::{AgentRun, AgentTransition};
 
-impl<'c> Walker<'c> {
+impl<'c> Turn<'c> {
     /// Makes the open calls, up to the first one that needs approval.
     pub(super) async fn run_tool_calls(&mut self, run: &mut AgentRun<'c>) -> AgentTransition {
         if self.are_all_reads(run) {
@@ -80,14 +80,25 @@ impl<'c> Walker<'c> {
         if run.memory.turns > run.data.max_turns { AgentTransition::Leave("max_turns") } else { AgentTransition::Continue }
     }
 
+    /// Whether the exit condition of the agent is true.
+    pub(super) fn is_exit_condition_true(&mut self, run: &AgentRun<'c>) -> bool {
+        let Some(condition) = run.data.exit_when.as_ref() else { return false };
+        let is_reached = self.is_condition_true(condition, Map::new());
+        self.note_exit_condition(condition, is_reached);
+        if is_reached {
+            self.trace("agent.finish", json!({"node": run.node.id, "by": "exit_when"}));
+        }
+        is_reached
+    }
+
     /// Whether there are several tool calls, all of them reads without approval.
     fn are_all_reads(&self, run: &AgentRun<'c>) -> bool {
         let mut tools = 0;
         let calls = run.memory.pending_calls.iter().filter(|it| !is_built_in(&it.name));
-        let all = calls.map(|it| self.check_call(run, it)).all(|it| match it {
+        let all = calls.map(|it| self.check_call(run, it)).all(|checked| match checked {
             CheckedCall::Tool(tool, approval) => {
                 tools += 1;
-                !approval && http_request::tool_effect_class(tool) == EffectClass::Read
+                !approval && tool_effect_class(tool) == EffectClass::Read
             }
             CheckedCall::Remember | CheckedCall::SearchKnowledge => false,
             CheckedCall::Invalid(_) | CheckedCall::Finish | CheckedCall::RequestHuman => true,
@@ -113,7 +124,7 @@ impl<'c> Walker<'c> {
                 CheckedCall::Finish | CheckedCall::RequestHuman | CheckedCall::Remember | CheckedCall::SearchKnowledge => continue,
             });
         }
-        let (effects, location, left) = (self.effects.clone(), self.trace_location(), self.effects_left());
+        let (effects, location, left) = (self.effects.clone(), self.trace_location(), self.record.effects_left());
         let http_calls: Vec<_> = prepared.iter().filter_map(|it| if let ReadyCall::Http(call) = it { Some(call) } else { None }).collect();
         // The remaining effects are divided among the calls; the first calls get the remainder.
         let (share, over) = (left / http_calls.len().max(1), left % http_calls.len().max(1));
@@ -179,7 +190,7 @@ impl<'c> Walker<'c> {
             };
             violation.map_or(Ok(()), Err)?;
         }
-        output.map_or(Ok(()), |it| self.write_variable(variable, it).map_err(|it| it.0))
+        output.map_or(Ok(()), |output| self.write_variable(variable, output).map_err(|it| it.0))
     }
 
     /// Ends the run by a built-in call; later calls are canceled.

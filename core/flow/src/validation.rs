@@ -2,15 +2,33 @@
 
 use std::cmp::Ordering;
 
-use convengine_config::flow::document::Validation;
+use convengine_config::flow::document::{EntityData, LocalizedText, Validation};
 use convengine_text::date::parse_duration_seconds;
 use convengine_text::regex::Regex;
 use convengine_text::value::EXPRESSION;
-use convengine_turn::{Candidate, Verdict};
+use convengine_turn::{Candidate, Map, Verdict};
 use serde_json::Value;
 
+use super::turn::Turn;
+
+impl Turn<'_> {
+    /// Returns the message of the first rule that a value violates; the inner `None` is a rule without a message.
+    pub(super) fn find_violation(&mut self, data: &EntityData, value: &Value) -> Option<Option<LocalizedText>> {
+        for rule in &data.validation {
+            let extra = Map::from_iter([("value".to_owned(), value.clone())]);
+            let bound = violated_bound(rule, value);
+            let is_violated = bound.is_some() || rule.expr.as_ref().is_some_and(|it| !self.is_condition_true(it, extra));
+            self.note(|| to_candidate(rule, is_violated, bound));
+            if is_violated {
+                return Some(rule.message.clone());
+            }
+        }
+        None
+    }
+}
+
 /// Returns the first bound of a rule that a value violates; the rule's expression is not evaluated.
-pub(super) fn violated_bound(rule: &Validation, value: &Value) -> Option<&'static str> {
+fn violated_bound(rule: &Validation, value: &Value) -> Option<&'static str> {
     let beyond = |bound: &Option<Value>, wrong: Ordering| bound.as_ref().and_then(|it| compare(value, it)).is_some_and(|it| it == wrong);
     let length = value.as_str().map(|it| it.chars().count());
     if beyond(&rule.min, Ordering::Less) {
@@ -27,7 +45,7 @@ pub(super) fn violated_bound(rule: &Validation, value: &Value) -> Option<&'stati
 }
 
 /// The rule as a candidate of an explanation; `bound` is the one that is violated, if it is not the expression.
-pub(super) fn to_candidate(rule: &Validation, is_violated: bool, bound: Option<&str>) -> Candidate {
+fn to_candidate(rule: &Validation, is_violated: bool, bound: Option<&str>) -> Candidate {
     let bounds = [
         ("min", rule.min.clone()),
         ("max", rule.max.clone()),

@@ -1,0 +1,459 @@
+//! Finds which values of a message belong to which slots (docs/spec/flows.md#4.4).
+//!
+//! The values are found when the intent begins, and in each answer: those of marks and those beside a word of a slot belong to that slot.
+//! The others are taken by the slots of their type in the order in which these are entered.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use convengine_config::flow::IntentPhrases;
+use convengine_config::flow::document::{EntityData, IntentDef};
+use convengine_text::marked_phrase::{MarkFit, MarkedMatch, MarkedPhrase, trim_punctuation};
+use convengine_text::phrase::{Phrase, PlacedPhrase};
+use convengine_text::variable_path::VariablePath;
+use convengine_understanding::entity::near_words::{NearWords, WordLocales, assign};
+use convengine_understanding::entity::{Entity, EntityMatch, Extraction};
+use convengine_values::{denied_parts, is_part_denied, is_refused, read_correction, restate_number};
+use serde_json::Value;
+
+use super::intent_match::IntentMatch;
+use super::intent_slots::IntentSlot;
+use super::slot_values::{IntentTrigger, MARK, SlotValues, TriggerValue, TypeValues, overlap};
+use super::view::SessionView;
+
+/// Entities that accept every message: only a mark of a phrase says what belongs to them.
+pub(super) const CATCH_ALL_ENTITIES: [&str; 2] = ["@string", "@list"];
+
+/// A value in the part of a message that a mark takes.
+struct MarkedPart {
+    value: Value,
+    /// Its place in the part.
+    place: Range<usize>,
+    fit: MarkFit,
+}
+
+/// A type of the slots of an intent.
+struct SlotType {
+    /// Its key.
+    name: String,
+    entity: Entity,
+    /// Whether a slot of the type has no value yet.
+    is_open: bool,
+}
+
+impl<'c> SessionView<'_, 'c> {
+    /// Finds the values of the message for the slots of a matched intent.
+    pub(super) fn find_slot_values(&self, hit: &IntentMatch<'c>, text: &str) -> SlotValues {
+        let slots = self.slots_of_intent(hit.intent);
+        let mut values = SlotValues::for_slots(slots.iter());
+        if slots.is_empty() {
+            return values;
+        }
+        let types = self.slot_types(&slots);
+        self.take_marked_values(hit.intent, &types, text, &mut values);
+        values.types = self.find_wanted_values(&types, &values.taken, text);
+        self.take_hinted_values(&hit.slots, &mut values);
+        self.take_near_values(Some(hit.intent), &slots, text, &mut values);
+        self.drop_parts_of_times(text, &mut values);
+        values
+    }
+
+    /// Finds the values that an answer, or a part of it, has for the slots of the current frame.
+    pub(super) fn find_answer_values(&self, text: &str) -> SlotValues {
+        let slots = self.slots_of_frame();
+        let mut values = SlotValues::for_slots(slots.iter().filter(|it| !CATCH_ALL_ENTITIES.contains(&it.entity)));
+        let types = self.slot_types(&slots);
+        values.types = self.find_wanted_values(&types, &[], text);
+        let intent = self.state.frame().and_then(|it| it.intent_id.as_ref()).and_then(|it| self.flow.intent(it));
+        self.take_near_values(intent, &slots, text, &mut values);
+        self.drop_parts_of_times(text, &mut values);
+        values
+    }
+
+    /// The text of the event with the number that it corrects: of "7 pm, no, 8", "8 pm".
+    pub fn restated_input(&self) -> String {
+        let text = self.event.input_text();
+        restate_number(&text, &self.state.locale).unwrap_or(text)
+    }
+
+    /// Leaves out numbers that no words name and that are in a day, a time or a duration, although no slot takes one: "for 2 nights".
+    fn drop_parts_of_times(&self, text: &str, values: &mut SlotValues) {
+        let taken = values.taken.clone();
+        let is_free = |it: &EntityMatch| !taken.iter().any(|taken| overlap(taken, &it.range));
+        let Some(numbers) = values.types.iter_mut().find(|it| it.entity == "@number" && it.found.iter().any(is_free)) else { return };
+        let kinds = ["@date", "@time", "@duration"].into_iter().filter_map(Entity::from_system_name);
+        let times: Vec<EntityMatch> = kinds.flat_map(|it| it.find_all(text, self.extraction_context())).collect();
+        let is_part = |it: &EntityMatch| times.iter().any(|time| overlap(&time.range, &it.range) && time.range.len() > it.range.len());
+        let count = numbers.found.len();
+        numbers.found.retain(|it| !is_free(it) || !is_part(it));
+        numbers.is_reduced |= numbers.found.len() < count;
+    }
+
+    /// Finds the values of all types but those that the message denies, refuses or takes back.
+    fn find_wanted_values(&self, types: &[SlotType], taken: &[Range<usize>], text: &str) -> Vec<TypeValues> {
+        let correction = read_correction(text, &self.state.locale).and_then(|it| Some((it.replaced?, it.replacement)));
+        let is_wanted = |it: &EntityMatch| !self.is_unwanted(text, &it.range);
+        let keep_wanted = |found: &mut Vec<EntityMatch>| {
+            let withdrawn = correction.as_ref().and_then(|(replaced, replacement)| withdrawn_place(found, replaced, replacement));
+            let count = found.len();
+            found.retain(|it| is_wanted(it) && withdrawn.as_ref() != Some(&it.range));
+            found.len() < count
+        };
+        let mut found = find_types(types, taken, text, |entity| {
+            let mut items = self.find_corrected(entity, text, correction.as_ref().map(|it| &it.1));
+            if matches!(entity, Entity::Several(_)) {
+                keep_wanted(&mut items);
+            }
+            entity.join_items(items)
+        });
+        for (kind, values) in types.iter().zip(&mut found) {
+            // A list has been made of wanted values.
+            values.is_reduced |= matches!(kind.entity, Entity::Several(_)) || keep_wanted(&mut values.found);
+        }
+        // "Not Friday, Saturday" may be read as nothing, unlike what is left of it.
+        let denied = denied_parts(text, &self.state.locale);
+        if !denied.is_empty() && found.iter().any(|it| it.found.is_empty()) {
+            let rest = blank_out(text, &denied);
+            let others = find_types(types, taken, &rest, |entity| {
+                let items = entity.find_items(&rest, self.extraction_context()).into_iter();
+                entity.join_items(items.filter(is_wanted).collect())
+            });
+            for (kind, other) in found.iter_mut().zip(others).filter(|it| it.0.found.is_empty()) {
+                *kind = TypeValues { is_reduced: true, ..other };
+            }
+        }
+        // "Thursday at 3" is a moment, of which a day and a time have a part each.
+        let has_moments = found.iter().any(|it| it.entity.starts_with("@datetime"));
+        for times in found.iter_mut().filter(|it| it.entity == "@time" && it.found.is_empty() && !has_moments) {
+            times.found = self.times_of_moments(text).into_iter().filter(is_wanted).collect();
+        }
+        found
+    }
+
+    /// Finds the values of a type; those behind "no wait" also where the words before them leave none.
+    fn find_corrected(&self, entity: &Entity, text: &str, replacement: Option<&Range<usize>>) -> Vec<EntityMatch> {
+        let mut found = entity.find_items(text, self.extraction_context());
+        let Some(replacement) = replacement.filter(|part| !found.iter().any(|it| it.range.start >= part.start)) else { return found };
+        let later = entity.find_items(text.get(replacement.clone()).unwrap_or_default(), self.extraction_context());
+        let placed = |it: EntityMatch| EntityMatch { range: it.range.start + replacement.start..it.range.end + replacement.start, ..it };
+        found.extend(later.into_iter().map(placed));
+        found
+    }
+
+    /// Whether a message says of a part of it that it is not meant or not wanted.
+    pub(super) fn is_unwanted(&self, text: &str, part: &Range<usize>) -> bool {
+        is_part_denied(text, part, &self.state.locale) || is_refused(text, part, &self.state.locale)
+    }
+
+    /// The times of the moments in a text, without their days.
+    fn times_of_moments(&self, text: &str) -> Vec<EntityMatch> {
+        let read = |name: &str| Entity::from_system_name(name).map(|it| it.find_all(text, self.extraction_context())).unwrap_or_default();
+        let days = read("@date");
+        let time = |moment: EntityMatch| {
+            let value = moment.value?;
+            let time = value.as_str()?.split_once('T')?.1.to_owned();
+            let day = days.iter().find(|it| overlap(&it.range, &moment.range))?;
+            let (before, behind) = (moment.range.start..day.range.start, day.range.end..moment.range.end);
+            let range = if before.len() > behind.len() { before } else { behind };
+            Some(EntityMatch { range, value: Some(time.into()) })
+        };
+        read("@datetime").into_iter().filter_map(time).collect()
+    }
+
+    /// Matches a message with a phrase that has marks.
+    pub(super) fn match_marks(&self, intent: &'c IntentDef, phrase: &MarkedPhrase, text: &str) -> Option<MarkedMatch> {
+        let message = PlacedPhrase::new(text, &self.flow.document.default_locale);
+        if !phrase.has_words_in(&message) {
+            return None;
+        }
+        let slots = self.slots_of_intent(intent);
+        let types = self.slot_types(&slots);
+        let fit = |variable: &VariablePath, part: &str| {
+            let names = slots.iter().filter(|it| it.variable == variable).map(IntentSlot::type_key);
+            let kinds = names.filter_map(|name| types.iter().find(|it| it.name == name));
+            kinds.map(|kind| self.read_part(kind, part).map_or(MarkFit::Unfit, |it| it.fit)).min().unwrap_or(MarkFit::Whole)
+        };
+        phrase.find(text, &message, &fit)
+    }
+
+    /// The best phrase of an intent in the message, with its score.
+    pub(super) fn best_phrase(&self, intent: &'c IntentDef, phrases: &'c IntentPhrases, input: &Phrase) -> Option<(f64, &'c str)> {
+        let message = self.event.input_text();
+        let score = |phrase: &Phrase, marked: &Option<MarkedPhrase>| match marked {
+            Some(marked) => self.match_marks(intent, marked, &message).map(|it| it.score),
+            None => input.match_phrase(phrase).map(|it| it.1),
+        };
+        let all = intent.phrases.iter().zip(&phrases.positive).zip(&phrases.marked);
+        let found = all.filter_map(|((text, phrase), marked)| Some((phrase.tokens().len(), score(phrase, marked)?, text.as_str())));
+        found.max_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).unwrap_or(std::cmp::Ordering::Equal)).map(|it| (it.1, it.2))
+    }
+
+    fn slot_types(&self, slots: &[IntentSlot<'c>]) -> Vec<SlotType> {
+        let mut types: Vec<SlotType> = Vec::new();
+        for slot in slots {
+            let Some(entity) = slot.compile_entity(self.flow) else { continue };
+            let name = slot.type_key();
+            // What was there before the request may be named anew.
+            let is_filled = self.is_of_this_request(slot.variable)
+                && self.state.variable(slot.variable).is_some_and(|it| entity.accept(it, self.extraction_context()).is_some());
+            let is_open = slot.is_always_asked() || !is_filled;
+            match types.iter_mut().find(|it| it.name == name) {
+                Some(known) => known.is_open |= is_open,
+                None => types.push(SlotType { name, entity, is_open }),
+            }
+        }
+        types
+    }
+
+    /// Gives slots the parts that the marks of the best phrase take.
+    fn take_marked_values(&self, intent: &'c IntentDef, types: &[SlotType], text: &str, values: &mut SlotValues) {
+        let Some(phrases) = self.phrases_of(intent).filter(|_| !intent.is_fallback) else { return };
+        let matches = phrases.marked.iter().flatten().filter_map(|it| Some((it.literal_length(), self.match_marks(intent, it, text)?)));
+        let best = matches.fold(None, |best: Option<(usize, MarkedMatch)>, next| match best {
+            Some(best) if (best.0, best.1.score) >= (next.0, next.1.score) => Some(best),
+            _ => Some(next),
+        });
+        for (variable, range) in best.map(|it| it.1.marks).unwrap_or_default() {
+            for slot in values.slots.iter_mut().filter(|it| it.variable == variable && it.own.is_none()) {
+                let kind = types.iter().find(|it| it.name == slot.entity);
+                let Some(part) = kind.and_then(|it| self.read_part(it, text.get(range.clone())?)) else { continue };
+                slot.own = Some(part.value);
+                slot.source = MARK;
+                values.taken.push(range.start + part.place.start..range.start + part.place.end);
+            }
+        }
+    }
+
+    /// Reads the part of a message that a mark takes.
+    fn read_part(&self, kind: &SlotType, part: &str) -> Option<MarkedPart> {
+        let context = self.extraction_context();
+        // "On Friday, no, on Saturday"
+        if !CATCH_ALL_ENTITIES.contains(&kind.name.as_str())
+            && let Some(replacement) = read_correction(part, &self.state.locale).filter(|it| it.replaced.is_some()).map(|it| it.replacement)
+            && let Some(later) = kind.entity.find_all(part.get(replacement.clone())?, context).into_iter().next()
+        {
+            let place = later.range.start + replacement.start..later.range.end + replacement.start;
+            return Some(MarkedPart { value: later.value?, place, fit: MarkFit::Contains });
+        }
+        // A text has no punctuation around it; a number may have a sign.
+        let plain = trim_punctuation(part);
+        let candidates = if CATCH_ALL_ENTITIES.contains(&kind.name.as_str()) { [plain, plain] } else { [part.trim(), plain] };
+        let is_meant = |it: &&str| !it.is_empty() && !kind.entity.is_negative_phrase(it);
+        let accepted = candidates.into_iter().filter(is_meant).find_map(|it| kind.entity.accept(&it.into(), context));
+        if let Some(value) = accepted {
+            return Some(MarkedPart { value, place: 0..part.len(), fit: MarkFit::Whole });
+        }
+        if let Some(first) = kind.entity.find_all(part, context).into_iter().next() {
+            return Some(MarkedPart { value: first.value?, place: first.range, fit: MarkFit::Contains });
+        }
+        let Extraction::Value(value) = kind.entity.extract(part, context) else { return None };
+        Some(MarkedPart { value, place: 0..part.len(), fit: MarkFit::Contains })
+    }
+
+    /// Takes the values that a model has read, which are already written.
+    fn take_hinted_values(&self, hints: &Value, values: &mut SlotValues) {
+        let Some(hints) = hints.as_object() else { return };
+        for slot in values.slots.iter().filter(|it| hints.contains_key(&it.variable.to_string())) {
+            let written = self.state.variable(&slot.variable).filter(|it| !it.is_null());
+            let found = values.types.iter().filter(|it| it.entity == slot.entity).flat_map(|it| &it.found);
+            let mut free = found.filter(|it| it.value.as_ref() == written && written.is_some() && !values.is_taken(&it.range));
+            if let Some(range) = free.next().map(|it| it.range.clone()) {
+                values.taken.push(range);
+            }
+        }
+    }
+
+    /// Gives slots the values beside their words.
+    fn take_near_values(&self, intent: Option<&'c IntentDef>, slots: &[IntentSlot<'c>], text: &str, values: &mut SlotValues) {
+        let locales = WordLocales { phrases: &self.flow.document.default_locale, session: &self.state.locale };
+        let message = PlacedPhrase::new(text, locales.phrases);
+        let phrases = intent.and_then(|it| self.phrases_of(it));
+        let marked: Vec<&MarkedPhrase> = phrases.map(|it| it.marked.iter().flatten().collect()).unwrap_or_default();
+        for kind in &values.types {
+            let found: Vec<&EntityMatch> = kind.found.iter().filter(|it| !values.is_taken(&it.range)).collect();
+            let open: Vec<usize> =
+                (0..values.slots.len()).filter(|at| values.slots.get(*at).is_some_and(|it| it.is_open_for(kind))).collect();
+            // A value of a single slot is the first one. For a number, words decide whether it is one at all: "2 nights".
+            let is_sole = open.len() == 1 && found.len() == 1 && kind.entity != "@number";
+            if open.is_empty() || found.is_empty() || is_sole {
+                continue;
+            }
+            let words: Vec<NearWords> = open
+                .iter()
+                .filter_map(|it| values.slots.get(*it))
+                .map(|slot| {
+                    let mut words = NearWords::default();
+                    words.add_name(&slot.variable.to_string(), locales);
+                    let same = slots.iter().filter(|it| *it.variable == slot.variable && it.type_key() == slot.entity);
+                    same.flat_map(|it| it.prompt.variants_of_locale(&self.state.channel, locales.session))
+                        .for_each(|it| words.add_prompt(&it.source, locales));
+                    let marks = marked.iter().flat_map(|it| it.neighbors()).filter(|it| *it.variable == slot.variable);
+                    marks.for_each(|it| words.add_neighbors(it, locales));
+                    // "4 of 5" has no direction.
+                    if open.len() > 1 {
+                        words.add_directions(locales);
+                    }
+                    words
+                })
+                .collect();
+            let places: Vec<Range<usize>> = found.iter().map(|it| it.range.clone()).collect();
+            for (slot, number) in assign(&words.iter().collect::<Vec<_>>(), &places, &message, locales) {
+                let slot = open.get(slot).and_then(|it| values.slots.get_mut(*it));
+                if let Some((slot, found)) = slot.zip(found.get(number)) {
+                    slot.own = Some(found.value.clone().unwrap_or_default());
+                    slot.source = "near_words";
+                    values.taken.push(found.range.clone());
+                }
+            }
+        }
+    }
+
+    fn phrases_of(&self, intent: &IntentDef) -> Option<&'c IntentPhrases> {
+        let flow = self.flow;
+        flow.document.intents.iter().zip(&flow.phrases).find(|it| it.0.id == intent.id).map(|it| it.1)
+    }
+}
+
+impl IntentTrigger {
+    /// The value that the message that triggered the intent, or an answer of this turn, holds for a slot.
+    pub(super) fn value_for(&self, view: SessionView<'_, '_>, data: &EntityData, entity: &Entity) -> Option<TriggerValue> {
+        let values = &self.values;
+        let key = data.type_key();
+        let slot = values.slot(&data.variable, &key);
+        if let Some((own, source)) = slot.and_then(|it| Some((it.own.clone()?, it.source))) {
+            return Some(TriggerValue { value: own, range: None, source, is_named: true }).filter(|it| !it.value.is_null());
+        }
+        if CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) {
+            return None;
+        }
+        let is_alone = values.slots.iter().filter(|it| it.entity == key).count() < 2;
+        let kind = values.types.iter().find(|it| slot.is_some() && it.entity == key);
+        let is_shared = |kind: &&TypeValues| kind.is_reduced || kind.found.iter().any(|it| !is_alone || values.is_taken(&it.range));
+        let found = |value: Value, range: Option<Range<usize>>| TriggerValue { value, range, source: "entity", is_named: is_alone };
+        if let Some(kind) = kind.filter(is_shared) {
+            let first = kind.found.iter().find(|it| !values.is_taken(&it.range))?;
+            return Some(found(first.value.clone()?, Some(first.range.clone())));
+        }
+        // A slot of another graph, or one whose values are not found by their place.
+        let value = match entity.extract(&self.text, view.extraction_context()) {
+            Extraction::Value(value) => value,
+            // Of several values of a list one may be left after a denial, and a moment has a time.
+            Extraction::Ambiguous(_) | Extraction::NotFound => {
+                let [left] = values.found_of(&key) else { return None };
+                return Some(found(left.value.clone()?, Some(left.range.clone())));
+            }
+        };
+        let places = entity.find_all(&self.text, view.extraction_context());
+        let is_free = |it: &&EntityMatch| !values.is_taken(&it.range) && !view.is_unwanted(&self.text, &it.range);
+        match places.iter().find(|it| it.value.as_ref() == Some(&value)) {
+            Some(place) if is_free(&place) => Some(found(value, Some(place.range.clone()))),
+            Some(_) => {
+                let next = places.iter().filter(|it| it.value.is_some()).find(is_free)?;
+                Some(found(next.value.clone()?, Some(next.range.clone())))
+            }
+            None => values.taken.is_empty().then(|| found(value, None)),
+        }
+    }
+}
+
+/// Whether a type takes every text, so that no text says that it is meant.
+pub(super) fn reads_any_text(entity: &str) -> bool {
+    matches!(entity, "@string" | "@list" | "@boolean")
+}
+
+/// Whether a slot takes texts as they are.
+pub(super) fn takes_free_text(data: &EntityData, entity: &Entity) -> bool {
+    matches!(data.entity.as_str(), "@string" | "@list") || matches!(entity, Entity::Patterns(_))
+}
+
+/// Finds the values of all types. A value that overlaps a taken place, or a more specific value of another type, is left out.
+fn find_types(types: &[SlotType], taken: &[Range<usize>], text: &str, find: impl Fn(&Entity) -> Vec<EntityMatch>) -> Vec<TypeValues> {
+    let found: Vec<Vec<EntityMatch>> = types.iter().map(|it| find(&it.entity)).collect();
+    let mut order: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
+    for (number, (kind, matches)) in types.iter().zip(&found).enumerate() {
+        order.extend(matches.iter().map(|it| (number, kind, it)));
+    }
+    let rank = |kind: &SlotType, it: &EntityMatch| (specificity(&kind.entity), it.range.len());
+    order.sort_by_key(|it| Reverse(rank(it.1, it.2)));
+    let mut kept: Vec<(usize, &SlotType, &EntityMatch)> = Vec::new();
+    for (number, kind, value) in order {
+        let is_part = kept.iter().any(|(other, other_kind, it)| {
+            // A type that takes whole messages says nothing about their parts.
+            let is_specific = other_kind.is_open && it.range.len() < text.trim().len();
+            *other != number && is_specific && rank(other_kind, it) > rank(kind, value) && overlap(&it.range, &value.range)
+        });
+        if !is_part && !taken.iter().any(|it| overlap(it, &value.range)) {
+            kept.push((number, kind, value));
+        }
+    }
+    let of_type = |(number, (kind, all)): (usize, (&SlotType, &Vec<EntityMatch>))| {
+        let mut left: Vec<EntityMatch> = kept.iter().filter(|it| it.0 == number).map(|it| it.2.clone()).collect();
+        left.sort_by_key(|it| it.range.start);
+        TypeValues { entity: kind.name.clone(), is_reduced: left.len() < all.len(), found: left }
+    };
+    types.iter().zip(&found).enumerate().map(of_type).collect()
+}
+
+/// How specific the values of a type are: numbers, then phone numbers, which may be dates as well, then all others.
+fn specificity(entity: &Entity) -> u8 {
+    match entity.kind() {
+        "@number" => 0,
+        "@phone" => 1,
+        _ => 2,
+    }
+}
+
+/// The place of the value that a later one replaces: `50` in "50 dollars, no wait, 60 dollars".
+fn withdrawn_place(found: &[EntityMatch], replaced: &Range<usize>, replacement: &Range<usize>) -> Option<Range<usize>> {
+    let has_later = found.iter().any(|it| it.range.start >= replacement.start);
+    found.iter().rev().find(|it| has_later && it.range.end <= replaced.end).map(|it| it.range.clone())
+}
+
+/// A text with blanks in place of some parts, so that the others stay where they are.
+fn blank_out(text: &str, parts: &[Range<usize>]) -> String {
+    let is_blank = |at: usize| parts.iter().any(|it| it.contains(&at));
+    let blank = |(at, character): (usize, char)| {
+        let count = if is_blank(at) { character.len_utf8() } else { 1 };
+        std::iter::repeat_n(if is_blank(at) { ' ' } else { character }, count)
+    };
+    text.char_indices().flat_map(blank).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use convengine_understanding::entity::ExtractionContext;
+
+    use super::*;
+
+    /// Wednesday, 2026-01-28, at noon.
+    const CONTEXT: ExtractionContext<'_> = ExtractionContext { locale: "en-US", now: 1_769_601_600_000, time_zone: "UTC", parses: None };
+
+    /// The values of each type in a text; a type in brackets has no open slot.
+    fn found(names: &[&'static str], text: &str) -> String {
+        let note = || Entity::from_patterns(&["(?s)(.+)".to_owned()], None, false).unwrap();
+        let kind = |it: &&'static str| {
+            let name = it.trim_matches(['(', ')']);
+            SlotType { name: name.to_owned(), entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *it }
+        };
+        let types: Vec<SlotType> = names.iter().map(kind).collect();
+        let found = find_types(&types, &[], text, |it| it.find_all(text, CONTEXT));
+        let shown = |values: &TypeValues| values.found.iter().map(|it| &text[it.range.clone()]).collect::<Vec<_>>().join("+");
+        found.iter().map(shown).collect::<Vec<_>>().join("|")
+    }
+
+    #[test]
+    fn parts_of_more_specific_values_are_left_out() {
+        for (names, text, expected) in [
+            (vec!["@number", "@date"], "3 on 5 March", "3|5 March"),
+            (vec!["@number", "(@date)"], "3 on 5 March", "3|5 March"),
+            (vec!["@currency", "@number"], "2 for $5", "$5|2"),
+            (vec!["@number", "@phone"], "call 5551234", "|5551234"),
+            (vec!["@phone", "@date"], "2026-03-05", "|2026-03-05"),
+            (vec!["@phone", "@date"], "on 2026-03-05", "|2026-03-05"),
+            (vec!["@duration", "@date"], "in 3 days for 2 hours", "2 hours|in 3 days"),
+            (vec!["@number", "note"], "3 of them", "3|3 of them"),
+        ] {
+            assert_eq!(found(&names, text), expected, "{text}");
+        }
+    }
+}
