@@ -8,10 +8,13 @@ pub mod app;
 pub mod arguments;
 pub mod auth;
 pub mod config;
+pub mod content;
 pub mod effects;
+pub mod host;
 pub mod ops;
 pub mod runtime;
 pub mod tenants;
+pub mod turns;
 pub mod worker;
 
 pub use convengine_host_base::{

@@ -47,7 +47,7 @@ pub async fn run(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: 
     join_all(running.iter_mut().map(RunningTenant::stop_background)).await;
     join_all(running.iter_mut().filter_map(|it| it.cluster.take()).map(ClusterTasks::shut_down)).await;
     for tenant in running {
-        tenant.host.readers.close().await;
+        tenant.host.content.readers.close().await;
     }
     // It answers until everything else has ended.
     health.iter().for_each(JoinHandle::abort);
@@ -58,8 +58,8 @@ pub async fn run(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: 
 /// Starts a tenant of a worker.
 async fn start_tenant(settings: &Settings, traces: SpanSender) -> Result<(WorkerHost, RunningTenant), Failure> {
     let mut tenant = RunningTenant::start(settings, traces, true).await?;
-    tenant.background.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(&tenant.host))));
-    Ok((WorkerHost::new(settings, Arc::clone(&tenant.host)), tenant))
+    tenant.background.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(&tenant.host.content))));
+    Ok((WorkerHost::new(settings, Arc::clone(&tenant.host.turns)), tenant))
 }
 
 /// Binds an address that workers of one machine share: the system spreads the connections over them.

@@ -11,7 +11,7 @@ use super::error::ApiError;
 use super::query::{QueryParams, next_cursor, read_limit, read_text, read_time};
 use super::schemas::{list as list_of, nullable_text, object, text};
 use crate::clock;
-use crate::runtime::turn_runner::Host;
+use crate::host::Host;
 use crate::storage::security_log::{self, SecurityLogFilter, SecurityLogRow};
 
 /// Query parameters of the list.
@@ -50,7 +50,7 @@ pub struct SecurityLogQuery {
 )]
 pub async fn list(State(host): State<Arc<Host>>, QueryParams(query): QueryParams<SecurityLogQuery>) -> Result<Json<Value>, ApiError> {
     let filter = parse_filter(query).map_err(ApiError::bad_request)?;
-    let found = security_log::list(&host.readers, &filter).await?;
+    let found = security_log::list(&host.content.readers, &filter).await?;
     let next = next_cursor(&found, filter.limit, |it| it.id.to_string());
     Ok(Json(json!({"entries": found.iter().map(render).collect::<Vec<_>>(), "next": next})))
 }

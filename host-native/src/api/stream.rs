@@ -20,8 +20,8 @@ use super::error::ApiError;
 use super::event_stream::{COMMENT, HEADERS, HEARTBEAT};
 use super::request::conversation_from_path;
 use crate::auth::caller::Caller;
+use crate::host::Host;
 use crate::runtime::stream::{Subscription, render_connected};
-use crate::runtime::turn_runner::Host;
 
 /// Query parameters of the stream.
 #[derive(Debug, Default, Deserialize)]
@@ -57,11 +57,12 @@ pub async fn events(
         None => query.ok().and_then(|it| it.0.last_event_id),
     };
     let access = caller.access();
-    if !host.streams.may_subscribe(&id, &access).await? {
+    if !host.turns.streams.may_subscribe(&id, &access).await? {
         return Err(ApiError::not_found("conversation not found; send the id of one of yours"));
     }
-    let (subscription, resumed) = host.streams.subscribe_from(&id, after.as_deref().filter(|it| !it.trim().is_empty()), &access).await;
-    let events = EventBody::new(subscription, render_connected(&id, resumed), HEARTBEAT, host.stream_settings.timeout);
+    let (subscription, resumed) =
+        host.turns.streams.subscribe_from(&id, after.as_deref().filter(|it| !it.trim().is_empty()), &access).await;
+    let events = EventBody::new(subscription, render_connected(&id, resumed), HEARTBEAT, host.turns.stream_settings.timeout);
     Ok((HEADERS, body::Body::new(events)).into_response())
 }
 

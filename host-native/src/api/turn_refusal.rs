@@ -5,7 +5,7 @@ use convengine_core::chain::RunRefusal;
 
 use super::error::ApiError;
 use crate::runtime::assistant::plan;
-use crate::runtime::turn_runner::Refusal;
+use crate::runtime::refusal::Refusal;
 use crate::runtime::writer::CommitError;
 
 /// Converts a refused turn, and logs the details.

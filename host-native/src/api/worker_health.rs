@@ -86,5 +86,5 @@ async fn render_metrics(State(worker): State<WorkerHealth>, uri: Uri, extensions
         return unauthorized_with(&uri, "metrics are for callers of this machine; send convengine.admin-token as a bearer token")
             .into_response();
     }
-    metrics::render_all(worker.tenants.values().map(TenantService::host)).await
+    metrics::render_all(worker.tenants.values().map(|it| &it.turns().content)).await
 }

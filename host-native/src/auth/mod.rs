@@ -2,14 +2,13 @@
 
 pub mod auth_gateway;
 mod call_limits;
-pub mod credential_check;
 #[cfg(test)]
 mod logged_routes_tests;
 mod public_access;
 
 pub use convengine_access::{
-    access_mode, admin_token, caller, client_address, command, connection_share, cors, credential_watch, exposure, guessing, host_names,
-    identity, keys, known_credentials, openness, rate, refusal, scope, security_log, tokens,
+    access_mode, admin_token, caller, client_address, command, connection_share, cors, credential_check, credential_watch, exposure,
+    guessing, host_names, identity, keys, known_credentials, openness, rate, refusal, scope, security_log, tokens,
 };
 
 /// The routes of a tenant and their access rules.
@@ -18,7 +17,7 @@ pub mod routes {
 
     pub use convengine_access::routes::{Access, LINK_PREFIX, Route, find_route};
 
-    use crate::runtime::turn_runner::Host;
+    use crate::host::Host;
 
     /// Routes whose handlers have the state of a tenant.
     pub type Routes = convengine_access::routes::Routes<Arc<Host>>;

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use convengine_host_base::work_class::in_background;
 use futures_util::FutureExt;
 use futures_util::future::select_ok;
 use tokio::sync::Mutex;
 
 use crate::storage::{self, Pool};
-use crate::work_class::in_background;
 
 /// How long an answer is valid.
 const MAX_AGE: Duration = Duration::from_secs(1);

@@ -3,39 +3,39 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use convengine_host_base::work_class::spawn_in_background;
 use tokio::task::JoinHandle;
 
 use crate::config::active::ReloadError;
-use crate::runtime::turn_runner::Host;
+use crate::content::Content;
 use crate::storage::activation;
-use crate::work_class::spawn_in_background;
 
 /// The polling interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Spawns the polling task.
-pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
+pub fn spawn(content: Arc<Content>) -> JoinHandle<()> {
     spawn_in_background(async move {
         loop {
-            host.connectivity.pause(POLL_INTERVAL).await;
-            follow(&host).await;
+            content.connectivity.pause(POLL_INTERVAL).await;
+            follow(&content).await;
         }
     })
 }
 
 /// Takes over what another process has activated or changed.
-pub async fn follow(host: &Host) {
-    if let Err(error) = host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await {
+pub async fn follow(content: &Content) {
+    if let Err(error) = content.secret_store.refresh_if_changed(&content.readers, &content.outbound.secrets).await {
         tracing::debug!(%error, "cannot read secrets");
     }
-    let newest = match activation::find_newest_in_pool(&host.readers).await {
+    let newest = match activation::find_newest_in_pool(&content.readers).await {
         Ok(newest) => newest.map_or(0, |it| it.number),
         Err(error) => {
             tracing::debug!(%error, "cannot read the newest activation");
             return;
         }
     };
-    match host.config_manager.reload_if_newer(newest).await {
+    match content.config_manager.reload_if_newer(newest).await {
         Ok(_) => {}
         Err(ReloadError::Database(error)) => {
             tracing::warn!(%error, "cannot read the configuration activated by another process; will retry")

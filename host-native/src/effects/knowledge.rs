@@ -7,19 +7,19 @@ use convengine_core::knowledge::rank_keyword;
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Reply};
 use tokio::time::Instant;
 
+use crate::content::Content;
 use crate::runtime::assistant::knowledge::embedding::Payer;
 use crate::runtime::assistant::knowledge::search::Searcher;
-use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::{DocumentKind, ProgramKey};
 
 /// The longest search outside of a turn, with the embedding of its query.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Executes a search.
-pub async fn execute(host: &Host, config: &Config, request: &KnowledgeRequest, deadline: Instant) -> EffectResult {
+pub async fn execute(content: &Content, config: &Config, request: &KnowledgeRequest, deadline: Instant) -> EffectResult {
     let kind = request.program.as_deref().and_then(DocumentKind::from_name).unwrap_or(DocumentKind::Assistant);
     let base = ProgramKey::new(kind, &request.assistant).as_str().to_owned();
-    match Searcher::new(host, Payer::Turn(config), deadline).search(&KnowledgeRequest { assistant: base, ..request.clone() }).await {
+    match Searcher::new(content, Payer::Turn(config), deadline).search(&KnowledgeRequest { assistant: base, ..request.clone() }).await {
         Ok(reply) => EffectResult::Ok(Reply::Knowledge(Box::new(reply))),
         Err(error) => {
             tracing::error!(%error, "cannot search a knowledge base");
@@ -29,9 +29,9 @@ pub async fn execute(host: &Host, config: &Config, request: &KnowledgeRequest, d
 }
 
 /// Searches, and reads the passages of both lists instead of those of the best chunks.
-pub async fn search_lists(host: &Host, request: &KnowledgeRequest) -> sqlx::Result<KnowledgeReply> {
+pub async fn search_lists(content: &Content, request: &KnowledgeRequest) -> sqlx::Result<KnowledgeReply> {
     let key = ProgramKey::parse(&request.assistant);
-    let searcher = Searcher::new(host, Payer::Document(&key), Instant::now() + SEARCH_TIMEOUT);
+    let searcher = Searcher::new(content, Payer::Document(&key), Instant::now() + SEARCH_TIMEOUT);
     searcher.search_passages(request, |reply| listed_chunks(request, reply)).await
 }
 

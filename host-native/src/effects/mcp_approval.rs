@@ -10,7 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::config::active::ReloadError;
-use crate::runtime::turn_runner::Host;
+use crate::content::Content;
 use crate::storage::{self, mcp_tool};
 
 /// The approval of a tool.
@@ -73,11 +73,11 @@ impl Approval {
 ///
 /// # Errors
 /// [`ApprovalError`]; nothing is stored then.
-pub async fn approve(host: &Host, server: &McpServer, tool: &str, approval: &Approval) -> Result<String, ApprovalError> {
+pub async fn approve(content: &Content, server: &McpServer, tool: &str, approval: &Approval) -> Result<String, ApprovalError> {
     server.check_allowed(tool).map_err(|it| ApprovalError::NotAllowed(it.message))?;
-    let active = host.config_manager.active();
-    let listing = async { host.mcp.connect(&host.http, server).await?.list_tools(Duration::ZERO).await };
-    let list = in_time(host, server, listing).await.map_err(ApprovalError::Server)?;
+    let active = content.config_manager.active();
+    let listing = async { content.outbound.mcp.connect(&content.outbound.http, server).await?.list_tools(Duration::ZERO).await };
+    let list = in_time(content, server, listing).await.map_err(ApprovalError::Server)?;
     let mut named = list.tools.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(tool));
     let Some(offered) = named.next() else {
         return Err(ApprovalError::NotOffered(format!("the MCP server '{}' does not offer the tool '{tool}'", server.key)));
@@ -96,20 +96,20 @@ pub async fn approve(host: &Host, server: &McpServer, tool: &str, approval: &App
         None => active.mcp.approval(&code),
     };
     let database = |it: sqlx::Error| ApprovalError::Reload(ReloadError::Database(it));
-    let mut connection = storage::open(host.config_manager.database(), false).await.map_err(database)?;
+    let mut connection = storage::open(content.config_manager.database(), false).await.map_err(database)?;
     connection.begin().await.map_err(database)?;
     mcp_tool::approve(&mut connection, &code, &offered.to_string(), when).await.map_err(database)?;
     if let Some((intent, state)) = &approval.scope {
         mcp_tool::set_scope(&mut connection, &code, intent, state).await.map_err(database)?;
     }
-    let new_errors = host.config_manager.find_new_errors(&mut connection).await.map_err(database)?;
+    let new_errors = content.config_manager.find_new_errors(&mut connection).await.map_err(database)?;
     if !new_errors.is_empty() {
         connection.rollback().await.map_err(database)?;
         return Err(ApprovalError::Reload(ReloadError::NewErrors(new_errors)));
     }
     connection.commit().await.map_err(database)?;
     connection.close().await.map_err(database)?;
-    host.config_manager.refresh().await.map_err(ApprovalError::Reload)?;
+    content.config_manager.refresh().await.map_err(ApprovalError::Reload)?;
     Ok(code)
 }
 
@@ -117,21 +117,25 @@ pub async fn approve(host: &Host, server: &McpServer, tool: &str, approval: &App
 ///
 /// # Errors
 /// Why the configuration cannot be stored.
-pub async fn withdraw(host: &Host, server: &str, tool: &str) -> Result<bool, ReloadError> {
-    let mut connection = storage::open(host.config_manager.database(), false).await.map_err(ReloadError::Database)?;
+pub async fn withdraw(content: &Content, server: &str, tool: &str) -> Result<bool, ReloadError> {
+    let mut connection = storage::open(content.config_manager.database(), false).await.map_err(ReloadError::Database)?;
     let existed = mcp_tool::withdraw(&mut connection, &join_mcp_code(server, tool)).await.map_err(ReloadError::Database)?;
     connection.close().await.map_err(ReloadError::Database)?;
     if existed {
-        host.config_manager.refresh().await?;
+        content.config_manager.refresh().await?;
     }
     Ok(existed)
 }
 
 /// Runs a request to a server within the time limit of tools. An error is as the one of a turn: without what must not be shown, and short.
-async fn in_time<T>(host: &Host, server: &McpServer, request: impl Future<Output = Result<T, EffectError>>) -> Result<T, EffectError> {
-    let limit = host.turn_settings.tools.call;
+async fn in_time<T>(
+    content: &Content,
+    server: &McpServer,
+    request: impl Future<Output = Result<T, EffectError>>,
+) -> Result<T, EffectError> {
+    let limit = content.outbound.tool_timeouts.call;
     let outcome = tokio::time::timeout(limit, request).await.unwrap_or_else(|_| {
-        host.mcp.retire(&server.key);
+        content.outbound.mcp.retire(&server.key);
         let message = format!(
             "the MCP server '{}' did not answer within {} ms; convengine.tools.timeout is the limit",
             server.key,
@@ -139,16 +143,17 @@ async fn in_time<T>(host: &Host, server: &McpServer, request: impl Future<Output
         );
         Err(EffectError::new(EffectErrorKind::Timeout, message))
     });
-    outcome.map_err(|it| cut_message(EffectError { message: hide(&host.secrets, &host.redaction, &it.message), ..it }))
+    outcome
+        .map_err(|it| cut_message(EffectError { message: hide(&content.outbound.secrets, &content.outbound.redaction, &it.message), ..it }))
 }
 
 /// Lists the tools of a server with their states.
 ///
 /// # Errors
 /// The failure of connecting or listing.
-pub async fn list_tools(host: &Host, server: &McpServer) -> Result<Value, EffectError> {
-    let active = host.config_manager.active();
-    in_time(host, server, listing::list(&host.mcp, &host.http, &active.mcp, server)).await
+pub async fn list_tools(content: &Content, server: &McpServer) -> Result<Value, EffectError> {
+    let active = content.config_manager.active();
+    in_time(content, server, listing::list(&content.outbound.mcp, &content.outbound.http, &active.mcp, server)).await
 }
 
 /// Calls a tool by hand, as the server offers it: one that is not approved yet, or one that has not changed since its approval. `None` if the
@@ -156,10 +161,10 @@ pub async fn list_tools(host: &Host, server: &McpServer) -> Result<Value, Effect
 ///
 /// # Errors
 /// The failure of the call.
-pub async fn call_by_hand(host: &Host, server: &McpServer, tool: &str, args: &Map) -> Result<Option<String>, EffectError> {
-    let active = host.config_manager.active();
-    let called = in_time(host, server, async {
-        let connection = host.mcp.connect(&host.http, server).await?;
+pub async fn call_by_hand(content: &Content, server: &McpServer, tool: &str, args: &Map) -> Result<Option<String>, EffectError> {
+    let active = content.config_manager.active();
+    let called = in_time(content, server, async {
+        let connection = content.outbound.mcp.connect(&content.outbound.http, server).await?;
         let list = connection.list_tools(LIST_LIFETIME).await?;
         if !list.tools.iter().any(|it| it.get("name").and_then(Value::as_str) == Some(tool)) {
             return Ok(None);
@@ -175,9 +180,9 @@ pub async fn call_by_hand(host: &Host, server: &McpServer, tool: &str, args: &Ma
     })
     .await;
     if !matches!(called, Ok(None)) {
-        host.meter.record_mcp_call(&server.key, called.as_ref().err());
+        content.meter.record_mcp_call(&server.key, called.as_ref().err());
     }
-    Ok(called?.map(|it| hide(&host.secrets, &host.redaction, &it)))
+    Ok(called?.map(|it| hide(&content.outbound.secrets, &content.outbound.redaction, &it)))
 }
 
 #[cfg(test)]

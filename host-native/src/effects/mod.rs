@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use convengine_core::turn::{Completion, Effect, EffectError, EffectErrorKind, EffectResult, Reply, Request, SqlRequest};
+use convengine_effects::Outbound;
 use convengine_effects::{OutputSink, cut_message, failure_log};
 use futures_util::FutureExt;
 use tokio::time::Instant;
@@ -25,39 +26,44 @@ use crate::runtime::assistant::phrase_vectors;
 use crate::runtime::assistant::spend_budget::Budget;
 use crate::runtime::charged_call::charge;
 use crate::runtime::stream::TokenPublisher;
-use crate::runtime::turn_runner::Host;
+use crate::turns::Turns;
 
 /// Extra time for the first call of an extension or a script, which compiles its module.
 const COMPILE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Executes an effect and returns its completion, at the latest when its deadline has passed.
-pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, tokens: Option<TokenPublisher>, effect: Effect) -> Completion {
+pub async fn execute_effect(
+    turns: Arc<Turns>,
+    configured: Arc<ActiveConfig>,
+    tokens: Option<TokenPublisher>,
+    effect: Effect,
+) -> Completion {
     // The runtimes of extensions and scripts enforce their own timeouts, which exclude compilation.
     let extra = if matches!(effect.request, Request::Extension(_) | Request::Script(_)) { COMPILE_TIMEOUT } else { Duration::ZERO };
     let (started, started_at) = (Instant::now(), SystemTime::now());
     // The progress of a tool comes in whole messages, which are redacted one by one.
-    let may_stream = host.redaction.allows_streaming() || matches!(effect.request, Request::Tool(_));
+    let may_stream = turns.outbound.redaction.allows_streaming() || matches!(effect.request, Request::Tool(_));
     let tokens = tokens.filter(|it| may_stream && it.is_needed());
-    let limit = limit(&host, &effect);
+    let limit = limit(&turns.outbound, &effect);
     let deadline = started + limit.time + extra;
-    let execution = catch_panic(dispatch(&host, &configured, tokens.as_ref().map(|sink| sink as &dyn OutputSink), deadline, &effect));
+    let execution = catch_panic(dispatch(&turns, &configured, tokens.as_ref().map(|sink| sink as &dyn OutputSink), deadline, &effect));
     let outcome = tokio::time::timeout_at(deadline, execution).await.unwrap_or_else(|_| {
         let setting = limit.setting.map(|it| format!("; {it} is the limit")).unwrap_or_default();
         let message = format!("no answer within {} ms{setting}", limit.time.as_millis());
         EffectResult::Error(EffectError::new(EffectErrorKind::Timeout, message))
     });
     // Redact before the core sees the outcome, so that neither the journal nor a subscriber gets the removed values.
-    let outcome = match host.redaction.redact_answer(outcome) {
+    let outcome = match turns.outbound.redaction.redact_answer(outcome) {
         EffectResult::Error(error) => EffectResult::Error(cut_message(error)),
         answer @ EffectResult::Ok(_) => answer,
     };
-    host.meter.record_effect(&effect.request, &outcome, started.elapsed());
-    failure_log::log_failure(&effect.request, &outcome, host.models.model_for_trace(&effect.request, &outcome));
-    if host.traces.is_on() {
-        let model = host.models.model_for_trace(&effect.request, &outcome);
-        host.traces.send(observe::effect_span(&effect, &outcome, model, started_at));
+    turns.meter.record_effect(&effect.request, &outcome, started.elapsed());
+    failure_log::log_failure(&effect.request, &outcome, turns.outbound.models.model_for_trace(&effect.request, &outcome));
+    if turns.traces.is_on() {
+        let model = turns.outbound.models.model_for_trace(&effect.request, &outcome);
+        turns.traces.send(observe::effect_span(&effect, &outcome, model, started_at));
     }
-    Completion { id: effect.id, at: host.clock.now(), outcome }
+    Completion { id: effect.id, at: turns.clock.now(), outcome }
 }
 
 /// Turns a panic of the host or of a library into an error of the effect: a turn never ends silently.
@@ -79,14 +85,14 @@ struct Limit {
 
 /// Returns the limit of an effect: its own, bounded by the settings. Calls of models and queries have no limit of their own that an author
 /// sets, so the settings alone decide.
-fn limit(host: &Host, effect: &Effect) -> Limit {
+fn limit(outbound: &Outbound, effect: &Effect) -> Limit {
     let own = Duration::from_millis(effect.deadline_ms.into());
-    let tools = host.turn_settings.tools;
+    let tools = outbound.tool_timeouts;
     let (time, setting) = match &effect.request {
-        Request::Llm(_) => return Limit { time: host.models.call_timeout(), setting: Some("convengine.llm.timeout") },
+        Request::Llm(_) => return Limit { time: outbound.models.call_timeout(), setting: Some("convengine.llm.timeout") },
         Request::Sql(_) if tools.sql <= tools.call => return Limit { time: tools.sql, setting: Some("convengine.tools.sql-timeout") },
         Request::Sql(_) => return Limit { time: tools.call, setting: Some("convengine.tools.timeout") },
-        Request::Embed(_) | Request::PhraseSearch(_) => (host.models.call_timeout(), "convengine.llm.timeout"),
+        Request::Embed(_) | Request::PhraseSearch(_) => (outbound.models.call_timeout(), "convengine.llm.timeout"),
         Request::Http(_) | Request::Task(_) | Request::Tool(_) | Request::Container(_) | Request::Extension(_) | Request::Knowledge(_) => {
             (tools.call, "convengine.tools.timeout")
         }
@@ -97,35 +103,49 @@ fn limit(host: &Host, effect: &Effect) -> Limit {
 }
 
 async fn dispatch(
-    host: &Arc<Host>,
+    turns: &Arc<Turns>,
     configured: &ActiveConfig,
     tokens: Option<&dyn OutputSink>,
     deadline: Instant,
     effect: &Effect,
 ) -> EffectResult {
-    if let Some((answer, delay_ms)) = host.models.scripted_answer(&effect.request) {
+    if let Some((answer, delay_ms)) = turns.outbound.models.scripted_answer(&effect.request) {
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
         return answer;
     }
     match &effect.request {
         Request::Llm(request) => {
-            let budget = Budget::of_turn(host, &configured.config, clock::now());
-            charge(host, budget, host.models.estimate_cost(request), host.models.generate(request, tokens, deadline)).await.result
+            let budget = Budget::of_turn(&turns.content, &configured.config, clock::now());
+            charge(
+                &turns.content,
+                budget,
+                turns.outbound.models.estimate_cost(request),
+                turns.outbound.models.generate(request, tokens, deadline),
+            )
+            .await
+            .result
         }
         Request::Embed(request) => {
-            let budget = Budget::of_turn(host, &configured.config, clock::now());
-            charge(host, budget, host.models.estimate_embedding_cost(request), host.models.embed(request, deadline)).await.result
+            let budget = Budget::of_turn(&turns.content, &configured.config, clock::now());
+            charge(
+                &turns.content,
+                budget,
+                turns.outbound.models.estimate_embedding_cost(request),
+                turns.outbound.models.embed(request, deadline),
+            )
+            .await
+            .result
         }
-        Request::Task(request) if configured.is_function(request) => task::run_function(host, request, &effect.key).await,
+        Request::Task(request) if configured.is_function(request) => task::run_function(turns, request, &effect.key).await,
         Request::Task(request) => configured.fakes.answer_task(request),
-        Request::Tool(request) => tool_call::execute(host, configured, tokens, &effect.key, request, deadline).await,
-        Request::Container(request) => container::execute(&host.containers, &configured.fakes, request).await,
+        Request::Tool(request) => tool_call::execute(&turns.content, configured, tokens, &effect.key, request, deadline).await,
+        Request::Container(request) => container::execute(&turns.outbound.containers, &configured.fakes, request).await,
         Request::Http(request) => match configured.fakes.answer_http(request) {
             Some(answer) => answer,
-            None => match notify::complete_request(host, request).await {
+            None => match notify::complete_request(turns, request).await {
                 Ok(request) => {
-                    let request = host.redaction.redact_desk_call(&request).map_or(request, Cow::Owned);
-                    http::execute(&host.http, &request, &effect.key, host.traces.is_on()).await
+                    let request = turns.outbound.redaction.redact_desk_call(&request).map_or(request, Cow::Owned);
+                    http::execute(&turns.outbound.http, &request, &effect.key, turns.traces.is_on()).await
                 }
                 Err(error) => EffectResult::Error(error),
             },
@@ -133,15 +153,15 @@ async fn dispatch(
         Request::Sql(request) => match configured.fakes.answer_sql(request) {
             Some(answer) => answer,
             None => {
-                let tools = host.turn_settings.tools;
+                let tools = turns.outbound.tool_timeouts;
                 let timeout_ms = u32::try_from(tools.sql.min(tools.call).as_millis()).unwrap_or(u32::MAX);
-                sql::execute(&host.queries, &host.secrets, &SqlRequest { timeout_ms, ..request.clone() }).await
+                sql::execute(&turns.outbound.queries, &turns.outbound.secrets, &SqlRequest { timeout_ms, ..request.clone() }).await
             }
         },
-        Request::Extension(request) => extension::execute(&host.blocking, &configured.extensions, request).await,
-        Request::Knowledge(request) => knowledge::execute(host, &configured.config, request, deadline).await,
-        Request::PhraseSearch(request) => phrase_vectors::search(host, &configured.config, request, deadline).await,
-        Request::Script(request) => script::execute(&host.blocking, request, host.turn_settings.script_timeout).await,
+        Request::Extension(request) => extension::execute(&turns.outbound.blocking, &configured.extensions, request).await,
+        Request::Knowledge(request) => knowledge::execute(&turns.content, &configured.config, request, deadline).await,
+        Request::PhraseSearch(request) => phrase_vectors::search(&turns.content, &configured.config, request, deadline).await,
+        Request::Script(request) => script::execute(&turns.outbound.blocking, request, turns.outbound.script_timeout).await,
         Request::Sleep(request) => {
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;
             EffectResult::Ok(Reply::Slept)

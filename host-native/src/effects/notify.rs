@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use convengine_core::turn::{EffectError, EffectErrorKind, HttpCaller, HttpRequest};
 
-use crate::runtime::chain::token;
-use crate::runtime::turn_runner::Host;
+use crate::runtime::resume_token;
+use crate::turns::Turns;
 
 /// The scheme of the address of a channel, which only the settings know.
 const CHANNEL_SCHEME: &str = "notify:";
@@ -14,14 +14,14 @@ const CHANNEL_SCHEME: &str = "notify:";
 ///
 /// # Errors
 /// Returns `Unsupported` when a channel has no address.
-pub async fn complete_request<'r>(host: &Host, request: &'r HttpRequest) -> Result<Cow<'r, HttpRequest>, EffectError> {
-    if let Some(with_tokens) = token::insert_tokens(host, request).await? {
+pub async fn complete_request<'r>(turns: &Turns, request: &'r HttpRequest) -> Result<Cow<'r, HttpRequest>, EffectError> {
+    if let Some(with_tokens) = resume_token::insert_tokens(turns, request).await? {
         return Ok(Cow::Owned(with_tokens));
     }
     let (HttpCaller::Notify(_), Some(name)) = (&request.caller, request.url.strip_prefix(CHANNEL_SCHEME)) else {
         return Ok(Cow::Borrowed(request));
     };
-    let Some(channel) = host.chain_settings.channels.get(name) else {
+    let Some(channel) = turns.chain_settings.channels.get(name) else {
         let message = format!("the channel '{name}' has no address; set convengine.notify.{name}.url");
         return Err(EffectError::new(EffectErrorKind::Unsupported, message));
     };

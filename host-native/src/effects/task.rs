@@ -8,12 +8,12 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::execute_effect;
-use crate::runtime::turn_runner::Host;
+use crate::turns::Turns;
 
 /// Runs a function; the effects that it requests are part of the one that calls it, and its result is journaled as a whole.
-pub fn run_function<'a>(host: &'a Arc<Host>, request: &'a TaskRequest, key: &'a str) -> BoxFuture<'a, EffectResult> {
+pub fn run_function<'a>(turns: &'a Arc<Turns>, request: &'a TaskRequest, key: &'a str) -> BoxFuture<'a, EffectResult> {
     Box::pin(async move {
-        match run(host, request, key).await {
+        match run(turns, request, key).await {
             Ok(Ok(result)) => EffectResult::Ok(Reply::Task(Box::new(TaskReply { result, ..TaskReply::default() }))),
             Ok(Err(error)) => EffectResult::Error(error),
             Err(error) => EffectResult::Error(EffectError::new(EffectErrorKind::Invalid, error.to_string())),
@@ -21,14 +21,14 @@ pub fn run_function<'a>(host: &'a Arc<Host>, request: &'a TaskRequest, key: &'a 
     })
 }
 
-async fn run(host: &Arc<Host>, request: &TaskRequest, key: &str) -> Result<Result<Value, EffectError>, TurnError> {
-    let configured = host.config_manager.active();
-    let (mut turn, mut slice) = Turn::start_task(Arc::clone(&configured.config), request, key, host.clock.now(), seed(key))?;
+async fn run(turns: &Arc<Turns>, request: &TaskRequest, key: &str) -> Result<Result<Value, EffectError>, TurnError> {
+    let configured = turns.content.config_manager.active();
+    let (mut turn, mut slice) = Turn::start_task(Arc::clone(&configured.config), request, key, turns.clock.now(), seed(key))?;
     loop {
         if let Some(end) = slice.end {
             return Ok(end.task_result());
         }
-        let effects = slice.effects.into_iter().map(|it| execute_effect(Arc::clone(host), Arc::clone(&configured), None, it));
+        let effects = slice.effects.into_iter().map(|it| execute_effect(Arc::clone(turns), Arc::clone(&configured), None, it));
         slice = turn.resume(join_all(effects).await)?;
     }
 }

@@ -1,16 +1,19 @@
-//! Tools and queries, executed by a whole host.
+//! Tools and queries, executed as in a turn.
 
 use std::sync::Arc;
 
+use convengine_access::TenantAccess;
 use convengine_core::turn::{Effect, EffectClass, EffectId, Map, Request, SqlRequest};
+use convengine_effects::Outbound;
+use convengine_effects::llm::Models;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::app;
 use crate::config::settings::Options;
 use crate::config::settings::Settings;
+use crate::content::Content;
 use crate::effects::execute_effect;
-use crate::ops::observe::SpanSender;
+use crate::ops::observe::{Meter, SpanSender};
 use crate::storage;
 
 /// Executes requests on a host with a folder, a document, a fake tool and a secret.
@@ -29,8 +32,13 @@ async fn execute_all(requests: Vec<Request>) -> Vec<EffectResult> {
     storage::script::replace(&mut connection, "tool", &scripted).await.expect("a script");
     let document = "insert into cv_document (collection, title, body) values ('faq', 'Keys', 'hunter2hunter2')";
     sqlx::query(document).execute(connection.sqlite()).await.expect("a document");
-    drop(connection);
-    let (host, _) = app::build_host(&settings, SpanSender::default()).await.expect("a host");
+    convengine_host_base::crypto::install_crypto_provider();
+    let meter = Meter::default();
+    let models = Models::new(&settings.llm, Arc::clone(&settings.secrets)).expect("models");
+    let outbound = Arc::new(Outbound::new(&settings, models).expect("clients"));
+    let content = Arc::new(Content::open(&settings, outbound, meter, &mut connection).await.expect("a configuration"));
+    let access = Arc::new(TenantAccess::read(&settings, &content.readers).await.expect("credentials"));
+    let (turns, _) = Turns::start(&settings, content, access, SpanSender::default(), None, connection);
     let mut answers = Vec::new();
     for (number, request) in (1..).zip(requests) {
         let effect = Effect {
@@ -42,7 +50,7 @@ async fn execute_all(requests: Vec<Request>) -> Vec<EffectResult> {
             repeatable: true,
             request,
         };
-        answers.push(execute_effect(Arc::clone(&host), host.config_manager.active(), None, effect).await.outcome);
+        answers.push(execute_effect(Arc::clone(&turns), turns.content.config_manager.active(), None, effect).await.outcome);
     }
     answers
 }

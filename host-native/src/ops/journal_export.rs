@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use convengine_core::config::{Config, Tables};
 use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
+use convengine_host_base::uuid_text::parse_uuid;
 use serde_json::{Value, json};
 
-use crate::api::request::parse_uuid;
 use crate::config::export;
 use crate::config::settings::Settings;
 use crate::exit::Failure;

@@ -2,33 +2,33 @@
 
 use convengine_core::turn::{EffectError, EffectResult};
 
+use crate::content::Content;
 use crate::effects::llm::ModelAnswer;
 use crate::runtime::assistant::spend_budget::{self, Budget};
 use crate::runtime::spend_cap;
-use crate::runtime::turn_runner::Host;
 
 /// Makes a call that costs about `estimate` millionths of a currency unit, unless the cap or the budget forbids it, and charges both what it
 /// has cost.
-pub async fn charge(host: &Host, budget: Option<Budget>, estimate: u64, call: impl Future<Output = ModelAnswer>) -> ModelAnswer {
-    let spend = match spend_cap::reserve(host, estimate).await {
+pub async fn charge(content: &Content, budget: Option<Budget>, estimate: u64, call: impl Future<Output = ModelAnswer>) -> ModelAnswer {
+    let spend = match spend_cap::reserve(content, estimate).await {
         Ok(reserved) => reserved,
         Err(error) => return refuse(error),
     };
     let answer = match budget {
-        Some(budget) => charge_budget(host, budget, estimate, call).await,
+        Some(budget) => charge_budget(content, budget, estimate, call).await,
         None => call.await,
     };
-    spend_cap::settle(host, spend, &answer).await;
+    spend_cap::settle(content, spend, &answer).await;
     answer
 }
 
-async fn charge_budget(host: &Host, budget: Budget, estimate: u64, call: impl Future<Output = ModelAnswer>) -> ModelAnswer {
-    let reserved = match spend_budget::reserve(host, budget, estimate).await {
+async fn charge_budget(content: &Content, budget: Budget, estimate: u64, call: impl Future<Output = ModelAnswer>) -> ModelAnswer {
+    let reserved = match spend_budget::reserve(content, budget, estimate).await {
         Ok(reserved) => reserved,
         Err(error) => return refuse(error),
     };
     let answer = call.await;
-    spend_budget::settle(host, reserved, &answer).await;
+    spend_budget::settle(content, reserved, &answer).await;
     answer
 }
 

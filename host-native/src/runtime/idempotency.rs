@@ -5,41 +5,45 @@ use std::time::Instant;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{Journal, Outcome, RescuedTurn, Turn, UserEvent};
+use convengine_effects::Outbound;
 use convengine_host_base::event_members::HOST_MEMBERS;
 use convengine_redaction::Choices;
 use serde_json::Value;
 
+use crate::content::Content;
+use crate::runtime::message::Message;
 use crate::runtime::recovery::{load_config, read_journal, settle_conversation};
-use crate::runtime::turn_runner::{Host, Message, Refusal};
+use crate::runtime::refusal::Refusal;
 use crate::runtime::writer::CommitError;
 use crate::storage::assistant::ProgramKey;
 use crate::storage::turn::{self, StoredTurn};
+use crate::turns::Turns;
 
 /// Returns the outcome of a message that already has a turn, or `None`. Waits for a turn that is still open.
 ///
 /// # Errors
 /// Returns [`Refusal::KeyReused`] or [`Refusal::EventIdReused`] when the key was used for a different message, [`Refusal::SessionExists`] when
 /// the session id belongs to another program.
-pub async fn find_outcome(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
+pub async fn find_outcome(turns: &Arc<Turns>, message: &Message) -> Result<Option<Outcome>, Refusal> {
     let Some(key) = message.idempotency_key.as_deref() else { return Ok(None) };
-    let Some(stored) = turn::find_by_message_key(&host.readers, key).await? else { return Ok(None) };
+    let Some(stored) = turn::find_by_message_key(&turns.readers, key).await? else { return Ok(None) };
     match message.flow {
-        None => check_same_message(host, message, &stored)?,
-        Some(_) => check_same_event(host, message, &stored)?,
+        None => check_same_message(&turns.outbound, message, &stored)?,
+        Some(_) => check_same_event(&turns.outbound, message, &stored)?,
     }
     if stored.status != "open" {
-        return load_outcome(host, &stored).await.map(Some);
+        return load_outcome(&turns.content, &stored).await.map(Some);
     }
     let conversation = stored.conversation_id.clone();
     if message.conversation == conversation {
         // The caller holds the gate permit.
-        settle_conversation(host, &conversation, Instant::now() + host.turn_queue.wait()).await?;
+        settle_conversation(turns, &conversation, Instant::now() + turns.queue.wait()).await?;
     } else {
-        let _pass = host.turn_queue.acquire(&conversation).await?;
-        settle_conversation(host, &conversation, Instant::now() + host.turn_queue.wait()).await?;
+        let _pass = turns.queue.acquire(&conversation).await?;
+        settle_conversation(turns, &conversation, Instant::now() + turns.queue.wait()).await?;
     }
-    match turn::find_by_message_key(&host.readers, key).await? {
-        Some(stored) => load_outcome(host, &stored).await.map(Some),
+    match turn::find_by_message_key(&turns.readers, key).await? {
+        Some(stored) => load_outcome(&turns.content, &stored).await.map(Some),
         None => Ok(None),
     }
 }
@@ -48,44 +52,44 @@ pub async fn find_outcome(host: &Arc<Host>, message: &Message) -> Result<Option<
 ///
 /// # Errors
 /// Returns [`Refusal::Load`] for a database error.
-pub async fn has_turn(host: &Host, message: &Message) -> Result<bool, Refusal> {
+pub async fn has_turn(content: &Content, message: &Message) -> Result<bool, Refusal> {
     let Some(key) = message.idempotency_key.as_deref() else { return Ok(false) };
-    Ok(turn::find_by_message_key(&host.readers, key).await?.is_some())
+    Ok(turn::find_by_message_key(&content.readers, key).await?.is_some())
 }
 
 /// Returns the outcome of a turn that another process has taken over. The caller must hold the conversation's gate permit.
 ///
 /// # Errors
 /// Returns [`Refusal`], also when the turn was deleted with its conversation.
-pub async fn wait_for_new_owner(host: &Arc<Host>, message: &Message, turn: &str) -> Result<Outcome, Refusal> {
-    settle_conversation(host, &message.conversation, Instant::now() + host.turn_queue.wait()).await?;
-    match turn::find(&host.readers, turn).await? {
-        Some(stored) => load_outcome(host, &stored).await,
+pub async fn wait_for_new_owner(turns: &Arc<Turns>, message: &Message, turn: &str) -> Result<Outcome, Refusal> {
+    settle_conversation(turns, &message.conversation, Instant::now() + turns.queue.wait()).await?;
+    match turn::find(&turns.readers, turn).await? {
+        Some(stored) => load_outcome(&turns.content, &stored).await,
         None => Err(CommitError::TakenOver.into()),
     }
 }
 
-fn check_same_message(host: &Host, message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
+fn check_same_message(outbound: &Outbound, message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
     // What cannot be read cannot be compared; the answer is stored beside it.
     let Ok(journal) = read_journal(stored) else { return Ok(()) };
     let input = journal.input;
     let same_conversation = !message.has_conversation_id || message.conversation == stored.conversation_id;
-    let event = redact_like(host, message, &input.event);
+    let event = redact_like(outbound, message, &input.event);
     if same_conversation && input.event == event { Ok(()) } else { Err(Refusal::KeyReused) }
 }
 
 /// Returns the event of a message redacted like the stored one, which has what its session offered by then as it was.
-fn redact_like(host: &Host, message: &Message, stored: &UserEvent) -> UserEvent {
+fn redact_like(outbound: &Outbound, message: &Message, stored: &UserEvent) -> UserEvent {
     let mut event = message.event.clone();
     let choices = stored.flow.as_deref().map(Choices::made_by).unwrap_or_default();
-    host.redaction.redact_event(&mut event, &choices);
+    outbound.redaction.redact_event(&mut event, &choices);
     event
 }
 
 /// Checks that a stored event belongs to the same program and is the same event, apart from what the host adds to it.
-fn check_same_event(host: &Host, message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
+fn check_same_event(outbound: &Outbound, message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
     let Ok(journal) = read_journal(stored) else { return Ok(()) };
-    let event = redact_like(host, message, &journal.input.event);
+    let event = redact_like(outbound, message, &journal.input.event);
     let of = |event: &UserEvent| event.flow.as_deref().and_then(ProgramKey::from_event);
     if of(&journal.input.event) != of(&event) {
         return Err(Refusal::SessionExists);
@@ -107,25 +111,25 @@ fn check_same_event(host: &Host, message: &Message, stored: &StoredTurn) -> Resu
 }
 
 /// Returns the outcome of an ended turn: as it was answered, or recomputed for a turn of a version that did not store answers.
-async fn load_outcome(host: &Host, stored: &StoredTurn) -> Result<Outcome, Refusal> {
-    match turn::find_answer(&host.readers, &stored.turn_id).await {
+async fn load_outcome(content: &Content, stored: &StoredTurn) -> Result<Outcome, Refusal> {
+    match turn::find_answer(&content.readers, &stored.turn_id).await {
         Ok(Some(outcome)) => Ok(outcome),
-        Ok(None) => recompute_outcome(host, stored).await,
+        Ok(None) => recompute_outcome(content, stored).await,
         Err(sqlx::Error::Decode(error)) => {
             tracing::error!(%error, turn = stored.turn_id, "cannot read a stored answer; recomputing it");
-            recompute_outcome(host, stored).await
+            recompute_outcome(content, stored).await
         }
         Err(error) => Err(error.into()),
     }
 }
 
 /// Recomputes the outcome of a stored turn from its journal.
-async fn recompute_outcome(host: &Host, stored: &StoredTurn) -> Result<Outcome, Refusal> {
+async fn recompute_outcome(content: &Content, stored: &StoredTurn) -> Result<Outcome, Refusal> {
     if stored.is_unrecoverable() {
         return Ok(Outcome::for_lost_turn(&stored.conversation_id));
     }
     let journal = read_journal(stored)?;
-    let config = load_config(host, stored).await?;
+    let config = load_config(content, stored).await?;
     replay_outcome(&journal, config).map_err(Refusal::Internal)
 }
 

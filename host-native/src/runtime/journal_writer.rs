@@ -19,11 +19,13 @@ use crate::clock;
 use crate::config::settings::{AuditMode, Journaling};
 use crate::ops::audit::meta;
 use crate::runtime::leases::lease_ms;
+use crate::runtime::message::Ownership;
+use crate::runtime::refusal::Refusal;
 use crate::runtime::rows::{self, RowContext, open_turn_row};
-use crate::runtime::turn_runner::{Host, Ownership, Refusal};
 use crate::runtime::writer::{CommitError, writer_stopped};
 use crate::storage::turn::{StoredTurn, compress};
 use crate::storage::turn_rows::{EffectRow, TurnRow, TurnRows};
+use crate::turns::Turns;
 
 /// Writes the journal of a running turn to the database.
 #[derive(Debug)]
@@ -50,10 +52,10 @@ pub struct JournalWriter {
 
 impl JournalWriter {
     /// Creates a writer for a new turn.
-    pub fn new(host: &Host, conversation: &str, turn: &str, idempotency_key: Option<String>, config: Arc<Config>) -> JournalWriter {
+    pub fn new(turns: &Turns, conversation: &str, turn: &str, idempotency_key: Option<String>, config: Arc<Config>) -> JournalWriter {
         JournalWriter {
             conversation: conversation.to_owned(),
-            open_turns: Arc::clone(&host.open_turns),
+            open_turns: Arc::clone(&turns.open_turns),
             turn: turn.to_owned(),
             idempotency_key,
             new_owner: None,
@@ -74,11 +76,11 @@ impl JournalWriter {
     }
 
     /// Creates a writer for a claimed turn with `answers` stored completions.
-    pub fn from_stored(host: &Host, stored: &StoredTurn, answers: usize, config: Arc<Config>) -> JournalWriter {
+    pub fn from_stored(turns: &Turns, stored: &StoredTurn, answers: usize, config: Arc<Config>) -> JournalWriter {
         let audited = usize::try_from(stored.audited_notices).unwrap_or(0);
-        let mut writer = JournalWriter::new(host, &stored.conversation_id, &stored.turn_id, stored.message_key.clone(), config);
+        let mut writer = JournalWriter::new(turns, &stored.conversation_id, &stored.turn_id, stored.message_key.clone(), config);
         (writer.is_started, writer.stored_completions, writer.stored_notices) = (true, answers, audited);
-        host.open_turns.add(&stored.turn_id, writer.lease(host));
+        turns.open_turns.add(&stored.turn_id, writer.lease(turns));
         writer
     }
 
@@ -91,34 +93,34 @@ impl JournalWriter {
     ///
     /// # Errors
     /// Returns [`Refusal::Internal`] when the journal cannot be serialized.
-    pub fn prepare(&mut self, host: &Host, turn: &Turn, notices: &[Notice], effects: &[Effect]) -> Result<PendingRows, Refusal> {
+    pub fn prepare(&mut self, turns: &Turns, turn: &Turn, notices: &[Notice], effects: &[Effect]) -> Result<PendingRows, Refusal> {
         let writes: Vec<&Effect> = effects.iter().filter(|it| matches!(it.class, EffectClass::Write | EffectClass::Irreversible)).collect();
-        if host.turn_settings.journaling == Journaling::Off && writes.is_empty() && !self.is_started {
+        if turns.settings.journaling == Journaling::Off && writes.is_empty() && !self.is_started {
             return Ok(PendingRows::default());
         }
         let journal = turn.journal();
         let id = journal.input.turn.as_str();
         let mut rows = TurnRows::default();
         rows.durable = !writes.is_empty() || self.has_unstored_write(turn);
-        let shared = !self.is_started && host.readers.is_shared();
+        let shared = !self.is_started && turns.readers.is_shared();
         if !self.is_started {
-            self.add_turn_row(host, turn, &mut rows)?;
+            self.add_turn_row(turns, turn, &mut rows)?;
         }
         for (position, entry) in journal.entries.iter().enumerate().skip(self.stored_completions) {
             let effect_id = entry.effect.0;
-            rows.add_effect(&EffectRow { turn_id: id, owner: &host.owner, effect_id, position, entry: Some(entry), at: entry.at });
+            rows.add_effect(&EffectRow { turn_id: id, owner: &turns.owner, effect_id, position, entry: Some(entry), at: entry.at });
         }
         self.stored_completions = journal.entries.len();
         self.dispatched_writes.extend(writes.iter().map(|it| it.id.0));
         // Dispatch markers of non-repeatable writes; they sort after all stored completions.
         for effect in writes.iter().filter(|it| !it.repeatable) {
             let (effect_id, at) = (effect.id.0, clock::now());
-            rows.add_effect(&EffectRow { turn_id: id, owner: &host.owner, effect_id, position: usize::from(u16::MAX), entry: None, at });
+            rows.add_effect(&EffectRow { turn_id: id, owner: &turns.owner, effect_id, position: usize::from(u16::MAX), entry: None, at });
         }
-        if host.turn_settings.audit == AuditMode::Immediate {
-            self.add_audit_rows(host, turn, notices, &mut rows);
+        if turns.settings.audit == AuditMode::Immediate {
+            self.add_audit_rows(turns, turn, notices, &mut rows);
         }
-        let waits = rows.durable || shared || host.turn_settings.journaling == Journaling::Strict;
+        let waits = rows.durable || shared || turns.settings.journaling == Journaling::Strict;
         Ok(PendingRows { rows, must_wait: waits })
     }
 
@@ -127,9 +129,9 @@ impl JournalWriter {
     /// # Errors
     /// Returns [`Refusal::Commit`] when another turn is open or was committed first, or the write fails. The effects must not be dispatched
     /// then.
-    pub async fn store(&mut self, host: &Host, pending: PendingRows) -> Result<(), Refusal> {
+    pub async fn store(&mut self, turns: &Turns, pending: PendingRows) -> Result<(), Refusal> {
         if !pending.rows.is_empty() {
-            let result = host.writer.enqueue(&self.conversation, pending.rows).await?;
+            let result = turns.writer.enqueue(&self.conversation, pending.rows).await?;
             self.pending_commits.push(result);
         }
         if pending.must_wait { self.wait_until_stored().await } else { Ok(()) }
@@ -147,16 +149,16 @@ impl JournalWriter {
     }
 
     /// How long the lease of the turn lasts unless it is renewed.
-    fn lease(&self, host: &Host) -> Duration {
-        if self.config.chain().is_some() { host.chain_settings.lease } else { host.turn_settings.lease }
+    fn lease(&self, turns: &Turns) -> Duration {
+        if self.config.chain().is_some() { turns.chain_settings.lease } else { turns.settings.lease }
     }
 
-    fn add_turn_row(&mut self, host: &Host, turn: &Turn, rows: &mut TurnRows) -> Result<(), Refusal> {
+    fn add_turn_row(&mut self, turns: &Turns, turn: &Turn, rows: &mut TurnRows) -> Result<(), Refusal> {
         let journal = compress(turn.journal()).map_err(|it| Refusal::Internal(it.to_string()))?;
-        let lease = self.lease(host);
-        rows.add_turn(&TurnRow { lease_ms: Some(lease_ms(lease)), ..open_turn_row(turn, &journal, self.row_context(host)) });
+        let lease = self.lease(turns);
+        rows.add_turn(&TurnRow { lease_ms: Some(lease_ms(lease)), ..open_turn_row(turn, &journal, self.row_context(turns)) });
         self.add_owner(turn, rows);
-        host.open_turns.add(&self.turn, lease);
+        turns.open_turns.add(&self.turn, lease);
         self.is_started = true;
         // The journal already contains the completions so far.
         self.stored_completions = turn.journal().entries.len();
@@ -170,7 +172,7 @@ impl JournalWriter {
     }
 
     /// Adds the audit rows so far. They reference the conversation, which a first turn must create.
-    fn add_audit_rows(&mut self, host: &Host, turn: &Turn, notices: &[Notice], rows: &mut TurnRows) {
+    fn add_audit_rows(&mut self, turns: &Turns, turn: &Turn, notices: &[Notice], rows: &mut TurnRows) {
         let new = notices.get(self.stored_notices..).unwrap_or_default();
         if !new.iter().any(|it| matches!(it.body, NoticeBody::Audit { .. })) {
             return;
@@ -179,21 +181,27 @@ impl JournalWriter {
         if input.session.conversation.is_none() && self.stored_notices == 0 {
             rows.add_created_conversation(&input.conversation, input.at);
         }
-        match self.audit_metas(host, turn) {
+        match self.audit_metas(turns, turn) {
             Some(metas) => rows.add_audit(&input.conversation, &meta::notices_with_meta(input, new, &metas), 0),
             None => rows.add_audit(&input.conversation, new, 0),
         }
         self.stored_notices = notices.len();
-        rows.add_audit_progress(&input.turn, &host.owner, u32::try_from(self.stored_notices).unwrap_or(u32::MAX));
+        rows.add_audit_progress(&input.turn, &turns.owner, u32::try_from(self.stored_notices).unwrap_or(u32::MAX));
     }
 
     /// Returns the rows of an ended turn. `total_ms` is its duration so far.
     ///
     /// # Errors
     /// Returns an error when the journal cannot be serialized.
-    pub fn render_final_rows(&self, host: &Host, ended: &EndedTurn<'_>, notices: &[Notice], total_ms: Millis) -> std::io::Result<TurnRows> {
-        let metas = self.audit_metas(host, ended.turn);
-        let about = RowContext { status: ended.status, audit_metas: metas.as_ref(), ..self.row_context(host) };
+    pub fn render_final_rows(
+        &self,
+        turns: &Turns,
+        ended: &EndedTurn<'_>,
+        notices: &[Notice],
+        total_ms: Millis,
+    ) -> std::io::Result<TurnRows> {
+        let metas = self.audit_metas(turns, ended.turn);
+        let about = RowContext { status: ended.status, audit_metas: metas.as_ref(), ..self.row_context(turns) };
         let mut rows = rows::render_turn(ended.turn, ended.outcome, notices, total_ms, about)?;
         if !self.is_started {
             self.add_owner(ended.turn, &mut rows);
@@ -214,20 +222,20 @@ impl JournalWriter {
     }
 
     /// Returns the `_meta` of each notice so far, if it is stored with audit rows. Replays the turn to compute it.
-    fn audit_metas(&self, host: &Host, turn: &Turn) -> Option<BTreeMap<u32, Map>> {
-        let stored = host.turn_settings.audit_meta && host.turn_settings.audit != AuditMode::Derived;
+    fn audit_metas(&self, turns: &Turns, turn: &Turn) -> Option<BTreeMap<u32, Map>> {
+        let stored = turns.settings.audit_meta && turns.settings.audit != AuditMode::Derived;
         stored.then(|| meta::metas_by_notice(turn.journal(), &self.config))
     }
 
-    fn row_context<'k>(&'k self, host: &'k Host) -> RowContext<'k> {
+    fn row_context<'k>(&'k self, turns: &'k Turns) -> RowContext<'k> {
         RowContext {
             status: "closed",
-            owner: &host.owner,
+            owner: &turns.owner,
             idempotency_key: self.idempotency_key.as_deref(),
             is_started: self.is_started,
             stored_notices: self.stored_notices,
-            derives_audit: host.turn_settings.audit == AuditMode::Derived,
-            workspace: &host.workspace,
+            derives_audit: turns.settings.audit == AuditMode::Derived,
+            workspace: &turns.content.workspace,
             audit_metas: None,
         }
     }

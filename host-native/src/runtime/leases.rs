@@ -8,9 +8,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tracing::Instrument;
 
-use crate::runtime::turn_runner::Host;
 use crate::storage::database::Connection;
 use crate::storage::{self, lease};
+use crate::turns::Turns;
 
 /// The maximum time between two renewals.
 const MAX_INTERVAL: Duration = Duration::from_secs(5);
@@ -23,38 +23,38 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(250);
 const MAX_RECONNECT_PAUSE: Duration = Duration::from_secs(2);
 
 /// Spawns the task that renews leases until it is aborted, if several processes may serve the database.
-pub fn spawn(host: Arc<Host>) -> Option<JoinHandle<()>> {
-    if !host.readers.is_shared() {
+pub fn spawn(turns: Arc<Turns>) -> Option<JoinHandle<()>> {
+    if !turns.readers.is_shared() {
         return None;
     }
-    let interval = (host.turn_settings.lease.min(host.chain_settings.lease) / 4).min(MAX_INTERVAL).saturating_sub(RECONNECT_PAUSE);
+    let interval = (turns.settings.lease.min(turns.chain_settings.lease) / 4).min(MAX_INTERVAL).saturating_sub(RECONNECT_PAUSE);
     let renew = async move {
         let mut connection = None;
         let mut pause = RECONNECT_PAUSE;
         loop {
-            let result = timeout(RENEWAL_TIMEOUT, renew_all(&host, &mut connection)).await;
+            let result = timeout(RENEWAL_TIMEOUT, renew_all(&turns, &mut connection)).await;
             let has_connected = connection.is_some();
             match result.unwrap_or_else(|_| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))) {
                 Ok(()) => {
-                    if host.connectivity.mark_connected() {
+                    if turns.connectivity.mark_connected() {
                         tracing::warn!("can renew the leases of open turns again");
                     }
                     pause = RECONNECT_PAUSE;
                     sleep(RECONNECT_PAUSE).await;
                     // A failure elsewhere is seen here early, so that others need not find out by failing.
-                    let _ = timeout(interval, host.connectivity.check_requested()).await;
+                    let _ = timeout(interval, turns.connectivity.check_requested()).await;
                 }
                 Err(error) => {
                     // Once for each interruption, not for each attempt.
-                    if host.connectivity.mark_interrupted() {
+                    if turns.connectivity.mark_interrupted() {
                         tracing::warn!(%error, "cannot renew the leases of open turns; trying until it succeeds");
                     }
-                    if !host.open_turns.by_lease().is_empty() {
-                        host.meter.record_lease_failure();
+                    if !turns.open_turns.by_lease().is_empty() {
+                        turns.meter.record_lease_failure();
                     }
                     // A connection may be lost for reasons of its own. A database that is full answers those that are connected.
                     if !has_connected && !is_exhausted(&error) {
-                        host.connectivity.mark_lost();
+                        turns.connectivity.mark_lost();
                     }
                     connection = None;
                     sleep(pause).await;
@@ -67,22 +67,22 @@ pub fn spawn(host: Arc<Host>) -> Option<JoinHandle<()>> {
 }
 
 /// Renews all leases, and connects first where necessary.
-async fn renew_all(host: &Host, held: &mut Option<Connection>) -> sqlx::Result<()> {
+async fn renew_all(turns: &Turns, held: &mut Option<Connection>) -> sqlx::Result<()> {
     let connection = match held {
         Some(connection) => connection,
         None => {
-            let mut connection = storage::open(host.config_manager.database(), false).await?;
+            let mut connection = storage::open(turns.content.config_manager.database(), false).await?;
             // A renewal that is given up ends in the database, too.
             storage::set_timeouts(&mut connection).await?;
             held.insert(connection)
         }
     };
-    let by_lease = host.open_turns.by_lease();
+    let by_lease = turns.open_turns.by_lease();
     if by_lease.is_empty() {
         return connection.ping().await;
     }
-    for (lease, turns) in by_lease {
-        lease::renew(connection, &turns, &host.owner, lease_ms(lease)).await?;
+    for (lease, open) in by_lease {
+        lease::renew(connection, &open, &turns.owner, lease_ms(lease)).await?;
     }
     Ok(())
 }

@@ -6,22 +6,25 @@ use std::time::{Duration, Instant};
 use convengine_core::Stage;
 use convengine_core::config::Config;
 use convengine_core::turn::{CancelReason, EffectError, EffectErrorKind, Journal, Outcome, RescuedTurn, Turn};
+use convengine_host_base::work_class::spawn_in_background;
+use convengine_storage::repeated_task::RepeatedTask;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::clock;
+use crate::content::Content;
 use crate::runtime::journal_writer::JournalWriter;
 use crate::runtime::leases::lease_ms;
-use crate::runtime::repeated_task::RepeatedTask;
+use crate::runtime::refusal::Refusal;
 use crate::runtime::turn_queue::Busy;
-use crate::runtime::turn_runner::{Host, OpenTurn, Refusal, enter, finish_abandoned};
+use crate::runtime::turn_runner::{OpenTurn, enter, finish_abandoned};
 use crate::runtime::writer::CommitError;
 use crate::storage::lease::{self, ClaimedTurn};
 use crate::storage::turn::{self, StoredEffect, StoredTurn};
 use crate::storage::{audit, owner};
-use crate::work_class::spawn_in_background;
+use crate::turns::Turns;
 
 /// The polling interval while waiting for an open turn; it doubles up to the maximum.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(25);
@@ -40,15 +43,15 @@ const CLAIM_BATCH: u32 = 32;
 ///
 /// # Errors
 /// Returns [`Busy`] when another process still runs it at the deadline.
-pub async fn settle_conversation(host: &Arc<Host>, conversation: &str, deadline: Instant) -> Result<(), Refusal> {
+pub async fn settle_conversation(turns: &Arc<Turns>, conversation: &str, deadline: Instant) -> Result<(), Refusal> {
     let mut pause = MIN_POLL_INTERVAL;
     loop {
-        if host.connectivity.may_claim()
-            && let Some(open) = lease::claim_open(&host.readers, conversation, &host.owner, lease_ms(host.turn_settings.lease)).await?
+        if turns.connectivity.may_claim()
+            && let Some(open) = lease::claim_open(&turns.readers, conversation, &turns.owner, lease_ms(turns.settings.lease)).await?
         {
             // Rare, and much larger than the futures of the turns that wait for it.
-            Box::pin(continue_turn(host, open)).await?;
-        } else if !lease::has_open(&host.readers, conversation).await? {
+            Box::pin(continue_turn(turns, open)).await?;
+        } else if !lease::has_open(&turns.readers, conversation).await? {
             return Ok(());
         } else if Instant::now() >= deadline {
             return Err(Busy.into());
@@ -61,18 +64,18 @@ pub async fn settle_conversation(host: &Arc<Host>, conversation: &str, deadline:
 
 /// Spawns the recovery task: recovers orphaned turns at start and, if several processes serve the database, periodically; and deletes the
 /// effects of ended turns, so that commits need not.
-pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
+pub fn spawn(turns: Arc<Turns>) -> JoinHandle<()> {
     spawn_in_background(async move {
-        let pause = (host.turn_settings.lease.min(host.chain_settings.lease) / 2).min(MAX_SEARCH_INTERVAL);
+        let pause = (turns.settings.lease.min(turns.chain_settings.lease) / 2).min(MAX_SEARCH_INTERVAL);
         // As many at once as turns in the background. Others are left to the other processes.
-        let recoveries = Arc::new(Semaphore::new(host.turn_queue.max_background()));
+        let recoveries = Arc::new(Semaphore::new(turns.queue.max_background()));
         let mut next_sweep = Instant::now();
         let mut has_more = true;
-        let mut task = RepeatedTask::new("search for orphaned turns", &host.connectivity);
+        let mut task = RepeatedTask::new("search for orphaned turns", &turns.connectivity);
         loop {
             let mut delay = pause;
-            if has_more || host.readers.is_shared() {
-                match task.attempt(recover_orphans(&host, &recoveries)).await {
+            if has_more || turns.readers.is_shared() {
+                match task.attempt(recover_orphans(&turns, &recoveries)).await {
                     Some(false) => has_more = false,
                     Some(true) => (has_more, delay) = (true, pause.min(MAX_POLL_INTERVAL)),
                     None => {}
@@ -80,7 +83,7 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
             }
             if Instant::now() >= next_sweep {
                 next_sweep = Instant::now() + SWEEP_INTERVAL;
-                if let Err(error) = turn::delete_ended_effects(&host.readers).await {
+                if let Err(error) = turn::delete_ended_effects(&turns.readers).await {
                     tracing::warn!(%error, "cannot delete the effects of ended turns");
                 }
             }
@@ -90,22 +93,22 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
 }
 
 /// Claims orphaned turns in batches, as many as this process has the capacity for. Returns whether more may be left.
-async fn recover_orphans(host: &Arc<Host>, recoveries: &Arc<Semaphore>) -> sqlx::Result<bool> {
-    while host.connectivity.may_claim() {
+async fn recover_orphans(turns: &Arc<Turns>, recoveries: &Arc<Semaphore>) -> sqlx::Result<bool> {
+    while turns.connectivity.may_claim() {
         // No other task acquires permits.
         let batch = u32::try_from(recoveries.available_permits()).unwrap_or(CLAIM_BATCH).min(CLAIM_BATCH);
         let Ok(mut permits) = Arc::clone(recoveries).try_acquire_many_owned(batch) else { break };
         if batch == 0 {
             break;
         }
-        let running = host.open_turns.ids();
-        let lease = host.turn_settings.lease;
-        let claimed = lease::claim_orphans(&host.readers, &running, &host.owner, lease_ms(lease), batch.into()).await?;
+        let running = turns.open_turns.ids();
+        let lease = turns.settings.lease;
+        let claimed = lease::claim_orphans(&turns.readers, &running, &turns.owner, lease_ms(lease), batch.into()).await?;
         let is_last = claimed.len() < batch as usize;
         for orphan in claimed {
             // Its lease is renewed while it waits for the conversation.
-            host.open_turns.add(&orphan.turn_id, lease);
-            spawn_in_background(recover(Arc::clone(host), orphan, permits.split(1)));
+            turns.open_turns.add(&orphan.turn_id, lease);
+            spawn_in_background(recover(Arc::clone(turns), orphan, permits.split(1)));
         }
         if is_last {
             return Ok(false);
@@ -114,32 +117,32 @@ async fn recover_orphans(host: &Arc<Host>, recoveries: &Arc<Semaphore>) -> sqlx:
     Ok(true)
 }
 
-async fn recover(host: Arc<Host>, orphan: ClaimedTurn, _permit: Option<OwnedSemaphorePermit>) {
+async fn recover(turns: Arc<Turns>, orphan: ClaimedTurn, _permit: Option<OwnedSemaphorePermit>) {
     let ClaimedTurn { turn_id, conversation_id: conversation } = orphan;
     let settled = async {
-        let _pass = host.turn_queue.acquire(&conversation).await?;
-        settle_conversation(&host, &conversation, Instant::now() + host.turn_queue.wait()).await
+        let _pass = turns.queue.acquire(&conversation).await?;
+        settle_conversation(&turns, &conversation, Instant::now() + turns.queue.wait()).await
     };
     match settled.await {
         Ok(()) => tracing::info!(conversation, "recovered an orphaned turn"),
         Err(error) => tracing::warn!(%error, conversation, "cannot recover an orphaned turn yet"),
     }
-    host.open_turns.remove(&turn_id);
+    turns.open_turns.remove(&turn_id);
 }
 
 /// Continues a claimed turn where its journal ends.
-async fn continue_turn(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
-    let (journal, effects) = match load_journal(host, &open).await {
+async fn continue_turn(turns: &Arc<Turns>, open: StoredTurn) -> Result<(), Refusal> {
+    let (journal, effects) = match load_journal(&turns.content, &open).await {
         Ok(found) => found,
         Err(UnreadableTurn::Database(error)) => return Err(error.into()),
-        Err(UnreadableTurn::Journal(reason)) => return close_as_lost(host, &open, &reason).await,
+        Err(UnreadableTurn::Journal(reason)) => return close_as_lost(turns, &open, &reason).await,
     };
-    let config = load_config(host, &open).await?;
-    let configured = host.config_manager.active().with_document(&config);
-    let journal_writer = JournalWriter::from_stored(host, &open, journal.entries.len(), Arc::clone(&config));
+    let config = load_config(&turns.content, &open).await?;
+    let configured = turns.content.config_manager.active().with_document(&config);
+    let journal_writer = JournalWriter::from_stored(turns, &open, journal.entries.len(), Arc::clone(&config));
     let RescuedTurn { mut turn, mut slice, divergence: diverged } = match Turn::rescue(&journal, config) {
         Ok(rescued) => rescued,
-        Err(error) => return close_as_lost(host, &open, &error.to_string()).await,
+        Err(error) => return close_as_lost(turns, &open, &error.to_string()).await,
     };
     let mut status = "closed";
     if let Some(diverged) = diverged {
@@ -162,15 +165,15 @@ async fn continue_turn(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal
         status,
         caller_span: None,
         subscriber: None,
-        owner: owner::find(&host.readers, &open.conversation_id).await?.map(Arc::from),
-        place: enter(host, &open.conversation_id).await,
+        owner: owner::find(&turns.readers, &open.conversation_id).await?.map(Arc::from),
+        place: enter(turns, &open.conversation_id).await,
     };
-    match finish_abandoned(host, open_turn).await {
+    match finish_abandoned(turns, open_turn).await {
         // Retrying would fail the same way.
-        Err(Refusal::Internal(reason) | Refusal::Commit(CommitError::Rejected(reason))) => close_as_lost(host, &open, &reason).await,
+        Err(Refusal::Internal(reason) | Refusal::Commit(CommitError::Rejected(reason))) => close_as_lost(turns, &open, &reason).await,
         Err(Refusal::Commit(CommitError::TakenOver)) => Ok(()),
         Ok(_) => {
-            host.meter.record_recovery(if status == "closed" { "finished" } else { status });
+            turns.meter.record_recovery(if status == "closed" { "finished" } else { status });
             Ok(())
         }
         Err(other) => Err(other),
@@ -183,8 +186,8 @@ enum UnreadableTurn {
     Journal(String),
 }
 
-async fn load_journal(host: &Host, open: &StoredTurn) -> Result<(Journal, Vec<StoredEffect>), UnreadableTurn> {
-    let effects = turn::list_effects(&host.readers, &open.turn_id).await.map_err(|it| match it {
+async fn load_journal(content: &Content, open: &StoredTurn) -> Result<(Journal, Vec<StoredEffect>), UnreadableTurn> {
+    let effects = turn::list_effects(&content.readers, &open.turn_id).await.map_err(|it| match it {
         sqlx::Error::Decode(error) => UnreadableTurn::Journal(error.to_string()),
         other => UnreadableTurn::Database(other),
     })?;
@@ -194,13 +197,13 @@ async fn load_journal(host: &Host, open: &StoredTurn) -> Result<(Journal, Vec<St
 }
 
 /// Closes an unreadable turn as lost, so that the conversation can continue.
-async fn close_as_lost(host: &Host, open: &StoredTurn, reason: &str) -> Result<(), Refusal> {
+async fn close_as_lost(turns: &Turns, open: &StoredTurn, reason: &str) -> Result<(), Refusal> {
     tracing::error!(reason, turn = open.turn_id, "an orphaned turn cannot be recovered; closing it as lost");
     let fault = Outcome::for_lost_turn(&open.conversation_id).fault.map(|it| it.code);
-    if turn::close_as_lost(&host.readers, &open.turn_id, &host.owner, fault.as_deref()).await? {
-        host.meter.record_recovery("read_failed");
+    if turn::close_as_lost(&turns.readers, &open.turn_id, &turns.owner, fault.as_deref()).await? {
+        turns.meter.record_recovery("read_failed");
         let at = clock::now().max(open.created_at);
-        audit::append(&host.readers, &open.conversation_id, &lost_turn_audit(open), at).await?;
+        audit::append(&turns.readers, &open.conversation_id, &lost_turn_audit(open), at).await?;
     }
     Ok(())
 }
@@ -227,16 +230,16 @@ pub fn read_journal(stored: &StoredTurn) -> Result<Journal, Refusal> {
 }
 
 /// Returns the configuration of a turn, or the active one when its snapshot is missing; the turn then likely diverges and is lost.
-pub async fn load_config(host: &Host, stored: &StoredTurn) -> Result<Arc<Config>, Refusal> {
-    load_snapshot(host, &stored.config_hash).await
+pub async fn load_config(content: &Content, stored: &StoredTurn) -> Result<Arc<Config>, Refusal> {
+    load_snapshot(content, &stored.config_hash).await
 }
 
 /// Returns the configuration of a snapshot: the active one, a cached one, or that of the database, which is compiled once for all turns; the
 /// active one when the snapshot is missing.
-pub async fn load_snapshot(host: &Host, hash: &str) -> Result<Arc<Config>, Refusal> {
-    let current = Arc::clone(&host.config_manager.active().config);
+pub async fn load_snapshot(content: &Content, hash: &str) -> Result<Arc<Config>, Refusal> {
+    let current = Arc::clone(&content.config_manager.active().config);
     if current.hash_source() == hash {
         return Ok(current);
     }
-    Ok(host.flows.load_snapshot(host, hash).await?.unwrap_or(current))
+    Ok(content.flows.load_snapshot(content, hash).await?.unwrap_or(current))
 }

@@ -6,9 +6,9 @@ use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Millis, 
 use crate::clock;
 use crate::config::settings::SpendCap;
 use crate::config::settings::spend_cap::{SpendPeriod, utc_day};
+use crate::content::Content;
 use crate::effects::llm::{ModelAnswer, SCRIPTED};
 use crate::runtime::assistant::plan::{day_start, month_start};
-use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session;
 use crate::storage::counter::{self, CounterKey, Increment};
 use crate::storage::spend;
@@ -31,13 +31,13 @@ pub struct SpendReservation {
 ///
 /// # Errors
 /// Returns an error for the turn when the cap is reached or the spend cannot be read.
-pub async fn reserve(host: &Host, estimate: u64) -> Result<SpendReservation, EffectError> {
+pub async fn reserve(content: &Content, estimate: u64) -> Result<SpendReservation, EffectError> {
     let now = clock::now();
     let reservation = |counter| SpendReservation { counter, micros: estimate, day: utc_day(now) };
-    let Some(SpendCap { micros: cap, per }) = host.spend_cap else { return Ok(reservation(None)) };
-    let counter = counter_key(host, per, now);
+    let Some(SpendCap { micros: cap, per }) = content.spend_cap else { return Ok(reservation(None)) };
+    let counter = counter_key(content, per, now);
     let increment = Increment { amount: clamp(estimate), fitting: 0, limit: clamp(cap) };
-    let reserved = counter::reserve(&host.readers, &counter, increment, sum_recorded(host, per, now)).await;
+    let reserved = counter::reserve(&content.readers, &counter, increment, sum_recorded(content, per, now)).await;
     if reserved.map_err(|it| unreadable(&it))? {
         return Ok(reservation(Some(counter)));
     }
@@ -45,29 +45,29 @@ pub async fn reserve(host: &Host, estimate: u64) -> Result<SpendReservation, Eff
 }
 
 /// Makes the counter of the cap include what was spent while there was no cap.
-pub async fn count_recorded(host: &Host) -> sqlx::Result<()> {
-    let Some(SpendCap { per, .. }) = host.spend_cap else { return Ok(()) };
+pub async fn count_recorded(content: &Content) -> sqlx::Result<()> {
+    let Some(SpendCap { per, .. }) = content.spend_cap else { return Ok(()) };
     let now = clock::now();
-    let recorded = sum_recorded(host, per, now).await?;
-    counter::raise(&host.readers, &counter_key(host, per, now), recorded).await
+    let recorded = sum_recorded(content, per, now).await?;
+    counter::raise(&content.readers, &counter_key(content, per, now), recorded).await
 }
 
 /// Returns what is used of the cap in this day or month, in millionths of a currency unit.
-pub async fn find_used(host: &Host, per: SpendPeriod) -> sqlx::Result<i64> {
+pub async fn find_used(content: &Content, per: SpendPeriod) -> sqlx::Result<i64> {
     let now = clock::now();
-    if let Some(used) = counter::find(&host.readers, &counter_key(host, per, now)).await? {
+    if let Some(used) = counter::find(&content.readers, &counter_key(content, per, now)).await? {
         return Ok(used);
     }
-    sum_recorded(host, per, now).await
+    sum_recorded(content, per, now).await
 }
 
 /// Returns what is recorded of a day or month, in millionths of a currency unit.
-async fn sum_recorded(host: &Host, per: SpendPeriod, now: Millis) -> sqlx::Result<i64> {
+async fn sum_recorded(content: &Content, per: SpendPeriod, now: Millis) -> sqlx::Result<i64> {
     let (first, last) = per.date_range(now);
-    let spent = spend::sum_between(&host.readers, &first, &last).await.map(clamp)?;
+    let spent = spend::sum_between(&content.readers, &first, &last).await.map(clamp)?;
     // What documents cost was recorded before all costs were.
-    let CounterKey { workspace, period, .. } = counter_key(host, per, now);
-    let microcents = session::sum_usage(&host.readers, &workspace, "llm", period, None).await?;
+    let CounterKey { workspace, period, .. } = counter_key(content, per, now);
+    let microcents = session::sum_usage(&content.readers, &workspace, "llm", period, None).await?;
     Ok(spent.max(microcents / MICROCENTS_PER_MICRO))
 }
 
@@ -77,30 +77,30 @@ fn cap_reached(per: SpendPeriod) -> EffectError {
 }
 
 /// Replaces the reserved cost of a call with its actual cost, and records it.
-pub async fn settle(host: &Host, reserved: SpendReservation, answer: &ModelAnswer) {
+pub async fn settle(content: &Content, reserved: SpendReservation, answer: &ModelAnswer) {
     let charged = charged_micros(answer, reserved.micros);
-    if let Err(error) = correct(host, &reserved, charged).await {
+    if let Err(error) = correct(content, &reserved, charged).await {
         tracing::warn!(%error, "cannot record the model spend; the estimate stays");
     }
 }
 
-async fn correct(host: &Host, reserved: &SpendReservation, charged: u64) -> sqlx::Result<()> {
+async fn correct(content: &Content, reserved: &SpendReservation, charged: u64) -> sqlx::Result<()> {
     let difference = clamp(charged) - clamp(reserved.micros);
     if let Some(counter) = reserved.counter.as_ref().filter(|_| difference != 0) {
-        counter::adjust(&host.readers, counter, difference).await?;
+        counter::adjust(&content.readers, counter, difference).await?;
     }
     if charged > 0 {
-        spend::add(&host.readers, &reserved.day, clamp(charged)).await?;
+        spend::add(&content.readers, &reserved.day, clamp(charged)).await?;
     }
     Ok(())
 }
 
-fn counter_key(host: &Host, per: SpendPeriod, now: Millis) -> CounterKey {
+fn counter_key(content: &Content, per: SpendPeriod, now: Millis) -> CounterKey {
     let (kind, period) = match per {
         SpendPeriod::Day => ("spend.day", day_start(now)),
         SpendPeriod::Month => ("spend.month", month_start(now)),
     };
-    CounterKey { workspace: host.workspace.clone(), kind, reference: String::new(), period }
+    CounterKey { workspace: content.workspace.clone(), kind, reference: String::new(), period }
 }
 
 /// Returns the error for the turn when the spend cannot be read.

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use convengine_host_base::processor_share;
+use convengine_host_base::work_class::WorkClass;
 use tokio::sync::{Notify, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::config::settings::DEFAULT_BACKGROUND_TURNS;
 use crate::ops::observe::meter::GaugeGuard;
 use crate::ops::observe::{Meter, names};
-use crate::runtime::processor_share;
-use crate::work_class::WorkClass;
 
 /// How much longer than a turn may last another one waits for it: the time to store its rows, or to recover it.
 const EXTRA_WAIT: Duration = Duration::from_secs(30);
@@ -265,10 +265,10 @@ impl Drop for QueueTicket {
 
 #[cfg(test)]
 mod tests {
+    use convengine_host_base::work_class::in_background;
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::work_class::in_background;
 
     fn queue(max_background: usize) -> TurnQueue {
         TurnQueue::new(Duration::from_secs(120), max_background, Meter::default())

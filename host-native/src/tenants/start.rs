@@ -11,13 +11,12 @@ use tokio::time::{sleep, timeout};
 use tracing::Instrument;
 
 use super::{Problem, TenantService, Tenants};
-use crate::app::build_host;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
+use crate::host::Host;
 use crate::ops::observe::{SpanSender, tenant_span};
 use crate::runtime::spend_cap;
 use crate::runtime::stream::{ClusterTasks, start_cluster};
-use crate::runtime::turn_runner::Host;
 use crate::storage;
 
 /// How long an attempt to start one of several tenants may take.
@@ -46,9 +45,9 @@ impl RunningTenant {
     /// # Errors
     /// Returns the reason when the tenant cannot start.
     pub async fn start(settings: &Settings, traces: SpanSender, is_worker: bool) -> Result<RunningTenant, Failure> {
-        let (host, writer) = build_host(settings, traces).await?;
-        spend_cap::count_recorded(&host).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
-        let cluster = start_cluster(&host, &settings.database, is_worker || host.ingress.is_some()).await;
+        let (host, writer) = Host::start(settings, traces).await?;
+        spend_cap::count_recorded(&host.content).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
+        let cluster = start_cluster(&host.turns, &settings.database, is_worker || host.turns.cluster.is_some()).await;
         Ok(RunningTenant { host, writer, cluster, background: Vec::new() })
     }
 

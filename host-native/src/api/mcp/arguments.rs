@@ -1,9 +1,9 @@
 //! Reads the arguments of tools. A message says what is wrong and what to send.
 
 use convengine_core::turn::Map;
+use convengine_host_base::uuid_text::parse_uuid;
 use serde_json::Value;
 
-use crate::api::request::parse_uuid;
 use crate::pack_file::wrap_document;
 
 /// The arguments of a call.

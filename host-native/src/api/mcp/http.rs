@@ -17,7 +17,7 @@ use crate::api::error::ApiError;
 use crate::api::request::has_json_body;
 use crate::auth::caller::Caller;
 use crate::auth::client_address::ClientAddress;
-use crate::runtime::turn_runner::Host;
+use crate::host::Host;
 
 /// Maximum bytes of a message, which may contain a pack.
 const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;

@@ -7,13 +7,14 @@ use futures_util::future::join_all;
 use rmcp::ServiceExt;
 
 use super::{Delivery, McpServer, PackPlayer};
-use crate::app::{build_host, spawn_background_tasks};
+use crate::app::spawn_background_tasks;
 use crate::auth::caller::Caller;
 use crate::auth::client_address::ClientAddress;
 use crate::auth::scope::Scopes;
 use crate::auth::security_log::COMMAND;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
+use crate::host::Host;
 use crate::ops::observe::SpanSender;
 use crate::runtime::stream::{ClusterTasks, start_cluster};
 use crate::storage::server_lock::ServerLock;
@@ -34,9 +35,9 @@ pub async fn serve(settings: &Settings, player: PackPlayer, stop: impl Future<Ou
         return Err(Failure::service_unavailable(line));
     }
     settings.stream.check()?;
-    let (host, writer_task) = build_host(settings, SpanSender::default()).await?;
+    let (host, writer_task) = Host::start(settings, SpanSender::default()).await?;
     let _ = host.pack_player.set(player);
-    let sharing = start_cluster(&host, &settings.database, host.ingress.is_some()).await;
+    let sharing = start_cluster(&host.turns, &settings.database, host.turns.cluster.is_some()).await;
     let background_tasks = spawn_background_tasks(settings, &host);
     let caller = Caller::new(COMMAND).with_scopes(Scopes::ADMIN);
     let server = McpServer::new(host.clone(), caller, ClientAddress::default(), Delivery::Anything);
@@ -51,12 +52,12 @@ pub async fn serve(settings: &Settings, player: PackPlayer, stop: impl Future<Ou
         () = stop => {}
     }
     let shutdown = async {
-        host.turn_queue.drain().await;
+        host.turns.queue.drain().await;
         background_tasks.iter().for_each(|it| it.abort());
-        host.streams.close();
+        host.turns.streams.close();
         join_all(sharing.into_iter().map(ClusterTasks::shut_down)).await;
-        host.readers.close().await;
-        host.queries.close().await;
+        host.content.readers.close().await;
+        host.outbound.queries.close().await;
         drop(host);
         let _ = writer_task.await;
     };

@@ -15,9 +15,9 @@ use super::{advance_all_sequences, documents, knowledge, modules, replace, works
 use crate::config::settings::Plan;
 use crate::config::settings::Settings;
 use crate::config::{classifiers, compile};
+use crate::content::Content;
 use crate::exit::Failure;
 use crate::ops::snapshot::{ConfigState, Difference, record_activation};
-use crate::runtime::turn_runner::Host;
 use crate::storage::import::disable_foreign_keys;
 use crate::storage::{self, DatabaseConfig, activation};
 
@@ -70,10 +70,16 @@ impl<'s> ImportTarget<'s> {
     }
 
     /// The database of a running server.
-    pub fn from_host(host: &'s Host) -> ImportTarget<'s> {
-        let manager = &host.config_manager;
-        let providers = Some(host.models.providers());
-        ImportTarget { database: manager.database(), tree: manager.settings(), workspace: &host.workspace, plan: host.plan, providers }
+    pub fn from_content(content: &'s Content) -> ImportTarget<'s> {
+        let manager = &content.config_manager;
+        let providers = Some(content.outbound.models.providers());
+        ImportTarget {
+            database: manager.database(),
+            tree: manager.settings(),
+            workspace: &content.workspace,
+            plan: content.plan,
+            providers,
+        }
     }
 }
 

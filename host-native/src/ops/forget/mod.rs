@@ -7,15 +7,19 @@ use std::time::{Duration, Instant};
 
 pub use person::{SearchError, list_conversations, parse_member, parse_person};
 
-use crate::api::request::parse_uuid;
+use convengine_host_base::uuid_text::parse_uuid;
+
 use crate::config::settings::Settings;
+use crate::content::Content;
 use crate::exit::Failure;
 use crate::print_line;
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::recovery;
-use crate::runtime::restate::Ingress;
-use crate::runtime::turn_runner::{Host, Refusal};
+use crate::runtime::refusal::Refusal;
+use crate::runtime::restate;
+use crate::runtime::turn_cluster::TurnCluster;
 use crate::storage::{self, Connection, forget};
+use crate::turns::Turns;
 
 /// Attempts to truncate the SQLite log while readers are active.
 const TRUNCATE_ATTEMPTS: u32 = 50;
@@ -42,12 +46,12 @@ pub struct ForgetTarget {
 pub async fn command(settings: &Settings, target: ForgetTarget) -> Result<(), Failure> {
     let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
     let mut connection = storage::connect_existing(&settings.database).await?;
-    let ingress = Ingress::from_settings(settings)?;
+    let cluster = restate::find_cluster(settings)?;
     let ids = match &target.conversation {
         Some(text) => {
             vec![parse_uuid(text).ok_or_else(|| Failure::invalid_usage(format!("'{text}' is not a conversation id; use a UUID")))?]
         }
-        None => match list_conversations(&mut connection, &target.person, has_all_rows(ingress.as_ref())).await {
+        None => match list_conversations(&mut connection, &target.person, has_all_rows(cluster.as_deref())).await {
             Ok(ids) if ids.is_empty() => return Err(Failure::nothing_found(NOTHING_FOUND)),
             Ok(ids) => ids,
             Err(SearchError::Incomplete(reason)) => return Err(Failure::check_failed(vec![reason])),
@@ -60,11 +64,11 @@ pub async fn command(settings: &Settings, target: ForgetTarget) -> Result<(), Fa
         return Err(Failure::check_failed(vec![format!("conversation {first} has a running turn; nothing was deleted, try again later")]));
     }
     let unreachable = |it: Refusal, what: &str| Failure::service_unavailable(format!("{it}; {what}"));
-    let with_state = clear_state(ingress.as_ref(), &ids).await.map_err(|it| unreachable(it, "no rows were deleted"))?;
+    let with_state = clear_state(cluster.as_deref(), &ids).await.map_err(|it| unreachable(it, "no rows were deleted"))?;
     let deleted = forget::delete_conversations(&mut connection, &ids).await.map_err(unusable)?;
     connection.commit().await.map_err(unusable)?;
     // A message in between has made its turn from the rows.
-    clear_state(ingress.as_ref(), &ids).await.map_err(|it| unreachable(it, "the rows are deleted, run the command again"))?;
+    clear_state(cluster.as_deref(), &ids).await.map_err(|it| unreachable(it, "the rows are deleted, run the command again"))?;
     if target.conversation.is_some() && deleted == 0 && with_state == 0 {
         let database = settings.database.redacted_url();
         return Err(Failure::nothing_found(format!("nothing was deleted: conversation not found in '{database}'; check the id")));
@@ -88,11 +92,11 @@ pub struct ForgetResult {
 ///
 /// # Errors
 /// Returns any database error, and an I/O error when the cluster that runs the turns cannot be reached; some conversations may be deleted then.
-pub async fn forget_conversations(host: &Arc<Host>, ids: &[String]) -> sqlx::Result<ForgetResult> {
-    let mut connection = storage::open(host.config_manager.database(), false).await?;
+pub async fn forget_conversations(turns: &Arc<Turns>, ids: &[String]) -> sqlx::Result<ForgetResult> {
+    let mut connection = storage::open(turns.content.config_manager.database(), false).await?;
     let mut done = ForgetResult::default();
     for id in ids {
-        match forget_conversation(host, &mut connection, id).await {
+        match forget_conversation(turns, &mut connection, id).await {
             Ok(deleted) => done.forgotten += usize::from(deleted > 0),
             Err(Refusal::Load(error)) => return Err(error),
             Err(Refusal::Unreachable(reason)) => return Err(sqlx::Error::Io(std::io::Error::other(reason))),
@@ -106,43 +110,43 @@ pub async fn forget_conversations(host: &Arc<Host>, ids: &[String]) -> sqlx::Res
     connection.close().await.map(|()| done)
 }
 
-async fn forget_conversation(host: &Arc<Host>, connection: &mut Connection, id: &str) -> Result<u64, Refusal> {
-    let _pass = host.turn_queue.acquire(id).await?;
-    recovery::settle_conversation(host, id, Instant::now() + host.turn_queue.wait()).await?;
-    let (ingress, ids) = (host.ingress.as_ref(), [id.to_owned()]);
-    let with_state = clear_state(ingress, &ids).await?;
+async fn forget_conversation(turns: &Arc<Turns>, connection: &mut Connection, id: &str) -> Result<u64, Refusal> {
+    let _pass = turns.queue.acquire(id).await?;
+    recovery::settle_conversation(turns, id, Instant::now() + turns.queue.wait()).await?;
+    let (cluster, ids) = (turns.cluster.as_deref(), [id.to_owned()]);
+    let with_state = clear_state(cluster, &ids).await?;
     let deleted = delete_in_transaction(connection, id).await?;
     // A message in between has made its turn from the rows.
-    clear_state(ingress, &ids).await?;
-    end_streams(host, id, true);
+    clear_state(cluster, &ids).await?;
+    end_streams(turns, id, true);
     // A conversation may have state only, or rows only.
     Ok(deleted.max(with_state))
 }
 
 /// Ends the streams of a deleted conversation, and wakes those who wait for a change of it as a session or run. `is_on_desk` is whether a person
 /// may have had it.
-pub fn end_streams(host: &Host, conversation: &str, is_on_desk: bool) {
-    host.streams.close_conversation(conversation);
+pub fn end_streams(turns: &Turns, conversation: &str, is_on_desk: bool) {
+    turns.streams.close_conversation(conversation);
     // Fails while no client waits.
-    let _ = host.session_changes.send(SessionChange { session: Arc::from(conversation), is_handoff: is_on_desk });
+    let _ = turns.session_changes.send(SessionChange { session: Arc::from(conversation), is_handoff: is_on_desk });
 }
 
 /// Whether every conversation leaves rows, in which a person can be searched for.
-pub fn has_all_rows(ingress: Option<&Ingress>) -> bool {
-    ingress.is_none_or(Ingress::leaves_rows)
+pub fn has_all_rows(cluster: Option<&dyn TurnCluster>) -> bool {
+    cluster.is_none_or(|it| it.leaves_rows())
 }
 
 /// Deletes the state of conversations in the cluster that runs the turns, if one does; returns how many had any.
-async fn clear_state(ingress: Option<&Ingress>, ids: &[String]) -> Result<u64, Refusal> {
-    match ingress {
-        Some(ingress) => ingress.forget(ids).await,
+async fn clear_state(cluster: Option<&dyn TurnCluster>, ids: &[String]) -> Result<u64, Refusal> {
+    match cluster {
+        Some(cluster) => cluster.forget(ids).await,
         None => Ok(0),
     }
 }
 
 /// Deletes the rows of a conversation.
-pub async fn delete_rows(host: &Host, id: &str) -> sqlx::Result<u64> {
-    let mut connection = storage::open(host.config_manager.database(), false).await?;
+pub async fn delete_rows(content: &Content, id: &str) -> sqlx::Result<u64> {
+    let mut connection = storage::open(content.config_manager.database(), false).await?;
     let deleted = delete_in_transaction(&mut connection, id).await;
     connection.close().await?;
     deleted

@@ -9,8 +9,9 @@ use opentelemetry::trace::{Link, SpanContext, SpanId, SpanKind};
 
 use super::names::attribute;
 use super::spans::{SpanDescription, build_span};
+use crate::runtime::refusal::Refusal;
 use crate::runtime::stream::is_blocked;
-use crate::runtime::turn_runner::{Host, Refusal};
+use crate::turns::Turns;
 
 /// A running turn as observed for metrics, logs and traces.
 #[derive(Debug)]
@@ -36,11 +37,11 @@ impl TurnObserver {
     }
 
     /// Reports the end of the turn.
-    pub fn finish(self, host: &Host, outcome: Result<&Outcome, &Refusal>) {
+    pub fn finish(self, turns: &Turns, outcome: Result<&Outcome, &Refusal>) {
         let (outcome, failed) = match outcome {
             Ok(outcome) => {
                 let word = outcome_label(outcome);
-                host.meter.record_turn(&word, self.received.elapsed());
+                turns.meter.record_turn(&word, self.received.elapsed());
                 let failed = if outcome.fault.is_some() { Some("fault") } else { None };
                 (word, failed)
             }
@@ -48,12 +49,12 @@ impl TurnObserver {
         };
         let duration_ms = u64::try_from(self.received.elapsed().as_millis()).unwrap_or(u64::MAX);
         tracing::info!(outcome, duration_ms, effects = self.effects, "turn completed");
-        if host.traces.is_on() {
-            self.send_trace(host, outcome, failed);
+        if turns.traces.is_on() {
+            self.send_trace(turns, outcome, failed);
         }
     }
 
-    fn send_trace(self, host: &Host, outcome: String, failed: Option<&'static str>) {
+    fn send_trace(self, turns: &Turns, outcome: String, failed: Option<&'static str>) {
         let mut attributes = vec![
             KeyValue::new(attribute::TURN, self.turn.clone()),
             KeyValue::new(attribute::CONVERSATION, self.conversation),
@@ -61,14 +62,14 @@ impl TurnObserver {
             KeyValue::new(attribute::EFFECTS, i64::try_from(self.effects).unwrap_or(i64::MAX)),
             KeyValue::new(attribute::CONFIG, self.config),
         ];
-        attributes.extend(host.meter.tenant().map(|it| KeyValue::new(attribute::TENANT, it.to_owned())));
+        attributes.extend(turns.meter.tenant().map(|it| KeyValue::new(attribute::TENANT, it.to_owned())));
         let named = SpanDescription { name: "turn".to_owned(), kind: SpanKind::Server, attributes };
         let now = SystemTime::now();
         let from = now.checked_sub(self.received.elapsed()).unwrap_or(now);
         let mut root = build_span(&self.turn, SpanId::INVALID, named, from, failed);
         // A link instead of a parent: the trace id is that of the turn, not of the caller.
         root.links.links.extend(self.caller.map(|it| Link::new(it, Vec::new(), 0)));
-        host.traces.send(root);
+        turns.traces.send(root);
     }
 }
 

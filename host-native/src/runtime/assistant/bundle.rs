@@ -7,10 +7,10 @@ use convengine_core::config::flow::{chain_references, is_same_name};
 use convengine_core::lint::flow::BoundPrograms;
 use serde_json::{Value, json};
 
-use super::references::{LATEST, Reference, find_references, find_tool_names, is_tool_id};
-use super::workspace_tools;
+use super::references::{LATEST, Reference, find_references, find_tool_names};
+use super::workspace_tools::{self, load_tools};
 use crate::storage::Pool;
-use crate::storage::assistant::{DocumentKind, ProgramKey, draft, tool, version};
+use crate::storage::assistant::{DocumentKind, ProgramKey, draft, version};
 
 /// The maximum number of documents of a bundle.
 pub const MAX_DOCUMENTS: usize = 32;
@@ -164,17 +164,6 @@ async fn find_referenced(pool: &Pool, reference: &Reference) -> sqlx::Result<Opt
 
 fn tool_names(kind: DocumentKind, document: &Value) -> BTreeSet<String> {
     find_tool_names(kind, document).into_iter().map(str::to_owned).collect()
-}
-
-/// Returns the tools of the workspace that have one of these names.
-pub async fn load_tools(pool: &Pool, names: &BTreeSet<String>) -> sqlx::Result<Vec<Value>> {
-    // PostgreSQL refuses a name with a zero character.
-    let ids: Vec<&str> = names.iter().map(String::as_str).filter(|it| is_tool_id(it)).collect();
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let found = tool::find_all(pool, ids).await?;
-    Ok(found.iter().filter_map(|it| serde_json::from_str(it).ok()).collect())
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use super::{bundle, mcp_tools};
 use crate::auth::scope::Scopes;
 use crate::clock;
 use crate::config::settings::network::read_list;
+use crate::content::Content;
 use crate::effects::script;
-use crate::runtime::turn_runner::Host;
 use crate::storage::api_key;
 use crate::storage::assistant::knowledge::source;
 use crate::storage::assistant::{DocumentKind, ProgramKey, secret};
@@ -23,11 +23,11 @@ pub const MAX_DOCUMENT_BYTES: usize = 4 * 1024 * 1024;
 
 /// Validates a document against the secrets, settings and other documents of a host. Returns it with its issues; an issue that prevents
 /// saving is returned alone.
-pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
-    let environment = Environment::load(host).await?;
+pub async fn check_document(content: &Content, key: &ProgramKey, document: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
+    let environment = Environment::load(content).await?;
     match key.kind() {
         DocumentKind::Assistant => {
-            let sources = load_sources(host, key).await?;
+            let sources = load_sources(content, key).await?;
             let check = move |document: &Value| {
                 let script_issues = script::check_document(document);
                 let target = PublishTarget { script_issues: &script_issues, knowledge: Some(&sources), ..environment.target() };
@@ -36,9 +36,9 @@ pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> s
             run(document, check).await
         }
         DocumentKind::Workflow => {
-            let sources = load_sources(host, key).await?;
-            let tools = bundle::find_tools(&host.readers, key.kind(), &document).await?;
-            let programs = bundle::load_programs(&host.readers, &document, &tools).await?;
+            let sources = load_sources(content, key).await?;
+            let tools = bundle::find_tools(&content.readers, key.kind(), &document).await?;
+            let programs = bundle::load_programs(&content.readers, &document, &tools).await?;
             let check = move |document: &Value| {
                 let target = PublishTarget { programs: Some(&programs), knowledge: Some(&sources), ..environment.target() };
                 flow::check_workflow(document, &tools, &target)
@@ -46,7 +46,7 @@ pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> s
             run(document, check).await
         }
         DocumentKind::Chain => {
-            let programs = bundle::load_step_programs(&host.readers, &document).await?;
+            let programs = bundle::load_step_programs(&content.readers, &document).await?;
             let check = move |document: &Value| {
                 let target = PublishTarget { programs: Some(&programs), ..environment.target() };
                 flow::check_chain(document, &target)
@@ -54,7 +54,7 @@ pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> s
             run(document, check).await
         }
         DocumentKind::Agent => {
-            let sources = load_sources(host, key).await?;
+            let sources = load_sources(content, key).await?;
             let check = move |document: &Value| {
                 let target = PublishTarget { knowledge: Some(&sources), ..environment.target() };
                 flow::check_agent(document, &target)
@@ -65,8 +65,8 @@ pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> s
 }
 
 /// Validates a tool of the workspace. Returns it with its issues.
-pub async fn check_tool(host: &Host, tool: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
-    let environment = Environment::load(host).await?;
+pub async fn check_tool(content: &Content, tool: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
+    let environment = Environment::load(content).await?;
     run(tool, move |tool| flow::check_workspace_tool(tool, &environment.target())).await
 }
 
@@ -83,21 +83,21 @@ struct Environment {
 }
 
 impl Environment {
-    async fn load(host: &Host) -> sqlx::Result<Environment> {
+    async fn load(content: &Content) -> sqlx::Result<Environment> {
         // Another process may have just changed a secret.
-        host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await?;
-        let revoked = secret::list_revoked(&host.readers).await?;
-        let settings = host.config_manager.settings();
+        content.secret_store.refresh_if_changed(&content.readers, &content.outbound.secrets).await?;
+        let revoked = secret::list_revoked(&content.readers).await?;
+        let settings = content.config_manager.settings();
         let allowed = ["network.allow-private", "outbound.allow"].into_iter().flat_map(|it| read_list(settings, it)).collect();
-        let secrets = host.secrets.names();
-        let script_timeout = host.turn_settings.script_timeout.map_or(MAX_SCRIPT_TIMEOUT_MS.into(), |it| it.as_millis());
-        let active = host.config_manager.active();
+        let secrets = content.outbound.secrets.names();
+        let script_timeout = content.outbound.script_timeout.map_or(MAX_SCRIPT_TIMEOUT_MS.into(), |it| it.as_millis());
+        let active = content.config_manager.active();
         let mcp_tools = mcp_tools::approved_tools(&active.mcp);
         let tasks = active.config.bindings.names().chain(active.config.extensions.names()).map(str::to_owned);
         let functions = tasks.chain(active.fakes.tasks.keys().cloned()).collect();
         let script_timeout_ms = u64::try_from(script_timeout).unwrap_or(u64::MAX);
-        let has_desk = find_desk(host).await?;
-        let providers = host.models.providers();
+        let has_desk = find_desk(content).await?;
+        let providers = content.outbound.models.providers();
         Ok(Environment { secrets, revoked, allowed, script_timeout_ms, mcp_tools, functions, has_desk, providers })
     }
 
@@ -117,16 +117,16 @@ impl Environment {
 }
 
 /// Whether a key opens the desk; `None` without keys, where nobody or another credential may be asked for.
-async fn find_desk(host: &Host) -> sqlx::Result<Option<bool>> {
+async fn find_desk(content: &Content) -> sqlx::Result<Option<bool>> {
     let now = clock::now();
-    let keys: Vec<_> = api_key::list(&host.readers).await?.into_iter().filter(|it| it.is_valid_at(now)).collect();
+    let keys: Vec<_> = api_key::list(&content.readers).await?.into_iter().filter(|it| it.is_valid_at(now)).collect();
     let opens_desk = |scopes: &str| Scopes::parse(scopes).is_ok_and(|it| it.is_sufficient_for(Scopes::DESK));
     Ok((!keys.is_empty()).then(|| keys.iter().any(|it| opens_desk(&it.scopes))))
 }
 
 /// The sources of the document's knowledge base, each with whether it is ready.
-async fn load_sources(host: &Host, key: &ProgramKey) -> sqlx::Result<BTreeMap<String, bool>> {
-    let sources = source::list(&host.readers, &key.as_str().replace('\0', "")).await?;
+async fn load_sources(content: &Content, key: &ProgramKey) -> sqlx::Result<BTreeMap<String, bool>> {
+    let sources = source::list(&content.readers, &key.as_str().replace('\0', "")).await?;
     Ok(sources.into_iter().map(|it| (it.source.id, it.is_searchable)).collect())
 }
 

@@ -12,8 +12,8 @@ use uuid::Uuid;
 use super::bundle::{BundleError, resolve_bundle};
 use super::run::RunningSession;
 use crate::auth::caller::ConversationAccess;
-use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::ProgramKey;
+use crate::turns::Turns;
 
 /// How many evals are played at a time.
 const CONCURRENT_EVALS: usize = 4;
@@ -23,19 +23,19 @@ const NAMED_FAILURES: usize = 5;
 
 /// Plays the evals of an AI agent, each in a simulator session of its own. Returns an issue if fewer pass than the setting
 /// `assistants.eval-pass-threshold` asks for.
-pub async fn check_evals(host: &Arc<Host>, key: &ProgramKey, document: &Value) -> sqlx::Result<Option<DocumentIssue>> {
+pub async fn check_evals(turns: &Arc<Turns>, key: &ProgramKey, document: &Value) -> sqlx::Result<Option<DocumentIssue>> {
     let evals = agent_evals(document);
-    let threshold = host.eval_pass_threshold;
+    let threshold = turns.content.eval_pass_threshold;
     if evals.is_empty() || threshold <= 0.0 {
         return Ok(None);
     }
-    let bundle = match resolve_bundle(&host.readers, key, document.clone()).await {
+    let bundle = match resolve_bundle(&turns.readers, key, document.clone()).await {
         Ok(bundle) => bundle,
         Err(BundleError::Database(error)) => return Err(error),
         Err(BundleError::TooManyDocuments) => return Ok(None),
     };
     // A document that cannot be compiled has issues of its own.
-    let Some(config) = host.flows.compile_and_store(host, bundle).await? else { return Ok(None) };
+    let Some(config) = turns.content.flows.compile_and_store(&turns.content, bundle).await? else { return Ok(None) };
     let total = evals.len();
     let plays = evals.into_iter().map(|eval| {
         let session = RunningSession {
@@ -49,7 +49,7 @@ pub async fn check_evals(host: &Arc<Host>, key: &ProgramKey, document: &Value) -
             access: ConversationAccess::all(),
             upgrade: None,
         };
-        play_eval(Arc::clone(host), session, eval)
+        play_eval(Arc::clone(turns), session, eval)
     });
     let results: Vec<Option<String>> = stream::iter(plays).buffered(CONCURRENT_EVALS).collect().await;
     let failures: Vec<String> = results.into_iter().flatten().collect();
@@ -70,10 +70,10 @@ pub async fn check_evals(host: &Arc<Host>, key: &ProgramKey, document: &Value) -
 }
 
 /// Plays an eval. Returns the reason if it failed.
-async fn play_eval(host: Arc<Host>, running: RunningSession, eval: AgentEval) -> Option<String> {
+async fn play_eval(turns: Arc<Turns>, running: RunningSession, eval: AgentEval) -> Option<String> {
     let text = eval.turn.request.as_ref().map(|it| it.body["text"].clone()).unwrap_or_default();
     let event = Map::from_iter([("type".to_owned(), json!("user.message")), ("text".to_owned(), text)]);
-    let answered = match running.submit_event(&host, event).await {
+    let answered = match running.submit_event(&turns, event).await {
         Ok(answered) => answered,
         Err(refusal) => return Some(format!("'{}' could not be played: {refusal}", eval.name)),
     };

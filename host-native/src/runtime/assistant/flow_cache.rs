@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::clock;
 use crate::config::classifiers::ClassifierTrainer;
+use crate::content::Content;
 use crate::runtime::assistant::phrase_vectors;
-use crate::runtime::turn_runner::Host;
 use crate::storage::run_blocking;
 use crate::storage::{self, config, snapshot};
 
@@ -44,50 +44,50 @@ impl Default for FlowCache {
 
 impl FlowCache {
     /// Compiles a document for a new session, stores its snapshot and caches it. Returns `None` when it does not compile.
-    pub async fn compile_and_store(&self, host: &Host, document: Value) -> sqlx::Result<Option<Arc<Config>>> {
+    pub async fn compile_and_store(&self, content: &Content, document: Value) -> sqlx::Result<Option<Arc<Config>>> {
         // A bundle may have many documents.
         let (hash, document) = run_blocking(move || (snapshot_hash(&document), document)).await?;
-        found(self.configs.get_or_insert_async(bare_hash(&hash), self.compile(host, document)).await)
+        found(self.configs.get_or_insert_async(bare_hash(&hash), self.compile(content, document)).await)
     }
 
-    async fn compile(&self, host: &Host, document: Value) -> Result<Arc<Config>, Missing> {
+    async fn compile(&self, content: &Content, document: Value) -> Result<Arc<Config>, Missing> {
         let config = run_blocking(move || Config::from_flow(&document)).await?.map_err(|_| Missing::Snapshot)?;
         // Sessions may start on it from now on, so no other process may take it for unused.
-        if !snapshot::is_use_recorded(&host.readers, config.hash_source(), clock::now()).await? {
-            let mut connection = storage::open(host.config_manager.database(), false).await?;
+        if !snapshot::is_use_recorded(&content.readers, config.hash_source(), clock::now()).await? {
+            let mut connection = storage::open(content.config_manager.database(), false).await?;
             config::store_snapshot_text(&mut connection, config.hash_source(), || config.source_text(), clock::now()).await?;
             connection.close().await?;
         }
         let config = Arc::new(config);
-        self.supply_classifiers(host, &config).await?;
+        self.supply_classifiers(content, &config).await?;
         Ok(config)
     }
 
     /// Supplies the classifiers of a configuration that is not kept.
-    pub async fn supply_classifiers(&self, host: &Host, config: &Arc<Config>) -> sqlx::Result<()> {
-        self.trainer.supply(host.config_manager.database(), config).await
+    pub async fn supply_classifiers(&self, content: &Content, config: &Arc<Config>) -> sqlx::Result<()> {
+        self.trainer.supply(content.config_manager.database(), config).await
     }
 
     /// Trains and stores the classifiers of a document that is to be published, so that its first session does not wait for them, and embeds
     /// their phrases.
-    pub async fn prepare_classifiers(&self, host: &Host, document: Value) -> sqlx::Result<()> {
+    pub async fn prepare_classifiers(&self, content: &Content, document: Value) -> sqlx::Result<()> {
         let Ok(config) = run_blocking(move || Config::from_flow(&document)).await? else { return Ok(()) };
         let config = Arc::new(config);
-        self.supply_classifiers(host, &config).await?;
-        phrase_vectors::embed_phrases(host, &config).await
+        self.supply_classifiers(content, &config).await?;
+        phrase_vectors::embed_phrases(content, &config).await
     }
 
     /// Returns the compiled document of a snapshot, given as `sha256:…` or as the bare hash; `None` when it is not stored.
-    pub async fn load(&self, host: &Host, snapshot: &str) -> sqlx::Result<Option<Arc<Config>>> {
-        let config = self.load_snapshot(host, snapshot).await?;
+    pub async fn load(&self, content: &Content, snapshot: &str) -> sqlx::Result<Option<Arc<Config>>> {
+        let config = self.load_snapshot(content, snapshot).await?;
         // The snapshot may be of tables instead of a document.
         Ok(config.filter(|it| it.document.is_some()))
     }
 
     /// Returns the compiled configuration of a snapshot of a document or of tables; `None` when it is not stored.
-    pub async fn load_snapshot(&self, host: &Host, snapshot: &str) -> sqlx::Result<Option<Arc<Config>>> {
+    pub async fn load_snapshot(&self, content: &Content, snapshot: &str) -> sqlx::Result<Option<Arc<Config>>> {
         let hash = bare_hash(snapshot);
-        found(self.configs.get_or_insert_async(hash, self.compile_stored(host, hash)).await)
+        found(self.configs.get_or_insert_async(hash, self.compile_stored(content, hash)).await)
     }
 
     /// Returns the cached documents, on which sessions may start without looking at the database.
@@ -95,10 +95,10 @@ impl FlowCache {
         self.configs.iter().map(|it| it.1).collect()
     }
 
-    async fn compile_stored(&self, host: &Host, hash: &str) -> Result<Arc<Config>, Missing> {
-        let source = config::find_snapshot(&host.readers, hash).await?.ok_or(Missing::Snapshot)?;
+    async fn compile_stored(&self, content: &Content, hash: &str) -> Result<Arc<Config>, Missing> {
+        let source = config::find_snapshot(&content.readers, hash).await?.ok_or(Missing::Snapshot)?;
         let config = Arc::new(run_blocking(move || Config::from_source(&source).0).await?);
-        self.supply_classifiers(host, &config).await?;
+        self.supply_classifiers(content, &config).await?;
         Ok(config)
     }
 }

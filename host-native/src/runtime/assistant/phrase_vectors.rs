@@ -10,6 +10,7 @@ use convengine_core::config::{Config, TrainableClassifier};
 use convengine_core::knowledge::PhraseVectors;
 use convengine_core::pack::SCRIPTED_MODEL;
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, PhraseSearchReply, PhraseSearchRequest, Reply};
+use convengine_host_base::work_class::spawn_in_background;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use tokio::time::Instant;
@@ -17,11 +18,10 @@ use tokio::time::Instant;
 use super::knowledge::embedding::{Payer, embed};
 use super::knowledge::scan::run_scan;
 use crate::config::settings::SearchMemory;
-use crate::runtime::turn_runner::Host;
+use crate::content::Content;
 use crate::storage;
 use crate::storage::assistant::ProgramKey;
 use crate::storage::phrase_vector::{self, VectorBatch};
-use crate::work_class::spawn_in_background;
 
 /// The number of texts in one call.
 const BATCH_SIZE: usize = 64;
@@ -81,16 +81,16 @@ impl PhraseVectorCache {
 
     /// Returns the model that has embedded the phrases of all intents of a document; `None` without one. Those of a published version that
     /// have no vectors are embedded in the background, for later turns.
-    pub async fn find_model(&self, host: &Arc<Host>, config: &Arc<Config>, is_published: bool) -> sqlx::Result<Option<String>> {
-        let Some(model) = embedding_model(host).filter(|_| config.flow().is_some()) else { return Ok(None) };
+    pub async fn find_model(&self, content: &Arc<Content>, config: &Arc<Config>, is_published: bool) -> sqlx::Result<Option<String>> {
+        let Some(model) = embedding_model(content).filter(|_| config.flow().is_some()) else { return Ok(None) };
         let classifiers = config.classifiers();
         if classifiers.is_empty() {
             return Ok(None);
         }
         for classifier in classifiers {
-            if self.load(host, config, classifier, &model).await?.is_none() {
+            if self.load(content, config, classifier, &model).await?.is_none() {
                 if is_published && self.lock_begun().insert((classifier.hash().to_owned(), model.clone())) {
-                    spawn_embedding(host, config);
+                    spawn_embedding(content, config);
                 }
                 return Ok(None);
             }
@@ -101,13 +101,13 @@ impl PhraseVectorCache {
     /// Returns the vectors of a classifier; `None` if some phrases have none. They are loaded once, however many wait for them.
     async fn load(
         &self,
-        host: &Host,
+        content: &Content,
         config: &Config,
         classifier: TrainableClassifier<'_>,
         model: &str,
     ) -> sqlx::Result<Option<Arc<PhraseVectors>>> {
         let key = (classifier.hash().to_owned(), model.to_owned());
-        match self.vectors.get_or_insert_async(&key, read(host, config, classifier, model)).await {
+        match self.vectors.get_or_insert_async(&key, read(content, config, classifier, model)).await {
             Ok(cached) => Ok(cached.vectors),
             Err(Missing::Vectors) => Ok(None),
             Err(Missing::Database(error)) => Err(error),
@@ -120,15 +120,15 @@ impl PhraseVectorCache {
 }
 
 /// Reads the vectors of a classifier, or embeds its phrases by a script.
-async fn read(host: &Host, config: &Config, classifier: TrainableClassifier<'_>, model: &str) -> Result<CachedVectors, Missing> {
+async fn read(content: &Content, config: &Config, classifier: TrainableClassifier<'_>, model: &str) -> Result<CachedVectors, Missing> {
     let phrases = split_phrases(classifier);
     let vectors = match model {
         SCRIPTED_MODEL => {
-            let embeddings = embed(host, Payer::Turn(config), phrases.texts, Instant::now() + EMBED_TIMEOUT).await;
+            let embeddings = embed(content, Payer::Turn(config), phrases.texts, Instant::now() + EMBED_TIMEOUT).await;
             embeddings.ok().map(|it| it.vectors)
         }
         model => {
-            let batches = phrase_vector::load(&host.readers, classifier.hash(), model).await?;
+            let batches = phrase_vector::load(&content.readers, classifier.hash(), model).await?;
             let vectors: Vec<Vec<f32>> = batches.into_iter().flat_map(|it| it.vectors).collect();
             if vectors.len() != phrases.texts.len() {
                 return Err(Missing::Vectors);
@@ -156,19 +156,19 @@ fn split_phrases(classifier: TrainableClassifier<'_>) -> Phrases {
 }
 
 /// The model that embeds phrases and messages; `None` without one.
-fn embedding_model(host: &Host) -> Option<String> {
-    host.models.embedding_model().or_else(|| host.models.is_embedding_scripted().then(|| SCRIPTED_MODEL.to_owned()))
+fn embedding_model(content: &Content) -> Option<String> {
+    content.outbound.models.embedding_model().or_else(|| content.outbound.models.is_embedding_scripted().then(|| SCRIPTED_MODEL.to_owned()))
 }
 
 /// Embeds and stores the phrases of a document that have no vectors. A failure of the model is logged only: sessions are matched by words
 /// alone until the phrases are embedded.
-pub async fn embed_phrases(host: &Host, config: &Config) -> sqlx::Result<()> {
+pub async fn embed_phrases(content: &Content, config: &Config) -> sqlx::Result<()> {
     // The vectors of a script are not worth storing.
-    let (Some(model), Some(flow)) = (host.models.embedding_model(), config.flow()) else { return Ok(()) };
+    let (Some(model), Some(flow)) = (content.outbound.models.embedding_model(), config.flow()) else { return Ok(()) };
     let key = ProgramKey::of_flow(flow);
     let deadline = Instant::now() + EMBED_TIMEOUT;
     for classifier in config.classifiers() {
-        if let Err(error) = embed_classifier(host, &key, classifier, &model, deadline).await? {
+        if let Err(error) = embed_classifier(content, &key, classifier, &model, deadline).await? {
             let document = flow.document.id.as_str();
             tracing::warn!(%error, document, model, "cannot embed the phrases of intents; messages are matched by words alone");
             return Ok(());
@@ -178,50 +178,50 @@ pub async fn embed_phrases(host: &Host, config: &Config) -> sqlx::Result<()> {
 }
 
 async fn embed_classifier(
-    host: &Host,
+    content: &Content,
     key: &ProgramKey,
     classifier: TrainableClassifier<'_>,
     model: &str,
     deadline: Instant,
 ) -> sqlx::Result<Result<(), EffectError>> {
     let hash = classifier.hash();
-    let stored = phrase_vector::list_stored(&host.readers, hash, model).await?;
+    let stored = phrase_vector::list_stored(&content.readers, hash, model).await?;
     let texts = split_phrases(classifier).texts;
     for (number, batch) in texts.chunks(BATCH_SIZE).enumerate() {
         let first = i64::try_from(number * BATCH_SIZE).unwrap_or(i64::MAX);
         if stored.contains(&first) {
             continue;
         }
-        let vectors = match embed(host, Payer::Document(key), batch.to_vec(), deadline).await {
+        let vectors = match embed(content, Payer::Document(key), batch.to_vec(), deadline).await {
             Ok(embeddings) => embeddings.vectors,
             Err(error) => return Ok(Err(error)),
         };
-        let mut connection = storage::open(host.config_manager.database(), false).await?;
+        let mut connection = storage::open(content.config_manager.database(), false).await?;
         phrase_vector::put(&mut connection, hash, model, &VectorBatch { first, vectors }).await?;
         connection.close().await?;
     }
     Ok(Ok(()))
 }
 
-fn spawn_embedding(host: &Arc<Host>, config: &Arc<Config>) {
-    let (host, config) = (Arc::clone(host), Arc::clone(config));
+fn spawn_embedding(content: &Arc<Content>, config: &Arc<Config>) {
+    let (content, config) = (Arc::clone(content), Arc::clone(config));
     spawn_in_background(async move {
-        if let Err(error) = embed_phrases(&host, &config).await {
+        if let Err(error) = embed_phrases(&content, &config).await {
             tracing::warn!(%error, "cannot store the embeddings of phrases");
         }
     });
 }
 
 /// Compares a text with the phrases of a document.
-pub async fn search(host: &Host, config: &Config, request: &PhraseSearchRequest, deadline: Instant) -> EffectResult {
-    match find_similar(host, config, request, deadline).await {
+pub async fn search(content: &Content, config: &Config, request: &PhraseSearchRequest, deadline: Instant) -> EffectResult {
+    match find_similar(content, config, request, deadline).await {
         Ok(reply) => EffectResult::Ok(Reply::PhraseSearch(reply)),
         Err(error) => EffectResult::Error(error),
     }
 }
 
 async fn find_similar(
-    host: &Host,
+    content: &Content,
     config: &Config,
     request: &PhraseSearchRequest,
     deadline: Instant,
@@ -232,9 +232,10 @@ async fn find_similar(
     };
     let missing = || EffectError::new(EffectErrorKind::Unavailable, "the phrases are not embedded by the model of this server");
     let classifier = config.classifiers().into_iter().find(|it| it.hash() == request.classifier);
-    let classifier = classifier.filter(|_| embedding_model(host).is_some_and(|it| it == request.model)).ok_or_else(missing)?;
-    let vectors = host.phrase_vectors.load(host, config, classifier, &request.model).await.map_err(unreadable)?.ok_or_else(missing)?;
-    let embedded = embed(host, Payer::Turn(config), vec![request.text.clone()], deadline).await?;
+    let classifier = classifier.filter(|_| embedding_model(content).is_some_and(|it| it == request.model)).ok_or_else(missing)?;
+    let vectors =
+        content.phrase_vectors.load(content, config, classifier, &request.model).await.map_err(unreadable)?.ok_or_else(missing)?;
+    let embedded = embed(content, Payer::Turn(config), vec![request.text.clone()], deadline).await?;
     let text = embedded.vectors.into_iter().next().unwrap_or_default();
     let reply = run_scan(move || PhraseSearchReply::from_vectors(&vectors, &text)).await.map_err(unreadable)?;
     Ok(PhraseSearchReply { usage: embedded.usage, ..reply })

@@ -9,10 +9,9 @@ use serde_json::Value;
 use crate::api::error::ApiError;
 use crate::auth::rate::RateStatus;
 use crate::clock;
-use crate::runtime::turn_runner::{Host, Refusal};
-use crate::storage::assistant::ProgramKey;
+use crate::content::Content;
 use crate::storage::assistant::session;
-use crate::storage::counter::{self, CounterKey, Increment};
+use crate::storage::counter::{self, CounterKey};
 
 /// Microcents per cent.
 pub const MICROCENTS_PER_CENT: u64 = 1_000_000;
@@ -20,58 +19,10 @@ pub const MICROCENTS_PER_CENT: u64 = 1_000_000;
 /// Milliseconds per day.
 const DAY_MS: Millis = 86_400_000;
 
-/// A session counted against the quota before its first turn runs.
-#[derive(Debug)]
-pub struct Reservation {
-    counter: CounterKey,
-    usage_row: i64,
-}
-
-impl Reservation {
-    /// Reserves one of the month's sessions for an assistant or workflow.
-    ///
-    /// # Errors
-    /// Returns [`Refusal::QuotaExceeded`] when the quota is exceeded, [`Refusal::Load`] for a database error.
-    pub async fn reserve(host: &Host, program: &ProgramKey) -> Result<Reservation, Refusal> {
-        let at = clock::now();
-        let (pool, workspace, period) = (&host.readers, &host.workspace, month_start(at));
-        let counter = CounterKey { workspace: workspace.clone(), kind: "session", reference: String::new(), period };
-        let limit = host.plan.sessions.map_or(i64::MAX, i64::from);
-        let one = Increment { amount: 1, fitting: 1, limit };
-        let used_before = session::sum_usage(pool, workspace, "session", period, None);
-        if !counter::reserve(pool, &counter, one, used_before).await? {
-            return Err(Refusal::QuotaExceeded(host.plan.sessions.unwrap_or(0)));
-        }
-        match session::add_session_usage(pool, workspace, program.as_str(), at).await {
-            Ok(usage_row) => Ok(Reservation { counter, usage_row }),
-            Err(error) => {
-                release(host, &counter).await;
-                Err(error.into())
-            }
-        }
-    }
-
-    /// Releases the reservation unless a turn of its session is stored, because another process may finish it. `None` when the message has
-    /// started no session: it was sent again, or the session belongs to another message.
-    pub async fn release(self, host: &Host, session: Option<&str>) {
-        match session::delete_session_usage(&host.readers, self.usage_row, session).await {
-            Ok(true) => release(host, &self.counter).await,
-            Ok(false) => {}
-            Err(error) => tracing::warn!(%error, session, "cannot release the reservation of a session that did not start"),
-        }
-    }
-}
-
-async fn release(host: &Host, counter: &CounterKey) {
-    if let Err(error) = counter::adjust(&host.readers, counter, -1).await {
-        tracing::warn!(%error, "cannot release the reservation of a session");
-    }
-}
-
 /// Returns the quota of sessions and how much of it is used this month; `None` without one.
-pub async fn find_session_quota(host: &Host) -> sqlx::Result<Option<UsedQuota>> {
-    let Some(limit) = host.plan.sessions else { return Ok(None) };
-    let (pool, workspace, period) = (&host.readers, &host.workspace, month_start(clock::now()));
+pub async fn find_session_quota(content: &Content) -> sqlx::Result<Option<UsedQuota>> {
+    let Some(limit) = content.plan.sessions else { return Ok(None) };
+    let (pool, workspace, period) = (&content.readers, &content.workspace, month_start(clock::now()));
     let counter = CounterKey { workspace: workspace.clone(), kind: "session", reference: String::new(), period };
     let used = match counter::find(pool, &counter).await? {
         Some(used) => used,
@@ -81,9 +32,9 @@ pub async fn find_session_quota(host: &Host) -> sqlx::Result<Option<UsedQuota>> 
 }
 
 /// Returns the quota of imports and how much of it is used this month; `None` without one.
-pub async fn find_import_quota(host: &Host) -> sqlx::Result<Option<UsedQuota>> {
-    let Some(limit) = host.plan.imports else { return Ok(None) };
-    let used = session::sum_usage(&host.readers, &host.workspace, "import", month_start(clock::now()), None).await?;
+pub async fn find_import_quota(content: &Content) -> sqlx::Result<Option<UsedQuota>> {
+    let Some(limit) = content.plan.imports else { return Ok(None) };
+    let used = session::sum_usage(&content.readers, &content.workspace, "import", month_start(clock::now()), None).await?;
     Ok(Some(UsedQuota { limit, used }))
 }
 

@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 
-use convengine_core::chain;
 use convengine_core::config::Config;
-use convengine_core::turn::{LoadedSession, Map, Millis, UserEvent};
-use convengine_host_base::event_members::ARMED_SEQ;
+use convengine_core::turn::{Map, UserEvent};
 use serde_json::{Value, json};
 
 use super::spend_budget;
 use super::upgrade::Upgrade;
 use crate::auth::caller::ConversationAccess;
 use crate::clock;
+use crate::content::Content;
+use crate::runtime::message::{Message, SubmitResult};
+use crate::runtime::refusal::Refusal;
 use crate::runtime::stream::live::Subscriber;
-use crate::runtime::turn_runner::{self, Host, Message, Refusal, SubmitResult};
+use crate::runtime::turn_runner;
 use crate::storage::assistant::session::Session;
 use crate::storage::assistant::{DocumentKind, ProgramKey};
+use crate::turns::Turns;
 
 /// An assistant session with its compiled document.
 #[derive(Debug, Clone)]
@@ -42,12 +44,12 @@ pub struct RunningSession {
 
 impl RunningSession {
     /// Prepares a stored session. If its document is no longer stored, it runs on an empty document and fails. (docs/spec/flows.md#2.3)
-    pub async fn from_stored(host: &Host, id: &str, stored: &Session) -> sqlx::Result<RunningSession> {
-        let stored_config = host.flows.load(host, &stored.snapshot).await?;
+    pub async fn from_stored(content: &Content, id: &str, stored: &Session) -> sqlx::Result<RunningSession> {
+        let stored_config = content.flows.load(content, &stored.snapshot).await?;
         let is_lost = stored_config.is_none();
         let (config, upgrade) = match stored_config {
             Some(config) => {
-                let upgrade = Upgrade::find(host, stored, &config).await?;
+                let upgrade = Upgrade::find(content, stored, &config).await?;
                 (config, upgrade)
             }
             None => {
@@ -56,7 +58,7 @@ impl RunningSession {
                     snapshot = stored.snapshot,
                     "the document of a session is no longer stored; its next turn will fail"
                 );
-                (host.flows.compile_and_store(host, empty_document(&stored.program)).await?.ok_or(sqlx::Error::RowNotFound)?, None)
+                (content.flows.compile_and_store(content, empty_document(&stored.program)).await?.ok_or(sqlx::Error::RowNotFound)?, None)
             }
         };
         Ok(RunningSession {
@@ -76,8 +78,8 @@ impl RunningSession {
     ///
     /// # Errors
     /// Returns [`Refusal`]; the session is then unchanged.
-    pub async fn submit_event(&self, host: &Arc<Host>, event: Map) -> Result<SubmitResult, Refusal> {
-        self.submit_event_with_subscriber(host, event, None).await
+    pub async fn submit_event(&self, turns: &Arc<Turns>, event: Map) -> Result<SubmitResult, Refusal> {
+        self.submit_event_with_subscriber(turns, event, None).await
     }
 
     /// Like [`submit_event`](Self::submit_event), and publishes the turn to a subscriber while it runs.
@@ -86,26 +88,26 @@ impl RunningSession {
     /// Returns [`Refusal`]; the session is then unchanged.
     pub async fn submit_event_with_subscriber(
         &self,
-        host: &Arc<Host>,
+        turns: &Arc<Turns>,
         event: Map,
         subscriber: Option<Subscriber>,
     ) -> Result<SubmitResult, Refusal> {
-        let message = self.to_message(host, event).await?;
-        turn_runner::submit(Arc::clone(host), Message { subscriber, ..message }).await
+        let message = self.to_message(turns, event).await?;
+        turn_runner::submit(Arc::clone(turns), Message { subscriber, ..message }).await
     }
 
     /// Returns the message of an event.
-    pub async fn to_message(&self, host: &Arc<Host>, mut event: Map) -> sqlx::Result<Message> {
+    pub async fn to_message(&self, turns: &Arc<Turns>, mut event: Map) -> sqlx::Result<Message> {
         let key = event.get("event_id").and_then(Value::as_str).map(|it| event_key(&self.session, it));
         self.program.write_to(&mut event);
         event.extend(self.version.map(|it| ("version".to_owned(), json!(it))));
         event.extend(self.deployment.as_ref().map(|it| ("deployment".to_owned(), json!(it))));
-        let left = spend_budget::find_remaining(host, &self.config, clock::now()).await?;
+        let left = spend_budget::find_remaining(&turns.content, &self.config, clock::now()).await?;
         event.extend(left.map(|it| ("budget_left".to_owned(), json!(it))));
-        let model = host.phrase_vectors.find_model(host, &self.config, self.version.is_some()).await?;
+        let model = turns.content.phrase_vectors.find_model(&turns.content, &self.config, self.version.is_some()).await?;
         event.extend(model.map(|it| ("phrase_vectors".to_owned(), json!(it))));
         let upgrade = match self.upgrade.clone() {
-            Some(upgrade) => Some(upgrade.with_phrase_vectors(host).await?),
+            Some(upgrade) => Some(upgrade.with_phrase_vectors(turns).await?),
             None => None,
         };
         let message = Message::for_session(&self.session, UserEvent::from_flow_event(Value::Object(event)), Arc::clone(&self.config));
@@ -138,44 +140,6 @@ fn empty_document(program: &ProgramKey) -> Value {
     ], "edges": []});
     json!({"schema_version": "1.0", "doc": "conversation_flow", "id": id, "name": id, "root": "lost",
         "default_locale": "en", "graphs": [graph], "intents": []})
-}
-
-/// Checks whether the session accepts an event.
-///
-/// # Errors
-/// Returns [`Refusal::SessionEnded`] when the session has ended, [`Refusal::StaleTimer`] when it has advanced since the timer was armed.
-pub fn check_event(session: &LoadedSession, event: &UserEvent) -> Result<(), Refusal> {
-    let state = session.flow.as_ref();
-    if state.and_then(|it| it.get("program")?.as_str()) == Some(chain::PROGRAM) {
-        return check_run_event(state.map(|it| &**it), event);
-    }
-    let status = state.and_then(|it| it.get("status")?.as_str());
-    if status.is_some_and(|it| !["active", "handed_off"].contains(&it)) {
-        return Err(Refusal::SessionEnded);
-    }
-    let of_seq = event.flow.as_ref().and_then(|it| it.get(ARMED_SEQ)?.as_i64());
-    let seq = state.and_then(|it| it.get("seq")?.as_i64());
-    if of_seq.is_some() && of_seq != seq { Err(Refusal::StaleTimer) } else { Ok(()) }
-}
-
-/// Checks whether a run accepts an event.
-fn check_run_event(state: Option<&Value>, event: &UserEvent) -> Result<(), Refusal> {
-    let members = event.flow.as_deref().and_then(Value::as_object).cloned().unwrap_or_default();
-    let of_seq = members.get(ARMED_SEQ).and_then(Value::as_i64);
-    let seq = state.and_then(|it| it.get("seq")?.as_i64());
-    if of_seq.is_some() && of_seq != seq {
-        return Err(Refusal::StaleTimer);
-    }
-    match chain::check_event(state, &members) {
-        Err(refusal) if refusal.code == "timer_not_armed" => Err(Refusal::StaleTimer),
-        other => other.map_err(|it| Refusal::Run(Box::new(it))),
-    }
-}
-
-/// Returns the earliest time of the session's next event.
-pub fn earliest_event_at(session: &LoadedSession) -> Millis {
-    let last = session.flow.as_ref().and_then(|it| it.get("last_event_at")?.as_str()).and_then(clock::parse);
-    last.map_or(0, |it| it + 1)
 }
 
 /// Returns the idempotency key of a session event.

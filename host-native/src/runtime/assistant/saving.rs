@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::plan::month_start;
 use crate::clock;
-use crate::runtime::turn_runner::Host;
+use crate::content::Content;
 use crate::storage::activation::lock_configuration;
 use crate::storage::assistant::draft::{self, Expected};
 use crate::storage::assistant::{ProgramKey, session};
@@ -24,9 +24,9 @@ pub enum SaveResult {
 }
 
 /// Saves a draft if the stored one is as expected and the plan allows another import this month.
-pub async fn save_draft(host: &Host, key: &ProgramKey, document: &Value, expected: Expected) -> sqlx::Result<SaveResult> {
-    let mut connection = storage::open(host.config_manager.database(), false).await?;
-    let new_draft = NewDraft { workspace: &host.workspace, quota: host.plan.imports, key, document, expected };
+pub async fn save_draft(content: &Content, key: &ProgramKey, document: &Value, expected: Expected) -> sqlx::Result<SaveResult> {
+    let mut connection = storage::open(content.config_manager.database(), false).await?;
+    let new_draft = NewDraft { workspace: &content.workspace, quota: content.plan.imports, key, document, expected };
     let result = new_draft.save(&mut connection).await?;
     connection.close().await?;
     Ok(result)

@@ -6,9 +6,9 @@ use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind, Mil
 use serde_json::Value;
 
 use super::plan::{self, DocumentCaps};
+use crate::content::Content;
 use crate::effects::llm::ModelAnswer;
 use crate::runtime::spend_cap::{charged_micros, unreadable};
-use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::{ProgramKey, draft, session};
 use crate::storage::counter::{self, CounterKey, Increment};
 
@@ -32,28 +32,28 @@ pub struct Budget {
 
 impl Budget {
     /// Returns the budget of the document of a turn; `None` without a cap.
-    pub fn of_turn(host: &Host, config: &Config, now: Millis) -> Option<Budget> {
+    pub fn of_turn(content: &Content, config: &Config, now: Millis) -> Option<Budget> {
         let flow = config.flow()?;
-        Budget::new(host, &ProgramKey::of_flow(flow), DocumentCaps::from_settings(&flow.document.settings), now)
+        Budget::new(content, &ProgramKey::of_flow(flow), DocumentCaps::from_settings(&flow.document.settings), now)
     }
 
     /// Returns the budget of a document outside of turns, as its draft sets it; `None` without a cap.
-    pub async fn of_draft(host: &Host, key: &ProgramKey, now: Millis) -> sqlx::Result<Option<Budget>> {
-        let Some(draft) = draft::find(&host.readers, key.as_str()).await? else { return Ok(None) };
+    pub async fn of_draft(content: &Content, key: &ProgramKey, now: Millis) -> sqlx::Result<Option<Budget>> {
+        let Some(draft) = draft::find(&content.readers, key.as_str()).await? else { return Ok(None) };
         let document: Value = serde_json::from_str(&draft.document).unwrap_or_default();
-        Ok(Budget::new(host, key, DocumentCaps::from_draft(&document), now))
+        Ok(Budget::new(content, key, DocumentCaps::from_draft(&document), now))
     }
 
-    fn new(host: &Host, key: &ProgramKey, caps: DocumentCaps, now: Millis) -> Option<Budget> {
+    fn new(content: &Content, key: &ProgramKey, caps: DocumentCaps, now: Millis) -> Option<Budget> {
         let (cap, period) = plan::spend_cap(caps, now)?;
-        let counter = CounterKey { workspace: host.workspace.clone(), kind: "llm", reference: key.as_str().to_owned(), period };
+        let counter = CounterKey { workspace: content.workspace.clone(), kind: "llm", reference: key.as_str().to_owned(), period };
         Some(Budget { counter, cap: i64::try_from(cap).unwrap_or(i64::MAX) })
     }
 
     /// Returns what was used before the counter existed.
-    async fn sum_used(&self, host: &Host) -> sqlx::Result<i64> {
+    async fn sum_used(&self, content: &Content) -> sqlx::Result<i64> {
         let CounterKey { workspace, kind, reference, period } = &self.counter;
-        session::sum_usage(&host.readers, workspace, kind, *period, Some(reference)).await
+        session::sum_usage(&content.readers, workspace, kind, *period, Some(reference)).await
     }
 }
 
@@ -61,10 +61,10 @@ impl Budget {
 ///
 /// # Errors
 /// Returns an error for the turn when the budget is exceeded or cannot be read.
-pub async fn reserve(host: &Host, budget: Budget, micros: u64) -> Result<BudgetReservation, EffectError> {
+pub async fn reserve(content: &Content, budget: Budget, micros: u64) -> Result<BudgetReservation, EffectError> {
     let amount = microcents(micros);
     let increment = Increment { amount, fitting: amount, limit: budget.cap };
-    let reserved = counter::reserve(&host.readers, &budget.counter, increment, budget.sum_used(host)).await;
+    let reserved = counter::reserve(&content.readers, &budget.counter, increment, budget.sum_used(content)).await;
     if reserved.map_err(|it| unreadable(&it))? {
         return Ok(BudgetReservation { counter: budget.counter, micros });
     }
@@ -73,21 +73,21 @@ pub async fn reserve(host: &Host, budget: Budget, micros: u64) -> Result<BudgetR
 }
 
 /// Replaces the reserved cost of a call with its actual cost.
-pub async fn settle(host: &Host, reserved: BudgetReservation, answer: &ModelAnswer) {
+pub async fn settle(content: &Content, reserved: BudgetReservation, answer: &ModelAnswer) {
     let difference = microcents(charged_micros(answer, reserved.micros)) - microcents(reserved.micros);
     if difference != 0
-        && let Err(error) = counter::adjust(&host.readers, &reserved.counter, difference).await
+        && let Err(error) = counter::adjust(&content.readers, &reserved.counter, difference).await
     {
         tracing::warn!(%error, "cannot correct the spend of a document; its estimate stays");
     }
 }
 
 /// Returns the remaining budget in microcents; `None` without a cap.
-pub async fn find_remaining(host: &Host, config: &Config, now: Millis) -> sqlx::Result<Option<i64>> {
-    let Some(budget) = Budget::of_turn(host, config, now) else { return Ok(None) };
-    let used = match counter::find(&host.readers, &budget.counter).await? {
+pub async fn find_remaining(content: &Content, config: &Config, now: Millis) -> sqlx::Result<Option<i64>> {
+    let Some(budget) = Budget::of_turn(content, config, now) else { return Ok(None) };
+    let used = match counter::find(&content.readers, &budget.counter).await? {
         Some(used) => used,
-        None => budget.sum_used(host).await?,
+        None => budget.sum_used(content).await?,
     };
     Ok(Some(budget.cap.saturating_sub(used).max(0)))
 }

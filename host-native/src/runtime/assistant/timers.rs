@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use convengine_core::turn::{Map, Millis};
 use convengine_host_base::event_members::ARMED_SEQ;
+use convengine_host_base::work_class::spawn_in_background;
+use convengine_storage::repeated_task::RepeatedTask;
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -13,11 +15,12 @@ use tokio::time::timeout;
 
 use super::run::RunningSession;
 use crate::clock;
-use crate::runtime::repeated_task::RepeatedTask;
-use crate::runtime::turn_runner::{Host, Message, Refusal};
+use crate::content::Content;
+use crate::runtime::message::Message;
+use crate::runtime::refusal::Refusal;
 use crate::storage::assistant::DocumentKind;
 use crate::storage::assistant::session::{self, DueTimer};
-use crate::work_class::spawn_in_background;
+use crate::turns::Turns;
 
 /// The maximum polling interval, which bounds the delay of timers armed by other processes.
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -56,38 +59,38 @@ impl FiringSessions {
 }
 
 /// Spawns the task that fires timers while the server runs.
-pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
+pub fn spawn_timers(turns: Arc<Turns>) -> JoinHandle<()> {
     spawn_in_background(async move {
         // As many sessions at once as turns in the background, so that what this process cannot run yet is left to the others.
-        let permits = Arc::new(Semaphore::new(host.turn_queue.max_background()));
-        let mut task = RepeatedTask::new("read session timers", &host.connectivity);
+        let permits = Arc::new(Semaphore::new(turns.queue.max_background()));
+        let mut task = RepeatedTask::new("read session timers", &turns.connectivity);
         loop {
-            let wait = task.attempt(fire_due_timers(&host, &permits)).await.unwrap_or(MAX_POLL_INTERVAL);
+            let wait = task.attempt(fire_due_timers(&turns, &permits)).await.unwrap_or(MAX_POLL_INTERVAL);
             // A turn that arms a timer notifies `armed`.
-            let _ = timeout(wait.clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL), host.timer_armed.notified()).await;
+            let _ = timeout(wait.clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL), turns.timer_armed.notified()).await;
             tokio::time::sleep(MIN_POLL_INTERVAL).await;
         }
     })
 }
 
 /// Spawns the task that measures the delay of timers, also where nobody fires them.
-pub fn spawn_measurement(host: Arc<Host>) -> JoinHandle<()> {
+pub fn spawn_measurement(turns: Arc<Turns>) -> JoinHandle<()> {
     spawn_in_background(async move {
         loop {
-            host.connectivity.wait().await;
-            measure_lag(&host).await;
+            turns.connectivity.wait().await;
+            measure_lag(&turns.content).await;
             tokio::time::sleep(MEASURE_INTERVAL).await;
         }
     })
 }
 
 /// Records how late the oldest due timer is.
-async fn measure_lag(host: &Host) {
+async fn measure_lag(content: &Content) {
     let now = clock::now();
-    match session::find_oldest_due(&host.readers, now).await {
+    match session::find_oldest_due(&content.readers, now).await {
         Ok(oldest) => {
             let lag = oldest.map_or(0, |it| now.saturating_sub(it));
-            host.meter.record_timer_lag(Duration::from_millis(u64::try_from(lag).unwrap_or(0)));
+            content.meter.record_timer_lag(Duration::from_millis(u64::try_from(lag).unwrap_or(0)));
         }
         Err(error) => tracing::debug!(%error, "cannot measure the delay of timers"),
     }
@@ -95,31 +98,31 @@ async fn measure_lag(host: &Host) {
 
 /// Claims due timers and fires them, those of each session in a task of its own, with one of `permits`. Returns the time until the next one
 /// is due.
-async fn fire_due_timers(host: &Arc<Host>, permits: &Arc<Semaphore>) -> sqlx::Result<Duration> {
-    let now = clock::now() - if host.ingress.is_some() { FALLBACK_DELAY } else { 0 };
+async fn fire_due_timers(turns: &Arc<Turns>, permits: &Arc<Semaphore>) -> sqlx::Result<Duration> {
+    let now = clock::now() - if turns.cluster.is_some() { FALLBACK_DELAY } else { 0 };
     // No other task acquires permits. When steps of chains have all turns in the background, one timer at a time queues with them.
-    let most = host.turn_queue.free_background().max(1).min(permits.available_permits()).min(BATCH_SIZE);
+    let most = turns.queue.free_background().max(1).min(permits.available_permits()).min(BATCH_SIZE);
     if most == 0 {
         // A session whose timers have been fired wakes this task.
         return Ok(MAX_POLL_INTERVAL);
     }
-    let (is_due, next) = session::find_next_due(&host.readers, now).await?;
-    let claimed = if is_due { session::claim_due_timers(&host.readers, now, i64::try_from(most).unwrap_or(1)).await? } else { Vec::new() };
+    let (is_due, next) = session::find_next_due(&turns.readers, now).await?;
+    let claimed = if is_due { session::claim_due_timers(&turns.readers, now, i64::try_from(most).unwrap_or(1)).await? } else { Vec::new() };
     let has_more = claimed.len() >= most;
     // A session may have several.
     for session in BTreeSet::from_iter(claimed) {
         let Ok(permit) = Arc::clone(permits).try_acquire_owned() else { break };
-        if !host.firing.insert(&session) {
+        if !turns.firing.insert(&session) {
             continue;
         }
-        let host = Arc::clone(host);
+        let turns = Arc::clone(turns);
         spawn_in_background(async move {
-            if let Err(error) = fire_timers_of(&host, &session).await {
+            if let Err(error) = fire_timers_of(&turns, &session).await {
                 tracing::warn!(%error, session, "cannot fire a session timer");
             }
-            host.firing.remove(&session);
+            turns.firing.remove(&session);
             drop(permit);
-            host.timer_armed.notify_one();
+            turns.timer_armed.notify_one();
         });
     }
     if has_more {
@@ -132,42 +135,42 @@ async fn fire_due_timers(host: &Arc<Host>, permits: &Arc<Semaphore>) -> sqlx::Re
 ///
 /// # Errors
 /// Returns [`Refusal`] when a timer cannot be fired.
-pub async fn fire_timers_of(host: &Arc<Host>, session: &str) -> Result<(), Refusal> {
+pub async fn fire_timers_of(turns: &Arc<Turns>, session: &str) -> Result<(), Refusal> {
     loop {
-        let place = host.processor_share.enter().await;
-        let Some(due) = session::find_due_timer(&host.readers, session, clock::now()).await? else { return Ok(()) };
-        let prepared = prepare(host, &due).await?;
+        let place = turns.processor_share.enter().await;
+        let Some(due) = session::find_due_timer(&turns.readers, session, clock::now()).await? else { return Ok(()) };
+        let prepared = prepare(turns, &due).await?;
         drop(place);
         if let Some((running, event)) = prepared {
-            fire_timer(host, &due, running, event).await?;
+            fire_timer(turns, &due, running, event).await?;
         }
     }
 }
 
-async fn fire_timer(host: &Arc<Host>, due: &DueTimer, running: RunningSession, event: Map) -> Result<(), Refusal> {
-    match running.submit_event(host, event).await {
+async fn fire_timer(turns: &Arc<Turns>, due: &DueTimer, running: RunningSession, event: Map) -> Result<(), Refusal> {
+    match running.submit_event(turns, event).await {
         Ok(_) | Err(Refusal::StaleTimer) => Ok(()),
-        Err(Refusal::SessionEnded) => Ok(session::delete_timer(&host.readers, due).await?),
-        Err(Refusal::Run(refusal)) if refusal.code == "run_finished" => Ok(session::delete_timer(&host.readers, due).await?),
+        Err(Refusal::SessionEnded) => Ok(session::delete_timer(&turns.readers, due).await?),
+        Err(Refusal::Run(refusal)) if refusal.code == "run_finished" => Ok(session::delete_timer(&turns.readers, due).await?),
         Err(refusal) => Err(refusal),
     }
 }
 
 /// Returns the message of a due timer; deletes a timer whose session no longer exists.
-pub async fn to_message(host: &Arc<Host>, due: &DueTimer) -> sqlx::Result<Option<Message>> {
-    match prepare(host, due).await? {
-        Some((running, event)) => running.to_message(host, event).await.map(Some),
+pub async fn to_message(turns: &Arc<Turns>, due: &DueTimer) -> sqlx::Result<Option<Message>> {
+    match prepare(turns, due).await? {
+        Some((running, event)) => running.to_message(turns, event).await.map(Some),
         None => Ok(None),
     }
 }
 
 /// Returns the session of a due timer and its event; deletes a timer whose session no longer exists.
-async fn prepare(host: &Arc<Host>, due: &DueTimer) -> sqlx::Result<Option<(RunningSession, Map)>> {
+async fn prepare(turns: &Arc<Turns>, due: &DueTimer) -> sqlx::Result<Option<(RunningSession, Map)>> {
     let Some((stored, seq)) = &due.stored else {
-        session::delete_timer(&host.readers, due).await?;
+        session::delete_timer(&turns.readers, due).await?;
         return Ok(None);
     };
-    let running = RunningSession::from_stored(host, &due.session, stored).await?;
+    let running = RunningSession::from_stored(&turns.content, &due.session, stored).await?;
     // A newer turn may have rearmed a timer with the same id.
     let event = json!({"type": "timer.fired", "timer_id": due.timer, ARMED_SEQ: seq});
     let mut event: Map = event.as_object().cloned().unwrap_or_default();

@@ -10,10 +10,11 @@ use convengine_core::turn::{LoadedSession, UserEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::runtime::turn_runner::Host;
+use crate::content::Content;
 use crate::storage::assistant::session::{self, Session};
 use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
 use crate::storage::run_blocking;
+use crate::turns::Turns;
 
 /// The page size of the dry run.
 const PAGE_SIZE: i64 = 200;
@@ -41,29 +42,29 @@ pub struct UpgradeTarget {
 
 impl Upgrade {
     /// Returns the live version if it differs from the session's and the version policy allows migration.
-    pub async fn find(host: &Host, stored: &Session, config: &Config) -> sqlx::Result<Option<Upgrade>> {
+    pub async fn find(content: &Content, stored: &Session, config: &Config) -> sqlx::Result<Option<Upgrade>> {
         let policy = config.flow().map(|it| it.document.settings.version_policy);
         let (Some(own), Some(VersionPolicy::MigrateAtRoot | VersionPolicy::MigrateEager)) = (stored.version, policy) else {
             return Ok(None);
         };
-        let live = draft::find_assistant(&host.readers, stored.program.as_str()).await?.and_then(|it| it.live_version);
+        let live = draft::find_assistant(&content.readers, stored.program.as_str()).await?.and_then(|it| it.live_version);
         let Some(live) = live.filter(|it| *it != own) else { return Ok(None) };
-        let Some(found) = host.versions.load(&host.readers, &stored.program, live).await? else { return Ok(None) };
+        let Some(found) = content.versions.load(&content.readers, &stored.program, live).await? else { return Ok(None) };
         // Documents of other kinds start on bundles.
         let id = found.version.filter(|_| stored.program.kind() == DocumentKind::Assistant);
-        if let Some(target) = id.as_ref().and_then(|it| host.versions.find_config(it)) {
+        if let Some(target) = id.as_ref().and_then(|it| content.versions.find_config(it)) {
             return Ok(Some(Upgrade { target, version: live, phrase_vectors: None }));
         }
-        let to = host.flows.compile_and_store(host, Arc::unwrap_or_clone(found.document)).await?;
+        let to = content.flows.compile_and_store(content, Arc::unwrap_or_clone(found.document)).await?;
         if let (Some(to), Some(id)) = (&to, &id) {
-            host.versions.keep_config(id, to);
+            content.versions.keep_config(id, to);
         }
         Ok(to.map(|to| Upgrade { target: to, version: live, phrase_vectors: None }))
     }
 
     /// Returns the upgrade with the model that has embedded the phrases of its document.
-    pub async fn with_phrase_vectors(self, host: &Arc<Host>) -> sqlx::Result<Upgrade> {
-        let phrase_vectors = host.phrase_vectors.find_model(host, &self.target, true).await?;
+    pub async fn with_phrase_vectors(self, turns: &Arc<Turns>) -> sqlx::Result<Upgrade> {
+        let phrase_vectors = turns.content.phrase_vectors.find_model(&turns.content, &self.target, true).await?;
         Ok(Upgrade { phrase_vectors, ..self })
     }
 
@@ -114,18 +115,18 @@ pub struct DryRun {
 
 impl DryRun {
     /// Migrates all open sessions to a document without storing the result.
-    pub async fn run(host: &Host, program: &ProgramKey, document: &Value) -> sqlx::Result<DryRun> {
+    pub async fn run(content: &Content, program: &ProgramKey, document: &Value) -> sqlx::Result<DryRun> {
         let mut counted = DryRun::default();
         let Ok(to) = Config::from_flow(document) else { return Ok(counted) };
         let to = Arc::new(to);
         let mut after = MIN_ID.to_owned();
         loop {
-            let found = session::list_open(&host.readers, program.as_str(), &after, PAGE_SIZE).await?;
+            let found = session::list_open(&content.readers, program.as_str(), &after, PAGE_SIZE).await?;
             let Some((last, _)) = found.last() else { return Ok(counted) };
             after.clone_from(last);
             let mut pairs = Vec::with_capacity(found.len());
             for (_, stored) in found {
-                let from = host.flows.load(host, &stored.snapshot).await?;
+                let from = content.flows.load(content, &stored.snapshot).await?;
                 pairs.push((from, stored.state));
             }
             let to = Arc::clone(&to);

@@ -1,10 +1,13 @@
 //! Tools of the workspace in assistants and AI agents: those that a document names and does not have. (docs/spec/flows.md#4.13)
 
+use std::collections::BTreeSet;
+
 use convengine_core::config::flow::{add_workspace_tools, find_missing_tools};
 use serde_json::Value;
 
-use super::bundle::load_tools;
+use super::references::is_tool_id;
 use crate::storage::Pool;
+use crate::storage::assistant::tool;
 
 /// Adds to an assistant or AI agent the tools of the workspace that it names and does not have. Drafts stay as they are written, so that a
 /// published version has the definitions of its publication.
@@ -14,12 +17,22 @@ pub async fn complete(pool: &Pool, document: &mut Value) -> sqlx::Result<()> {
     Ok(())
 }
 
+/// Returns the tools of the workspace that have one of these names.
+pub async fn load_tools(pool: &Pool, names: &BTreeSet<String>) -> sqlx::Result<Vec<Value>> {
+    // PostgreSQL refuses a name with a zero character.
+    let ids: Vec<&str> = names.iter().map(String::as_str).filter(|it| is_tool_id(it)).collect();
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = tool::find_all(pool, ids).await?;
+    Ok(found.iter().filter_map(|it| serde_json::from_str(it).ok()).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::storage::assistant::tool;
     use crate::storage::testing::each_database;
 
     #[tokio::test]

@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::event::submit_event;
+use crate::runtime::refusal::Refusal;
 use crate::runtime::stream::request_stop;
-use crate::runtime::turn_runner::{Host, Refusal};
 use crate::storage::assistant::session::{self, Session};
 use crate::storage::chain::run;
+use crate::turns::Turns;
 
 /// How often the other processes are asked to stop an attempt, because a request may be lost and an attempt may have just begun.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(500);
@@ -25,21 +26,21 @@ const FINAL_STATUSES: [&str; 3] = ["succeeded", "failed", "cancelled"];
 ///
 /// # Errors
 /// Returns [`Refusal`]; the run is then not cancelled yet, but before its next step if the request was stored.
-pub async fn cancel_run(host: &Arc<Host>, run: &str, stored: &Session, members: Map) -> Result<Value, Refusal> {
-    run::request_cancellation(&host.readers, run).await?;
-    match &host.ingress {
-        Some(ingress) => _ = ingress.cancel(run).await?,
-        None => _ = host.stop_signals.stop(run),
+pub async fn cancel_run(turns: &Arc<Turns>, run: &str, stored: &Session, members: Map) -> Result<Value, Refusal> {
+    run::request_cancellation(&turns.readers, run).await?;
+    match &turns.cluster {
+        Some(cluster) => _ = cluster.cancel(run).await?,
+        None => _ = turns.stop_signals.stop(run),
     }
     let cancelled = tokio::select! {
         // It waits for the attempt.
-        cancelled = submit_event(host, run, stored, "run.cancel", members) => cancelled,
-        never = keep_requesting(host, run) => match never {},
+        cancelled = submit_event(turns, run, stored, "run.cancel", members) => cancelled,
+        never = keep_requesting(turns, run) => match never {},
     };
     match cancelled {
         // The attempt that was stopped has ended the run.
         Err(Refusal::Run(refusal)) if refusal.code == "run_finished" && !FINAL_STATUSES.contains(&stored.status.as_str()) => {
-            match session::find(&host.readers, run).await?.filter(|it| it.status == "cancelled") {
+            match session::find(&turns.readers, run).await?.filter(|it| it.status == "cancelled") {
                 Some(ended) => Ok(json!({"run_id": run, "status": ended.status})),
                 None => Err(Refusal::Run(refusal)),
             }
@@ -49,10 +50,10 @@ pub async fn cancel_run(host: &Arc<Host>, run: &str, stored: &Session, members: 
 }
 
 /// Asks the other processes to stop the attempt of a run until it is dropped.
-async fn keep_requesting(host: &Host, run: &str) -> Infallible {
+async fn keep_requesting(turns: &Turns, run: &str) -> Infallible {
     loop {
-        if host.ingress.is_none() && host.readers.is_shared() {
-            request_stop(host, run).await;
+        if turns.cluster.is_none() && turns.readers.is_shared() {
+            request_stop(turns, run).await;
         }
         sleep(REQUEST_INTERVAL).await;
     }

@@ -6,15 +6,17 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use super::drive;
+use crate::content::Content;
 use crate::runtime::assistant::run::RunningSession;
-use crate::runtime::turn_runner::{Host, Refusal};
+use crate::runtime::refusal::Refusal;
 use crate::storage::assistant::DocumentKind;
 use crate::storage::assistant::session::{self, Session};
 use crate::storage::chain::status;
+use crate::turns::Turns;
 
 /// Returns a run of a chain; `None` when the chain has no such run.
-pub async fn find_run(host: &Host, slug: &str, run: &str) -> sqlx::Result<Option<Session>> {
-    let found = session::find(&host.readers, run).await?;
+pub async fn find_run(content: &Content, slug: &str, run: &str) -> sqlx::Result<Option<Session>> {
+    let found = session::find(&content.readers, run).await?;
     Ok(found.filter(|it| it.program.kind() == DocumentKind::Chain && it.program.id() == slug))
 }
 
@@ -22,16 +24,16 @@ pub async fn find_run(host: &Host, slug: &str, run: &str) -> sqlx::Result<Option
 ///
 /// # Errors
 /// Returns [`Refusal`]; the run is then unchanged.
-pub async fn submit_event(host: &Arc<Host>, run: &str, stored: &Session, kind: &str, members: Map) -> Result<Value, Refusal> {
-    let is_paused = status::find(&host.readers, stored.program.id()).await?.is_some_and(|it| it.is_paused);
+pub async fn submit_event(turns: &Arc<Turns>, run: &str, stored: &Session, kind: &str, members: Map) -> Result<Value, Refusal> {
+    let is_paused = status::find(&turns.readers, stored.program.id()).await?.is_some_and(|it| it.is_paused);
     let mut event = members;
     event.insert("type".to_owned(), json!(kind));
     event.insert("stepwise".to_owned(), json!(true));
     if is_paused {
         event.insert("paused".to_owned(), json!(true));
     }
-    let running = RunningSession::from_stored(host, run, stored).await?;
-    let result = running.submit_event(host, event).await?;
-    drive::spawn(host, run);
+    let running = RunningSession::from_stored(&turns.content, run, stored).await?;
+    let result = running.submit_event(turns, event).await?;
+    drive::spawn(turns, run);
     Ok(result.outcome.flow.map(|it| *it).unwrap_or_default())
 }

@@ -6,5 +6,4 @@ pub mod cancel;
 pub mod drive;
 pub mod event;
 pub mod schedule;
-pub mod token;
 pub mod trigger;

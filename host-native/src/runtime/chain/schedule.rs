@@ -7,17 +7,18 @@ use std::time::Duration;
 use convengine_core::config::flow::document::chain::{ChainDocument, InitialStatus, Misfire, Overlap, TriggerKind};
 use convengine_core::text::cron::CronSchedule;
 use convengine_core::turn::{Map, Millis};
+use convengine_host_base::work_class::spawn_in_background;
+use convengine_storage::repeated_task::RepeatedTask;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::trigger::{LiveChain, Trigger, TriggerError, start_run};
 use crate::clock;
-use crate::runtime::repeated_task::RepeatedTask;
-use crate::runtime::turn_runner::Host;
+use crate::content::Content;
 use crate::storage::chain::status::{ChainStatus, DueSchedule, Postponement};
 use crate::storage::chain::{run, run_key, status};
-use crate::work_class::spawn_in_background;
+use crate::turns::Turns;
 
 /// The maximum polling interval: what is due happens within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -38,13 +39,13 @@ const PAUSES_MS: (Millis, Millis) = (1_000, 300_000);
 const SCOPE: &str = "schedule";
 
 /// Spawns the task that starts scheduled runs while the server runs.
-pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
+pub fn spawn(turns: Arc<Turns>) -> JoinHandle<()> {
     spawn_in_background(async move {
-        let mut task = RepeatedTask::new("read the schedules of chains", &host.connectivity);
+        let mut task = RepeatedTask::new("read the schedules of chains", &turns.connectivity);
         for poll in 0_u64.. {
-            task.attempt(start_due(&host)).await;
+            task.attempt(start_due(&turns)).await;
             if poll % SWEEP_POLLS == 0
-                && let Err(error) = run_key::delete_expired(&host.readers, clock::now()).await
+                && let Err(error) = run_key::delete_expired(&turns.readers, clock::now()).await
             {
                 tracing::warn!(%error, "cannot delete expired keys of runs");
             }
@@ -54,12 +55,12 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
 }
 
 /// Spawns the task that counts the schedules that are due, and those that fail or that nobody starts, also where they are not started.
-pub fn spawn_measurement(host: Arc<Host>) -> JoinHandle<()> {
+pub fn spawn_measurement(turns: Arc<Turns>) -> JoinHandle<()> {
     spawn_in_background(async move {
         loop {
-            host.connectivity.wait().await;
-            match status::count_late(&host.readers, clock::now()).await {
-                Ok(counts) => host.meter.record_schedules(counts.due, counts.failing),
+            turns.connectivity.wait().await;
+            match status::count_late(&turns.readers, clock::now()).await {
+                Ok(counts) => turns.meter.record_schedules(counts.due, counts.failing),
                 Err(error) => tracing::debug!(%error, "cannot count the schedules of chains"),
             }
             sleep(MEASURE_INTERVAL).await;
@@ -68,12 +69,12 @@ pub fn spawn_measurement(host: Arc<Host>) -> JoinHandle<()> {
 }
 
 /// Starts the runs of the schedules that are due. One that cannot be started, or has to wait, is tried again after a pause.
-async fn start_due(host: &Arc<Host>) -> sqlx::Result<()> {
-    for due in status::list_due(&host.readers, clock::now()).await? {
-        if !status::claim(&host.readers, &due.slug, due.planned).await? {
+async fn start_due(turns: &Arc<Turns>) -> sqlx::Result<()> {
+    for due in status::list_due(&turns.readers, clock::now()).await? {
+        if !status::claim(&turns.readers, &due.slug, due.planned).await? {
             continue;
         }
-        let postponement = match start_scheduled(host, &due).await {
+        let postponement = match start_scheduled(turns, &due).await {
             Ok(postponement) => postponement,
             Err(error) => {
                 tracing::warn!(%error, chain = due.slug, "cannot start a scheduled run; it is tried again");
@@ -82,7 +83,7 @@ async fn start_due(host: &Arc<Host>) -> sqlx::Result<()> {
         };
         if let Some(reason) = postponement {
             let pause = pause_after(&due.slug, due.failures.saturating_add(due.waits));
-            status::postpone(&host.readers, &due.slug, due.planned, reason, pause).await?;
+            status::postpone(&turns.readers, &due.slug, due.planned, reason, pause).await?;
         }
     }
     Ok(())
@@ -100,12 +101,12 @@ fn pause_after(slug: &str, attempts: u32) -> Millis {
 }
 
 /// Starts the run of a claimed schedule and moves the schedule on; returns the reason when it has to wait.
-async fn start_scheduled(host: &Arc<Host>, due: &DueSchedule) -> Result<Option<Postponement>, TriggerError> {
+async fn start_scheduled(turns: &Arc<Turns>, due: &DueSchedule) -> Result<Option<Postponement>, TriggerError> {
     let planned = due.planned;
-    let chain = LiveChain::find(host, &due.slug).await?;
+    let chain = LiveChain::find(&turns.content, &due.slug).await?;
     let document = ChainDocument::read(&chain.document);
     let Some(schedule) = read_schedule(&document) else {
-        status::advance(&host.readers, &due.slug, planned, None).await?;
+        status::advance(&turns.readers, &due.slug, planned, None).await?;
         return Ok(None);
     };
     let now = clock::now();
@@ -113,10 +114,10 @@ async fn start_scheduled(host: &Arc<Host>, due: &DueSchedule) -> Result<Option<P
     let at = schedule.last_until(planned - 1, now).unwrap_or(planned);
     let is_missed = now - at > MISSED_AFTER_MS;
     if is_missed && document.trigger.schedule.misfire == Misfire::Skip {
-        status::advance(&host.readers, &due.slug, planned, schedule.next_after(now)).await?;
+        status::advance(&turns.readers, &due.slug, planned, schedule.next_after(now)).await?;
         return Ok(None);
     }
-    let open = run::count_unfinished(&host.readers, &due.slug).await?;
+    let open = run::count_unfinished(&turns.readers, &due.slug).await?;
     let is_full = document.concurrency.is_some_and(|it| open >= i64::from(it));
     match document.trigger.overlap {
         Overlap::Queue if open > 0 || is_full => return Ok(Some(Postponement::Wait)),
@@ -125,10 +126,10 @@ async fn start_scheduled(host: &Arc<Host>, due: &DueSchedule) -> Result<Option<P
         Overlap::Skip | Overlap::Queue | Overlap::Allow => {
             let instant = clock::format_iso(at);
             let data = Map::from_iter([("kind".to_owned(), json!("schedule")), ("at".to_owned(), json!(instant))]);
-            start_run(host, &chain, Trigger { data, key: Some(instant), scope: SCOPE }).await?;
+            start_run(turns, &chain, Trigger { data, key: Some(instant), scope: SCOPE }).await?;
         }
     }
-    status::advance(&host.readers, &due.slug, planned, schedule.next_after(at.max(planned))).await?;
+    status::advance(&turns.readers, &due.slug, planned, schedule.next_after(at.max(planned))).await?;
     Ok(None)
 }
 
@@ -140,12 +141,16 @@ fn read_schedule(document: &ChainDocument) -> Option<CronSchedule> {
 }
 
 /// Stores the status of a chain that was published: live, unless its document says that it is paused. Its schedule begins now.
-pub async fn publish_status(host: &Host, document: &Value) -> sqlx::Result<()> {
+pub async fn publish_status(content: &Content, document: &Value) -> sqlx::Result<()> {
     let document = ChainDocument::read(document);
     let now = clock::now();
     let next_run_at = read_schedule(&document).and_then(|it| it.next_after(now));
-    status::save(&host.readers, &ChainStatus { slug: document.slug, is_paused: document.status == InitialStatus::Paused, next_run_at }, now)
-        .await
+    status::save(
+        &content.readers,
+        &ChainStatus { slug: document.slug, is_paused: document.status == InitialStatus::Paused, next_run_at },
+        now,
+    )
+    .await
 }
 
 #[cfg(test)]

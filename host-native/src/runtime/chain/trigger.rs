@@ -12,13 +12,14 @@ use uuid::Uuid;
 
 use super::drive;
 use crate::clock;
+use crate::content::Content;
 use crate::runtime::assistant::bundle::{BundleError, resolve_bundle};
-use crate::runtime::turn_runner::Host;
 use crate::runtime::writer::CommitError;
 use crate::storage::assistant::{DocumentKind, ProgramKey, draft, session};
 use crate::storage::chain::run_key::{self, KEY_TTL_MS};
 use crate::storage::chain::status;
 use crate::storage::turn_rows::{SessionRow, TurnRows};
+use crate::turns::Turns;
 
 /// Why no run was started.
 #[derive(Debug, thiserror::Error)]
@@ -67,19 +68,19 @@ impl LiveChain {
     ///
     /// # Errors
     /// Returns [`TriggerError::NotFound`], [`TriggerError::NotPublished`] or a database error.
-    pub async fn find(host: &Host, slug: &str) -> Result<LiveChain, TriggerError> {
+    pub async fn find(content: &Content, slug: &str) -> Result<LiveChain, TriggerError> {
         let key = ProgramKey::new(DocumentKind::Chain, slug);
-        let about = draft::find_assistant(&host.readers, key.as_str()).await?.ok_or(TriggerError::NotFound)?;
+        let about = draft::find_assistant(&content.readers, key.as_str()).await?.ok_or(TriggerError::NotFound)?;
         let version = about.live_version.ok_or(TriggerError::NotPublished)?;
-        let found = host.versions.load(&host.readers, &key, version).await?.ok_or(TriggerError::NotPublished)?;
-        let is_paused = status::find(&host.readers, slug).await?.is_some_and(|it| it.is_paused);
+        let found = content.versions.load(&content.readers, &key, version).await?.ok_or(TriggerError::NotPublished)?;
+        let is_paused = status::find(&content.readers, slug).await?.is_some_and(|it| it.is_paused);
         Ok(LiveChain { key, version, document: found.document, is_paused })
     }
 
     /// Compiles the chain with the documents that it runs, as they are live now.
-    async fn compile(&self, host: &Host) -> Result<Arc<Config>, TriggerError> {
-        let bundle = resolve_bundle(&host.readers, &self.key, Value::clone(&self.document)).await?;
-        host.flows.compile_and_store(host, bundle).await?.ok_or(TriggerError::Unreadable)
+    async fn compile(&self, content: &Content) -> Result<Arc<Config>, TriggerError> {
+        let bundle = resolve_bundle(&content.readers, &self.key, Value::clone(&self.document)).await?;
+        content.flows.compile_and_store(content, bundle).await?.ok_or(TriggerError::Unreadable)
     }
 }
 
@@ -109,24 +110,24 @@ pub struct StartedRun {
 ///
 /// # Errors
 /// Returns [`TriggerError`]; no run was started then.
-pub async fn start_run(host: &Arc<Host>, chain: &LiveChain, mut trigger: Trigger) -> Result<StartedRun, TriggerError> {
+pub async fn start_run(turns: &Arc<Turns>, chain: &LiveChain, mut trigger: Trigger) -> Result<StartedRun, TriggerError> {
     // Before anything of it is stored, its fingerprint included.
     if let Some(body) = trigger.data.get_mut("body") {
-        host.redaction.redact_input(body);
+        turns.outbound.redaction.redact_input(body);
     }
     let now = clock::now();
     let slug = chain.key.id();
     let body = json!(trigger.data.get("body")).to_string();
     let fingerprint = if trigger.scope.is_empty() { to_hex(&Sha256::digest(body.as_bytes())) } else { String::new() };
     if let Some(key) = &trigger.key
-        && let Some(found) = find_duplicate(host, slug, &trigger, key, &fingerprint, now).await?
+        && let Some(found) = find_duplicate(&turns.content, slug, &trigger, key, &fingerprint, now).await?
     {
         return Ok(found);
     }
     if chain.is_paused {
         return Err(TriggerError::Paused);
     }
-    let config = chain.compile(host).await?;
+    let config = chain.compile(&turns.content).await?;
     let run = Uuid::new_v4().to_string();
     let at = clock::format_iso(now);
     let state = chain::new_run(&run, slug, config.hash_source(), trigger.data.clone(), trigger.key.clone(), &at);
@@ -144,31 +145,31 @@ pub async fn start_run(host: &Arc<Host>, chain: &LiveChain, mut trigger: Trigger
     rows.durable = true;
     let key = trigger.key.as_deref().map(|it| (trigger.scope, it, fingerprint.as_str()));
     rows.add_new_run(&row, slug, key, now - KEY_TTL_MS);
-    host.writer.commit(&run, rows).await?;
+    turns.writer.commit(&run, rows).await?;
     if let Some(key) = &trigger.key {
         // Another process may have started a run with the same key in the meantime.
-        let found = find_duplicate(host, slug, &trigger, key, &fingerprint, now).await?;
+        let found = find_duplicate(&turns.content, slug, &trigger, key, &fingerprint, now).await?;
         if let Some(found) = found.filter(|it| it.run != run) {
             return Ok(found);
         }
     }
-    drive::spawn(host, &run);
+    drive::spawn(turns, &run);
     Ok(StartedRun { run, status: "queued".to_owned(), is_duplicate: false })
 }
 
 /// The run that a key has started.
 async fn find_duplicate(
-    host: &Host,
+    content: &Content,
     slug: &str,
     trigger: &Trigger,
     key: &str,
     fingerprint: &str,
     now: Millis,
 ) -> Result<Option<StartedRun>, TriggerError> {
-    let Some(used) = run_key::find(&host.readers, slug, trigger.scope, key, now).await? else { return Ok(None) };
+    let Some(used) = run_key::find(&content.readers, slug, trigger.scope, key, now).await? else { return Ok(None) };
     if used.fingerprint != fingerprint {
         return Err(TriggerError::KeyReused);
     }
-    let status = session::find(&host.readers, &used.run).await?.map(|it| it.status).unwrap_or_default();
+    let status = session::find(&content.readers, &used.run).await?.map(|it| it.status).unwrap_or_default();
     Ok(Some(StartedRun { run: used.run, status, is_duplicate: true }))
 }

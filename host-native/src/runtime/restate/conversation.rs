@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use convengine_core::turn::{Millis, Outcome, ProgramRef, Turn, TurnInput};
+use convengine_host_base::work_class::in_background;
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 use tracing::Instrument;
@@ -21,17 +22,19 @@ use super::worker::{TurnPolicy, WorkerHost, WorkerHosts};
 use crate::clock;
 use crate::ops::forget;
 use crate::ops::observe::TurnObserver;
-use crate::runtime::assistant::run::{check_event, earliest_event_at};
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::assistant::upgrade::Upgrade;
 use crate::runtime::journal_writer::JournalWriter;
+use crate::runtime::message::Ownership;
 use crate::runtime::recovery::load_snapshot;
+use crate::runtime::refusal::Refusal;
+use crate::runtime::session_event::{check_event, earliest_event_at};
 use crate::runtime::stream::TurnPublisher;
 use crate::runtime::stream::live::Subscriber;
-use crate::runtime::turn_runner::{self, Clock, Host, Ownership, Refusal, TurnRuntime};
+use crate::runtime::turn_runner::{self, Clock, TurnRuntime};
 use crate::storage::assistant::session;
 use crate::storage::load;
-use crate::work_class::in_background;
+use crate::turns::Turns;
 
 /// A conversation, a session of an assistant or a run of a chain.
 #[derive(Debug, Clone)]
@@ -98,8 +101,8 @@ impl Conversation {
             return Ok(());
         }
         let prepared = {
-            let (host, request) = (Arc::clone(&worker.host), request.clone());
-            ctx.step("prepare the timer", async move { timers::prepare(&host, &request).await.map(Json) }).await?
+            let (turns, request) = (Arc::clone(&worker.turns), request.clone());
+            ctx.step("prepare the timer", async move { timers::prepare(&turns, &request).await.map(Json) }).await?
         };
         let Some(turn) = prepared.into_inner() else { return Ok(()) };
         match in_background(run_turn(&ctx, &worker, turn)).await? {
@@ -134,7 +137,7 @@ impl Conversation {
     #[handler]
     async fn expire(&self, ctx: ObjectContext<'_>, tenant: Json<Option<String>>) -> HandlerResult<()> {
         let tenant = tenant.into_inner();
-        let WorkerHost { host, policy } = self.hosts.find(tenant.as_deref())?;
+        let WorkerHost { turns, policy } = self.hosts.find(tenant.as_deref())?;
         let Some(bytes) = ctx.get::<Vec<u8>>(object_state::KEY).await? else { return Ok(()) };
         let mut state = ObjectState::from_bytes(&bytes)?;
         let Some(rowless) = &mut state.rowless else { return Ok(()) };
@@ -144,7 +147,7 @@ impl Conversation {
         if due.is_some_and(|it| it <= now) {
             if state.owner.is_some() {
                 let id = ctx.key().rsplit('/').next().unwrap_or_default().to_owned();
-                ctx.step("delete the owner", async move { Ok(forget::delete_rows(&host, &id).await?) }).await?;
+                ctx.step("delete the owner", async move { Ok(forget::delete_rows(&turns.content, &id).await?) }).await?;
             }
             ctx.clear_all();
             return Ok(());
@@ -173,13 +176,13 @@ struct Beginning {
 /// The clock of a turn, whose times are journaled.
 struct DurableClock<'t, 'ctx> {
     ctx: &'t ObjectContext<'ctx>,
-    host: &'t Arc<Host>,
+    turns: &'t Arc<Turns>,
 }
 
 impl Clock for DurableClock<'_, '_> {
     async fn now(&mut self) -> Result<Millis, Refusal> {
-        let host = Arc::clone(self.host);
-        let now = self.ctx.step("now", async move { Ok(host.clock.now()) }).await;
+        let turns = Arc::clone(self.turns);
+        let now = self.ctx.step("now", async move { Ok(turns.clock.now()) }).await;
         now.map_err(|it| Refusal::Internal(it.message().to_owned()))
     }
 }
@@ -199,8 +202,8 @@ impl From<Refusal> for Refused {
 
 /// Runs the turn of a request, or returns the reason for having none.
 async fn run_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, request: TurnRequest) -> HandlerResult<Result<TurnEnd, Refused>> {
-    let host = &worker.host;
-    let state = load_state(ctx, host, &request).await?;
+    let turns = &worker.turns;
+    let state = load_state(ctx, turns, &request).await?;
     if !request.access.may_change(state.owner.as_deref()) {
         return Ok(Err(Refusal::ForeignConversation.into()));
     }
@@ -212,13 +215,13 @@ async fn run_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, request: TurnReq
         return Ok(Err(refusal.into()));
     }
     let TurnRequest { tenant, nonce, listens, conversation, mut event, key, known, snapshot, upgrade, access, .. } = request;
-    known.follow(host).await;
+    known.follow(&turns.content).await;
     let is_new = state.session.turns == 0 && state.session.conversation.is_none();
     let owner = if is_new { access.owner } else { state.owner.map(Arc::from) };
     let mut session = state.session;
-    let mut config = load_snapshot(host, snapshot.as_ref().unwrap_or(&known.tables)).await?;
+    let mut config = load_snapshot(&turns.content, snapshot.as_ref().unwrap_or(&known.tables)).await?;
     if let Some(target) = upgrade {
-        let upgrade = Upgrade::to_target(target.clone(), load_snapshot(host, &target.snapshot).await?);
+        let upgrade = Upgrade::to_target(target.clone(), load_snapshot(&turns.content, &target.snapshot).await?);
         config = upgrade.apply(&config, &mut session, &mut event).unwrap_or(config);
     }
     // A queued turn starts after its predecessor, because audit rows and resets are ordered by time.
@@ -226,7 +229,7 @@ async fn run_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, request: TurnReq
     let mut input = TurnInput {
         turn: Uuid::new_v4().to_string(),
         conversation,
-        at: host.clock.now().max(earliest),
+        at: turns.clock.now().max(earliest),
         seed: turn_runner::random_seed(),
         program: config.program(),
         event,
@@ -244,11 +247,11 @@ async fn run_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, request: TurnReq
         rowless: state.rowless.or_else(|| begins_rowless.then(Rowless::default)),
         policy,
     };
-    let configured = host.config_manager.active().with_document(&config);
+    let configured = turns.content.config_manager.active().with_document(&config);
     let ownership = Ownership { is_new: is_new && owner.is_some(), owner: owner.clone() };
-    let journal = JournalWriter::new(host, &input.conversation, &input.turn, key, Arc::clone(&config)).with_ownership(&ownership);
+    let journal = JournalWriter::new(turns, &input.conversation, &input.turn, key, Arc::clone(&config)).with_ownership(&ownership);
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
-    let streams = Arc::clone(&host.streams);
+    let streams = Arc::clone(&turns.streams);
     let subscriber = listens.then(|| Subscriber::remote(&streams, &nonce));
     let mut publisher = TurnPublisher::new(&streams, &input, owner.clone()).with_subscriber(subscriber.clone());
     let mut observer = TurnObserver::new(&input, config.hash_source(), Instant::now(), None);
@@ -262,21 +265,21 @@ async fn run_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, request: TurnReq
         ctx.set(object_state::RUNNING_KEY, ctx.invocation_id().to_owned());
     }
     let deadline = input.at.saturating_add(Millis::try_from(policy.max_duration.as_millis()).unwrap_or(Millis::MAX));
-    let mut effects = DurableEffects::new(ctx, host, configured, (tenant, known), [input.at, deadline]);
-    let mut store = ObjectStore::new(ctx, host, &input.conversation, journal, before, effects.steps());
-    let mut clock = DurableClock { ctx, host };
-    let _secrets = host.secrets.begin_use();
+    let mut effects = DurableEffects::new(ctx, turns, configured, (tenant, known), [input.at, deadline]);
+    let mut store = ObjectStore::new(ctx, turns, &input.conversation, journal, before, effects.steps());
+    let mut clock = DurableClock { ctx, turns };
+    let _secrets = turns.outbound.secrets.begin_use();
     let driven = async {
         let mut runtime = TurnRuntime { store: &mut store, effects: &mut effects, clock: &mut clock, publisher: &mut publisher };
         let outcome = runtime.drive(&mut turn, slice).await;
         if let Ok(outcome) = &outcome {
-            turn_runner::report_session(host, &turn, outcome, store.arms_timer());
+            turn_runner::report_session(turns, &turn, outcome, store.arms_timer());
             publisher.mark_stored(store.total());
         }
         turn_runner::publish(publisher, &outcome);
         subscriber.iter().for_each(Subscriber::send_end);
         observer.add_effects(effects.started());
-        observer.finish(host, outcome.as_ref());
+        observer.finish(turns, outcome.as_ref());
         outcome
     };
     let outcome = driven.instrument(span).await;
@@ -292,17 +295,17 @@ async fn run_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, request: TurnReq
 }
 
 /// Loads the state of the object; that of a conversation from before it had one, from its rows.
-async fn load_state(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: &TurnRequest) -> HandlerResult<ObjectState> {
+async fn load_state(ctx: &ObjectContext<'_>, turns: &Arc<Turns>, request: &TurnRequest) -> HandlerResult<ObjectState> {
     if let Some(bytes) = ctx.get::<Vec<u8>>(object_state::KEY).await? {
         return ObjectState::from_bytes(&bytes).map_err(HandlerError::from);
     }
-    let (host, conversation, is_flow) = (Arc::clone(host), request.conversation.clone(), request.snapshot.is_some());
+    let (turns, conversation, is_flow) = (Arc::clone(turns), request.conversation.clone(), request.snapshot.is_some());
     let step = async move {
-        let history = host.config_manager.active().config.settings.history_max_turns;
+        let history = turns.content.config_manager.active().config.settings.history_max_turns;
         let found = if is_flow {
-            session::load(&host.readers, &conversation, None).await
+            session::load(&turns.readers, &conversation, None).await
         } else {
-            load::load_conversation(&host.readers, &conversation, history, None).await
+            load::load_conversation(&turns.readers, &conversation, history, None).await
         };
         let found = found.map_err(HandlerError::from)?;
         Ok(Json(ObjectState { session: found.session, owner: found.owner, ..ObjectState::default() }))
@@ -312,11 +315,11 @@ async fn load_state(ctx: &ObjectContext<'_>, host: &Arc<Host>, request: &TurnReq
 
 /// Journals what a turn begins with.
 async fn begin_turn(ctx: &ObjectContext<'_>, worker: &WorkerHost, input: &TurnInput, earliest: Millis) -> HandlerResult<Beginning> {
-    let (WorkerHost { host, policy }, input) = (worker.clone(), input.clone());
+    let (WorkerHost { turns, policy }, input) = (worker.clone(), input.clone());
     let step = async move {
         let mut at = input.at;
-        if let Some(scripted) = host.models.begin_turn(&input) {
-            host.clock.set(scripted);
+        if let Some(scripted) = turns.outbound.models.begin_turn(&input) {
+            turns.clock.set(scripted);
             at = scripted.max(earliest);
         }
         Ok(Json(Beginning { turn: input.turn, at, seed: input.seed, policy }))

@@ -16,8 +16,10 @@ use crate::config::active::ActiveConfig;
 use crate::effects::execute_effect;
 use crate::runtime::crash;
 use crate::runtime::recovery::{interrupted_error, load_snapshot};
+use crate::runtime::refusal::Refusal;
 use crate::runtime::stream::TokenPublisher;
-use crate::runtime::turn_runner::{Effects, Host, Progress, Refusal};
+use crate::runtime::turn_runner::{Effects, Progress};
+use crate::turns::Turns;
 
 /// The code of the error that a cancelled invocation gets.
 pub const CANCELLED: u16 = 409;
@@ -47,12 +49,12 @@ impl EffectService {
     #[handler]
     async fn execute(&self, ctx: Context<'_>, request: Json<EffectRequest>) -> HandlerResult<Json<Completion>> {
         let EffectRequest { tenant, known, snapshot, effect, tokens } = request.into_inner();
-        let WorkerHost { host, .. } = self.hosts.find(tenant.as_deref())?;
-        known.follow(&host).await;
-        let config = load_snapshot(&host, &snapshot).await.map_err(HandlerError::from)?;
-        let configured = host.config_manager.active().with_document(&config);
-        let tokens = tokens.map(|it| TokenPublisher::from_target(&host.streams, it));
-        Ok(Json(execute_step(&ctx, &host, &configured, tokens, effect).await?))
+        let WorkerHost { turns, .. } = self.hosts.find(tenant.as_deref())?;
+        known.follow(&turns.content).await;
+        let config = load_snapshot(&turns.content, &snapshot).await.map_err(HandlerError::from)?;
+        let configured = turns.content.config_manager.active().with_document(&config);
+        let tokens = tokens.map(|it| TokenPublisher::from_target(&turns.streams, it));
+        Ok(Json(execute_step(&ctx, &turns, &configured, tokens, effect).await?))
     }
 }
 
@@ -64,7 +66,7 @@ fn is_write(effect: &Effect) -> bool {
 /// of that nobody knows whether it was executed, so it fails as interrupted.
 async fn execute_step(
     ctx: &impl Steps,
-    host: &Arc<Host>,
+    turns: &Arc<Turns>,
     configured: &Arc<ActiveConfig>,
     tokens: Option<TokenPublisher>,
     effect: Effect,
@@ -80,14 +82,14 @@ async fn execute_step(
         ctx.step(format!("begin {}", effect.key), step).await?;
     }
     let name = effect.key.clone();
-    let (host, configured) = (Arc::clone(host), Arc::clone(configured));
+    let (turns, configured) = (Arc::clone(turns), Arc::clone(configured));
     let step = async move {
         crash::point("before an effect");
         let completion = if begun.load(Ordering::SeqCst) {
-            execute_effect(host, configured, tokens, effect).await
+            execute_effect(turns, configured, tokens, effect).await
         } else {
             tracing::warn!(effect = effect.key, "nobody knows whether a write was executed; it fails as interrupted");
-            Completion { id: effect.id, at: host.clock.now(), outcome: EffectResult::Error(interrupted_error()) }
+            Completion { id: effect.id, at: turns.clock.now(), outcome: EffectResult::Error(interrupted_error()) }
         };
         crash::point("after an effect");
         Ok(Json(completion))
@@ -101,7 +103,7 @@ type RemoteCompletion<'ctx> = Pin<Box<dyn DurableFuture<Output = Result<Json<Com
 /// Executes the effects of a turn: one in the invocation of the turn, several each in an invocation of its own.
 pub struct DurableEffects<'t, 'ctx> {
     ctx: &'t ObjectContext<'ctx>,
-    host: &'t Arc<Host>,
+    turns: &'t Arc<Turns>,
     configured: Arc<ActiveConfig>,
     tenant: Option<String>,
     known: Known,
@@ -122,7 +124,7 @@ impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
     /// Creates the executor of a turn of a tenant that begins at a time and ends at another one at the latest.
     pub fn new(
         ctx: &'t ObjectContext<'ctx>,
-        host: &'t Arc<Host>,
+        turns: &'t Arc<Turns>,
         configured: Arc<ActiveConfig>,
         (tenant, known): (Option<String>, Known),
         [begin, deadline]: [Millis; 2],
@@ -130,7 +132,7 @@ impl<'t, 'ctx> DurableEffects<'t, 'ctx> {
         let snapshot = configured.config.hash_source().to_owned();
         DurableEffects {
             ctx,
-            host,
+            turns,
             configured,
             tenant,
             known,
@@ -194,7 +196,7 @@ impl Effects for DurableEffects<'_, '_> {
         let is_alone = self.running.is_empty() && self.requested.len() == 1 && !self.is_cancellable();
         let completion = match self.requested.pop() {
             None if self.running.is_empty() => return Ok(Progress::Idle),
-            Some((effect, tokens)) if is_alone => execute_step(self.ctx, self.host, &self.configured, tokens, effect).await,
+            Some((effect, tokens)) if is_alone => execute_step(self.ctx, self.turns, &self.configured, tokens, effect).await,
             last => {
                 let requested = std::mem::take(&mut self.requested).into_iter().chain(last);
                 requested.for_each(|(effect, tokens)| self.call(effect, tokens.as_ref()));

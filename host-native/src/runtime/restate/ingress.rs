@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use convengine_core::turn::UserEvent;
 use convengine_redaction::Choices;
+use futures_util::future::BoxFuture;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Client, StatusCode};
 use sha2::{Digest, Sha256};
@@ -14,12 +15,16 @@ use uuid::Uuid;
 
 use super::request::{TurnAnswer, TurnEnd, TurnRequest, hash_event};
 use crate::config::settings::Settings;
+use crate::content::Content;
 use crate::exit::Failure;
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::idempotency;
+use crate::runtime::message::{Message, SubmitResult};
+use crate::runtime::refusal::Refusal;
 use crate::runtime::stream::RelayedEvents;
-use crate::runtime::turn_runner::{Host, Message, Refusal, SubmitResult};
+use crate::runtime::turn_cluster::TurnCluster;
 use crate::storage::assistant::session;
+use crate::turns::Turns;
 
 /// The pause before another address is tried.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -69,35 +74,31 @@ impl Ingress {
         ingress.map(Some).map_err(|it| Failure::service_unavailable(format!("cannot create a client: {it}")))
     }
 
-    /// Whether turns of conversations of tables leave rows in the database, by the settings of this process.
-    pub fn leaves_rows(&self) -> bool {
-        self.leaves_rows
-    }
-
     /// Runs the turn of a message. A message that is sent again under its key gets the answer of its first turn.
     ///
     /// # Errors
     /// Returns [`Refusal`]; the conversation is then unchanged.
-    pub async fn run_turn(&self, host: &Arc<Host>, message: &Message) -> Result<SubmitResult, Refusal> {
+    async fn run_turn(&self, turns: &Arc<Turns>, message: &Message) -> Result<SubmitResult, Refusal> {
         // The answer of Restate to a repeated key does not depend on the message, so the rows decide whether it is the same.
-        if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
+        if let Some(outcome) = Box::pin(idempotency::find_outcome(turns, message)).await? {
             return Ok(SubmitResult { outcome, is_repeat: true });
         }
-        let event = redact_event(host, message).await?;
-        let request = TurnRequest { conversation: conversation_of(message), ..TurnRequest::new(host, self.tenant.clone(), message, event) };
+        let event = redact_event(&turns.content, message).await?;
+        let request =
+            TurnRequest { conversation: conversation_of(message), ..TurnRequest::new(&turns.content, self.tenant.clone(), message, event) };
         let mut key = message.idempotency_key.clone().unwrap_or_else(|| request.nonce.clone());
-        let mut answer = self.request_turn(host, message, &request, &key).await?;
+        let mut answer = self.request_turn(turns, message, &request, &key).await?;
         for _ in 0..MAX_REPEATED_REFUSALS {
             if !is_repeated_refusal(&answer, &request.nonce) {
                 break;
             }
             // The cluster repeats a refusal, too; but what was refused then may be accepted now. All who ask again use the same next key.
             key = uuid_of(&format!("after a refusal of {key}")).to_string();
-            answer = self.request_turn(host, message, &request, &key).await?;
+            answer = self.request_turn(turns, message, &request, &key).await?;
         }
         let is_repeat = answer.nonce != request.nonce;
         if is_repeat {
-            if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
+            if let Some(outcome) = Box::pin(idempotency::find_outcome(turns, message)).await? {
                 return Ok(SubmitResult { outcome, is_repeat });
             }
             if answer.event.as_ref().is_some_and(|it| *it != hash_event(&request.event)) {
@@ -107,17 +108,17 @@ impl Ingress {
         let TurnEnd { outcome, is_handoff } = answer.result.map_err(Refusal::from)?;
         if outcome.flow.is_some() {
             // Fails while no client of this process waits.
-            let _ = host.session_changes.send(SessionChange { session: Arc::from(request.conversation.as_str()), is_handoff });
+            let _ = turns.session_changes.send(SessionChange { session: Arc::from(request.conversation.as_str()), is_handoff });
         }
         Ok(SubmitResult { outcome, is_repeat })
     }
 
     /// Requests a turn under a key, and passes its events on to the caller of the message.
-    async fn request_turn(&self, host: &Arc<Host>, message: &Message, request: &TurnRequest, key: &str) -> Result<TurnAnswer, Refusal> {
+    async fn request_turn(&self, turns: &Arc<Turns>, message: &Message, request: &TurnRequest, key: &str) -> Result<TurnAnswer, Refusal> {
         let handler = if message.idempotency_key.is_some() { "turn" } else { "turn_without_key" };
-        let call = self.call(&request.conversation, handler, key, Some(request), host.turn_settings.max_duration + PATIENCE);
+        let call = self.call(&request.conversation, handler, key, Some(request), turns.settings.max_duration + PATIENCE);
         let Some(subscriber) = message.subscriber.clone() else { return call.await };
-        let mut relayed = RelayedEvents::subscribe(&host.streams, &request.nonce, subscriber);
+        let mut relayed = RelayedEvents::subscribe(&turns.streams, &request.nonce, subscriber);
         let mut call = std::pin::pin!(call);
         let answer: TurnAnswer = tokio::select! {
             answer = &mut call => answer?,
@@ -134,7 +135,7 @@ impl Ingress {
     ///
     /// # Errors
     /// Returns [`Refusal::Unreachable`].
-    pub async fn cancel(&self, run: &str) -> Result<bool, Refusal> {
+    async fn cancel(&self, run: &str) -> Result<bool, Refusal> {
         self.call(run, "cancel", &Uuid::new_v4().to_string(), None::<&()>, OPERATION_PATIENCE).await
     }
 
@@ -143,7 +144,7 @@ impl Ingress {
     ///
     /// # Errors
     /// Returns [`Refusal::Unreachable`]; the state of some may be deleted then.
-    pub async fn forget(&self, conversations: &[String]) -> Result<u64, Refusal> {
+    async fn forget(&self, conversations: &[String]) -> Result<u64, Refusal> {
         let mut with_state = 0;
         for conversation in conversations {
             // Workers of earlier versions do not tell.
@@ -209,12 +210,30 @@ impl Ingress {
     }
 }
 
+impl TurnCluster for Ingress {
+    fn leaves_rows(&self) -> bool {
+        self.leaves_rows
+    }
+
+    fn run_turn<'a>(&'a self, turns: &'a Arc<Turns>, message: &'a Message) -> BoxFuture<'a, Result<SubmitResult, Refusal>> {
+        Box::pin(self.run_turn(turns, message))
+    }
+
+    fn cancel<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<bool, Refusal>> {
+        Box::pin(self.cancel(run))
+    }
+
+    fn forget<'a>(&'a self, conversations: &'a [String]) -> BoxFuture<'a, Result<u64, Refusal>> {
+        Box::pin(self.forget(conversations))
+    }
+}
+
 /// Redacts the event of a message, which the cluster stores. What its session offers to choose from is in its rows, which each turn leaves.
-async fn redact_event(host: &Host, message: &Message) -> Result<UserEvent, Refusal> {
-    let is_read = message.flow.is_some() && !host.redaction.is_off();
-    let stored = if is_read { session::find(&host.readers, &message.conversation).await? } else { None };
+async fn redact_event(content: &Content, message: &Message) -> Result<UserEvent, Refusal> {
+    let is_read = message.flow.is_some() && !content.outbound.redaction.is_off();
+    let stored = if is_read { session::find(&content.readers, &message.conversation).await? } else { None };
     let mut event = message.event.clone();
-    host.redaction.redact_event(&mut event, &Choices::offered_by(stored.as_ref().map(|it| &it.state)));
+    content.outbound.redaction.redact_event(&mut event, &Choices::offered_by(stored.as_ref().map(|it| &it.state)));
     Ok(event)
 }
 

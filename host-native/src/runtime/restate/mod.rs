@@ -28,3 +28,15 @@ mod worker;
 pub use admin::{Admin, WorkerVersion};
 pub use ingress::Ingress;
 pub use worker::{WorkerHost, WorkerHosts, serve};
+
+use crate::config::settings::Settings;
+use crate::exit::Failure;
+use crate::runtime::turn_cluster::TurnCluster;
+
+/// Returns the cluster of a tenant's settings, if they name one.
+///
+/// # Errors
+/// Returns exit code 3 when no HTTP client can be created.
+pub fn find_cluster(settings: &Settings) -> Result<Option<Box<dyn TurnCluster>>, Failure> {
+    Ok(Ingress::from_settings(settings)?.map(|it| Box::new(it) as Box<dyn TurnCluster>))
+}

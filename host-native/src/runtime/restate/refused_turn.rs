@@ -6,7 +6,7 @@ use convengine_core::chain::RunRefusal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::runtime::turn_runner::Refusal;
+use crate::runtime::refusal::Refusal;
 use crate::runtime::writer::CommitError;
 
 /// The reason for which a message had no turn.

@@ -8,9 +8,10 @@ use uuid::Uuid;
 use super::refused_turn::RefusedTurn;
 use crate::auth::caller::ConversationAccess;
 use crate::config::watch;
+use crate::content::Content;
 use crate::runtime::assistant::upgrade::UpgradeTarget;
+use crate::runtime::message::Message;
 use crate::runtime::stream::TokenTarget;
-use crate::runtime::turn_runner::{Host, Message};
 
 /// What a process knows of the configuration and the secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,14 +23,14 @@ pub struct Known {
 
 impl Known {
     /// Returns what a host knows.
-    fn of(host: &Host) -> Known {
-        Known { tables: host.config_manager.active().config.hash_source().to_owned(), secrets: host.secret_store.revision() }
+    fn of(content: &Content) -> Known {
+        Known { tables: content.config_manager.active().config.hash_source().to_owned(), secrets: content.secret_store.revision() }
     }
 
     /// Lets a worker that knows something else catch up: a client expects what it has changed at a server in its next turn.
-    pub async fn follow(&self, host: &Host) {
-        if host.config_manager.active().config.hash_source() != self.tables || host.secret_store.revision() != self.secrets {
-            watch::follow(host).await;
+    pub async fn follow(&self, content: &Content) {
+        if content.config_manager.active().config.hash_source() != self.tables || content.secret_store.revision() != self.secrets {
+            watch::follow(content).await;
         }
     }
 }
@@ -61,10 +62,10 @@ pub struct TurnRequest {
 
 impl TurnRequest {
     /// Creates the request of a message that a host has received, with its redacted event and a new nonce.
-    pub fn new(host: &Host, tenant: Option<String>, message: &Message, event: UserEvent) -> TurnRequest {
+    pub fn new(content: &Content, tenant: Option<String>, message: &Message, event: UserEvent) -> TurnRequest {
         TurnRequest {
             tenant,
-            known: Known::of(host),
+            known: Known::of(content),
             nonce: Uuid::new_v4().to_string(),
             listens: message.subscriber.is_some(),
             conversation: message.conversation.clone(),

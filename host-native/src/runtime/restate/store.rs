@@ -16,17 +16,19 @@ use super::timers::{self, ArmedTimers};
 use super::worker::TurnPolicy;
 use crate::runtime::crash;
 use crate::runtime::journal_writer::{EndedTurn, JournalWriter};
-use crate::runtime::turn_runner::{Host, Refusal, TurnStore};
+use crate::runtime::refusal::Refusal;
+use crate::runtime::turn_runner::TurnStore;
 use crate::runtime::writer::CommitError;
 use crate::storage::turn;
 use crate::storage::turn_rows::{Table, TurnRows};
+use crate::turns::Turns;
 
 /// Stores a turn in the object of its conversation, and its rows in the database.
 ///
 /// Before the end nothing is stored: Restate has the results of the effects.
 pub struct ObjectStore<'t, 'ctx> {
     ctx: &'t ObjectContext<'ctx>,
-    host: &'t Arc<Host>,
+    turns: &'t Arc<Turns>,
     tenant: Option<String>,
     conversation: String,
     journal: JournalWriter,
@@ -67,7 +69,7 @@ impl<'t, 'ctx> ObjectStore<'t, 'ctx> {
     /// Creates the store of a turn of a conversation in a state.
     pub fn new(
         ctx: &'t ObjectContext<'ctx>,
-        host: &'t Arc<Host>,
+        turns: &'t Arc<Turns>,
         conversation: &str,
         journal: JournalWriter,
         before: StateBefore,
@@ -76,7 +78,7 @@ impl<'t, 'ctx> ObjectStore<'t, 'ctx> {
         let (StateBefore { tenant, owner, timers, rowless, policy }, conversation) = (before, conversation.to_owned());
         ObjectStore {
             ctx,
-            host,
+            turns,
             tenant,
             conversation,
             journal,
@@ -131,7 +133,7 @@ impl TurnStore for ObjectStore<'_, '_> {
         self.steps.check(&journal.entries, journal.canceled.is_some()).map_err(internal)?;
         let ended = EndedTurn { turn, outcome, status: "closed" };
         let rows = match self.rowless {
-            None => self.journal.render_final_rows(self.host, &ended, notices, self.total).map_err(|it| internal(it.to_string()))?,
+            None => self.journal.render_final_rows(self.turns, &ended, notices, self.total).map_err(|it| internal(it.to_string()))?,
             Some(_) => self.journal.render_owner(turn),
         };
         self.arms_timer = rows.find(Table::Timer).is_some();
@@ -153,8 +155,8 @@ impl TurnStore for ObjectStore<'_, '_> {
         let Some(EndOfTurn { turn, rows, mut state }) = prepared else { return Ok(()) };
         let rows = Arc::new(rows);
         while !rows.is_empty() {
-            let (host, conversation, turn, rows) = (Arc::clone(self.host), self.conversation.clone(), turn.clone(), Arc::clone(&rows));
-            let step = async move { project(&host, &conversation, &turn, &rows).await.map(Json) };
+            let (turns, conversation, turn, rows) = (Arc::clone(self.turns), self.conversation.clone(), turn.clone(), Arc::clone(&rows));
+            let step = async move { project(&turns, &conversation, &turn, &rows).await.map(Json) };
             match self.ctx.step("store the rows", step).await {
                 Ok(Json(None)) => break,
                 Ok(Json(Some(refused))) => {
@@ -191,14 +193,14 @@ impl TurnStore for ObjectStore<'_, '_> {
 }
 
 /// Writes the rows of a turn, unless they are written. Returns the reason if they cannot be; fails when they are to be written again.
-async fn project(host: &Host, conversation: &str, turn: &str, rows: &TurnRows) -> HandlerResult<Option<RefusedTurn>> {
+async fn project(turns: &Turns, conversation: &str, turn: &str, rows: &TurnRows) -> HandlerResult<Option<RefusedTurn>> {
     crash::point("before the commit");
-    let refused = match host.writer.commit(conversation, rows.clone()).await {
+    let refused = match turns.writer.commit(conversation, rows.clone()).await {
         Ok(()) => None,
         Err(CommitError::Unavailable(reason)) => return Err(HandlerError::from(reason)),
         Err(error) => {
             // An earlier attempt may have written them and died before that was journaled.
-            let stored = turn::find(&host.readers, turn).await.map_err(HandlerError::from)?;
+            let stored = turn::find(&turns.readers, turn).await.map_err(HandlerError::from)?;
             match error {
                 _ if stored.is_some() => None,
                 CommitError::SameMessage => Some(RefusedTurn::KeyReused),

@@ -13,8 +13,8 @@ use super::conversation::ConversationClient;
 use super::request::TurnRequest;
 use crate::clock;
 use crate::runtime::assistant::timers;
-use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session;
+use crate::turns::Turns;
 
 /// How long a run has to begin its next step by itself before its timer does, in milliseconds.
 const STEP_GRACE: Millis = 800;
@@ -107,11 +107,11 @@ pub fn is_armed(armed: &ArmedTimers, request: &TimerRequest) -> bool {
 
 /// Returns the request for the turn of a due timer; none when its chain is paused, whose timers are fired later by
 /// [`spawn_timers`](timers::spawn_timers).
-pub async fn prepare(host: &Arc<Host>, request: &TimerRequest) -> HandlerResult<Option<TurnRequest>> {
+pub async fn prepare(turns: &Arc<Turns>, request: &TimerRequest) -> HandlerResult<Option<TurnRequest>> {
     // The clock of the worker that armed it may be ahead.
     let now = clock::now().max(request.due);
-    let due = session::find_due_timer(&host.readers, &request.session, now).await?;
+    let due = session::find_due_timer(&turns.readers, &request.session, now).await?;
     let Some(due) = due else { return Ok(None) };
-    let message = timers::to_message(host, &due).await?;
-    Ok(message.map(|it| TurnRequest::new(host, request.tenant.clone(), &it, it.event.clone())))
+    let message = timers::to_message(turns, &due).await?;
+    Ok(message.map(|it| TurnRequest::new(&turns.content, request.tenant.clone(), &it, it.event.clone())))
 }

@@ -16,8 +16,8 @@ use super::conversation::Conversation;
 use super::effects::EffectService;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
-use crate::runtime::turn_runner::Host;
 use crate::tenants::{TenantService, Tenants};
+use crate::turns::Turns;
 
 /// How long turns may run on after the signal to stop; what is then left is continued by another worker.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -53,22 +53,22 @@ impl TurnPolicy {
 /// What a worker has for a tenant.
 #[derive(Debug, Clone)]
 pub struct WorkerHost {
-    /// The host.
-    pub host: Arc<Host>,
+    /// Runs its turns.
+    pub turns: Arc<Turns>,
     /// The policy of turns that begin here.
     pub policy: TurnPolicy,
 }
 
 impl WorkerHost {
     /// Creates what a worker with these settings has for a tenant.
-    pub fn new(settings: &Settings, host: Arc<Host>) -> WorkerHost {
-        WorkerHost { host, policy: TurnPolicy::from_settings(settings) }
+    pub fn new(settings: &Settings, turns: Arc<Turns>) -> WorkerHost {
+        WorkerHost { turns, policy: TurnPolicy::from_settings(settings) }
     }
 }
 
 impl TenantService for WorkerHost {
-    fn host(&self) -> &Arc<Host> {
-        &self.host
+    fn turns(&self) -> &Arc<Turns> {
+        &self.turns
     }
 }
 

@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use convengine_host_base::work_class::spawn_in_background;
+use convengine_storage::connectivity::Connectivity;
+use convengine_storage::repeated_task::RepeatedTask;
 use sqlx::postgres::PgNotification;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -19,11 +22,8 @@ use super::assembly::{Publication, PublicationAssembler};
 use super::chunk::Chunk;
 use super::coalescing::TokenBuffer;
 use super::{Room, Streams};
-use crate::runtime::connectivity::Connectivity;
-use crate::runtime::repeated_task::RepeatedTask;
-use crate::runtime::turn_runner::Host;
 use crate::storage::{DatabaseConfig, Pool, stream};
-use crate::work_class::spawn_in_background;
+use crate::turns::Turns;
 
 /// Notification channels for requests and for events.
 const REQUEST_CHANNEL: &str = "convengine_requests";
@@ -125,23 +125,24 @@ impl ClusterTasks {
 /// Connects the streams of a host with those of other processes, if the database is shared and streams are enabled, or turns run in other
 /// processes than those of their callers, as steps of chains do where timers are fired. Waits for the connection, but not longer than the
 /// startup timeout.
-pub async fn start_cluster(host: &Arc<Host>, database: &DatabaseConfig, turns_run_elsewhere: bool) -> Option<ClusterTasks> {
-    if !host.readers.is_shared() || !(turns_run_elsewhere || host.fires_timers || host.stream_settings.is_any_enabled()) {
+pub async fn start_cluster(turns: &Arc<Turns>, database: &DatabaseConfig, turns_run_elsewhere: bool) -> Option<ClusterTasks> {
+    if !turns.readers.is_shared() || !(turns_run_elsewhere || turns.fires_timers || turns.stream_settings.is_any_enabled()) {
         return None;
     }
     let ((sender, queue), waiting) = (mpsc::unbounded_channel(), Arc::new(AtomicUsize::new(0)));
     let bus =
         ClusterBus { remote_subscriptions: BTreeMap::new(), queue: sender, pending_bytes: Arc::clone(&waiting), has_dropped_events: false };
-    host.streams.rooms().cluster = Some(bus);
+    turns.streams.rooms().cluster = Some(bus);
     let (ready, connected) = oneshot::channel();
     let sharing = ClusterTasks {
-        streams: Arc::clone(&host.streams),
+        streams: Arc::clone(&turns.streams),
         receiver: tokio::spawn(
-            receive_publications(Arc::downgrade(host), Arc::clone(&host.connectivity), database.clone(), ready).in_current_span(),
+            receive_publications(Arc::downgrade(turns), Arc::clone(&turns.connectivity), database.clone(), ready).in_current_span(),
         ),
-        announcer: spawn_in_background(announce_subscriptions(Arc::downgrade(host))),
+        announcer: spawn_in_background(announce_subscriptions(Arc::downgrade(turns))),
         sender: tokio::spawn(
-            send_publications(host.readers.clone(), Arc::clone(&host.connectivity), host.owner.clone(), queue, waiting).in_current_span(),
+            send_publications(turns.readers.clone(), Arc::clone(&turns.connectivity), turns.owner.clone(), queue, waiting)
+                .in_current_span(),
         ),
     };
     // Without a connection the server serves its own events.
@@ -150,18 +151,18 @@ pub async fn start_cluster(host: &Arc<Host>, database: &DatabaseConfig, turns_ru
 }
 
 /// Requests the events of conversations from the other processes; with `replay` also the events so far of running turns.
-pub(super) async fn request_events(host: &Host, conversations: &[&str], replay: bool) {
-    send_request(host, if replay { REQUEST_REPLAY } else { REQUEST_LIVE }, conversations).await;
+pub(super) async fn request_events(turns: &Turns, conversations: &[&str], replay: bool) {
+    send_request(turns, if replay { REQUEST_REPLAY } else { REQUEST_LIVE }, conversations).await;
 }
 
 /// Asks the other processes to stop the running turn of a run.
-pub async fn request_stop(host: &Host, run: &str) {
-    send_request(host, REQUEST_STOP, &[run]).await;
+pub async fn request_stop(turns: &Turns, run: &str) {
+    send_request(turns, REQUEST_STOP, &[run]).await;
 }
 
-async fn send_request(host: &Host, kind: &str, conversations: &[&str]) {
-    let payload = format!("{} {kind} {}", host.owner, conversations.join(" "));
-    if let Err(error) = stream::notify(&host.readers, REQUEST_CHANNEL, &payload).await {
+async fn send_request(turns: &Turns, kind: &str, conversations: &[&str]) {
+    let payload = format!("{} {kind} {}", turns.owner, conversations.join(" "));
+    if let Err(error) = stream::notify(&turns.readers, REQUEST_CHANNEL, &payload).await {
         tracing::warn!(%error, "cannot request events from other processes");
     }
 }
@@ -205,7 +206,7 @@ async fn send_publication(task: &mut RepeatedTask, pool: &Pool, process: &str, p
     }
 }
 
-async fn receive_publications(host: Weak<Host>, connectivity: Arc<Connectivity>, database: DatabaseConfig, ready: oneshot::Sender<()>) {
+async fn receive_publications(turns: Weak<Turns>, connectivity: Arc<Connectivity>, database: DatabaseConfig, ready: oneshot::Sender<()>) {
     let mut ready = Some(ready);
     let mut task = RepeatedTask::new("receive events from other processes", &connectivity);
     loop {
@@ -215,7 +216,7 @@ async fn receive_publications(host: Weak<Host>, connectivity: Arc<Connectivity>,
             sleep(RETRY_DELAY).await;
             continue;
         };
-        let Some((streams, process)) = begin_receiving(&host).await else { return };
+        let Some((streams, process)) = begin_receiving(&turns).await else { return };
         if let Some(ready) = ready.take() {
             // Fails if the starting server no longer waits.
             let _ = ready.send(());
@@ -230,19 +231,19 @@ async fn receive_publications(host: Weak<Host>, connectivity: Arc<Connectivity>,
 }
 
 /// Requests the subscriptions of the other processes and marks all subscribers as behind.
-async fn begin_receiving(host: &Weak<Host>) -> Option<(Arc<Streams>, String)> {
-    let host = host.upgrade()?;
-    send_request(&host, REQUEST_SUBSCRIPTIONS, &[]).await;
-    host.streams.mark_all_behind();
-    Some((Arc::clone(&host.streams), host.owner.clone()))
+async fn begin_receiving(turns: &Weak<Turns>) -> Option<(Arc<Streams>, String)> {
+    let turns = turns.upgrade()?;
+    send_request(&turns, REQUEST_SUBSCRIPTIONS, &[]).await;
+    turns.streams.mark_all_behind();
+    Some((Arc::clone(&turns.streams), turns.owner.clone()))
 }
 
-async fn announce_subscriptions(host: Weak<Host>) {
+async fn announce_subscriptions(turns: Weak<Turns>) {
     let mut ticks = interval(CHECK_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut round = 0_u32;
     loop {
-        let shared = host.upgrade().map(|it| (Arc::clone(&it.streams), Arc::clone(&it.connectivity)));
+        let shared = turns.upgrade().map(|it| (Arc::clone(&it.streams), Arc::clone(&it.connectivity)));
         let Some((streams, connectivity)) = shared else { return };
         let all = tokio::select! {
             _ = ticks.tick() => {
@@ -252,18 +253,18 @@ async fn announce_subscriptions(host: Weak<Host>) {
             () = streams.announcement_requested.notified() => true,
         };
         connectivity.wait().await;
-        let Some(host) = host.upgrade() else { return };
+        let Some(turns) = turns.upgrade() else { return };
         let (subscribed, unchecked) = streams.take_subscriptions();
         if all {
-            request_events(&host, &[], false).await;
+            request_events(&turns, &[], false).await;
             for chunk in subscribed.chunks(MAX_CONVERSATIONS_PER_REQUEST) {
-                request_events(&host, &chunk.iter().map(String::as_str).collect::<Vec<_>>(), false).await;
+                request_events(&turns, &chunk.iter().map(String::as_str).collect::<Vec<_>>(), false).await;
             }
         }
         for chunk in if all { subscribed } else { unchecked }.chunks(MAX_CONVERSATIONS_PER_REQUEST) {
             let _permit = streams.read_permits.acquire().await;
             let seen = streams.list_ended_turns(chunk);
-            match stream::list_latest_ended(&host.readers, &chunk.iter().map(String::as_str).collect::<Vec<_>>()).await {
+            match stream::list_latest_ended(&turns.readers, &chunk.iter().map(String::as_str).collect::<Vec<_>>()).await {
                 Ok(found) => found.iter().for_each(|(conversation, turn)| streams.note_ended_turn(conversation, turn, &seen)),
                 Err(error) => tracing::warn!(%error, "cannot check whether subscribers have missed a turn"),
             }
@@ -344,8 +345,8 @@ impl Streams {
             self.announcement_requested.notify_one();
         }
         if kind == REQUEST_STOP {
-            if let Some(host) = self.host() {
-                words.for_each(|it| _ = host.stop_signals.stop(it));
+            if let Some(turns) = self.turns() {
+                words.for_each(|it| _ = turns.stop_signals.stop(it));
             }
             return;
         }

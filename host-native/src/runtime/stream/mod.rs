@@ -38,7 +38,7 @@ use tokio::sync::{Notify, Semaphore, broadcast, mpsc, watch};
 
 use crate::auth::caller::ConversationAccess;
 use crate::ops::observe::Meter;
-use crate::runtime::turn_runner::Host;
+use crate::turns::Turns;
 use cluster::ClusterBus;
 use publication::TurnNotices;
 use subscription::SubscriberQueue;
@@ -49,7 +49,7 @@ const MAX_CONCURRENT_READS: usize = 2;
 /// Maximum number of answers that are remembered for those who have requested the events of a turn.
 const MAX_REMEMBERED_ANSWERS: usize = 64;
 
-/// All subscribers of a host.
+/// All subscribers of a tenant.
 #[derive(Debug)]
 pub struct Streams {
     rooms: Mutex<Rooms>,
@@ -61,7 +61,7 @@ pub struct Streams {
     announcement_requested: Notify,
     /// The conversations and turns whose events so far another process has published again on request.
     replayed_turns: broadcast::Sender<(String, Arc<str>)>,
-    host: OnceLock<Weak<Host>>,
+    turns: OnceLock<Weak<Turns>>,
     meter: Meter,
 }
 
@@ -120,18 +120,18 @@ impl Streams {
             read_permits: Semaphore::new(MAX_CONCURRENT_READS),
             announcement_requested: Notify::new(),
             replayed_turns: broadcast::Sender::new(MAX_REMEMBERED_ANSWERS),
-            host: OnceLock::new(),
+            turns: OnceLock::new(),
         }
     }
 
-    /// Attaches the host whose stored turns are replayed to resuming subscribers.
-    pub fn attach_host(&self, host: &Arc<Host>) {
-        // A second host is ignored.
-        let _ = self.host.set(Arc::downgrade(host));
+    /// Attaches the turns that are replayed to resuming subscribers.
+    pub fn attach(&self, turns: &Arc<Turns>) {
+        // Others are ignored.
+        let _ = self.turns.set(Arc::downgrade(turns));
     }
 
-    fn host(&self) -> Option<Arc<Host>> {
-        self.host.get()?.upgrade()
+    fn turns(&self) -> Option<Arc<Turns>> {
+        self.turns.get()?.upgrade()
     }
 
     /// Subscribes to new events of a conversation, which need not exist. The subscription ends when the conversation turns out to belong to

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convengine_core::turn::Slice;
+use convengine_host_base::uuid_text::parse_uuid;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
@@ -18,13 +19,13 @@ use super::chunk::Chunk;
 use super::cursor::{JoinPoint, StreamCursor};
 use super::publication::{CLOSING_STAGE, closing_payload};
 use super::{Streams, Subscription, cluster, event};
-use crate::api::request::parse_uuid;
 use crate::auth::caller::ConversationAccess;
+use crate::content::Content;
 use crate::ops::audit::NOT_DERIVABLE;
 use crate::ops::audit::derive::{self, ConfigCache};
-use crate::runtime::turn_runner::Host;
 use crate::storage::turn::{self, StoredTurn};
 use crate::storage::{owner, stream};
+use crate::turns::Turns;
 
 /// Maximum number of turns replayed from their journals, besides the one received last.
 pub const MAX_REPLAYED_TURNS: usize = 32;
@@ -64,13 +65,13 @@ impl Streams {
         access: &ConversationAccess,
     ) -> (Subscription, Option<bool>) {
         let mut subscription = self.subscribe(conversation, access);
-        let Some(host) = self.host() else { return (subscription, after.map(|_| false)) };
-        if host.readers.is_shared() {
+        let Some(turns) = self.turns() else { return (subscription, after.map(|_| false)) };
+        if turns.readers.is_shared() {
             let _permit = self.read_permits.acquire().await;
-            cluster::request_events(&host, &[conversation], false).await;
+            cluster::request_events(&turns, &[conversation], false).await;
         }
         if let Some((turn, seq)) = after.and_then(parse_event_id) {
-            match self.plan_replay(&host, conversation, Some(&turn)).await {
+            match self.plan_replay(&turns, conversation, Some(&turn)).await {
                 Ok(Some(plan)) => {
                     subscription.cursor = StreamCursor::after_event(turn, seq);
                     subscription.replay = Some(self.start_replay(conversation, plan));
@@ -80,8 +81,8 @@ impl Streams {
                 Err(error) => tracing::warn!(%error, "cannot read the events that a subscriber has missed"),
             }
         }
-        if host.readers.is_shared() {
-            subscription.cursor = self.cursor_for_new(&host, conversation).await;
+        if turns.readers.is_shared() {
+            subscription.cursor = self.cursor_for_new(&turns, conversation).await;
         }
         (subscription, after.map(|_| false))
     }
@@ -91,14 +92,14 @@ impl Streams {
         if access.sees_all() {
             return Ok(true);
         }
-        let Some(host) = self.host() else { return Ok(false) };
-        Ok(access.may_read(owner::find(&host.readers, conversation).await?.as_deref()))
+        let Some(turns) = self.turns() else { return Ok(false) };
+        Ok(access.may_read(owner::find(&turns.readers, conversation).await?.as_deref()))
     }
 
     /// Creates the cursor of a new subscriber, from which later gaps are detected.
-    async fn cursor_for_new(&self, host: &Host, conversation: &str) -> StreamCursor {
+    async fn cursor_for_new(&self, turns: &Turns, conversation: &str) -> StreamCursor {
         let _permit = self.read_permits.acquire().await;
-        let latest = match stream::list_latest(&host.readers, conversation).await {
+        let latest = match stream::list_latest(&turns.readers, conversation).await {
             Ok(latest) => latest,
             Err(error) => {
                 tracing::warn!(%error, "cannot read the turns before a stream");
@@ -111,7 +112,7 @@ impl Streams {
             room.ended_turn.get_or_insert_with(|| Arc::clone(ended));
         }
         // A turn on a Restate cluster has no rows while it runs.
-        let joined = if host.ingress.is_some() { JoinPoint::AnyTurn } else { JoinPoint::DuringTurn(open) };
+        let joined = if turns.cluster.is_some() { JoinPoint::AnyTurn } else { JoinPoint::DuringTurn(open) };
         StreamCursor::after_turn(ended, joined)
     }
 
@@ -125,14 +126,14 @@ impl Streams {
         let (out, replay) = mpsc::channel(1);
         let (streams, conversation) = (Arc::clone(self), conversation.to_owned());
         tokio::spawn(async move {
-            let Some(host) = streams.host() else { return };
+            let Some(turns) = streams.turns() else { return };
             // It may have begun since, and belong to another caller.
             let plan = match streams.may_subscribe(&conversation, &access).await {
-                Ok(true) => streams.plan_replay(&host, &conversation, turn.as_deref()).await,
+                Ok(true) => streams.plan_replay(&turns, &conversation, turn.as_deref()).await,
                 Ok(false) => return drop(out.send(ReplayItem::Failed).await),
                 Err(error) => Err(error),
             };
-            drop(host);
+            drop(turns);
             let end = match plan {
                 Ok(Some(plan)) => return streams.run_plan(&conversation, plan, &out).await,
                 Ok(None) => ReplayItem::UnknownPosition,
@@ -155,28 +156,28 @@ impl Streams {
     }
 
     /// Plans the replay from a turn. Returns `None` if the turn is not of the conversation or too old.
-    async fn plan_replay(&self, host: &Host, conversation: &str, turn: Option<&str>) -> sqlx::Result<Option<ReplayPlan>> {
-        let plan = self.read_plan(host, conversation, turn).await?;
+    async fn plan_replay(&self, turns: &Turns, conversation: &str, turn: Option<&str>) -> sqlx::Result<Option<ReplayPlan>> {
+        let plan = self.read_plan(turns, conversation, turn).await?;
         match turn {
-            Some(turn) if plan.is_none() && host.ingress.is_some() => {
-                if self.request_turn(host, conversation, turn).await {
+            Some(turn) if plan.is_none() && turns.cluster.is_some() => {
+                if self.request_turn(turns, conversation, turn).await {
                     // Its events are in the queue of the subscriber.
                     return Ok(Some(ReplayPlan::default()));
                 }
                 // It may have ended meanwhile.
-                self.read_plan(host, conversation, Some(turn)).await
+                self.read_plan(turns, conversation, Some(turn)).await
             }
             _ => Ok(plan),
         }
     }
 
     /// Reads from the database what is to be replayed from a turn.
-    async fn read_plan(&self, host: &Host, conversation: &str, turn: Option<&str>) -> sqlx::Result<Option<ReplayPlan>> {
+    async fn read_plan(&self, turns: &Turns, conversation: &str, turn: Option<&str>) -> sqlx::Result<Option<ReplayPlan>> {
         let _permit = self.read_permits.acquire().await;
         // Read before the database: a turn that ends in between is found there.
         let running = self.published_events(conversation);
         let limit = i64::try_from(MAX_REPLAYED_TURNS).unwrap_or(i64::MAX).saturating_add(3);
-        let found = stream::list_since(&host.readers, conversation, turn, limit).await?;
+        let found = stream::list_since(&turns.readers, conversation, turn, limit).await?;
         let (open, ended): (Vec<_>, Vec<_>) = found.into_iter().partition(|it| it.is_open);
         let ended: Vec<String> = ended.into_iter().map(|it| it.turn_id).collect();
         let turn_of = |chunk: &Chunk| chunk.range.as_ref().map(|it| Arc::clone(&it.turn));
@@ -186,15 +187,15 @@ impl Streams {
         if !known || ended.len() > MAX_REPLAYED_TURNS + 1 {
             return Ok(None);
         }
-        let elsewhere = host.ingress.is_some() || open.iter().any(|it| here.as_deref() != Some(it.turn_id.as_str()));
+        let elsewhere = turns.cluster.is_some() || open.iter().any(|it| here.as_deref() != Some(it.turn_id.as_str()));
         Ok(Some(ReplayPlan { ended, running, elsewhere }))
     }
 
     /// Requests the events so far of a turn that may run on a Restate cluster, where it has no rows until it ends. Returns whether they were
     /// published in time.
-    async fn request_turn(&self, host: &Host, conversation: &str, turn: &str) -> bool {
+    async fn request_turn(&self, turns: &Turns, conversation: &str, turn: &str) -> bool {
         let mut replayed = self.replayed_turns.subscribe();
-        cluster::request_events(host, &[conversation], true).await;
+        cluster::request_events(turns, &[conversation], true).await;
         let answer = async {
             loop {
                 match replayed.recv().await {
@@ -211,9 +212,9 @@ impl Streams {
     async fn run_plan(self: &Arc<Self>, conversation: &str, plan: ReplayPlan, out: &mpsc::Sender<ReplayItem>) {
         let mut configs = None;
         for turn in plan.ended {
-            let Some(host) = self.host() else { return };
-            let configs = configs.get_or_insert_with(|| ConfigCache::with_config(&host.config_manager.active().config));
-            let item = match self.replay_stored(&host, configs, &turn).await {
+            let Some(turns) = self.turns() else { return };
+            let configs = configs.get_or_insert_with(|| ConfigCache::with_config(&turns.content.config_manager.active().config));
+            let item = match self.replay_stored(&turns.content, configs, &turn).await {
                 Ok(Some(chunk)) => ReplayItem::Chunk(chunk),
                 // Deleted in the meantime.
                 Ok(None) => continue,
@@ -222,7 +223,7 @@ impl Streams {
                     ReplayItem::Failed
                 }
             };
-            drop(host);
+            drop(turns);
             if out.send(item).await.is_err() {
                 return;
             }
@@ -232,15 +233,15 @@ impl Streams {
         {
             return;
         }
-        if let (true, Some(host)) = (plan.elsewhere, self.host()) {
-            cluster::request_events(&host, &[conversation], true).await;
+        if let (true, Some(turns)) = (plan.elsewhere, self.turns()) {
+            cluster::request_events(&turns, &[conversation], true).await;
         }
     }
 
-    async fn replay_stored(&self, host: &Host, configs: &mut ConfigCache, turn: &str) -> sqlx::Result<Option<Chunk>> {
+    async fn replay_stored(&self, content: &Content, configs: &mut ConfigCache, turn: &str) -> sqlx::Result<Option<Chunk>> {
         let _permit = self.read_permits.acquire().await;
-        let Some(stored) = turn::find(&host.readers, turn).await? else { return Ok(None) };
-        let config = configs.load(&host.readers, &stored.config_hash).await?;
+        let Some(stored) = turn::find(&content.readers, turn).await? else { return Ok(None) };
+        let config = configs.load(&content.readers, &stored.config_hash).await?;
         crate::storage::run_blocking(move || {
             derive::replay_turn(&stored, config.as_ref())
                 .map_or_else(|it| render_not_derivable(&stored, &it), |it| render_replayed(&stored, it))

@@ -4,26 +4,28 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use convengine_core::turn::{CancelReason, Completion, Effect, EffectId, EffectResult, Millis, Notice, Outcome, Turn};
+use convengine_host_base::processor_share::WorkPlace;
+use convengine_host_base::work_class::in_current_class;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use super::enter;
 use super::runtime::{Clock, Effects, Progress, Publisher, TurnStore};
-use super::{Host, Refusal, enter};
 use crate::config::active::ActiveConfig;
 use crate::effects::execute_effect;
 use crate::runtime::journal_writer::{EndedTurn, JournalWriter, PendingRows};
-use crate::runtime::processor_share::WorkPlace;
 use crate::runtime::recovery;
+use crate::runtime::refusal::Refusal;
 use crate::runtime::stop_signals::StopSignal;
 use crate::runtime::stream::{TokenPublisher, TurnPublisher};
 use crate::storage::chain::run;
 use crate::storage::turn_rows::Table;
-use crate::work_class::in_current_class;
+use crate::turns::Turns;
 
 /// Stores a turn in the database of a host.
 #[derive(Debug)]
 pub struct DatabaseStore<'h> {
-    host: &'h Host,
+    turns: &'h Turns,
     conversation: String,
     journal: JournalWriter,
     /// The final row status: `closed` or `lost`.
@@ -36,8 +38,8 @@ pub struct DatabaseStore<'h> {
 
 impl<'h> DatabaseStore<'h> {
     /// Creates the store of a turn of a conversation.
-    pub fn new(host: &'h Host, conversation: &str, journal: JournalWriter, status: &'static str, received: Instant) -> Self {
-        DatabaseStore { host, conversation: conversation.to_owned(), journal, status, received, total: 0, arms_timer: false }
+    pub fn new(turns: &'h Turns, conversation: &str, journal: JournalWriter, status: &'static str, received: Instant) -> Self {
+        DatabaseStore { turns, conversation: conversation.to_owned(), journal, status, received, total: 0, arms_timer: false }
     }
 
     /// How long the stored turn took.
@@ -59,24 +61,24 @@ impl TurnStore for DatabaseStore<'_> {
         if effects.is_empty() && !self.journal.has_unstored_write(turn) {
             return Ok(PendingRows::default());
         }
-        self.journal.prepare(self.host, turn, notices, effects)
+        self.journal.prepare(self.turns, turn, notices, effects)
     }
 
     fn prepare_end(&mut self, turn: &Turn, notices: &[Notice], outcome: &Outcome) -> Result<PendingRows, Refusal> {
         self.total = Millis::try_from(self.received.elapsed().as_millis()).unwrap_or(Millis::MAX);
         let ended = EndedTurn { turn, outcome, status: self.status };
         let rows =
-            self.journal.render_final_rows(self.host, &ended, notices, self.total).map_err(|it| Refusal::Internal(it.to_string()))?;
+            self.journal.render_final_rows(self.turns, &ended, notices, self.total).map_err(|it| Refusal::Internal(it.to_string()))?;
         self.arms_timer = rows.find(Table::Timer).is_some();
         Ok(PendingRows::of_end(rows))
     }
 
     async fn store(&mut self, prepared: PendingRows) -> Result<(), Refusal> {
-        self.journal.store(self.host, prepared).await
+        self.journal.store(self.turns, prepared).await
     }
 
     async fn commit(&mut self, prepared: PendingRows) -> Result<(), Refusal> {
-        if let Err(error) = self.host.writer.commit(&self.conversation, prepared.into_rows()).await {
+        if let Err(error) = self.turns.writer.commit(&self.conversation, prepared.into_rows()).await {
             // A failed earlier write, which was not awaited, is the root cause.
             self.journal.wait_until_stored().await?;
             return Err(error.into());
@@ -88,7 +90,7 @@ impl TurnStore for DatabaseStore<'_> {
 /// Executes the effects of a turn in this process.
 #[derive(Debug)]
 pub struct HostEffects<'h> {
-    host: &'h Arc<Host>,
+    turns: &'h Arc<Turns>,
     configured: Arc<ActiveConfig>,
     running: JoinSet<Completion>,
     deadline: tokio::time::Instant,
@@ -105,16 +107,16 @@ impl<'h> HostEffects<'h> {
     /// Creates the executor of a turn of a conversation, which is cancelled when it takes too long. `interrupted` are the effects that fail
     /// because nobody knows whether they were executed.
     pub fn new(
-        host: &'h Arc<Host>,
+        turns: &'h Arc<Turns>,
         configured: Arc<ActiveConfig>,
         conversation: &str,
         interrupted: Vec<EffectId>,
         place: WorkPlace,
     ) -> Self {
-        let deadline = tokio::time::Instant::now() + host.turn_settings.max_duration;
-        let stop = configured.config.chain().is_some().then(|| host.stop_signals.register(conversation));
+        let deadline = tokio::time::Instant::now() + turns.settings.max_duration;
+        let stop = configured.config.chain().is_some().then(|| turns.stop_signals.register(conversation));
         HostEffects {
-            host,
+            turns,
             configured,
             running: JoinSet::new(),
             deadline,
@@ -136,16 +138,16 @@ impl Effects for HostEffects<'_> {
     async fn find_cancellation(&mut self) -> Result<Option<CancelReason>, Refusal> {
         // Another process may have begun the step, and died before it could be stopped.
         let Some(stop) = &self.stop else { return Ok(None) };
-        Ok(run::is_cancelled(&self.host.readers, stop.session()).await?.then_some(CancelReason::Requested))
+        Ok(run::is_cancelled(&self.turns.readers, stop.session()).await?.then_some(CancelReason::Requested))
     }
 
     fn start(&mut self, effect: Effect, tokens: Option<TokenPublisher>) {
         self.started += 1;
         if self.interrupted.contains(&effect.id) {
             let outcome = EffectResult::Error(recovery::interrupted_error());
-            self.running.spawn(std::future::ready(Completion { id: effect.id, at: self.host.clock.now(), outcome }));
+            self.running.spawn(std::future::ready(Completion { id: effect.id, at: self.turns.clock.now(), outcome }));
         } else {
-            let completion = execute_effect(Arc::clone(self.host), Arc::clone(&self.configured), tokens, effect);
+            let completion = execute_effect(Arc::clone(self.turns), Arc::clone(&self.configured), tokens, effect);
             self.running.spawn(in_current_class(completion.in_current_span()));
         }
     }
@@ -161,7 +163,7 @@ impl Effects for HostEffects<'_> {
             () = wait_for_stop(self.stop.as_ref()) => Ok(Progress::Cancelled(CancelReason::Requested)),
         };
         if matches!(progress, Ok(Progress::Completed(_))) {
-            self.place = enter(self.host, &self.conversation).await;
+            self.place = enter(self.turns, &self.conversation).await;
         }
         progress
     }
@@ -182,7 +184,7 @@ async fn wait_for_stop(stop: Option<&StopSignal<'_>>) {
 
 /// The clock of a host.
 #[derive(Debug)]
-pub struct HostClock<'h>(pub &'h Host);
+pub struct HostClock<'h>(pub &'h Turns);
 
 impl Clock for HostClock<'_> {
     async fn now(&mut self) -> Result<Millis, Refusal> {

@@ -2,9 +2,9 @@
 
 use convengine_core::turn::{Outcome, Slice, Turn, TurnError};
 
-use super::Refusal;
 use super::runtime::{Clock, Effects, Progress, Publisher, TurnStore};
 use crate::runtime::crash;
+use crate::runtime::refusal::Refusal;
 
 /// The runtime of one turn.
 #[derive(Debug)]

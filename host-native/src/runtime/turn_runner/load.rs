@@ -7,20 +7,13 @@ use convengine_core::config::Config;
 use convengine_core::turn::{LoadedSession, UserEvent};
 use convengine_redaction::Choices;
 
-use super::{Host, Message, Refusal};
-use crate::runtime::assistant::run::check_event;
+use crate::runtime::message::{Message, Ownership};
 use crate::runtime::recovery;
+use crate::runtime::refusal::Refusal;
+use crate::runtime::session_event::check_event;
 use crate::storage::assistant::session;
 use crate::storage::load;
-
-/// The caller that a conversation belongs to.
-#[derive(Debug, Clone, Default)]
-pub struct Ownership {
-    /// The owner, if any.
-    pub owner: Option<Arc<str>>,
-    /// Whether it is to be stored with the first turn.
-    pub is_new: bool,
-}
+use crate::turns::Turns;
 
 /// What the turn of a message starts from.
 #[derive(Debug)]
@@ -34,13 +27,13 @@ pub(super) struct Loaded {
 }
 
 /// Loads what the turn of a message starts from. Returns `None` when the message already has a turn.
-pub(super) async fn load(host: &Arc<Host>, config: &Config, message: &Message) -> Result<Option<Loaded>, Refusal> {
+pub(super) async fn load(turns: &Arc<Turns>, config: &Config, message: &Message) -> Result<Option<Loaded>, Refusal> {
     let history = config.settings.history_max_turns;
     loop {
         let (id, key) = (&message.conversation, message.idempotency_key.as_deref());
         let found = match message.flow {
-            Some(_) => session::load(&host.readers, id, key).await?,
-            None => load::load_conversation(&host.readers, id, history, key).await?,
+            Some(_) => session::load(&turns.readers, id, key).await?,
+            None => load::load_conversation(&turns.readers, id, history, key).await?,
         };
         if !message.access.may_change(found.owner.as_deref()) {
             return Err(Refusal::ForeignConversation);
@@ -51,13 +44,13 @@ pub(super) async fn load(host: &Arc<Host>, config: &Config, message: &Message) -
         if !found.has_open_turn {
             let mut event = message.event.clone();
             // Only the session knows what it offers to choose from.
-            host.redaction.redact_event(&mut event, &Choices::offered_by(found.session.flow.as_deref()));
+            turns.outbound.redaction.redact_event(&mut event, &Choices::offered_by(found.session.flow.as_deref()));
             check_event(&found.session, &event)?;
             let is_new = found.session.turns == 0 && found.session.conversation.is_none();
             let owner = if is_new { message.access.owner.clone() } else { found.owner.map(Arc::from) };
             let ownership = Ownership { is_new: is_new && owner.is_some(), owner };
             return Ok(Some(Loaded { session: found.session, ownership, event }));
         }
-        recovery::settle_conversation(host, &message.conversation, Instant::now() + host.turn_queue.wait()).await?;
+        recovery::settle_conversation(turns, &message.conversation, Instant::now() + turns.queue.wait()).await?;
     }
 }

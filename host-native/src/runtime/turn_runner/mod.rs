@@ -2,23 +2,18 @@
 
 mod database;
 mod drive;
-mod host;
 mod load;
-mod message;
-mod refusal;
 mod runtime;
 
 pub use drive::TurnRuntime;
-pub use host::Host;
-pub use load::Ownership;
-pub use message::Message;
-pub use refusal::Refusal;
 pub use runtime::{Clock, Effects, Progress, Publisher, TurnStore};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use convengine_core::turn::{EffectId, Outcome, Slice, Turn, TurnInput};
+use convengine_host_base::processor_share::WorkPlace;
+use convengine_host_base::work_class::{WorkClass, in_current_class};
 use opentelemetry::trace::SpanContext;
 use tracing::Instrument;
 use uuid::Uuid;
@@ -27,84 +22,76 @@ use self::database::{DatabaseStore, HostClock, HostEffects};
 use self::load::{Loaded, load};
 use crate::config::active::ActiveConfig;
 use crate::ops::observe::{TurnObserver, refusal_reason};
-use crate::runtime::assistant::plan::Reservation;
-use crate::runtime::assistant::run::earliest_event_at;
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::idempotency;
 use crate::runtime::journal_writer::JournalWriter;
-use crate::runtime::processor_share::WorkPlace;
-use crate::runtime::restate::Ingress;
+use crate::runtime::message::{Message, SubmitResult};
+use crate::runtime::refusal::Refusal;
+use crate::runtime::reservation::Reservation;
+use crate::runtime::session_event::earliest_event_at;
 use crate::runtime::stream::TurnPublisher;
 use crate::runtime::stream::live::Subscriber;
+use crate::runtime::turn_cluster::TurnCluster;
 use crate::runtime::turn_queue::Busy;
 use crate::runtime::writer::CommitError;
-use crate::work_class::{WorkClass, in_current_class};
+use crate::turns::Turns;
 
 /// Submits a message and returns the outcome of its turn. The turn runs to its end even if the caller is dropped.
 ///
 /// # Errors
 /// Returns [`Refusal`]; the conversation is then unchanged.
-pub async fn submit_for_outcome(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
-    submit(host, message).await.map(|it| it.outcome)
-}
-
-/// The result of a submitted message.
-#[derive(Debug)]
-pub struct SubmitResult {
-    /// The outcome of its turn.
-    pub outcome: Outcome,
-    /// Whether the message is a duplicate, answered from its stored turn.
-    pub is_repeat: bool,
+pub async fn submit_for_outcome(turns: Arc<Turns>, message: Message) -> Result<Outcome, Refusal> {
+    submit(turns, message).await.map(|it| it.outcome)
 }
 
 /// Like [`submit_for_outcome`], and also returns whether the message is a duplicate.
 ///
 /// # Errors
 /// Returns [`Refusal`]; the conversation is then unchanged.
-pub async fn submit(host: Arc<Host>, message: Message) -> Result<SubmitResult, Refusal> {
-    let meter = host.meter.clone();
-    let running = tokio::spawn(in_current_class(admit(host, message).in_current_span()));
+pub async fn submit(turns: Arc<Turns>, message: Message) -> Result<SubmitResult, Refusal> {
+    let meter = turns.meter.clone();
+    let running = tokio::spawn(in_current_class(admit(turns, message).in_current_span()));
     let answer = running.await.unwrap_or_else(|error| Err(Refusal::Internal(error.to_string())));
     answer.inspect_err(|it| meter.record_refusal(refusal_reason(it)))
 }
 
 /// Admits a message: reserves a session of the plan where it is metered, and waits for the turns before it.
-async fn admit(host: Arc<Host>, message: Message) -> Result<SubmitResult, Refusal> {
+async fn admit(turns: Arc<Turns>, message: Message) -> Result<SubmitResult, Refusal> {
     let reservation = match &message.metered_program {
-        Some(program) => match Reservation::reserve(&host, program).await {
+        Some(program) => match Reservation::reserve(&turns.content, program).await {
             // It was counted when it was first sent.
-            Err(Refusal::QuotaExceeded(_)) if idempotency::has_turn(&host, &message).await? => None,
+            Err(Refusal::QuotaExceeded(_)) if idempotency::has_turn(&turns.content, &message).await? => None,
             reserved => Some(reserved?),
         },
         None => None,
     };
-    let result = match &host.ingress {
+    let result = match &turns.cluster {
         // A future is as large as the largest of its parts.
-        Some(ingress) => Box::pin(run_elsewhere(&host, ingress, &message)).await,
-        None => run_in_order(&host, &message).await,
+        Some(cluster) => Box::pin(run_elsewhere(&turns, &**cluster, &message)).await,
+        None => run_in_order(&turns, &message).await,
     };
     let has_started = matches!(&result, Ok(it) if !it.is_repeat);
     if let Some(reservation) = reservation.filter(|_| !has_started) {
         let is_of_another = matches!(result, Ok(_) | Err(Refusal::KeyReused | Refusal::EventIdReused | Refusal::SessionExists));
-        reservation.release(&host, (!is_of_another).then_some(message.conversation.as_str())).await;
+        reservation.release(&turns.content, (!is_of_another).then_some(message.conversation.as_str())).await;
     }
     result
 }
 
 /// Has the cluster run the message's turn, which queues there; no more of them than would queue here.
-async fn run_elsewhere(host: &Arc<Host>, ingress: &Ingress, message: &Message) -> Result<SubmitResult, Refusal> {
-    let _pass = host.turn_queue.admit(&message.conversation).await?;
-    ingress.run_turn(host, message).await
+async fn run_elsewhere(turns: &Arc<Turns>, cluster: &dyn TurnCluster, message: &Message) -> Result<SubmitResult, Refusal> {
+    let _pass = turns.queue.admit(&message.conversation).await?;
+    cluster.run_turn(turns, message).await
 }
 
 /// Runs the message's turn after those before it, on the session as it is then; again when another process was faster.
-async fn run_in_order(host: &Arc<Host>, message: &Message) -> Result<SubmitResult, Refusal> {
-    let _pass = host.turn_queue.acquire(&message.conversation).await?;
+async fn run_in_order(turns: &Arc<Turns>, message: &Message) -> Result<SubmitResult, Refusal> {
+    let _pass = turns.queue.acquire(&message.conversation).await?;
     for last in [false, false, true] {
-        match attempt_turn(host, message).await {
+        match attempt_turn(turns, message).await {
             Ok(Some(outcome)) => return Ok(SubmitResult { outcome, is_repeat: false }),
             Ok(None) => {
-                if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
+                if let Some(outcome) = Box::pin(idempotency::find_outcome(turns, message)).await? {
                     return Ok(SubmitResult { outcome, is_repeat: true });
                 }
             }
@@ -119,15 +106,15 @@ async fn run_in_order(host: &Arc<Host>, message: &Message) -> Result<SubmitResul
 }
 
 /// Runs the turn of a message. Returns `None` when the message already has a turn.
-async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
-    let place = enter(host, &message.conversation).await;
+async fn attempt_turn(turns: &Arc<Turns>, message: &Message) -> Result<Option<Outcome>, Refusal> {
+    let place = enter(turns, &message.conversation).await;
     // Nobody waits for a turn in the background, so its duration is that of its work, which begins before the time of its input.
     let received = match WorkClass::current() {
         WorkClass::User => message.received,
         WorkClass::Background => Instant::now(),
     };
-    let mut configured = host.config_manager.active();
-    let Some(Loaded { mut session, ownership, mut event }) = load(host, &configured.config, message).await? else { return Ok(None) };
+    let mut configured = turns.content.config_manager.active();
+    let Some(Loaded { mut session, ownership, mut event }) = load(turns, &configured.config, message).await? else { return Ok(None) };
     if let Some(flow) = &message.flow {
         let upgraded = message.upgrade.as_ref().and_then(|it| it.apply(flow, &mut session, &mut event));
         configured = Arc::new(configured.with_flow(upgraded.as_ref().unwrap_or(flow)));
@@ -137,20 +124,20 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
     let mut input = TurnInput {
         turn: Uuid::new_v4().to_string(),
         conversation: message.conversation.clone(),
-        at: host.clock.now().max(earliest),
+        at: turns.clock.now().max(earliest),
         seed: random_seed(),
         program: configured.config.program(),
         event,
         session,
     };
-    if let Some(at) = host.models.begin_turn(&input) {
-        host.clock.set(at);
+    if let Some(at) = turns.outbound.models.begin_turn(&input) {
+        turns.clock.set(at);
         input.at = at.max(earliest);
     }
     let (turn, slice) = Turn::start(input, Arc::clone(&configured.config))?;
     let id = turn.journal().input.turn.clone();
     let key = message.idempotency_key.clone();
-    let journal = JournalWriter::new(host, &message.conversation, &id, key, Arc::clone(&configured.config)).with_ownership(&ownership);
+    let journal = JournalWriter::new(turns, &message.conversation, &id, key, Arc::clone(&configured.config)).with_ownership(&ownership);
     let caller = message.caller_span.clone();
     let subscriber = message.subscriber.clone();
     let open = OpenTurn {
@@ -165,19 +152,19 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
         owner: ownership.owner,
         place,
     };
-    match run_to_end(host, open, received).await {
+    match run_to_end(turns, open, received).await {
         // Its effects may be dispatched and must not be repeated by another turn.
-        Err(Refusal::Commit(CommitError::TakenOver)) => Box::pin(idempotency::wait_for_new_owner(host, message, &id)).await.map(Some),
+        Err(Refusal::Commit(CommitError::TakenOver)) => Box::pin(idempotency::wait_for_new_owner(turns, message, &id)).await.map(Some),
         other => other.map(Some),
     }
 }
 
 /// Waits for a place to work for a turn of a conversation, unless a user waits for the turn.
-pub async fn enter(host: &Host, conversation: &str) -> WorkPlace {
+pub async fn enter(turns: &Turns, conversation: &str) -> WorkPlace {
     tokio::select! {
         biased;
-        place = host.processor_share.enter() => place,
-        () = host.turn_queue.wait_for_user(conversation) => WorkPlace::free(),
+        place = turns.processor_share.enter() => place,
+        () = turns.queue.wait_for_user(conversation) => WorkPlace::free(),
     }
 }
 
@@ -210,16 +197,16 @@ pub struct OpenTurn {
 ///
 /// # Errors
 /// Returns [`Refusal`]; the turn is then unchanged.
-pub async fn finish_abandoned(host: &Arc<Host>, open: OpenTurn) -> Result<Outcome, Refusal> {
-    let age = u64::try_from(host.clock.now() - open.turn.journal().input.at).unwrap_or(0);
+pub async fn finish_abandoned(turns: &Arc<Turns>, open: OpenTurn) -> Result<Outcome, Refusal> {
+    let age = u64::try_from(turns.clock.now() - open.turn.journal().input.at).unwrap_or(0);
     let received = Instant::now();
-    run_to_end(host, open, received.checked_sub(Duration::from_millis(age)).unwrap_or(received)).await
+    run_to_end(turns, open, received.checked_sub(Duration::from_millis(age)).unwrap_or(received)).await
 }
 
 /// Drives a turn to its stored end and publishes it.
-async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Result<Outcome, Refusal> {
-    let streams = Arc::clone(&host.streams);
-    let _secrets = host.secrets.begin_use();
+async fn run_to_end(turns: &Arc<Turns>, open: OpenTurn, received: Instant) -> Result<Outcome, Refusal> {
+    let streams = Arc::clone(&turns.streams);
+    let _secrets = turns.outbound.secrets.begin_use();
     let input = &open.turn.journal().input;
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
     let mut publisher = TurnPublisher::new(&streams, input, open.owner.clone()).with_subscriber(open.subscriber.clone());
@@ -228,30 +215,30 @@ async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Resu
     let driven = Box::pin(async {
         let conversation = open.turn.journal().input.conversation.clone();
         let OpenTurn { active_config, mut turn, slice, journal, interrupted, status, place, .. } = open;
-        let mut store = DatabaseStore::new(host, &conversation, journal, status, received);
-        let mut effects = HostEffects::new(host, active_config, &conversation, interrupted, place);
-        let (clock, published) = (&mut HostClock(host), &mut publisher);
+        let mut store = DatabaseStore::new(turns, &conversation, journal, status, received);
+        let mut effects = HostEffects::new(turns, active_config, &conversation, interrupted, place);
+        let (clock, published) = (&mut HostClock(turns), &mut publisher);
         let outcome = TurnRuntime { store: &mut store, effects: &mut effects, clock, publisher: published }.drive(&mut turn, slice).await;
         if let Ok(outcome) = &outcome {
-            report_session(host, &turn, outcome, store.arms_timer());
+            report_session(turns, &turn, outcome, store.arms_timer());
             publisher.mark_stored(store.total());
         }
         publish(publisher, &outcome);
         observer.add_effects(effects.started());
-        observer.finish(host, outcome.as_ref());
+        observer.finish(turns, outcome.as_ref());
         outcome
     });
     driven.instrument(span).await
 }
 
 /// Reports the change of a stored session to those that wait for one: clients, and the task that fires timers.
-pub fn report_session(host: &Host, turn: &Turn, outcome: &Outcome, arms_timer: bool) {
+pub fn report_session(turns: &Turns, turn: &Turn, outcome: &Outcome, arms_timer: bool) {
     if let Some(answer) = &outcome.flow {
         if arms_timer {
-            host.timer_armed.notify_one();
+            turns.timer_armed.notify_one();
         }
         // Fails while no client waits.
-        let _ = host.session_changes.send(SessionChange::from_turn(&turn.journal().input, answer));
+        let _ = turns.session_changes.send(SessionChange::from_turn(&turn.journal().input, answer));
     }
 }
 

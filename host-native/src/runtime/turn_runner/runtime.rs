@@ -4,7 +4,7 @@ use std::future::Future;
 
 use convengine_core::turn::{CancelReason, Completion, Effect, Millis, Notice, Outcome, Turn};
 
-use super::Refusal;
+use crate::runtime::refusal::Refusal;
 use crate::runtime::stream::TokenPublisher;
 
 /// Stores a turn, so that a crash neither loses nor repeats a write.

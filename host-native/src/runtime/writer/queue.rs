@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use convengine_host_base::work_class::WorkClass;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{CommitError, CommitResult, writer_stopped};
 use crate::ops::observe::meter::GaugeGuard;
 use crate::ops::observe::{Meter, names};
 use crate::storage::turn_rows::TurnRows;
-use crate::work_class::WorkClass;
 
 /// Rows of each class that may wait in the queue; adding more waits for a place.
 const CAPACITY: usize = 256;
@@ -167,8 +167,9 @@ impl RowReceiver {
 
 #[cfg(test)]
 mod tests {
+    use convengine_host_base::work_class::in_background;
+
     use super::*;
-    use crate::work_class::in_background;
 
     async fn send(sender: &RowSender, count: usize) {
         for _ in 0..count {

@@ -304,15 +304,15 @@ pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "key_answers_any_message",
         file: "host-native/src/runtime/idempotency.rs",
-        find: "        None => check_same_message(host, message, &stored)?,\n",
-        replace: "        None => drop(check_same_message(host, message, &stored)),\n",
+        find: "        None => check_same_message(&turns.outbound, message, &stored)?,\n",
+        replace: "        None => drop(check_same_message(&turns.outbound, message, &stored)),\n",
         noticed_by: Proof::Suite("recovery::a_key_is_for_one_message"),
     },
     Sabotage {
         name: "turn_never_times_out",
         file: "host-native/src/runtime/turn_runner/database.rs",
-        find: "Instant::now() + host.turn_settings.max_duration;",
-        replace: "Instant::now() + host.turn_settings.max_duration * 10_000;",
+        find: "Instant::now() + turns.settings.max_duration;",
+        replace: "Instant::now() + turns.settings.max_duration * 10_000;",
         noticed_by: Proof::Suite("recovery::a_turn_that_takes_too_long_fails_and_replays"),
     },
     Sabotage {

@@ -14,9 +14,10 @@ use uuid::Uuid;
 
 use crate::api::error::ApiError;
 use crate::auth::routes::Routes;
+use crate::content::Content;
 use crate::runtime::chain::event;
 use crate::runtime::chain::trigger::TriggerError;
-use crate::runtime::turn_runner::{Host, Refusal};
+use crate::runtime::refusal::Refusal;
 use crate::storage::assistant::session::Session;
 use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
 
@@ -45,20 +46,20 @@ fn run_not_found() -> ApiError {
 }
 
 /// Finds a run of a chain.
-async fn find_run(host: &Host, slug: &str, run: &str) -> Result<(String, Session), ApiError> {
+async fn find_run(content: &Content, slug: &str, run: &str) -> Result<(String, Session), ApiError> {
     let id = Uuid::try_parse(run).map_err(|_| run_not_found())?.to_string();
-    let found = event::find_run(host, slug, &id).await?;
+    let found = event::find_run(content, slug, &id).await?;
     found.map(|it| (id, it)).ok_or_else(run_not_found)
 }
 
 /// Checks that a chain exists.
-async fn check_chain(host: &Host, slug: &str) -> Result<(), ApiError> {
+async fn check_chain(content: &Content, slug: &str) -> Result<(), ApiError> {
     let unknown = || ApiError::not_found(TriggerError::NotFound.to_string());
     if !DocumentKind::Chain.is_id(slug) {
         return Err(unknown());
     }
     let key = ProgramKey::new(DocumentKind::Chain, slug);
-    let found = draft::find_assistant(&host.readers, key.as_str()).await?;
+    let found = draft::find_assistant(&content.readers, key.as_str()).await?;
     found.map(|_| ()).ok_or_else(unknown)
 }
 

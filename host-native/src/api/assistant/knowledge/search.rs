@@ -14,7 +14,7 @@ use crate::api::assistant::kind_routes::DocumentPath;
 use crate::api::error::ApiError;
 use crate::api::query::QueryParams;
 use crate::effects::knowledge;
-use crate::runtime::turn_runner::Host;
+use crate::host::Host;
 
 const DEFAULT_TOP_K: u32 = 10;
 const MAX_QUERY_CHARS: usize = 4_000;
@@ -50,9 +50,9 @@ pub async fn search(
     path: DocumentPath,
     QueryParams(params): QueryParams<SearchParams>,
 ) -> Result<Json<Value>, ApiError> {
-    let key = require_document(&host, &path).await?;
+    let key = require_document(&host.content, &path).await?;
     let request = params.into_request(key.as_str().to_owned()).map_err(|it| ApiError::bad_request(it).with_code("invalid_search"))?;
-    let reply = knowledge::search_lists(&host, &request).await?;
+    let reply = knowledge::search_lists(&host.content, &request).await?;
     Ok(Json(describe(&request, &reply)))
 }
 

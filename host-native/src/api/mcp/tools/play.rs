@@ -12,7 +12,7 @@ use super::developer::Description;
 use super::{Answer, StopCheck, ToolResult, arguments_schema, database_text, object_schema};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
-use crate::runtime::turn_runner::Host;
+use crate::host::Host;
 use crate::storage::run_blocking;
 
 /// The longest time that a pack plays.

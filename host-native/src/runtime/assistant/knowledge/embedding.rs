@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, EmbedRequest, Reply, Usage};
+use convengine_host_base::work_class::spawn_in_background;
+use convengine_storage::repeated_task::RepeatedTask;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use crate::clock;
+use crate::content::Content;
 use crate::runtime::assistant::spend_budget::Budget;
 use crate::runtime::charged_call::charge;
-use crate::runtime::repeated_task::RepeatedTask;
 use crate::runtime::spend_cap::{cost_micros, unreadable};
-use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::ProgramKey;
 use crate::storage::assistant::knowledge::source::{self, SourceVersion};
 use crate::storage::assistant::knowledge::vector::{self, ChunkVector, EmbeddingJob};
 use crate::storage::assistant::session;
 use crate::storage::kept_connection::KeptConnection;
-use crate::work_class::spawn_in_background;
 
 /// The number of texts in one call.
 const BATCH_SIZE: usize = 64;
@@ -51,20 +51,20 @@ pub enum Payer<'a> {
 }
 
 impl Payer<'_> {
-    async fn find_budget(self, host: &Host) -> sqlx::Result<Option<Budget>> {
+    async fn find_budget(self, content: &Content) -> sqlx::Result<Option<Budget>> {
         match self {
-            Payer::Turn(config) => Ok(Budget::of_turn(host, config, clock::now())),
-            Payer::Document(key) => Budget::of_draft(host, key, clock::now()).await,
+            Payer::Turn(config) => Ok(Budget::of_turn(content, config, clock::now())),
+            Payer::Document(key) => Budget::of_draft(content, key, clock::now()).await,
         }
     }
 
-    async fn record_usage(self, host: &Host, answer: &EffectResult) {
+    async fn record_usage(self, content: &Content, answer: &EffectResult) {
         let Payer::Document(key) = self else { return };
         let micros = cost_micros(answer);
         if micros == 0 {
             return;
         }
-        if let Err(error) = session::add_model_usage(&host.readers, &host.workspace, key.as_str(), micros, clock::now()).await {
+        if let Err(error) = session::add_model_usage(&content.readers, &content.workspace, key.as_str(), micros, clock::now()).await {
             tracing::warn!(%error, document = key.as_str(), "cannot record the usage of embeddings");
         }
     }
@@ -83,13 +83,13 @@ pub struct Embeddings {
 ///
 /// # Errors
 /// The error of the model; [`EffectErrorKind::Limited`] when the cap or the budget is reached.
-pub async fn embed(host: &Host, payer: Payer<'_>, texts: Vec<String>, deadline: Instant) -> Result<Embeddings, EffectError> {
+pub async fn embed(content: &Content, payer: Payer<'_>, texts: Vec<String>, deadline: Instant) -> Result<Embeddings, EffectError> {
     let expected = texts.len();
     let request = EmbedRequest { texts };
-    let budget = payer.find_budget(host).await.map_err(|it| unreadable(&it))?;
-    let estimate = host.models.estimate_embedding_cost(&request);
-    let answer = charge(host, budget, estimate, host.models.embed_with_first(&request, deadline)).await.result;
-    payer.record_usage(host, &answer).await;
+    let budget = payer.find_budget(content).await.map_err(|it| unreadable(&it))?;
+    let estimate = content.outbound.models.estimate_embedding_cost(&request);
+    let answer = charge(content, budget, estimate, content.outbound.models.embed_with_first(&request, deadline)).await.result;
+    payer.record_usage(content, &answer).await;
     let mismatch = || EffectError::new(EffectErrorKind::Mismatch, "the answer does not have one vector of finite numbers for each text");
     let reply = match answer {
         EffectResult::Ok(Reply::Embed(reply)) => reply,
@@ -111,15 +111,15 @@ fn are_comparable(vectors: &[Vec<f32>]) -> bool {
 }
 
 /// Spawns the task that embeds searchable sources while the server runs; `None` without a model for embeddings.
-pub fn spawn_embedding(host: Arc<Host>) -> Option<JoinHandle<()>> {
-    let model = host.models.embedding_model()?;
+pub fn spawn_embedding(content: Arc<Content>) -> Option<JoinHandle<()>> {
+    let model = content.outbound.models.embedding_model()?;
     Some(spawn_in_background(async move {
-        let mut task = RepeatedTask::new("embed knowledge sources", &host.connectivity);
+        let mut task = RepeatedTask::new("embed knowledge sources", &content.connectivity);
         loop {
-            match task.attempt(embed_next(&host, &model)).await {
+            match task.attempt(embed_next(&content, &model)).await {
                 Some(true) => {}
                 Some(false) => {
-                    let _ = timeout(POLL_INTERVAL, host.knowledge.wait_for_index()).await;
+                    let _ = timeout(POLL_INTERVAL, content.knowledge.wait_for_index()).await;
                 }
                 None => tokio::time::sleep(POLL_INTERVAL).await,
             }
@@ -128,34 +128,35 @@ pub fn spawn_embedding(host: Arc<Host>) -> Option<JoinHandle<()>> {
 }
 
 /// Embeds one source. Returns whether there was one.
-async fn embed_next(host: &Host, model: &str) -> sqlx::Result<bool> {
+async fn embed_next(content: &Content, model: &str) -> sqlx::Result<bool> {
     let now = clock::now();
-    let Some(job) = vector::lease_next(&host.readers, model, now, now + LEASE_MS).await? else { return Ok(false) };
+    let Some(job) = vector::lease_next(&content.readers, model, now, now + LEASE_MS).await? else { return Ok(false) };
     let version = SourceVersion { assistant: &job.assistant, source: &job.source, version: job.version };
-    if let Err(error) = embed_source(host, &job, model).await? {
+    if let Err(error) = embed_source(content, &job, model).await? {
         tracing::warn!(%error, assistant = job.assistant, source = job.source, "cannot embed a knowledge source");
-        vector::fail(&host.readers, &version, &error.to_string(), clock::now() + RETRY_MS).await?;
+        vector::fail(&content.readers, &version, &error.to_string(), clock::now() + RETRY_MS).await?;
     }
     Ok(true)
 }
 
-async fn embed_source(host: &Host, job: &EmbeddingJob, model: &str) -> sqlx::Result<Result<(), EffectError>> {
+async fn embed_source(content: &Content, job: &EmbeddingJob, model: &str) -> sqlx::Result<Result<(), EffectError>> {
     let version = SourceVersion { assistant: &job.assistant, source: &job.source, version: job.version };
-    let connection = &host.knowledge.connection;
+    let connection = &content.knowledge.connection;
     let key = ProgramKey::parse(&job.assistant);
     let limit = i64::try_from(BATCH_SIZE).unwrap_or(i64::MAX);
     let mut renewed = Instant::now();
     loop {
-        let (ids, texts): (Vec<i64>, Vec<String>) = vector::list_missing(&host.readers, &version, model, limit).await?.into_iter().unzip();
+        let (ids, texts): (Vec<i64>, Vec<String>) =
+            vector::list_missing(&content.readers, &version, model, limit).await?.into_iter().unzip();
         if ids.is_empty() {
             return finish(connection, &version, model).await.map(Ok);
         }
         // On SQLite each renewal writes the text of the source again.
         if renewed.elapsed() > RENEWAL_INTERVAL {
             renewed = Instant::now();
-            vector::renew(&host.readers, &version, clock::now() + LEASE_MS).await?;
+            vector::renew(&content.readers, &version, clock::now() + LEASE_MS).await?;
         }
-        let vectors = match embed(host, Payer::Document(&key), texts, Instant::now() + CALL_TIMEOUT).await {
+        let vectors = match embed(content, Payer::Document(&key), texts, Instant::now() + CALL_TIMEOUT).await {
             Ok(embeddings) => embeddings.vectors,
             Err(error) => return Ok(Err(error)),
         };

@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use convengine_core::knowledge::{Chunk, Source, cut_source};
 use convengine_core::turn::Millis;
+use convengine_host_base::processor_share::has_users;
+use convengine_host_base::work_class::spawn_in_background;
+use convengine_storage::repeated_task::RepeatedTask;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::clock;
+use crate::content::Content;
 use crate::ops::observe::{Meter, names};
-use crate::runtime::processor_share::has_users;
-use crate::runtime::repeated_task::RepeatedTask;
-use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::knowledge::source::{self, Base, IndexingJob, SourceVersion};
 use crate::storage::assistant::knowledge::{chunk, vector};
 use crate::storage::run_blocking;
 use crate::storage::{self, Connection, DatabaseConfig, Pool};
-use crate::work_class::spawn_in_background;
 
 /// Texts up to this size are indexed while their sender waits.
 pub const MAX_IMMEDIATE_BYTES: usize = 256 * 1024;
@@ -134,11 +134,11 @@ pub fn default_locale(document: &str) -> String {
 }
 
 /// Spawns the task that indexes stored sources while the server runs, also those of a process that died.
-pub fn spawn_indexing(host: Arc<Host>) -> JoinHandle<()> {
+pub fn spawn_indexing(content: Arc<Content>) -> JoinHandle<()> {
     spawn_in_background(async move {
-        let database = host.config_manager.database();
+        let database = content.config_manager.database();
         let mut next_sweep = Instant::now();
-        let mut task = RepeatedTask::new("index knowledge sources", &host.connectivity);
+        let mut task = RepeatedTask::new("index knowledge sources", &content.connectivity);
         loop {
             if Instant::now() >= next_sweep {
                 next_sweep = Instant::now() + SWEEP_INTERVAL;
@@ -146,10 +146,10 @@ pub fn spawn_indexing(host: Arc<Host>) -> JoinHandle<()> {
                     tracing::warn!(%error, "cannot delete obsolete chunks of knowledge sources");
                 }
             }
-            match task.attempt(index_and_measure(&host)).await {
-                Some(true) => host.knowledge.notify_indexed(),
+            match task.attempt(index_and_measure(&content)).await {
+                Some(true) => content.knowledge.notify_indexed(),
                 Some(false) => {
-                    let _ = timeout(POLL_INTERVAL, host.knowledge.wait_for_source()).await;
+                    let _ = timeout(POLL_INTERVAL, content.knowledge.wait_for_source()).await;
                 }
                 None => sleep(POLL_INTERVAL).await,
             }
@@ -157,9 +157,9 @@ pub fn spawn_indexing(host: Arc<Host>) -> JoinHandle<()> {
     })
 }
 
-async fn index_and_measure(host: &Host) -> sqlx::Result<bool> {
-    host.meter.record_waiting_sources(source::count_waiting(&host.readers).await?);
-    index_next(host.config_manager.database(), &host.readers, &host.meter, clock::now()).await
+async fn index_and_measure(content: &Content) -> sqlx::Result<bool> {
+    content.meter.record_waiting_sources(source::count_waiting(&content.readers).await?);
+    index_next(content.config_manager.database(), &content.readers, &content.meter, clock::now()).await
 }
 
 /// Indexes one waiting source. Returns whether there was one.

@@ -13,7 +13,7 @@ use super::embedding::{Embeddings, Payer, embed};
 use super::keyword::{self, Occurrences, locate};
 use super::scan::run_scan;
 use super::vectors::VectorQuery;
-use crate::runtime::turn_runner::Host;
+use crate::content::Content;
 use crate::storage::Pool;
 use crate::storage::assistant::knowledge::{Posting, chunk, find_postings};
 
@@ -31,7 +31,7 @@ pub struct Searcher<'a> {
 /// How a query is embedded, and at whose cost.
 #[derive(Debug, Clone, Copy)]
 struct Embedder<'a> {
-    host: &'a Host,
+    content: &'a Content,
     payer: Payer<'a>,
     deadline: Instant,
 }
@@ -41,9 +41,9 @@ type EmbeddedQuery = OnceCell<Result<Embeddings, EffectError>>;
 
 impl<'a> Searcher<'a> {
     /// Creates a searcher by keywords and, if there is a model for embeddings, by vectors at the cost of `payer`.
-    pub fn new(host: &'a Host, payer: Payer<'a>, deadline: Instant) -> Searcher<'a> {
-        let embedder = Embedder { host, payer, deadline };
-        Searcher { pool: &host.readers, directories: &host.knowledge.directories, embedder: Some(embedder) }
+    pub fn new(content: &'a Content, payer: Payer<'a>, deadline: Instant) -> Searcher<'a> {
+        let embedder = Embedder { content, payer, deadline };
+        Searcher { pool: &content.readers, directories: &content.knowledge.directories, embedder: Some(embedder) }
     }
 
     /// Creates a searcher by keywords.
@@ -124,11 +124,11 @@ impl<'a> Searcher<'a> {
         embedded: &EmbeddedQuery,
     ) -> sqlx::Result<Option<Vec<VectorHit>>> {
         let Some(embedder) = self.embedder else { return Ok(Some(Vec::new())) };
-        let Embedder { host, .. } = embedder;
-        if host.models.is_embedding_scripted() {
+        let Embedder { content, .. } = embedder;
+        if content.outbound.models.is_embedding_scripted() {
             return self.search_scripted_vectors(embedder, request, directory, is_searched).await;
         }
-        let Some(model) = host.models.embedding_model() else { return Ok(Some(Vec::new())) };
+        let Some(model) = content.outbound.models.embedding_model() else { return Ok(Some(Vec::new())) };
         if !directory.has_vectors(&model, is_searched) {
             return Ok(Some(Vec::new()));
         }
@@ -136,7 +136,7 @@ impl<'a> Searcher<'a> {
         let Some(vector) = embeddings.vectors.first() else { return Ok(Some(Vec::new())) };
         let (assistant, sources) = (request.assistant.as_str(), request.sources.as_deref());
         let query = VectorQuery { pool: self.pool, assistant, model: &model, sources, directory, is_searched, vector };
-        query.find_nearest(host.knowledge.vector_search, &host.knowledge.vectors).await
+        query.find_nearest(content.knowledge.vector_search, &content.knowledge.vectors).await
     }
 
     /// Embeds query and chunks with the rules of a script, as the player of packs does.
@@ -156,7 +156,7 @@ impl<'a> Searcher<'a> {
             return Ok(Some(Vec::new()));
         }
         let texts = std::iter::once(request.query.clone()).chain(passages.iter().map(|it| embedding_text(&it.title, &it.text)));
-        let embedded = embed(embedder.host, embedder.payer, texts.collect(), embedder.deadline).await;
+        let embedded = embed(embedder.content, embedder.payer, texts.collect(), embedder.deadline).await;
         let Ok(Embeddings { vectors, .. }) = embedded else { return Ok(Some(Vec::new())) };
         let Some((query, vectors)) = vectors.split_first() else { return Ok(Some(Vec::new())) };
         let pairs = names.iter().zip(vectors).map(|(name, it)| (name.as_str(), it.as_slice()));
@@ -180,7 +180,7 @@ impl Embedder<'_> {
     async fn embed_query(&self, request: &KnowledgeRequest) -> Result<Embeddings, EffectError> {
         // Some of the deadline is left for the rest of the search.
         let deadline = self.deadline.checked_sub(Duration::from_secs(5)).unwrap_or(self.deadline);
-        let embedded = embed(self.host, self.payer, vec![request.query.clone()], deadline).await;
+        let embedded = embed(self.content, self.payer, vec![request.query.clone()], deadline).await;
         if let Err(error) = &embedded {
             tracing::warn!(%error, assistant = request.assistant, "cannot embed a query; the knowledge base is searched by keywords alone");
         }

@@ -8,8 +8,9 @@ use super::super::{Visibility, filter_answer, refuse};
 use super::StreamFormat;
 use super::pieces::{Part, Pieces, ShownPiece};
 use crate::clock;
+use crate::runtime::message::SubmitResult;
+use crate::runtime::refusal::Refusal;
 use crate::runtime::stream::live::LiveEvent;
-use crate::runtime::turn_runner::{Refusal, SubmitResult};
 use crate::storage::assistant::DocumentKind;
 
 /// Writes events into an output buffer.
@@ -217,8 +218,9 @@ impl EventWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use convengine_core::turn::{EffectId, Outcome};
+
+    use super::*;
 
     fn write_all(form: StreamFormat, all: &[LiveEvent]) -> (EventWriter, Vec<String>) {
         let mut writing = EventWriter::new(form, Visibility { debug: false }, "s", DocumentKind::Assistant);

@@ -6,26 +6,28 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::credential_watch::Credential;
-use crate::clock;
-use crate::runtime::repeated_task::RepeatedTask;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::deployment_token;
-use crate::storage::{Pool, api_key};
+use convengine_host_base::clock;
+use convengine_storage::assistant::deployment_token;
+use convengine_storage::connectivity::Connectivity;
+use convengine_storage::repeated_task::RepeatedTask;
+use convengine_storage::{Pool, api_key};
+
+use crate::TenantAccess;
+use crate::credential_watch::Credential;
 
 /// The minimum time between two lookups of open credentials.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Spawns the task that looks up the credentials of what is open, until it is aborted.
-pub fn spawn_check(host: Arc<Host>, recheck: Duration) -> JoinHandle<()> {
+pub fn spawn_check(access: Arc<TenantAccess>, readers: Pool, connectivity: &Arc<Connectivity>, recheck: Duration) -> JoinHandle<()> {
+    let mut task = RepeatedTask::new("check the credentials of streams", connectivity);
     tokio::spawn(async move {
         let interval = recheck.max(MIN_CHECK_INTERVAL);
-        let mut task = RepeatedTask::new("check the credentials of streams", &host.connectivity);
         loop {
             sleep(interval).await;
-            for credential in host.open_credentials.list() {
-                if task.attempt(is_active(&host.readers, &credential)).await == Some(false) {
-                    host.open_credentials.end(&credential);
+            for credential in access.open_credentials.list() {
+                if task.attempt(is_active(&readers, &credential)).await == Some(false) {
+                    access.open_credentials.end(&credential);
                 }
             }
         }

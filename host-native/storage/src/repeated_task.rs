@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use crate::runtime::connectivity::Connectivity;
+use crate::connectivity::Connectivity;
 
 /// What a task needs to know from one attempt to the next.
 #[derive(Debug)]

@@ -3,9 +3,10 @@
 use convengine_core::turn::{EffectError, EffectErrorKind, HttpRequest};
 
 use crate::clock;
+use crate::content::Content;
 use crate::runtime::assistant::deployment::{generate_token, hash_token};
-use crate::runtime::turn_runner::Host;
 use crate::storage::chain::token::{self, TokenWait};
+use crate::turns::Turns;
 
 /// The prefix of every token.
 pub const TOKEN_PREFIX: &str = "crt_";
@@ -14,29 +15,29 @@ pub const TOKEN_PREFIX: &str = "crt_";
 const MARKER_PREFIX: &str = "resume_token:";
 
 /// Replaces the tokens of a wait by a new one.
-pub async fn replace_token(host: &Host, wait: &TokenWait) -> sqlx::Result<String> {
-    token::delete(&host.readers, wait).await?;
-    add_token(host, wait).await
+pub async fn replace_token(turns: &Turns, wait: &TokenWait) -> sqlx::Result<String> {
+    token::delete(&turns.readers, wait).await?;
+    add_token(turns, wait).await
 }
 
-async fn add_token(host: &Host, wait: &TokenWait) -> sqlx::Result<String> {
+async fn add_token(turns: &Turns, wait: &TokenWait) -> sqlx::Result<String> {
     let new = generate_token(TOKEN_PREFIX);
     let hash = hash_token(&new);
-    token::insert(&host.readers, &hash, wait, clock::now()).await?;
-    host.credentials.add(&hash);
+    token::insert(&turns.readers, &hash, wait, clock::now()).await?;
+    turns.access.credentials.add(&hash);
     Ok(new)
 }
 
 /// Returns the wait of a token.
-pub async fn find_wait(host: &Host, token: &str) -> sqlx::Result<Option<TokenWait>> {
-    token::find(&host.readers, &hash_token(token)).await
+pub async fn find_wait(content: &Content, token: &str) -> sqlx::Result<Option<TokenWait>> {
+    token::find(&content.readers, &hash_token(token)).await
 }
 
 /// Puts tokens in the place of their markers in a request; `None` when it has none.
 ///
 /// # Errors
 /// Returns an error when a marker is not where it should be, or the token cannot be stored.
-pub async fn insert_tokens(host: &Host, request: &HttpRequest) -> Result<Option<HttpRequest>, EffectError> {
+pub async fn insert_tokens(turns: &Turns, request: &HttpRequest) -> Result<Option<HttpRequest>, EffectError> {
     let is_token = |it: &String| it.split(' ').nth(2).is_some_and(|it| it.starts_with(MARKER_PREFIX));
     let Some(entry) = request.secrets.iter().find(|it| is_token(it)) else { return Ok(None) };
     let misplaced = || EffectError::new(EffectErrorKind::Invalid, "the place of a resume token is not in the request");
@@ -45,7 +46,7 @@ pub async fn insert_tokens(host: &Host, request: &HttpRequest) -> Result<Option<
     let marker = format!("[secret:{name}]");
     let body = request.body.as_ref().filter(|it| it.contains(&marker)).ok_or_else(misplaced)?;
     let unavailable = |it: sqlx::Error| EffectError::new(EffectErrorKind::Unavailable, format!("cannot store a resume token: {it}"));
-    let token = add_token(host, &wait).await.map_err(unavailable)?;
+    let token = add_token(turns, &wait).await.map_err(unavailable)?;
     let secrets = request.secrets.iter().filter(|it| !is_token(it)).cloned().collect();
     Ok(Some(HttpRequest { body: Some(body.replacen(&marker, &token, 1)), secrets, ..request.clone() }))
 }

@@ -1,10 +1,10 @@
-//! An incoming user message.
+//! An incoming user message, and what comes of it.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use convengine_core::config::Config;
-use convengine_core::turn::{Map, UserEvent};
+use convengine_core::turn::{Map, Outcome, UserEvent};
 use opentelemetry::trace::SpanContext;
 use uuid::Uuid;
 
@@ -81,4 +81,22 @@ impl Message {
     pub fn with_caller(self, caller: Option<SpanContext>) -> Self {
         Message { caller_span: caller, ..self }
     }
+}
+
+/// The result of a submitted message.
+#[derive(Debug)]
+pub struct SubmitResult {
+    /// The outcome of its turn.
+    pub outcome: Outcome,
+    /// Whether the message is a duplicate, answered from its stored turn.
+    pub is_repeat: bool,
+}
+
+/// The caller that a conversation belongs to.
+#[derive(Debug, Clone, Default)]
+pub struct Ownership {
+    /// The owner, if any.
+    pub owner: Option<Arc<str>>,
+    /// Whether it is to be stored with the first turn.
+    pub is_new: bool,
 }
