@@ -8,6 +8,28 @@ use std::time::Duration;
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::{Extension, Router};
+use convengine_access::connection_share::ConnectionShare;
+use convengine_access::credential_check;
+use convengine_access::exposure::{self, Exposure};
+use convengine_access::guessing::GuessThrottle;
+use convengine_access::host_names::{self, OwnHosts};
+use convengine_access::identity::UserVerifier;
+use convengine_access::keys::ApiKeyCache;
+use convengine_access::scope::Scopes;
+use convengine_access::tokens::TokenVerifier;
+use convengine_content::config::watch;
+use convengine_content::knowledge::{embedding, indexing};
+use convengine_effects::script;
+use convengine_host_base::exit::Failure;
+use convengine_settings::{HttpSettings, Settings, StompSettings};
+use convengine_storage::Pool;
+use convengine_storage::assistant::draft;
+use convengine_turns::chain::schedule;
+use convengine_turns::leases;
+use convengine_turns::observe::SpanSender;
+use convengine_turns::recovery;
+use convengine_turns::stream::ClusterTasks;
+use convengine_turns::timers;
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -20,38 +42,18 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::connection::{LimitedListener, Peer, exchange};
+use crate::api::host::Host;
 use crate::api::mcp::PackPlayer;
 use crate::api::openapi::{self, ApiDocument};
+use crate::api::routes::Routes;
 use crate::api::{
-    assistant, audit, cache, conversation, conversations, db_schema, error, feedback, health, journal, json_schemas, mcp, mcp_servers,
-    metrics, privacy, request_metrics, response_headers, security_log, snapshots, stomp, stream,
+    assistant, audit, cache, conversation, conversations, db_schema, error, feedback, journal, json_schemas, mcp, mcp_servers, metrics,
+    privacy, request_metrics, response_headers, security_log, snapshots, stomp, stream,
 };
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
-use crate::auth::connection_share::ConnectionShare;
-use crate::auth::credential_check;
-use crate::auth::exposure::{self, Exposure};
-use crate::auth::guessing::GuessThrottle;
-use crate::auth::host_names::{self, OwnHosts};
-use crate::auth::identity::UserVerifier;
-use crate::auth::keys::ApiKeyCache;
-use crate::auth::routes::Routes;
-use crate::auth::scope::Scopes;
-use crate::auth::tokens::TokenVerifier;
-use crate::config::settings::{HttpSettings, Settings, StompSettings};
-use crate::config::watch;
-use crate::effects::script;
-use crate::exit::Failure;
-use crate::host::Host;
-use crate::ops::observe::{self, SpanSender};
+use crate::auth::{health, mcp_metadata};
+use crate::ops::observe;
 use crate::ops::retention;
-use crate::runtime::assistant::knowledge::{embedding, indexing};
-use crate::runtime::assistant::timers;
-use crate::runtime::chain::schedule;
-use crate::runtime::leases;
-use crate::runtime::recovery;
-use crate::runtime::stream::ClusterTasks;
-use crate::storage::Pool;
-use crate::storage::assistant::draft;
 use crate::tenants::{self, RunningTenant, Tenants, start_all};
 
 /// The path for sending messages.
@@ -104,8 +106,8 @@ pub fn open_routes() -> OpenApiRouter<Arc<AuthGateway>> {
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(openapi::openapi))
-        .routes(routes!(mcp::metadata::of_server))
-        .routes(routes!(mcp::metadata::of_mcp))
+        .routes(routes!(mcp_metadata::of_server))
+        .routes(routes!(mcp_metadata::of_mcp))
         .routes(routes!(json_schemas::list))
         .routes(routes!(json_schemas::read))
 }

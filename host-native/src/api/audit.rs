@@ -6,17 +6,18 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
+use convengine_access::api_error::ApiError;
+use convengine_storage::audit::AuditRow;
+use convengine_turns::Turns;
+use convengine_turns::audit::derive::ConfigCache;
+use convengine_turns::audit::trace::Trace;
+use convengine_turns::audit::{self, meta};
 use serde::Deserialize;
 
-use super::error::ApiError;
 use super::etag::respond_with_etag;
 use super::query::QueryParams;
 use super::request::conversation_from_path;
-use crate::host::Host;
-use crate::ops::audit::trace::Trace;
-use crate::ops::audit::{self, derive::ConfigCache, meta};
-use crate::storage::audit::AuditRow;
-use crate::turns::Turns;
+use crate::api::host::Host;
 
 /// Query parameters of audit requests.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]

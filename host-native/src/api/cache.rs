@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
+use convengine_access::api_error::ApiError;
+use convengine_content::config::active::ReloadError;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::error::ApiError;
 use super::query::QueryParams;
-use crate::config::active::ReloadError;
-use crate::host::Host;
+use crate::api::host::Host;
 
 /// The tables reported by the original server, in its order.
 const LISTED_TABLES: [&str; 26] = [

@@ -6,15 +6,15 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_turns::message::Message;
+use convengine_turns::turn_runner;
 use serde_json::Value;
 
-use super::error::ApiError;
 use super::request::{MessageBody, read_json_body};
-use crate::auth::caller::Caller;
-use crate::host::Host;
-use crate::ops::observe;
-use crate::runtime::message::Message;
-use crate::runtime::turn_runner;
+use crate::api::host::Host;
+use convengine_turns::observe::caller_span;
 
 /// Maximum length of an `Idempotency-Key` in characters.
 const MAX_KEY_LENGTH: usize = 255;
@@ -67,8 +67,7 @@ pub async fn message(
         status.write_headers(&mut response_headers);
     }
     let key = key.map(|it| caller.scope_key(it));
-    let message =
-        Message::new(body.conversation, body.message, body.reset, body.params).with_key(key).with_caller(observe::caller_span(&headers));
+    let message = Message::new(body.conversation, body.message, body.reset, body.params).with_key(key).with_caller(caller_span(&headers));
     let access = caller.access();
     let message = message.with_access(access.clone());
     match turn_runner::submit_for_outcome(Arc::clone(&host.turns), message).await {

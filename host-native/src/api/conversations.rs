@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Millis;
 use convengine_host_base::uuid_text::parse_uuid;
+use convengine_storage::conversations::{ConversationFilter, find};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::error::ApiError;
 use super::query::{QueryParams, next_cursor, read_limit, read_text, read_time};
-use crate::host::Host;
-use crate::storage::conversations::{ConversationFilter, find};
+use crate::api::host::Host;
 
 /// Query parameters of the list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use convengine_access::api_error::ApiError;
 use convengine_core::matches_glob;
 use convengine_core::text::regex::Regex;
+use convengine_storage::inspect;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::error::ApiError;
 use super::query::QueryParams;
-use crate::host::Host;
-use crate::storage::inspect;
+use crate::api::host::Host;
 
 /// Query parameters that select tables.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]

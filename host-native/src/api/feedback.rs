@@ -6,19 +6,19 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
 use convengine_core::turn::{ConversationRow, Map, Millis};
 use convengine_core::{Stage, is_recorded};
+use convengine_host_base::clock;
+use convengine_storage::{audit, feedback, load};
+use convengine_turns::Turns;
+use convengine_turns::audit::meta;
 use serde_json::{Value, json};
 
-use super::error::ApiError;
 use super::request::{self, parse_object, parse_text};
-use crate::auth::caller::Caller;
-use crate::clock;
-use crate::host::Host;
-use crate::ops::audit::meta;
+use crate::api::host::Host;
 use crate::ops::feedback::{Feedback, render_metadata};
-use crate::storage::{audit, feedback, load};
-use crate::turns::Turns;
 
 /// Stores user feedback about an answer.
 #[utoipa::path(

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
+use convengine_access::api_error::ApiError;
+use convengine_storage::turn;
 use serde_json::Value;
 
-use super::error::ApiError;
 use super::request::conversation_from_path;
-use crate::host::Host;
+use crate::api::host::Host;
 use crate::ops::journal_export;
-use crate::storage::turn;
 
 /// Returns the journals of a conversation's turns and a pack of each configuration they ran with.
 #[utoipa::path(

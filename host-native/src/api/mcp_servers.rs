@@ -6,17 +6,17 @@ use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use convengine_access::api_error::ApiError;
+use convengine_content::config::active::{ActiveConfig, ReloadError};
+use convengine_content::mcp_approval::{self, Approval, ApprovalError};
 use convengine_core::turn::{EffectError, EffectErrorKind, Map};
 use convengine_effects::Outbound;
+use convengine_effects::mcp::catalog::{McpServer, McpTransport, ProtocolMode};
 use serde_json::{Value, json};
 
-use super::error::ApiError;
 use super::schemas::{list as list_of, nullable_text, object, text};
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
-use crate::config::active::{ActiveConfig, ReloadError};
-use crate::effects::mcp::catalog::{McpServer, McpTransport, ProtocolMode};
-use crate::effects::mcp_approval::{self, Approval, ApprovalError};
-use crate::host::Host;
+use crate::api::host::Host;
 
 /// Lists the MCP servers of the configuration.
 #[utoipa::path(
@@ -102,7 +102,7 @@ pub async fn approve(
     ),
 )]
 pub async fn withdraw(State(host): State<Arc<Host>>, path: Result<Path<(String, String)>, PathRejection>) -> Result<StatusCode, ApiError> {
-    let Path((server, tool)) = path.map_err(|_| super::error::path_not_found())?;
+    let Path((server, tool)) = path.map_err(|_| convengine_access::api_error::path_not_found())?;
     // PostgreSQL stores no NUL, so no approved tool has one in its code.
     let has_nul = [&server, &tool].iter().any(|it| it.contains('\0'));
     match if has_nul { Ok(false) } else { mcp_approval::withdraw(&host.content, &server, &tool).await } {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use convengine_content::Content;
 use futures_util::future::join_all;
 
-use crate::content::Content;
-use crate::host::Host;
+use crate::api::host::Host;
 use crate::ops::observe::{TenantMetrics, render_all_metrics, render_metrics};
 use crate::ops::usage;
 

@@ -8,14 +8,14 @@ use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
+use convengine_access::api_error::ApiError;
+use convengine_storage as storage;
+use convengine_turns::Turns;
+use convengine_turns::forget::{self, ForgetResult, SearchError};
 use serde_json::{Value, json};
 
-use super::error::ApiError;
 use super::request::{conversation_from_path, parse_object, read_json_body};
-use crate::host::Host;
-use crate::ops::forget::{self, ForgetResult, SearchError};
-use crate::storage;
-use crate::turns::Turns;
+use crate::api::host::Host;
 
 /// Deletes a conversation.
 #[utoipa::path(

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderMap, StatusCode, header};
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Map;
 use convengine_host_base::uuid_text::parse_uuid;
 use http_body::Body as _;
@@ -14,7 +15,6 @@ use serde_json::Value;
 
 use super::attachment::{self, AttachmentFilter};
 use super::connection::body_timeout::{BodyTimedOut, is_timeout};
-use super::error::ApiError;
 use super::json_text;
 
 /// Maximum bytes of a body with attachments: five files of 10 MB are 70 MB of Base64.

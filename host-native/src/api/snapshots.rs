@@ -6,14 +6,14 @@ use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use convengine_access::api_error::ApiError;
+use convengine_content::Content;
+use convengine_content::config::snapshot::{RestoreError, RestoreTarget};
+use convengine_host_base::clock;
+use convengine_storage::{self as storage, snapshot};
 use serde_json::{Value, json};
 
-use super::error::ApiError;
-use crate::clock;
-use crate::content::Content;
-use crate::host::Host;
-use crate::ops::snapshot::{RestoreError, RestoreTarget};
-use crate::storage::{self, snapshot};
+use crate::api::host::Host;
 
 /// Lists the snapshots, newest first.
 #[utoipa::path(

@@ -12,16 +12,16 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_turns::stream::{Subscription, render_connected};
 use http_body::{Body, Frame};
 use serde::Deserialize;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep};
 
-use super::error::ApiError;
 use super::event_stream::{COMMENT, HEADERS, HEARTBEAT};
 use super::request::conversation_from_path;
-use crate::auth::caller::Caller;
-use crate::host::Host;
-use crate::runtime::stream::{Subscription, render_connected};
+use crate::api::host::Host;
 
 /// Query parameters of the stream.
 #[derive(Debug, Default, Deserialize)]
@@ -108,9 +108,10 @@ impl Body for EventBody {
 
 #[cfg(test)]
 mod tests {
+    use convengine_access::caller::ConversationAccess;
+    use convengine_turns::stream::{Chunk, Streams};
+
     use super::*;
-    use crate::auth::caller::ConversationAccess;
-    use crate::runtime::stream::{Chunk, Streams};
 
     async fn next(events: &mut EventBody) -> Option<String> {
         let bytes = std::future::poll_fn(|context| events.poll_next(context)).await;

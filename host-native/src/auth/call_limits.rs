@@ -2,16 +2,16 @@
 
 use axum::extract::Query;
 use axum::http::Uri;
+use convengine_access::api_error::ApiError;
+use convengine_access::client_address::ClientAddress;
+use convengine_access::rate::RateStatus;
+use convengine_access::routes::LINK_PREFIX;
+use convengine_storage::assistant::session::find_program;
+use convengine_storage::assistant::{DocumentKind, ProgramKey};
 use serde::Deserialize;
 use uuid::Uuid;
 
 use super::auth_gateway::AuthenticatedCall;
-use super::client_address::ClientAddress;
-use super::rate::RateStatus;
-use super::routes::LINK_PREFIX;
-use crate::api::error::ApiError;
-use crate::storage::assistant::session::find_program;
-use crate::storage::assistant::{DocumentKind, ProgramKey};
 
 /// The path segment after which public paths name a session.
 const SESSIONS_SEGMENT: &str = "sessions";

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_access::guessing::Guess;
+use convengine_access::refusal::{self, unauthorized};
+use convengine_access::routes::LINK_PREFIX;
+use convengine_access::scope::Scopes;
+use convengine_content::deployment::{self, AccessDenied, hash_token};
+use convengine_host_base::clock;
+use convengine_storage::assistant::deployment::{Deployment, find_by_token_hash};
+use convengine_storage::assistant::deployment_token::{self, DeploymentToken};
+use convengine_turns::resume_token;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 
 use super::auth_gateway::{AuthGateway, AuthenticatedCall, TenantRoutes};
-use super::caller::Caller;
-use super::guessing::Guess;
-use super::refusal::{self, unauthorized};
-use super::routes::LINK_PREFIX;
-use super::scope::Scopes;
-use crate::api::error::ApiError;
-use crate::clock;
-use crate::runtime::assistant::deployment::{self, AccessDenied, hash_token};
-use crate::runtime::resume_token;
-use crate::storage::assistant::deployment::{Deployment, find_by_token_hash};
-use crate::storage::assistant::deployment_token::{self, DeploymentToken};
 
 /// How often the use of a token is recorded.
 const USE_INTERVAL_MS: i64 = 60_000;

@@ -3,25 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use convengine_content::Content;
+use convengine_content::config::classifiers;
+use convengine_content::plan::month_start;
 use convengine_core::turn::Millis;
+use convengine_host_base::clock;
+use convengine_host_base::exit::Failure;
+use convengine_host_base::print_line;
+use convengine_settings::{RetentionSettings, Settings};
+use convengine_storage::assistant::session;
+use convengine_storage::forget::{self, RowKind};
+use convengine_storage::{self as storage, Connection, counter, module, security_log, snapshot};
+use convengine_turns::TurnCluster;
+use convengine_turns::Turns;
+use convengine_turns::forget as forgetting;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tracing::Instrument;
 
-use crate::clock;
-use crate::config::classifiers;
-use crate::config::settings::{RetentionSettings, Settings};
-use crate::content::Content;
-use crate::exit::Failure;
-use crate::ops::forget as forgetting;
-use crate::print_line;
-use crate::runtime::assistant::plan::month_start;
-use crate::runtime::restate;
-use crate::runtime::turn_cluster::TurnCluster;
-use crate::storage::assistant::session;
-use crate::storage::forget::{self, RowKind};
-use crate::storage::{self, Connection, counter, module, security_log, snapshot};
-use crate::turns::Turns;
+use crate::turn_cluster::find_cluster;
 
 /// Conversations deleted per transaction, few enough not to block turns for long.
 const CONVERSATIONS_PER_TRANSACTION: i64 = 20;
@@ -70,7 +70,7 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     }
     let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
     let mut connection = storage::connect_existing(&settings.database).await?;
-    let cluster = restate::find_cluster(settings)?;
+    let cluster = find_cluster(settings)?;
     let swept = sweep(&mut connection, &settings.retention, cluster.as_deref(), &mut |_| {}).await.map_err(unusable)?;
     let SweepCounts { conversations, audit, feedback, calls, classifiers, snapshots, usage } = swept;
     print_line!(

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::config::settings::SpendCap;
-use crate::content::Content;
-use crate::runtime::assistant::plan;
-use crate::runtime::spend_cap;
-use crate::storage::size;
+use convengine_content::Content;
+use convengine_content::plan;
+use convengine_content::spend_cap;
+use convengine_settings::SpendCap;
+use convengine_storage::size;
 
 /// How long the database may take to answer: a scrape must not wait for one that is down.
 const TIMEOUT: Duration = Duration::from_secs(1);

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub use readiness::{Problem, Readiness, check_soon, watch};
 pub use start::{RunningTenant, StartingTenants, start_all};
 
-use crate::config::settings::Settings;
-use crate::turns::Turns;
+use convengine_settings::Settings;
+use convengine_turns::Turns;
 
 /// What a process has for a tenant that has started.
 pub trait TenantService: Send + Sync + 'static {

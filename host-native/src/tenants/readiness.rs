@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use convengine_host_base::exit::Failure;
+use convengine_host_base::metric_names as names;
+use convengine_host_base::tenant_span::tenant_span;
+use convengine_turns::Turns;
 use futures_util::future::join_all;
 use metrics::gauge;
 use serde_json::{Value, json};
@@ -11,9 +15,6 @@ use tokio::time::{sleep, timeout};
 use tracing::Instrument;
 
 use super::{TenantService, Tenants};
-use crate::exit::Failure;
-use crate::ops::observe::{names, tenant_span};
-use crate::turns::Turns;
 
 /// How long a database may take to answer.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);

@@ -5,19 +5,20 @@ use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use convengine_content::spend_cap;
+use convengine_host_base::exit::Failure;
+use convengine_host_base::tenant_span::tenant_span;
+use convengine_settings::Settings;
+use convengine_storage as storage;
+use convengine_turns::observe::SpanSender;
+use convengine_turns::stream::{ClusterTasks, start_cluster};
 use futures_util::future::join_all;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tracing::Instrument;
 
 use super::{Problem, TenantService, Tenants};
-use crate::config::settings::Settings;
-use crate::exit::Failure;
-use crate::host::Host;
-use crate::ops::observe::{SpanSender, tenant_span};
-use crate::runtime::spend_cap;
-use crate::runtime::stream::{ClusterTasks, start_cluster};
-use crate::storage;
+use crate::api::host::Host;
 
 /// How long an attempt to start one of several tenants may take.
 const START_TIMEOUT: Duration = Duration::from_secs(15);

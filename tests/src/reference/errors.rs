@@ -70,7 +70,13 @@ pub(super) fn to_snake_case(name: &str) -> String {
 /// The codes that assistant routes set by name.
 fn route_codes() -> Result<Vec<String>> {
     let mut codes = BTreeSet::new();
-    for file in sources(&["host-native/src", "host-native/access/src", "host-native/storage/src"])? {
+    for file in sources(&[
+        "host-native/src",
+        "host-native/access/src",
+        "host-native/turns/src",
+        "host-native/content/src",
+        "host-native/storage/src",
+    ])? {
         let source = read_source(&file)?;
         codes.extend(literals_after(&source, "with_code("));
         codes.extend(literals_after(&source, "refuse_with("));

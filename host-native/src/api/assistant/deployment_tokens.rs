@@ -6,19 +6,19 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::credential_watch::Credential;
+use convengine_access::security_log::{Logged, LoggedSubject};
+use convengine_content::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token};
+use convengine_host_base::clock;
+use convengine_storage::assistant::DocumentKind;
+use convengine_storage::assistant::deployment::{self, Deployment};
+use convengine_storage::assistant::deployment_token::{self, DeploymentToken};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::schemas::{list as list_of, nullable_text, object, text};
-use crate::auth::credential_watch::Credential;
-use crate::auth::security_log::{Logged, LoggedSubject};
-use crate::clock;
-use crate::host::Host;
-use crate::runtime::assistant::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token};
-use crate::storage::assistant::DocumentKind;
-use crate::storage::assistant::deployment::{self, Deployment};
-use crate::storage::assistant::deployment_token::{self, DeploymentToken};
 
 /// Lists the deployments with their active tokens, without the text of these.
 #[utoipa::path(

@@ -5,7 +5,13 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::security_log::{Logged, LoggedSubject};
+use convengine_content::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token, is_origin};
 use convengine_core::turn::Map;
+use convengine_host_base::clock;
+use convengine_storage::assistant::deployment::{self, Deployment};
+use convengine_storage::assistant::{DocumentKind, draft};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -13,13 +19,7 @@ use super::document;
 use super::runtime::ai_agents::is_channel_allowed;
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::kind_routes::DocumentPath;
-use crate::api::error::ApiError;
-use crate::auth::security_log::{Logged, LoggedSubject};
-use crate::clock;
-use crate::host::Host;
-use crate::runtime::assistant::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token, is_origin};
-use crate::storage::assistant::deployment::{self, Deployment};
-use crate::storage::assistant::{DocumentKind, draft};
+use crate::api::host::Host;
 
 /// Creates a deployment. The token is shown only once.
 #[utoipa::path(

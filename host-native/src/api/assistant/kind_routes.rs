@@ -7,17 +7,17 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
+use convengine_access::api_error::{ApiError, path_not_found};
+use convengine_content::Content;
+use convengine_storage::assistant::session::Session;
+use convengine_storage::assistant::{DocumentKind, ProgramKey};
+use convengine_turns::running_session::RunningSession;
 use serde_json::Value;
 use utoipa_axum::router::UtoipaMethodRouter;
 
 use super::document::document_not_found;
 use super::runtime::load_session;
-use crate::api::error::{ApiError, path_not_found};
-use crate::content::Content;
-use crate::host::Host;
-use crate::runtime::assistant::run::RunningSession;
-use crate::storage::assistant::session::Session;
-use crate::storage::assistant::{DocumentKind, ProgramKey};
+use crate::api::host::Host;
 
 /// The words of a kind in the place of those in paths.
 fn path_words(kind: DocumentKind) -> [(&'static str, &'static str); 5] {

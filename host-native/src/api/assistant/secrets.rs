@@ -6,17 +6,17 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::security_log::{Logged, LoggedSubject};
+use convengine_content::secret_store::{StoreError, is_secret_name};
 use convengine_core::turn::Map;
+use convengine_host_base::clock;
+use convengine_settings::secrets::MIN_SECRET_CHARS;
+use convengine_storage::assistant::secret::{self, Secret};
 use serde_json::{Value, json};
 
 use super::body::{ObjectBody, ObjectRefusals};
-use crate::api::error::ApiError;
-use crate::auth::security_log::{Logged, LoggedSubject};
-use crate::clock;
-use crate::config::secrets::MIN_SECRET_CHARS;
-use crate::host::Host;
-use crate::runtime::assistant::secret_store::{StoreError, is_secret_name};
-use crate::storage::assistant::secret::{self, Secret};
+use crate::api::host::Host;
 
 /// Maximum size of a value in bytes.
 const MAX_VALUE_BYTES: usize = 8 * 1024;

@@ -7,16 +7,16 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::ApiError;
+use convengine_content::check;
+use convengine_content::references::is_tool_id;
+use convengine_host_base::clock;
+use convengine_storage::assistant::tool;
 use serde_json::{Value, json};
 
 use super::body::{ObjectBody, ObjectRefusals};
 use super::document::{check_id, refuse};
-use crate::api::error::ApiError;
-use crate::clock;
-use crate::host::Host;
-use crate::runtime::assistant::check;
-use crate::runtime::assistant::references::is_tool_id;
-use crate::storage::assistant::tool;
+use crate::api::host::Host;
 
 /// Stores a tool and replaces an existing one with the same id. Sessions that run keep the tool that they started with, and published
 /// versions of assistants and AI agents the one that they were published with.

@@ -4,7 +4,7 @@ use convengine_core::turn::Map;
 use convengine_host_base::uuid_text::parse_uuid;
 use serde_json::Value;
 
-use crate::pack_file::wrap_document;
+use convengine_host_base::pack_file::wrap_document;
 
 /// The arguments of a call.
 #[derive(Debug, Clone, Default)]

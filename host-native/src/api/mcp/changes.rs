@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use convengine_content::Content;
+use convengine_storage::assistant::deployment::{self, Deployment};
+use convengine_storage::assistant::{ProgramKey, draft};
+
 use super::tools::ASKED_KINDS;
-use crate::content::Content;
-use crate::storage::assistant::deployment::{self, Deployment};
-use crate::storage::assistant::{ProgramKey, draft};
 
 /// How often the list is compared; other processes change it too.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);

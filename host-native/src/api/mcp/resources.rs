@@ -1,7 +1,12 @@
 //! Resources: the reference, documents, the issues of the configuration, and journals.
 
 use axum::http::Uri;
+use convengine_access::scope::Scopes;
 use convengine_host_base::uuid_text::parse_uuid;
+use convengine_storage::assistant::draft::{self, Assistant};
+use convengine_storage::assistant::{DocumentKind, ProgramKey, version};
+use convengine_storage::conversations::{self, ConversationFilter};
+use convengine_storage::turn;
 use rmcp::ErrorData as McpError;
 use rmcp::model::{ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use rust_embed::Embed;
@@ -10,12 +15,7 @@ use serde_json::{Value, json};
 use super::pages::{cut, invalid_cursor};
 use super::server::{McpServer, database_error, invalid_params};
 use super::tools::lint;
-use crate::auth::scope::Scopes;
 use crate::ops::journal_export;
-use crate::storage::assistant::draft::{self, Assistant};
-use crate::storage::assistant::{DocumentKind, ProgramKey, version};
-use crate::storage::conversations::{self, ConversationFilter};
-use crate::storage::turn;
 
 const PREFIX: &str = "convengine://";
 const JSON: &str = "application/json";

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use convengine_access::caller::Caller;
+use convengine_access::client_address::ClientAddress;
+use convengine_access::scope::Scopes;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
     Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -15,10 +18,7 @@ use rmcp::{ErrorData as McpError, ServerHandler};
 
 use super::changes::Published;
 use super::{prompts, resources, tools};
-use crate::auth::caller::Caller;
-use crate::auth::client_address::ClientAddress;
-use crate::auth::scope::Scopes;
-use crate::host::Host;
+use crate::api::host::Host;
 
 /// The supported revisions of the protocol.
 const VERSIONS: [ProtocolVersion; 3] = [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];

@@ -14,25 +14,25 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Json};
+use convengine_access::api_error::{ApiError, path_not_found};
+use convengine_access::caller::{Caller, ConversationAccess};
+use convengine_access::connection_share::ConnectionPermit;
+use convengine_access::credential_watch::CredentialEnd;
+use convengine_settings::StompSettings;
+use convengine_turns::Turns;
+use convengine_turns::stream::{Streams, Subscription, parse_events};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use uuid::Uuid;
 
-use crate::api::error::{ApiError, path_not_found};
+use crate::api::host::Host;
 use crate::api::origin;
+use crate::api::routes::Routes;
 use crate::api::stomp::frame::MAX_FRAME_BYTES;
 use crate::api::stomp::outbox::{Outbox, XhrSession};
 use crate::api::stomp::session::{SessionAction, StompSession};
 use crate::api::stomp::{sockjs, xhr};
-use crate::auth::caller::{Caller, ConversationAccess};
-use crate::auth::connection_share::ConnectionPermit;
-use crate::auth::credential_watch::CredentialEnd;
-use crate::auth::routes::Routes;
-use crate::config::settings::StompSettings;
-use crate::host::Host;
-use crate::runtime::stream::{Streams, Subscription, parse_events};
-use crate::turns::Turns;
 
 /// Interval of SockJS heartbeats.
 const SOCKJS_HEARTBEAT: Duration = Duration::from_secs(25);

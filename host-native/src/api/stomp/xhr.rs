@@ -7,16 +7,16 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::{ApiError, path_not_found};
+use convengine_access::caller::Caller;
+use convengine_access::client_address::ClientAddress;
 use futures_util::stream;
 
 use super::outbox::{Receiver, TooManySessions, XhrSession};
 use super::socket::{MAX_MESSAGE_BYTES, NO_STORE, check_origin, serve_session};
 use super::sockjs;
 use crate::api::assistant::body::read_whole;
-use crate::api::error::{ApiError, path_not_found};
-use crate::auth::caller::Caller;
-use crate::auth::client_address::ClientAddress;
-use crate::host::Host;
+use crate::api::host::Host;
 
 /// Bytes after which a streamed response ends, because browsers keep the whole of it. The client then sends another request.
 const MAX_STREAM_BYTES: usize = 128 * 1024;

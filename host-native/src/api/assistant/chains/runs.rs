@@ -7,17 +7,17 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::{Map, Millis};
+use convengine_storage::chain::run::{self, RunFilter};
+use convengine_turns::chain::trigger::{LiveChain, Trigger, start_run};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{check_chain, find_run, render_run};
 use crate::api::assistant::body::{ObjectRefusals, OptionalObjectBody};
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::{PathParams, QueryParams};
-use crate::host::Host;
-use crate::runtime::chain::trigger::{LiveChain, Trigger, start_run};
-use crate::storage::chain::run::{self, RunFilter};
 
 /// The default and the largest size of a page.
 const PAGE_SIZES: (i64, i64) = (50, 200);

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use convengine_access::api_error::ApiError;
+use convengine_host_base::clock;
+use convengine_storage::chain::status::{self, ChainStatus};
+use convengine_turns::chain::schedule::publish_status;
+use convengine_turns::chain::trigger::LiveChain;
 use serde_json::{Value, json};
 
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::clock;
-use crate::host::Host;
-use crate::runtime::chain::schedule::publish_status;
-use crate::runtime::chain::trigger::LiveChain;
-use crate::storage::chain::status::{self, ChainStatus};
 
 /// Sets whether a chain is live or paused.
 #[utoipa::path(

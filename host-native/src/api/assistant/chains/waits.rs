@@ -5,22 +5,22 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_content::Content;
+use convengine_content::deployment::bearer_token_with_prefix;
 use convengine_core::turn::Map;
+use convengine_storage::chain::token::TokenWait;
+use convengine_turns::chain::cancel::cancel_run;
+use convengine_turns::chain::event::submit_event;
+use convengine_turns::resume_token::{self, TOKEN_PREFIX};
 use serde_json::{Value, json};
 
 use super::runs::read_key;
 use super::{find_run, render_status};
 use crate::api::assistant::body::{ObjectRefusals, OptionalObjectBody};
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::auth::caller::Caller;
-use crate::content::Content;
-use crate::host::Host;
-use crate::runtime::assistant::deployment::bearer_token_with_prefix;
-use crate::runtime::chain::cancel::cancel_run;
-use crate::runtime::chain::event::submit_event;
-use crate::runtime::resume_token::{self, TOKEN_PREFIX};
-use crate::storage::chain::token::TokenWait;
 
 /// The members of a resume that the run reads.
 const RESUME_MEMBERS: [&str; 6] = ["step", "decision", "fields", "comment", "by", "text"];

@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
 use convengine_core::flow::{active_document, redact_session};
 use convengine_core::turn::Map;
+use convengine_storage::assistant::session;
+use convengine_turns::Turns;
+use convengine_turns::running_session::RunningSession;
 use serde_json::{Value, json};
 
 use super::author_of;
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::runtime::handoff::{run_desk_event, taken};
 use crate::api::assistant::runtime::load_session;
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::auth::caller::Caller;
-use crate::host::Host;
-use crate::runtime::assistant::run::RunningSession;
-use crate::storage::assistant::session;
-use crate::turns::Turns;
 
 /// Takes a waiting conversation. Of several people who take it at once, one gets it.
 #[utoipa::path(

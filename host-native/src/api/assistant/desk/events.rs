@@ -10,17 +10,17 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::ApiError;
+use convengine_storage::assistant::handoff;
+use convengine_turns::session_changes::SessionChange;
 use futures_util::stream;
 use serde_json::json;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until};
 
-use crate::api::error::ApiError;
 use crate::api::event_stream::{COMMENT, HEADERS, HEARTBEAT};
-use crate::host::Host;
-use crate::runtime::assistant::session_changes::SessionChange;
-use crate::storage::assistant::handoff;
+use crate::api::host::Host;
 
 /// How often the list is compared where other processes change it.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);

@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
 use convengine_core::config::flow::Flow;
 use convengine_core::config::flow::shape::Keyword;
 use convengine_core::flow::{active_document, active_state};
 use convengine_core::turn::{Map, Millis};
+use convengine_host_base::clock;
 use convengine_redaction::Redaction;
+use convengine_storage::assistant::handoff::{self, DeskConversation};
+use convengine_storage::assistant::{DocumentKind, ProgramKey};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{author_of, load_conversation};
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::{PathParams, QueryParams};
-use crate::auth::caller::Caller;
-use crate::clock;
-use crate::host::Host;
-use crate::storage::assistant::handoff::{self, DeskConversation};
-use crate::storage::assistant::{DocumentKind, ProgramKey};
 
 /// Maximum and default page size.
 const MAX_LIMIT: i64 = 200;

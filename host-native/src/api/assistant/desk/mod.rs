@@ -8,11 +8,11 @@ pub mod events;
 pub mod list;
 pub mod schemas;
 
-use crate::api::error::ApiError;
-use crate::auth::caller::Caller;
-use crate::content::Content;
-use crate::runtime::assistant::run::RunningSession;
-use crate::storage::assistant::session::Session;
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_content::Content;
+use convengine_storage::assistant::session::Session;
+use convengine_turns::running_session::RunningSession;
 
 use super::runtime::handoff::MAX_AUTHOR_CHARS;
 use super::runtime::load_session;

@@ -7,7 +7,15 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_content::Content;
+use convengine_content::plan::{self, quota_exceeded_error};
+use convengine_content::saving::{SaveResult, save_draft};
+use convengine_content::{check, workspace_tools};
 use convengine_core::config::flow::{DocumentIssue, import_canvas};
+use convengine_storage::assistant::draft::{self, Assistant, Draft};
+use convengine_storage::assistant::{DocumentKind, ProgramKey};
+use convengine_storage::chain::status;
 use serde_json::{Value, json};
 
 use super::document_not_found;
@@ -15,15 +23,7 @@ use super::precondition::{entity_tag, precondition_failed, read_expected};
 use crate::api::assistant::body;
 use crate::api::assistant::chains::describe_status;
 use crate::api::assistant::kind_routes::DocumentPath;
-use crate::api::error::ApiError;
-use crate::content::Content;
-use crate::host::Host;
-use crate::runtime::assistant::plan::{self, quota_exceeded_error};
-use crate::runtime::assistant::saving::{SaveResult, save_draft};
-use crate::runtime::assistant::{check, workspace_tools};
-use crate::storage::assistant::draft::{self, Assistant, Draft};
-use crate::storage::assistant::{DocumentKind, ProgramKey};
-use crate::storage::chain::status;
+use crate::api::host::Host;
 
 /// Lists the documents.
 #[utoipa::path(

@@ -5,7 +5,20 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use convengine_access::api_error::{ApiError, path_not_found};
+use convengine_content::Content;
+use convengine_content::version_cache::SessionDocument;
+use convengine_content::{check, mcp_tools, workspace_tools};
 use convengine_core::config::flow::DocumentIssue;
+use convengine_host_base::clock;
+use convengine_storage as storage;
+use convengine_storage::assistant::draft::{self, Expected};
+use convengine_storage::assistant::version::{self, NewVersion};
+use convengine_storage::assistant::{DocumentKind, ProgramKey};
+use convengine_turns::Turns;
+use convengine_turns::chain::schedule::publish_status;
+use convengine_turns::evals;
+use convengine_turns::upgrade::DryRun;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,19 +27,8 @@ use super::{document_not_found, find_draft, not_published, version_not_found};
 use crate::api::assistant::kind_routes::DocumentPath;
 use crate::api::assistant::parse_version_number;
 use crate::api::assistant::runtime::simulator::parse_document;
-use crate::api::error::{ApiError, path_not_found};
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::content::Content;
-use crate::host::Host;
-use crate::runtime::assistant::upgrade::DryRun;
-use crate::runtime::assistant::version_cache::SessionDocument;
-use crate::runtime::assistant::{check, evals, mcp_tools, workspace_tools};
-use crate::runtime::chain::schedule::publish_status;
-use crate::storage::assistant::draft::{self, Expected};
-use crate::storage::assistant::version::{self, NewVersion};
-use crate::storage::assistant::{DocumentKind, ProgramKey};
-use crate::turns::Turns;
-use crate::{clock, storage};
 
 /// A draft with its issues.
 struct CheckedDraft {

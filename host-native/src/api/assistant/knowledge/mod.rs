@@ -11,22 +11,22 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use convengine_access::api_error::ApiError;
+use convengine_content::Content;
+use convengine_content::knowledge::indexing;
 use convengine_core::knowledge::Source;
+use convengine_host_base::clock;
+use convengine_storage::assistant::knowledge::source::{self, SourceRow, format_name};
+use convengine_storage::assistant::{DocumentKind, ProgramKey, draft};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa_axum::routes;
 
 use super::document;
 use crate::api::assistant::kind_routes::{DocumentPath, for_kind};
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::auth::routes::Routes;
-use crate::clock;
-use crate::content::Content;
-use crate::host::Host;
-use crate::runtime::assistant::knowledge::indexing;
-use crate::storage::assistant::knowledge::source::{self, SourceRow, format_name};
-use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
+use crate::api::routes::Routes;
 
 /// Adds the routes of the knowledge bases of a kind.
 pub fn add_all(routes: Routes, kind: DocumentKind) -> Routes {

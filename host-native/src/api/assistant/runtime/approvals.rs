@@ -5,6 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use convengine_access::api_error::ApiError;
+use convengine_storage::assistant::session;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -12,10 +14,8 @@ use super::simulator::DEBUG_VISIBILITY;
 use super::{Sender, events, is_already_sent, run_event};
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::kind_routes::SessionPath;
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::host::Host;
-use crate::storage::assistant::session;
 
 /// A call in a path.
 #[derive(Debug, Deserialize)]

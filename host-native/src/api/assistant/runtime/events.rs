@@ -6,9 +6,9 @@ use convengine_core::turn::Map;
 use convengine_host_base::event_members::HOST_MEMBERS;
 use serde_json::{Value, json};
 
-use crate::api::error::ApiError;
-use crate::auth::identity::{Identity, USER_TOKEN};
-use crate::content::Content;
+use convengine_access::api_error::ApiError;
+use convengine_access::identity::{Identity, USER_TOKEN};
+use convengine_content::Content;
 
 /// Maximum length of an `event_id` in characters.
 pub const MAX_EVENT_ID_CHARS: usize = 200;

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Map;
+use convengine_storage::assistant::session;
+use convengine_turns::Turns;
+use convengine_turns::message::SubmitResult;
+use convengine_turns::running_session::RunningSession;
 use serde_json::{Value, json};
 
 use super::simulator::DEBUG_VISIBILITY;
 use super::{events, is_already_sent, refuse, to_response};
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::kind_routes::SessionPath;
-use crate::api::error::ApiError;
-use crate::host::Host;
-use crate::runtime::assistant::run::RunningSession;
-use crate::runtime::message::SubmitResult;
-use crate::storage::assistant::session;
-use crate::turns::Turns;
+use crate::api::host::Host;
 
 /// Maximum characters of a text for the user.
 pub const MAX_TEXT_CHARS: usize = 8000;

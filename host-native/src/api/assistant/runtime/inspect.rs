@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use convengine_access::api_error::ApiError;
+use convengine_content::Content;
 use convengine_core::config::Config;
+use convengine_storage::assistant::session::Session;
+use convengine_storage::run_blocking;
+use convengine_storage::turn::{self, StoredTurn};
+use convengine_turns::audit::derive::replay_and_compare;
+use convengine_turns::running_session::RunningSession;
 use serde_json::{Value, json};
 
 use super::trace_events;
 use crate::api::assistant::kind_routes::SessionPath;
-use crate::api::error::ApiError;
-use crate::content::Content;
-use crate::host::Host;
-use crate::ops::audit::derive::replay_and_compare;
-use crate::runtime::assistant::run::RunningSession;
-use crate::storage::assistant::session::Session;
-use crate::storage::run_blocking;
-use crate::storage::turn::{self, StoredTurn};
+use crate::api::host::Host;
 
 /// Returns the state of a session with private values masked.
 #[utoipa::path(

@@ -9,6 +9,16 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use convengine_access::api_error::{ApiError, path_not_found};
+use convengine_access::refusal::unauthorized;
+use convengine_content::Content;
+use convengine_storage::assistant::deployment::Deployment;
+use convengine_storage::assistant::session;
+use convengine_storage::run_blocking;
+use convengine_storage::turn;
+use convengine_turns::Turns;
+use convengine_turns::audit::derive::replay_turn;
+use convengine_turns::session_changes::wait_for_session;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -17,18 +27,8 @@ use super::inspect::{TurnWithConfig, with_configs};
 use super::public::check_deployment;
 use super::{Sender, load_session};
 use crate::api::assistant::kind_routes::SessionPath;
-use crate::api::error::{ApiError, path_not_found};
+use crate::api::host::Host;
 use crate::api::query::{PathParams, QueryParams};
-use crate::auth::refusal::unauthorized;
-use crate::content::Content;
-use crate::host::Host;
-use crate::ops::audit::derive::replay_turn;
-use crate::runtime::assistant::session_changes::wait_for_session;
-use crate::storage::assistant::deployment::Deployment;
-use crate::storage::assistant::session;
-use crate::storage::run_blocking;
-use crate::storage::turn;
-use crate::turns::Turns;
 
 /// Longest wait of a request, below the idle timeouts of usual proxies.
 const MAX_WAIT_S: u64 = 25;

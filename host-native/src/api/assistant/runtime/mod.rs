@@ -25,16 +25,16 @@ use convengine_core::turn::Map;
 use convengine_host_base::event_members::IDENTITY;
 use serde_json::{Value, json};
 
-use crate::api::error::ApiError;
-use crate::auth::caller::Caller;
-use crate::auth::identity::{Identity, UserVerifier};
-use crate::content::Content;
-use crate::runtime::assistant::plan;
-use crate::runtime::assistant::run::{RunningSession, event_key};
-use crate::runtime::message::SubmitResult;
-use crate::runtime::refusal::Refusal;
-use crate::storage::assistant::session::{self, Session};
-use crate::turns::Turns;
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_access::identity::{Identity, UserVerifier};
+use convengine_content::Content;
+use convengine_content::plan;
+use convengine_storage::assistant::session::{self, Session};
+use convengine_turns::Turns;
+use convengine_turns::message::SubmitResult;
+use convengine_turns::refusal::Refusal;
+use convengine_turns::running_session::{RunningSession, event_key};
 
 /// Marks the repeated response to an event that was already handled.
 const REPLAYED: HeaderName = HeaderName::from_static("x-replayed");

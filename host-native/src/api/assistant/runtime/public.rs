@@ -6,7 +6,10 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Map;
+use convengine_storage::assistant::deployment::Deployment;
+use convengine_storage::assistant::session::Session;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -14,11 +17,8 @@ use super::simulator::{SessionStart, begin_session};
 use super::{Sender, Visibility, events, load_session, run_event, sign_in};
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::document;
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::host::Host;
-use crate::storage::assistant::deployment::Deployment;
-use crate::storage::assistant::session::Session;
 
 /// Starts a session with the live version.
 #[utoipa::path(

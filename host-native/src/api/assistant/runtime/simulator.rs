@@ -6,7 +6,16 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::ConversationAccess;
+use convengine_content::Content;
+use convengine_content::bundle::resolve_bundle;
+use convengine_content::mcp_tools;
+use convengine_content::version_cache::SessionDocument;
 use convengine_core::turn::Map;
+use convengine_storage as storage;
+use convengine_storage::assistant::{DocumentKind, ProgramKey, draft};
+use convengine_turns::running_session::{RunningSession, event_key};
 use serde_json::Value;
 use utoipa_axum::routes;
 use uuid::Uuid;
@@ -15,17 +24,8 @@ use super::{Sender, Visibility, approvals, events, handoff, inspect, messages, r
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::kind_routes::{DocumentPath, SessionPath, for_kind};
 use crate::api::assistant::{document, parse_version_number};
-use crate::api::error::ApiError;
-use crate::auth::caller::ConversationAccess;
-use crate::auth::routes::Routes;
-use crate::content::Content;
-use crate::host::Host;
-use crate::runtime::assistant::bundle::resolve_bundle;
-use crate::runtime::assistant::mcp_tools;
-use crate::runtime::assistant::run::{RunningSession, event_key};
-use crate::runtime::assistant::version_cache::SessionDocument;
-use crate::storage;
-use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
+use crate::api::host::Host;
+use crate::api::routes::Routes;
 
 /// Authors see debug information.
 pub const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };

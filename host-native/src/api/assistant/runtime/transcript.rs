@@ -6,22 +6,22 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_storage::assistant::deployment::Deployment;
+use convengine_storage::assistant::session;
+use convengine_storage::run_blocking;
+use convengine_storage::turn;
+use convengine_turns::Turns;
+use convengine_turns::audit::derive::replay_turn;
 use serde_json::{Value, json};
 
 use super::inspect::{TurnWithConfig, render_state, with_configs};
 use super::load_session;
 use super::messages::{public_status, shown_handoff};
 use super::public::check_deployment;
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
 use crate::api::schemas::{list, nullable_text, object, text};
-use crate::host::Host;
-use crate::ops::audit::derive::replay_turn;
-use crate::storage::assistant::deployment::Deployment;
-use crate::storage::assistant::session;
-use crate::storage::run_blocking;
-use crate::storage::turn;
-use crate::turns::Turns;
 
 /// Maximum turns of a response, because each is replayed; the newest are returned.
 const MAX_TURNS: u32 = 50;

@@ -6,7 +6,17 @@
 use std::sync::Arc;
 
 use convengine_access::TenantAccess;
+use convengine_access::api_error::ApiError;
+use convengine_access::identity::Identity;
+use convengine_access::scope::Scopes;
 use convengine_core::turn::Map;
+use convengine_storage::assistant::session::{self, Session};
+use convengine_storage::assistant::{DocumentKind, ProgramKey, deployment, draft};
+use convengine_turns::Turns;
+use convengine_turns::message::Message;
+use convengine_turns::refusal::Refusal;
+use convengine_turns::running_session::RunningSession;
+use convengine_turns::turn_runner;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -17,20 +27,10 @@ use crate::api::assistant::document;
 use crate::api::assistant::runtime::ai_agents::is_channel_allowed;
 use crate::api::assistant::runtime::simulator::{SessionStart, begin_session};
 use crate::api::assistant::runtime::{Visibility, events, filter_answer, load_session};
-use crate::api::error::ApiError;
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
 use crate::api::mcp::resources::uri;
 use crate::api::mcp::server::McpServer;
-use crate::auth::identity::Identity;
-use crate::auth::scope::Scopes;
-use crate::runtime::assistant::run::RunningSession;
-use crate::runtime::message::Message;
-use crate::runtime::refusal::Refusal;
-use crate::runtime::turn_runner;
-use crate::storage::assistant::session::{self, Session};
-use crate::storage::assistant::{DocumentKind, ProgramKey, deployment, draft};
-use crate::turns::Turns;
 
 /// The channel of sessions that begin here.
 const CHANNEL: &str = "mcp";

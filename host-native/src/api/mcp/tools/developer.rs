@@ -1,11 +1,11 @@
 //! The tools for developers: which there are, and who may call them.
 
+use convengine_access::scope::Scopes;
 use convengine_core::turn::Map;
 use rmcp::model::{Tool, ToolAnnotations};
 
 use super::{StopCheck, ToolResult, explain, import, lint, play, replay};
 use crate::api::mcp::server::McpServer;
-use crate::auth::scope::Scopes;
 
 /// A tool for developers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,13 @@
 
 use std::sync::Arc;
 
+use convengine_content::Content;
 use convengine_core::config::Config;
 use convengine_core::turn::{Map, Notice, NoticeBody, Turn};
+use convengine_storage::assistant::session;
+use convengine_storage::run_blocking;
+use convengine_storage::turn::{self, StoredTurn};
+use convengine_turns::audit::derive::ConfigCache;
 use serde_json::{Value, json};
 
 use super::developer::Description;
@@ -11,11 +16,6 @@ use super::{Answer, ToolResult, arguments_schema, database_text, object_schema, 
 use crate::api::assistant::runtime::{inspect, load_session};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
-use crate::content::Content;
-use crate::ops::audit::derive::ConfigCache;
-use crate::storage::assistant::session;
-use crate::storage::run_blocking;
-use crate::storage::turn::{self, StoredTurn};
 
 /// Describes the tool.
 pub fn describe() -> Description {

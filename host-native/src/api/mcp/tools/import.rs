@@ -3,7 +3,12 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
+use convengine_access::security_log::LoggedRequest;
+use convengine_content::Content;
+use convengine_content::config::active::ReloadError;
+use convengine_content::config::import::{ImportReport, ImportTarget, ParsedPack, apply};
 use convengine_core::turn::Map;
+use convengine_host_base::exit::Failure;
 use serde_json::{Value, json};
 
 use super::developer::Description;
@@ -11,11 +16,6 @@ use super::{Answer, ToolResult, arguments_schema, database_text, failure_text, o
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::{MAX_BYTES, page};
 use crate::api::mcp::server::McpServer;
-use crate::auth::security_log::LoggedRequest;
-use crate::config::active::ReloadError;
-use crate::config::import::{ImportReport, ImportTarget, ParsedPack, apply};
-use crate::content::Content;
-use crate::exit::Failure;
 
 /// Describes the tool.
 pub fn describe() -> Description {

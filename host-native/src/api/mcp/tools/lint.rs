@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use convengine_content::Content;
+use convengine_content::config::import::ParsedPack;
+use convengine_content::config::import::documents::CheckContext;
+use convengine_content::config::lint::{Findings, lint_database, lint_document, lint_pack};
 use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
@@ -10,10 +14,6 @@ use super::developer::Description;
 use super::{Answer, ToolResult, arguments_schema, failure_text, object_schema, run_in_place};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
-use crate::config::import::ParsedPack;
-use crate::config::import::documents::CheckContext;
-use crate::config::lint::{Findings, lint_database, lint_document, lint_pack};
-use crate::content::Content;
 
 /// Describes the tool.
 pub fn describe() -> Description {

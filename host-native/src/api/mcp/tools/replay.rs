@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use convengine_content::Content;
+use convengine_content::config::import::ParsedPack;
 use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
+use convengine_storage::run_blocking;
+use convengine_storage::turn;
 use serde_json::{Value, json};
 
 use super::developer::Description;
 use super::{Answer, StopCheck, ToolResult, arguments_schema, database_text, failure_text, object_schema};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
-use crate::config::import::ParsedPack;
-use crate::content::Content;
 use crate::ops::replay::{ComparedTurn, Recording};
-use crate::storage::run_blocking;
-use crate::storage::turn;
 
 /// Describes the tool `replay`.
 pub fn describe() -> Description {

@@ -5,21 +5,21 @@ pub mod simulator;
 
 use std::sync::Arc;
 
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::ConversationAccess;
+use convengine_access::identity::Identity;
+use convengine_content::Content;
+use convengine_content::version_cache::SessionDocument;
 use convengine_core::turn::Map;
 use convengine_host_base::event_members::IDENTITY;
+use convengine_storage::assistant::ProgramKey;
+use convengine_storage::assistant::session;
+use convengine_turns::running_session::{RunningSession, event_key};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::events;
 use super::simulator::{SessionStart, begin_session};
-use crate::api::error::ApiError;
-use crate::auth::caller::ConversationAccess;
-use crate::auth::identity::Identity;
-use crate::content::Content;
-use crate::runtime::assistant::run::{RunningSession, event_key};
-use crate::runtime::assistant::version_cache::SessionDocument;
-use crate::storage::assistant::ProgramKey;
-use crate::storage::assistant::session;
 
 /// A message to an AI agent.
 #[derive(Debug)]

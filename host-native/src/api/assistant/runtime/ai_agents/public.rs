@@ -6,6 +6,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::client_address::ClientAddress;
+use convengine_storage::assistant::deployment::Deployment;
 use serde_json::Value;
 
 use super::{AgentMessage, begin_conversation, find_conversation};
@@ -14,11 +17,8 @@ use crate::api::assistant::document;
 use crate::api::assistant::runtime::messages::{MessagesQuery, wait_for_messages};
 use crate::api::assistant::runtime::public::check_deployment;
 use crate::api::assistant::runtime::{Sender, Visibility, load_session, run_event, sign_in, transcript};
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::{PathParams, QueryParams};
-use crate::auth::client_address::ClientAddress;
-use crate::host::Host;
-use crate::storage::assistant::deployment::Deployment;
 
 /// Users see no debug information.
 const PUBLIC_VISIBILITY: Visibility = Visibility { debug: false };

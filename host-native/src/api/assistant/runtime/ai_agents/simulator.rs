@@ -5,14 +5,14 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use convengine_access::api_error::ApiError;
 
 use super::{AgentMessage, begin_conversation, find_conversation};
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::kind_routes::DocumentPath;
 use crate::api::assistant::runtime::simulator::{DEBUG_VISIBILITY, load_requested_document};
 use crate::api::assistant::runtime::{Sender, run_event, sign_in};
-use crate::api::error::ApiError;
-use crate::host::Host;
+use crate::api::host::Host;
 
 /// Sends a message to the draft or a version, in a new conversation or a known one.
 #[utoipa::path(

@@ -24,20 +24,20 @@ use std::task::{Context, Poll};
 use axum::body::{self, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Map;
+use convengine_turns::Turns;
+use convengine_turns::message::SubmitResult;
+use convengine_turns::refusal::Refusal;
+use convengine_turns::running_session::RunningSession;
+use convengine_turns::stream::live::{LiveEvent, Subscriber};
 use http_body::{Body, Frame};
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
 use super::{REPLAYED, Visibility, refuse};
-use crate::api::error::ApiError;
 use crate::api::event_stream::{COMMENT, HEARTBEAT};
-use crate::runtime::assistant::run::RunningSession;
-use crate::runtime::message::SubmitResult;
-use crate::runtime::refusal::Refusal;
-use crate::runtime::stream::live::{LiveEvent, Subscriber};
-use crate::turns::Turns;
 use writer::EventWriter;
 
 const VERCEL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
@@ -180,8 +180,9 @@ impl Body for TurnStream {
 mod tests {
     use std::future::poll_fn;
 
+    use convengine_storage::assistant::DocumentKind;
+
     use super::*;
-    use crate::storage::assistant::DocumentKind;
 
     #[tokio::test(start_paused = true)]
     async fn silence_of_a_running_turn_is_broken() {
