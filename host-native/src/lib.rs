@@ -1,4 +1,4 @@
-//! The native host: stores sessions, drives turns of the core, and fulfils their effects, with tokio, axum and sqlx.
+//! The native host: the API, the gateway before it, the tenants of a process, and the commands, with tokio, axum and sqlx.
 //!
 //! A message takes five steps: admit, load, execute, commit, publish ([`runtime::turn_runner`]). The binary `convengine` is the package
 //! `convengine-server`; it owns the commands, this crate what they do.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use convengine_content::config::export::{PackMember, render};
-use convengine_content::config::snapshot::{ConfigState, Difference, RestoreError, RestoreTarget, hash_rows, restore_rows};
+use convengine_content::config::snapshot::{ConfigState, Difference, RestoreError, RestoreTarget, find_snapshot, hash_rows, restore_rows};
 use convengine_host_base::clock;
 use convengine_host_base::exit::Failure;
 use convengine_host_base::output::print_text;
@@ -62,7 +62,7 @@ async fn list(connection: &mut Connection, settings: &Settings, json: bool) -> R
 }
 
 async fn load_snapshot(connection: &mut Connection, digits: &str) -> Result<(String, Value), RestoreError> {
-    let hash = restore::find_snapshot(connection, digits).await?;
+    let hash = find_snapshot(connection, digits).await?;
     let found = snapshot::find_content(connection, &hash).await?;
     let unreadable = || RestoreError::UnknownSnapshot(format!("snapshot {hash} cannot be read; choose another one"));
     found.ok_or_else(unreadable).map(|it| (hash, it))

@@ -8,5 +8,5 @@ mod restore;
 mod state;
 
 pub use difference::{Change, Difference, DraftChange, SettingChange};
-pub use restore::{RestoreError, RestoreTarget, RestoredRows, record_activation, record_config, restore_rows};
+pub use restore::{RestoreError, RestoreTarget, RestoredRows, find_snapshot, record_activation, record_config, restore_rows};
 pub use state::{ConfigState, hash_rows};

@@ -156,7 +156,7 @@ async fn is_recorded(connection: &mut Connection, rows_hash: &str, is_blank: boo
 /// Finds the snapshot whose hash begins with these digits.
 ///
 /// # Errors
-/// [`Refusal::Unknown`] if there is none or more than one.
+/// [`RestoreError::UnknownSnapshot`] if there is none or more than one.
 pub async fn find_snapshot(connection: &mut Connection, digits: &str) -> Result<String, RestoreError> {
     let digits = digits.trim().to_ascii_lowercase();
     if digits.len() < MIN_DIGITS || !digits.chars().all(|it| it.is_ascii_hexdigit()) {
