@@ -178,6 +178,7 @@ fn tool_names(kind: DocumentKind, document: &Value) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use convengine_storage::assistant::tool;
     use convengine_storage::assistant::version::NewVersion;
     use convengine_storage::testing::{Database, each_database};
 

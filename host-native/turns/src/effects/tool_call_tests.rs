@@ -14,6 +14,7 @@ use convengine_storage as storage;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::Turns;
 use crate::effects::execute_effect;
 use crate::observe::SpanSender;
 
