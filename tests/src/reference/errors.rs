@@ -74,13 +74,7 @@ const HOST_SOURCES: [&str; 5] =
 /// The codes that assistant routes set by name.
 fn route_codes() -> Result<Vec<String>> {
     let mut codes = BTreeSet::new();
-    for file in sources(&[
-        "host-native/src",
-        "host-native/access/src",
-        "host-native/turns/src",
-        "host-native/content/src",
-        "host-native/storage/src",
-    ])? {
+    for file in sources(&HOST_SOURCES)? {
         let source = read_source(&file)?;
         codes.extend(literals_after(&source, "with_code("));
         codes.extend(literals_after(&source, "refuse_with("));
