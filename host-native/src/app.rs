@@ -1,15 +1,37 @@
-//! Builds hosts and routers, and runs the server.
+//! Builds routers, and runs the server.
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::{Extension, Router};
+use convengine_access::connection_share::ConnectionShare;
+use convengine_access::credential_check;
+use convengine_access::exposure::{self, Exposure};
+use convengine_access::guessing::GuessThrottle;
+use convengine_access::host_names::{self, OwnHosts};
+use convengine_access::identity::UserVerifier;
+use convengine_access::keys::ApiKeyCache;
+use convengine_access::scope::Scopes;
+use convengine_access::tokens::TokenVerifier;
+use convengine_content::config::watch;
+use convengine_content::knowledge::{embedding, indexing};
+use convengine_effects::script;
+use convengine_host_base::exit::Failure;
+use convengine_settings::{HttpSettings, Settings, StompSettings};
+use convengine_storage::Pool;
+use convengine_storage::assistant::draft;
+use convengine_turns::chain::schedule;
+use convengine_turns::leases;
+use convengine_turns::observe::SpanSender;
+use convengine_turns::recovery;
+use convengine_turns::stream::ClusterTasks;
+use convengine_turns::timers;
 use futures_util::future::join_all;
-use tokio::sync::{Notify, broadcast, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tower::ServiceBuilder;
 use tower_http::compression::CompressionLayer;
@@ -18,65 +40,20 @@ use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetReques
 use tower_http::trace::TraceLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use uuid::Uuid;
 
 use crate::api::connection::{LimitedListener, Peer, exchange};
+use crate::api::host::Host;
 use crate::api::mcp::PackPlayer;
 use crate::api::openapi::{self, ApiDocument};
-use crate::api::stomp::outbox::XhrSessions;
+use crate::api::routes::Routes;
 use crate::api::{
-    assistant, audit, cache, conversation, conversations, db_schema, error, feedback, health, journal, json_schemas, mcp, mcp_servers,
-    metrics, privacy, request_metrics, response_headers, security_log, snapshots, stomp, stream,
+    assistant, audit, cache, conversation, conversations, db_schema, error, feedback, journal, json_schemas, mcp, mcp_servers, metrics,
+    privacy, request_metrics, response_headers, security_log, snapshots, stomp, stream,
 };
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
-use crate::auth::connection_share::ConnectionShare;
-use crate::auth::credential_check;
-use crate::auth::credential_watch::OpenCredentials;
-use crate::auth::exposure::{self, Exposure};
-use crate::auth::guessing::GuessThrottle;
-use crate::auth::host_names::{self, OwnHosts};
-use crate::auth::identity::UserVerifier;
-use crate::auth::keys::ApiKeyCache;
-use crate::auth::known_credentials::{KnownCredentials, LookupLimit};
-use crate::auth::rate::RateLimits;
-use crate::auth::routes::Routes;
-use crate::auth::scope::Scopes;
-use crate::auth::tokens::TokenVerifier;
-use crate::blocking_share::BlockingShare;
-use crate::clock::TurnClock;
-use crate::config::active::ConfigManager;
-use crate::config::settings::{HttpSettings, Runtime, Settings, StompSettings};
-use crate::config::stored_snapshot::StoredSnapshot;
-use crate::config::watch;
-use crate::effects::container::Containers;
-use crate::effects::http::HttpClient;
-use crate::effects::llm::Models;
-use crate::effects::mcp::McpClients;
-use crate::effects::script;
-use crate::effects::sql::ToolDatabase;
-use crate::exit::Failure;
-use crate::ops::observe::{self, Meter, SpanSender};
+use crate::auth::{health, mcp_metadata};
+use crate::ops::observe;
 use crate::ops::retention;
-use crate::runtime::assistant::flow_cache::FlowCache;
-use crate::runtime::assistant::knowledge::{KnowledgeBases, embedding, indexing};
-use crate::runtime::assistant::phrase_vectors::PhraseVectorCache;
-use crate::runtime::assistant::secret_store::SecretStore;
-use crate::runtime::assistant::timers::{self, FiringSessions};
-use crate::runtime::assistant::version_cache::VersionCache;
-use crate::runtime::chain::schedule;
-use crate::runtime::connectivity::Connectivity;
-use crate::runtime::leases;
-use crate::runtime::processor_share::ProcessorShare;
-use crate::runtime::recovery;
-use crate::runtime::restate::Ingress;
-use crate::runtime::stop_signals::StopSignals;
-use crate::runtime::stream::{ClusterTasks, Streams};
-use crate::runtime::turn_queue::TurnQueue;
-use crate::runtime::turn_runner::Host;
-use crate::runtime::writer::Writer;
-use crate::storage;
-use crate::storage::assistant::draft;
-use crate::storage::server_lock::ServerLock;
 use crate::tenants::{self, RunningTenant, Tenants, start_all};
 
 /// The path for sending messages.
@@ -90,9 +67,6 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The largest response in bytes that is sent uncompressed.
 const MAX_UNCOMPRESSED_BYTES: u64 = 2048;
-
-/// The number of session changes that a waiting client may fall behind.
-const SESSION_CHANGES: usize = 256;
 
 /// The graceful shutdown timeout.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -132,8 +106,8 @@ pub fn open_routes() -> OpenApiRouter<Arc<AuthGateway>> {
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(openapi::openapi))
-        .routes(routes!(mcp::metadata::of_server))
-        .routes(routes!(mcp::metadata::of_mcp))
+        .routes(routes!(mcp_metadata::of_server))
+        .routes(routes!(mcp_metadata::of_mcp))
         .routes(routes!(json_schemas::list))
         .routes(routes!(json_schemas::read))
 }
@@ -215,108 +189,6 @@ fn request_span(request: &Request) -> tracing::Span {
     tracing::error_span!("request", id)
 }
 
-/// Builds a host: database, configuration and models. Configuration issues go to standard error.
-///
-/// Returns the host and the writer's task, which ends when the host is dropped.
-///
-/// # Errors
-/// Returns exit code 2 for invalid settings or configuration, 3 when the database cannot be used.
-pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<Host>, JoinHandle<()>), Failure> {
-    crate::crypto::install_crypto_provider();
-    let database = &settings.database;
-    let meter = Meter::for_tenant(settings.tenant.as_deref());
-    meter.create_counters();
-    let models = Models::new(&settings.llm, Arc::clone(&settings.secrets))?.with_meter(meter.clone());
-    let mut connection = storage::connect_or_create(database).await?;
-    // Once the file exists, and before anything in it is changed.
-    let server_lock = ServerLock::acquire(database)?;
-    database.report_loose_files();
-    let current = ConfigManager::load(&mut connection, database, &settings.tree).await?;
-    let knowledge = KnowledgeBases::new(database, &mut connection, &models, settings.assistants.search_memory)
-        .await
-        .map_err(|it| storage::database_failure(database, &it))?;
-    let readers = storage::open_sized_pool(database, settings.pool_sizes, meter.clone()).await?;
-    let secret_store = SecretStore::open(settings, &readers).await?;
-    secret_store.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
-    let credentials = KnownCredentials::read(&readers).await;
-    let credentials = credentials.map_err(|it| storage::database_failure(database, &it))?;
-    let (writer, writer_task) = Writer::start(connection, database, &meter);
-    let shortest_lease = settings.turns.lease.min(settings.chains.lease);
-    let connectivity = Arc::new(Connectivity::new(readers.is_shared(), shortest_lease));
-    let host = Host {
-        config_manager: current,
-        stored_snapshot: StoredSnapshot::default(),
-        server_lock,
-        readers,
-        writer,
-        clock: TurnClock::new(settings.tenant.is_some()),
-        ingress: build_ingress(settings)?,
-        turn_queue: Arc::new(TurnQueue::new(settings.turns.max_duration, settings.turns.max_background, meter.clone())),
-        models,
-        streams: Arc::new(Streams::new(meter.clone())),
-        xhr_sessions: XhrSessions::default(),
-        stream_settings: settings.stream.clone(),
-        containers: Containers::new(settings.container_url.clone(), Arc::clone(&settings.secrets))?,
-        http: HttpClient::new(settings.network.clone(), Arc::clone(&settings.secrets)),
-        mcp: McpClients::new(
-            Arc::clone(&settings.mcp_commands),
-            Arc::clone(&settings.secrets),
-            Arc::clone(&settings.redaction),
-            settings.tenant.clone(),
-        ),
-        queries: ToolDatabase::from_url(settings.tool_database.as_ref().unwrap_or(&database.url))?,
-        file_roots: Arc::clone(&settings.file_roots),
-        secrets: Arc::clone(&settings.secrets),
-        secret_store,
-        flows: FlowCache::default(),
-        versions: VersionCache::default(),
-        knowledge,
-        phrase_vectors: PhraseVectorCache::new(settings.assistants.search_memory),
-        plan: settings.assistants.plan,
-        eval_pass_threshold: settings.assistants.eval_pass_threshold,
-        workspace: settings.workspace().to_owned(),
-        chain_settings: settings.chains.clone(),
-        webhook_lookups: LookupLimit::default(),
-        firing: FiringSessions::default(),
-        stop_signals: StopSignals::default(),
-        fires_timers: settings.assistants.timers,
-        timer_armed: Notify::new(),
-        session_changes: broadcast::Sender::new(SESSION_CHANGES),
-        blocking: BlockingShare::new(settings.share.blocking_threads),
-        database_capacity: settings.database_capacity,
-        redaction: Arc::clone(&settings.redaction),
-        turn_settings: settings.turns,
-        credentials,
-        open_credentials: OpenCredentials::default(),
-        rate_limits: RateLimits::new(settings.security.rates).with_assistants(&settings.assistants),
-        spend_cap: settings.llm.cap,
-        owner: Uuid::new_v4().to_string(),
-        open_turns: Arc::default(),
-        processor_share: ProcessorShare::default(),
-        connectivity,
-        meter,
-        traces,
-        pack_player: OnceLock::new(),
-    };
-    let host = Arc::new(host);
-    host.streams.attach_host(&host);
-    Ok((host, writer_task))
-}
-
-/// Returns the client of the cluster that runs the turns, unless this process does.
-fn build_ingress(settings: &Settings) -> Result<Option<Ingress>, Failure> {
-    if settings.runtime == Runtime::Database {
-        return Ok(None);
-    }
-    if !settings.database.is_postgres() {
-        let reason = "--runtime restate: the workers need the database, too; use --database postgres://…";
-        return Err(Failure::invalid_usage(reason.to_owned()));
-    }
-    let found = Ingress::from_settings(settings)?;
-    let missing = || Failure::invalid_usage("--runtime restate: set convengine.restate.ingress to the addresses of the cluster".to_owned());
-    found.ok_or_else(missing).map(Some)
-}
-
 /// Runs a server until `stop` completes. Calls `listening` with the address once it accepts requests.
 ///
 /// # Errors
@@ -364,17 +236,17 @@ pub async fn serve(
         own_tasks.iter().for_each(JoinHandle::abort);
         join_all(own_tasks).await;
         let mut running = starting.finish().await;
-        join_all(running.iter().map(|it| it.host.turn_queue.drain())).await;
+        join_all(running.iter().map(|it| it.host.turns.queue.drain())).await;
         // Leases of running turns are renewed until here.
         join_all(running.iter_mut().map(RunningTenant::stop_background)).await;
-        running.iter().for_each(|it| it.host.streams.close());
-        join_all(running.iter().map(|it| it.host.streams.wait_for_connections())).await;
+        running.iter().for_each(|it| it.host.turns.streams.close());
+        join_all(running.iter().map(|it| it.host.turns.streams.wait_for_connections())).await;
         join_all(running.iter_mut().filter_map(|it| it.cluster.take()).map(ClusterTasks::shut_down)).await;
         let _ = server.await;
         let mut writer_tasks = Vec::new();
         for RunningTenant { host, writer, .. } in running {
-            host.readers.close().await;
-            host.queries.close().await;
+            host.content.readers.close().await;
+            host.outbound.queries.close().await;
             writer_tasks.push(writer);
         }
         join_all(writer_tasks).await;
@@ -392,24 +264,26 @@ pub async fn serve(
 
 /// Spawns the background tasks of a tenant.
 pub(crate) fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
+    let (turns, content) = (&host.turns, &host.content);
     let mut tasks =
-        vec![spawn_interpreter(Arc::clone(host)), recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
-    tasks.extend(leases::spawn(Arc::clone(host)));
-    tasks.push(credential_check::spawn_check(Arc::clone(host), settings.security.keys_recheck));
-    tasks.extend(embedding::spawn_embedding(Arc::clone(host)));
-    tasks.push(timers::spawn_measurement(Arc::clone(host)));
-    tasks.push(schedule::spawn_measurement(Arc::clone(host)));
-    tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
-    tasks.extend(settings.assistants.timers.then(|| schedule::spawn(Arc::clone(host))));
-    tasks.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(host))));
-    tasks.push(retention::spawn(Arc::clone(host), settings.retention));
+        vec![spawn_interpreter(content.readers.clone()), recovery::spawn(Arc::clone(turns)), indexing::spawn_indexing(Arc::clone(content))];
+    tasks.extend(leases::spawn(Arc::clone(turns)));
+    let (access, recheck) = (Arc::clone(&host.access), settings.security.keys_recheck);
+    tasks.push(credential_check::spawn_check(access, content.readers.clone(), &content.connectivity, recheck));
+    tasks.extend(embedding::spawn_embedding(Arc::clone(content)));
+    tasks.push(timers::spawn_measurement(Arc::clone(turns)));
+    tasks.push(schedule::spawn_measurement(Arc::clone(turns)));
+    tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(turns))));
+    tasks.extend(settings.assistants.timers.then(|| schedule::spawn(Arc::clone(turns))));
+    tasks.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(content))));
+    tasks.push(retention::spawn(Arc::clone(turns), settings.retention));
     tasks
 }
 
 /// Compiles the interpreter of scripts if a document has any.
-fn spawn_interpreter(host: Arc<Host>) -> JoinHandle<()> {
+fn spawn_interpreter(readers: Pool) -> JoinHandle<()> {
     tokio::spawn(async move {
-        match draft::has_scripts(&host.readers).await {
+        match draft::has_scripts(&readers).await {
             Ok(true) => script::prepare(),
             Ok(false) => {}
             Err(error) => tracing::warn!("cannot look for scripts: {error}"),

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::auth::command::KeyCommand;
-pub use crate::config::settings::Options;
-use crate::config::settings::Runtime;
+use convengine_access::command::KeyCommand;
+pub use convengine_settings::Options;
+use convengine_settings::Runtime;
 
 /// A deterministic conversation engine: server and tools.
 #[derive(Debug, Clone, Parser)]
@@ -116,7 +116,7 @@ pub enum Command {
         #[arg(long, value_name = "ID", required_unless_present = "person", conflicts_with = "person")]
         conversation: Option<String>,
         /// Delete all conversations that hold this value, by name or by path such as customer.id; if repeated, all must match
-        #[arg(long, value_name = "NAME=VALUE", value_parser = crate::ops::forget::parse_member)]
+        #[arg(long, value_name = "NAME=VALUE", value_parser = convengine_turns::forget::parse_member)]
         person: Vec<(String, String)>,
     },
     /// Delete data older than convengine.retention allows
@@ -168,7 +168,7 @@ pub enum ClusterCommand {
     /// Begin new turns on the workers at an address
     Register {
         /// Address of the workers, such as http://10.0.0.9:9080; each version needs its own
-        #[arg(value_name = "URL", value_parser = crate::config::settings::parse_server_url)]
+        #[arg(value_name = "URL", value_parser = convengine_settings::parse_server_url)]
         address: String,
     },
     /// Remove versions that are drained: new turns begin elsewhere, and those that began there have ended

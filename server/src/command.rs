@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use tokio::runtime;
 
-use convengine_host::api::mcp;
 use convengine_host::arguments::{
     Arguments, AuditCommand, ClusterCommand, Command, KnowledgeCommand, Options, SecretCommand, SnapshotCommand,
 };
@@ -18,7 +17,6 @@ use convengine_host::config::settings::{LoggingSettings, Runtime, Settings};
 use convengine_host::exit::Failure;
 use convengine_host::ops::audit::materialise;
 use convengine_host::ops::backup;
-use convengine_host::ops::cluster;
 use convengine_host::ops::forget;
 use convengine_host::ops::journal_export;
 use convengine_host::ops::knowledge;
@@ -30,7 +28,7 @@ use convengine_host::ops::snapshot;
 use convengine_host::print_line;
 use convengine_host::runtime::assistant::knowledge::document_process;
 use convengine_host::storage::{self, schema};
-use convengine_host::{app, worker};
+use convengine_host::{app, mcp_stdio, restate};
 use convengine_player::play_in_core;
 
 /// Runs a command and returns its exit code.
@@ -138,7 +136,7 @@ fn run_worker(options: &Options) -> Result<(), Failure> {
 }
 
 fn run_cluster(options: &Options, command: ClusterCommand) -> Result<(), Failure> {
-    run_on_runtime(&load_for_all_tenants(options)?, async |it| cluster::run(it, command).await)
+    run_on_runtime(&load_for_all_tenants(options)?, async |it| restate::run_cluster_command(it, command).await)
 }
 
 fn load_for_all_tenants(options: &Options) -> Result<Settings, Failure> {
@@ -163,12 +161,12 @@ async fn serve(settings: &Settings) -> Result<(), Failure> {
 
 async fn work(settings: &Settings) -> Result<(), Failure> {
     let stop = stop_signal().map_err(|error| Failure::service_unavailable(format!("cannot listen for signals: {error}")))?;
-    worker::run(settings, |address| print_line!("convengine worker listening on http://{address}"), stop).await
+    restate::run_worker(settings, |address| print_line!("convengine worker listening on http://{address}"), stop).await
 }
 
 async fn serve_mcp(settings: &Settings) -> Result<(), Failure> {
     let stop = stop_signal().map_err(|error| Failure::service_unavailable(format!("cannot listen for signals: {error}")))?;
-    mcp::stdio::serve(settings, play_in_core, stop).await
+    mcp_stdio::serve(settings, play_in_core, stop).await
 }
 
 /// Returns a future that completes at the first SIGTERM or Ctrl-C.

@@ -11,6 +11,7 @@ pub mod client_address;
 pub mod command;
 pub mod connection_share;
 pub mod cors;
+pub mod credential_check;
 pub mod credential_watch;
 pub mod exposure;
 pub mod guessing;
@@ -24,4 +25,7 @@ pub mod refusal;
 pub mod routes;
 pub mod scope;
 pub mod security_log;
+mod tenant_access;
 pub mod tokens;
+
+pub use tenant_access::TenantAccess;

@@ -12,6 +12,7 @@ pub mod files;
 pub mod http;
 pub mod llm;
 pub mod mcp;
+mod outbound;
 mod output_sink;
 mod retry_after;
 pub mod script;
@@ -20,4 +21,5 @@ pub mod sql;
 pub mod tool;
 
 pub use error_message::cut_message;
+pub use outbound::Outbound;
 pub use output_sink::OutputSink;

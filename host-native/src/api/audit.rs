@@ -6,16 +6,18 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
+use convengine_access::api_error::ApiError;
+use convengine_storage::audit::AuditRow;
+use convengine_turns::Turns;
+use convengine_turns::audit::derive::ConfigCache;
+use convengine_turns::audit::trace::Trace;
+use convengine_turns::audit::{self, meta};
 use serde::Deserialize;
 
-use super::error::ApiError;
 use super::etag::respond_with_etag;
 use super::query::QueryParams;
 use super::request::conversation_from_path;
-use crate::ops::audit::trace::Trace;
-use crate::ops::audit::{self, derive::ConfigCache, meta};
-use crate::runtime::turn_runner::Host;
-use crate::storage::audit::AuditRow;
+use crate::api::host::Host;
 
 /// Query parameters of audit requests.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -52,7 +54,7 @@ pub async fn rows(
     id: Result<Path<String>, PathRejection>,
     QueryParams(query): QueryParams<AuditQuery>,
 ) -> Result<Response, ApiError> {
-    let rows = load_rows(&host, &conversation_from_path(id)?, &query).await?;
+    let rows = load_rows(&host.turns, &conversation_from_path(id)?, &query).await?;
     Ok(respond_with_etag(&headers, &rows))
 }
 
@@ -76,17 +78,17 @@ pub async fn trace(
     QueryParams(query): QueryParams<AuditQuery>,
 ) -> Result<Response, ApiError> {
     let id = conversation_from_path(id)?;
-    let rows = load_rows(&host, &id, &query).await?;
+    let rows = load_rows(&host.turns, &id, &query).await?;
     Ok(respond_with_etag(&headers, &Trace::from_rows(id, rows)))
 }
 
-async fn load_rows(host: &Host, id: &str, query: &AuditQuery) -> Result<Vec<AuditRow>, ApiError> {
-    let configs = || ConfigCache::with_config(&host.config_manager.active().config);
+async fn load_rows(turns: &Turns, id: &str, query: &AuditQuery) -> Result<Vec<AuditRow>, ApiError> {
+    let configs = || ConfigCache::with_config(&turns.content.config_manager.active().config);
     // Read first: a turn that is stored in between is found in the database.
-    let published = host.streams.published_notices(id);
-    let mut rows = audit::list_rows(&host.readers, id, configs()).await?;
+    let published = turns.streams.published_notices(id);
+    let mut rows = audit::list_rows(&turns.readers, id, configs()).await?;
     if query.includes_meta() {
-        rows = meta::add_meta(&host.readers, id, configs(), rows).await?;
+        rows = meta::add_meta(&turns.readers, id, configs(), rows).await?;
     } else {
         meta::strip_meta(&mut rows);
     }

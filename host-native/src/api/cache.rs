@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
+use convengine_access::api_error::ApiError;
+use convengine_content::config::active::ReloadError;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::error::ApiError;
 use super::query::QueryParams;
-use crate::config::active::ReloadError;
-use crate::runtime::turn_runner::Host;
+use crate::api::host::Host;
 
 /// The tables reported by the original server, in its order.
 const LISTED_TABLES: [&str; 26] = [
@@ -56,7 +56,7 @@ const LISTED_TABLES: [&str; 26] = [
     ),
 )]
 pub async fn refresh(State(host): State<Arc<Host>>) -> Result<String, ApiError> {
-    match host.config_manager.refresh().await {
+    match host.content.config_manager.refresh().await {
         // Clients show this text; the numbers belong to the vectors of the semantic layer, which are not rebuilt here.
         Ok(_) => Ok("Successfully evicted/reloaded caches. Query-failure embedding refresh: indexed=0, failed=0, skipped=0.".to_owned()),
         Err(ReloadError::Database(error)) => Err(ApiError::from(error)),
@@ -89,7 +89,7 @@ pub struct AnalyzeQuery {
 )]
 pub async fn analyze(State(host): State<Arc<Host>>, QueryParams(query): QueryParams<AnalyzeQuery>) -> Json<Value> {
     let warmup = query.warmup.is_none_or(|it| !it.trim().eq_ignore_ascii_case("false"));
-    let current = host.config_manager.active();
+    let current = host.content.config_manager.active();
     let tables: BTreeMap<&str, usize> = current.config.row_counts().collect();
     let size = |list: &str| tables.get(list).copied();
     let of_list = |list: &str| match size(list) {

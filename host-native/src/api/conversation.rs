@@ -6,13 +6,15 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_turns::message::Message;
+use convengine_turns::turn_runner;
 use serde_json::Value;
 
-use super::error::ApiError;
 use super::request::{MessageBody, read_json_body};
-use crate::auth::caller::Caller;
-use crate::ops::observe;
-use crate::runtime::turn_runner::{self, Host, Message};
+use crate::api::host::Host;
+use convengine_turns::observe::caller_span;
 
 /// Maximum length of an `Idempotency-Key` in characters.
 const MAX_KEY_LENGTH: usize = 255;
@@ -52,7 +54,7 @@ pub async fn message(
     let refuse = |status, message: String| ApiError::with_status(status, message);
     let bytes = read_json_body(&headers, body).await?;
     let body = MessageBody::parse(&bytes).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
-    let max_chars = host.config_manager.active().config.settings.input_max_chars;
+    let max_chars = host.content.config_manager.active().config.settings.input_max_chars;
     if body.message.as_ref().is_some_and(|it| it.chars().nth(max_chars).is_some()) {
         return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("message is too long; send at most {max_chars} characters")));
     }
@@ -60,16 +62,15 @@ pub async fn message(
     let mut response_headers = HeaderMap::new();
     // The conversation is known only now; a new one has no messages to limit.
     if let Some(id) = &body.conversation
-        && let Some(status) = host.rate_limits.check_conversation(id, &uri)?
+        && let Some(status) = host.access.rate_limits.check_conversation(id, &uri)?
     {
         status.write_headers(&mut response_headers);
     }
     let key = key.map(|it| caller.scope_key(it));
-    let message =
-        Message::new(body.conversation, body.message, body.reset, body.params).with_key(key).with_caller(observe::caller_span(&headers));
+    let message = Message::new(body.conversation, body.message, body.reset, body.params).with_key(key).with_caller(caller_span(&headers));
     let access = caller.access();
     let message = message.with_access(access.clone());
-    match turn_runner::submit_for_outcome(host, message).await {
+    match turn_runner::submit_for_outcome(Arc::clone(&host.turns), message).await {
         Ok(outcome) if access.sees_internals() => Ok((response_headers, Json(outcome.to_response()))),
         Ok(outcome) => Ok((response_headers, Json(outcome.to_public_response()))),
         Err(refusal) => Err(ApiError::from(refusal)),

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Millis;
+use convengine_host_base::uuid_text::parse_uuid;
+use convengine_storage::conversations::{ConversationFilter, find};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::error::ApiError;
 use super::query::{QueryParams, next_cursor, read_limit, read_text, read_time};
-use super::request::parse_uuid;
-use crate::runtime::turn_runner::Host;
-use crate::storage::conversations::{ConversationFilter, find};
+use crate::api::host::Host;
 
 /// Query parameters of the list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -56,7 +56,7 @@ pub struct ConversationQuery {
 )]
 pub async fn list(State(host): State<Arc<Host>>, QueryParams(query): QueryParams<ConversationQuery>) -> Result<Json<Value>, ApiError> {
     let filter = parse_filter(query).map_err(ApiError::bad_request)?;
-    let found = find(&host.readers, &filter).await?;
+    let found = find(&host.content.readers, &filter).await?;
     let next = next_cursor(&found, filter.limit, |it| format!("{}:{}", it.updated_at_ms, it.conversation_id));
     Ok(Json(json!({"conversations": found, "next": next})))
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use convengine_access::api_error::ApiError;
 use convengine_core::matches_glob;
 use convengine_core::text::regex::Regex;
+use convengine_storage::inspect;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::error::ApiError;
 use super::query::QueryParams;
-use crate::runtime::turn_runner::Host;
-use crate::storage::inspect;
+use crate::api::host::Host;
 
 /// Query parameters that select tables.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -43,9 +43,9 @@ pub struct InspectQuery {
 )]
 pub async fn inspect(State(host): State<Arc<Host>>, QueryParams(query): QueryParams<InspectQuery>) -> Result<Json<Value>, ApiError> {
     let filled = |it: &Option<String>| it.as_deref().map(|it| it.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty());
-    let setting = |path: &str| host.config_manager.settings().pointer(path).and_then(Value::as_str).map(str::to_owned);
+    let setting = |path: &str| host.content.config_manager.settings().pointer(path).and_then(Value::as_str).map(str::to_owned);
     let schema = filled(&query.schema).or_else(|| setting("/schema/active"));
-    let found = inspect::read_schema(&host.readers, schema.as_deref()).await?;
+    let found = inspect::read_schema(&host.content.readers, schema.as_deref()).await?;
     let Some(found) = found else {
         let message = "schema not found; send the name of an existing schema or omit it";
         return Err(ApiError::not_found(message));
@@ -53,7 +53,7 @@ pub async fn inspect(State(host): State<Arc<Host>>, QueryParams(query): QueryPar
     let exact = filled(&query.match_mode).is_some_and(|it| it.eq_ignore_ascii_case("EXACT"));
     let prefix = filled(&query.prefix);
     let matcher = TableMatcher::new(prefix.as_deref(), exact);
-    let allowed: Vec<String> = introspected_tables(host.config_manager.settings());
+    let allowed: Vec<String> = introspected_tables(host.content.config_manager.settings());
     let name = |row: &Value| row.get("table_name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let is_selected = |table: &str| {
         matcher.matches(table) && (allowed.is_empty() || allowed.iter().any(|it| matches_glob(&it.to_lowercase(), &table.to_lowercase())))

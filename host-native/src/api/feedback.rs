@@ -6,18 +6,19 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
 use convengine_core::turn::{ConversationRow, Map, Millis};
 use convengine_core::{Stage, is_recorded};
+use convengine_host_base::clock;
+use convengine_storage::{audit, feedback, load};
+use convengine_turns::Turns;
+use convengine_turns::audit::meta;
 use serde_json::{Value, json};
 
-use super::error::ApiError;
 use super::request::{self, parse_object, parse_text};
-use crate::auth::caller::Caller;
-use crate::clock;
-use crate::ops::audit::meta;
+use crate::api::host::Host;
 use crate::ops::feedback::{Feedback, render_metadata};
-use crate::runtime::turn_runner::Host;
-use crate::storage::{audit, feedback, load};
 
 /// Stores user feedback about an answer.
 #[utoipa::path(
@@ -44,18 +45,18 @@ pub async fn submit(
 ) -> Result<Json<Value>, ApiError> {
     let bytes = request::read_json_body(&headers, body).await?;
     let mut given = parse_feedback(&bytes).map_err(ApiError::bad_request)?;
-    host.redaction.redact_feedback([&mut given.message_id, &mut given.answer], &mut given.metadata);
-    let found = load::load_conversation(&host.readers, &given.conversation, 0, None).await?;
+    host.outbound.redaction.redact_feedback([&mut given.message_id, &mut given.answer], &mut given.metadata);
+    let found = load::load_conversation(&host.content.readers, &given.conversation, 0, None).await?;
     let may_rate = caller.access().may_change(found.owner.as_deref());
     let Some(about) = found.session.conversation.filter(|_| may_rate) else {
         return Err(ApiError::not_found("conversation not found; send the id of a conversation with an answer"));
     };
-    let number = feedback::insert(&host.readers, &about, &given.to_row(&about)).await?;
+    let number = feedback::insert(&host.content.readers, &about, &given.to_row(&about)).await?;
     // The feedback is stored; failures of the derived data below must not fail the request.
     let mut audits = Vec::new();
     if let Some(failure) = given.to_failure_row(&about) {
         let metadata = render_metadata(&given, number, &about, None);
-        match feedback::insert_failure(&host.readers, &about, &failure, &metadata).await {
+        match feedback::insert_failure(&host.content.readers, &about, &failure, &metadata).await {
             Ok(id) => audits.push((
                 Stage::SemanticFailureRecorded,
                 json!({
@@ -73,7 +74,7 @@ pub async fn submit(
     let mut captured = 0;
     for row in given.to_knowledge_rows(&about) {
         let metadata = render_metadata(&given, number, &about, Some(&row));
-        match feedback::insert_knowledge(&host.readers, &about, given.kind(), &row, number, &metadata).await {
+        match feedback::insert_knowledge(&host.content.readers, &about, given.kind(), &row, number, &metadata).await {
             Ok(()) => captured += 1,
             Err(error) => tracing::warn!(%error, "cannot store query knowledge"),
         }
@@ -88,7 +89,7 @@ pub async fn submit(
         "feedback_id": number,
     });
     audits.push((Stage::McpUserFeedback, payload));
-    audit_and_publish(&host, &about, audits).await;
+    audit_and_publish(&host.turns, &about, audits).await;
     Ok(Json(json!({
         "success": true,
         "feedbackId": number,
@@ -100,24 +101,25 @@ pub async fn submit(
 }
 
 /// Stores audit rows that belong to no turn and publishes them to subscribers.
-async fn audit_and_publish(host: &Host, about: &ConversationRow, audits: Vec<(Stage, Value)>) {
-    let is_kept = |it: &(Stage, Value)| is_recorded(&host.config_manager.active().config.settings.audit, it.0.name(), &about.intent_code);
+async fn audit_and_publish(turns: &Turns, about: &ConversationRow, audits: Vec<(Stage, Value)>) {
+    let is_kept =
+        |it: &(Stage, Value)| is_recorded(&turns.content.config_manager.active().config.settings.audit, it.0.name(), &about.intent_code);
     let rows: Vec<(&str, Value)> = audits.into_iter().filter(is_kept).map(|(stage, payload)| (stage.name(), payload)).collect();
     let at: Millis = clock::now();
-    if let Err(error) = audit::append(&host.readers, &about.conversation_id, &to_stored_rows(host, about, &rows, at), at).await {
+    if let Err(error) = audit::append(&turns.readers, &about.conversation_id, &to_stored_rows(turns, about, &rows, at), at).await {
         tracing::warn!(%error, "cannot store the audit of feedback");
         return;
     }
     for (stage, payload) in rows {
-        host.streams.publish_audit(&about.conversation_id, stage, at, payload);
+        turns.streams.publish_audit(&about.conversation_id, stage, at, payload);
     }
 }
 
 /// Adds `_meta` to rows if audit rows are stored with it.
-fn to_stored_rows<'r>(host: &Host, about: &ConversationRow, rows: &[(&'r str, Value)], at: Millis) -> Vec<(&'r str, Value)> {
+fn to_stored_rows<'r>(turns: &Turns, about: &ConversationRow, rows: &[(&'r str, Value)], at: Millis) -> Vec<(&'r str, Value)> {
     let time = clock::format_iso(at);
     let to_stored = |(stage, payload): &(&'r str, Value)| match payload {
-        Value::Object(payload) if host.turn_settings.audit_meta => {
+        Value::Object(payload) if turns.settings.audit_meta => {
             (*stage, Value::Object(meta::payload_with_meta(payload.clone(), stage, &about.conversation_id, &time, None)))
         }
         other => (*stage, other.clone()),

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
+use convengine_access::api_error::ApiError;
+use convengine_storage::turn;
 use serde_json::Value;
 
-use super::error::ApiError;
 use super::request::conversation_from_path;
+use crate::api::host::Host;
 use crate::ops::journal_export;
-use crate::runtime::turn_runner::Host;
-use crate::storage::turn;
 
 /// Returns the journals of a conversation's turns and a pack of each configuration they ran with.
 #[utoipa::path(
@@ -27,10 +27,10 @@ use crate::storage::turn;
 )]
 pub async fn read(State(host): State<Arc<Host>>, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
     let id = conversation_from_path(id)?;
-    let turns = turn::list_ended(&host.readers, &id).await?;
+    let turns = turn::list_ended(&host.content.readers, &id).await?;
     if turns.is_empty() {
         let reason = "conversation not found or no turn has ended; check its id or try again later";
         return Err(ApiError::not_found(reason));
     }
-    Ok(Json(journal_export::export_turns(&host.readers, &id, turns).await?))
+    Ok(Json(journal_export::export_turns(&host.content.readers, &id, turns).await?))
 }

@@ -7,8 +7,8 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::error::ApiError;
-use crate::config::json_schema::PublishedSchema;
+use convengine_access::api_error::ApiError;
+use convengine_content::config::json_schema::PublishedSchema;
 
 /// The media type of JSON Schemas.
 const SCHEMA_JSON: &str = "application/schema+json";

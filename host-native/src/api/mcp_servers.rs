@@ -6,16 +6,17 @@ use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use convengine_access::api_error::ApiError;
+use convengine_content::config::active::{ActiveConfig, ReloadError};
+use convengine_content::mcp_approval::{self, Approval, ApprovalError};
 use convengine_core::turn::{EffectError, EffectErrorKind, Map};
+use convengine_effects::Outbound;
+use convengine_effects::mcp::catalog::{McpServer, McpTransport, ProtocolMode};
 use serde_json::{Value, json};
 
-use super::error::ApiError;
 use super::schemas::{list as list_of, nullable_text, object, text};
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
-use crate::config::active::{ActiveConfig, ReloadError};
-use crate::effects::mcp::catalog::{McpServer, McpTransport, ProtocolMode};
-use crate::effects::mcp_approval::{self, Approval, ApprovalError};
-use crate::runtime::turn_runner::Host;
+use crate::api::host::Host;
 
 /// Lists the MCP servers of the configuration.
 #[utoipa::path(
@@ -25,7 +26,7 @@ use crate::runtime::turn_runner::Host;
     responses((status = 200, description = "The servers with the names of their approved tools", body = ref("#/components/schemas/McpServers"))),
 )]
 pub async fn list(State(host): State<Arc<Host>>) -> Json<Value> {
-    let configured = host.config_manager.active();
+    let configured = host.content.config_manager.active();
     let servers: Vec<Value> = configured.mcp.servers.values().map(|it| describe(&configured, it)).collect();
     Json(json!({"servers": servers}))
 }
@@ -43,9 +44,9 @@ pub async fn list(State(host): State<Arc<Host>>) -> Json<Value> {
     ),
 )]
 pub async fn tools(State(host): State<Arc<Host>>, server: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
-    let configured = host.config_manager.active();
+    let configured = host.content.config_manager.active();
     let server = find_server(&configured, server.ok().map(|it| it.0))?;
-    mcp_approval::list_tools(&host, server).await.map(Json).map_err(|it| server_error(&host, &it))
+    mcp_approval::list_tools(&host.content, server).await.map(Json).map_err(|it| server_error(&host.outbound, &it))
 }
 
 /// Approves a tool as the server offers it now, and lets planners use it if a scope is given.
@@ -72,14 +73,14 @@ pub async fn approve(
     ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
     let members = members?;
-    let configured = host.config_manager.active();
+    let configured = host.content.config_manager.active();
     let (server, tool) = path.ok().map(|it| it.0).unzip();
     let server = find_server(&configured, server)?;
     let tool = tool.unwrap_or_default();
     let approval = Approval::read(&members).map_err(ApiError::unprocessable)?;
-    match mcp_approval::approve(&host, server, &tool, &approval).await {
+    match mcp_approval::approve(&host.content, server, &tool, &approval).await {
         Ok(code) => Ok(Json(json!({"code": code, "digest": approval.digest}))),
-        Err(ApprovalError::Server(error)) => Err(server_error(&host, &error)),
+        Err(ApprovalError::Server(error)) => Err(server_error(&host.outbound, &error)),
         Err(ApprovalError::NotOffered(message)) => Err(ApiError::not_found(message)),
         Err(ApprovalError::Changed(message)) => Err(ApiError::conflict(message)),
         Err(ApprovalError::NotAllowed(message)) => Err(ApiError::unprocessable(message)),
@@ -101,10 +102,10 @@ pub async fn approve(
     ),
 )]
 pub async fn withdraw(State(host): State<Arc<Host>>, path: Result<Path<(String, String)>, PathRejection>) -> Result<StatusCode, ApiError> {
-    let Path((server, tool)) = path.map_err(|_| super::error::path_not_found())?;
+    let Path((server, tool)) = path.map_err(|_| convengine_access::api_error::path_not_found())?;
     // PostgreSQL stores no NUL, so no approved tool has one in its code.
     let has_nul = [&server, &tool].iter().any(|it| it.contains('\0'));
-    match if has_nul { Ok(false) } else { mcp_approval::withdraw(&host, &server, &tool).await } {
+    match if has_nul { Ok(false) } else { mcp_approval::withdraw(&host.content, &server, &tool).await } {
         Ok(true) => Ok(StatusCode::NO_CONTENT),
         Ok(false) => Err(ApiError::not_found(format!("the tool '{tool}' of '{server}' is not approved"))),
         Err(error) => Err(reload_error(error)),
@@ -131,7 +132,7 @@ pub async fn call(
     ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
     let members = members?;
-    let configured = host.config_manager.active();
+    let configured = host.content.config_manager.active();
     let (server, tool) = path.ok().map(|it| it.0).unzip();
     let server = find_server(&configured, server)?;
     if let Some(name) = members.keys().find(|it| *it != "arguments") {
@@ -147,7 +148,7 @@ pub async fn call(
         }
     };
     let tool = tool.unwrap_or_default();
-    Ok(Json(match mcp_approval::call_by_hand(&host, server, &tool, &args).await {
+    Ok(Json(match mcp_approval::call_by_hand(&host.content, server, &tool, &args).await {
         Ok(None) => {
             let message = format!("the MCP server '{}' does not offer the tool '{tool}'", server.key);
             return Err(ApiError::not_found(message));
@@ -178,9 +179,9 @@ fn find_server(configured: &ActiveConfig, key: Option<String>) -> Result<&McpSer
     found.map_err(|it| ApiError::not_found(it.message))
 }
 
-fn server_error(host: &Host, error: &EffectError) -> ApiError {
+fn server_error(outbound: &Outbound, error: &EffectError) -> ApiError {
     let status = if error.kind == EffectErrorKind::Timeout { StatusCode::GATEWAY_TIMEOUT } else { StatusCode::BAD_GATEWAY };
-    ApiError::with_status(status, host.secrets.scrub(&error.message).into_owned())
+    ApiError::with_status(status, outbound.secrets.scrub(&error.message).into_owned())
 }
 
 fn reload_error(error: ReloadError) -> ApiError {

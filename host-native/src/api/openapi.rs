@@ -9,14 +9,14 @@ use axum::Extension;
 use axum::body::Bytes;
 use axum::http::{Method, header};
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::ASSISTANTS_PREFIX;
+use convengine_access::routes::{Access, Route, find_route};
+use convengine_settings::merge;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
 use super::assistant::kind_routes;
-use super::error::ASSISTANTS_PREFIX;
 use super::schemas;
-use crate::auth::routes::{Access, Route, find_route};
-use crate::config::settings::merge;
 
 /// The serialized document. It is built by its first request, because it would take a noticeable part of each start.
 #[derive(Clone)]

@@ -2,9 +2,9 @@
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::{ApiError, path_not_found};
 use convengine_page::{Content, PageFile, load_file};
 
-use super::error::{ApiError, path_not_found};
 use super::etag::matches_etag;
 use super::response_headers::page_policy;
 

@@ -8,13 +8,14 @@ use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
+use convengine_access::api_error::ApiError;
+use convengine_storage as storage;
+use convengine_turns::Turns;
+use convengine_turns::forget::{self, ForgetResult, SearchError};
 use serde_json::{Value, json};
 
-use super::error::ApiError;
 use super::request::{conversation_from_path, parse_object, read_json_body};
-use crate::ops::forget::{self, ForgetResult, SearchError};
-use crate::runtime::turn_runner::Host;
-use crate::storage;
+use crate::api::host::Host;
 
 /// Deletes a conversation.
 #[utoipa::path(
@@ -31,7 +32,7 @@ use crate::storage;
 )]
 pub async fn delete(State(host): State<Arc<Host>>, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
     let id = conversation_from_path(id)?;
-    let done = forget_conversations(host, vec![id]).await?;
+    let done = forget_conversations(Arc::clone(&host.turns), vec![id]).await?;
     if done == 0 {
         let message = "nothing was deleted: conversation not found; it may already be deleted";
         return Err(ApiError::not_found(message).with_code("nothing_found"));
@@ -63,11 +64,11 @@ pub async fn delete(State(host): State<Arc<Host>>, id: Result<Path<String>, Path
 pub async fn forget(State(host): State<Arc<Host>>, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
     let bytes = read_json_body(&headers, body).await?;
     let person = parse_person(&bytes).map_err(ApiError::bad_request)?;
-    let mut connection = storage::open(host.config_manager.database(), false).await?;
-    let found = forget::list_conversations(&mut connection, &person, forget::has_all_rows(host.ingress.as_ref())).await;
+    let mut connection = storage::open(host.content.config_manager.database(), false).await?;
+    let found = forget::list_conversations(&mut connection, &person, forget::has_all_rows(host.turns.cluster.as_deref())).await;
     connection.close().await?;
     let ids = found.map_err(search_failed)?;
-    let done = if ids.is_empty() { 0 } else { forget_conversations(host, ids).await? };
+    let done = if ids.is_empty() { 0 } else { forget_conversations(Arc::clone(&host.turns), ids).await? };
     if done == 0 {
         return Err(ApiError::not_found(forget::NOTHING_FOUND).with_code("nothing_found"));
     }
@@ -91,8 +92,8 @@ fn parse_person(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
 }
 
 /// Deletes conversations; continues if the client disconnects.
-async fn forget_conversations(host: Arc<Host>, ids: Vec<String>) -> Result<usize, ApiError> {
-    let done = tokio::spawn(async move { forget::forget_conversations(&host, &ids).await }).await;
+async fn forget_conversations(turns: Arc<Turns>, ids: Vec<String>) -> Result<usize, ApiError> {
+    let done = tokio::spawn(async move { forget::forget_conversations(&turns, &ids).await }).await;
     match done.unwrap_or(Err(sqlx::Error::WorkerCrashed))? {
         ForgetResult { forgotten, busy: 0 } => Ok(forgotten),
         ForgetResult { forgotten, busy } => {

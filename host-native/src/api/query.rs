@@ -5,8 +5,8 @@ use axum::http::request::Parts;
 use convengine_core::turn::Millis;
 use serde::de::DeserializeOwned;
 
-use super::error::{ApiError, path_not_found};
-use crate::clock;
+use convengine_access::api_error::{ApiError, path_not_found};
+use convengine_host_base::clock;
 
 /// Maximum number of items of a page.
 pub const MAX_LIMIT: i64 = 200;

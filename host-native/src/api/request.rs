@@ -7,13 +7,14 @@ use axum::body::Body;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderMap, StatusCode, header};
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Map;
+use convengine_host_base::uuid_text::parse_uuid;
 use http_body::Body as _;
 use serde_json::Value;
 
 use super::attachment::{self, AttachmentFilter};
 use super::connection::body_timeout::{BodyTimedOut, is_timeout};
-use super::error::ApiError;
 use super::json_text;
 
 /// Maximum bytes of a body with attachments: five files of 10 MB are 70 MB of Base64.
@@ -132,16 +133,6 @@ pub fn parse_conversation_id(value: Value) -> Result<Option<String>, String> {
 /// 400 if it is not a UUID.
 pub fn conversation_from_path(id: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
     id.ok().and_then(|it| parse_uuid(&it.0)).ok_or_else(|| ApiError::bad_request("conversation id is not a UUID; send its 36 characters"))
-}
-
-/// Parses a UUID of 36 characters and returns it in lower case.
-pub fn parse_uuid(text: &str) -> Option<String> {
-    let fits = text.len() == 36
-        && text.bytes().enumerate().all(|(index, byte)| match index {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        });
-    fits.then(|| text.to_ascii_lowercase())
 }
 
 /// Reads an optional string; numbers and Booleans are converted, as clients of the original server expect.

@@ -6,7 +6,7 @@ use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use crate::ops::observe::Meter;
+use convengine_host_base::meter::Meter;
 
 /// The label of requests without a route: the page, its files and unknown paths.
 const OTHER: &str = "other";

@@ -1,11 +1,11 @@
 //! OpenAPI schemas of bodies without a Rust type. The contract tests check responses against them.
 
 use convengine_core::config::settings::DEFAULT_INPUT_MAX_CHARS;
+use convengine_settings::merge;
 use serde_json::{Value, json};
 
 use super::request::MAX_PARAM_DEPTH;
 use super::{assistant, mcp_servers, security_log};
-use crate::config::settings::merge;
 
 /// All schemas by name.
 pub fn all() -> Value {

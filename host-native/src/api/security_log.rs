@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use convengine_access::api_error::ApiError;
+use convengine_host_base::clock;
+use convengine_storage::security_log::{self, SecurityLogFilter, SecurityLogRow};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::error::ApiError;
 use super::query::{QueryParams, next_cursor, read_limit, read_text, read_time};
 use super::schemas::{list as list_of, nullable_text, object, text};
-use crate::clock;
-use crate::runtime::turn_runner::Host;
-use crate::storage::security_log::{self, SecurityLogFilter, SecurityLogRow};
+use crate::api::host::Host;
 
 /// Query parameters of the list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -50,7 +50,7 @@ pub struct SecurityLogQuery {
 )]
 pub async fn list(State(host): State<Arc<Host>>, QueryParams(query): QueryParams<SecurityLogQuery>) -> Result<Json<Value>, ApiError> {
     let filter = parse_filter(query).map_err(ApiError::bad_request)?;
-    let found = security_log::list(&host.readers, &filter).await?;
+    let found = security_log::list(&host.content.readers, &filter).await?;
     let next = next_cursor(&found, filter.limit, |it| it.id.to_string());
     Ok(Json(json!({"entries": found.iter().map(render).collect::<Vec<_>>(), "next": next})))
 }

@@ -6,13 +6,14 @@ use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use convengine_access::api_error::ApiError;
+use convengine_content::Content;
+use convengine_content::config::snapshot::{RestoreError, RestoreTarget};
+use convengine_host_base::clock;
+use convengine_storage::{self as storage, snapshot};
 use serde_json::{Value, json};
 
-use super::error::ApiError;
-use crate::clock;
-use crate::ops::snapshot::{RestoreError, RestoreTarget};
-use crate::runtime::turn_runner::Host;
-use crate::storage::{self, snapshot};
+use crate::api::host::Host;
 
 /// Lists the snapshots, newest first.
 #[utoipa::path(
@@ -25,10 +26,10 @@ use crate::storage::{self, snapshot};
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>) -> Result<Json<Value>, ApiError> {
-    let mut connection = storage::open(host.config_manager.database(), false).await?;
+    let mut connection = storage::open(host.content.config_manager.database(), false).await?;
     let all = snapshot::list(&mut connection).await?;
     connection.close().await?;
-    let current = host.config_manager.active();
+    let current = host.content.config_manager.active();
     let active = current.config.hash_source();
     let one = |it: &snapshot::Snapshot| json!({"hash": it.hash, "keptAt": clock::format_iso(it.stored_at), "active": it.hash == active});
     Ok(Json(json!({"active": active, "snapshots": all.iter().map(one).collect::<Vec<_>>()})))
@@ -52,7 +53,7 @@ pub async fn activate(State(host): State<Arc<Host>>, hash: Result<Path<String>, 
     let Ok(Path(hash)) = hash else {
         return Err(ApiError::bad_request("invalid hash; send its hexadecimal digits"));
     };
-    activate_snapshot(&host, &RestoreTarget::Snapshot(hash)).await
+    activate_snapshot(&host.content, &RestoreTarget::Snapshot(hash)).await
 }
 
 /// Restores the previous rows and activates them; repeated calls go back further.
@@ -69,12 +70,12 @@ pub async fn activate(State(host): State<Arc<Host>>, hash: Result<Path<String>, 
     ),
 )]
 pub async fn rollback(State(host): State<Arc<Host>>) -> Result<Json<Value>, ApiError> {
-    activate_snapshot(&host, &RestoreTarget::Previous).await
+    activate_snapshot(&host.content, &RestoreTarget::Previous).await
 }
 
-async fn activate_snapshot(host: &Host, target: &RestoreTarget) -> Result<Json<Value>, ApiError> {
+async fn activate_snapshot(content: &Content, target: &RestoreTarget) -> Result<Json<Value>, ApiError> {
     let refuse = |status, message: String| ApiError::with_status(status, message);
-    match host.config_manager.activate(target).await {
+    match content.config_manager.activate(target).await {
         Ok((current, done)) => Ok(Json(json!({
             "hash": done.hash,
             "config": current.config.hash_source(),

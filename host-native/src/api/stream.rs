@@ -12,16 +12,16 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_turns::stream::{Subscription, render_connected};
 use http_body::{Body, Frame};
 use serde::Deserialize;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep};
 
-use super::error::ApiError;
 use super::event_stream::{COMMENT, HEADERS, HEARTBEAT};
 use super::request::conversation_from_path;
-use crate::auth::caller::Caller;
-use crate::runtime::stream::{Subscription, render_connected};
-use crate::runtime::turn_runner::Host;
+use crate::api::host::Host;
 
 /// Query parameters of the stream.
 #[derive(Debug, Default, Deserialize)]
@@ -57,11 +57,12 @@ pub async fn events(
         None => query.ok().and_then(|it| it.0.last_event_id),
     };
     let access = caller.access();
-    if !host.streams.may_subscribe(&id, &access).await? {
+    if !host.turns.streams.may_subscribe(&id, &access).await? {
         return Err(ApiError::not_found("conversation not found; send the id of one of yours"));
     }
-    let (subscription, resumed) = host.streams.subscribe_from(&id, after.as_deref().filter(|it| !it.trim().is_empty()), &access).await;
-    let events = EventBody::new(subscription, render_connected(&id, resumed), HEARTBEAT, host.stream_settings.timeout);
+    let (subscription, resumed) =
+        host.turns.streams.subscribe_from(&id, after.as_deref().filter(|it| !it.trim().is_empty()), &access).await;
+    let events = EventBody::new(subscription, render_connected(&id, resumed), HEARTBEAT, host.turns.stream_settings.timeout);
     Ok((HEADERS, body::Body::new(events)).into_response())
 }
 
@@ -107,9 +108,10 @@ impl Body for EventBody {
 
 #[cfg(test)]
 mod tests {
+    use convengine_access::caller::ConversationAccess;
+    use convengine_turns::stream::{Chunk, Streams};
+
     use super::*;
-    use crate::auth::caller::ConversationAccess;
-    use crate::runtime::stream::{Chunk, Streams};
 
     async fn next(events: &mut EventBody) -> Option<String> {
         let bytes = std::future::poll_fn(|context| events.poll_next(context)).await;

@@ -8,6 +8,29 @@ use axum::Router;
 use axum::extract::{ConnectInfo, Query, Request, State};
 use axum::http::{Extensions, HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use convengine_access::access_mode::{AccessMode, CurrentAccess};
+use convengine_access::admin_token::{is_local, is_trusted, read_credential};
+use convengine_access::api_error::{ASSISTANTS_PREFIX, ApiError};
+use convengine_access::caller::{Caller, read_owner};
+use convengine_access::client_address::ClientAddress;
+use convengine_access::connection_share::ConnectionShare;
+use convengine_access::cors::{self, AllowedOrigins};
+use convengine_access::credential_watch;
+use convengine_access::guessing::{Guess, GuessThrottle};
+use convengine_access::identity::UserVerifier;
+use convengine_access::keys::{self, ApiKeyCache};
+use convengine_access::rate;
+use convengine_access::refusal::{self, outdated, set_challenge, unauthorized};
+use convengine_access::routes::{Access, LINK_PREFIX, Route, find_route};
+use convengine_access::scope::Scopes;
+use convengine_access::security_log::{LoggedRequest, LoggedSubject};
+use convengine_access::tokens::{TokenRejection, TokenVerifier};
+use convengine_content::deployment::{self, hash_token};
+use convengine_host_base::tenant_span::tenant_span;
+use convengine_settings::AdminToken;
+use convengine_storage::assistant::deployment::Deployment;
+use convengine_turns::Turns;
+use convengine_turns::resume_token;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use ipnet::IpNet;
@@ -17,35 +40,14 @@ use tower::ServiceExt;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use tracing::Instrument;
 
-use super::access_mode::{AccessMode, CurrentAccess};
-use super::admin_token::{is_local, is_trusted, read_credential};
-use super::caller::{Caller, read_owner};
-use super::client_address::ClientAddress;
-use super::connection_share::ConnectionShare;
-use super::cors::{self, AllowedOrigins};
-use super::credential_watch;
-use super::guessing::{Guess, GuessThrottle};
-use super::identity::UserVerifier;
-use super::keys::{self, ApiKeyCache};
-use super::rate;
-use super::refusal::{self, outdated, set_challenge, unauthorized};
-use super::routes::{Access, LINK_PREFIX, Route, find_route};
-use super::scope::Scopes;
-use super::security_log::{LoggedRequest, LoggedSubject};
-use super::tokens::{TokenRejection, TokenVerifier};
 use crate::api::assistant::body;
 use crate::api::connection::Peer;
-use crate::api::error::{ASSISTANTS_PREFIX, ApiError};
-use crate::api::mcp::{self, metadata};
+use crate::api::host::Host;
+use crate::api::mcp;
 use crate::api::metrics;
 use crate::api::page;
 use crate::api::request_metrics::MatchedRoute;
-use crate::config::settings::AdminToken;
-use crate::ops::observe::tenant_span;
-use crate::runtime::assistant::deployment::{self, hash_token};
-use crate::runtime::chain::token;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::deployment::Deployment;
+use crate::auth::mcp_metadata;
 use crate::tenants::{TenantService, Tenants};
 
 const X_TENANT: &str = "x-tenant";
@@ -90,8 +92,8 @@ pub struct TenantRoutes {
 }
 
 impl TenantService for TenantRoutes {
-    fn host(&self) -> &Arc<Host> {
-        &self.host
+    fn turns(&self) -> &Arc<Turns> {
+        &self.host.turns
     }
 }
 
@@ -143,7 +145,7 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
         Err(refusal) => {
             let refusal = gateway.guesses.count(client, refusal, &uri);
             let is_mcp = route.path == mcp::PATH && refusal.status() == StatusCode::UNAUTHORIZED;
-            return refuse(if is_mcp { metadata::add_to_challenge(refusal, request.headers()) } else { refusal });
+            return refuse(if is_mcp { mcp_metadata::add_to_challenge(refusal, request.headers()) } else { refusal });
         }
     };
     let program_status = match call.check_program_limits(&uri, client).await {
@@ -171,11 +173,11 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
             Err(refusal) => return refuse(refusal),
         },
         None => {
-            let Ok(response) = call.tenant.router.clone().oneshot(request).instrument(tenant_span(host.meter.tenant())).await;
+            let Ok(response) = call.tenant.router.clone().oneshot(request).instrument(tenant_span(host.turns.meter.tenant())).await;
             response
         }
     };
-    let mut response = credential_watch::end_stream_with(&host.open_credentials, &caller, response);
+    let mut response = credential_watch::end_stream_with(&host.access.open_credentials, &caller, response);
     if let AccessMode::Default { openness, .. } = &gateway.access
         && method == Method::POST
         && route.access.is_administrator()
@@ -191,14 +193,14 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
 /// Carries out a request that is logged, to its end and with its outcome even if the client is gone.
 async fn run_logged(tenant: &TenantRoutes, logged: LoggedRequest, request: Request, uri: &Uri) -> Result<Response, ApiError> {
     let (host, router) = (Arc::clone(&tenant.host), tenant.router.clone());
-    logged.record_start(&host.readers, &host.meter).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    logged.record_start(&host.content.readers, &host.turns.meter).await.map_err(|it| ApiError::from_database(&it, uri))?;
     let running = async move {
         let Ok(response) = router.oneshot(request).await;
         let subject = response.extensions().get::<LoggedSubject>();
-        logged.record_end(&host.readers, &host.meter, response.status(), subject).await;
+        logged.record_end(&host.content.readers, &host.turns.meter, response.status(), subject).await;
         response
     };
-    let ended = tokio::spawn(running.instrument(tenant_span(tenant.host.meter.tenant())).in_current_span()).await;
+    let ended = tokio::spawn(running.instrument(tenant_span(tenant.host.turns.meter.tenant())).in_current_span()).await;
     ended.map_err(|it| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, format!("the request has failed: {it}")))
 }
 
@@ -238,7 +240,7 @@ impl AuthGateway {
                 let tenant = self.find_tenant(name, uri)?;
                 return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes: Scopes::CONVERSE, deployment: None });
             }
-            Access::ResumeToken if let Some(token) = deployment::bearer_token_with_prefix(headers, token::TOKEN_PREFIX) => {
+            Access::ResumeToken if let Some(token) = deployment::bearer_token_with_prefix(headers, resume_token::TOKEN_PREFIX) => {
                 return self.authenticate_resume_token(uri, token, may_look_up).await;
             }
             Access::Scoped | Access::Administrator | Access::ResumeToken => {}
@@ -290,7 +292,7 @@ impl AuthGateway {
 
     /// How callers authenticate now. Tenants whose databases do not answer are not asked, for they serve nobody.
     async fn current_access(&self) -> sqlx::Result<CurrentAccess<'_>> {
-        let list_tenants = || self.tenants.reachable().map(|(name, it)| (name, &it.host.readers)).collect();
+        let list_tenants = || self.tenants.reachable().map(|(name, it)| (name, &it.host.content.readers)).collect();
         self.access.current(&self.origins, list_tenants, |it| self.tenants.report_unavailable(it)).await
     }
 
@@ -304,12 +306,12 @@ impl AuthGateway {
         if ![DEPLOYMENT_PREFIX, LINK_PREFIX].iter().any(|it| path.starts_with(it)) {
             return false;
         }
-        if self.tenants.values().any(|it| it.host.credentials.contains_origin(origin)) {
+        if self.tenants.values().any(|it| it.host.access.credentials.contains_origin(origin)) {
             return true;
         }
         let look_up = |tenant: &'_ TenantRoutes| {
             let host = Arc::clone(&tenant.host);
-            async move { host.credentials.look_up_origin(&host.readers, origin).await }
+            async move { host.access.credentials.look_up_origin(&host.content.readers, origin).await }
         };
         // All at once, so that one whose database does not answer delays no other.
         let mut lookups: FuturesUnordered<_> = self.tenants.reachable().map(|it| look_up(it.1)).collect();
@@ -375,8 +377,8 @@ impl AuthGateway {
         let (name, id) = keys::parse_key(text).ok_or_else(invalid)?;
         let tenant = self.tenants.get(name).ok_or_else(|| self.unknown_or_down(uri, invalid()))?;
         let host = &tenant.host;
-        let found = tenant.keys.find_active(&host.readers, &host.credentials, text, id, may_look_up).await;
-        let found = found.map_err(|it| refusal::lookup_failed(&it, host.credentials.contains(&hash_token(text)), uri))?;
+        let found = tenant.keys.find_active(&host.content.readers, &host.access.credentials, text, id, may_look_up).await;
+        let found = found.map_err(|it| refusal::lookup_failed(&it, host.access.credentials.contains(&hash_token(text)), uri))?;
         let key = found.ok_or_else(invalid)?;
         let scopes = Scopes::from_names(key.scopes.split(' '));
         let mut caller = Caller::new(&format!("key {}", key.key_id)).with_name(&key.name).with_key(&key.key_id);

@@ -2,16 +2,16 @@
 
 use axum::extract::Query;
 use axum::http::Uri;
+use convengine_access::api_error::ApiError;
+use convengine_access::client_address::ClientAddress;
+use convengine_access::rate::RateStatus;
+use convengine_access::routes::LINK_PREFIX;
+use convengine_storage::assistant::session::find_program;
+use convengine_storage::assistant::{DocumentKind, ProgramKey};
 use serde::Deserialize;
 use uuid::Uuid;
 
 use super::auth_gateway::AuthenticatedCall;
-use super::client_address::ClientAddress;
-use super::rate::RateStatus;
-use super::routes::LINK_PREFIX;
-use crate::api::error::ApiError;
-use crate::storage::assistant::session::find_program;
-use crate::storage::assistant::{DocumentKind, ProgramKey};
 
 /// The path segment after which public paths name a session.
 const SESSIONS_SEGMENT: &str = "sessions";
@@ -23,9 +23,9 @@ impl AuthenticatedCall<'_> {
         let simulated = match (parts.next()?, parts.next()?) {
             ("assistants", id) => ProgramKey::new(DocumentKind::Assistant, id),
             // The path has the session alone, which is looked up where it is limited.
-            ("workflows" | "ai-agents", "sessions") if self.tenant.host.rate_limits.limits_simulator() => {
+            ("workflows" | "ai-agents", "sessions") if self.tenant.host.access.rate_limits.limits_simulator() => {
                 let session = Uuid::try_parse(parts.next()?).ok()?.to_string();
-                find_program(&self.tenant.host.readers, &session).await.ok()??
+                find_program(&self.tenant.host.content.readers, &session).await.ok()??
             }
             ("workflows", id) => ProgramKey::new(DocumentKind::Workflow, id),
             ("ai-agents", id) => ProgramKey::new(DocumentKind::Agent, id),
@@ -36,7 +36,7 @@ impl AuthenticatedCall<'_> {
 
     /// Counts a call of a visitor of a deployment, by its session and its address, or of the simulator.
     pub(super) async fn check_program_limits(&self, uri: &Uri, client: ClientAddress) -> Result<[Option<RateStatus>; 2], ApiError> {
-        let limits = &self.tenant.host.rate_limits;
+        let limits = &self.tenant.host.access.rate_limits;
         let Some(deployment) = &self.deployment else {
             let program = self.rate_limited_program(uri).await;
             return Ok([program.map_or(Ok(None), |it| limits.check_program(&it, uri))?, None]);
@@ -57,7 +57,7 @@ impl AuthenticatedCall<'_> {
             return Ok(None);
         }
         let id = self.caller.id().map_or_else(|| client.to_text(), str::to_owned);
-        self.tenant.host.rate_limits.check_caller(&id, uri)
+        self.tenant.host.access.rate_limits.check_caller(&id, uri)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Every route that changes something for an administrator has an entry of the security log, or is listed here.
 
 use axum::http::Method;
+use convengine_access::scope::Scopes;
+use convengine_access::security_log::is_logged;
 
-use super::scope::Scopes;
-use super::security_log::is_logged;
 use crate::app::tenant_routes;
 
 /// What administrators may do without an entry: work on drafts, talk in the simulator, use runs, and read.

@@ -2,24 +2,15 @@
 
 pub mod auth_gateway;
 mod call_limits;
-pub mod credential_check;
+pub mod health;
 #[cfg(test)]
 mod logged_routes_tests;
+pub mod mcp_metadata;
 mod public_access;
 
-pub use convengine_access::{
-    access_mode, admin_token, caller, client_address, command, connection_share, cors, credential_watch, exposure, guessing, host_names,
-    identity, keys, known_credentials, openness, rate, refusal, scope, security_log, tokens,
-};
+pub use convengine_access::{command, security_log};
 
-/// The routes of a tenant and their access rules.
+/// The routes of a tenant.
 pub mod routes {
-    use std::sync::Arc;
-
-    pub use convengine_access::routes::{Access, LINK_PREFIX, Route, find_route};
-
-    use crate::runtime::turn_runner::Host;
-
-    /// Routes whose handlers have the state of a tenant.
-    pub type Routes = convengine_access::routes::Routes<Arc<Host>>;
+    pub use convengine_access::routes::Route;
 }

@@ -3,23 +3,22 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_access::guessing::Guess;
+use convengine_access::refusal::{self, unauthorized};
+use convengine_access::routes::LINK_PREFIX;
+use convengine_access::scope::Scopes;
+use convengine_content::deployment::{self, AccessDenied, hash_token};
+use convengine_host_base::clock;
+use convengine_storage::assistant::deployment::{Deployment, find_by_token_hash};
+use convengine_storage::assistant::deployment_token::{self, DeploymentToken};
+use convengine_turns::resume_token;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 
 use super::auth_gateway::{AuthGateway, AuthenticatedCall, TenantRoutes};
-use super::caller::Caller;
-use super::guessing::Guess;
-use super::refusal::{self, unauthorized};
-use super::routes::LINK_PREFIX;
-use super::scope::Scopes;
-use crate::api::error::ApiError;
-use crate::clock;
-use crate::runtime::assistant::deployment::{self, AccessDenied, hash_token};
-use crate::runtime::chain::token;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::deployment::{Deployment, find_by_token_hash};
-use crate::storage::assistant::deployment_token::{self, DeploymentToken};
 
 /// How often the use of a token is recorded.
 const USE_INTERVAL_MS: i64 = 60_000;
@@ -64,7 +63,8 @@ impl AuthGateway {
         may_look_up: bool,
     ) -> Result<Option<(&TenantRoutes, Deployment, String)>, ApiError> {
         let hash = hash_token(token);
-        let found = self.find_in_tenants(uri, &hash, may_look_up, |it| Box::pin(find_by_token_hash(&it.host.readers, &hash))).await?;
+        let found =
+            self.find_in_tenants(uri, &hash, may_look_up, |it| Box::pin(find_by_token_hash(&it.host.content.readers, &hash))).await?;
         Ok(found.map(|(tenant, (deployment, token))| {
             record_use(tenant, &token);
             (tenant, deployment, token.id)
@@ -79,7 +79,7 @@ impl AuthGateway {
         may_look_up: bool,
     ) -> Result<AuthenticatedCall<'_>, ApiError> {
         let hash = hash_token(token);
-        let found = self.find_in_tenants(uri, &hash, may_look_up, |it| Box::pin(token::find_wait(&it.host, token))).await?;
+        let found = self.find_in_tenants(uri, &hash, may_look_up, |it| Box::pin(resume_token::find_wait(&it.host.content, token))).await?;
         let (tenant, wait) = found.ok_or_else(|| unauthorized(uri, Some("unknown resume token")).with_code("invalid_token"))?;
         let caller = Caller::new(&format!("run {}", wait.run));
         Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: None })
@@ -94,7 +94,7 @@ impl AuthGateway {
         may_look_up: bool,
         find: impl Fn(&'t TenantRoutes) -> BoxFuture<'f, sqlx::Result<Option<V>>> + Send + Sync,
     ) -> Result<Option<(&'t TenantRoutes, V)>, ApiError> {
-        let (known, others): (Vec<_>, Vec<_>) = self.tenants.values().partition(|it| it.host.credentials.contains(hash));
+        let (known, others): (Vec<_>, Vec<_>) = self.tenants.values().partition(|it| it.host.access.credentials.contains(hash));
         let (is_known, mut failure) = (!known.is_empty(), None);
         for tenants in [known, others] {
             let mut lookups: FuturesUnordered<_> =
@@ -122,7 +122,7 @@ async fn look_up<'t, 'f, V>(
     may_look_up: bool,
     find: &(impl Fn(&'t TenantRoutes) -> BoxFuture<'f, sqlx::Result<Option<V>>> + Sync),
 ) -> sqlx::Result<Option<V>> {
-    let Host { readers, credentials, .. } = &*tenant.host;
+    let (readers, credentials) = (&tenant.host.content.readers, &tenant.host.access.credentials);
     if !credentials.may_exist(readers, hash, may_look_up).await? {
         return Ok(None);
     }
@@ -137,7 +137,7 @@ fn record_use(tenant: &TenantRoutes, token: &DeploymentToken) {
     if token.last_used_at.is_some_and(|it| now - it < USE_INTERVAL_MS) {
         return;
     }
-    let (readers, id) = (tenant.host.readers.clone(), token.id.clone());
+    let (readers, id) = (tenant.host.content.readers.clone(), token.id.clone());
     tokio::spawn(async move {
         if let Err(error) = deployment_token::record_use(&readers, &id, now).await {
             tracing::debug!(%error, "cannot record the use of a deployment token");

@@ -5,11 +5,11 @@ use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::config::settings::Settings;
-use crate::exit::Failure;
-use crate::print_line;
-use crate::runtime::assistant::secret_store::SecretStore;
-use crate::storage::{self, backup};
+use convengine_content::secret_store::SecretStore;
+use convengine_host_base::exit::Failure;
+use convengine_host_base::print_line;
+use convengine_settings::Settings;
+use convengine_storage::{self as storage, backup};
 
 /// Runs the command.
 ///

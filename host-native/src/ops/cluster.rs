@@ -1,10 +1,11 @@
 //! `convengine cluster`: the versions of the worker that a Restate cluster calls (docs/operations/upgrades.md).
 
+use convengine_host_base::exit::Failure;
+use convengine_host_base::print_line;
+use convengine_restate::{Admin, WorkerVersion};
+use convengine_settings::Settings;
+
 use crate::arguments::ClusterCommand;
-use crate::config::settings::Settings;
-use crate::exit::Failure;
-use crate::print_line;
-use crate::runtime::restate::{Admin, WorkerVersion};
 
 /// Runs a command.
 ///

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use convengine_core::turn::{ConversationRow, Map};
 use serde_json::{Value, json};
 
-use crate::storage::feedback::{FailureRow, FeedbackRow, KnowledgeRow};
+use convengine_storage::feedback::{FailureRow, FeedbackRow, KnowledgeRow};
 
 /// The tool whose queries are stored as knowledge.
 const QUERY_TOOL: &str = "db.semantic.query";

@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 use convengine_core::config::{Config, Tables};
 use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
+use convengine_host_base::uuid_text::parse_uuid;
 use serde_json::{Value, json};
 
-use crate::api::request::parse_uuid;
-use crate::config::export;
-use crate::config::settings::Settings;
-use crate::exit::Failure;
-use crate::print_line;
-use crate::storage::run_blocking;
-use crate::storage::turn::{StoredTurn, decompress};
-use crate::storage::{self, Pool, config, module, turn};
+use convengine_content::config::export;
+use convengine_host_base::exit::Failure;
+use convengine_host_base::print_line;
+use convengine_settings::Settings;
+use convengine_storage::run_blocking;
+use convengine_storage::turn::{StoredTurn, decompress};
+use convengine_storage::{self as storage, Pool, config, module, turn};
 
 /// Runs the command.
 ///
@@ -115,9 +115,10 @@ fn pack_hash(pack: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use convengine_storage::config::store_snapshot;
+    use convengine_storage::testing::each_database;
+
     use super::*;
-    use crate::storage::config::store_snapshot;
-    use crate::storage::testing::each_database;
 
     #[tokio::test]
     async fn a_pack_has_the_hash_of_its_snapshot_however_its_manifests_are_written() {

@@ -2,20 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+use convengine_content::knowledge::directory::DirectoryCache;
+use convengine_content::knowledge::document::{Document, DocumentFormat, MAX_DOCUMENT_BYTES, is_source_id};
+use convengine_content::knowledge::indexing::{default_locale, delete_source, put_and_index};
+use convengine_content::knowledge::search::Searcher;
 use convengine_core::knowledge::Source;
 use convengine_core::turn::KnowledgeRequest;
+use convengine_host_base::exit::Failure;
+use convengine_host_base::print_line;
+use convengine_settings::Settings;
+use convengine_storage::assistant::draft;
+use convengine_storage::assistant::knowledge::source;
+use convengine_storage::{self as storage, Pool};
 
 use crate::arguments::KnowledgeCommand;
-use crate::config::settings::Settings;
-use crate::exit::Failure;
-use crate::print_line;
-use crate::runtime::assistant::knowledge::directory::DirectoryCache;
-use crate::runtime::assistant::knowledge::document::{Document, DocumentFormat, MAX_DOCUMENT_BYTES, is_source_id};
-use crate::runtime::assistant::knowledge::indexing::{default_locale, delete_source, put_and_index};
-use crate::runtime::assistant::knowledge::search::Searcher;
-use crate::storage::assistant::draft;
-use crate::storage::assistant::knowledge::source;
-use crate::storage::{self, Pool};
 
 /// The number of passages that a search prints.
 const TOP_K: u32 = 5;

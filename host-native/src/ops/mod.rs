@@ -1,7 +1,7 @@
 //! Operations: telemetry, audit records, replay, snapshots, retention and privacy. Nothing here takes part in a turn's decisions.
 
-pub mod audit;
 pub mod backup;
+#[cfg(feature = "restate")]
 pub mod cluster;
 pub mod feedback;
 pub mod forget;
@@ -13,3 +13,5 @@ pub mod retention;
 pub mod secret;
 pub mod snapshot;
 pub mod usage;
+
+pub use convengine_turns::audit;

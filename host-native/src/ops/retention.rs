@@ -3,23 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use convengine_content::Content;
+use convengine_content::config::classifiers;
+use convengine_content::plan::month_start;
 use convengine_core::turn::Millis;
+use convengine_host_base::clock;
+use convengine_host_base::exit::Failure;
+use convengine_host_base::print_line;
+use convengine_settings::{RetentionSettings, Settings};
+use convengine_storage::assistant::session;
+use convengine_storage::forget::{self, RowKind};
+use convengine_storage::{self as storage, Connection, counter, module, security_log, snapshot};
+use convengine_turns::TurnCluster;
+use convengine_turns::Turns;
+use convengine_turns::forget as forgetting;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tracing::Instrument;
 
-use crate::clock;
-use crate::config::classifiers;
-use crate::config::settings::{RetentionSettings, Settings};
-use crate::exit::Failure;
-use crate::ops::forget as forgetting;
-use crate::print_line;
-use crate::runtime::assistant::plan::month_start;
-use crate::runtime::restate::Ingress;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::session;
-use crate::storage::forget::{self, RowKind};
-use crate::storage::{self, Connection, counter, module, security_log, snapshot};
+use crate::turn_cluster::find_cluster;
 
 /// Conversations deleted per transaction, few enough not to block turns for long.
 const CONVERSATIONS_PER_TRANSACTION: i64 = 20;
@@ -68,8 +70,8 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     }
     let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
     let mut connection = storage::connect_existing(&settings.database).await?;
-    let ingress = Ingress::from_settings(settings)?;
-    let swept = sweep(&mut connection, &settings.retention, ingress.as_ref(), &mut |_| {}).await.map_err(unusable)?;
+    let cluster = find_cluster(settings)?;
+    let swept = sweep(&mut connection, &settings.retention, cluster.as_deref(), &mut |_| {}).await.map_err(unusable)?;
     let SweepCounts { conversations, audit, feedback, calls, classifiers, snapshots, usage } = swept;
     print_line!(
         "deleted conversations: {conversations}, audit rows: {audit}, feedback rows: {feedback}, model calls: {calls}, unused classifiers: \
@@ -79,14 +81,14 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
 }
 
 /// Spawns the task that sweeps periodically. Without a retention period it deletes only what nothing needs, which is not urgent.
-pub fn spawn(host: Arc<Host>, retention: RetentionSettings) -> JoinHandle<()> {
+pub fn spawn(turns: Arc<Turns>, retention: RetentionSettings) -> JoinHandle<()> {
     let sweep = async move {
         if retention.is_off() {
             sleep(SWEEP_INTERVAL).await;
         }
         loop {
-            host.connectivity.wait().await;
-            if let Err(error) = sweep_host(&host, &retention).await {
+            turns.connectivity.wait().await;
+            if let Err(error) = sweep_once(&turns, &retention).await {
                 tracing::warn!(%error, "cannot delete old data yet");
             }
             sleep(SWEEP_INTERVAL).await;
@@ -95,18 +97,18 @@ pub fn spawn(host: Arc<Host>, retention: RetentionSettings) -> JoinHandle<()> {
     tokio::spawn(sweep.in_current_span())
 }
 
-async fn sweep_host(host: &Host, retention: &RetentionSettings) -> sqlx::Result<()> {
-    let mut connection = storage::open(host.config_manager.database(), false).await?;
-    record_snapshots(&mut connection, host).await?;
-    let swept = sweep(&mut connection, retention, host.ingress.as_ref(), &mut |id| forgetting::end_streams(host, id, false)).await;
+async fn sweep_once(turns: &Turns, retention: &RetentionSettings) -> sqlx::Result<()> {
+    let mut connection = storage::open(turns.content.config_manager.database(), false).await?;
+    record_snapshots(&mut connection, &turns.content).await?;
+    let swept = sweep(&mut connection, retention, turns.cluster.as_deref(), &mut |id| forgetting::end_streams(turns, id, false)).await;
     connection.close().await?;
     swept.map(|_| ())
 }
 
 /// Keeps the snapshots that this process may begin turns on without looking at the database.
-async fn record_snapshots(connection: &mut Connection, host: &Host) -> sqlx::Result<()> {
-    let active = Arc::clone(&host.config_manager.active().config);
-    for config in [active].into_iter().chain(host.flows.list()).chain(host.versions.list_configs()) {
+async fn record_snapshots(connection: &mut Connection, content: &Content) -> sqlx::Result<()> {
+    let active = Arc::clone(&content.config_manager.active().config);
+    for config in [active].into_iter().chain(content.flows.list()).chain(content.versions.list_configs()) {
         storage::config::store_snapshot_text(connection, config.hash_source(), || config.source_text(), clock::now()).await?;
     }
     Ok(())
@@ -120,14 +122,14 @@ async fn record_snapshots(connection: &mut Connection, host: &Host) -> sqlx::Res
 pub async fn sweep(
     connection: &mut Connection,
     retention: &RetentionSettings,
-    ingress: Option<&Ingress>,
+    cluster: Option<&dyn TurnCluster>,
     gone: &mut (dyn FnMut(&str) + Send),
 ) -> sqlx::Result<SweepCounts> {
     let before = |days: u32| clock::now() - Millis::from(days) * DAY_MILLIS;
     let mut swept = SweepCounts::default();
     while let Some(days) = retention.conversations {
         let ids =
-            with_sweep_lock(connection, async |it| delete_old_conversations(it, before(days), ingress).await).await?.unwrap_or_default();
+            with_sweep_lock(connection, async |it| delete_old_conversations(it, before(days), cluster).await).await?.unwrap_or_default();
         if ids.is_empty() {
             break;
         }
@@ -206,13 +208,17 @@ async fn sweep_security_log(connection: &mut Connection, before: Millis) -> sqlx
     Ok(())
 }
 
-async fn delete_old_conversations(connection: &mut Connection, before: Millis, ingress: Option<&Ingress>) -> sqlx::Result<Vec<String>> {
+async fn delete_old_conversations(
+    connection: &mut Connection,
+    before: Millis,
+    cluster: Option<&dyn TurnCluster>,
+) -> sqlx::Result<Vec<String>> {
     let ids = forget::list_idle_since(connection, before, CONVERSATIONS_PER_TRANSACTION).await?;
     if ids.is_empty() {
         return Ok(ids);
     }
-    if let Some(ingress) = ingress {
-        ingress.forget(&ids).await.map_err(|it| sqlx::Error::Io(std::io::Error::other(it)))?;
+    if let Some(cluster) = cluster {
+        cluster.forget(&ids).await.map_err(|it| sqlx::Error::Io(std::io::Error::other(it)))?;
     }
     forget::delete_idle(connection, &ids, before).await
 }

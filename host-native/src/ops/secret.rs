@@ -1,11 +1,11 @@
 //! `convengine secret`: rotates the key that seals stored secrets.
 
-use crate::config::secrets::key_source::{KeyFileLock, KeySource, add_key, keep_keys};
-use crate::config::settings::Settings;
-use crate::exit::Failure;
-use crate::print_line;
-use crate::runtime::assistant::secret_store::{Resealed, SecretStore};
-use crate::storage;
+use convengine_content::secret_store::{Resealed, SecretStore};
+use convengine_host_base::exit::Failure;
+use convengine_host_base::print_line;
+use convengine_settings::Settings;
+use convengine_settings::secrets::key_source::{KeyFileLock, KeySource, add_key, keep_keys};
+use convengine_storage as storage;
 
 /// The keys that stay in the file of a database: the new one, and the former one for running servers and for backups.
 const KEPT_KEYS: usize = 2;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::config::settings::SpendCap;
-use crate::runtime::assistant::plan;
-use crate::runtime::spend_cap;
-use crate::runtime::turn_runner::Host;
-use crate::storage::size;
+use convengine_content::Content;
+use convengine_content::plan;
+use convengine_content::spend_cap;
+use convengine_settings::SpendCap;
+use convengine_storage::size;
 
 /// How long the database may take to answer: a scrape must not wait for one that is down.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -25,19 +25,19 @@ pub struct Usage {
 }
 
 /// Reads what a tenant uses.
-pub async fn read(host: &Host) -> Usage {
-    let database_bytes = timeout(TIMEOUT, size::database_bytes(&host.readers)).await.ok().and_then(Result::ok);
-    let of_disk = || Some(database_bytes?.saturating_add(size::free_bytes(host.config_manager.database())?));
-    let limits = timeout(TIMEOUT, read_limits(host)).await.ok().and_then(Result::ok).unwrap_or_default();
-    Usage { database_bytes, database_limit_bytes: host.database_capacity.or_else(of_disk), limits }
+pub async fn read(content: &Content) -> Usage {
+    let database_bytes = timeout(TIMEOUT, size::database_bytes(&content.readers)).await.ok().and_then(Result::ok);
+    let of_disk = || Some(database_bytes?.saturating_add(size::free_bytes(content.config_manager.database())?));
+    let limits = timeout(TIMEOUT, read_limits(content)).await.ok().and_then(Result::ok).unwrap_or_default();
+    Usage { database_bytes, database_limit_bytes: content.database_capacity.or_else(of_disk), limits }
 }
 
-async fn read_limits(host: &Host) -> sqlx::Result<Vec<(&'static str, f64)>> {
+async fn read_limits(content: &Content) -> sqlx::Result<Vec<(&'static str, f64)>> {
     let mut limits = Vec::new();
-    if let Some(SpendCap { micros, per }) = host.spend_cap {
-        limits.push(("spend_cap", share(spend_cap::find_used(host, per).await?, micros)));
+    if let Some(SpendCap { micros, per }) = content.spend_cap {
+        limits.push(("spend_cap", share(spend_cap::find_used(content, per).await?, micros)));
     }
-    let quotas = [("sessions", plan::find_session_quota(host).await?), ("imports", plan::find_import_quota(host).await?)];
+    let quotas = [("sessions", plan::find_session_quota(content).await?), ("imports", plan::find_import_quota(content).await?)];
     limits.extend(
         quotas.into_iter().filter_map(|(name, quota)| Some((name, quota?))).map(|(name, it)| (name, share(it.used, it.limit.into()))),
     );

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub use readiness::{Problem, Readiness, check_soon, watch};
 pub use start::{RunningTenant, StartingTenants, start_all};
 
-use crate::config::settings::Settings;
-use crate::runtime::turn_runner::Host;
+use convengine_settings::Settings;
+use convengine_turns::Turns;
 
 /// What a process has for a tenant that has started.
 pub trait TenantService: Send + Sync + 'static {
-    /// The tenant's host.
-    fn host(&self) -> &Arc<Host>;
+    /// The tenant's turns.
+    fn turns(&self) -> &Arc<Turns>;
 }
 
 /// The tenants of the settings by name; a single tenant has no name.

@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use convengine_host_base::exit::Failure;
+use convengine_host_base::metric_names as names;
+use convengine_host_base::tenant_span::tenant_span;
+use convengine_turns::Turns;
 use futures_util::future::join_all;
 use metrics::gauge;
 use serde_json::{Value, json};
@@ -11,9 +15,6 @@ use tokio::time::{sleep, timeout};
 use tracing::Instrument;
 
 use super::{TenantService, Tenants};
-use crate::exit::Failure;
-use crate::ops::observe::{names, tenant_span};
-use crate::runtime::turn_runner::Host;
 
 /// How long a database may take to answer.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -120,7 +121,7 @@ async fn check_within<T: TenantService>(tenants: &Tenants<T>, time: Duration, is
         let result = match (tenant.service.get(), known) {
             (None, _) => Err(tenant.problem().unwrap_or(Problem::NotStarted)),
             (Some(_), Some(problem)) => Err(problem),
-            (Some(service), None) => timeout(time, check_host(service.host()).instrument(tenant_span(name.as_deref())))
+            (Some(service), None) => timeout(time, check_turns(service.turns()).instrument(tenant_span(name.as_deref())))
                 .await
                 .unwrap_or(Err(Problem::DatabaseUnavailable)),
         };
@@ -144,15 +145,15 @@ pub fn watch<T: TenantService>(tenants: Arc<Tenants<T>>) -> JoinHandle<()> {
 
 /// Returns the hash of the configuration of a tenant whose turns can run: the database is available and has the snapshot, and no policy
 /// row is invalid.
-async fn check_host(host: &Host) -> Result<String, Problem> {
-    let config = Arc::clone(&host.config_manager.active().config);
+async fn check_turns(turns: &Turns) -> Result<String, Problem> {
+    let config = Arc::clone(&turns.content.config_manager.active().config);
     if let Some(reason) = config.policy_unavailable() {
         return Err(Problem::InvalidPolicy(reason.to_string()));
     }
-    if !host.writer.is_running() {
+    if !turns.writer.is_running() {
         return Err(Problem::WriterStopped);
     }
-    match host.stored_snapshot.exists(&host.readers, config.hash_source()).await {
+    match turns.content.stored_snapshot.exists(&turns.readers, config.hash_source()).await {
         Ok(true) => Ok(config.hash_source().to_owned()),
         Ok(false) => Err(Problem::SnapshotMissing),
         Err(error) => {

@@ -5,20 +5,20 @@ use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use convengine_content::spend_cap;
+use convengine_host_base::exit::Failure;
+use convengine_host_base::tenant_span::tenant_span;
+use convengine_settings::Settings;
+use convengine_storage as storage;
+use convengine_turns::observe::SpanSender;
+use convengine_turns::stream::{ClusterTasks, start_cluster};
 use futures_util::future::join_all;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tracing::Instrument;
 
 use super::{Problem, TenantService, Tenants};
-use crate::app::build_host;
-use crate::config::settings::Settings;
-use crate::exit::Failure;
-use crate::ops::observe::{SpanSender, tenant_span};
-use crate::runtime::spend_cap;
-use crate::runtime::stream::{ClusterTasks, start_cluster};
-use crate::runtime::turn_runner::Host;
-use crate::storage;
+use crate::api::host::Host;
 
 /// How long an attempt to start one of several tenants may take.
 const START_TIMEOUT: Duration = Duration::from_secs(15);
@@ -46,9 +46,9 @@ impl RunningTenant {
     /// # Errors
     /// Returns the reason when the tenant cannot start.
     pub async fn start(settings: &Settings, traces: SpanSender, is_worker: bool) -> Result<RunningTenant, Failure> {
-        let (host, writer) = build_host(settings, traces).await?;
-        spend_cap::count_recorded(&host).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
-        let cluster = start_cluster(&host, &settings.database, is_worker || host.ingress.is_some()).await;
+        let (host, writer) = Host::start(settings, traces).await?;
+        spend_cap::count_recorded(&host.content).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
+        let cluster = start_cluster(&host.turns, &settings.database, is_worker || host.turns.cluster.is_some()).await;
         Ok(RunningTenant { host, writer, cluster, background: Vec::new() })
     }
 

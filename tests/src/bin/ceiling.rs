@@ -20,13 +20,13 @@ use axum::response::{IntoResponse, Response};
 use axum::{Router, serve};
 use convengine_core::pack::Pack;
 use convengine_core::turn::{Notice, Outcome, Turn};
+use convengine_host::api::host::Host;
 use convengine_host::app;
 use convengine_host::arguments::Options;
 use convengine_host::config::settings::{AuditMode, Settings};
 use convengine_host::ops::observe::SpanSender;
 use convengine_host::pack_file;
 use convengine_host::runtime::rows;
-use convengine_host::runtime::turn_runner::Host;
 use convengine_host::storage::turn_rows::TurnRows;
 use convengine_tests::effect_free::EffectFreePack;
 use convengine_tests::soak::TURN_HEADER;
@@ -72,7 +72,7 @@ async fn main() -> Result<()> {
         [] => recorder.record_by_text(&read)?,
         [turns, ..] => recorder.record_by_number(&read, turns.parse()?)?,
     };
-    let (host, _writing) = app::build_host(&settings, SpanSender::default()).await?;
+    let (host, _writing) = Host::start(&settings, SpanSender::default()).await?;
     let routes = app::with_middleware(Router::new().fallback(handle_message)).with_state(Arc::new(Ceiling { host, turns }));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("convengine listening on http://{}", listener.local_addr()?);
@@ -153,6 +153,6 @@ async fn store_and_answer(ceiling: &Ceiling, path: &str, headers: &HeaderMap, bo
     let mut rows = recorded.rows.clone();
     rows.replace(&recorded.conversation, &conversation);
     rows.replace(&recorded.turn, &turn);
-    ceiling.host.writer.commit(&conversation, rows).await?;
+    ceiling.host.turns.writer.commit(&conversation, rows).await?;
     Ok(recorded.answer.replace(&recorded.conversation, &conversation).replace(&recorded.turn, &turn))
 }

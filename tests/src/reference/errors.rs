@@ -67,10 +67,14 @@ pub(super) fn to_snake_case(name: &str) -> String {
     snake
 }
 
+/// Where routes refuse requests.
+const HOST_SOURCES: [&str; 5] =
+    ["host-native/src", "host-native/access/src", "host-native/content/src", "host-native/storage/src", "host-native/turns/src"];
+
 /// The codes that assistant routes set by name.
 fn route_codes() -> Result<Vec<String>> {
     let mut codes = BTreeSet::new();
-    for file in sources(&["host-native/src", "host-native/access/src", "host-native/storage/src"])? {
+    for file in sources(&HOST_SOURCES)? {
         let source = read_source(&file)?;
         codes.extend(literals_after(&source, "with_code("));
         codes.extend(literals_after(&source, "refuse_with("));

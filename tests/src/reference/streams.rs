@@ -14,7 +14,7 @@ const STREAMS: [(&str, &str, &str); 3] =
     [("table", "Stream of a conversation", "Event"), ("flow", "Stream of a flow turn", "Event"), ("ui", "UI message stream", "Part")];
 
 /// Where events are written.
-const TABLE_WRITER: &str = "host-native/src/runtime/stream/event.rs";
+const TABLE_WRITER: &str = "host-native/turns/src/stream/event.rs";
 const FLOW_WRITER: &str = "host-native/src/api/assistant/runtime/stream/writer.rs";
 
 /// Generates the page.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use convengine_core::json::diff;
-use convengine_host::runtime::chain::token::TOKEN_PREFIX;
+use convengine_host::runtime::resume_token::TOKEN_PREFIX;
 use convengine_host::storage::assistant::session;
 use convengine_host::storage::{DatabaseConfig, audit, load, open_reader_pool, turn};
 use convengine_player::fake_http::RecordedCall;

@@ -8,8 +8,9 @@ use convengine_core::pack::{Conversations, Scripted};
 use convengine_core::turn::{
     CancelReason, Completion, Effect, Journal, Millis, Notice, Outcome, RescuedTurn, Slice, Turn, TurnInput, state_hash,
 };
+use convengine_host::runtime::refusal::Refusal;
 use convengine_host::runtime::stream::TokenPublisher;
-use convengine_host::runtime::turn_runner::{Clock, Effects, Progress, Publisher, Refusal, TurnRuntime, TurnStore};
+use convengine_host::runtime::turn_runner::{Clock, Effects, Progress, Publisher, TurnRuntime, TurnStore};
 use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::{Case, corpus, flows};
 

@@ -8,17 +8,20 @@ use anyhow::{Context, Result};
 use crate::project::Project;
 
 /// Folders whose texts reach users, operators or developers.
-const FOLDERS: [&str; 15] = [
+const FOLDERS: [&str; 18] = [
     "core",
     "extension/src",
     "host-native/src",
     "host-native/access/src",
     "host-native/base/src",
+    "host-native/content/src",
     "host-native/effects/src",
     "host-native/page/src",
     "host-native/redaction/src",
+    "host-native/restate/src",
     "host-native/settings/src",
     "host-native/storage/src",
+    "host-native/turns/src",
     "player/src",
     "server/src",
     "tests/xtask/src",

@@ -9,13 +9,13 @@ use std::pin::Pin;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode};
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Map;
 use http_body::Body as _;
 use serde_json::Value;
 use utoipa::IntoResponses;
 
 use crate::api::connection::body_timeout::{BodyTimedOut, is_timeout};
-use crate::api::error::ApiError;
 use crate::api::json_text;
 use crate::api::request::has_json_body;
 

@@ -6,19 +6,19 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::credential_watch::Credential;
+use convengine_access::security_log::{Logged, LoggedSubject};
+use convengine_content::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token};
+use convengine_host_base::clock;
+use convengine_storage::assistant::DocumentKind;
+use convengine_storage::assistant::deployment::{self, Deployment};
+use convengine_storage::assistant::deployment_token::{self, DeploymentToken};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::schemas::{list as list_of, nullable_text, object, text};
-use crate::auth::credential_watch::Credential;
-use crate::auth::security_log::{Logged, LoggedSubject};
-use crate::clock;
-use crate::runtime::assistant::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token};
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::DocumentKind;
-use crate::storage::assistant::deployment::{self, Deployment};
-use crate::storage::assistant::deployment_token::{self, DeploymentToken};
 
 /// Lists the deployments with their active tokens, without the text of these.
 #[utoipa::path(
@@ -30,8 +30,8 @@ use crate::storage::assistant::deployment_token::{self, DeploymentToken};
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>) -> Result<Json<Value>, ApiError> {
-    let deployments = deployment::list(&host.readers).await?;
-    let tokens = deployment_token::list_active(&host.readers).await?;
+    let deployments = deployment::list(&host.content.readers).await?;
+    let tokens = deployment_token::list_active(&host.content.readers).await?;
     let render = |it: &Deployment| render_deployment(it, tokens.iter().filter(|token| token.deployment == it.id));
     Ok(Json(json!({"deployments": deployments.iter().map(render).collect::<Vec<_>>()})))
 }
@@ -60,12 +60,12 @@ fn render_deployment<'t>(it: &Deployment, tokens: impl Iterator<Item = &'t Deplo
 pub async fn rotate(State(host): State<Arc<Host>>, id: Result<Path<String>, PathRejection>) -> Result<Logged, ApiError> {
     let unknown = || ApiError::not_found("deployment not found; see GET /v1/deployments");
     let deployment = id.ok().and_then(|it| Uuid::try_parse(&it.0).ok()).ok_or_else(unknown)?.to_string();
-    let program = deployment::find_program(&host.readers, &deployment).await?.ok_or_else(unknown)?;
+    let program = deployment::find_program(&host.content.readers, &deployment).await?.ok_or_else(unknown)?;
     let prefix = if program.kind() == DocumentKind::Agent { AGENT_TOKEN_PREFIX } else { TOKEN_PREFIX };
     let (id, token) = (Uuid::new_v4().to_string(), generate_token(prefix));
     let hash = hash_token(&token);
-    deployment_token::insert(&host.readers, &id, &deployment, &hash, clock::now()).await?;
-    host.credentials.add(&hash);
+    deployment_token::insert(&host.content.readers, &id, &deployment, &hash, clock::now()).await?;
+    host.access.credentials.add(&hash);
     Ok((StatusCode::CREATED, Extension(LoggedSubject(id.clone())), Json(json!({"id": id, "token": token}))))
 }
 
@@ -84,11 +84,11 @@ pub async fn revoke(State(host): State<Arc<Host>>, path: Result<Path<(String, St
     let unknown = || ApiError::not_found("token not found; it may already be revoked");
     let ids = path.ok().and_then(|it| Some((Uuid::try_parse(&it.0.0).ok()?.to_string(), Uuid::try_parse(&it.0.1).ok()?.to_string())));
     let (deployment, id) = ids.ok_or_else(unknown)?;
-    let revoked = deployment_token::revoke(&host.readers, &deployment, &id, clock::now()).await;
+    let revoked = deployment_token::revoke(&host.content.readers, &deployment, &id, clock::now()).await;
     if !revoked? {
         return Err(unknown());
     }
-    host.open_credentials.end(&Credential::DeploymentToken(id.into()));
+    host.access.open_credentials.end(&Credential::DeploymentToken(id.into()));
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -5,7 +5,13 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::security_log::{Logged, LoggedSubject};
+use convengine_content::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token, is_origin};
 use convengine_core::turn::Map;
+use convengine_host_base::clock;
+use convengine_storage::assistant::deployment::{self, Deployment};
+use convengine_storage::assistant::{DocumentKind, draft};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -13,13 +19,7 @@ use super::document;
 use super::runtime::ai_agents::is_channel_allowed;
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::kind_routes::DocumentPath;
-use crate::api::error::ApiError;
-use crate::auth::security_log::{Logged, LoggedSubject};
-use crate::clock;
-use crate::runtime::assistant::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token, is_origin};
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::deployment::{self, Deployment};
-use crate::storage::assistant::{DocumentKind, draft};
+use crate::api::host::Host;
 
 /// Creates a deployment. The token is shown only once.
 #[utoipa::path(
@@ -45,7 +45,7 @@ pub async fn create(
     if program.kind() == DocumentKind::Agent && members.get("origins").is_none_or(Value::is_null) {
         members.insert("origins".to_owned(), json!([]));
     }
-    let about = draft::find_assistant(&host.readers, program.as_str()).await?;
+    let about = draft::find_assistant(&host.content.readers, program.as_str()).await?;
     let about = about.ok_or_else(|| document::document_not_found(program.kind()))?;
     let request = NewDeployment::parse(&members).map_err(|it| ApiError::unprocessable(it).with_code("invalid_deployment"))?;
     if about.live_version.is_none() {
@@ -53,7 +53,7 @@ pub async fn create(
     }
     let NewDeployment { name, channel, origins, debug } = request;
     if program.kind() == DocumentKind::Agent {
-        let document = document::live_document(&host, &program).await?.1.document;
+        let document = document::live_document(&host.content, &program).await?.1.document;
         if !is_channel_allowed(&document, &json!(channel)) {
             let message = "channel is not one that the AI agent lists; send one of its channels";
             return Err(ApiError::unprocessable(message).with_code("invalid_deployment"));
@@ -63,9 +63,9 @@ pub async fn create(
     let (id, token) = (Uuid::new_v4().to_string(), generate_token(prefix));
     let created = Deployment { id, program, name, channel, origins, debug, created_at: clock::now() };
     let hash = hash_token(&token);
-    deployment::insert(&host.readers, &created, &hash).await?;
-    host.credentials.add(&hash);
-    host.credentials.add_origins(&created.origins);
+    deployment::insert(&host.content.readers, &created, &hash).await?;
+    host.access.credentials.add(&hash);
+    host.access.credentials.add_origins(&created.origins);
     let subject = LoggedSubject(created.id.clone());
     Ok((StatusCode::CREATED, Extension(subject), Json(json!({"id": created.id, "token": token}))))
 }

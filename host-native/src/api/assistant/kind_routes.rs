@@ -7,16 +7,17 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
+use convengine_access::api_error::{ApiError, path_not_found};
+use convengine_content::Content;
+use convengine_storage::assistant::session::Session;
+use convengine_storage::assistant::{DocumentKind, ProgramKey};
+use convengine_turns::running_session::RunningSession;
 use serde_json::Value;
 use utoipa_axum::router::UtoipaMethodRouter;
 
 use super::document::document_not_found;
 use super::runtime::load_session;
-use crate::api::error::{ApiError, path_not_found};
-use crate::runtime::assistant::run::RunningSession;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::session::Session;
-use crate::storage::assistant::{DocumentKind, ProgramKey};
+use crate::api::host::Host;
 
 /// The words of a kind in the place of those in paths.
 fn path_words(kind: DocumentKind) -> [(&'static str, &'static str); 5] {
@@ -125,8 +126,8 @@ impl SessionPath {
     ///
     /// # Errors
     /// 404 if the document, or the kind, has no such session, 503 if the database is unavailable.
-    pub async fn load(&self, host: &Host) -> Result<(Session, RunningSession), ApiError> {
-        let (stored, running) = load_session(host, &self.id).await?;
+    pub async fn load(&self, content: &Content) -> Result<(Session, RunningSession), ApiError> {
+        let (stored, running) = load_session(content, &self.id).await?;
         let is_of_document = self.document.as_deref().is_none_or(|it| it == stored.program.id());
         if stored.program.kind() == self.kind && is_of_document { Ok((stored, running)) } else { Err(path_not_found()) }
     }

@@ -1,12 +1,12 @@
 //! The routes of assistants, workflows, chains and AI agents.
 
+use convengine_storage::assistant::DocumentKind;
 use utoipa_axum::routes;
 
 use super::kind_routes::for_kind;
 use super::runtime::{ai_agents, messages, public, simulator, transcript};
 use super::{chains, deployment_tokens, deployments, desk, document, knowledge, secrets, tools};
-use crate::auth::routes::Routes;
-use crate::storage::assistant::DocumentKind;
+use crate::api::routes::Routes;
 
 /// Adds the routes with their required scopes.
 pub fn add_all(routes: Routes) -> Routes {

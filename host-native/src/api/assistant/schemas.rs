@@ -1,13 +1,13 @@
 //! OpenAPI schemas of assistant routes.
 
+use convengine_content::knowledge::document::MAX_ID_CHARS;
 use convengine_core::config::settings::DEFAULT_INPUT_MAX_CHARS;
+use convengine_settings::secrets::MIN_SECRET_CHARS;
 use serde_json::{Value, json};
 
 use crate::api::assistant::knowledge::{MAX_LOCALE_CHARS, MAX_TITLE_CHARS, MAX_URL_CHARS};
 use crate::api::assistant::runtime::events::MAX_EVENT_ID_CHARS;
 use crate::api::schemas::{list, nullable_text, object, text};
-use crate::config::secrets::MIN_SECRET_CHARS;
-use crate::runtime::assistant::knowledge::document::MAX_ID_CHARS;
 
 /// All schemas by name.
 pub fn all() -> Value {

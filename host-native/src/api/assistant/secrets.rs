@@ -6,17 +6,17 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::security_log::{Logged, LoggedSubject};
+use convengine_content::secret_store::{StoreError, is_secret_name};
 use convengine_core::turn::Map;
+use convengine_host_base::clock;
+use convengine_settings::secrets::MIN_SECRET_CHARS;
+use convengine_storage::assistant::secret::{self, Secret};
 use serde_json::{Value, json};
 
 use super::body::{ObjectBody, ObjectRefusals};
-use crate::api::error::ApiError;
-use crate::auth::security_log::{Logged, LoggedSubject};
-use crate::clock;
-use crate::config::secrets::MIN_SECRET_CHARS;
-use crate::runtime::assistant::secret_store::{StoreError, is_secret_name};
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::secret::{self, Secret};
+use crate::api::host::Host;
 
 /// Maximum size of a value in bytes.
 const MAX_VALUE_BYTES: usize = 8 * 1024;
@@ -38,11 +38,11 @@ const MAX_VALUE_BYTES: usize = 8 * 1024;
 pub async fn put(State(host): State<Arc<Host>>, ObjectBody(members): ObjectBody) -> Result<Logged, ApiError> {
     let members = members?;
     let (name, value) = parse_secret(&members).map_err(|it| ApiError::unprocessable(it).with_code("invalid_secret"))?;
-    let replaced = host.secret_store.put(&host.readers, name, value, clock::now()).await.map_err(|it| match it {
+    let replaced = host.content.secret_store.put(&host.content.readers, name, value, clock::now()).await.map_err(|it| match it {
         StoreError::Database(error) => ApiError::from(error),
         StoreError::NoKey(reason) => ApiError::conflict(reason).with_code("secrets_key_missing"),
     })?;
-    host.secret_store.refresh(&host.readers, &host.secrets).await?;
+    host.content.secret_store.refresh(&host.content.readers, &host.outbound.secrets).await?;
     let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Extension(LoggedSubject(name.to_owned())), Json(json!({"name": name, "prefix": ""}))))
 }
@@ -57,7 +57,7 @@ pub async fn put(State(host): State<Arc<Host>>, ObjectBody(members): ObjectBody)
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>) -> Result<Json<Value>, ApiError> {
-    let all = secret::list(&host.readers).await?;
+    let all = secret::list(&host.content.readers).await?;
     let one = |it: &Secret| json!({"name": it.name, "prefix": "", "updated_at": clock::format_iso(it.updated_at)});
     Ok(Json(json!({"secrets": all.iter().map(one).collect::<Vec<_>>()})))
 }
@@ -76,10 +76,10 @@ pub async fn list(State(host): State<Arc<Host>>) -> Result<Json<Value>, ApiError
 pub async fn delete(State(host): State<Arc<Host>>, name: Result<Path<String>, PathRejection>) -> Result<StatusCode, ApiError> {
     let unknown = || ApiError::not_found("secret not found; it may already be deleted");
     let name = name.ok().map(|it| it.0).filter(|it| is_secret_name(it)).ok_or_else(unknown)?;
-    if !secret::delete(&host.readers, &name, clock::now()).await? {
+    if !secret::delete(&host.content.readers, &name, clock::now()).await? {
         return Err(unknown());
     }
-    host.secret_store.refresh(&host.readers, &host.secrets).await?;
+    host.content.secret_store.refresh(&host.content.readers, &host.outbound.secrets).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -7,16 +7,16 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::ApiError;
+use convengine_content::check;
+use convengine_content::references::is_tool_id;
+use convengine_host_base::clock;
+use convengine_storage::assistant::tool;
 use serde_json::{Value, json};
 
 use super::body::{ObjectBody, ObjectRefusals};
 use super::document::{check_id, refuse};
-use crate::api::error::ApiError;
-use crate::clock;
-use crate::runtime::assistant::check;
-use crate::runtime::assistant::references::is_tool_id;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::tool;
+use crate::api::host::Host;
 
 /// Stores a tool and replaces an existing one with the same id. Sessions that run keep the tool that they started with, and published
 /// versions of assistants and AI agents the one that they were published with.
@@ -40,11 +40,11 @@ pub async fn put(
 ) -> Result<Json<Value>, ApiError> {
     let (id, document) = (parse_id(id)?, Value::Object(members?));
     check_id(&document, "id", &id)?;
-    let (document, issues) = check::check_tool(&host, document).await?;
+    let (document, issues) = check::check_tool(&host.content, document).await?;
     if issues.iter().any(check::prevents_saving) {
         return Err(refuse(&issues));
     }
-    tool::save(&host.readers, &id, &document.to_string(), clock::now()).await?;
+    tool::save(&host.content.readers, &id, &document.to_string(), clock::now()).await?;
     Ok(Json(json!({"id": id, "issues": issues})))
 }
 
@@ -60,7 +60,7 @@ pub async fn put(
     ),
 )]
 pub async fn read(State(host): State<Arc<Host>>, id: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
-    let found = tool::find(&host.readers, &parse_id(id)?).await?;
+    let found = tool::find(&host.content.readers, &parse_id(id)?).await?;
     let document = found.ok_or_else(tool_not_found)?;
     Ok(([(header::CONTENT_TYPE, "application/json")], document).into_response())
 }
@@ -77,7 +77,7 @@ pub async fn read(State(host): State<Arc<Host>>, id: Result<Path<String>, PathRe
     ),
 )]
 pub async fn delete(State(host): State<Arc<Host>>, id: Result<Path<String>, PathRejection>) -> Result<StatusCode, ApiError> {
-    let existed = tool::delete(&host.readers, &parse_id(id)?).await?;
+    let existed = tool::delete(&host.content.readers, &parse_id(id)?).await?;
     if existed { Ok(StatusCode::NO_CONTENT) } else { Err(tool_not_found()) }
 }
 

@@ -19,14 +19,14 @@ use std::time::{Duration, Instant};
 use axum::extract::connect_info::Connected;
 use axum::http::StatusCode;
 use axum::serve::{IncomingStream, Listener};
+use convengine_host_base::clock;
+use convengine_settings::HttpSettings;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::api::response_headers;
-use crate::clock;
-use crate::config::settings::HttpSettings;
 pub use phase::ConnectionPhase;
 pub use timed::TimedConnection;
 

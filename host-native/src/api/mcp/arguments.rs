@@ -1,10 +1,10 @@
 //! Reads the arguments of tools. A message says what is wrong and what to send.
 
 use convengine_core::turn::Map;
+use convengine_host_base::uuid_text::parse_uuid;
 use serde_json::Value;
 
-use crate::api::request::parse_uuid;
-use crate::pack_file::wrap_document;
+use convengine_host_base::pack_file::wrap_document;
 
 /// The arguments of a call.
 #[derive(Debug, Clone, Default)]

@@ -1,12 +1,12 @@
 //! Notices when the list of tools changes: a document is published or deployed, or the configuration changes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use convengine_content::Content;
+use convengine_storage::assistant::deployment::{self, Deployment};
+use convengine_storage::assistant::{ProgramKey, draft};
+
 use super::tools::ASKED_KINDS;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::deployment::{self, Deployment};
-use crate::storage::assistant::{ProgramKey, draft};
 
 /// How often the list is compared; other processes change it too.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -21,20 +21,20 @@ pub struct Published {
 
 impl Published {
     /// Reads what is published now.
-    pub async fn read(host: &Host) -> sqlx::Result<Published> {
+    pub async fn read(content: &Content) -> sqlx::Result<Published> {
         let mut versions = Vec::new();
         for kind in ASKED_KINDS {
-            versions.extend(draft::list(&host.readers, kind).await?.into_iter().map(|it| (it.key, it.live_version)));
+            versions.extend(draft::list(&content.readers, kind).await?.into_iter().map(|it| (it.key, it.live_version)));
         }
-        let deployments = deployment::list_open(&host.readers).await?;
-        Ok(Published { config: host.config_manager.active().config.hash_source().to_owned(), versions, deployments })
+        let deployments = deployment::list_open(&content.readers).await?;
+        Ok(Published { config: content.config_manager.active().config.hash_source().to_owned(), versions, deployments })
     }
 
     /// Waits until something else is published than before.
-    pub async fn wait_for_change(&mut self, host: &Arc<Host>) {
+    pub async fn wait_for_change(&mut self, content: &Content) {
         loop {
-            host.connectivity.pause(POLL_INTERVAL).await;
-            match Published::read(host).await {
+            content.connectivity.pause(POLL_INTERVAL).await;
+            match Published::read(content).await {
                 Ok(now) if now != *self => {
                     *self = now;
                     return;

@@ -7,17 +7,17 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_access::client_address::ClientAddress;
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::server::{Delivery, McpServer};
 use crate::api::assistant::body;
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::request::has_json_body;
-use crate::auth::caller::Caller;
-use crate::auth::client_address::ClientAddress;
-use crate::runtime::turn_runner::Host;
 
 /// Maximum bytes of a message, which may contain a pack.
 const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;

@@ -6,12 +6,10 @@
 mod arguments;
 mod changes;
 pub mod http;
-pub mod metadata;
 mod pages;
 mod prompts;
 mod resources;
 mod server;
-pub mod stdio;
 mod tools;
 
 pub use server::{Delivery, McpServer};

@@ -1,6 +1,12 @@
 //! Resources: the reference, documents, the issues of the configuration, and journals.
 
 use axum::http::Uri;
+use convengine_access::scope::Scopes;
+use convengine_host_base::uuid_text::parse_uuid;
+use convengine_storage::assistant::draft::{self, Assistant};
+use convengine_storage::assistant::{DocumentKind, ProgramKey, version};
+use convengine_storage::conversations::{self, ConversationFilter};
+use convengine_storage::turn;
 use rmcp::ErrorData as McpError;
 use rmcp::model::{ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use rust_embed::Embed;
@@ -9,13 +15,7 @@ use serde_json::{Value, json};
 use super::pages::{cut, invalid_cursor};
 use super::server::{McpServer, database_error, invalid_params};
 use super::tools::lint;
-use crate::api::request::parse_uuid;
-use crate::auth::scope::Scopes;
 use crate::ops::journal_export;
-use crate::storage::assistant::draft::{self, Assistant};
-use crate::storage::assistant::{DocumentKind, ProgramKey, version};
-use crate::storage::conversations::{self, ConversationFilter};
-use crate::storage::turn;
 
 const PREFIX: &str = "convengine://";
 const JSON: &str = "application/json";
@@ -54,7 +54,7 @@ pub async fn list(server: &McpServer, cursor: Option<&str>) -> Result<ListResour
     let after = cursor.strip_prefix(CONVERSATIONS).filter(|_| server.permits(Scopes::READ)).and_then(parse_position);
     let after = after.ok_or_else(|| invalid_params(invalid_cursor(cursor)))?;
     let filter = ConversationFilter { cursor: after, limit: PAGE_SIZE, ..ConversationFilter::default() };
-    let page = conversations::find(&server.host().readers, &filter).await.map_err(|it| database_error(&it))?;
+    let page = conversations::find(&server.host().content.readers, &filter).await.map_err(|it| database_error(&it))?;
     let next = page.last().filter(|_| i64::try_from(page.len()).is_ok_and(|it| it == PAGE_SIZE));
     let next = next.map(|it| format!("{CONVERSATIONS}:{}:{}", it.updated_at_ms, it.conversation_id));
     let journal = |id: &str, at: &str| {
@@ -91,7 +91,7 @@ fn reference() -> Vec<Resource> {
 async fn documents(server: &McpServer) -> Result<Vec<Resource>, McpError> {
     let mut all = Vec::new();
     for kind in DocumentKind::ALL {
-        let found = draft::list(&server.host().readers, kind).await.map_err(|it| database_error(&it))?;
+        let found = draft::list(&server.host().content.readers, kind).await.map_err(|it| database_error(&it))?;
         all.extend(found.iter().flat_map(|it| describe(kind, it)));
     }
     Ok(all)
@@ -154,30 +154,30 @@ fn page_of_reference(name: &str) -> Option<String> {
 }
 
 async fn issues(server: &McpServer) -> Result<String, McpError> {
-    let findings = lint::find(server.host(), lint::Subject::Database).await.map_err(|it| ErrorData::internal_error(it, None))?;
+    let findings = lint::find(&server.host().content, lint::Subject::Database).await.map_err(|it| ErrorData::internal_error(it, None))?;
     Ok(cut(Value::from(findings.to_json()).to_string(), "call the tool lint for pages of them"))
 }
 
 async fn journal(server: &McpServer, id: &str) -> Result<Option<String>, McpError> {
     let Some(id) = parse_uuid(id) else { return Ok(None) };
     let host = server.host();
-    let turns = turn::list_ended(&host.readers, &id).await.map_err(|it| database_error(&it))?;
+    let turns = turn::list_ended(&host.content.readers, &id).await.map_err(|it| database_error(&it))?;
     if turns.is_empty() {
         return Ok(None);
     }
-    let all = journal_export::export_turns(&host.readers, &id, turns).await.map_err(|it| database_error(&it))?;
+    let all = journal_export::export_turns(&host.content.readers, &id, turns).await.map_err(|it| database_error(&it))?;
     Ok(Some(cut(all.to_string(), "GET /api/v1/conversation/journal/{id} returns all")))
 }
 
 async fn draft_of(server: &McpServer, kind: &str, id: &str) -> Result<Option<String>, McpError> {
     let Some(key) = parse_key(kind, id) else { return Ok(None) };
-    let found = draft::find(&server.host().readers, key.as_str()).await.map_err(|it| database_error(&it))?;
+    let found = draft::find(&server.host().content.readers, key.as_str()).await.map_err(|it| database_error(&it))?;
     Ok(found.map(|it| cut(it.document, "the whole draft is available over HTTP")))
 }
 
 async fn version_of(server: &McpServer, kind: &str, id: &str, number: &str) -> Result<Option<String>, McpError> {
     let (Some(key), Ok(number)) = (parse_key(kind, id), number.parse()) else { return Ok(None) };
-    let found = version::find_document(&server.host().readers, key.as_str(), number).await.map_err(|it| database_error(&it))?;
+    let found = version::find_document(&server.host().content.readers, key.as_str(), number).await.map_err(|it| database_error(&it))?;
     Ok(found.map(|it| cut(it, "restore the version over HTTP to read all of it")))
 }
 

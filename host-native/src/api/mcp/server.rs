@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use convengine_access::caller::Caller;
+use convengine_access::client_address::ClientAddress;
+use convengine_access::scope::Scopes;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
     Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -15,10 +18,7 @@ use rmcp::{ErrorData as McpError, ServerHandler};
 
 use super::changes::Published;
 use super::{prompts, resources, tools};
-use crate::auth::caller::Caller;
-use crate::auth::client_address::ClientAddress;
-use crate::auth::scope::Scopes;
-use crate::runtime::turn_runner::Host;
+use crate::api::host::Host;
 
 /// The supported revisions of the protocol.
 const VERSIONS: [ProtocolVersion; 3] = [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
@@ -124,11 +124,11 @@ impl ServerHandler for McpServer {
         }
         let (host, peer) = (Arc::clone(&self.host), context.peer);
         tokio::spawn(async move {
-            let Ok(mut published) = Published::read(&host).await else { return };
+            let Ok(mut published) = Published::read(&host.content).await else { return };
             loop {
                 tokio::select! {
-                    () = host.streams.wait_closed() => return,
-                    () = published.wait_for_change(&host) => {}
+                    () = host.turns.streams.wait_closed() => return,
+                    () = published.wait_for_change(&host.content) => {}
                 }
                 if peer.notify_tool_list_changed().await.is_err() {
                     return;
@@ -142,7 +142,7 @@ impl ServerHandler for McpServer {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), McpError> {
-        let mut published = Published::read(&self.host).await.map_err(|it| database_error(&it))?;
+        let mut published = Published::read(&self.host.content).await.map_err(|it| database_error(&it))?;
         let is_wanted = context.accepted().tools_list_changed == Some(true);
         // The client asks again, with credentials that may have been revoked.
         let end = tokio::time::Instant::now() + SUBSCRIPTION_TIME;
@@ -150,8 +150,8 @@ impl ServerHandler for McpServer {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 () = tokio::time::sleep_until(end), if self.delivery == Delivery::Responses => return Ok(()),
-                () = self.host.streams.wait_closed() => return Ok(()),
-                () = published.wait_for_change(&self.host), if is_wanted => {
+                () = self.host.turns.streams.wait_closed() => return Ok(()),
+                () = published.wait_for_change(&self.host.content), if is_wanted => {
                     if context.sink().notify_tool_list_changed().await.is_err() {
                         return Ok(());
                     }

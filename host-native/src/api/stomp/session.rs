@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use convengine_host_base::uuid_text::parse_uuid;
+
 use super::frame::{Frame, Parsed, Version, Wait, parse};
-use crate::api::request::parse_uuid;
 
 /// Minimum heartbeat interval of both sides in milliseconds.
 const HEARTBEAT_MILLIS: u64 = 10_000;

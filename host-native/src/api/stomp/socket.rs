@@ -14,24 +14,25 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Json};
+use convengine_access::api_error::{ApiError, path_not_found};
+use convengine_access::caller::{Caller, ConversationAccess};
+use convengine_access::connection_share::ConnectionPermit;
+use convengine_access::credential_watch::CredentialEnd;
+use convengine_settings::StompSettings;
+use convengine_turns::Turns;
+use convengine_turns::stream::{Streams, Subscription, parse_events};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use uuid::Uuid;
 
-use crate::api::error::{ApiError, path_not_found};
+use crate::api::host::Host;
 use crate::api::origin;
+use crate::api::routes::Routes;
 use crate::api::stomp::frame::MAX_FRAME_BYTES;
 use crate::api::stomp::outbox::{Outbox, XhrSession};
 use crate::api::stomp::session::{SessionAction, StompSession};
 use crate::api::stomp::{sockjs, xhr};
-use crate::auth::caller::{Caller, ConversationAccess};
-use crate::auth::connection_share::ConnectionPermit;
-use crate::auth::credential_watch::CredentialEnd;
-use crate::auth::routes::Routes;
-use crate::config::settings::StompSettings;
-use crate::runtime::stream::{Streams, Subscription, parse_events};
-use crate::runtime::turn_runner::Host;
 
 /// Interval of SockJS heartbeats.
 const SOCKJS_HEARTBEAT: Duration = Duration::from_secs(25);
@@ -79,7 +80,7 @@ fn sockjs_greeting() -> MethodRouter<Arc<Host>> {
 
 /// The SockJS info response.
 async fn sockjs_info(State(host): State<Arc<Host>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    check_origin(&host, &headers)?;
+    check_origin(&host.turns, &headers)?;
     let entropy = u32::from_be_bytes(Uuid::new_v4().into_bytes().first_chunk().copied().unwrap_or_default());
     let body = json!({"entropy": entropy, "origins": ["*:*"], "cookie_needed": false, "websocket": true});
     Ok(([(header::CACHE_CONTROL, NO_STORE)], Json(body)).into_response())
@@ -110,8 +111,8 @@ async fn open_sockjs(
 }
 
 /// Checks the origin against the STOMP setting, in addition to the general CORS check.
-pub(super) fn check_origin(host: &Host, headers: &HeaderMap) -> Result<(), ApiError> {
-    let patterns = host.stream_settings.stomp().map(|it| it.origins.as_slice()).unwrap_or_default();
+pub(super) fn check_origin(turns: &Turns, headers: &HeaderMap) -> Result<(), ApiError> {
+    let patterns = turns.stream_settings.stomp().map(|it| it.origins.as_slice()).unwrap_or_default();
     let refused = |it| format!("{it}; add it to convengine.transport.stomp.allowed-origin-pattern");
     origin::check_origin(patterns, headers).map_err(|it| ApiError::forbidden(refused(it)))
 }
@@ -124,11 +125,11 @@ fn upgrade_connection(
     upgrade: Upgrade,
     sock_js: bool,
 ) -> Result<Response, ApiError> {
-    check_origin(host, headers)?;
+    check_origin(&host.turns, headers)?;
     let upgrade = upgrade.map_err(|_| ApiError::bad_request("not a WebSocket request; connect with a WebSocket"))?;
-    let base = host.stream_settings.stomp().map(|it| it.destination_base.clone()).unwrap_or_default();
+    let base = host.turns.stream_settings.stomp().map(|it| it.destination_base.clone()).unwrap_or_default();
     // Holds the streams instead of the host, which could not stop while connections hold it.
-    let (streams, access, credential) = (Arc::clone(&host.streams), caller.access(), host.open_credentials.watch(caller));
+    let (streams, access, credential) = (Arc::clone(&host.turns.streams), caller.access(), host.access.open_credentials.watch(caller));
     let upgrade = upgrade
         .max_message_size(MAX_MESSAGE_BYTES)
         .max_frame_size(MAX_MESSAGE_BYTES)
@@ -151,9 +152,9 @@ pub(super) fn serve_session(
     session: &XhrSession,
     incoming: mpsc::Receiver<String>,
 ) {
-    let base = host.stream_settings.stomp().map(|it| it.destination_base.clone()).unwrap_or_default();
-    let (streams, sessions, outbox) = (Arc::clone(&host.streams), host.xhr_sessions.clone(), Arc::clone(&session.outbox));
-    let (access, credential) = (caller.access(), host.open_credentials.watch(caller));
+    let base = host.turns.stream_settings.stomp().map(|it| it.destination_base.clone()).unwrap_or_default();
+    let (streams, sessions, outbox) = (Arc::clone(&host.turns.streams), host.xhr_sessions.clone(), Arc::clone(&session.outbox));
+    let (access, credential) = (caller.access(), host.access.open_credentials.watch(caller));
     tokio::spawn(async move {
         let guard = streams.register_connection();
         let link = ClientLink::Session { outbox: Arc::clone(&outbox), incoming };

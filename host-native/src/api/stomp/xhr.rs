@@ -7,16 +7,16 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::{ApiError, path_not_found};
+use convengine_access::caller::Caller;
+use convengine_access::client_address::ClientAddress;
 use futures_util::stream;
 
 use super::outbox::{Receiver, TooManySessions, XhrSession};
 use super::socket::{MAX_MESSAGE_BYTES, NO_STORE, check_origin, serve_session};
 use super::sockjs;
 use crate::api::assistant::body::read_whole;
-use crate::api::error::{ApiError, path_not_found};
-use crate::auth::caller::Caller;
-use crate::auth::client_address::ClientAddress;
-use crate::runtime::turn_runner::Host;
+use crate::api::host::Host;
 
 /// Bytes after which a streamed response ends, because browsers keep the whole of it. The client then sends another request.
 const MAX_STREAM_BYTES: usize = 128 * 1024;
@@ -79,7 +79,7 @@ pub async fn send(
     body: Body,
 ) -> Result<Response, ApiError> {
     let bytes = read_whole(body, MAX_MESSAGE_BYTES).await?;
-    check_origin(&host, &headers)?;
+    check_origin(&host.turns, &headers)?;
     let session = session_id(names)?;
     let XhrSession { incoming, .. } = host.xhr_sessions.find(&caller_id(&caller, client), &session).ok_or_else(path_not_found)?;
     let Some(bytes) = bytes else {
@@ -109,7 +109,7 @@ fn attach(
     headers: &HeaderMap,
     names: Names,
 ) -> Result<Option<Receiver>, ApiError> {
-    check_origin(host, headers)?;
+    check_origin(&host.turns, headers)?;
     let id = session_id(names)?;
     let name = caller_id(caller, client);
     let (session, frames) = host.xhr_sessions.open(&name, &id).map_err(|TooManySessions| {

@@ -12,8 +12,8 @@ use tracing_subscriber::fmt::format::{JsonFields, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::clock;
-use crate::config::settings::LoggingSettings;
+use convengine_host_base::clock;
+use convengine_settings::LoggingSettings;
 
 /// What no filter logs: messages of MCP peers, which contain what tools return, and unknown parameters of database addresses, whose values may
 /// be passwords.
@@ -21,7 +21,7 @@ const NEVER: &str = "rmcp=off,sqlx_postgres::options=off,sqlx_postgres::options:
 
 /// The default filter. Omits slow-query lines, as lock waits are logged separately; logs deletions and the return of MCP servers at info level.
 const DEFAULT_FILTER: &str =
-    "warn,sqlx::query=off,convengine_host::ops::forget=info,convengine_host::ops::retention=info,convengine_effects::mcp::outages=info";
+    "warn,sqlx::query=off,convengine_host::ops::retention=info,convengine_turns::forget=info,convengine_effects::mcp::outages=info";
 
 /// Initializes logging to standard error. `RUST_LOG` takes precedence over the settings.
 pub fn init(logging: &LoggingSettings) {
@@ -40,19 +40,37 @@ pub fn init(logging: &LoggingSettings) {
 }
 
 /// What has left the crate of the host: its former path, and its crate or module now.
-const MOVED: [(&str, &str); 13] = [
+const MOVED: [(&str, &str); 31] = [
     ("::api::error", "convengine_access::api_error"),
+    ("::api::mcp::stdio", "convengine_host::mcp_stdio"),
     ("::api::page", "convengine_page"),
+    ("::api::turn_refusal", "convengine_turns::error_response"),
     ("::auth", "convengine_access"),
     ("::clock", "convengine_host_base::clock"),
+    ("::config", "convengine_content::config"),
     ("::config::pack_file", "convengine_host_base::pack_file"),
     ("::config::secrets", "convengine_settings::secrets"),
     ("::config::settings", "convengine_settings"),
     ("::effects", "convengine_effects"),
+    ("::effects", "convengine_turns::effects"),
+    ("::effects::knowledge", "convengine_content::knowledge::effect"),
+    ("::effects::mcp_approval", "convengine_content::mcp_approval"),
     ("::effects::tls", "convengine_host_base::tls"),
+    ("::ops::audit", "convengine_turns::audit"),
+    ("::ops::forget", "convengine_turns::forget"),
     ("::ops::observe", "convengine_host_base"),
+    ("::ops::observe", "convengine_turns::observe"),
     ("::ops::redaction", "convengine_redaction"),
+    ("::ops::snapshot", "convengine_content::config::snapshot"),
+    ("::runtime", "convengine_turns"),
+    ("::runtime::assistant", "convengine_content"),
+    ("::runtime::assistant", "convengine_turns"),
+    ("::runtime::assistant::run", "convengine_turns::running_session"),
     ("::runtime::blocking", "convengine_host_base::blocking_share"),
+    ("::runtime::charged_call", "convengine_content::charged_call"),
+    ("::runtime::repeated_task", "convengine_storage::repeated_task"),
+    ("::runtime::restate", "convengine_restate"),
+    ("::runtime::spend_cap", "convengine_content::spend_cap"),
     ("::storage", "convengine_storage"),
 ];
 
@@ -147,10 +165,18 @@ mod tests {
     #[test]
     fn filters_of_the_host_reach_what_has_left_it() {
         let added = |filter: &str| with_all_crates(filter).strip_suffix(filter).map(|it| it.trim_end_matches(',').to_owned());
-        assert_eq!(added("warn,convengine_host::effects::mcp=debug").as_deref(), Some("convengine_effects::mcp=debug"));
-        assert_eq!(added("convengine_host::api=info").as_deref(), Some("convengine_access::api_error=info,convengine_page=info"));
+        assert_eq!(
+            added("warn,convengine_host::effects::mcp=debug").as_deref(),
+            Some("convengine_effects::mcp=debug,convengine_turns::effects::mcp=debug")
+        );
+        assert_eq!(
+            added("convengine_host::api=info").as_deref(),
+            Some(
+                "convengine_access::api_error=info,convengine_host::mcp_stdio=info,convengine_page=info,convengine_turns::error_response=info"
+            )
+        );
         assert_eq!(added("convengine_host::authority=info").as_deref(), Some(""));
-        assert_eq!(added("convengine_host::runtime::writer=info").as_deref(), Some(""));
+        assert_eq!(added("convengine_host::runtime::writer=info").as_deref(), Some("convengine_turns::writer=info"));
         for whole in ["convengine_host", "convengine_host=debug", "convengine_host[turn]=debug"] {
             let found = with_all_crates(whole);
             let level = whole.trim_start_matches("convengine_host");

@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use convengine_core::config::Issue;
+use convengine_host_base::metric_names::{self as names, Kind, METRICS};
 use metrics::{describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::task::JoinHandle;
 
-use super::names::{self, Kind, METRICS};
 use crate::ops::usage::Usage;
 
 /// Histogram buckets in seconds: from a turn without effects to one that times out.

@@ -4,7 +4,7 @@ use convengine_core::json::diff;
 use convengine_core::turn::AuditPayload;
 use serde_json::{Number, Value, json};
 
-use crate::storage::audit::AuditRow;
+use convengine_storage::audit::AuditRow;
 
 /// Members with times and durations, which differ between runs.
 const TIMING_MEMBERS: [&str; 3] = ["at", "durationMs", "totalMs"];

@@ -5,28 +5,28 @@ mod difference;
 use std::path::Path;
 use std::sync::Arc;
 
+use convengine_content::config::import;
 use convengine_core::Stage;
 use convengine_core::config::Config;
 use convengine_core::config::flow::import_canvas;
 use convengine_core::pack::Pack;
 use convengine_core::turn::{AuditPayload, Journal, Notice, NoticeBody, Outcome, RescuedTurn, Turn, TurnError, state_hash};
+use convengine_host_base::clock;
+use convengine_host_base::exit::Failure;
+use convengine_host_base::print_line;
+use convengine_settings::Settings;
+use convengine_storage::Pool;
+use convengine_storage::assistant::ProgramKey;
+use convengine_storage::audit::AuditRow;
+use convengine_storage::turn::StoredTurn;
+use convengine_storage::{self as storage, audit, turn};
+use convengine_turns::audit::derive::ConfigCache;
+use convengine_turns::audit::meta;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde_json::{Value, json};
 
 use self::difference::{differing_leaves, differing_port, first_difference};
-use crate::clock;
-use crate::config::import;
-use crate::config::settings::Settings;
-use crate::exit::Failure;
-use crate::ops::audit::derive::ConfigCache;
-use crate::ops::audit::meta;
 use crate::ops::journal_export;
-use crate::print_line;
-use crate::storage::Pool;
-use crate::storage::assistant::ProgramKey;
-use crate::storage::audit::AuditRow;
-use crate::storage::turn::StoredTurn;
-use crate::storage::{self, audit, turn};
 
 /// Turns that are replayed on all cores before their results are compared; the notices of as many are kept.
 const BATCH_SIZE: usize = 64;

@@ -11,7 +11,13 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Write;
+use convengine_storage::assistant::session;
+use convengine_storage::run_blocking;
+use convengine_turns::audit::derive::replay_turn;
+use convengine_turns::chain::event;
+use convengine_turns::session_changes::{SessionChange, wait_for_session};
 use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
@@ -20,15 +26,9 @@ use tokio::time::{Instant, sleep_until};
 use super::{find_run, render_run};
 use crate::api::assistant::runtime::inspect::{TurnWithConfig, load_turns_after, load_turns_of};
 use crate::api::assistant::runtime::trace_events;
-use crate::api::error::ApiError;
 use crate::api::event_stream::{COMMENT, HEADERS, HEARTBEAT};
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::ops::audit::derive::replay_turn;
-use crate::runtime::assistant::session_changes::{SessionChange, wait_for_session};
-use crate::runtime::chain::event;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::session;
-use crate::storage::run_blocking;
 
 /// How often the number of turns of a run is read where other processes may execute it.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -47,8 +47,8 @@ const MAX_TURNS: i64 = 100;
     ),
 )]
 pub async fn trace(State(host): State<Arc<Host>>, PathParams((slug, run)): PathParams<(String, String)>) -> Result<Json<Value>, ApiError> {
-    let (run, stored) = find_run(&host, &slug, &run).await?;
-    let turns = load_turns_of(&host, &run).await?;
+    let (run, stored) = find_run(&host.content, &slug, &run).await?;
+    let turns = load_turns_of(&host.content, &run).await?;
     let trace = move || turns.iter().flat_map(|it| trace_of(it, &stored.state)).collect::<Vec<Value>>();
     let events = run_blocking(trace).await?;
     Ok(Json(json!({"events": events})))
@@ -96,9 +96,9 @@ pub async fn events(
     PathParams((slug, run)): PathParams<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let (run, _) = find_run(&host, &slug, &run).await?;
+    let (run, _) = find_run(&host.content, &slug, &run).await?;
     let last = headers.get("last-event-id").and_then(|it| it.to_str().ok()).and_then(|it| it.parse().ok());
-    let changes = host.session_changes.subscribe();
+    let changes = host.turns.session_changes.subscribe();
     let watcher = RunWatcher {
         host,
         slug,
@@ -152,15 +152,15 @@ impl RunWatcher {
                 break;
             }
             let host = Arc::clone(&self.host);
-            let may_run_elsewhere = host.readers.is_shared();
+            let may_run_elsewhere = host.content.readers.is_shared();
             tokio::select! {
                 () = wait_for_session(&mut self.changes, &self.run) => {}
-                () = host.connectivity.pause(POLL_INTERVAL), if may_run_elsewhere => {}
+                () = host.content.connectivity.pause(POLL_INTERVAL), if may_run_elsewhere => {}
                 () = sleep_until(self.heartbeat) => {
                     self.heartbeat = Instant::now() + HEARTBEAT;
                     return Some(COMMENT);
                 }
-                () = host.streams.wait_closed() => return None,
+                () = host.turns.streams.wait_closed() => return None,
             }
         }
         None
@@ -168,15 +168,15 @@ impl RunWatcher {
 
     /// Returns the events of turns that have ended since. A run without new turns costs one small query.
     async fn read_new(&mut self) -> sqlx::Result<String> {
-        let seq = session::find_seq(&self.host.readers, &self.run).await?;
+        let seq = session::find_seq(&self.host.content.readers, &self.run).await?;
         if seq.is_some() && seq == self.seen_seq {
             return Ok(String::new());
         }
-        let Some(stored) = event::find_run(&self.host, &self.slug, &self.run).await? else {
+        let Some(stored) = event::find_run(&self.host.content, &self.slug, &self.run).await? else {
             self.is_done = true;
             return Ok(String::new());
         };
-        let turns = load_turns_after(&self.host, &self.run, self.seen_turns, MAX_TURNS).await?;
+        let turns = load_turns_after(&self.host.content, &self.run, self.seen_turns, MAX_TURNS).await?;
         let has_more = i64::try_from(turns.len()).is_ok_and(|it| it >= MAX_TURNS);
         let replayed = run_blocking(move || {
             let state = |turn: &TurnWithConfig| replay_turn(&turn.0, turn.1.as_ref()).ok().and_then(|it| state_after(it.end?.writes));

@@ -7,9 +7,18 @@ use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
+use convengine_access::api_error::{ApiError, path_not_found};
+use convengine_content::Content;
 use convengine_core::config::flow::document::chain::{ChainDocument, StepKind};
 use convengine_core::turn::Map;
+use convengine_effects::Outbound;
+use convengine_host_base::clock;
 use convengine_host_base::hex::to_hex;
+use convengine_storage::chain::{run, run_key, status};
+use convengine_turns::Turns;
+use convengine_turns::chain::event::submit_event;
+use convengine_turns::chain::trigger::{LiveChain, Trigger, start_run};
+use convengine_turns::refusal::Refusal;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,14 +27,9 @@ use sha2::{Digest, Sha256};
 use super::runs::read_key;
 use super::{check_chain, find_run};
 use crate::api::assistant::body;
-use crate::api::error::{ApiError, path_not_found};
+use crate::api::host::Host;
 use crate::api::json_text;
 use crate::api::query::QueryParams;
-use crate::clock;
-use crate::runtime::chain::event::submit_event;
-use crate::runtime::chain::trigger::{LiveChain, Trigger, start_run};
-use crate::runtime::turn_runner::{Host, Refusal};
-use crate::storage::chain::{run, run_key, status};
 
 /// The largest body in bytes.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
@@ -80,18 +84,18 @@ pub async fn start(
     let bytes = body::read_whole(body, MAX_BODY_BYTES).await?;
     let Ok(Path(slug)) = slug else { return Err(path_not_found()) };
     let signed = SignedBytes::read(&headers, bytes)?;
-    signed.check(&host).await?;
-    check_chain(&host, &slug).await?;
-    let chain = LiveChain::find(&host, &slug).await?;
+    signed.check(&host.turns).await?;
+    check_chain(&host.content, &slug).await?;
+    let chain = LiveChain::find(&host.content, &slug).await?;
     let document = ChainDocument::read(&chain.document);
-    let call = verify(&host, &headers, &signed, document.ingress_secret()).await?;
-    if let Some(run) = find_duplicate(&host, &slug, START_SCOPE, &call.keys).await? {
+    let call = verify(&host.content, &headers, &signed, document.ingress_secret()).await?;
+    if let Some(run) = find_duplicate(&host.content, &slug, START_SCOPE, &call.keys).await? {
         return Ok(accepted(&run, true));
     }
     let data = Map::from_iter([("kind".to_owned(), json!("webhook")), ("body".to_owned(), call.body)]);
     let trigger = Trigger { data, key: call.keys.first().cloned(), scope: START_SCOPE };
-    let started = start_run(&host, &chain, trigger).await?;
-    remember(&host, &slug, START_SCOPE, call.keys.get(1..).unwrap_or_default(), &started.run).await?;
+    let started = start_run(&host.turns, &chain, trigger).await?;
+    remember(&host.content, &slug, START_SCOPE, call.keys.get(1..).unwrap_or_default(), &started.run).await?;
     Ok(accepted(&started.run, started.is_duplicate))
 }
 
@@ -131,20 +135,20 @@ pub async fn answer(
     // PostgreSQL keeps no NUL.
     let Some((slug, step)) = path.ok().map(|it| it.0).filter(|it| !it.1.contains('\0')) else { return Err(path_not_found()) };
     let signed = SignedBytes::read(&headers, bytes)?;
-    signed.check(&host).await?;
-    check_chain(&host, &slug).await?;
+    signed.check(&host.turns).await?;
+    check_chain(&host.content, &slug).await?;
     let waiting = match &query.run {
-        Some(run) => vec![find_run(&host, &slug, run).await?.0],
-        None => run::list_awaiting(&host.readers, &slug, &step).await?,
+        Some(run) => vec![find_run(&host.content, &slug, run).await?.0],
+        None => run::list_awaiting(&host.content.readers, &slug, &step).await?,
     };
-    let secret = find_step_secret(&host, &slug, waiting.first(), &step).await?;
-    let call = verify(&host, &headers, &signed, secret.as_deref()).await?;
+    let secret = find_step_secret(&host.content, &slug, waiting.first(), &step).await?;
+    let call = verify(&host.content, &headers, &signed, secret.as_deref()).await?;
     let scope = format!("ingress/{step}?run={}", query.run.as_deref().unwrap_or_default());
-    if let Some(run) = find_duplicate(&host, &slug, &scope, &call.keys).await? {
+    if let Some(run) = find_duplicate(&host.content, &slug, &scope, &call.keys).await? {
         return Ok(accepted(&run, true));
     }
     let refuse_with = |code: &'static str, message: &str| ApiError::conflict(message).with_code(code);
-    if status::find(&host.readers, &slug).await?.is_some_and(|it| it.is_paused) {
+    if status::find(&host.content.readers, &slug).await?.is_some_and(|it| it.is_paused) {
         return Err(refuse_with("chain_paused", "chain is paused; set its status to 'live' first"));
     }
     let not_waiting = || refuse_with("not_waiting", "no run waits for this webhook; send it when one does");
@@ -153,16 +157,16 @@ pub async fn answer(
         [] => return Err(not_waiting()),
         _ => return Err(refuse_with("ambiguous_run", "several runs wait for this webhook; name one in the parameter 'run'")),
     };
-    let (run, stored) = find_run(&host, &slug, &run).await?;
+    let (run, stored) = find_run(&host.content, &slug, &run).await?;
     let key = call.keys.first().cloned().unwrap_or_default();
     let members = [("step", json!(step)), ("body", call.body), ("event_id", json!(format!("ingress/{step}/{key}")))];
     let event: Map = members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    match submit_event(&host, &run, &stored, "run.ingress", event).await {
+    match submit_event(&host.turns, &run, &stored, "run.ingress", event).await {
         Ok(_) => {}
         Err(Refusal::Run(_)) => return Err(not_waiting()),
         Err(refusal) => return Err(ApiError::from(refusal)),
     }
-    remember(&host, &slug, &scope, &call.keys, &run).await?;
+    remember(&host.content, &slug, &scope, &call.keys, &run).await?;
     Ok(accepted(&run, false))
 }
 
@@ -172,7 +176,7 @@ fn accepted(run: &str, is_duplicate: bool) -> (StatusCode, Json<Value>) {
 }
 
 /// The secret of a step: as the run knows it, else of the live version.
-async fn find_step_secret(host: &Host, slug: &str, run: Option<&String>, step: &str) -> Result<Option<String>, ApiError> {
+async fn find_step_secret(content: &Content, slug: &str, run: Option<&String>, step: &str) -> Result<Option<String>, ApiError> {
     let step_id = step.rsplit('/').next().unwrap_or_default();
     let of_document = |document: &ChainDocument| {
         document.all_steps().find(|it| it.id == step_id).and_then(|it| match &it.kind {
@@ -186,13 +190,13 @@ async fn find_step_secret(host: &Host, slug: &str, run: Option<&String>, step: &
         })
     };
     if let Some(run) = run {
-        let (_, stored) = find_run(host, slug, run).await?;
-        let config = host.flows.load(host, &stored.snapshot).await?;
+        let (_, stored) = find_run(content, slug, run).await?;
+        let config = content.flows.load(content, &stored.snapshot).await?;
         if let Some(chain) = config.and_then(|it| it.chain().cloned()) {
             return Ok(of_document(&chain.document));
         }
     }
-    let chain = LiveChain::find(host, slug).await?;
+    let chain = LiveChain::find(content, slug).await?;
     Ok(of_document(&ChainDocument::read(&chain.document)))
 }
 
@@ -232,8 +236,8 @@ impl SignedBytes {
     }
 
     /// Whether the signature is that of a secret, by its name.
-    fn is_signed_with(&self, host: &Host, secret: &str) -> bool {
-        let Some(mut mac) = host.secrets.get(secret).and_then(|it| Hmac::<Sha256>::new_from_slice(it.as_bytes()).ok()) else {
+    fn is_signed_with(&self, outbound: &Outbound, secret: &str) -> bool {
+        let Some(mut mac) = outbound.secrets.get(secret).and_then(|it| Hmac::<Sha256>::new_from_slice(it.as_bytes()).ok()) else {
             return false;
         };
         mac.update(&self.signed);
@@ -245,13 +249,13 @@ impl SignedBytes {
     ///
     /// # Errors
     /// 401 if the signature is made up, 503 if the database is unavailable.
-    async fn check(&self, host: &Host) -> Result<(), ApiError> {
-        let is_signed = || host.secrets.names().iter().any(|it| self.is_signed_with(host, it));
+    async fn check(&self, turns: &Turns) -> Result<(), ApiError> {
+        let is_signed = || turns.outbound.secrets.names().iter().any(|it| self.is_signed_with(&turns.outbound, it));
         if is_signed() {
             return Ok(());
         }
-        if host.webhook_lookups.allows_another() {
-            host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await?;
+        if turns.access.webhook_lookups.allows_another() {
+            turns.content.secret_store.refresh_if_changed(&turns.readers, &turns.outbound.secrets).await?;
             if is_signed() {
                 return Ok(());
             }
@@ -267,10 +271,10 @@ fn invalid_signature() -> ApiError {
 }
 
 /// Checks the signature, then the body.
-async fn verify(host: &Host, headers: &HeaderMap, call: &SignedBytes, secret: Option<&str>) -> Result<SignedCall, ApiError> {
+async fn verify(content: &Content, headers: &HeaderMap, call: &SignedBytes, secret: Option<&str>) -> Result<SignedCall, ApiError> {
     // Another process may have just changed the secret.
-    host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await?;
-    if !secret.is_some_and(|it| call.is_signed_with(host, it)) {
+    content.secret_store.refresh_if_changed(&content.readers, &content.outbound.secrets).await?;
+    if !secret.is_some_and(|it| call.is_signed_with(&content.outbound, it)) {
         return Err(invalid_signature());
     }
     let parsed = json_text::parse::<Value>(&call.body).ok().filter(Value::is_object);
@@ -289,9 +293,9 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
 }
 
 /// The run that one of the keys has started or answered.
-async fn find_duplicate(host: &Host, slug: &str, scope: &str, keys: &[String]) -> Result<Option<String>, ApiError> {
+async fn find_duplicate(content: &Content, slug: &str, scope: &str, keys: &[String]) -> Result<Option<String>, ApiError> {
     for key in keys {
-        let found = run_key::find(&host.readers, slug, scope, key, clock::now()).await;
+        let found = run_key::find(&content.readers, slug, scope, key, clock::now()).await;
         if let Some(used) = found? {
             return Ok(Some(used.run));
         }
@@ -300,9 +304,9 @@ async fn find_duplicate(host: &Host, slug: &str, scope: &str, keys: &[String]) -
 }
 
 /// Stores the keys of a webhook that was accepted.
-async fn remember(host: &Host, slug: &str, scope: &str, keys: &[String], run: &str) -> Result<(), ApiError> {
+async fn remember(content: &Content, slug: &str, scope: &str, keys: &[String], run: &str) -> Result<(), ApiError> {
     for key in keys {
-        run_key::insert(&host.readers, slug, scope, key, run, clock::now()).await?;
+        run_key::insert(&content.readers, slug, scope, key, run, clock::now()).await?;
     }
     Ok(())
 }

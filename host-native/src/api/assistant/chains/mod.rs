@@ -7,18 +7,18 @@ pub mod schemas;
 mod status;
 mod waits;
 
+use convengine_access::api_error::ApiError;
+use convengine_content::Content;
 use convengine_core::chain::run_view;
+use convengine_storage::assistant::session::Session;
+use convengine_storage::assistant::{DocumentKind, ProgramKey, draft};
+use convengine_turns::chain::event;
+use convengine_turns::chain::trigger::TriggerError;
 use serde_json::{Value, json};
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use crate::api::error::ApiError;
-use crate::auth::routes::Routes;
-use crate::runtime::chain::event;
-use crate::runtime::chain::trigger::TriggerError;
-use crate::runtime::turn_runner::{Host, Refusal};
-use crate::storage::assistant::session::Session;
-use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
+use crate::api::routes::Routes;
 
 pub use status::describe as describe_status;
 
@@ -45,37 +45,21 @@ fn run_not_found() -> ApiError {
 }
 
 /// Finds a run of a chain.
-async fn find_run(host: &Host, slug: &str, run: &str) -> Result<(String, Session), ApiError> {
+async fn find_run(content: &Content, slug: &str, run: &str) -> Result<(String, Session), ApiError> {
     let id = Uuid::try_parse(run).map_err(|_| run_not_found())?.to_string();
-    let found = event::find_run(host, slug, &id).await?;
+    let found = event::find_run(content, slug, &id).await?;
     found.map(|it| (id, it)).ok_or_else(run_not_found)
 }
 
 /// Checks that a chain exists.
-async fn check_chain(host: &Host, slug: &str) -> Result<(), ApiError> {
+async fn check_chain(content: &Content, slug: &str) -> Result<(), ApiError> {
     let unknown = || ApiError::not_found(TriggerError::NotFound.to_string());
     if !DocumentKind::Chain.is_id(slug) {
         return Err(unknown());
     }
     let key = ProgramKey::new(DocumentKind::Chain, slug);
-    let found = draft::find_assistant(&host.readers, key.as_str()).await?;
+    let found = draft::find_assistant(&content.readers, key.as_str()).await?;
     found.map(|_| ()).ok_or_else(unknown)
-}
-
-impl From<TriggerError> for ApiError {
-    fn from(error: TriggerError) -> Self {
-        let message = error.to_string();
-        match error {
-            TriggerError::NotFound => ApiError::not_found(message),
-            TriggerError::NotPublished => ApiError::conflict(message).with_code("not_published"),
-            TriggerError::Paused => ApiError::conflict(message).with_code("chain_paused"),
-            TriggerError::KeyReused => ApiError::unprocessable(message).with_code("idempotency_key_reused"),
-            TriggerError::Unreadable => ApiError::unprocessable(message).with_code("invalid_document"),
-            TriggerError::Bundle(error) => error.into(),
-            TriggerError::Database(error) => error.into(),
-            TriggerError::Commit(error) => Refusal::Commit(error).into(),
-        }
-    }
 }
 
 /// The stored run as clients see it.

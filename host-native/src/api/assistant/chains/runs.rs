@@ -7,17 +7,17 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::{Map, Millis};
+use convengine_storage::chain::run::{self, RunFilter};
+use convengine_turns::chain::trigger::{LiveChain, Trigger, start_run};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{check_chain, find_run, render_run};
 use crate::api::assistant::body::{ObjectRefusals, OptionalObjectBody};
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::{PathParams, QueryParams};
-use crate::runtime::chain::trigger::{LiveChain, Trigger, start_run};
-use crate::runtime::turn_runner::Host;
-use crate::storage::chain::run::{self, RunFilter};
 
 /// The default and the largest size of a page.
 const PAGE_SIZES: (i64, i64) = (50, 200);
@@ -51,12 +51,12 @@ pub async fn start(
     OptionalObjectBody(members): OptionalObjectBody,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let PathParams(slug) = slug?;
-    check_chain(&host, &slug).await?;
+    check_chain(&host.content, &slug).await?;
     let key = read_key(&headers)?;
-    let chain = LiveChain::find(&host, &slug).await?;
+    let chain = LiveChain::find(&host.content, &slug).await?;
     let mut data = Map::from_iter([("kind".to_owned(), json!("manual"))]);
     data.extend(members.get("input").cloned().map(|it| ("body".to_owned(), it)));
-    let started = start_run(&host, &chain, Trigger { data, key, scope: "" }).await?;
+    let started = start_run(&host.turns, &chain, Trigger { data, key, scope: "" }).await?;
     let status = if started.is_duplicate { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok((status, Json(json!({"run_id": started.run, "status": started.status, "duplicate": started.is_duplicate}))))
 }
@@ -108,10 +108,10 @@ pub async fn list(
     PathParams(slug): PathParams<String>,
     QueryParams(query): QueryParams<RunQuery>,
 ) -> Result<Json<Value>, ApiError> {
-    check_chain(&host, &slug).await?;
+    check_chain(&host.content, &slug).await?;
     let filter = read_filter(&slug, &query)?;
     let limit = filter.limit;
-    let found = run::list(&host.readers, &RunFilter { limit: limit + 1, ..filter }).await?;
+    let found = run::list(&host.content.readers, &RunFilter { limit: limit + 1, ..filter }).await?;
     let page = found.get(..usize::try_from(limit).unwrap_or(0).min(found.len())).unwrap_or_default();
     let next = page.last().filter(|_| found.len() > page.len()).map(|it| write_cursor(it.created_at, &it.id));
     let without_traces = |state: &Value| {
@@ -184,7 +184,7 @@ fn read_cursor(text: &str) -> Option<(Millis, String)> {
     ),
 )]
 pub async fn read(State(host): State<Arc<Host>>, PathParams((slug, run)): PathParams<(String, String)>) -> Result<Json<Value>, ApiError> {
-    let (_, stored) = find_run(&host, &slug, &run).await?;
+    let (_, stored) = find_run(&host.content, &slug, &run).await?;
     Ok(Json(render_run(&stored.state)))
 }
 

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use convengine_access::api_error::ApiError;
+use convengine_host_base::clock;
+use convengine_storage::chain::status::{self, ChainStatus};
+use convengine_turns::chain::schedule::publish_status;
+use convengine_turns::chain::trigger::LiveChain;
 use serde_json::{Value, json};
 
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::clock;
-use crate::runtime::chain::schedule::publish_status;
-use crate::runtime::chain::trigger::LiveChain;
-use crate::runtime::turn_runner::Host;
-use crate::storage::chain::status::{self, ChainStatus};
 
 /// Sets whether a chain is live or paused.
 #[utoipa::path(
@@ -36,8 +36,8 @@ pub async fn set(
 ) -> Result<Json<Value>, ApiError> {
     let members = members?;
     let PathParams(slug) = slug?;
-    super::check_chain(&host, &slug).await?;
-    let chain = LiveChain::find(&host, &slug).await?;
+    super::check_chain(&host.content, &slug).await?;
+    let chain = LiveChain::find(&host.content, &slug).await?;
     let is_paused = match members.get("status").and_then(Value::as_str) {
         Some("live") => false,
         Some("paused") => true,
@@ -46,14 +46,14 @@ pub async fn set(
             return Err(ApiError::unprocessable(message).with_code("invalid_status"));
         }
     };
-    if status::find(&host.readers, &slug).await?.is_none() {
-        publish_status(&host, &chain.document).await?;
+    if status::find(&host.content.readers, &slug).await?.is_none() {
+        publish_status(&host.content, &chain.document).await?;
     }
     // Times that were missed in the meantime are subject to the misfire rule.
-    let next_run_at = status::find(&host.readers, &slug).await?.and_then(|it| it.next_run_at);
+    let next_run_at = status::find(&host.content.readers, &slug).await?.and_then(|it| it.next_run_at);
     let changed = ChainStatus { slug: slug.clone(), is_paused, next_run_at };
-    status::save(&host.readers, &changed, clock::now()).await?;
-    host.timer_armed.notify_one();
+    status::save(&host.content.readers, &changed, clock::now()).await?;
+    host.turns.timer_armed.notify_one();
     let name = if is_paused { "paused" } else { "live" };
     Ok(Json(json!({"slug": slug, "status": name, "live_version": chain.version})))
 }

@@ -5,21 +5,22 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_content::Content;
+use convengine_content::deployment::bearer_token_with_prefix;
 use convengine_core::turn::Map;
+use convengine_storage::chain::token::TokenWait;
+use convengine_turns::chain::cancel::cancel_run;
+use convengine_turns::chain::event::submit_event;
+use convengine_turns::resume_token::{self, TOKEN_PREFIX};
 use serde_json::{Value, json};
 
 use super::runs::read_key;
 use super::{find_run, render_status};
 use crate::api::assistant::body::{ObjectRefusals, OptionalObjectBody};
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::auth::caller::Caller;
-use crate::runtime::assistant::deployment::bearer_token_with_prefix;
-use crate::runtime::chain::cancel::cancel_run;
-use crate::runtime::chain::event::submit_event;
-use crate::runtime::chain::token::{self, TOKEN_PREFIX};
-use crate::runtime::turn_runner::Host;
-use crate::storage::chain::token::TokenWait;
 
 /// The members of a resume that the run reads.
 const RESUME_MEMBERS: [&str; 6] = ["step", "decision", "fields", "comment", "by", "text"];
@@ -48,8 +49,8 @@ pub async fn resume(
     OptionalObjectBody(members): OptionalObjectBody,
 ) -> Result<Json<Value>, ApiError> {
     let PathParams((slug, run)) = path?;
-    let wait = find_token_wait(&host, &headers).await?;
-    let (run, stored) = find_run(&host, &slug, &run).await?;
+    let wait = find_token_wait(&host.content, &headers).await?;
+    let (run, stored) = find_run(&host.content, &slug, &run).await?;
     let mut event: Map = members.into_iter().filter(|it| RESUME_MEMBERS.contains(&it.0.as_str())).collect();
     name_author(&mut event, &caller);
     if let Some(wait) = wait {
@@ -62,7 +63,7 @@ pub async fn resume(
     // Sent again with its key, a resume gets its first answer.
     event.extend(read_key(&headers)?.map(|it| ("event_id".to_owned(), json!(format!("resume:{it}")))));
     let is_message = event.get("text").is_some_and(|it| !it.is_null());
-    let answer = submit_event(&host, &run, &stored, "run.resume", event).await?;
+    let answer = submit_event(&host.turns, &run, &stored, "run.resume", event).await?;
     let mut shown = render_status(&answer);
     let messages = answer.get("messages").and_then(Value::as_array).filter(|it| is_message || !it.is_empty());
     if let (Some(messages), Some(shown)) = (messages, shown.as_object_mut()) {
@@ -82,9 +83,9 @@ fn name_author(event: &mut Map, caller: &Caller) {
 }
 
 /// The wait of the token of a request; `None` when it has none.
-async fn find_token_wait(host: &Host, headers: &HeaderMap) -> Result<Option<TokenWait>, ApiError> {
+async fn find_token_wait(content: &Content, headers: &HeaderMap) -> Result<Option<TokenWait>, ApiError> {
     let Some(token) = bearer_token_with_prefix(headers, TOKEN_PREFIX) else { return Ok(None) };
-    let found = token::find_wait(host, token).await?;
+    let found = resume_token::find_wait(content, token).await?;
     found.map(Some).ok_or_else(invalid_token)
 }
 
@@ -112,7 +113,7 @@ pub async fn token(
     OptionalObjectBody(_): OptionalObjectBody,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let PathParams((slug, run)) = path?;
-    let (run, stored) = find_run(&host, &slug, &run).await?;
+    let (run, stored) = find_run(&host.content, &slug, &run).await?;
     let wait = stored.state.get("wait").filter(|it| ["human", "message"].iter().any(|kind| it.get("kind") == Some(&json!(kind))));
     let text = |name: &str| wait.and_then(|it| it.get(name)?.as_str());
     let (Some(path), Some(attempt)) = (text("path"), wait.and_then(|it| it.get("attempt")?.as_i64())) else {
@@ -120,7 +121,7 @@ pub async fn token(
         return Err(ApiError::conflict(message).with_code("not_waiting"));
     };
     let waited = TokenWait { run, path: path.to_owned(), attempt };
-    let token = token::replace_token(&host, &waited).await?;
+    let token = resume_token::replace_token(&host.turns, &waited).await?;
     let mut shown = json!({"step": path, "token": token});
     if let (Some(due), Some(shown)) = (text("due"), shown.as_object_mut()) {
         shown.insert("expires_at".to_owned(), json!(due));
@@ -148,9 +149,9 @@ pub async fn cancel(
     OptionalObjectBody(members): OptionalObjectBody,
 ) -> Result<Json<Value>, ApiError> {
     let PathParams((slug, run)) = path?;
-    let (run, stored) = find_run(&host, &slug, &run).await?;
+    let (run, stored) = find_run(&host.content, &slug, &run).await?;
     let event: Map = members.into_iter().filter(|it| it.0 == "reason").collect();
-    let answer = cancel_run(&host, &run, &stored, event).await?;
+    let answer = cancel_run(&host.turns, &run, &stored, event).await?;
     Ok(Json(render_status(&answer)))
 }
 
@@ -173,8 +174,8 @@ pub async fn retry(
     OptionalObjectBody(_): OptionalObjectBody,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let PathParams((slug, run)) = path?;
-    let (run, stored) = find_run(&host, &slug, &run).await?;
-    let answer = submit_event(&host, &run, &stored, "run.retry", Map::new()).await?;
+    let (run, stored) = find_run(&host.content, &slug, &run).await?;
+    let answer = submit_event(&host.turns, &run, &stored, "run.retry", Map::new()).await?;
     Ok((StatusCode::ACCEPTED, Json(render_status(&answer))))
 }
 

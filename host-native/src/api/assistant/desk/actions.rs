@@ -4,20 +4,21 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
 use convengine_core::flow::{active_document, redact_session};
 use convengine_core::turn::Map;
+use convengine_storage::assistant::session;
+use convengine_turns::Turns;
+use convengine_turns::running_session::RunningSession;
 use serde_json::{Value, json};
 
 use super::author_of;
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::runtime::handoff::{run_desk_event, taken};
 use crate::api::assistant::runtime::load_session;
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::auth::caller::Caller;
-use crate::runtime::assistant::run::RunningSession;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::session;
 
 /// Takes a waiting conversation. Of several people who take it at once, one gets it.
 #[utoipa::path(
@@ -40,7 +41,7 @@ pub async fn take(
     id: Result<PathParams<String>, ApiError>,
     ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let action = DeskAction::read(&host, &caller, id, members).await?;
+    let action = DeskAction::read(&host.turns, &caller, id, members).await?;
     action.run("handoff.status", &["event_id"], json!({"state": "accepted"})).await
 }
 
@@ -66,7 +67,7 @@ pub async fn write(
     id: Result<PathParams<String>, ApiError>,
     ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let action = DeskAction::read(&host, &caller, id, members).await?;
+    let action = DeskAction::read(&host.turns, &caller, id, members).await?;
     action.run("handoff.message", &["event_id", "text"], json!({})).await
 }
 
@@ -92,7 +93,7 @@ pub async fn give_back(
     id: Result<PathParams<String>, ApiError>,
     ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let action = DeskAction::read(&host, &caller, id, members).await?;
+    let action = DeskAction::read(&host.turns, &caller, id, members).await?;
     action.check_variables()?;
     let status = json!({"state": "completed", "disposition": "returned"});
     action.run("handoff.status", &["event_id", "message", "vars"], status).await
@@ -120,13 +121,13 @@ pub async fn close(
     id: Result<PathParams<String>, ApiError>,
     ObjectBody(members): ObjectBody,
 ) -> Result<Json<Value>, ApiError> {
-    let action = DeskAction::read(&host, &caller, id, members).await?;
+    let action = DeskAction::read(&host.turns, &caller, id, members).await?;
     action.run("handoff.status", &["event_id", "message"], json!({"state": "completed", "disposition": "resolved"})).await
 }
 
 /// A request of a person about a conversation.
 struct DeskAction<'r> {
-    host: &'r Arc<Host>,
+    turns: &'r Arc<Turns>,
     running: RunningSession,
     state: Value,
     members: Map,
@@ -137,12 +138,12 @@ struct DeskAction<'r> {
 
 impl<'r> DeskAction<'r> {
     async fn read(
-        host: &'r Arc<Host>,
+        turns: &'r Arc<Turns>,
         caller: &Caller,
         id: Result<PathParams<String>, ApiError>,
         members: Result<Map, ApiError>,
     ) -> Result<DeskAction<'r>, ApiError> {
-        let (stored, running) = load_session(host, &id?.0).await?;
+        let (stored, running) = load_session(&turns.content, &id?.0).await?;
         let members = members?;
         let stated = || members.get("author").and_then(Value::as_str).map(str::to_owned);
         let author = author_of(caller).or_else(stated).filter(|it| !it.trim().is_empty()).ok_or_else(|| {
@@ -156,7 +157,7 @@ impl<'r> DeskAction<'r> {
         if of_credentials.or(known_author.zip(Some(author.as_str()))).is_some_and(|(known, own)| known != own) {
             return Err(taken(stored.state.pointer("/handoff/author")));
         }
-        Ok(DeskAction { host, running, state: stored.state, members, author, holder })
+        Ok(DeskAction { turns, running, state: stored.state, members, author, holder })
     }
 
     /// Runs the event with these members of the request.
@@ -165,7 +166,7 @@ impl<'r> DeskAction<'r> {
         event.extend(names.iter().filter_map(|it| self.members.shift_remove_entry(*it)));
         event.insert("author".to_owned(), json!(self.author));
         event.extend(self.holder.take().map(|it| ("holder".to_owned(), json!(it))));
-        let answered = run_desk_event(self.host, &self.running, kind, event).await?;
+        let answered = run_desk_event(self.turns, &self.running, kind, event).await?;
         let answer = answered.outcome.flow.map(|it| *it).unwrap_or_default();
         let member = |name: &str| answer.get(name).cloned().unwrap_or_default();
         let messages = self.redact_messages(member("messages")).await;
@@ -178,14 +179,14 @@ impl<'r> DeskAction<'r> {
     /// Masks private values in the messages of a turn as in the transcript. If the session cannot be read, none are shown: the transcript
     /// has them.
     async fn redact_messages(&self, messages: Value) -> Value {
-        let stored = session::find(&self.host.readers, &self.running.session).await.ok().flatten();
+        let stored = session::find(&self.turns.readers, &self.running.session).await.ok().flatten();
         let Some((stored, flow)) = stored.zip(self.running.config.flow()) else { return json!([]) };
         let mut state = stored.state;
         state["history"] = messages;
         redact_session(flow, &mut state);
         let mut messages = state["history"].take();
         let all = messages.as_array_mut().into_iter().flatten();
-        all.for_each(|it| self.host.redaction.redact_members(it, &["text", "blocks"]));
+        all.for_each(|it| self.turns.outbound.redaction.redact_members(it, &["text", "blocks"]));
         messages
     }
 

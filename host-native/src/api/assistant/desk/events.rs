@@ -10,17 +10,17 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::ApiError;
+use convengine_storage::assistant::handoff;
+use convengine_turns::session_changes::SessionChange;
 use futures_util::stream;
 use serde_json::json;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until};
 
-use crate::api::error::ApiError;
 use crate::api::event_stream::{COMMENT, HEADERS, HEARTBEAT};
-use crate::runtime::assistant::session_changes::SessionChange;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::handoff;
+use crate::api::host::Host;
 
 /// How often the list is compared where other processes change it.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -40,8 +40,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
     ),
 )]
 pub async fn events(State(host): State<Arc<Host>>) -> Result<Response, ApiError> {
-    let changes = host.session_changes.subscribe();
-    let revision = handoff::find_revision(&host.readers).await?;
+    let changes = host.turns.session_changes.subscribe();
+    let revision = handoff::find_revision(&host.content.readers).await?;
     let watcher = DeskWatcher { host, changes, revision, heartbeat: Instant::now() + HEARTBEAT };
     let first = stream::once(async { Ok::<Bytes, Infallible>(Bytes::from_static(b"event:ready\ndata:{}\n\n")) });
     let rest = stream::unfold(watcher, |mut watcher| async move {
@@ -70,9 +70,9 @@ impl DeskWatcher {
                     Err(RecvError::Lagged(_)) => return Some(self.render_change(None).await),
                     Err(RecvError::Closed) => return None,
                 },
-                () = host.connectivity.pause(POLL_INTERVAL), if host.readers.is_shared() => {
+                () = host.content.connectivity.pause(POLL_INTERVAL), if host.content.readers.is_shared() => {
                     // A database that is unavailable for a moment changes nothing.
-                    let found = handoff::find_revision(&host.readers).await.unwrap_or(self.revision);
+                    let found = handoff::find_revision(&host.content.readers).await.unwrap_or(self.revision);
                     if found != self.revision {
                         return Some(self.render_change(None).await);
                     }
@@ -81,14 +81,14 @@ impl DeskWatcher {
                     self.heartbeat = Instant::now() + HEARTBEAT;
                     return Some(COMMENT);
                 }
-                () = host.streams.wait_closed() => return None,
+                () = host.turns.streams.wait_closed() => return None,
             }
         }
     }
 
     async fn render_change(&mut self, session: Option<&str>) -> Bytes {
         self.heartbeat = Instant::now() + HEARTBEAT;
-        self.revision = handoff::find_revision(&self.host.readers).await.unwrap_or(self.revision);
+        self.revision = handoff::find_revision(&self.host.content.readers).await.unwrap_or(self.revision);
         Bytes::from(format!("event:changed\ndata:{}\n\n", json!({"session_id": session})))
     }
 }

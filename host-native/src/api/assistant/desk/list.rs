@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
 use convengine_core::config::flow::Flow;
 use convengine_core::config::flow::shape::Keyword;
 use convengine_core::flow::{active_document, active_state};
 use convengine_core::turn::{Map, Millis};
+use convengine_host_base::clock;
 use convengine_redaction::Redaction;
+use convengine_storage::assistant::handoff::{self, DeskConversation};
+use convengine_storage::assistant::{DocumentKind, ProgramKey};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{author_of, load_conversation};
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::{PathParams, QueryParams};
-use crate::auth::caller::Caller;
-use crate::clock;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::handoff::{self, DeskConversation};
-use crate::storage::assistant::{DocumentKind, ProgramKey};
 
 /// Maximum and default page size.
 const MAX_LIMIT: i64 = 200;
@@ -68,10 +68,10 @@ pub async fn conversations(
         Some(cursor) => parse_cursor(cursor).ok_or_else(|| refuse("invalid cursor; use the next_cursor of the previous page"))?,
     };
     let limit = query.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
-    let found = handoff::list(&host.readers, state, (at, &id), limit + 1).await?;
+    let found = handoff::list(&host.content.readers, state, (at, &id), limit + 1).await?;
     let page = found.get(..usize::try_from(limit).unwrap_or_default()).unwrap_or(&found);
     let next = page.last().filter(|_| page.len() < found.len()).map(|it| format!("{}.{}", it.requested_at, it.session));
-    let rows: Vec<Value> = page.iter().map(|it| render_row(it, &host.redaction)).collect();
+    let rows: Vec<Value> = page.iter().map(|it| render_row(it, &host.outbound.redaction)).collect();
     Ok(Json(json!({"conversations": rows, "next_cursor": next, "author": author_of(&caller)})))
 }
 
@@ -109,7 +109,7 @@ fn add_program(shown: &mut Value, program: &ProgramKey) {
     ),
 )]
 pub async fn conversation(State(host): State<Arc<Host>>, PathParams(id): PathParams<String>) -> Result<Json<Value>, ApiError> {
-    let (stored, running) = load_conversation(&host, &id).await?;
+    let (stored, running) = load_conversation(&host.content, &id).await?;
     let Some(flow) = running.config.flow().filter(|_| !running.is_document_missing) else {
         // Without the document it is unknown which values are private.
         let message = "snapshot of the session is no longer stored; close the conversation";
@@ -120,15 +120,15 @@ pub async fn conversation(State(host): State<Arc<Host>>, PathParams(id): PathPar
     // A person talks with, and returns variables to, the document that handed off.
     let active = active_state(&state);
     let mut vars = active.get("vars").and_then(Value::as_object).cloned().unwrap_or_default();
-    host.redaction.redact_variables(&mut vars);
+    host.outbound.redaction.redact_variables(&mut vars);
     let declared = declared_variables(active_document(flow, &state), &vars);
     let mut history = active.get("history").and_then(Value::as_array).cloned().unwrap_or_default();
-    history.iter_mut().for_each(|it| host.redaction.redact_members(it, &["text"]));
+    history.iter_mut().for_each(|it| host.outbound.redaction.redact_members(it, &["text"]));
     let mut member = |name: &str| state.get_mut(name).map(Value::take).unwrap_or_default();
     let mut handoff = member("handoff");
-    host.redaction.redact_members(&mut handoff, &["reason"]);
+    host.outbound.redaction.redact_members(&mut handoff, &["reason"]);
     let mut identity: Map = ["user", "visitor"].into_iter().map(|name| (name.to_owned(), member(name))).collect();
-    host.redaction.redact_identity(&mut identity);
+    host.outbound.redaction.redact_identity(&mut identity);
     let mut shown = json!({
         "session_id": running.session, "assistant": stored.program.id(), "seq": member("seq"), "locale": member("locale"),
         "channel": member("channel"), "handoff": handoff, "history": history, "variables": declared,

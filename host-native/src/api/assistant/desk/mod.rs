@@ -8,11 +8,11 @@ pub mod events;
 pub mod list;
 pub mod schemas;
 
-use crate::api::error::ApiError;
-use crate::auth::caller::Caller;
-use crate::runtime::assistant::run::RunningSession;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::session::Session;
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_content::Content;
+use convengine_storage::assistant::session::Session;
+use convengine_turns::running_session::RunningSession;
 
 use super::runtime::handoff::MAX_AUTHOR_CHARS;
 use super::runtime::load_session;
@@ -26,8 +26,8 @@ fn author_of(caller: &Caller) -> Option<String> {
 ///
 /// # Errors
 /// 404 if there is no such conversation, 503 if the database is unavailable.
-async fn load_conversation(host: &Host, id: &str) -> Result<(Session, RunningSession), ApiError> {
-    let (stored, running) = load_session(host, id).await?;
+async fn load_conversation(content: &Content, id: &str) -> Result<(Session, RunningSession), ApiError> {
+    let (stored, running) = load_session(content, id).await?;
     if stored.status == "handed_off" {
         return Ok((stored, running));
     }

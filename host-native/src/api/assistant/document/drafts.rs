@@ -7,7 +7,15 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_content::Content;
+use convengine_content::plan::{self, quota_exceeded_error};
+use convengine_content::saving::{SaveResult, save_draft};
+use convengine_content::{check, workspace_tools};
 use convengine_core::config::flow::{DocumentIssue, import_canvas};
+use convengine_storage::assistant::draft::{self, Assistant, Draft};
+use convengine_storage::assistant::{DocumentKind, ProgramKey};
+use convengine_storage::chain::status;
 use serde_json::{Value, json};
 
 use super::document_not_found;
@@ -15,14 +23,7 @@ use super::precondition::{entity_tag, precondition_failed, read_expected};
 use crate::api::assistant::body;
 use crate::api::assistant::chains::describe_status;
 use crate::api::assistant::kind_routes::DocumentPath;
-use crate::api::error::ApiError;
-use crate::runtime::assistant::plan::{self, quota_exceeded_error};
-use crate::runtime::assistant::saving::{SaveResult, save_draft};
-use crate::runtime::assistant::{check, workspace_tools};
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::draft::{self, Assistant, Draft};
-use crate::storage::assistant::{DocumentKind, ProgramKey};
-use crate::storage::chain::status;
+use crate::api::host::Host;
 
 /// Lists the documents.
 #[utoipa::path(
@@ -32,7 +33,7 @@ use crate::storage::chain::status;
     responses((status = 200, description = "The documents, ordered by id", body = ref("#/components/schemas/Documents"))),
 )]
 pub async fn list(State(host): State<Arc<Host>>, Extension(kind): Extension<DocumentKind>) -> Result<Json<Value>, ApiError> {
-    let all = draft::list(&host.readers, kind).await?;
+    let all = draft::list(&host.content.readers, kind).await?;
     let member = match kind {
         DocumentKind::Assistant => "agents",
         DocumentKind::Workflow => "workflows",
@@ -41,7 +42,7 @@ pub async fn list(State(host): State<Arc<Host>>, Extension(kind): Extension<Docu
     };
     let mut entries: Vec<Value> = all.iter().map(describe).collect();
     if kind == DocumentKind::Chain {
-        let statuses = status::list(&host.readers).await?;
+        let statuses = status::list(&host.content.readers).await?;
         for (entry, it) in entries.iter_mut().zip(&all) {
             describe_status(entry, statuses.iter().find(|status| status.slug == it.key.id()), it.live_version.is_some());
         }
@@ -68,7 +69,7 @@ fn describe(it: &Assistant) -> Value {
     ),
 )]
 pub async fn read(State(host): State<Arc<Host>>, path: DocumentPath) -> Result<Response, ApiError> {
-    let Draft { revision, document } = find_draft(&host, &path.key()?).await?;
+    let Draft { revision, document } = find_draft(&host.content, &path.key()?).await?;
     Ok((entity_tag(revision), [(header::CONTENT_TYPE, "application/json")], document).into_response())
 }
 
@@ -76,8 +77,8 @@ pub async fn read(State(host): State<Arc<Host>>, path: DocumentPath) -> Result<R
 ///
 /// # Errors
 /// 404 if there is none, 503 if the database is unavailable.
-pub async fn find_draft(host: &Host, key: &ProgramKey) -> Result<Draft, ApiError> {
-    let found = draft::find(&host.readers, key.as_str()).await?;
+pub async fn find_draft(content: &Content, key: &ProgramKey) -> Result<Draft, ApiError> {
+    let found = draft::find(&content.readers, key.as_str()).await?;
     found.ok_or_else(|| document_not_found(key.kind()))
 }
 
@@ -107,12 +108,17 @@ pub async fn save(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let mut answer = answer_save(&host, path, &headers, body).await;
-    plan::write_headers(plan::find_import_quota(&host).await, &mut answer);
+    let mut answer = answer_save(&host.content, path, &headers, body).await;
+    plan::write_headers(plan::find_import_quota(&host.content).await, &mut answer);
     answer
 }
 
-async fn answer_save(host: &Host, path: Result<DocumentPath, ApiError>, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn answer_save(
+    content: &Content,
+    path: Result<DocumentPath, ApiError>,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
     let read = body::read_json(headers, body, check::MAX_DOCUMENT_BYTES).await;
     let DocumentPath { kind, id } = path?;
     let expected = read_expected(headers)?;
@@ -121,12 +127,12 @@ async fn answer_save(host: &Host, path: Result<DocumentPath, ApiError>, headers:
     check_id(&document, kind.id_member(), &id)?;
     let key = ProgramKey::new(kind, &id);
     let mut completed = document.clone();
-    workspace_tools::complete(&host.readers, &mut completed).await?;
-    let (_, issues) = check::check_document(host, &key, completed).await?;
+    workspace_tools::complete(&content.readers, &mut completed).await?;
+    let (_, issues) = check::check_document(content, &key, completed).await?;
     if issues.iter().any(check::prevents_saving) {
         return Err(refuse(&issues));
     }
-    let saved = save_draft(host, &key, &document, expected).await?;
+    let saved = save_draft(content, &key, &document, expected).await?;
     let revision = match saved {
         SaveResult::Saved(revision) => revision,
         SaveResult::NotAsExpected => return Err(precondition_failed()),

@@ -5,16 +5,15 @@ mod precondition;
 mod publishing;
 pub mod schemas;
 
+use convengine_access::api_error::ApiError;
+use convengine_storage::assistant::DocumentKind;
 use utoipa_axum::routes;
 
 pub use drafts::{check_id, find_draft, refuse};
 pub use publishing::live_document;
 
 use super::kind_routes::for_kind;
-use crate::api::error::ApiError;
-use crate::auth::routes::Routes;
-use crate::runtime::assistant::bundle::BundleError;
-use crate::storage::assistant::DocumentKind;
+use crate::api::routes::Routes;
 
 /// Adds the routes of documents of a kind.
 pub fn add_all(routes: Routes, kind: DocumentKind) -> Routes {
@@ -42,13 +41,4 @@ pub fn version_not_found(kind: DocumentKind) -> ApiError {
 /// The error for a document that has no published version.
 pub fn not_published(kind: DocumentKind) -> ApiError {
     ApiError::conflict(format!("{} has no published version; publish it first", kind.title())).with_code("not_published")
-}
-
-impl From<BundleError> for ApiError {
-    fn from(error: BundleError) -> Self {
-        match error {
-            BundleError::Database(error) => ApiError::from(error),
-            BundleError::TooManyDocuments => ApiError::unprocessable(error.to_string()).with_code("too_many_documents"),
-        }
-    }
 }

@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 
-use crate::api::error::ApiError;
-use crate::storage::assistant::draft::Expected;
+use convengine_access::api_error::ApiError;
+use convengine_storage::assistant::draft::Expected;
 
 /// The revision of no draft.
 const NO_REVISION: i64 = i64::MAX;

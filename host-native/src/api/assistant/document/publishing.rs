@@ -5,7 +5,20 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use convengine_access::api_error::{ApiError, path_not_found};
+use convengine_content::Content;
+use convengine_content::version_cache::SessionDocument;
+use convengine_content::{check, mcp_tools, workspace_tools};
 use convengine_core::config::flow::DocumentIssue;
+use convengine_host_base::clock;
+use convengine_storage as storage;
+use convengine_storage::assistant::draft::{self, Expected};
+use convengine_storage::assistant::version::{self, NewVersion};
+use convengine_storage::assistant::{DocumentKind, ProgramKey};
+use convengine_turns::Turns;
+use convengine_turns::chain::schedule::publish_status;
+use convengine_turns::evals;
+use convengine_turns::upgrade::DryRun;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,17 +27,8 @@ use super::{document_not_found, find_draft, not_published, version_not_found};
 use crate::api::assistant::kind_routes::DocumentPath;
 use crate::api::assistant::parse_version_number;
 use crate::api::assistant::runtime::simulator::parse_document;
-use crate::api::error::{ApiError, path_not_found};
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::runtime::assistant::upgrade::DryRun;
-use crate::runtime::assistant::version_cache::SessionDocument;
-use crate::runtime::assistant::{check, evals, mcp_tools, workspace_tools};
-use crate::runtime::chain::schedule::publish_status;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::draft::{self, Expected};
-use crate::storage::assistant::version::{self, NewVersion};
-use crate::storage::assistant::{DocumentKind, ProgramKey};
-use crate::{clock, storage};
 
 /// A draft with its issues.
 struct CheckedDraft {
@@ -47,7 +51,7 @@ struct CheckedDraft {
     ),
 )]
 pub async fn validate(State(host): State<Arc<Host>>, path: DocumentPath) -> Result<Json<Value>, ApiError> {
-    let checked = check_draft(&host, &path.key()?).await?;
+    let checked = check_draft(&host.turns, &path.key()?).await?;
     let ok = !checked.issues.iter().any(DocumentIssue::is_error);
     Ok(Json(json!({"ok": ok, "issues": checked.issues, "migration": checked.migration})))
 }
@@ -69,7 +73,7 @@ pub async fn validate(State(host): State<Arc<Host>>, path: DocumentPath) -> Resu
 )]
 pub async fn publish(State(host): State<Arc<Host>>, path: DocumentPath, headers: HeaderMap) -> Result<(StatusCode, Json<Value>), ApiError> {
     let (key, expected) = (path.key()?, read_expected(&headers)?);
-    let CheckedDraft { revision, document, text, issues, migration } = check_draft(&host, &key).await?;
+    let CheckedDraft { revision, document, text, issues, migration } = check_draft(&host.turns, &key).await?;
     if !expected.is_met_by(revision) {
         return Err(precondition_failed());
     }
@@ -79,8 +83,8 @@ pub async fn publish(State(host): State<Arc<Host>>, path: DocumentPath, headers:
     }
     let snapshot = check::snapshot_hash(&document);
     let published = NewVersion { assistant: key.as_str(), revision, snapshot: &snapshot, document: &text };
-    host.flows.prepare_classifiers(&host, document.clone()).await?;
-    let mut connection = storage::open(host.config_manager.database(), false).await?;
+    host.content.flows.prepare_classifiers(&host.content, document.clone()).await?;
+    let mut connection = storage::open(host.content.config_manager.database(), false).await?;
     let number = version::publish(&mut connection, &published, clock::now()).await?;
     connection.close().await?;
     let Some(number) = number else {
@@ -88,7 +92,7 @@ pub async fn publish(State(host): State<Arc<Host>>, path: DocumentPath, headers:
         return Err(ApiError::conflict(message).with_code("draft_changed"));
     };
     if key.kind() == DocumentKind::Chain {
-        publish_status(&host, &document).await?;
+        publish_status(&host.content, &document).await?;
     }
     Ok((StatusCode::CREATED, Json(json!({"version": number, "snapshot": snapshot, "issues": issues, "migration": migration}))))
 }
@@ -105,9 +109,9 @@ pub async fn publish(State(host): State<Arc<Host>>, path: DocumentPath, headers:
 )]
 pub async fn versions(State(host): State<Arc<Host>>, path: DocumentPath) -> Result<Json<Value>, ApiError> {
     let key = path.key()?;
-    let found = draft::find_assistant(&host.readers, key.as_str()).await?;
+    let found = draft::find_assistant(&host.content.readers, key.as_str()).await?;
     found.ok_or_else(|| document_not_found(key.kind()))?;
-    let all = version::list(&host.readers, key.as_str()).await?;
+    let all = version::list(&host.content.readers, key.as_str()).await?;
     let one = |it: &version::Version| {
         let state = if it.live { "live" } else { "archived" };
         json!({"version": it.number, "snapshot": it.snapshot, "state": state, "published_at": clock::format_iso(it.published_at)})
@@ -146,13 +150,13 @@ pub async fn restore(
     let (kind, key) = (path.kind, path.key()?);
     let unknown = || version_not_found(kind);
     let number = parse_version_number(&requested).ok_or_else(unknown)?;
-    let text = version::find_document(&host.readers, key.as_str(), number).await?.ok_or_else(unknown)?;
+    let text = version::find_document(&host.content.readers, key.as_str(), number).await?.ok_or_else(unknown)?;
     let name = draft::display_name(&parse_document(&text)?);
     let expected = read_expected(&headers)?;
     let conflict = || if expected == Expected::Anything { document_not_found(kind) } else { precondition_failed() };
     // A version is restored only over a draft.
     let over = if expected == Expected::Anything { Expected::Draft } else { expected };
-    let saved = draft::save(&host.readers, key.as_str(), &name, &text, over, clock::now()).await?;
+    let saved = draft::save(&host.content.readers, key.as_str(), &name, &text, over, clock::now()).await?;
     let revision = saved.ok_or_else(conflict)?;
     Ok(Json(json!({"id": key.id(), "revision": revision})))
 }
@@ -161,26 +165,26 @@ pub async fn restore(
 ///
 /// # Errors
 /// 404 if there is no such document, 409 `not_published` if it has no version, 503 if the database is unavailable.
-pub async fn live_document(host: &Host, key: &ProgramKey) -> Result<(i64, SessionDocument), ApiError> {
-    let about = draft::find_assistant(&host.readers, key.as_str()).await?.ok_or_else(path_not_found)?;
+pub async fn live_document(content: &Content, key: &ProgramKey) -> Result<(i64, SessionDocument), ApiError> {
+    let about = draft::find_assistant(&content.readers, key.as_str()).await?.ok_or_else(path_not_found)?;
     let none = || not_published(key.kind());
     let live = about.live_version.ok_or_else(none)?;
-    let document = host.versions.load(&host.readers, key, live).await?.ok_or_else(none)?;
+    let document = content.versions.load(&content.readers, key, live).await?.ok_or_else(none)?;
     Ok((live, document))
 }
 
 /// Loads a draft and checks it. The evals of an AI agent without errors are played.
-async fn check_draft(host: &Arc<Host>, key: &ProgramKey) -> Result<CheckedDraft, ApiError> {
-    let draft = find_draft(host, key).await?;
+async fn check_draft(turns: &Arc<Turns>, key: &ProgramKey) -> Result<CheckedDraft, ApiError> {
+    let draft = find_draft(&turns.content, key).await?;
     let stored = parse_document(&draft.document)?;
     let mut completed = stored.clone();
-    workspace_tools::complete(&host.readers, &mut completed).await?;
-    mcp_tools::complete(&mut completed, &host.config_manager.active().mcp);
-    let (document, mut issues) = check::check_document(host, key, completed).await?;
-    let migration = DryRun::run(host, key, &document).await?;
+    workspace_tools::complete(&turns.readers, &mut completed).await?;
+    mcp_tools::complete(&mut completed, &turns.content.config_manager.active().mcp);
+    let (document, mut issues) = check::check_document(&turns.content, key, completed).await?;
+    let migration = DryRun::run(&turns.content, key, &document).await?;
     issues.extend(migration.warning());
     if key.kind() == DocumentKind::Agent && !issues.iter().any(DocumentIssue::is_error) {
-        issues.extend(evals::check_evals(host, key, &document).await?);
+        issues.extend(evals::check_evals(turns, key, &document).await?);
     }
     let text = if document == stored { draft.document } else { document.to_string() };
     Ok(CheckedDraft { revision: draft.revision, document, text, issues, migration })

@@ -11,21 +11,22 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use convengine_access::api_error::ApiError;
+use convengine_content::Content;
+use convengine_content::knowledge::indexing;
 use convengine_core::knowledge::Source;
+use convengine_host_base::clock;
+use convengine_storage::assistant::knowledge::source::{self, SourceRow, format_name};
+use convengine_storage::assistant::{DocumentKind, ProgramKey, draft};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa_axum::routes;
 
 use super::document;
 use crate::api::assistant::kind_routes::{DocumentPath, for_kind};
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::auth::routes::Routes;
-use crate::clock;
-use crate::runtime::assistant::knowledge::indexing;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::knowledge::source::{self, SourceRow, format_name};
-use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
+use crate::api::routes::Routes;
 
 /// Adds the routes of the knowledge bases of a kind.
 pub fn add_all(routes: Routes, kind: DocumentKind) -> Routes {
@@ -61,20 +62,20 @@ pub async fn put(
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let received = new_source::read(request).await;
     let key = path?.key()?;
-    let locale = indexing::default_locale(&document::find_draft(&host, &key).await?.document);
+    let locale = indexing::default_locale(&document::find_draft(&host.content, &key).await?.document);
     let source = received?.into_source(&locale).await?;
     let id = source.id.clone();
-    store_source(&host, &key, source).await?;
-    host.knowledge.notify_stored();
-    let stored = find_source(&host, &key, &id).await?;
+    store_source(&host.content, &key, source).await?;
+    host.content.knowledge.notify_stored();
+    let stored = find_source(&host.content, &key, &id).await?;
     let status = if stored.status == "indexing" { StatusCode::ACCEPTED } else { StatusCode::CREATED };
     Ok((status, Json(describe(&stored))))
 }
 
-async fn store_source(host: &Host, key: &ProgramKey, source: Source) -> sqlx::Result<()> {
-    let mut connection = host.knowledge.connection.take().await?;
+async fn store_source(content: &Content, key: &ProgramKey, source: Source) -> sqlx::Result<()> {
+    let mut connection = content.knowledge.connection.take().await?;
     indexing::put_source(&mut connection, key.as_str(), source).await?;
-    host.knowledge.connection.put_back(connection).await
+    content.knowledge.connection.put_back(connection).await
 }
 
 /// Lists the sources of a knowledge base.
@@ -88,8 +89,8 @@ async fn store_source(host: &Host, key: &ProgramKey, source: Source) -> sqlx::Re
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>, path: DocumentPath) -> Result<Json<Value>, ApiError> {
-    let key = require_document(&host, &path).await?;
-    let all = source::list(&host.readers, key.as_str()).await?;
+    let key = require_document(&host.content, &path).await?;
+    let all = source::list(&host.content.readers, key.as_str()).await?;
     Ok(Json(json!({"sources": all.iter().map(describe).collect::<Vec<_>>()})))
 }
 
@@ -114,8 +115,8 @@ pub async fn read(
     path: DocumentPath,
     PathParams(SourceParam { source }): PathParams<SourceParam>,
 ) -> Result<Json<Value>, ApiError> {
-    let key = require_document(&host, &path).await?;
-    Ok(Json(describe(&find_source(&host, &key, &source).await?)))
+    let key = require_document(&host.content, &path).await?;
+    Ok(Json(describe(&find_source(&host.content, &key, &source).await?)))
 }
 
 /// Deletes a source of a knowledge base.
@@ -133,23 +134,23 @@ pub async fn delete(
     path: DocumentPath,
     PathParams(SourceParam { source }): PathParams<SourceParam>,
 ) -> Result<StatusCode, ApiError> {
-    let key = require_document(&host, &path).await?;
-    let existed = !source.contains('\0') && indexing::delete_source(host.config_manager.database(), key.as_str(), &source).await?;
+    let key = require_document(&host.content, &path).await?;
+    let existed = !source.contains('\0') && indexing::delete_source(host.content.config_manager.database(), key.as_str(), &source).await?;
     if existed { Ok(StatusCode::NO_CONTENT) } else { Err(source_not_found()) }
 }
 
-async fn find_source(host: &Host, key: &ProgramKey, id: &str) -> Result<SourceRow, ApiError> {
+async fn find_source(content: &Content, key: &ProgramKey, id: &str) -> Result<SourceRow, ApiError> {
     if id.contains('\0') {
         return Err(source_not_found());
     }
-    let found = source::find(&host.readers, key.as_str(), id).await?;
+    let found = source::find(&content.readers, key.as_str(), id).await?;
     found.ok_or_else(source_not_found)
 }
 
 /// The key of a document that exists.
-async fn require_document(host: &Host, path: &DocumentPath) -> Result<ProgramKey, ApiError> {
+async fn require_document(content: &Content, path: &DocumentPath) -> Result<ProgramKey, ApiError> {
     let key = path.key()?;
-    let found = draft::find_assistant(&host.readers, key.as_str()).await?;
+    let found = draft::find_assistant(&content.readers, key.as_str()).await?;
     found.map(|_| key).ok_or_else(|| document::document_not_found(path.kind))
 }
 

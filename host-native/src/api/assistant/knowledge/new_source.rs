@@ -5,15 +5,15 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use convengine_access::api_error::ApiError;
+use convengine_content::knowledge::document::{Document, DocumentFormat, MAX_DOCUMENT_BYTES, is_source_id};
 use convengine_core::knowledge::Source;
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use crate::api::assistant::body;
-use crate::api::error::ApiError;
 use crate::api::json_text;
 use crate::api::request::has_json_body;
-use crate::runtime::assistant::knowledge::document::{Document, DocumentFormat, MAX_DOCUMENT_BYTES, is_source_id};
 
 /// A PDF of 10 MB is 14 MB in Base64.
 const MAX_BODY_BYTES: usize = MAX_DOCUMENT_BYTES / 3 * 4 + 64 * 1024;

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use convengine_access::api_error::ApiError;
+use convengine_content::knowledge::effect;
 use convengine_core::knowledge::rank_keyword;
 use convengine_core::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage};
 use serde::Deserialize;
@@ -11,10 +13,8 @@ use serde_json::{Value, json};
 
 use super::require_document;
 use crate::api::assistant::kind_routes::DocumentPath;
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::QueryParams;
-use crate::effects::knowledge;
-use crate::runtime::turn_runner::Host;
 
 const DEFAULT_TOP_K: u32 = 10;
 const MAX_QUERY_CHARS: usize = 4_000;
@@ -50,9 +50,9 @@ pub async fn search(
     path: DocumentPath,
     QueryParams(params): QueryParams<SearchParams>,
 ) -> Result<Json<Value>, ApiError> {
-    let key = require_document(&host, &path).await?;
+    let key = require_document(&host.content, &path).await?;
     let request = params.into_request(key.as_str().to_owned()).map_err(|it| ApiError::bad_request(it).with_code("invalid_search"))?;
-    let reply = knowledge::search_lists(&host, &request).await?;
+    let reply = effect::search_lists(&host.content, &request).await?;
     Ok(Json(describe(&request, &reply)))
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use convengine_access::api_error::ApiError;
+use convengine_storage::assistant::session;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -12,10 +14,8 @@ use super::simulator::DEBUG_VISIBILITY;
 use super::{Sender, events, is_already_sent, run_event};
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::kind_routes::SessionPath;
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::session;
 
 /// A call in a path.
 #[derive(Debug, Deserialize)]
@@ -46,18 +46,18 @@ pub async fn decide(
     sender: Sender,
     ObjectBody(members): ObjectBody,
 ) -> Result<Response, ApiError> {
-    let (_, running) = path?.load(&host).await?;
+    let (_, running) = path?.load(&host.content).await?;
     let (PathParams(CallParam { call }), mut members) = (call?, members?);
-    let stored = session::find(&host.readers, &running.session).await?;
+    let stored = session::find(&host.content.readers, &running.session).await?;
     let active = stored.as_ref().is_some_and(|it| it.status == "active");
     let pending = stored.and_then(|it| it.state.pointer("/awaiting/call/call_id")?.as_str().map(str::to_owned));
     // An ended session is reported by the turn itself, and a repeated decision returns its first response.
-    if active && pending.as_deref() != Some(call.as_str()) && !is_already_sent(&host, &running.session, &members).await? {
+    if active && pending.as_deref() != Some(call.as_str()) && !is_already_sent(&host.content, &running.session, &members).await? {
         let message = "no such call is pending in the session; it may already be decided";
         return Err(ApiError::not_found(message).with_code("unknown_call"));
     }
     members.insert("type".to_owned(), json!("approval.decision"));
     members.insert("call_id".to_owned(), Value::String(call));
-    let event = events::read_event(&host, members, false)?;
-    run_event(&host, &sender, &running, event, DEBUG_VISIBILITY, StatusCode::OK).await
+    let event = events::read_event(&host.content, members, false)?;
+    run_event(&host.turns, &sender, &running, event, DEBUG_VISIBILITY, StatusCode::OK).await
 }

@@ -6,9 +6,9 @@ use convengine_core::turn::Map;
 use convengine_host_base::event_members::HOST_MEMBERS;
 use serde_json::{Value, json};
 
-use crate::api::error::ApiError;
-use crate::auth::identity::{Identity, USER_TOKEN};
-use crate::runtime::turn_runner::Host;
+use convengine_access::api_error::ApiError;
+use convengine_access::identity::{Identity, USER_TOKEN};
+use convengine_content::Content;
 
 /// Maximum length of an `event_id` in characters.
 pub const MAX_EVENT_ID_CHARS: usize = 200;
@@ -20,8 +20,8 @@ const USER_EVENT_TYPES: [&str; 3] = ["user.message", "user.button", "session.end
 ///
 /// # Errors
 /// 422 if the event is invalid, 413 if its text is too long, 403 if users may not send it.
-pub fn read_event(host: &Host, members: Map, from_users: bool) -> Result<Map, ApiError> {
-    check_event(members, from_users, host.config_manager.active().config.settings.input_max_chars)
+pub fn read_event(content: &Content, members: Map, from_users: bool) -> Result<Map, ApiError> {
+    check_event(members, from_users, content.config_manager.active().config.settings.input_max_chars)
 }
 
 fn check_event(mut members: Map, from_users: bool, max_chars: usize) -> Result<Map, ApiError> {

@@ -5,17 +5,19 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Map;
+use convengine_storage::assistant::session;
+use convengine_turns::Turns;
+use convengine_turns::message::SubmitResult;
+use convengine_turns::running_session::RunningSession;
 use serde_json::{Value, json};
 
 use super::simulator::DEBUG_VISIBILITY;
 use super::{events, is_already_sent, refuse, to_response};
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::kind_routes::SessionPath;
-use crate::api::error::ApiError;
-use crate::runtime::assistant::run::RunningSession;
-use crate::runtime::turn_runner::{Host, SubmitResult};
-use crate::storage::assistant::session;
+use crate::api::host::Host;
 
 /// Maximum characters of a text for the user.
 pub const MAX_TEXT_CHARS: usize = 8000;
@@ -50,7 +52,7 @@ pub async fn status(
     path: Result<SessionPath, ApiError>,
     ObjectBody(members): ObjectBody,
 ) -> Result<Response, ApiError> {
-    report(&host, &path?, "handoff.status", members).await
+    report(&host.turns, &path?, "handoff.status", members).await
 }
 
 /// Sends a message of a person to the user.
@@ -74,13 +76,13 @@ pub async fn message(
     path: Result<SessionPath, ApiError>,
     ObjectBody(members): ObjectBody,
 ) -> Result<Response, ApiError> {
-    report(&host, &path?, "handoff.message", members).await
+    report(&host.turns, &path?, "handoff.message", members).await
 }
 
 /// Runs an event of a desk as a turn and returns its response.
-async fn report(host: &Arc<Host>, path: &SessionPath, kind: &str, members: Result<Map, ApiError>) -> Result<Response, ApiError> {
-    let (_, running) = path.load(host).await?;
-    let answered = run_desk_event(host, &running, kind, members?).await?;
+async fn report(turns: &Arc<Turns>, path: &SessionPath, kind: &str, members: Result<Map, ApiError>) -> Result<Response, ApiError> {
+    let (_, running) = path.load(&turns.content).await?;
+    let answered = run_desk_event(turns, &running, kind, members?).await?;
     to_response(answered, DEBUG_VISIBILITY, StatusCode::OK)
 }
 
@@ -88,16 +90,16 @@ async fn report(host: &Arc<Host>, path: &SessionPath, kind: &str, members: Resul
 ///
 /// # Errors
 /// 409 `not_handed_off` or `handoff_taken` if the event comes too late, and the refusals of any turn. The session is then unchanged.
-pub async fn run_desk_event(host: &Arc<Host>, running: &RunningSession, kind: &str, mut members: Map) -> Result<SubmitResult, ApiError> {
+pub async fn run_desk_event(turns: &Arc<Turns>, running: &RunningSession, kind: &str, mut members: Map) -> Result<SubmitResult, ApiError> {
     members.insert("type".to_owned(), json!(kind));
-    let event = check_members(events::read_event(host, members, false)?)?;
-    let stored = session::find(&host.readers, &running.session).await?;
+    let event = check_members(events::read_event(&turns.content, members, false)?)?;
+    let stored = session::find(&turns.readers, &running.session).await?;
     // An ended session is reported by the turn itself, and a repeated event returns its first response.
     let is_active = stored.is_some_and(|it| it.status == "active");
-    if is_active && !is_already_sent(host, &running.session, &event).await? {
+    if is_active && !is_already_sent(&turns.content, &running.session, &event).await? {
         return Err(not_handed_off());
     }
-    let answered = running.submit_event(host, event).await.map_err(|it| refuse(it, &running.session))?;
+    let answered = running.submit_event(turns, event).await.map_err(|it| refuse(it, &running.session))?;
     // The session may have changed since it was read: the turn decides.
     match answered.outcome.flow.as_deref() {
         Some(answer) if has_warning(answer, LATE) => Err(not_handed_off()),

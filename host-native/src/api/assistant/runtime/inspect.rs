@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use convengine_access::api_error::ApiError;
+use convengine_content::Content;
 use convengine_core::config::Config;
+use convengine_storage::assistant::session::Session;
+use convengine_storage::run_blocking;
+use convengine_storage::turn::{self, StoredTurn};
+use convengine_turns::audit::derive::replay_and_compare;
+use convengine_turns::running_session::RunningSession;
 use serde_json::{Value, json};
 
 use super::trace_events;
 use crate::api::assistant::kind_routes::SessionPath;
-use crate::api::error::ApiError;
-use crate::ops::audit::derive::replay_and_compare;
-use crate::runtime::assistant::run::RunningSession;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::session::Session;
-use crate::storage::run_blocking;
-use crate::storage::turn::{self, StoredTurn};
+use crate::api::host::Host;
 
 /// Returns the state of a session with private values masked.
 #[utoipa::path(
@@ -28,7 +29,7 @@ use crate::storage::turn::{self, StoredTurn};
     ),
 )]
 pub async fn state(State(host): State<Arc<Host>>, path: SessionPath) -> Result<Json<Value>, ApiError> {
-    let (stored, running) = path.load(&host).await?;
+    let (stored, running) = path.load(&host.content).await?;
     render_state(stored, &running).map(Json)
 }
 
@@ -43,8 +44,8 @@ pub async fn state(State(host): State<Arc<Host>>, path: SessionPath) -> Result<J
     ),
 )]
 pub async fn trace(State(host): State<Arc<Host>>, path: SessionPath) -> Result<Json<Value>, ApiError> {
-    let (_, running) = path.load(&host).await?;
-    render_trace(&host, &running).await.map(Json)
+    let (_, running) = path.load(&host.content).await?;
+    render_trace(&host.content, &running).await.map(Json)
 }
 
 /// Replays the turns of a session and compares the results.
@@ -58,8 +59,8 @@ pub async fn trace(State(host): State<Arc<Host>>, path: SessionPath) -> Result<J
     ),
 )]
 pub async fn replay(State(host): State<Arc<Host>>, path: SessionPath) -> Result<Json<Value>, ApiError> {
-    let (_, running) = path.load(&host).await?;
-    let turns = load_turns_of(&host, &running.session).await?;
+    let (_, running) = path.load(&host.content).await?;
+    let turns = load_turns_of(&host.content, &running.session).await?;
     let count = turns.len();
     let divergence = run_blocking(move || number_turns(&turns).find_map(|(number, run)| find_divergence(run, number))).await?;
     Ok(Json(json!({"equal": divergence.is_none(), "turns": count, "divergence": divergence})))
@@ -86,8 +87,8 @@ pub fn render_state(stored: Session, running: &RunningSession) -> Result<Value, 
 ///
 /// # Errors
 /// 503 if the database is unavailable.
-pub async fn render_trace(host: &Host, running: &RunningSession) -> Result<Value, ApiError> {
-    let turns = load_turns_of(host, &running.session).await?;
+pub async fn render_trace(content: &Content, running: &RunningSession) -> Result<Value, ApiError> {
+    let turns = load_turns_of(content, &running.session).await?;
     let events =
         run_blocking(move || number_turns(&turns).map(|(number, run)| trace_events::render_turn(run, number)).collect::<Vec<Value>>())
             .await;
@@ -98,8 +99,8 @@ pub async fn render_trace(host: &Host, running: &RunningSession) -> Result<Value
 ///
 /// # Errors
 /// 503 if the database is unavailable.
-pub async fn explain_turn(host: &Host, running: &RunningSession, number: u32) -> Result<Vec<Value>, ApiError> {
-    let turns = load_turns_of(host, &running.session).await?;
+pub async fn explain_turn(content: &Content, running: &RunningSession, number: u32) -> Result<Vec<Value>, ApiError> {
+    let turns = load_turns_of(content, &running.session).await?;
     let explain = move || turns.iter().find(|it| it.0.number == number).map(trace_events::explain_turn).unwrap_or_default();
     Ok(run_blocking(explain).await?)
 }
@@ -108,20 +109,20 @@ pub async fn explain_turn(host: &Host, running: &RunningSession, number: u32) ->
 pub type TurnWithConfig = (StoredTurn, Option<Arc<Config>>);
 
 /// Loads the turns of a session.
-pub async fn load_turns_of(host: &Host, session: &str) -> sqlx::Result<Vec<TurnWithConfig>> {
-    with_configs(host, turn::list_ended(&host.readers, session).await?).await
+pub async fn load_turns_of(content: &Content, session: &str) -> sqlx::Result<Vec<TurnWithConfig>> {
+    with_configs(content, turn::list_ended(&content.readers, session).await?).await
 }
 
 /// Loads at most `most` turns of a session with a number above `number`, in order.
-pub async fn load_turns_after(host: &Host, session: &str, number: u32, most: i64) -> sqlx::Result<Vec<TurnWithConfig>> {
-    with_configs(host, turn::list_ended_after(&host.readers, session, number, most).await?).await
+pub async fn load_turns_after(content: &Content, session: &str, number: u32, most: i64) -> sqlx::Result<Vec<TurnWithConfig>> {
+    with_configs(content, turn::list_ended_after(&content.readers, session, number, most).await?).await
 }
 
 /// Adds their configurations to turns.
-pub async fn with_configs(host: &Host, turns: Vec<StoredTurn>) -> sqlx::Result<Vec<TurnWithConfig>> {
+pub async fn with_configs(content: &Content, turns: Vec<StoredTurn>) -> sqlx::Result<Vec<TurnWithConfig>> {
     let mut runs = Vec::with_capacity(turns.len());
     for turn in turns {
-        let config = host.flows.load(host, &turn.config_hash).await?;
+        let config = content.flows.load(content, &turn.config_hash).await?;
         runs.push((turn, config));
     }
     Ok(runs)

@@ -9,6 +9,16 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use convengine_access::api_error::{ApiError, path_not_found};
+use convengine_access::refusal::unauthorized;
+use convengine_content::Content;
+use convengine_storage::assistant::deployment::Deployment;
+use convengine_storage::assistant::session;
+use convengine_storage::run_blocking;
+use convengine_storage::turn;
+use convengine_turns::Turns;
+use convengine_turns::audit::derive::replay_turn;
+use convengine_turns::session_changes::wait_for_session;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -17,16 +27,8 @@ use super::inspect::{TurnWithConfig, with_configs};
 use super::public::check_deployment;
 use super::{Sender, load_session};
 use crate::api::assistant::kind_routes::SessionPath;
-use crate::api::error::{ApiError, path_not_found};
+use crate::api::host::Host;
 use crate::api::query::{PathParams, QueryParams};
-use crate::auth::refusal::unauthorized;
-use crate::ops::audit::derive::replay_turn;
-use crate::runtime::assistant::session_changes::wait_for_session;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::deployment::Deployment;
-use crate::storage::assistant::session;
-use crate::storage::run_blocking;
-use crate::storage::turn;
 
 /// Longest wait of a request, below the idle timeouts of usual proxies.
 const MAX_WAIT_S: u64 = 25;
@@ -71,9 +73,9 @@ pub async fn of_deployment(
     PathParams(id): PathParams<String>,
     QueryParams(query): QueryParams<MessagesQuery>,
 ) -> Result<Json<Value>, ApiError> {
-    let (stored, running) = load_session(&host, &id).await?;
+    let (stored, running) = load_session(&host.content, &id).await?;
     check_deployment(&stored, &deployment)?;
-    wait_for_messages(&host, &sender, &running.session, &query).await.map(Json)
+    wait_for_messages(&host.turns, &sender, &running.session, &query).await.map(Json)
 }
 
 /// Returns the messages and the status of a session since a position.
@@ -97,41 +99,41 @@ pub async fn of_simulator(
     path: SessionPath,
     QueryParams(query): QueryParams<MessagesQuery>,
 ) -> Result<Json<Value>, ApiError> {
-    let (_, running) = path.load(&host).await?;
-    wait_for_messages(&host, &sender, &running.session, &query).await.map(Json)
+    let (_, running) = path.load(&host.content).await?;
+    wait_for_messages(&host.turns, &sender, &running.session, &query).await.map(Json)
 }
 
 /// Returns the messages of a session since a position, and waits for them as long as requested.
 ///
 /// # Errors
 /// 401 if the credential of the caller ends meanwhile, 503 if the database is unavailable.
-pub async fn wait_for_messages(host: &Host, sender: &Sender, id: &str, query: &MessagesQuery) -> Result<Value, ApiError> {
-    let mut changes = host.session_changes.subscribe();
-    let mut credential_end = pin!(host.open_credentials.watch(&sender.caller).wait());
+pub async fn wait_for_messages(turns: &Turns, sender: &Sender, id: &str, query: &MessagesQuery) -> Result<Value, ApiError> {
+    let mut changes = turns.session_changes.subscribe();
+    let mut credential_end = pin!(turns.access.open_credentials.watch(&sender.caller).wait());
     let deadline = Instant::now() + Duration::from_secs(query.wait_s.min(MAX_WAIT_S));
     loop {
-        let turns = turn::list_ended_after(&host.readers, id, query.after, MAX_TURNS).await?;
-        if !turns.is_empty() || Instant::now() >= deadline {
-            return render_messages(host, id, turns, query.after).await;
+        let ended = turn::list_ended_after(&turns.readers, id, query.after, MAX_TURNS).await?;
+        if !ended.is_empty() || Instant::now() >= deadline {
+            return render_messages(&turns.content, id, ended, query.after).await;
         }
         let pause = deadline.min(Instant::now() + POLL_INTERVAL);
         tokio::select! {
             changed = timeout_at(pause, wait_for_session(&mut changes, id)) => {
-                if changed.is_ok() && session::find_seq(&host.readers, id).await?.is_none() {
+                if changed.is_ok() && session::find_seq(&turns.readers, id).await?.is_none() {
                     return Err(path_not_found());
                 }
             }
             () = &mut credential_end => return Err(unauthorized(&sender.uri, Some("revoked or expired"))),
             // A stopping server does not wait for its clients.
-            () = host.streams.wait_closed() => return render_messages(host, id, Vec::new(), query.after).await,
+            () = turns.streams.wait_closed() => return render_messages(&turns.content, id, Vec::new(), query.after).await,
         }
     }
 }
 
-async fn render_messages(host: &Host, id: &str, turns: Vec<turn::StoredTurn>, after: u32) -> Result<Value, ApiError> {
-    let stored = session::find(&host.readers, id).await?.ok_or_else(path_not_found)?;
+async fn render_messages(content: &Content, id: &str, turns: Vec<turn::StoredTurn>, after: u32) -> Result<Value, ApiError> {
+    let stored = session::find(&content.readers, id).await?.ok_or_else(path_not_found)?;
     let seq = turns.last().map_or(after, |it| it.number);
-    let runs = with_configs(host, turns).await?;
+    let runs = with_configs(content, turns).await?;
     let messages = run_blocking(move || runs.iter().flat_map(turn_messages).collect::<Vec<Value>>()).await?;
     let status = public_status(&stored.status);
     Ok(json!({

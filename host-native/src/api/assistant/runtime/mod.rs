@@ -25,13 +25,16 @@ use convengine_core::turn::Map;
 use convengine_host_base::event_members::IDENTITY;
 use serde_json::{Value, json};
 
-use crate::api::error::ApiError;
-use crate::auth::caller::Caller;
-use crate::auth::identity::{Identity, UserVerifier};
-use crate::runtime::assistant::plan;
-use crate::runtime::assistant::run::{RunningSession, event_key};
-use crate::runtime::turn_runner::{Host, Refusal, SubmitResult};
-use crate::storage::assistant::session::{self, Session};
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::Caller;
+use convengine_access::identity::{Identity, UserVerifier};
+use convengine_content::Content;
+use convengine_content::plan;
+use convengine_storage::assistant::session::{self, Session};
+use convengine_turns::Turns;
+use convengine_turns::message::SubmitResult;
+use convengine_turns::refusal::Refusal;
+use convengine_turns::running_session::{RunningSession, event_key};
 
 /// Marks the repeated response to an event that was already handled.
 const REPLAYED: HeaderName = HeaderName::from_static("x-replayed");
@@ -47,11 +50,11 @@ pub struct Visibility {
 ///
 /// # Errors
 /// 404 if there is no such session, 503 if the database is unavailable.
-pub async fn load_session(host: &Host, id: &str) -> Result<(Session, RunningSession), ApiError> {
+pub async fn load_session(content: &Content, id: &str) -> Result<(Session, RunningSession), ApiError> {
     let unknown = || ApiError::not_found("session not found; start a new one");
     let id = uuid::Uuid::try_parse(id).map_err(|_| unknown())?.to_string();
-    let stored = session::find(&host.readers, &id).await?.ok_or_else(unknown)?;
-    let running = RunningSession::from_stored(host, &id, &stored).await?;
+    let stored = session::find(&content.readers, &id).await?.ok_or_else(unknown)?;
+    let running = RunningSession::from_stored(content, &id, &stored).await?;
     Ok((stored, running))
 }
 
@@ -96,22 +99,22 @@ impl<S: Send + Sync> FromRequestParts<S> for Sender {
 /// # Errors
 /// A refusal, which leaves the session unchanged.
 pub async fn run_event(
-    host: &Arc<Host>,
+    turns: &Arc<Turns>,
     sender: &Sender,
     running: &RunningSession,
     event: Map,
     sees: Visibility,
     status: StatusCode,
 ) -> Result<Response, ApiError> {
-    let mut answer = answer_event(host, sender, running, event, sees, status).await;
+    let mut answer = answer_event(turns, sender, running, event, sees, status).await;
     if running.is_metered() {
-        plan::write_headers(plan::find_session_quota(host).await, &mut answer);
+        plan::write_headers(plan::find_session_quota(&turns.content).await, &mut answer);
     }
     answer
 }
 
 async fn answer_event(
-    host: &Arc<Host>,
+    turns: &Arc<Turns>,
     sender: &Sender,
     running: &RunningSession,
     event: Map,
@@ -119,11 +122,11 @@ async fn answer_event(
     status: StatusCode,
 ) -> Result<Response, ApiError> {
     if let Some(form) = stream::requested_format(&sender.uri)? {
-        let mut streamed = stream::stream_turn(host, running, event, sees, form).await?;
+        let mut streamed = stream::stream_turn(turns, running, event, sees, form).await?;
         *streamed.status_mut() = status;
         return Ok(streamed);
     }
-    let answered = running.submit_event(host, event).await.map_err(|it| refuse(it, &running.session))?;
+    let answered = running.submit_event(turns, event).await.map_err(|it| refuse(it, &running.session))?;
     to_response(answered, sees, status)
 }
 
@@ -131,9 +134,9 @@ async fn answer_event(
 ///
 /// # Errors
 /// 409 `user_mismatch` if the session is another user's, 503 if the database is unavailable.
-pub async fn sign_in(host: &Host, session: &str, user: Option<Value>, event: &mut Map) -> Result<(), ApiError> {
+pub async fn sign_in(content: &Content, session: &str, user: Option<Value>, event: &mut Map) -> Result<(), ApiError> {
     let Some(user) = user else { return Ok(()) };
-    let stored = session::find(&host.readers, session).await?;
+    let stored = session::find(&content.readers, session).await?;
     let known = stored.as_ref().and_then(|it| it.state.get("user"));
     // Earlier versions stored a user as a text where a rule of redaction named `user`: whose it was is not known any more.
     let is_lost = known.is_some_and(Value::is_string);
@@ -156,9 +159,9 @@ pub fn refuse(refusal: Refusal, session: &str) -> ApiError {
 ///
 /// # Errors
 /// 503 if the database is unavailable.
-async fn is_already_sent(host: &Host, session: &str, members: &Map) -> Result<bool, ApiError> {
+async fn is_already_sent(content: &Content, session: &str, members: &Map) -> Result<bool, ApiError> {
     let Some(key) = members.get("event_id").and_then(Value::as_str).map(|it| event_key(session, it)) else { return Ok(false) };
-    Ok(session::load(&host.readers, session, Some(&key)).await?.is_duplicate)
+    Ok(session::load(&content.readers, session, Some(&key)).await?.is_duplicate)
 }
 
 /// Builds the response of a turn.

@@ -6,7 +6,10 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Map;
+use convengine_storage::assistant::deployment::Deployment;
+use convengine_storage::assistant::session::Session;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -14,11 +17,8 @@ use super::simulator::{SessionStart, begin_session};
 use super::{Sender, Visibility, events, load_session, run_event, sign_in};
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::document;
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::deployment::Deployment;
-use crate::storage::assistant::session::Session;
 
 /// Starts a session with the live version.
 #[utoipa::path(
@@ -50,7 +50,7 @@ pub async fn start(
     let identity = sender.identify(&members).await?;
     let event = events::read_start(&members, Some(&deployment.channel), identity)?;
     let program = deployment.program.clone();
-    let (live, document) = document::live_document(&host, &program).await?;
+    let (live, document) = document::live_document(&host.content, &program).await?;
     check_params(&document.document, &event)?;
     let beginning = SessionStart {
         session: Uuid::new_v4().to_string(),
@@ -60,8 +60,8 @@ pub async fn start(
         document,
         access: sender.caller.access(),
     };
-    let running = begin_session(&host, beginning).await?;
-    run_event(&host, &sender, &running, event, visibility(&deployment, &headers), StatusCode::CREATED).await
+    let running = begin_session(&host.content, beginning).await?;
+    run_event(&host.turns, &sender, &running, event, visibility(&deployment, &headers), StatusCode::CREATED).await
 }
 
 /// Sends a user event to a session.
@@ -93,13 +93,13 @@ pub async fn turn(
     headers: HeaderMap,
     ObjectBody(members): ObjectBody,
 ) -> Result<Response, ApiError> {
-    let (stored, running) = load_session(&host, &id?.0).await?;
+    let (stored, running) = load_session(&host.content, &id?.0).await?;
     check_deployment(&stored, &deployment)?;
     let members = members?;
     let user = sender.verify_user(&members).await?;
-    let mut event = events::read_event(&host, members, true)?;
-    sign_in(&host, &running.session, user, &mut event).await?;
-    run_event(&host, &sender, &running, event, visibility(&deployment, &headers), StatusCode::OK).await
+    let mut event = events::read_event(&host.content, members, true)?;
+    sign_in(&host.content, &running.session, user, &mut event).await?;
+    run_event(&host.turns, &sender, &running, event, visibility(&deployment, &headers), StatusCode::OK).await
 }
 
 /// Checks that a page sets only variables that the document declares as inputs.

@@ -6,7 +6,16 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::ConversationAccess;
+use convengine_content::Content;
+use convengine_content::bundle::resolve_bundle;
+use convengine_content::mcp_tools;
+use convengine_content::version_cache::SessionDocument;
 use convengine_core::turn::Map;
+use convengine_storage as storage;
+use convengine_storage::assistant::{DocumentKind, ProgramKey, draft};
+use convengine_turns::running_session::{RunningSession, event_key};
 use serde_json::Value;
 use utoipa_axum::routes;
 use uuid::Uuid;
@@ -15,16 +24,8 @@ use super::{Sender, Visibility, approvals, events, handoff, inspect, messages, r
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::kind_routes::{DocumentPath, SessionPath, for_kind};
 use crate::api::assistant::{document, parse_version_number};
-use crate::api::error::ApiError;
-use crate::auth::caller::ConversationAccess;
-use crate::auth::routes::Routes;
-use crate::runtime::assistant::bundle::resolve_bundle;
-use crate::runtime::assistant::mcp_tools;
-use crate::runtime::assistant::run::{RunningSession, event_key};
-use crate::runtime::assistant::version_cache::SessionDocument;
-use crate::runtime::turn_runner::Host;
-use crate::storage;
-use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
+use crate::api::host::Host;
+use crate::api::routes::Routes;
 
 /// Authors see debug information.
 pub const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };
@@ -72,15 +73,15 @@ pub async fn start(
     let (program, members) = (path?.key()?, members?);
     let identity = sender.identify(&members).await?;
     let mut event = events::read_start(&members, None, identity)?;
-    let (document, version) = load_requested_document(&host, &program, members.get("version")).await?;
+    let (document, version) = load_requested_document(&host.content, &program, members.get("version")).await?;
     if let Some(trigger) = members.get("trigger").filter(|it| !it.is_null() && program.kind() == DocumentKind::Workflow) {
         check_trigger(&document.document, trigger)?;
         event.insert("trigger".to_owned(), trigger.clone());
     }
-    let session = choose_session_id(&host, &members).await?;
+    let session = choose_session_id(&host.content, &members).await?;
     let access = sender.caller.access();
-    let running = begin_session(&host, SessionStart { session, program, deployment: None, version, document, access }).await?;
-    run_event(&host, &sender, &running, event, DEBUG_VISIBILITY, StatusCode::CREATED).await
+    let running = begin_session(&host.content, SessionStart { session, program, deployment: None, version, document, access }).await?;
+    run_event(&host.turns, &sender, &running, event, DEBUG_VISIBILITY, StatusCode::CREATED).await
 }
 
 /// Sends an event of any type to a session, such as the decision about a pending call.
@@ -105,12 +106,12 @@ pub async fn turn(
     sender: Sender,
     ObjectBody(members): ObjectBody,
 ) -> Result<Response, ApiError> {
-    let (_, running) = path?.load(&host).await?;
+    let (_, running) = path?.load(&host.content).await?;
     let members = members?;
     let user = sender.verify_user(&members).await?;
-    let mut event = events::read_event(&host, members, false)?;
-    sign_in(&host, &running.session, user, &mut event).await?;
-    run_event(&host, &sender, &running, event, DEBUG_VISIBILITY, StatusCode::OK).await
+    let mut event = events::read_event(&host.content, members, false)?;
+    sign_in(&host.content, &running.session, user, &mut event).await?;
+    run_event(&host.turns, &sender, &running, event, DEBUG_VISIBILITY, StatusCode::OK).await
 }
 
 /// Checks that a workflow has a trigger with an id.
@@ -144,20 +145,20 @@ pub struct SessionStart {
 ///
 /// # Errors
 /// 422 if the document cannot run or runs too many others, 503 if the database is unavailable.
-pub async fn begin_session(host: &Host, beginning: SessionStart) -> Result<RunningSession, ApiError> {
+pub async fn begin_session(content: &Content, beginning: SessionStart) -> Result<RunningSession, ApiError> {
     let SessionStart { session, program, deployment, version, document, access } = beginning;
     let message = "document is invalid; save a valid one";
     let unreadable = || ApiError::unprocessable(message).with_code("invalid_document");
     let SessionDocument { document, version: id } = document;
-    let config = match id.as_ref().and_then(|it| host.versions.find_config(it)) {
+    let config = match id.as_ref().and_then(|it| content.versions.find_config(it)) {
         Some(config) => config,
         None => {
             let document = Arc::unwrap_or_clone(document);
-            let mut bundle = resolve_bundle(&host.readers, &program, document).await?;
-            mcp_tools::complete(&mut bundle, &host.config_manager.active().mcp);
-            let compiled = host.flows.compile_and_store(host, bundle).await?;
+            let mut bundle = resolve_bundle(&content.readers, &program, document).await?;
+            mcp_tools::complete(&mut bundle, &content.config_manager.active().mcp);
+            let compiled = content.flows.compile_and_store(content, bundle).await?;
             let config = compiled.ok_or_else(unreadable)?;
-            id.iter().for_each(|it| host.versions.keep_config(it, &config));
+            id.iter().for_each(|it| content.versions.keep_config(it, &config));
             config
         }
     };
@@ -169,21 +170,21 @@ pub async fn begin_session(host: &Host, beginning: SessionStart) -> Result<Runni
 /// # Errors
 /// 404 if there is none, 503 if the database is unavailable.
 pub async fn load_requested_document(
-    host: &Host,
+    content: &Content,
     program: &ProgramKey,
     requested: Option<&Value>,
 ) -> Result<(SessionDocument, Option<i64>), ApiError> {
     match requested.filter(|it| !it.is_null()) {
         None => {
-            let draft = document::find_draft(host, program).await?;
+            let draft = document::find_draft(content, program).await?;
             Ok((SessionDocument::from_draft(parse_document(&draft.document)?), None))
         }
         Some(requested) => {
             let unknown = || document::version_not_found(program.kind());
-            let found = draft::find_assistant(&host.readers, program.as_str()).await?;
+            let found = draft::find_assistant(&content.readers, program.as_str()).await?;
             found.ok_or_else(|| document::document_not_found(program.kind()))?;
             let number = parse_version_number(&requested.to_string()).ok_or_else(unknown)?;
-            let document = host.versions.load(&host.readers, program, number).await?;
+            let document = content.versions.load(&content.readers, program, number).await?;
             Ok((document.ok_or_else(unknown)?, Some(number)))
         }
     }
@@ -201,12 +202,12 @@ pub fn parse_document(text: &str) -> Result<Value, ApiError> {
 }
 
 /// Returns the requested session id, or a new one.
-async fn choose_session_id(host: &Host, members: &Map) -> Result<String, ApiError> {
+async fn choose_session_id(content: &Content, members: &Map) -> Result<String, ApiError> {
     let Some(requested) = members.get("session_id").filter(|it| !it.is_null()) else { return Ok(Uuid::new_v4().to_string()) };
     let refuse = || ApiError::unprocessable("session_id is not a UUID; send a UUID or omit it").with_code("invalid_session");
     let id = requested.as_str().and_then(|it| Uuid::try_parse(it).ok()).ok_or_else(refuse)?.to_string();
     let key = members.get("event_id").and_then(Value::as_str).map(|it| event_key(&id, it));
-    let found = storage::assistant::session::load(&host.readers, &id, key.as_deref()).await?;
+    let found = storage::assistant::session::load(&content.readers, &id, key.as_deref()).await?;
     // Clients without a response retry with the same event id. Pipeline conversations share the id space.
     if !found.is_duplicate && (found.has_open_turn || found.session.turns > 0) {
         let message = "session id already exists; choose another id or omit it";

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{Journal, Map, Notice, NoticeBody, Slice, Turn, Write};
+use convengine_host_base::clock;
 use convengine_host_base::event_members::ARMED_SEQ;
 use convengine_host_base::trace_ids::span_id;
+use convengine_storage::assistant::{DocumentKind, ProgramKey};
+use convengine_storage::turn::{StoredTurn, decompress};
+use convengine_turns::audit::derive::replay_turn;
 use serde_json::{Value, json};
 
 use super::inspect::TurnWithConfig;
-use crate::clock;
-use crate::ops::audit::derive::replay_turn;
-use crate::storage::assistant::{DocumentKind, ProgramKey};
-use crate::storage::turn::{StoredTurn, decompress};
 
 /// Stages at which a node is entered.
 const ENTRY_STAGES: [&str; 2] = ["node.enter", "workflow.node.enter"];

@@ -6,21 +6,22 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_storage::assistant::deployment::Deployment;
+use convengine_storage::assistant::session;
+use convengine_storage::run_blocking;
+use convengine_storage::turn;
+use convengine_turns::Turns;
+use convengine_turns::audit::derive::replay_turn;
 use serde_json::{Value, json};
 
 use super::inspect::{TurnWithConfig, render_state, with_configs};
 use super::load_session;
 use super::messages::{public_status, shown_handoff};
 use super::public::check_deployment;
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::PathParams;
 use crate::api::schemas::{list, nullable_text, object, text};
-use crate::ops::audit::derive::replay_turn;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::deployment::Deployment;
-use crate::storage::assistant::session;
-use crate::storage::run_blocking;
-use crate::storage::turn;
 
 /// Maximum turns of a response, because each is replayed; the newest are returned.
 const MAX_TURNS: u32 = 50;
@@ -41,24 +42,24 @@ pub async fn of_deployment(
     Extension(deployment): Extension<Arc<Deployment>>,
     PathParams(id): PathParams<String>,
 ) -> Result<Json<Value>, ApiError> {
-    render_session(&host, &deployment, &id).await.map(Json)
+    render_session(&host.turns, &deployment, &id).await.map(Json)
 }
 
 /// Renders a session of a deployment.
 ///
 /// # Errors
 /// 404 for a session of another deployment, 503 if the database is unavailable.
-pub async fn render_session(host: &Host, deployment: &Deployment, id: &str) -> Result<Value, ApiError> {
-    let (stored, running) = load_session(host, id).await?;
+pub async fn render_session(turns: &Turns, deployment: &Deployment, id: &str) -> Result<Value, ApiError> {
+    let (stored, running) = load_session(&turns.content, id).await?;
     check_deployment(&stored, deployment)?;
     let id = running.session.as_str();
-    let count = session::load(&host.readers, id, None).await?.session.turns;
-    let turns = turn::list_ended_after(&host.readers, id, count.saturating_sub(MAX_TURNS), i64::from(MAX_TURNS)).await?;
-    let seq = turns.last().map_or(count, |it| it.number);
+    let count = session::load(&turns.readers, id, None).await?.session.turns;
+    let ended = turn::list_ended_after(&turns.readers, id, count.saturating_sub(MAX_TURNS), i64::from(MAX_TURNS)).await?;
+    let seq = ended.last().map_or(count, |it| it.number);
     let (status, handoff) = (public_status(&stored.status).to_owned(), shown_handoff(&stored.state));
     // The history is masked; the events of the journals are not.
     let inputs = user_texts(&render_state(stored, &running)?);
-    let runs = with_configs(host, turns).await?;
+    let runs = with_configs(&turns.content, ended).await?;
     let (turns, awaiting) = run_blocking(move || render_turns(&runs, inputs)).await?;
     Ok(json!({"session_id": id, "seq": seq, "status": status, "handoff": handoff, "awaiting": awaiting, "turns": turns}))
 }

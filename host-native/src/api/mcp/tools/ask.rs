@@ -5,7 +5,18 @@
 
 use std::sync::Arc;
 
+use convengine_access::TenantAccess;
+use convengine_access::api_error::ApiError;
+use convengine_access::identity::Identity;
+use convengine_access::scope::Scopes;
 use convengine_core::turn::Map;
+use convengine_storage::assistant::session::{self, Session};
+use convengine_storage::assistant::{DocumentKind, ProgramKey, deployment, draft};
+use convengine_turns::Turns;
+use convengine_turns::message::Message;
+use convengine_turns::refusal::Refusal;
+use convengine_turns::running_session::RunningSession;
+use convengine_turns::turn_runner;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -16,17 +27,10 @@ use crate::api::assistant::document;
 use crate::api::assistant::runtime::ai_agents::is_channel_allowed;
 use crate::api::assistant::runtime::simulator::{SessionStart, begin_session};
 use crate::api::assistant::runtime::{Visibility, events, filter_answer, load_session};
-use crate::api::error::ApiError;
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
 use crate::api::mcp::resources::uri;
 use crate::api::mcp::server::McpServer;
-use crate::auth::identity::Identity;
-use crate::auth::scope::Scopes;
-use crate::runtime::assistant::run::RunningSession;
-use crate::runtime::turn_runner::{self, Host, Message, Refusal};
-use crate::storage::assistant::session::{self, Session};
-use crate::storage::assistant::{DocumentKind, ProgramKey, deployment, draft};
 
 /// The channel of sessions that begin here.
 const CHANNEL: &str = "mcp";
@@ -73,15 +77,15 @@ async fn select(server: &McpServer, is_wanted: impl Fn(&str) -> bool) -> sqlx::R
     let host = server.host();
     let mut tools = Vec::new();
     let is_team = server.permits(Scopes::ADMIN);
-    let open = deployment::list_open(&host.readers).await?;
+    let open = deployment::list_open(&host.content.readers).await?;
     for kind in ASKED_KINDS {
-        for document in draft::list(&host.readers, kind).await? {
+        for document in draft::list(&host.content.readers, kind).await? {
             let Some(live) = document.live_version.filter(|_| is_wanted(&ask_name(&document.key))) else { continue };
             let deployment = open.iter().find(|it| it.program == document.key).filter(|_| !is_team).map(|it| it.id.clone());
             if !is_team && deployment.is_none() {
                 continue;
             }
-            let Some(version) = host.versions.load(&host.readers, &document.key, live).await? else { continue };
+            let Some(version) = host.content.versions.load(&host.content.readers, &document.key, live).await? else { continue };
             if kind == DocumentKind::Agent && !is_channel_allowed(&version.document, &json!(CHANNEL)) {
                 continue;
             }
@@ -90,7 +94,7 @@ async fn select(server: &McpServer, is_wanted: impl Fn(&str) -> bool) -> sqlx::R
             tools.push(AskTool::Document { about: text("description"), program: document.key, deployment, title });
         }
     }
-    let active = host.config_manager.active();
+    let active = host.content.config_manager.active();
     let has_intents = active.config.row_counts().any(|(table, rows)| table == "ce_intent" && rows > 0);
     tools.extend((is_wanted(TABLES) && has_intents).then_some(AskTool::Tables));
     Ok(tools)
@@ -173,11 +177,11 @@ impl AskTool {
 async fn ask_document(server: &McpServer, program: &ProgramKey, text: &str, id: Option<String>) -> ToolResult {
     let host = server.host();
     let message = Map::from_iter([("type".to_owned(), json!("user.message")), ("text".to_owned(), json!(text))]);
-    let message = events::read_event(host, message, true).map_err(|it| refusal_text(&it))?;
+    let message = events::read_event(&host.content, message, true).map_err(|it| refusal_text(&it))?;
     let mut messages = Vec::new();
     let running = match id {
         Some(id) => {
-            check_rate(host, &id)?;
+            check_rate(&host.access, &id)?;
             continue_session(server, program, &id).await?
         }
         None => {
@@ -186,7 +190,7 @@ async fn ask_document(server: &McpServer, program: &ProgramKey, text: &str, id: 
             let user = server.caller().user().filter(|_| !server.permits(Scopes::ADMIN)).cloned();
             let identity = Identity { user, visitor: None };
             let start = events::read_start(&Map::new(), Some(CHANNEL), identity).map_err(|it| refusal_text(&it))?;
-            let mut answer = submit(host, &running, start).await?;
+            let mut answer = submit(&host.turns, &running, start).await?;
             messages.append(&mut take_messages(&mut answer));
             if answer["status"] != "awaiting_input" {
                 return render("session_id", answer, messages);
@@ -194,7 +198,7 @@ async fn ask_document(server: &McpServer, program: &ProgramKey, text: &str, id: 
             RunningSession { is_new: false, ..running }
         }
     };
-    let mut answer = submit(host, &running, message).await?;
+    let mut answer = submit(&host.turns, &running, message).await?;
     messages.append(&mut take_messages(&mut answer));
     render("session_id", answer, messages)
 }
@@ -202,7 +206,7 @@ async fn ask_document(server: &McpServer, program: &ProgramKey, text: &str, id: 
 /// Begins a session on the live version; it belongs to the caller.
 async fn start_session(server: &McpServer, program: &ProgramKey) -> Result<RunningSession, ApiError> {
     let host = server.host();
-    let (live, document) = document::live_document(host, program).await?;
+    let (live, document) = document::live_document(&host.content, program).await?;
     let start = SessionStart {
         session: Uuid::new_v4().to_string(),
         program: program.clone(),
@@ -211,13 +215,13 @@ async fn start_session(server: &McpServer, program: &ProgramKey) -> Result<Runni
         document,
         access: server.caller().access(),
     };
-    begin_session(host, start).await
+    begin_session(&host.content, start).await
 }
 
 /// Loads a session that the caller may continue: its own, or one of nobody. Sessions of deployments and of drafts are for the administrator.
 async fn continue_session(server: &McpServer, program: &ProgramKey, id: &str) -> Result<RunningSession, String> {
     let unknown = || "session not found; omit session_id to begin one".to_owned();
-    let (stored, running) = load_session(server.host(), id).await.map_err(|it| refusal_text(&it))?;
+    let (stored, running) = load_session(&server.host().content, id).await.map_err(|it| refusal_text(&it))?;
     let is_from_here = |it: &Session| it.deployment.is_none() && it.version.is_some();
     if stored.program != *program || !(is_from_here(&stored) || server.permits(Scopes::ADMIN)) {
         return Err(unknown());
@@ -225,27 +229,27 @@ async fn continue_session(server: &McpServer, program: &ProgramKey, id: &str) ->
     Ok(RunningSession { access: server.caller().access(), ..running })
 }
 
-async fn submit(host: &Arc<Host>, running: &RunningSession, event: Map) -> Result<Value, String> {
-    let done = running.submit_event(host, event).await.map_err(refused_text)?;
+async fn submit(turns: &Arc<Turns>, running: &RunningSession, event: Map) -> Result<Value, String> {
+    let done = running.submit_event(turns, event).await.map_err(refused_text)?;
     let answer = done.outcome.flow.and_then(|it| filter_answer(*it, VISIBILITY));
     answer.ok_or_else(|| "turn was lost when a server stopped; send the message again".to_owned())
 }
 
 async fn ask_tables(server: &McpServer, text: &str, id: Option<String>) -> ToolResult {
     let host = server.host();
-    let max_chars = host.config_manager.active().config.settings.input_max_chars;
+    let max_chars = host.content.config_manager.active().config.settings.input_max_chars;
     if text.chars().nth(max_chars).is_some() {
         return Err(format!("text is too long; send at most {max_chars} characters"));
     }
     if let Some(id) = &id {
-        check_rate(host, id)?;
-        let session = session::find_program(&host.readers, id).await.map_err(|it| refusal_text(&ApiError::from(it)))?;
+        check_rate(&host.access, id)?;
+        let session = session::find_program(&host.content.readers, id).await.map_err(|it| refusal_text(&ApiError::from(it)))?;
         if session.is_some() {
             return Err("conversation not found; omit conversation_id to begin one".to_owned());
         }
     }
     let message = Message::new(id, Some(text.to_owned()), false, Map::new()).with_access(server.caller().access());
-    let outcome = turn_runner::submit_for_outcome(Arc::clone(host), message).await.map_err(refused_text)?;
+    let outcome = turn_runner::submit_for_outcome(Arc::clone(&host.turns), message).await.map_err(refused_text)?;
     let answer = outcome.to_response();
     let (status, message) = match answer["success"] == true {
         true => ("awaiting_input", json!({"type": answer["payload"]["type"], "text": payload_text(&answer["payload"]["value"])})),
@@ -298,21 +302,21 @@ async fn check_program_rate(
     deployment: Option<&str>,
     session: Option<&str>,
 ) -> Result<(), String> {
-    let (host, limits) = (server.host(), &server.host().rate_limits);
+    let (host, limits) = (server.host(), &server.host().access.rate_limits);
     let Some(deployment) = deployment else {
         return limits.check_program(program, &uri()).map(|_| ()).map_err(|it| refusal_text(&it));
     };
     let mut visitor = server.caller().visitor_id().unwrap_or(CHANNEL);
     if let Some(session) = session {
-        let found = session::find_program(&host.readers, session).await.map_err(|it| refusal_text(&ApiError::from(it)))?;
+        let found = session::find_program(&host.content.readers, session).await.map_err(|it| refusal_text(&ApiError::from(it)))?;
         // An id that the client has invented does not count as a visitor.
         visitor = found.filter(|it| it == program).map_or(visitor, |_| session);
     }
     limits.check_visitor(deployment, visitor, &uri()).map(|_| ()).map_err(|it| refusal_text(&it))
 }
 
-fn check_rate(host: &Host, id: &str) -> Result<(), String> {
-    host.rate_limits.check_conversation(id, &uri()).map(|_| ()).map_err(|it| refusal_text(&it))
+fn check_rate(access: &TenantAccess, id: &str) -> Result<(), String> {
+    access.rate_limits.check_conversation(id, &uri()).map(|_| ()).map_err(|it| refusal_text(&it))
 }
 
 /// The message for a turn that was refused.

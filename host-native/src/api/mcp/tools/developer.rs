@@ -1,11 +1,11 @@
 //! The tools for developers: which there are, and who may call them.
 
+use convengine_access::scope::Scopes;
 use convengine_core::turn::Map;
 use rmcp::model::{Tool, ToolAnnotations};
 
 use super::{StopCheck, ToolResult, explain, import, lint, play, replay};
 use crate::api::mcp::server::McpServer;
-use crate::auth::scope::Scopes;
 
 /// A tool for developers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,12 +91,12 @@ impl DeveloperTool {
     pub async fn run(self, server: &McpServer, arguments: Option<Map>, stop: StopCheck) -> ToolResult {
         let host = server.host();
         match self {
-            DeveloperTool::Lint => lint::run(host, arguments).await,
+            DeveloperTool::Lint => lint::run(&host.content, arguments).await,
             DeveloperTool::Import => import::run(server, arguments).await,
             DeveloperTool::Play => play::run(host, arguments, stop).await,
-            DeveloperTool::Replay => replay::run(host, arguments, stop).await,
-            DeveloperTool::ExplainTurn => explain::run(host, arguments).await,
-            DeveloperTool::Compare => replay::run_comparison(host, arguments, stop).await,
+            DeveloperTool::Replay => replay::run(&host.content, arguments, stop).await,
+            DeveloperTool::ExplainTurn => explain::run(&host.content, arguments).await,
+            DeveloperTool::Compare => replay::run_comparison(&host.content, arguments, stop).await,
         }
     }
 }

@@ -2,8 +2,13 @@
 
 use std::sync::Arc;
 
+use convengine_content::Content;
 use convengine_core::config::Config;
 use convengine_core::turn::{Map, Notice, NoticeBody, Turn};
+use convengine_storage::assistant::session;
+use convengine_storage::run_blocking;
+use convengine_storage::turn::{self, StoredTurn};
+use convengine_turns::audit::derive::ConfigCache;
 use serde_json::{Value, json};
 
 use super::developer::Description;
@@ -11,11 +16,6 @@ use super::{Answer, ToolResult, arguments_schema, database_text, object_schema, 
 use crate::api::assistant::runtime::{inspect, load_session};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
-use crate::ops::audit::derive::ConfigCache;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::session;
-use crate::storage::run_blocking;
-use crate::storage::turn::{self, StoredTurn};
 
 /// Describes the tool.
 pub fn describe() -> Description {
@@ -46,13 +46,14 @@ pub fn describe() -> Description {
 ///
 /// # Errors
 /// A message that says what to send, or the reason that the turn cannot be replayed.
-pub async fn run(host: &Arc<Host>, arguments: Option<Map>) -> ToolResult {
+pub async fn run(content: &Arc<Content>, arguments: Option<Map>) -> ToolResult {
     let arguments = Arguments::read(arguments, &["conversation_id", "turn", "cursor"])?;
     let cursor = arguments.text("cursor")?;
     let id = arguments.id("conversation_id")?.ok_or("conversation_id is missing; send the id of a stored conversation or session")?;
     let number = arguments.required_number("turn")?;
-    let is_session = session::find_program(&host.readers, &id).await.map_err(|it| database_text(&it))?.is_some();
-    let explained = if is_session { explain_session(host, &id, number).await } else { explain_conversation(host, &id, number).await }?;
+    let is_session = session::find_program(&content.readers, &id).await.map_err(|it| database_text(&it))?.is_some();
+    let explained =
+        if is_session { explain_session(content, &id, number).await } else { explain_conversation(content, &id, number).await }?;
     let (events, next) = page(explained.events, cursor)?;
     // The explanations belong to the first page.
     let explanations = if cursor.is_none() { page(explained.explanations, None)?.0 } else { Vec::new() };
@@ -70,24 +71,24 @@ struct ExplainedTurn {
 }
 
 /// Renders the explanations and the trace of a session's turn, in which private values are masked.
-async fn explain_session(host: &Host, id: &str, number: u32) -> Result<ExplainedTurn, String> {
-    let (_, running) = load_session(host, id).await.map_err(|it| refusal_text(&it))?;
-    let mut trace = inspect::render_trace(host, &running).await.map_err(|it| refusal_text(&it))?;
+async fn explain_session(content: &Content, id: &str, number: u32) -> Result<ExplainedTurn, String> {
+    let (_, running) = load_session(content, id).await.map_err(|it| refusal_text(&it))?;
+    let mut trace = inspect::render_trace(content, &running).await.map_err(|it| refusal_text(&it))?;
     let turns = trace["turns"].as_array_mut().into_iter().flatten();
     let found = turns.into_iter().find(|it| it["number"] == number).ok_or_else(|| unknown_turn(id, number))?;
     if let Some(reason) = found["reason"].as_str() {
         return Err(format!("turn {number} cannot be replayed: {reason}"));
     }
     let events = if let Value::Array(events) = found["events"].take() { events } else { Vec::new() };
-    let explanations = inspect::explain_turn(host, &running, number).await.map_err(|it| refusal_text(&it))?;
+    let explanations = inspect::explain_turn(content, &running, number).await.map_err(|it| refusal_text(&it))?;
     Ok(ExplainedTurn { input: found["event"].take(), explanations, events })
 }
 
-async fn explain_conversation(host: &Host, id: &str, number: u32) -> Result<ExplainedTurn, String> {
-    let turns = turn::list_ended_after(&host.readers, id, number - 1, 1).await.map_err(|it| database_text(&it))?;
+async fn explain_conversation(content: &Content, id: &str, number: u32) -> Result<ExplainedTurn, String> {
+    let turns = turn::list_ended_after(&content.readers, id, number - 1, 1).await.map_err(|it| database_text(&it))?;
     let stored = turns.into_iter().find(|it| it.number == number).ok_or_else(|| unknown_turn(id, number))?;
-    let mut configs = ConfigCache::with_config(&host.config_manager.active().config);
-    let config = configs.load(&host.readers, &stored.config_hash).await.map_err(|it| database_text(&it))?;
+    let mut configs = ConfigCache::with_config(&content.config_manager.active().config);
+    let config = configs.load(&content.readers, &stored.config_hash).await.map_err(|it| database_text(&it))?;
     let config = config.ok_or_else(|| format!("configuration {} of turn {number} is no longer stored", stored.config_hash))?;
     run_blocking(move || replay_observed(&stored, config)).await.map_err(|it| database_text(&it))?
 }

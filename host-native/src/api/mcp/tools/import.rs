@@ -3,7 +3,12 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
+use convengine_access::security_log::LoggedRequest;
+use convengine_content::Content;
+use convengine_content::config::active::ReloadError;
+use convengine_content::config::import::{ImportReport, ImportTarget, ParsedPack, apply};
 use convengine_core::turn::Map;
+use convengine_host_base::exit::Failure;
 use serde_json::{Value, json};
 
 use super::developer::Description;
@@ -11,11 +16,6 @@ use super::{Answer, ToolResult, arguments_schema, database_text, failure_text, o
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::{MAX_BYTES, page};
 use crate::api::mcp::server::McpServer;
-use crate::auth::security_log::LoggedRequest;
-use crate::config::active::ReloadError;
-use crate::config::import::{ImportReport, ImportTarget, ParsedPack, apply};
-use crate::exit::Failure;
-use crate::runtime::turn_runner::Host;
 
 /// Describes the tool.
 pub fn describe() -> Description {
@@ -55,24 +55,29 @@ pub async fn run(server: &McpServer, arguments: Option<Map>) -> ToolResult {
     let host = Arc::clone(server.host());
     let logged = LoggedRequest::with_action("config.import", "/mcp", server.caller(), server.client());
     if !dry_run {
-        logged.record_start(&host.readers, &host.meter).await.map_err(|it| database_text(&it))?;
+        logged.record_start(&host.content.readers, &host.turns.meter).await.map_err(|it| database_text(&it))?;
     }
     // Runs to its end even if the call is cancelled: rows that are stored must be loaded too.
-    let done = run_in_place(move || async move { import(&host, &parsed, strict, dry_run).await }).await?;
+    let done = run_in_place(move || async move { import(&host.content, &parsed, strict, dry_run).await }).await?;
     if !dry_run {
         let is_done = done.as_ref().is_ok_and(|it| it.1);
         let status = if is_done { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-        logged.record_end(&server.host().readers, &server.host().meter, status, None).await;
+        logged.record_end(&server.host().content.readers, &server.host().turns.meter, status, None).await;
     }
     let (report, is_imported, next) = done.map_err(|it| failure_text(&it))?;
     render(&report, is_imported, next)
 }
 
 /// Imports a pack and activates its rows. Returns what happened, whether the server has changed, and what to do next.
-async fn import(host: &Host, parsed: &ParsedPack, strict: bool, dry_run: bool) -> Result<(ImportReport, bool, &'static str), Failure> {
-    let report = apply(&ImportTarget::from_host(host), parsed, strict, dry_run).await?;
+async fn import(
+    content: &Content,
+    parsed: &ParsedPack,
+    strict: bool,
+    dry_run: bool,
+) -> Result<(ImportReport, bool, &'static str), Failure> {
+    let report = apply(&ImportTarget::from_content(content), parsed, strict, dry_run).await?;
     let is_imported = !dry_run && !report.is_refused;
-    let reloaded = if is_imported { Some(host.config_manager.refresh().await) } else { None };
+    let reloaded = if is_imported { Some(content.config_manager.refresh().await) } else { None };
     let next = match reloaded {
         None if report.is_refused => "nothing is imported: correct the errors, or omit strict",
         None => "nothing is changed yet: play the pack, then import it with dry_run=false",

@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use convengine_content::Content;
+use convengine_content::config::import::ParsedPack;
+use convengine_content::config::import::documents::CheckContext;
+use convengine_content::config::lint::{Findings, lint_database, lint_document, lint_pack};
 use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
@@ -10,10 +14,6 @@ use super::developer::Description;
 use super::{Answer, ToolResult, arguments_schema, failure_text, object_schema, run_in_place};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
-use crate::config::import::ParsedPack;
-use crate::config::import::documents::CheckContext;
-use crate::config::lint::{Findings, lint_database, lint_document, lint_pack};
-use crate::runtime::turn_runner::Host;
 
 /// Describes the tool.
 pub fn describe() -> Description {
@@ -53,11 +53,11 @@ pub enum Subject {
 ///
 /// # Errors
 /// A message that says what is wrong.
-pub async fn find(host: &Arc<Host>, subject: Subject) -> Result<Findings, String> {
-    let host = Arc::clone(host);
+pub async fn find(content: &Arc<Content>, subject: Subject) -> Result<Findings, String> {
+    let content = Arc::clone(content);
     let findings = run_in_place(move || async move {
-        let (database, providers) = (host.config_manager.database(), host.models.providers());
-        let context = CheckContext { tree: host.config_manager.settings(), providers: Some(&providers) };
+        let (database, providers) = (content.config_manager.database(), content.outbound.models.providers());
+        let context = CheckContext { tree: content.config_manager.settings(), providers: Some(&providers) };
         match subject {
             Subject::Pack(pack) => lint_pack(&pack, context).await,
             Subject::Document(document) => lint_document(database, document, context).await,
@@ -71,7 +71,7 @@ pub async fn find(host: &Arc<Host>, subject: Subject) -> Result<Findings, String
 ///
 /// # Errors
 /// A message that says what to send, or which rows cannot be stored at all.
-pub async fn run(host: &Arc<Host>, arguments: Option<Map>) -> ToolResult {
+pub async fn run(content: &Arc<Content>, arguments: Option<Map>) -> ToolResult {
     let arguments = Arguments::read(arguments, &["pack", "document", "cursor"])?;
     let cursor = arguments.text("cursor")?;
     let subject = match (arguments.pack_text("pack")?, arguments.object("document")?) {
@@ -80,7 +80,7 @@ pub async fn run(host: &Arc<Host>, arguments: Option<Map>) -> ToolResult {
         (None, Some(document)) => Subject::Document(document),
         (None, None) => Subject::Database,
     };
-    let findings = find(host, subject).await?;
+    let findings = find(content, subject).await?;
     let (issues, next) = page(findings.to_json(), cursor)?;
     let mut found = json!({"has_errors": findings.has_errors(), "issues": issues});
     if let Some(next) = next {

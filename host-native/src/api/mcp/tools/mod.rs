@@ -11,7 +11,10 @@ mod replay;
 
 use std::sync::Arc;
 
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Map;
+use convengine_host_base::exit::Failure;
+use convengine_storage::run_blocking;
 use rmcp::ErrorData as McpError;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, ErrorData, ListToolsResult, Tool};
 use rmcp::service::{RequestContext, RoleServer};
@@ -24,9 +27,6 @@ use self::ask::AskTool;
 use self::developer::DeveloperTool;
 use super::pages::invalid_cursor;
 use super::server::{McpServer, database_error, invalid_params};
-use crate::api::error::ApiError;
-use crate::exit::Failure;
-use crate::storage::run_blocking;
 
 /// The number of tools of a page.
 const PAGE_SIZE: usize = 100;

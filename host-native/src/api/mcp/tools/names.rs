@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::storage::assistant::ProgramKey;
+use convengine_storage::assistant::ProgramKey;
 
 /// The name of the tool of the table configuration.
 pub const TABLES: &str = "ask_tables";

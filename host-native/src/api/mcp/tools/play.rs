@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use convengine_core::json::diff::Difference;
 use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
+use convengine_storage::run_blocking;
 use serde_json::{Value, json};
 
 use super::developer::Description;
 use super::{Answer, StopCheck, ToolResult, arguments_schema, database_text, object_schema};
+use crate::api::host::Host;
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
-use crate::runtime::turn_runner::Host;
-use crate::storage::run_blocking;
 
 /// The longest time that a pack plays.
 const MAX_TIME: Duration = Duration::from_secs(60);

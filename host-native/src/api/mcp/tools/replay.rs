@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use convengine_content::Content;
+use convengine_content::config::import::ParsedPack;
 use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
+use convengine_storage::run_blocking;
+use convengine_storage::turn;
 use serde_json::{Value, json};
 
 use super::developer::Description;
 use super::{Answer, StopCheck, ToolResult, arguments_schema, database_text, failure_text, object_schema};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
-use crate::config::import::ParsedPack;
 use crate::ops::replay::{ComparedTurn, Recording};
-use crate::runtime::turn_runner::Host;
-use crate::storage::run_blocking;
-use crate::storage::turn;
 
 /// Describes the tool `replay`.
 pub fn describe() -> Description {
@@ -73,14 +73,14 @@ pub fn describe_comparison() -> Description {
 ///
 /// # Errors
 /// A message that says what to send.
-pub async fn run(host: &Arc<Host>, arguments: Option<Map>, stop: StopCheck) -> ToolResult {
+pub async fn run(content: &Arc<Content>, arguments: Option<Map>, stop: StopCheck) -> ToolResult {
     let arguments = Arguments::read(arguments, &["conversation_id", "session_id", "config"])?;
     let id = match (arguments.id("conversation_id")?, arguments.id("session_id")?) {
         (Some(id), None) | (None, Some(id)) => id,
         _ => return Err("send either conversation_id or session_id".to_owned()),
     };
     let config = arguments.pack_text("config")?.map(|it| ParsedPack::parse(&it)).transpose()?.map(|it| it.pack);
-    let recording = load(host, &id).await?;
+    let recording = load(content, &id).await?;
     let report = run_blocking(move || recording.replay(config.as_ref(), &|| stop())).await.map_err(|it| database_text(&it))?;
     let report = report.map_err(|it| failure_text(&it))?;
     let lines = |of: &[String]| page(of.iter().map(|it| json!(it)).collect(), None).map(|it| it.0);
@@ -91,12 +91,12 @@ pub async fn run(host: &Arc<Host>, arguments: Option<Map>, stop: StopCheck) -> T
 ///
 /// # Errors
 /// A message that says what to send.
-pub async fn run_comparison(host: &Arc<Host>, arguments: Option<Map>, stop: StopCheck) -> ToolResult {
+pub async fn run_comparison(content: &Arc<Content>, arguments: Option<Map>, stop: StopCheck) -> ToolResult {
     let arguments = Arguments::read(arguments, &["conversation_id", "config", "cursor"])?;
     let cursor = arguments.text("cursor")?.map(str::to_owned);
     let id = arguments.id("conversation_id")?.ok_or("conversation_id is missing; send the id of a stored conversation or session")?;
     let pack = read_config(&arguments)?;
-    let recording = load(host, &id).await?;
+    let recording = load(content, &id).await?;
     let turns = run_blocking(move || recording.compare(&pack, &|| stop())).await.map_err(|it| database_text(&it))?;
     let turns = turns.map_err(|it| failure_text(&it))?;
     let is_equal = turns.iter().all(|it| it.differences.is_empty());
@@ -115,10 +115,10 @@ fn read_config(arguments: &Arguments) -> Result<Pack, String> {
 }
 
 /// Loads the journals of a conversation or a session.
-async fn load(host: &Host, id: &str) -> Result<Recording, String> {
-    let turns = turn::list_ended(&host.readers, id).await.map_err(|it| database_text(&it))?;
+async fn load(content: &Content, id: &str) -> Result<Recording, String> {
+    let turns = turn::list_ended(&content.readers, id).await.map_err(|it| database_text(&it))?;
     if turns.is_empty() {
         return Err(format!("{id} is not stored, or no turn of it has ended; check the id"));
     }
-    Recording::load(&host.readers, id, turns).await.map_err(|it| database_text(&it))
+    Recording::load(&content.readers, id, turns).await.map_err(|it| database_text(&it))
 }

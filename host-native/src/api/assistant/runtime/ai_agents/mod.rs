@@ -5,21 +5,21 @@ pub mod simulator;
 
 use std::sync::Arc;
 
+use convengine_access::api_error::ApiError;
+use convengine_access::caller::ConversationAccess;
+use convengine_access::identity::Identity;
+use convengine_content::Content;
+use convengine_content::version_cache::SessionDocument;
 use convengine_core::turn::Map;
 use convengine_host_base::event_members::IDENTITY;
+use convengine_storage::assistant::ProgramKey;
+use convengine_storage::assistant::session;
+use convengine_turns::running_session::{RunningSession, event_key};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::events;
 use super::simulator::{SessionStart, begin_session};
-use crate::api::error::ApiError;
-use crate::auth::caller::ConversationAccess;
-use crate::auth::identity::Identity;
-use crate::runtime::assistant::run::{RunningSession, event_key};
-use crate::runtime::assistant::version_cache::SessionDocument;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::ProgramKey;
-use crate::storage::assistant::session;
 
 /// A message to an AI agent.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl AgentMessage {
     ///
     /// # Errors
     /// 422 if a member is invalid, 413 if the text is too long.
-    fn read(host: &Host, members: &Map, default_channel: Option<&str>) -> Result<AgentMessage, ApiError> {
+    fn read(content: &Content, members: &Map, default_channel: Option<&str>) -> Result<AgentMessage, ApiError> {
         let member = |key: &str| members.get(key).filter(|it| !it.is_null());
         let refuse = |message: &str| ApiError::unprocessable(message);
         if ["user", "visitor"].iter().any(|it| member(it).is_some_and(|it| !it.is_object())) {
@@ -58,7 +58,7 @@ impl AgentMessage {
         };
         let mut event = Map::from_iter([("type".to_owned(), json!("user.message")), ("text".to_owned(), json!(text))]);
         event.extend(member("event_id").map(|it| ("event_id".to_owned(), it.clone())));
-        let mut event = events::read_event(host, event, true)?;
+        let mut event = events::read_event(content, event, true)?;
         event.extend(channel.map(|it| ("channel".to_owned(), json!(it))));
         Ok(AgentMessage { conversation, event })
     }
@@ -98,20 +98,20 @@ pub fn is_channel_allowed(document: &Value, channel: &Value) -> bool {
 /// 404 if it is not a conversation of the AI agent and deployment, 409 if its first message is still being answered, 503 if the database
 /// is unavailable.
 async fn find_conversation(
-    host: &Host,
+    content: &Content,
     message: &AgentMessage,
     program: &ProgramKey,
     deployment: Option<&str>,
 ) -> Result<Option<RunningSession>, ApiError> {
     let Some(id) = &message.conversation else { return Ok(None) };
-    if let Some(stored) = session::find(&host.readers, id).await? {
+    if let Some(stored) = session::find(&content.readers, id).await? {
         if stored.program != *program || stored.deployment.as_deref() != deployment {
             return Err(conversation_not_found());
         }
-        return Ok(Some(RunningSession::from_stored(host, id, &stored).await?));
+        return Ok(Some(RunningSession::from_stored(content, id, &stored).await?));
     }
     let key = message.event.get("event_id").and_then(Value::as_str).map(|it| event_key(id, it));
-    let found = session::load(&host.readers, id, key.as_deref()).await?;
+    let found = session::load(&content.readers, id, key.as_deref()).await?;
     match found {
         it if it.is_duplicate => Ok(None),
         it if it.has_open_turn => {
@@ -130,14 +130,14 @@ fn conversation_not_found() -> ApiError {
 
 /// Begins a conversation with a document.
 async fn begin_conversation(
-    host: &Arc<Host>,
+    content: &Arc<Content>,
     message: &AgentMessage,
     program: ProgramKey,
     (deployment, access): (Option<String>, ConversationAccess),
     (version, document): (Option<i64>, SessionDocument),
 ) -> Result<RunningSession, ApiError> {
     let session = message.conversation.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
-    begin_session(host, SessionStart { session, program, deployment, version, document, access }).await
+    begin_session(content, SessionStart { session, program, deployment, version, document, access }).await
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Extension, Json};
+use convengine_access::api_error::ApiError;
+use convengine_access::client_address::ClientAddress;
+use convengine_storage::assistant::deployment::Deployment;
 use serde_json::Value;
 
 use super::{AgentMessage, begin_conversation, find_conversation};
@@ -14,11 +17,8 @@ use crate::api::assistant::document;
 use crate::api::assistant::runtime::messages::{MessagesQuery, wait_for_messages};
 use crate::api::assistant::runtime::public::check_deployment;
 use crate::api::assistant::runtime::{Sender, Visibility, load_session, run_event, sign_in, transcript};
-use crate::api::error::ApiError;
+use crate::api::host::Host;
 use crate::api::query::{PathParams, QueryParams};
-use crate::auth::client_address::ClientAddress;
-use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::deployment::Deployment;
 
 /// Users see no debug information.
 const PUBLIC_VISIBILITY: Visibility = Visibility { debug: false };
@@ -50,26 +50,27 @@ pub async fn turn(
     ObjectBody(members): ObjectBody,
 ) -> Result<Response, ApiError> {
     let members = members?;
-    let mut message = AgentMessage::read(&host, &members, Some(&deployment.channel))?;
+    let mut message = AgentMessage::read(&host.content, &members, Some(&deployment.channel))?;
     let program = &deployment.program;
-    let found = find_conversation(&host, &message, program, Some(&deployment.id)).await?;
+    let found = find_conversation(&host.content, &message, program, Some(&deployment.id)).await?;
     // An id that the client has made up is no visitor.
     let visitor = message.conversation.clone().filter(|_| found.is_some()).unwrap_or_else(|| client.to_text());
-    let status = host.rate_limits.check_visitor(&deployment.id, &visitor, &sender.uri)?;
+    let status = host.access.rate_limits.check_visitor(&deployment.id, &visitor, &sender.uri)?;
     let running = match found {
         Some(running) => {
-            sign_in(&host, &running.session, sender.verify_user(&members).await?, &mut message.event).await?;
+            sign_in(&host.content, &running.session, sender.verify_user(&members).await?, &mut message.event).await?;
             running
         }
         None => {
             message.introduce(sender.identify(&members).await?);
-            let (live, document) = document::live_document(&host, program).await?;
+            let (live, document) = document::live_document(&host.content, program).await?;
             let started = (Some(live), document);
-            begin_conversation(&host, &message, program.clone(), (Some(deployment.id.clone()), sender.caller.access()), started).await?
+            begin_conversation(&host.content, &message, program.clone(), (Some(deployment.id.clone()), sender.caller.access()), started)
+                .await?
         }
     };
     message.check_channel(&running)?;
-    let mut response = run_event(&host, &sender, &running, message.event, PUBLIC_VISIBILITY, StatusCode::OK).await?;
+    let mut response = run_event(&host.turns, &sender, &running, message.event, PUBLIC_VISIBILITY, StatusCode::OK).await?;
     if let Some(status) = status {
         status.write_headers(response.headers_mut());
     }
@@ -94,7 +95,7 @@ pub async fn session(
     Extension(deployment): Extension<Arc<Deployment>>,
     PathParams((_, id)): PathParams<(String, String)>,
 ) -> Result<Json<Value>, ApiError> {
-    transcript::render_session(&host, &deployment, &id).await.map(Json)
+    transcript::render_session(&host.turns, &deployment, &id).await.map(Json)
 }
 
 /// Returns the messages and the status of a conversation since a position, also those of a person at the desk.
@@ -122,9 +123,9 @@ pub async fn messages(
     QueryParams(ConversationQuery { conversation_id }): QueryParams<ConversationQuery>,
     QueryParams(query): QueryParams<MessagesQuery>,
 ) -> Result<Json<Value>, ApiError> {
-    let (stored, running) = load_session(&host, &conversation_id).await?;
+    let (stored, running) = load_session(&host.content, &conversation_id).await?;
     check_deployment(&stored, &deployment)?;
-    wait_for_messages(&host, &sender, &running.session, &query).await.map(Json)
+    wait_for_messages(&host.turns, &sender, &running.session, &query).await.map(Json)
 }
 
 /// Which conversation is asked for.

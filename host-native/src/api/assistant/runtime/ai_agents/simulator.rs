@@ -5,14 +5,14 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use convengine_access::api_error::ApiError;
 
 use super::{AgentMessage, begin_conversation, find_conversation};
 use crate::api::assistant::body::{ObjectBody, ObjectRefusals};
 use crate::api::assistant::kind_routes::DocumentPath;
 use crate::api::assistant::runtime::simulator::{DEBUG_VISIBILITY, load_requested_document};
 use crate::api::assistant::runtime::{Sender, run_event, sign_in};
-use crate::api::error::ApiError;
-use crate::runtime::turn_runner::Host;
+use crate::api::host::Host;
 
 /// Sends a message to the draft or a version, in a new conversation or a known one.
 #[utoipa::path(
@@ -39,18 +39,18 @@ pub async fn turn(
     ObjectBody(members): ObjectBody,
 ) -> Result<Response, ApiError> {
     let (key, members) = (path?.key()?, members?);
-    let mut message = AgentMessage::read(&host, &members, None)?;
-    let running = match find_conversation(&host, &message, &key, None).await? {
+    let mut message = AgentMessage::read(&host.content, &members, None)?;
+    let running = match find_conversation(&host.content, &message, &key, None).await? {
         Some(running) => {
-            sign_in(&host, &running.session, sender.verify_user(&members).await?, &mut message.event).await?;
+            sign_in(&host.content, &running.session, sender.verify_user(&members).await?, &mut message.event).await?;
             running
         }
         None => {
             message.introduce(sender.identify(&members).await?);
-            let (document, version) = load_requested_document(&host, &key, members.get("version")).await?;
-            begin_conversation(&host, &message, key, (None, sender.caller.access()), (version, document)).await?
+            let (document, version) = load_requested_document(&host.content, &key, members.get("version")).await?;
+            begin_conversation(&host.content, &message, key, (None, sender.caller.access()), (version, document)).await?
         }
     };
     message.check_channel(&running)?;
-    run_event(&host, &sender, &running, message.event, DEBUG_VISIBILITY, StatusCode::OK).await
+    run_event(&host.turns, &sender, &running, message.event, DEBUG_VISIBILITY, StatusCode::OK).await
 }

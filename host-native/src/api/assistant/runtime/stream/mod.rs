@@ -24,18 +24,20 @@ use std::task::{Context, Poll};
 use axum::body::{self, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use convengine_access::api_error::ApiError;
 use convengine_core::turn::Map;
+use convengine_turns::Turns;
+use convengine_turns::message::SubmitResult;
+use convengine_turns::refusal::Refusal;
+use convengine_turns::running_session::RunningSession;
+use convengine_turns::stream::live::{LiveEvent, Subscriber};
 use http_body::{Body, Frame};
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
 use super::{REPLAYED, Visibility, refuse};
-use crate::api::error::ApiError;
 use crate::api::event_stream::{COMMENT, HEARTBEAT};
-use crate::runtime::assistant::run::RunningSession;
-use crate::runtime::stream::live::{LiveEvent, Subscriber};
-use crate::runtime::turn_runner::{Host, Refusal, SubmitResult};
 use writer::EventWriter;
 
 const VERCEL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
@@ -71,7 +73,7 @@ pub fn requested_format(uri: &Uri) -> Result<Option<StreamFormat>, ApiError> {
 /// # Errors
 /// A refusal of a turn that has produced no event.
 pub async fn stream_turn(
-    host: &Arc<Host>,
+    turns: &Arc<Turns>,
     running: &RunningSession,
     event: Map,
     sees: Visibility,
@@ -79,10 +81,10 @@ pub async fn stream_turn(
 ) -> Result<Response, ApiError> {
     let (subscriber, mut events) = Subscriber::channel();
     let (sender, outcome) = oneshot::channel();
-    let (turn_host, turn) = (Arc::clone(host), running.clone());
+    let (runner, turn) = (Arc::clone(turns), running.clone());
     // The turn continues if its caller disconnects.
     tokio::spawn(async move {
-        let _ = sender.send(turn.submit_event_with_subscriber(&turn_host, event, Some(subscriber)).await);
+        let _ = sender.send(turn.submit_event_with_subscriber(&runner, event, Some(subscriber)).await);
     });
     // A refusal before the first event is returned with its status, unless the turn takes so long to begin that a heartbeat is due.
     let first = timeout(HEARTBEAT, events.recv()).await;
@@ -178,8 +180,9 @@ impl Body for TurnStream {
 mod tests {
     use std::future::poll_fn;
 
+    use convengine_storage::assistant::DocumentKind;
+
     use super::*;
-    use crate::storage::assistant::DocumentKind;
 
     #[tokio::test(start_paused = true)]
     async fn silence_of_a_running_turn_is_broken() {

@@ -1,16 +1,17 @@
 //! Writes the events of a turn in both stream formats.
 
 use convengine_core::turn::{Notice, NoticeBody};
+use convengine_host_base::clock;
+use convengine_storage::assistant::DocumentKind;
+use convengine_turns::message::SubmitResult;
+use convengine_turns::refusal::Refusal;
+use convengine_turns::stream::live::LiveEvent;
 use serde_json::{Value, json};
 
 use super::super::trace_events::node_path;
 use super::super::{Visibility, filter_answer, refuse};
 use super::StreamFormat;
 use super::pieces::{Part, Pieces, ShownPiece};
-use crate::clock;
-use crate::runtime::stream::live::LiveEvent;
-use crate::runtime::turn_runner::{Refusal, SubmitResult};
-use crate::storage::assistant::DocumentKind;
 
 /// Writes events into an output buffer.
 #[derive(Debug)]
@@ -217,8 +218,9 @@ impl EventWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use convengine_core::turn::{EffectId, Outcome};
+
+    use super::*;
 
     fn write_all(form: StreamFormat, all: &[LiveEvent]) -> (EventWriter, Vec<String>) {
         let mut writing = EventWriter::new(form, Visibility { debug: false }, "s", DocumentKind::Assistant);
