@@ -3,16 +3,15 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use convengine_core::pack::Pack;
-use convengine_host::api::mcp::{self, PlayReport};
 use convengine_host::arguments::TestArguments;
 use convengine_host::{print_error_line, print_line};
 
-use super::core::{CorePlayer, Suspend};
+use super::core::Suspend;
 use super::http::HttpPlayer;
 use super::known_differences::KnownDifferences;
-use super::report::{PackReport, TurnReport, play_core, play_turns};
+use super::report::{PackReport, play_core, play_turns};
 use super::server::ServerOptions;
 use super::{junit, read_pack};
 
@@ -60,24 +59,6 @@ fn read_file(path: &Path) -> Result<String> {
 pub fn play(pack: &Pack, options: &ServerOptions, path: &Path, explained: &KnownDifferences) -> PackReport {
     let plain = (0..pack.turns.len()).all(|turn| pack.message(turn).is_some());
     if plain { play_core(pack, Suspend::Never, explained) } else { play_http(pack, path, options, explained) }
-}
-
-/// Plays a pack in the core for the tool `play`; asks whether to stop before each turn.
-pub fn play_in_core(pack: &Pack, is_stopped: &dyn Fn() -> bool) -> PlayReport {
-    if let Some(turn) = (0..pack.turns.len()).find(|turn| pack.message(*turn).is_none()) {
-        let failure = format!("turn {turn} is not a plain message, which needs a server; play the pack with `convengine test`");
-        return PlayReport { failure: Some(failure), ..PlayReport::default() };
-    }
-    let mut player = CorePlayer::new(pack, Suspend::Never);
-    if let Some(issue) = player.issues.first().filter(|_| pack.flow_document().is_some()) {
-        return PlayReport { failure: Some(issue.to_string()), ..PlayReport::default() };
-    }
-    let report = play_turns(pack, &KnownDifferences::default(), |turn| {
-        ensure!(!is_stopped(), "stopped: it was canceled, or takes too long");
-        player.play(turn).map(|played| (played.played, None))
-    });
-    let turn = |it: TurnReport| mcp::PlayedTurn { turn: it.turn, differences: it.unexplained };
-    PlayReport { turns: report.turns.into_iter().map(turn).collect(), failure: report.failure }
 }
 
 /// Plays a pack over HTTP against a server of its own.

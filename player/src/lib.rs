@@ -25,6 +25,8 @@ mod local_server;
 #[cfg(feature = "http")]
 mod local_services;
 #[cfg(feature = "http")]
+mod mcp_play;
+#[cfg(feature = "http")]
 mod pack_import;
 mod recording;
 mod report;
@@ -39,7 +41,7 @@ use convengine_core::pack::{Pack, PackFileError};
 
 pub use self::check::failed_checks;
 #[cfg(feature = "http")]
-pub use self::command::{play, play_http, play_in_core, run_command};
+pub use self::command::{play, play_http, run_command};
 pub use self::core::{Checkpoint, CorePlayer, CoreTurn, Suspend};
 #[cfg(feature = "http")]
 pub use self::engine_process::{EngineCommand, EngineProcess, free_ports};
@@ -51,6 +53,8 @@ pub use self::http::HttpPlayer;
 pub use self::known_differences::{ExpectedTurn, KnownDifferences};
 #[cfg(feature = "http")]
 pub use self::local_server::LocalServer;
+#[cfg(feature = "http")]
+pub use self::mcp_play::play_in_core;
 #[cfg(feature = "http")]
 pub use self::pack_import::import_pack;
 pub use self::report::{PackReport, TurnReport, play_core, recorded_differences};

@@ -11,7 +11,7 @@ use convengine_host::config::settings::Settings;
 use convengine_host::{app, clock};
 use tokio::runtime::{Builder, Runtime};
 
-use super::command::play_in_core;
+use super::mcp_play::play_in_core;
 
 /// The number of threads that run its tasks.
 const WORKERS: usize = 2;
