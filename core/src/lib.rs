@@ -12,8 +12,8 @@
 //! 4. **Publish** the notices of the slice, then **perform** its effects, in any order or all at once, and pass each result to
 //!    [`Turn::resume`](turn::Turn::resume) with the time at which it arrived. That a service failed is a result as well. Repeat with the
 //!    next slice.
-//! 5. **Commit** the writes of the [`Outcome`](turn::Outcome), which the last slice has, in one transaction. A failed turn has one too, and
-//!    leaves the conversation as it was.
+//! 5. **Commit** the writes of the [`Outcome`](turn::Outcome), which the last slice has, in one transaction. A failed turn has one too: of
+//!    a flow, its session; of a pipeline, what is kept anyway, such as a reset that was asked for.
 //! 6. **Keep** the [`Journal`](turn::Journal): a turn that a crash has cut off goes on from it ([`Turn::rescue`](turn::Turn::rescue)), and
 //!    a bug report replays from it ([`Turn::restore`](turn::Turn::restore)).
 //!

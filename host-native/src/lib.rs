@@ -1,6 +1,6 @@
 //! The native host: the API, the gateway before it, the tenants of a process, and the commands, with tokio, axum and sqlx.
 //!
-//! A message takes five steps: admit, load, execute, commit, publish ([`runtime::turn_runner`]). The binary `convengine` is the package
+//! A message takes four steps: admit, load, drive, publish ([`runtime::turn_runner`]). The binary `convengine` is the package
 //! `convengine-server`; it owns the commands, this crate what they do.
 
 pub mod api;

@@ -1,7 +1,7 @@
 //! Plays packs and talks, for `convengine test` and the project's own test runners.
 //!
 //! A pack of plain messages runs in the core. A pack with SQL between its turns, another path, or a body that is not a message is
-//! played over HTTP against a server in this process on a temporary database, which needs the feature `http`. So does a pack whose turns need
+//! played over HTTP against a server on a temporary database, in this process or that of a program, which needs the feature `http`. So does a pack whose turns need
 //! services of a host: SQL, tools of other groups, scripts and extensions.
 
 mod check;

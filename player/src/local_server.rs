@@ -19,7 +19,8 @@ const WORKERS: usize = 2;
 /// How long work that cannot be interrupted may keep a server that is dropped.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A running server with a runtime and a clock of its own. Dropping it ends it in the midst of its work, as killing its process would.
+/// A running server with a runtime and a clock of its own. Dropping it ends its tasks wherever they wait; a writer to SQLite writes what it
+/// has begun.
 #[derive(Debug)]
 pub struct LocalServer {
     address: String,

@@ -18,7 +18,8 @@ use convengine_host::pack_file;
 /// A running server. Dropping it ends it at once and deletes its folder.
 pub struct PackServer {
     pack: Pack,
-    server: RunningServer,
+    /// Absent once it is dropped.
+    server: Option<RunningServer>,
     database: String,
     fake_address: Option<SocketAddr>,
     folder: PathBuf,
@@ -66,7 +67,7 @@ impl PackServer {
             |cluster| RestateRuntime::start(cluster, program.context("a cluster needs the program of its workers")?, &shared);
         let restate = options.restate.as_ref().map(start_cluster).transpose()?;
         let server = start_server(program, &shared, restate.as_ref())?;
-        Ok(PackServer { pack, server, database, fake_address: stub, folder, runtime, restate, calls })
+        Ok(PackServer { pack, server: Some(server), database, fake_address: stub, folder, runtime, restate, calls })
     }
 
     /// The pack, with the address of its fake HTTP services.
@@ -77,8 +78,9 @@ impl PackServer {
     /// The base URL of the server.
     pub fn address(&self) -> &str {
         match &self.server {
-            RunningServer::Here(server) => server.address(),
-            RunningServer::Process(process) => process.address(),
+            Some(RunningServer::Here(server)) => server.address(),
+            Some(RunningServer::Process(process)) => process.address(),
+            None => "",
         }
     }
 
@@ -105,8 +107,8 @@ impl PackServer {
     /// The id of the process in which it runs.
     pub fn process_id(&self) -> u32 {
         match &self.server {
-            RunningServer::Here(_) => std::process::id(),
-            RunningServer::Process(process) => process.process_id().unwrap_or_default(),
+            Some(RunningServer::Process(process)) => process.process_id().unwrap_or_default(),
+            Some(RunningServer::Here(_)) | None => std::process::id(),
         }
     }
 
@@ -118,9 +120,8 @@ impl PackServer {
 
 impl Drop for PackServer {
     fn drop(&mut self) {
-        if let RunningServer::Process(process) = &mut self.server {
-            process.kill();
-        }
+        // It writes to the folder until it has ended.
+        drop(self.server.take());
         // Best effort: the folder is temporary.
         let _ = std::fs::remove_dir_all(&self.folder);
     }

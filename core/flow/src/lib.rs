@@ -1,7 +1,7 @@
 //! The flow interpreter: runs one event of a session through its document until the turn ends (docs/spec/flows.md#4 to #8).
 //!
-//! It owns the stored session and what it answers. Parsing documents is done in `config::flow`. Modules use those of lower layers only: see
-//! [the map of the core](../../README.md).
+//! It owns the stored session and what it answers. Parsing documents is done in `config::flow`. Modules use one another in no circle:
+//! their layers are in the README of the core.
 //!
 //! Hosts do not run it themselves: a turn of `convengine-core` does. They use what is about sessions between turns: whether an event is
 //! valid ([`check_event`]), which document has the conversation ([`active_document`]), what may be shown of a session ([`redact_session`])

@@ -64,7 +64,7 @@ impl Turn<'_> {
     /// Writes a variable of the session, although the current frame has a local one of its name.
     ///
     /// # Errors
-    /// As [`Walker::write_variable`].
+    /// As [`Turn::write_variable`].
     pub(super) fn write_session_variable(&mut self, path: &VariablePath, value: Value) -> Result<(), WriteRejected> {
         let locals = self.state.stack.last_mut().and_then(|it| it.locals.take());
         let written = self.write_variable(path, value);

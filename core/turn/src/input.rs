@@ -23,7 +23,7 @@ pub enum ProgramRef {
     Chain,
 }
 
-/// A user event. Pipelines read the first three members, flows and chains the last.
+/// A user event. Pipelines read the first three members, flows and chains the last, and the text where that is invalid.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct UserEvent {
     /// The message; absent when the client sent none.

@@ -260,7 +260,6 @@ fn hashed_stage(stage: &str) -> &str {
     stage.strip_prefix("workflow.").unwrap_or(stage)
 }
 
-/// The entry of a node without the member that release 0.1.0 does not have; it equals `graph`.
 /// The members of the state of a flow that belong to requests.
 const OF_REQUESTS: [&str; 2] = ["filled_slots", "pending_values"];
 
@@ -303,9 +302,12 @@ fn remove_requests_of_children(variables: &mut Map) {
     }
 }
 
+/// The entry of a node without the member that release 0.1.0 does not have; it equals `graph`.
 fn without_workflow(value: &Value) -> Value {
     let mut value = value.clone();
-    value.as_object_mut().map(|it| it.shift_remove("workflow"));
+    if let Some(members) = value.as_object_mut() {
+        members.shift_remove("workflow");
+    }
     value
 }
 

@@ -7,6 +7,7 @@ use convengine_host_base::exit::Failure;
 use convengine_host_base::meter::Meter;
 use convengine_settings::{Plan, Settings, SpendCap};
 use convengine_storage::connectivity::Connectivity;
+use convengine_storage::server_lock::ServerLock;
 use convengine_storage::{self as storage, Connection, Pool};
 
 use crate::config::active::ConfigManager;
@@ -24,6 +25,8 @@ pub struct Content {
     pub outbound: Arc<Outbound>,
     /// The reader pool.
     pub readers: Pool,
+    /// Keeps other servers off an SQLite file as long as anything here uses it.
+    pub server_lock: Option<ServerLock>,
     /// Whether the database can be reached, and turns of others may be claimed.
     pub connectivity: Arc<Connectivity>,
     /// The size in bytes that the database may reach, if it is known.
@@ -55,11 +58,17 @@ pub struct Content {
 }
 
 impl Content {
-    /// Loads the configuration and the secrets of a database. Configuration issues go to standard error.
+    /// Loads the configuration and the secrets of a database, of which a server has the lock. Configuration issues go to standard error.
     ///
     /// # Errors
     /// Returns exit code 2 for an invalid configuration, 3 when the database cannot be used.
-    pub async fn open(settings: &Settings, outbound: Arc<Outbound>, meter: Meter, connection: &mut Connection) -> Result<Content, Failure> {
+    pub async fn open(
+        settings: &Settings,
+        outbound: Arc<Outbound>,
+        meter: Meter,
+        server_lock: Option<ServerLock>,
+        connection: &mut Connection,
+    ) -> Result<Content, Failure> {
         let (database, memory) = (&settings.database, settings.assistants.search_memory);
         let unusable = |it: sqlx::Error| storage::database_failure(database, &it);
         let config_manager = ConfigManager::load(connection, database, &settings.tree).await?;
@@ -72,6 +81,7 @@ impl Content {
             outbound,
             connectivity: Arc::new(Connectivity::new(readers.is_shared(), shortest_lease)),
             readers,
+            server_lock,
             database_capacity: settings.database_capacity,
             meter,
             config_manager,

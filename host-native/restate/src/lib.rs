@@ -9,7 +9,7 @@
 //! | a timer | a delayed call of the object |
 //! | rows | a projection, written in the last step of a turn, or for conversations left out; nothing of a later turn depends on them |
 //!
-//! The API calls [`Ingress`]; a worker serves the virtual object (`conversation`) and its effects (`effects`).
+//! The API calls the cluster that [`find_cluster`] returns; a worker serves the virtual object (`conversation`) and its effects (`effects`).
 
 mod admin;
 mod conversation;

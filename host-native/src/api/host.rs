@@ -31,8 +31,6 @@ pub struct Host {
     pub outbound: Arc<Outbound>,
     /// What is known of callers.
     pub access: Arc<TenantAccess>,
-    /// Keeps other servers off the database while the host lives.
-    pub server_lock: Option<ServerLock>,
     /// Sessions of SockJS clients without WebSockets.
     pub xhr_sessions: XhrSessions,
     /// Plays packs for authors, where the program has a player.
@@ -42,7 +40,7 @@ pub struct Host {
 impl Host {
     /// Builds a host: database, configuration and models. Configuration issues go to standard error.
     ///
-    /// Returns the host and the writer's task, which ends when the host is dropped.
+    /// Returns the host and the writer's task, which ends when the turns are dropped.
     ///
     /// # Errors
     /// Returns exit code 2 for invalid settings or configuration, 3 when the database cannot be used.
@@ -57,13 +55,13 @@ impl Host {
         let server_lock = ServerLock::acquire(database)?;
         database.report_loose_files();
         let outbound = Arc::new(Outbound::new(settings, models)?);
-        let content = Arc::new(Content::open(settings, Arc::clone(&outbound), meter, &mut connection).await?);
+        let content = Arc::new(Content::open(settings, Arc::clone(&outbound), meter, server_lock, &mut connection).await?);
         let access = TenantAccess::read(settings, &content.readers).await;
         let access = Arc::new(access.map_err(|it| storage::database_failure(database, &it))?);
         let cluster = find_cluster(settings)?;
         let (turns, writer_task) = Turns::start(settings, Arc::clone(&content), Arc::clone(&access), traces, cluster, connection);
         let (xhr_sessions, pack_player) = (XhrSessions::default(), OnceLock::new());
-        Ok((Arc::new(Host { turns, content, outbound, access, server_lock, xhr_sessions, pack_player }), writer_task))
+        Ok((Arc::new(Host { turns, content, outbound, access, xhr_sessions, pack_player }), writer_task))
     }
 }
 

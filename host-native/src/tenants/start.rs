@@ -32,7 +32,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 pub struct RunningTenant {
     /// The tenant's host.
     pub host: Arc<Host>,
-    /// The task of the writer, which ends when the host is dropped.
+    /// The task of the writer, which ends when the turns are dropped.
     pub writer: JoinHandle<()>,
     /// The connection with other processes.
     pub cluster: Option<ClusterTasks>,

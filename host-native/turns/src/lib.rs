@@ -1,6 +1,6 @@
 //! Runs turns: the queue of each conversation, the turn runner with its effects, the journal, commits, recovery, timers, chains and streams.
 //!
-//! A message takes five steps: admit, load, execute, commit, publish ([`turn_runner`]). Where messages come from is left to `convengine-host`.
+//! A message takes four steps: admit, load, drive, publish ([`turn_runner`]). Where messages come from is left to `convengine-host`.
 
 pub mod audit;
 pub mod chain;

@@ -111,6 +111,6 @@ mod visitors;
 mod wire;
 mod workflows;
 
-/// That of the server, of which some run in this process: the allocator of the system takes a tenth of a test.
+/// The allocator of the server, because some tests run one in this process. That of the system takes a tenth of their time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

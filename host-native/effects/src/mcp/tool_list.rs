@@ -98,8 +98,8 @@ mod tests {
             (json!({"name": "b", "inputSchema": null}), "the tool 'b' has no inputSchema"),
             (json!({"name": "b", "inputSchema": ["x"]}), "the tool 'b' has an inputSchema that is not an object"),
             (json!({"name": "b", "inputSchema": {}, "description": 7}), "the tool 'b' does not match the protocol: invalid type"),
-            (json!({"name": "b", "inputSchema": {}, "outputSchema": 7}), "the tool 'b' has another form"),
-            (json!({"inputSchema": {}}), "the tool 2 has no name and has another form"),
+            (json!({"name": "b", "inputSchema": {}, "outputSchema": 7}), "the tool 'b' does not match the protocol: invalid type"),
+            (json!({"inputSchema": {}}), "the tool 2 has no name and does not match the protocol"),
             (json!("b"), "the tool 2 has no name and has no inputSchema"),
             (json!({"name": "b", "inputSchema": {"description": "x".repeat(300_000)}}), "the tool 'b' has a definition of more than"),
         ] {

@@ -40,11 +40,12 @@ pub fn init(logging: &LoggingSettings) {
 }
 
 /// What has left the crate of the host: its former path, and its crate or module now.
-const MOVED: [(&str, &str); 31] = [
+const MOVED: [(&str, &str); 32] = [
     ("::api::error", "convengine_access::api_error"),
     ("::api::mcp::stdio", "convengine_host::mcp_stdio"),
     ("::api::page", "convengine_page"),
     ("::api::turn_refusal", "convengine_turns::error_response"),
+    ("::api::worker_health", "convengine_host::restate::worker_health"),
     ("::auth", "convengine_access"),
     ("::clock", "convengine_host_base::clock"),
     ("::config", "convengine_content::config"),

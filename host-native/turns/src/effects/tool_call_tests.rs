@@ -38,7 +38,7 @@ async fn execute_all(requests: Vec<Request>) -> Vec<EffectResult> {
     let meter = Meter::default();
     let models = Models::new(&settings.llm, Arc::clone(&settings.secrets)).expect("models");
     let outbound = Arc::new(Outbound::new(&settings, models).expect("clients"));
-    let content = Arc::new(Content::open(&settings, outbound, meter, &mut connection).await.expect("a configuration"));
+    let content = Arc::new(Content::open(&settings, outbound, meter, None, &mut connection).await.expect("a configuration"));
     let access = Arc::new(TenantAccess::read(&settings, &content.readers).await.expect("credentials"));
     let (turns, _) = Turns::start(&settings, content, access, SpanSender::default(), None, connection);
     let mut answers = Vec::new();

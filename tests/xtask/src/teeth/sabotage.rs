@@ -248,8 +248,8 @@ pub const SABOTAGES: [Sabotage; 57] = [
     Sabotage {
         name: "extension_without_rights",
         file: "core/config/src/extension.rs",
-        find: "it.eq_ignore_ascii_case(host) || it.eq_ignore_ascii_case(name)",
-        replace: "!it.is_empty() || it.eq_ignore_ascii_case(name)",
+        find: "allowed.eq_ignore_ascii_case(host) || allowed.eq_ignore_ascii_case(name)",
+        replace: "!allowed.is_empty() || allowed.eq_ignore_ascii_case(name)",
         noticed_by: Proof::Unit("convengine-config", "extension::tests::an_extension_has_its_permissions_and_limits"),
     },
     Sabotage {
