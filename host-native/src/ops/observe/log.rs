@@ -173,7 +173,8 @@ mod tests {
         assert_eq!(
             added("convengine_host::api=info").as_deref(),
             Some(
-                "convengine_access::api_error=info,convengine_host::mcp_stdio=info,convengine_page=info,convengine_turns::error_response=info"
+                "convengine_access::api_error=info,convengine_host::mcp_stdio=info,convengine_page=info,convengine_turns::error_response=info,\
+                 convengine_host::restate::worker_health=info"
             )
         );
         assert_eq!(added("convengine_host::authority=info").as_deref(), Some(""));
