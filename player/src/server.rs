@@ -18,16 +18,19 @@ use convengine_host::pack_file;
 /// A running server. Dropping it ends it at once and deletes its folder.
 pub struct PackServer {
     pack: Pack,
-    /// Absent once it is dropped.
-    server: Option<RunningServer>,
+    server: RunningServer,
     database: String,
     fake_address: Option<SocketAddr>,
-    folder: PathBuf,
     runtime: Runtime,
     /// What runs the turns, unless the server does.
     restate: Option<RestateRuntime>,
     calls: CallRecorder,
+    /// Declared last, because the server writes to it until it has ended.
+    _folder: Folder,
 }
+
+/// A folder that is deleted when it is dropped.
+struct Folder(PathBuf);
 
 /// Where a server runs.
 enum RunningServer {
@@ -56,10 +59,11 @@ impl PackServer {
     pub fn start(pack: &Pack, path: &Path, options: &ServerOptions) -> Result<PackServer> {
         let folder = std::env::temp_dir().join(format!("convengine-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&folder)?;
-        let database = options.database.clone().unwrap_or_else(|| format!("sqlite:{}", folder.join("play.db").display()));
+        let folder = Folder(folder);
+        let database = options.database.clone().unwrap_or_else(|| format!("sqlite:{}", folder.0.join("play.db").display()));
         let runtime = Runtime::new()?;
         let calls = CallRecorder::default();
-        let (pack, path, stub) = start_fake_service(pack, path, &folder, &runtime, &calls)?;
+        let (pack, path, stub) = start_fake_service(pack, path, &folder.0, &runtime, &calls)?;
         import_pack(&runtime, &path, &database).context("cannot import the pack")?;
         let shared = shared_options(&pack, &path, &database, stub, &options.settings);
         let program = options.program.as_deref();
@@ -67,7 +71,7 @@ impl PackServer {
             |cluster| RestateRuntime::start(cluster, program.context("a cluster needs the program of its workers")?, &shared);
         let restate = options.restate.as_ref().map(start_cluster).transpose()?;
         let server = start_server(program, &shared, restate.as_ref())?;
-        Ok(PackServer { pack, server: Some(server), database, fake_address: stub, folder, runtime, restate, calls })
+        Ok(PackServer { pack, server, database, fake_address: stub, runtime, restate, calls, _folder: folder })
     }
 
     /// The pack, with the address of its fake HTTP services.
@@ -78,9 +82,8 @@ impl PackServer {
     /// The base URL of the server.
     pub fn address(&self) -> &str {
         match &self.server {
-            Some(RunningServer::Here(server)) => server.address(),
-            Some(RunningServer::Process(process)) => process.address(),
-            None => "",
+            RunningServer::Here(server) => server.address(),
+            RunningServer::Process(process) => process.address(),
         }
     }
 
@@ -107,8 +110,8 @@ impl PackServer {
     /// The id of the process in which it runs.
     pub fn process_id(&self) -> u32 {
         match &self.server {
-            Some(RunningServer::Process(process)) => process.process_id().unwrap_or_default(),
-            Some(RunningServer::Here(_)) | None => std::process::id(),
+            RunningServer::Here(_) => std::process::id(),
+            RunningServer::Process(process) => process.process_id().unwrap_or_default(),
         }
     }
 
@@ -118,12 +121,10 @@ impl PackServer {
     }
 }
 
-impl Drop for PackServer {
+impl Drop for Folder {
     fn drop(&mut self) {
-        // It writes to the folder until it has ended.
-        drop(self.server.take());
         // Best effort: the folder is temporary.
-        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

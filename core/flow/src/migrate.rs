@@ -1,6 +1,6 @@
 //! Migrates a waiting session to another version of its document (docs/spec/flows.md#13).
 //!
-//! The version that a session runs on says whether it may leave it, the new version what becomes of nodes and variables. A session that
+//! The version that a session runs on says whether it may leave it, the new version what happens to nodes and variables. A session that
 //! cannot be migrated stays; it is never left between two versions.
 
 use convengine_config::flow::Flow;

@@ -44,7 +44,7 @@ pub fn pack_file_text(path: &Path, read: ReadFile) -> Result<String, PackFileErr
     Ok(json!(pack).to_string())
 }
 
-/// Wraps a flow document in a pack; other text is returned unchanged. A document is told by its member `doc`.
+/// Wraps a flow document in a pack; other text is returned unchanged. A document has a member `doc`.
 pub fn wrap_document(text: String) -> String {
     let found: Option<Value> = serde_json::from_str(&text).ok();
     let document = found.filter(|document| document.get("doc").is_some_and(Value::is_string) && document.get("tables").is_none());

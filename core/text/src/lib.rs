@@ -2,7 +2,7 @@
 //!
 //! The languages share the [scanner], what values mean ([`value::Dialect`]), and JSON trees of compiled strings ([`json::JsonTree`]). Each
 //! has its own grammar and tree: names are paths in one and objects with methods in the other, `!` binds looser than `==` or tighter, and
-//! errors are told by character or by line.
+//! errors name a character or a line.
 
 mod compiled_pattern;
 pub mod cron;

@@ -66,7 +66,7 @@ impl JournalEntry {
     }
 }
 
-/// Everything about a turn that cannot be derived. See `Turn::restore` in `convengine-core` for what becomes of it.
+/// Everything about a turn that cannot be derived. `Turn::restore` in `convengine-core` replays it.
 ///
 /// It holds what the user said, as the turn has seen it, and what services answered, so it is stored as carefully as the conversation.
 ///
