@@ -50,7 +50,7 @@ pub async fn columns(connection: &mut Connection, table: &str) -> sqlx::Result<B
 
 /// Disables foreign key checks, so that tables that reference each other can be replaced one by one.
 pub async fn disable_foreign_keys(connection: &mut Connection) -> sqlx::Result<()> {
-    // PostgreSQL has no such switch for ordinary users; see `keep_queries`.
+    // PostgreSQL has no such switch for ordinary users; see `back_up_tool_queries`.
     connection.execute(&Statement::per_dialect("pragma foreign_keys = off", "select 1"), &[]).await.map(|_| ())
 }
 

@@ -3,7 +3,7 @@
 //! A function that returns [`sqlx::Result`], here or above, fails with the error of the database unless its documentation says more,
 //! and one that returns [`std::io::Result`] with that of the file system.
 //!
-//! Reads use small pools, one for each class of work. All turn writes go through the writers of the host's `runtime::writer`.
+//! Reads use small pools, one for each class of work. All turn writes go through the writers of `convengine_turns::writer`.
 
 pub mod activation;
 pub mod api_key;

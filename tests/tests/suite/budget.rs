@@ -1,5 +1,5 @@
 //! What a turn without a model stores and how many statements it executes, compared with `tests/budget.txt`. `cargo xtask test` counts
-//! instructions and allocations before the tests.
+//! instructions and allocations beside the tests.
 
 use convengine_host::runtime::rows;
 use convengine_host::storage::rows::Rows;

@@ -118,7 +118,7 @@ impl Soak<'_> {
     }
 }
 
-/// The results that the program `soak` printed.
+/// The results that `test-tools soak` printed.
 struct SoakResults(Value);
 
 impl SoakResults {

@@ -1,4 +1,4 @@
-//! A Restate cluster, which the program `cluster` (`tests/src/bin/cluster.rs`) starts and stops.
+//! A Restate cluster, which `test-tools cluster` (`tests/src/bin/test-tools/cluster.rs`) starts and stops.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
