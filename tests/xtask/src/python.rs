@@ -41,7 +41,6 @@ pub fn build(project: &Project) -> Result<()> {
     let cached = cached_module(project)?;
     if !cached.is_file() {
         install::ensure_node_packages(project)?;
-        sh::run(&mut build_tools::compile(project))?;
         sh::print_progress("building the interpreter of scripts, which takes a few minutes and is then cached");
         compile(project, &ensure_compiler(project)?, &cached)?;
     }
@@ -137,6 +136,8 @@ fn cache_folder(project: &Project) -> PathBuf {
 
 fn compile(project: &Project, compiler: &WasmCompiler, cached: &Path) -> Result<()> {
     sh::run(&mut compile_command(project, compiler))?;
+    // Waits for whoever builds the workspace in the meantime, which the module does not need.
+    sh::run(&mut build_tools::compile(project))?;
     let compiled = cache_folder(project).join(WASM_TARGET).join("release/convengine_python.wasm");
     let unfinished = cached.with_extension("part");
     fs::copy(&compiled, &unfinished).with_context(|| format!("cannot copy '{}'", compiled.display()))?;
