@@ -57,7 +57,7 @@ impl Bindings {
                 entry.insert(binding);
             }
             Entry::Occupied(entry) => {
-                let reason = format!("binds '{}' a second time", entry.key());
+                let reason = format!("'{}' is bound a second time", entry.key());
                 issues.push(row.error("binding", reason, "the task has only one binding"));
             }
         }
@@ -126,6 +126,6 @@ mod tests {
         assert_eq!([bound("desk:open"), bound("desk:close"), bound("desk:none")], ["first", "valid", "None"]);
         let found: Vec<(&str, bool)> = issues.iter().map(|issue| (issue.path.as_str(), issue.is_error())).collect();
         assert_eq!(found, [("ce_task[2].binding", true), ("ce_task[3].binding", true), ("ce_task[4].binding", true)]);
-        assert_eq!(issues[0].reason, "binds 'desk:open' a second time");
+        assert_eq!(issues[0].reason, "'desk:open' is bound a second time");
     }
 }

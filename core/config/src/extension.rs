@@ -18,7 +18,7 @@ pub(crate) static EXTENSION: TableShape = TableShape {
         json("hosts", "JSON list of `host` or `host:port` that it may call"),
         json("secrets", "JSON list of secrets that it may send").with_meaning(Meaning::Secret),
         integer("memory_mib", "memory limit, 1 to 256").with_default("16"),
-        integer("timeout_ms", "limit for its own work in one call, 1 to 30,000").with_default("1000"),
+        integer("timeout_ms", "time limit of a call, without its effects, 1 to 30,000").with_default("1000"),
         ENABLED,
         DESCRIPTION,
     ],

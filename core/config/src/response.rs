@@ -136,7 +136,7 @@ impl Responses {
             let formula = format!("priority {} - {closeness} for the closeness of its state = {score}", row.priority);
             let (verdict, reason) = match best {
                 Some((_, first)) if first == position => (Verdict::Won, formula),
-                Some(_) if other_intent(row) => (Verdict::Lost, "it would win only without a row of the intent itself".to_owned()),
+                Some(_) if other_intent(row) => (Verdict::Lost, "applies only when the intent has no row".to_owned()),
                 // On a tie, the first in the table wins.
                 Some((best, first)) => {
                     let winning = best.saturating_add(closeness).saturating_sub(i64::from(position > first));

@@ -74,7 +74,7 @@ impl<'c> Turn<'c> {
         };
         let rows = options.iter().map(candidate).collect();
         let about = json!({"node": self.state.node_key(&node.id), "port": chosen.map(|it| it.1)});
-        let verdict = if chosen.is_some() { "the answer chooses a button" } else { "the answer chooses none of the buttons" };
+        let verdict = if chosen.is_some() { "the answer chooses a button" } else { "the answer matches no button" };
         explanation.with_subject(about).with_candidates(rows).record(&self.effects, verdict);
     }
 

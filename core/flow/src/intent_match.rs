@@ -87,7 +87,7 @@ impl LexicalResult<'_> {
     pub fn verdict_on(&self, id: &str, confidence: f64, threshold: f64) -> (Verdict, &'static str) {
         match self {
             LexicalResult::Accepted(hit) if hit.intent.id == id => (Verdict::Won, "it is the best, and above the threshold"),
-            LexicalResult::Close(close, _) if close.iter().any(|it| it.id == id) => (Verdict::Matched, "it is one of two that are close"),
+            LexicalResult::Close(close, _) if close.iter().any(|it| it.id == id) => (Verdict::Matched, "it is tied with another intent"),
             LexicalResult::Accepted(_) | LexicalResult::Unsure(_) | LexicalResult::Close(..) | LexicalResult::Nothing => {
                 let lost = (Verdict::Lost, "another intent is better");
                 if confidence >= threshold { lost } else { (Verdict::NotMatched, "its confidence is below the threshold") }

@@ -174,7 +174,7 @@ impl<'c> Turn<'c> {
             LexicalResult::Accepted(_) => "the words of the message are like the phrases of the first intent",
             LexicalResult::Unsure(_) => "the first intent is below the confidence from which on it is accepted; a model may confirm it",
             LexicalResult::Close(..) => "two intents are too close to choose between them: the user is asked, unless a model decides",
-            LexicalResult::Nothing => "no intent is near enough",
+            LexicalResult::Nothing => "no intent is similar enough",
         };
         let about =
             json!({"threshold": threshold, "known": ranking.known, "askBelowMargin": self.settings().lexical_match.ask_below_margin});

@@ -22,8 +22,7 @@ fn check_declared_reading(context: &LintContext<'_>, row: &TableRow<'_>, tool: &
     if tool.changes_something() || EffectClass::from_method(&call.method) == EffectClass::Read || !is_planned {
         return None;
     }
-    let reason =
-        format!("'{}' sends {} and is declared to read: a model may call it before anybody has agreed to it", tool.code, call.method);
+    let reason = format!("'{}' sends {} and is declared as read: a model can call it without confirmation", tool.code, call.method);
     let hint = "remove the effect 'read' from its spec, unless the call changes nothing";
     Some(Issue::warning(row.path("tool_code"), reason, hint).with_rule("write-without-consent"))
 }
@@ -42,12 +41,12 @@ fn check_tool(context: &LintContext<'_>, row: &TableRow<'_>, tool: &Tool) -> Opt
         return if is_requested(context, code) { None } else { warn(reason, hint, "write-never-planned") };
     }
     if tool.approval == Some(Approval::Never) {
-        let reason = format!("a model may call '{code}', which changes something, before anybody has agreed to it");
+        let reason = format!("a model can call '{code}', which has side effects, without confirmation");
         return warn(reason, "remove the approval 'never', or set it to 'write', unless this is meant", "write-without-consent");
     }
     let is_confirming = |row: &&TableRow<'_>| is_there(row, true) && may_confirm(row);
     if tool.waits_for_consent() && !context.rows("ce_prompt_template").iter().any(|it| is_confirming(&it)) {
-        let reason = format!("'{code}' changes something, and its intent never lets the user confirm: no model calls it");
+        let reason = format!("'{code}' has side effects, but its intent has no confirmation step, so no model calls it");
         let hint = "add a prompt template with the interaction_mode CONFIRM to the state that reads the values back, or set the spec of the tool to \
                     {\"approval\": \"write\"}";
         return warn(reason, hint, "write-never-confirmed");

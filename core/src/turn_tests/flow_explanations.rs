@@ -206,7 +206,7 @@ fn the_dispatch_says_who_takes_the_event() {
 fn a_message_says_which_of_its_buttons_is_chosen() {
     let turns = play(flow_file!("buttons_awaited.talk"), flow_file!("messages.json"));
     let buttons: Vec<&Value> = turns.iter().flatten().filter(|it| it["rows"][0]["facts"]["label"].is_string()).collect();
-    let [chosen, none] = ["the answer chooses a button", "the answer chooses none of the buttons"].map(|verdict| {
+    let [chosen, none] = ["the answer chooses a button", "the answer matches no button"].map(|verdict| {
         *buttons.iter().find(|explanation| explanation["verdict"] == verdict).unwrap_or_else(|| panic!("no '{verdict}' in {buttons:#?}"))
     });
     assert_eq!(candidates(chosen).iter().filter(|it| it.1 == "won").count(), 1);
@@ -275,7 +275,7 @@ fn a_redacted_value_is_in_no_explanation() {
     assert_eq!((&refused["about"]["variable"], &refused["about"]["value"]), (&json!("code"), &Value::Null));
     assert_eq!(find(&turns[2], "intent_match", &[])["about"]["text"], "[code]");
     assert_eq!(find(&turns[3], "slot", &[])["about"]["value"], "[code]");
-    assert_eq!(find(&turns[5], "slot", &[])["verdict"], "the message that triggered the intent may not fill it: the user is asked");
+    assert_eq!(find(&turns[5], "slot", &[])["verdict"], "prefill from the triggering message is off: the user is asked");
     let shown = json!(turns).to_string();
     for private in ["1234", "9876", "ann@"] {
         assert!(!shown.contains(private), "{private} in {shown}");
@@ -312,7 +312,7 @@ fn each_step_of_an_agent_says_why_it_continues_or_stops() {
     let ended = find(&turns[2], "agent_step", &[("/about/step", Value::Null)]);
     assert_eq!(
         (&ended["verdict"], &ended["about"]["maxSteps"]),
-        (&json!("the agent has taken all its steps of this turn: the turn ends"), &json!(2))
+        (&json!("the agent has reached its step limit of the turn: the turn ends"), &json!(2))
     );
     let turns = play(flow_file!("agent_exit_when.talk"), agent);
     let left = find(&turns[2], "agent_step", &[]);

@@ -150,7 +150,7 @@ fn a_response_that_loses_says_what_would_make_it_win() {
         expected("lost", Some(-9), "priority 1 - 10 for the closeness of its state = -9, and the lowest wins: priority -790 would")
     );
     assert_eq!(found(6).2, "priority 200 - 1000 for the closeness of its state = -800, and the lowest wins: priority 199 would");
-    assert_eq!(found(4), expected("lost", Some(-999), "it would win only without a row of the intent itself"));
+    assert_eq!(found(4), expected("lost", Some(-999), "applies only when the intent has no row"));
     assert_eq!(found(5), expected("out_of_scope", None, "it is for the intent CARD, and the intent is ORDER"));
 }
 
@@ -250,7 +250,7 @@ fn the_first_closed_gate_is_explained() {
     let explanation = find_explanation(&play(&pack), "planner", |_| true);
     assert_eq!(
         (&explanation["rows"][3]["verdict"], &explanation["rows"][3]["reason"], &explanation["rows"][4]["verdict"]),
-        (&json!("won"), &json!("the message only says hello"), &json!("not_reached"))
+        (&json!("won"), &json!("the message is only a greeting"), &json!("not_reached"))
     );
 }
 

@@ -55,7 +55,7 @@ metrics! {
     CONNECTION_WAIT = Seconds "convengine_database_connection_wait_seconds",
         "Time that work waits for a connection to read from the database, by class: user or background.";
     WRITER_QUEUE = Gauge "convengine_writer_queue", "Turns or parts of turns that wait to be written, by class: user or background.";
-    WRITER_WAIT = Seconds "convengine_writer_wait_seconds", "Time that they wait before they are written, by class.";
+    WRITER_WAIT = Seconds "convengine_writer_wait_seconds", "Time in the write queue, by class.";
     TIMER_LAG = Gauge "convengine_timer_lag_seconds", "How long the oldest timer that is due and not running has been due.";
     SCHEDULES_DUE = Gauge "convengine_schedules_due", "Schedules of chains that are due and not started.";
     SCHEDULES_FAILING = Gauge "convengine_schedules_failing", "Due schedules of chains whose last attempts have failed.";

@@ -88,7 +88,7 @@ async fn execute_step(
         let completion = if begun.load(Ordering::SeqCst) {
             execute_effect(turns, configured, tokens, effect).await
         } else {
-            tracing::warn!(effect = effect.key, "nobody knows whether a write was executed; it fails as interrupted");
+            tracing::warn!(effect = effect.key, "the outcome of a write is unknown; failing it as interrupted");
             Completion { id: effect.id, at: turns.clock.now(), outcome: EffectResult::Error(interrupted_error()) }
         };
         crash::point("after an effect");

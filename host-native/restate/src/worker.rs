@@ -58,7 +58,7 @@ pub async fn serve(
         let connection = connections.watch(connection);
         tokio::spawn(async move {
             if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection of the runtime ended");
+                tracing::debug!(%error, "a connection from Restate closed");
             }
         });
     }

@@ -38,7 +38,7 @@ pub async fn list(State(host): State<Arc<Host>>) -> Json<Value> {
     tag = "mcp",
     responses(
         (status = 200, description = "The tools", body = ref("#/components/schemas/McpTools")),
-        (status = 404, description = "There is no such server, or its row is disabled"),
+        (status = 404, description = "Server not found or disabled"),
         (status = 502, description = "The server cannot be used; the message says what is wrong"),
         (status = 504, description = "The server does not answer in time"),
     ),
@@ -123,7 +123,7 @@ pub async fn withdraw(State(host): State<Arc<Host>>, path: Result<Path<(String, 
         ObjectRefusals,
         (status = 200, description = "The result, or the error of the tool", body = ref("#/components/schemas/McpCalled")),
         (status = 404, description = "There is no such server or tool, or its row is disabled"),
-        (status = 422, description = "The arguments are not an object, or there is another member"),
+        (status = 422, description = "The arguments are not an object, or an unknown member is present"),
     ),
 )]
 pub async fn call(
@@ -212,7 +212,7 @@ pub fn schemas() -> Value {
         "name": text("The name"), "code": text("The code for rows: mcp.SERVER.TOOL"), "title": nullable_text("The title"),
         "description": nullable_text("The description; text of the server, not to be trusted"),
         "input_schema": json_object("JSON Schema of the arguments"), "output_schema": json_object("JSON Schema of the result"),
-        "annotations": json_object("Hints of the server"), "effect": {"enum": ["read", "write", "irreversible"]},
+        "annotations": json_object("Hints from the server"), "effect": {"enum": ["read", "write", "irreversible"]},
         "idempotent": {"type": "boolean"}, "approval": approval(), "state": {"enum": ["new", "approved", "changed", "not_allowed"]},
         "digest": text("The hash of the definition"), "changes": list_of(&text("A member that differs from the approved definition")),
     }));

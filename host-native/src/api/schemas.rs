@@ -145,7 +145,7 @@ fn conversations() -> Value {
         "conversationId": conversation(),
         "program": {"enum": ["tables", "assistant", "workflow", "chain", "agent"], "description": "What runs it"},
         "document": nullable_text("The id of its document; null for tables"),
-        "owner": nullable_text("SHA-256 of the caller that it belongs to; null if it belongs to nobody"),
+        "owner": nullable_text("SHA-256 of the caller that it belongs to; null if unowned"),
         "status": text("The status, such as RUNNING or BLOCKED; of a session or run its own, such as active or sleeping"),
         "intent": text("The intent"),
         "state": text("The state"),
@@ -184,7 +184,7 @@ fn snapshots() -> Value {
     let one = object(json!({
         "hash": text("The snapshot hash"),
         "keptAt": text("When it was first stored, ISO 8601"),
-        "active": {"type": "boolean", "description": "Whether new turns use it"},
+        "active": {"type": "boolean", "description": "Whether it is active"},
     }));
     object(json!({"active": text("The hash of the configuration of new turns"), "snapshots": list(&one)}))
 }
@@ -247,7 +247,7 @@ fn inspection() -> Value {
 
 fn readiness() -> Value {
     let mut ready = object(json!({"status": {"enum": ["UP", "DEGRADED"], "description": "DEGRADED if only some tenants serve"}}));
-    let problem = object(json!({"tenant": text("The name of the tenant"), "reason": text("Why it does not serve")}));
+    let problem = object(json!({"tenant": text("The name of the tenant"), "reason": text("Why it is unavailable")}));
     merge(
         &mut ready,
         json!({"properties": {

@@ -64,7 +64,7 @@ pub async fn activate(State(host): State<Arc<Host>>, hash: Result<Path<String>, 
     responses(
         (status = 200, description = "The rows are active", body = ref("#/components/schemas/Activated")),
         (status = 404, description = "The previous snapshot is missing"),
-        (status = 409, description = "There is no previous snapshot"),
+        (status = 409, description = "No previous snapshot"),
         (status = 422, description = "The rows have new errors or are incompatible; nothing is changed"),
         (status = 503, description = "The database is unavailable"),
     ),

@@ -91,7 +91,7 @@ async fn listen(settings: &Settings) -> Result<TcpListener, Failure> {
     let address = listener.local_addr().map_err(failed)?;
     if !address.ip().is_loopback() && settings.restate.identity_key.is_none() {
         return Err(Failure::invalid_usage(format!(
-            "anybody who reaches {address} could run turns; set convengine.restate.identity-key to the public key of the cluster"
+            "anyone who can reach {address} could run turns; set convengine.restate.identity-key to the public key of the cluster"
         )));
     }
     if !settings.tenants.is_empty() || settings.database.is_postgres() {

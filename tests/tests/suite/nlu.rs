@@ -49,7 +49,7 @@ fn the_command_reports_on_a_document_with_labelled_texts() {
     assert_eq!(report[0]["data"], json!(measured));
     assert_eq!((&report[0]["name"], &report[0]["intents"]), (&json!("bank_de"), &json!(26)));
     let printed = run(&[]);
-    assert!(printed.contains("bank_de: 26 intents, 520 phrases") && printed.contains("texts of none: 122"), "{printed}");
+    assert!(printed.contains("bank_de: 26 intents, 520 phrases") && printed.contains("messages without one: 122"), "{printed}");
     std::fs::write(&data, "no tab").unwrap();
     let mut command = Command::new(server_binary().unwrap());
     let output = command.arg("nlu").arg(&flow).arg("--data").arg(&data).output().unwrap();

@@ -106,7 +106,7 @@ class GuestInstance {
   /** Copies a reply out of the memory, whose buffer may have been replaced by growth. */
   readReply(record: number): Uint8Array<ArrayBuffer> {
     const { buffer } = this.memory;
-    const outside = () => invalidError('answered outside of its memory');
+    const outside = () => invalidError('returned a pointer outside its memory');
     if (record + 8 > buffer.byteLength) throw outside();
     const view = new DataView(buffer);
     const [start, length] = [view.getUint32(record, true), view.getUint32(record + 4, true)];

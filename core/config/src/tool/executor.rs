@@ -56,7 +56,7 @@ pub(crate) static DB_TOOL: TableShape = TableShape {
         text("sql_template", "one query: values as `:name`, identifiers as `${name}`"),
         json("param_schema", "JSON Schema of the arguments"),
         flag("safe_mode", "`true` allows only functions that are known to have no effect").with_default("true"),
-        integer("max_rows", "most rows of a call; also caps the argument `limit`").with_default("200"),
+        integer("max_rows", "maximum rows of a call; also caps the argument `limit`").with_default("200"),
         CREATED_AT,
         json("allowed_identifiers", "JSON object: identifier to the list of allowed strings; absent allows any")
             .with_example(r#"{"table": ["orders"]}"#),

@@ -79,7 +79,7 @@ pub fn check_event(state: Option<&Value>, event: &Map) -> Result<(), RunRefusal>
         "run.cancel" => Ok(()),
         "run.retry" if state.status == RunStatus::Failed => Ok(()),
         "run.retry" => Err(RunRefusal::new("not_failed", "the run has not failed; only failed runs can be retried")),
-        _ => Err(RunRefusal::new("event_unknown", "runs have no such event")),
+        _ => Err(RunRefusal::new("event_unknown", "unknown event type")),
     }
 }
 

@@ -79,7 +79,7 @@ impl<'c> Turn<'c> {
             return Some(self.write_slot(id, data, found.value));
         }
         let value = kept?;
-        self.note_slot_value(data, &value, "its variable has a valid value already: nothing is asked");
+        self.note_slot_value(data, &value, "its variable already has a valid value; not asked");
         if self.state.variable(&data.variable) != Some(&value) {
             // In the form of its type. A value of another type than the variable's stays as it is.
             let _ = self.write_variable(&data.variable, value);
@@ -122,7 +122,7 @@ impl<'c> Turn<'c> {
         }
         if is_new && !self.view().is_prefilled(data) {
             if kept.is_none() {
-                self.note_verdict(|_| "the message that triggered the intent may not fill it: the user is asked".to_owned());
+                self.note_verdict(|_| "prefill from the triggering message is off: the user is asked".to_owned());
             }
             // The value is not taken, but the message holds what is not to be stored.
             if self.view().is_slot_redacted(data) {
@@ -178,7 +178,7 @@ impl<'c> Turn<'c> {
                 let value = entity.accept(&value, self.extraction_context());
                 let (verdict, reason) = match &value {
                     Some(_) => (Verdict::Won, ""),
-                    None => (Verdict::NotMatched, "its value is none of the entity"),
+                    None => (Verdict::NotMatched, "not a value of the entity"),
                 };
                 self.note(|| Candidate::for_choice("", "button", verdict).with_reason(reason));
                 Ok(value)

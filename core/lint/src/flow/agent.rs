@@ -95,7 +95,7 @@ fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location,
         } else if has_side_effects(tool) && !needs_approval {
             findings.push(call_without_consent(tool, location));
         } else if !needs_approval && sends_more_than_it_says(tool) {
-            let message = format!("'{}' sends a request that may change something and is declared to read: nobody is asked", tool.name);
+            let message = format!("'{}' declared as read but sends a writing request, so no approval is requested", tool.name);
             findings.push(location.warning("A011", message).with_fix("remove 'effect_class', unless the call changes nothing"));
         }
     }
@@ -103,7 +103,7 @@ fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location,
 
 /// The issue of a tool that changes something and that a model may call without anybody's consent.
 pub(super) fn call_without_consent(tool: &FlowTool, location: Location) -> DocumentIssue {
-    let message = format!("the model can call '{}', which has side effects, without anybody's consent", tool.name);
+    let message = format!("the model can call '{}', which has side effects and needs no approval", tool.name);
     location.warning("A011", message).with_fix("remove 'approval', or set it to 'write', unless this is meant")
 }
 

@@ -76,7 +76,7 @@ fn check_recursion(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>)
     let endless = find_components(&calls, |graph| trapped.get(graph).copied().unwrap_or_default());
     let endless: Vec<&Vec<usize>> = endless.iter().filter(|it| is_cycle(it)).collect();
     for cycle in &endless {
-        let message = "calls itself endlessly: no path through it waits for the user or ends without another call";
+        let message = "recurses forever: every path calls it again before it waits for the user or ends";
         findings.extend(find_first_call(context, cycle).map(|(name, location)| {
             location
                 .error("C003", format!("'{name}' {message}"))

@@ -30,7 +30,7 @@ pub(super) fn check_parsed(location: &Location, text: &SourceText<'_>, findings:
             let fix = "correct the expression";
             findings.push(location.clone().error(error.code, error.message.clone()).with_fix(fix));
             if text.kind == TextKind::Condition && is_plain_words(text.source) {
-                let message = format!("'{}' is plain words, which only workflows match against messages", text.source.trim());
+                let message = format!("'{}' is a phrase, not an expression; only workflow conditions match phrases", text.source.trim());
                 let fix = "write a comparison, such as 'event.text contains \"refund\"'";
                 findings.push(location.clone().error("E007", message).with_fix(fix));
             }

@@ -20,7 +20,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
             findings.push(location.clone().warning("H001", message).with_fix(fix));
         }
         if node.on_error == OnError::Port && !graph_cx.is_wired(node, "unavailable") {
-            let message = format!("nothing follows when nobody accepts the handoff of '{}'", node.name);
+            let message = format!("no edge handles a handoff of '{}' that nobody accepts", node.name);
             findings.push(location.clone().warning("H002", message).with_fix("connect the port 'unavailable'"));
         }
         let returns = graph_cx.node_data(at, "mode").and_then(Value::as_str) == Some("return");

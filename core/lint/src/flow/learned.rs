@@ -45,6 +45,6 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         let recognised = (class.recall * 100.0).round();
         let message = format!("only {recognised} % of the phrases of '{}' are recognised by its other phrases", intent.name);
         let location = context.item_location("intents", at).join("/phrases");
-        findings.push(location.warning("I016", message).with_fix("add phrases that users would write, in other words"));
+        findings.push(location.warning("I016", message).with_fix("add phrases with different wording"));
     }
 }

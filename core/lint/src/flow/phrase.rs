@@ -84,7 +84,7 @@ fn check_phrase_marks(
         findings.push(location.clone().error("I013", message).with_fix(fix));
     }
     if !phrase.is_divisible() {
-        let reason = if phrase.literal_length() == 0 { "no words besides its marks" } else { "no words between two of its marks" };
+        let reason = if phrase.literal_length() == 0 { "no words other than its marks" } else { "no words between two of its marks" };
         let message = format!("the phrase '{text}' has {reason}, so it never matches");
         findings.push(location.error("I014", message).with_fix("add the words that users write there"));
     }

@@ -57,7 +57,7 @@ fn texts_below<'t>(graph_cx: &'t GraphContext<'_>, at: usize, parts: &'t [String
 
 fn issue(path: &VariablePath, location: &Location, text: &SourceText<'_>) -> DocumentIssue {
     let location = Location { path: text.path.clone(), ..location.clone() };
-    let message = format!("'{path}' comes from the page and chooses whose data is read: a page can name anybody");
+    let message = format!("'{path}' is set by the page and selects whose data is read; a page can claim to be anyone");
     location.warning("S004", message).with_fix("use a member of 'user', which a signed token or a key with an owner claim sets")
 }
 

@@ -112,7 +112,7 @@ fn name_or_unknown(name: &str) -> String {
 pub fn explain_template(cx: &StepContext<'_>, format: &str, chosen: Option<i64>) {
     let (intent, state) = (&cx.session.intent, &cx.session.state);
     if let Some(explanation) = cx.effects.begin_explanation("template") {
-        let verdict = if chosen.is_some() { "the template of the closest scope is taken" } else { "no template fits" };
+        let verdict = if chosen.is_some() { "the narrowest scope wins" } else { "no template matches" };
         let rows = cx.config.prompts.candidates(format, intent, state, chosen);
         explanation
             .with_subject(json!({"format": format, "intent": intent, "state": state}))

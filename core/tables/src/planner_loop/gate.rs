@@ -20,13 +20,13 @@ const GREETING_SUFFIXES: [&str; 3] = ["there", "all", "everyone"];
 
 /// The gates in evaluation order, each with the reason why it is closed.
 const GATES: [(Gate, &str, &str); 7] = [
-    (Gate::Guard, "guardrail", "tools are held back in this turn"),
-    (Gate::Schema, "schema", "values are still collected"),
+    (Gate::Guard, "guardrail", "tools are blocked this turn"),
+    (Gate::Schema, "schema", "required values are missing"),
     (Gate::Act, "dialogue act", "the message is not a request"),
-    (Gate::Greeting, "greeting", "the message only says hello"),
+    (Gate::Greeting, "greeting", "the message is only a greeting"),
     (Gate::Question, "question", "a question to the user is open"),
     (Gate::Tools, "tools", "no tool applies to this intent and state"),
-    (Gate::Consent, "consent", "each tool here changes something, and nobody has confirmed that or set up a planner for it"),
+    (Gate::Consent, "consent", "every tool in scope has side effects and is unconfirmed or has no planner"),
 ];
 
 /// A check that can keep the planner from running.

@@ -103,7 +103,7 @@ fn publish_plan(cx: &mut StepContext<'_>, plan: &Plan) {
     cx.session.set_param("mcp_tool_code", plan.code.clone());
     cx.session.set_param("mcp_tool_args", plan.args.clone());
     cx.session.set_param("mcp_operation_tag", plan.tag.clone());
-    explain(cx, plan, "the planner has planned");
+    explain(cx, plan, "plan received");
     lifecycle::record_state_in_context(&mut cx.session, LoopState::for_plan(LoopStatus::InProgress, plan));
 }
 
@@ -173,7 +173,7 @@ fn answer_repeated_call(cx: &mut StepContext<'_>, run: &PlannerRun<'_>, plan: &P
     let newest = run.observations.iter().rev().find(|it| !it.failed).map(ToolObservation::to_value);
     let summary = newest.as_ref().and_then(|observation| observation.get("summary")?.as_str()).filter(|summary| !summary.trim().is_empty());
     let answer = summary.unwrap_or(NO_TOOL_ANSWER);
-    explain(cx, plan, "the same call has succeeded already: the loop ends with what it brought");
+    explain(cx, plan, "the call already succeeded; its result is reused");
     end_with_answer(cx, answer, LoopState::for_plan(LoopStatus::Answered, plan));
     let progress = Progress { tool_code: Some(code), ..Progress::new(STEP, "MCP_DUPLICATE_TOOL_CALL_SUPPRESSED") };
     let payload = json!({"answer": answer, "reason": "DUPLICATE_TOOL_CALL_SUPPRESSED", "tool_code": code, "args": plan.args});

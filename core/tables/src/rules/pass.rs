@@ -156,9 +156,9 @@ fn explain_rule(session: &Session, rule: &Rule, applies: bool, facts: &Facts) ->
         RuleCondition::Regex(regex) if text.is_some_and(|text| regex.is_match(text).is_err()) => {
             return rule.candidate(Verdict::Failed).with_reason(TOO_MANY_STEPS);
         }
-        RuleCondition::Regex(_) => ("the pattern does not occur in the message", message_facts(text)),
+        RuleCondition::Regex(_) => ("the pattern does not match", message_facts(text)),
         RuleCondition::JsonPath(path) => ("the path does not hold", facts.read_values(path, false)),
-        RuleCondition::ContextJsonPath(path) => ("the path finds nothing in the context", facts.read_values(path, true)),
+        RuleCondition::ContextJsonPath(path) => ("the path matches nothing", facts.read_values(path, true)),
     };
     let considered = if applies {
         let action = format!("{} {}", rule.action_name, rule.action_value.as_deref().unwrap_or_default());

@@ -38,7 +38,7 @@ pub fn find_request(cx: &mut StepContext<'_>) -> Option<TableRequest> {
         let matches = row.when.as_ref().is_none_or(is_true);
         if let Some(explanation) = &mut explanation {
             let verdict = if matches { Verdict::Won } else { Verdict::NotMatched };
-            let reason = if matches { "it is the first that fits" } else { "its when_path does not hold" };
+            let reason = if matches { "it is the first match" } else { "its when_path does not hold" };
             let values = row.when.as_ref().zip(facts.as_ref()).map(|(path, facts)| path.read_values(facts)).unwrap_or_default();
             explanation.rows.push(Candidate { facts: values, ..row.candidate(verdict).with_reason(reason) });
         }

@@ -99,7 +99,7 @@ impl Report {
         );
         if let Some(test) = &self.test {
             print_line!(
-                "  texts of an intent: {}, {} right; accepted {}, mistaken {}, asked back {}",
+                "  messages with an intent: {}, {} right; accepted {}, mistaken {}, asked back {}",
                 test.in_scope,
                 percent(test.accuracy),
                 percent(test.accepted),
@@ -107,13 +107,13 @@ impl Report {
                 percent(test.close)
             );
             print_line!(
-                "  texts of none: {}, {} refused, {} asked back",
+                "  messages without one: {}, {} refused, {} asked back",
                 test.out_of_scope,
                 percent(test.refused),
                 percent(test.out_of_scope_close)
             );
             if !self.unknown.is_empty() {
-                print_line!("  counted as texts of none, because these intents are not in the file: {}", self.unknown.join(", "));
+                print_line!("  counted as messages without one, because these intents are not in the file: {}", self.unknown.join(", "));
             }
         }
         let confusions = self.test.as_ref().map_or(&validation.confusions, |it| &it.confusions);
@@ -121,7 +121,7 @@ impl Report {
         let misleading = validation.misleading.iter().filter(|it| it.confidence >= validation.threshold);
         let misleading =
             misleading.map(|it| format!("{:.2}  '{}' of {} is taken for {}", it.confidence, it.phrase, it.class, it.taken_for));
-        print_list("phrases that pull the wrong way", misleading);
+        print_list("misleading phrases", misleading);
         let thin = validation.classes.iter().filter(|it| it.needs_more);
         let thin = thin.map(|it| format!("{}: {} phrases, {} recognised", it.class, it.phrases, percent(it.recall)));
         print_list("intents that need more phrases, or other ones", thin);

@@ -40,7 +40,7 @@ struct Guest<'r> {
 impl<'r> Guest<'r> {
     fn new(mut store: Store<StoreLimits>, module: &Module, request: &'r ExtensionRequest) -> Result<Guest<'r>, ModuleProblem> {
         let instance = module.instance_pre.instantiate(&mut store).map_err(|it| problem_of_trap(&it, request, 0))?;
-        let gone = |_| ModuleProblem::new(EffectErrorKind::Denied, "has lost its exports");
+        let gone = |_| ModuleProblem::new(EffectErrorKind::Denied, "no longer exports its functions");
         let memory = instance.get_memory(&mut store, "memory").ok_or(()).map_err(gone)?;
         let alloc = instance.get_typed_func(&mut store, "conv_alloc").map_err(|_| gone(()))?;
         let start = instance.get_typed_func(&mut store, "conv_start").map_err(|_| gone(()))?;
@@ -63,7 +63,7 @@ impl<'r> Guest<'r> {
         let memory = self.memory.data(&self.store);
         let number = |at: u64| Some(u64::from(u32::from_le_bytes(slice(memory, at, 4)?.try_into().ok()?)));
         let place = u64::from(record);
-        let outside = || invalid("answered outside of its memory");
+        let outside = || invalid("returned a pointer outside its memory");
         let (start, length) = number(place).zip(number(place + 4)).ok_or_else(outside)?;
         let answer = slice(memory, start, length).ok_or_else(outside)?;
         if answer.len() > MAX_ANSWER_BYTES {

@@ -44,7 +44,7 @@ pub fn read_file(place: &ResolvedPath<'_>, spec: &Spec) -> Result<Value, EffectE
 /// `Denied` if it is not a regular file, `Invalid` if it is not UTF-8, or the I/O failure.
 pub fn read_text(root: &Dir, path: &Path, requested: &str, limit: u64) -> Result<FileText, EffectError> {
     let failed = |it: std::io::Error| io_failure(requested, &it);
-    let special = || denied(requested, "it is not a file");
+    let special = || denied(requested, "not a regular file");
     // Opening a pipe would block until something writes to it, and opening a device may have side effects.
     if !root.metadata(path).map_err(failed)?.is_file() {
         return Err(special());

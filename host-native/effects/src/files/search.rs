@@ -31,7 +31,7 @@ pub fn search_lines(place: &ResolvedPath<'_>, spec: &Spec, query: &str) -> Resul
     let words = search_words::tokenize(query);
     if words.is_empty() {
         let name = spec.query.as_deref().unwrap_or("query");
-        return Err(invalid(format!("missing words to search for: give the argument '{name}'")));
+        return Err(invalid(format!("missing search terms: give the argument '{name}'")));
     }
     let mut hits = Hits { words, lines: Vec::new(), bytes: 0, full: false, truncated: false };
     let mut pending = vec![place.path.clone()];

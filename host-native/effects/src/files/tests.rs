@@ -161,7 +161,7 @@ async fn only_regular_files_are_opened() {
     let _socket = std::os::unix::net::UnixListener::bind(shelf.path("root/socket.txt")).expect("a socket");
     for path in ["pipe.txt", "socket.txt", "pump"] {
         let error = shelf.ask(json!({}), json!({"path": path})).await.expect_err(path);
-        assert_eq!((error.kind, error.message.ends_with("it is not a file")), (EffectErrorKind::Denied, true), "{error}");
+        assert_eq!((error.kind, error.message.ends_with("not a regular file")), (EffectErrorKind::Denied, true), "{error}");
     }
     let listed = shelf.ask(json!({"operation": "list", "extensions": [".txt"]}), json!({"path": ""})).await.expect("names");
     assert_eq!(listed["entries"], json!([{"name": "pump", "kind": "folder", "size": null}]));
@@ -214,7 +214,7 @@ async fn lines_with_every_word_are_found() {
     let found = shelf.ask(spec.clone(), json!({"query": "red", "path": "readme.md"})).await.expect("lines");
     assert_eq!(found["lines"].as_array().map(Vec::len), Some(1));
     let error = shelf.ask(spec, json!({"query": " ?"})).await.expect_err("no words");
-    assert_eq!(error.message, "missing words to search for: give the argument 'query'");
+    assert_eq!(error.message, "missing search terms: give the argument 'query'");
 }
 
 #[tokio::test]

@@ -184,7 +184,7 @@ async fn read_response(response: Response, call: &PreparedRequest, limits: &Limi
             Err(failed(EffectErrorKind::Invalid, error.to_string()).with_detail(EffectErrorDetail::TOO_LARGE))
         }
         Ok(Err(BodyError::Connection(error))) => {
-            Err(failed(EffectErrorKind::Unavailable, format!("the answer of '{host}' broke off: {}", error_reason(&error))))
+            Err(failed(EffectErrorKind::Unavailable, format!("the response from '{host}' was cut off: {}", error_reason(&error))))
         }
         Err(_) => {
             let message = format!("the body of the answer of '{host}' did not end within {} ms", limits.total_ms);

@@ -85,7 +85,7 @@ impl PreparedRequest {
         let url = location.to_str().ok().and_then(|target| self.url.join(target).ok());
         let url = url.ok_or_else(|| invalid("the answer redirects to an address that cannot be read".to_owned()))?;
         if self.url.scheme() == "https" && url.scheme() != "https" {
-            let message = "the answer redirects from https to an address without it";
+            let message = "the answer redirects from https to http";
             return Err(EffectError::new(EffectErrorKind::Denied, message));
         }
         let mut call = PreparedRequest { method: self.method.clone(), url, headers: self.headers.clone(), body: self.body.clone() };
@@ -113,7 +113,7 @@ fn parse_header_name(name: &str) -> Result<HeaderName, EffectError> {
     let known = HeaderName::from_bytes(name.as_bytes());
     let known = known.map_err(|_| invalid(format!("invalid header name '{}'", name.escape_debug())))?;
     if CONNECTION_HEADERS.contains(&known) || known.as_str().starts_with("proxy-") {
-        return Err(invalid(format!("the header '{known}' belongs to the connection: leave it out")));
+        return Err(invalid(format!("the header '{known}' is set by the connection; remove it")));
     }
     Ok(known)
 }

@@ -69,7 +69,7 @@ impl ModelFailure {
 
     /// The answer ended prematurely.
     pub fn truncated() -> Self {
-        ModelFailure::new(EffectErrorKind::Unavailable, NextAction::Retry, "the answer broke off before its end").billed()
+        ModelFailure::new(EffectErrorKind::Unavailable, NextAction::Retry, "the response was cut off before its end").billed()
     }
 
     /// The answer cannot be used.
@@ -111,7 +111,7 @@ impl ModelFailure {
         ModelFailure::new(
             kind,
             NextAction::Retry,
-            format!("the answer broke off: {}", error_message(body).unwrap_or_else(|| body.to_string())),
+            format!("the response was cut off: {}", error_message(body).unwrap_or_else(|| body.to_string())),
         )
     }
 

@@ -368,7 +368,7 @@ impl Models {
 }
 
 fn timed_out() -> ModelFailure {
-    ModelFailure::new(EffectErrorKind::Timeout, NextAction::TryNextModel, "no answer in its share of the time").billed()
+    ModelFailure::new(EffectErrorKind::Timeout, NextAction::TryNextModel, "no response within its share of the time").billed()
 }
 
 /// A scripted model is never retried: its rules count their uses.

@@ -111,7 +111,7 @@ impl ModelResponse {
     /// Returns the complete answer.
     ///
     /// # Errors
-    /// The failure if the answer broke off, was refused, or cannot be used.
+    /// The failure if the response was cut off, was refused, or cannot be used.
     pub fn finish(mut self, mode: LlmMode) -> Result<ModelResponse, ModelFailure> {
         if !self.complete {
             return Err(ModelFailure::truncated());

@@ -33,7 +33,7 @@ impl Visitor for AstPolicy {
     type Break = String;
 
     fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<String> {
-        refuse_if(!matches!(statement, Statement::Query(_)), "only a query may be run: write one that begins with select, values or with")
+        refuse_if(!matches!(statement, Statement::Query(_)), "only queries are allowed: write one that begins with select, values or with")
     }
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<String> {

@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "warning ce_mcp_db_tool[2].sql_template: every call of the tool will be refused: only a query may be run: write one that \
+                "warning ce_mcp_db_tool[2].sql_template: every call of the tool will be refused: only queries are allowed: write one that \
                  begins with select, values or with; correct the template (refused-sql)",
                 "warning ce_mcp_db_tool[5].sql_template: every call of the tool will be refused: the function 'mine' is not allowed: it \
                  is not known to have no effect; turn safe_mode off if it is yours; correct the template (refused-sql)",

@@ -19,7 +19,9 @@ pub(super) fn refusal(relation: &str, engine_tables: bool) -> Option<String> {
         return Some(format!("the table '{relation}' is not allowed: read the tables of the application"));
     }
     let own = begins(&ENGINE_PREFIXES) && !engine_tables;
-    own.then(|| format!("the table '{relation}' is one of the engine: read others, or set \"engine_tables\": true in the spec of the tool"))
+    own.then(|| {
+        format!("the table '{relation}' belongs to the engine; query other tables, or set \"engine_tables\": true in the spec of the tool")
+    })
 }
 
 /// The names of the relations of a statement, in lower case without a schema.
@@ -36,7 +38,7 @@ pub(super) fn check_repair(repaired: &Statement, template: &Statement) -> Result
     let _ = template.visit(&mut expressions);
     let mut allowed = relations_of(template);
     allowed.retain(|it| !expressions.0.contains(it));
-    let Statement::Query(query) = repaired else { return Err("only a query may be run".to_owned()) };
+    let Statement::Query(query) = repaired else { return Err("only queries are allowed".to_owned()) };
     match tables_of(query).into_iter().find(|it| !allowed.contains(it)) {
         None => Ok(()),
         Some(other) => {

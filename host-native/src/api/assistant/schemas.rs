@@ -154,7 +154,7 @@ fn knowledge_search() -> Value {
         "keyword": hit(json!({})),
         "vector": hit(json!({})),
         "fused": hit(json!({"conf": {"type": "number", "description": "The confidence of the chunk"}})),
-        "lists": {"type": "array", "items": {"enum": ["keyword", "vector"]}, "description": "The lists that found something"},
+        "lists": {"type": "array", "items": {"enum": ["keyword", "vector"]}, "description": "Rankings that returned results"},
     }))
 }
 
@@ -244,7 +244,7 @@ fn user_event() -> Value {
 }
 
 fn user() -> Value {
-    let description = "Who the user is, said by an administrator; of a page it is taken as `visitor`";
+    let description = "The user's identity as stated by an administrator; from a page it is stored as `visitor`";
     json!({"type": ["object", "null"], "description": description})
 }
 
@@ -350,7 +350,7 @@ fn trace() -> Value {
         "required": ["turn", "number", "event", "events"],
         "properties": {
             "turn": user_turn(), "number": journal_number(), "event": {}, "events": list(&event),
-            "reason": text("Why there are no events: the turn cannot be replayed"),
+            "reason": text("Why events are missing: the turn cannot be replayed"),
         },
     });
     object(json!({"turns": list(&turn)}))

@@ -75,7 +75,10 @@ impl LimitedListener {
         if self.reported_at.is_none_or(|it| it.elapsed() >= REPORT_INTERVAL) {
             self.reported_at = Some(Instant::now());
             let limit = self.settings.max_connections;
-            tracing::warn!(limit, "too many connections: new ones get 503; raise convengine.http.max-connections or find who holds them");
+            tracing::warn!(
+                limit,
+                "too many connections: new ones get 503; raise convengine.http.max-connections or find the clients that hold them open"
+            );
         }
         let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
         tokio::spawn(async move {

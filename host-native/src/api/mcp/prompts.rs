@@ -20,7 +20,7 @@ const TEMPLATES: [Template; 3] = [
         about: "Writes the tables of an assistant as a pack, and tries it",
         arguments: &[
             ("purpose", "What users should be able to do, in a few sentences", true),
-            ("intents", "The requests that it tells apart, if you know them", false),
+            ("intents", "The intents to distinguish, if known", false),
         ],
         text: include_str!("prompts/write_pack.md"),
     },

@@ -21,7 +21,7 @@ pub struct DeskConversation {
     pub queue: String,
     /// The reason.
     pub reason: String,
-    /// The number of the desk.
+    /// Position assigned by the desk.
     pub ticket: Option<String>,
     /// The person who has it.
     pub author: Option<String>,

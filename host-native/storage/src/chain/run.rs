@@ -14,7 +14,7 @@ pub struct RunFilter<'f> {
     pub chain: &'f str,
     /// The statuses; all when empty.
     pub statuses: Vec<String>,
-    /// The branch that was taken.
+    /// The branch taken.
     pub branch: Option<String>,
     /// Runs that began after this time.
     pub after: Option<Millis>,

@@ -201,7 +201,7 @@ impl BatchWriter {
             self.parked.push(queued);
             return;
         }
-        tracing::warn!(conversation = queued.conversation, "writing a turn takes long; its conversation waits");
+        tracing::warn!(conversation = queued.conversation, "slow write; later turns of the conversation wait");
         self.parked.hold(&queued.conversation);
         let mut writer = BatchWriter::new(self.database.clone(), self.meter.clone());
         self.slow_writes.spawn(async move {
@@ -346,7 +346,7 @@ impl BatchWriter {
 }
 
 fn still_blocked() -> CommitError {
-    CommitError::Unavailable("another transaction keeps a row of the conversation locked, or writing it takes too long".to_owned())
+    CommitError::Unavailable("another transaction holds a lock on the conversation, or the write timed out".to_owned())
 }
 
 /// Limits work to [`WRITE_TIMEOUT`]. The connection must be discarded after a timeout.

@@ -181,7 +181,7 @@ pub struct AgentDocument {
     daily_spend_cap_cents: Option<u64>,
     /// Questions with the answers that are expected.
     pub evals: Option<Unread<Vec<Eval>>>,
-    /// What others keep in the document.
+    /// Metadata for tools; ignored by the engine.
     pub meta: Option<Unread<Map>>,
 }
 

@@ -68,7 +68,7 @@ pub struct CallLimit {
 /// Which calls count towards a limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum CountedCalls {
-    /// Those after a message of the user.
+    /// Calls since the last user message.
     #[default]
     Turn,
     /// Those of the whole conversation.

@@ -108,7 +108,7 @@ pub struct Document {
     /// Other words for what the engine itself says.
     #[member(shape = ENGINE_TEXTS)]
     pub engine_texts: Vec<(String, LocalizedText)>,
-    /// What it changes when the user speaks about the conversation itself.
+    /// Overrides for conversation repair.
     #[member(from = RepairDef)]
     pub repair: RepairRules,
     /// Declared variables.
@@ -329,7 +329,7 @@ pub struct ListEntry {
     /// Other spellings.
     #[member(each = NON_EMPTY)]
     pub synonyms: Vec<String>,
-    /// Name for users, where it is not the value; also a spelling.
+    /// Display name if it differs from the value; also a synonym.
     #[member(meaning = Plain)]
     pub label: LocalizedText,
 }
@@ -457,7 +457,7 @@ pub struct FlowSettings {
     /// Nodes that may be entered in a turn.
     #[member(shape = Integer(1, 64), codes("D001", "B005"), default = 64)]
     pub max_steps_per_turn: u32,
-    /// Subflow calls within each other.
+    /// Maximum nesting depth of subflow calls.
     #[member(shape = Integer(1, 32), default = 16)]
     pub max_call_depth: usize,
     /// Whether open sessions stay on their version (`pin`), move when only the root graph is active, or move at once.

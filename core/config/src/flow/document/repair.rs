@@ -27,7 +27,7 @@ pub fn command_name(command: Command) -> &'static str {
 pub struct RepairRules {
     /// Whether filled slots are corrected.
     pub correction: bool,
-    /// Whether the user is told to what the conversation returns.
+    /// Announces the topic that the conversation returns to.
     pub digression: bool,
     /// Whether messages in a row that nothing answers are answered differently.
     pub no_understanding: bool,
@@ -70,7 +70,7 @@ pub(super) struct RepairDef {
     person: Option<CommandDef>,
     /// The return to a question after something else.
     digression: PatternDef,
-    /// Messages in a row that nothing answers.
+    /// Consecutive unanswered messages.
     no_understanding: PatternDef,
 }
 

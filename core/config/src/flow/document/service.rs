@@ -48,7 +48,7 @@ pub struct OutputMapping {
     /// Value when nothing is found.
     #[member(keep_null, meaning = Template(Text))]
     pub default: Option<Value>,
-    /// Whether finding nothing is the failure `output_missing`.
+    /// Fails with `output_missing` if the path matches nothing.
     pub required: bool,
     /// Type to convert to.
     #[member(name = "type")]

@@ -49,7 +49,7 @@ pub struct WorkflowDocument {
     pub inputs: Unread<Vec<VariablePath>>,
     /// Its settings.
     settings: WorkflowSettings,
-    /// What others keep in the document.
+    /// Metadata for tools; ignored by the engine.
     pub meta: Option<Unread<Map>>,
     /// Its edges.
     #[member(required, items(0, 2000), unique = Id, codes("D001", "D005"))]

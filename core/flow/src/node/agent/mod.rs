@@ -106,7 +106,7 @@ impl<'c> Turn<'c> {
         if run.memory.turns >= run.data.max_turns {
             self.begin_agent_step(&run, None);
             self.close_explanation(|| {
-                format!("the limit of {} turns is reached: the message does not reach the model", run.data.max_turns)
+                format!("the limit of {} turns is reached: the message is not sent to the model", run.data.max_turns)
             });
             return self.close_agent(run, AgentTransition::Leave("max_turns"));
         }
@@ -121,7 +121,7 @@ impl<'c> Turn<'c> {
         for step in 1..=run.max_steps() {
             self.begin_agent_step(&run, Some(step));
             if self.record.effects_left() == 0 {
-                self.close_explanation(|| "the turn has used up its effects: it ends before the step".to_owned());
+                self.close_explanation(|| "the effect limit of the turn is reached before the step".to_owned());
                 self.warn("guard.effect_limit", json!({"effects": self.record.debug.effects.len()}));
                 self.record.stop_reason = EFFECT_LIMIT;
                 return self.end_turn_at_limit(run);
@@ -142,7 +142,7 @@ impl<'c> Turn<'c> {
             }
         }
         self.begin_agent_step(&run, None);
-        self.close_explanation(|| "the agent has taken all its steps of this turn: the turn ends".to_owned());
+        self.close_explanation(|| "the agent has reached its step limit of the turn: the turn ends".to_owned());
         self.warn("agent.max_steps", json!({"node": run.node.id}));
         self.record.stop_reason = "max_steps";
         self.end_turn_at_limit(run)

@@ -42,7 +42,7 @@ fn apply_decision(cx: &mut StepContext<'_>, schema: &OutputSchema, terms: &Inter
         schema::update_facts_and_lock(cx, schema);
         set_routing(cx, "PROCEED_CONFIRMED");
         publish_decision(cx, Stage::CorrectionStepConfirmAccept, "CONFIRM_ACCEPT", json!({"routingDecision": "PROCEED_CONFIRMED"}));
-        "the user confirms, and all values are there"
+        "confirmed, and no value is missing"
     } else if terms.can_edit() && act == DialogueAct::Edit {
         apply_correction(cx, schema)
     } else {

@@ -31,7 +31,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
     if !cx.session.is_question_turn && is_locked(cx) && !is_forced(&cx.session) {
         cx.session.lock.get_or_insert_with(|| SCHEMA_INCOMPLETE.to_owned());
         cx.session.clarification = None;
-        explain(cx, "classifier", "the intent is held while values are collected or a lock stands: nobody is asked");
+        explain(cx, "classifier", "the intent is kept while values are collected or it is locked; not resolved");
         cx.audit(
             Stage::IntentResolveSkippedSchemaCollection,
             |session| payload!({"intent": session.intent, "state": session.state, "intentLocked": true, "intentLockReason": session.lock}),

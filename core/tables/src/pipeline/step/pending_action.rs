@@ -42,7 +42,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> StepOutcome {
 
 async fn execute(cx: &mut StepContext<'_>) {
     let ActionChoice::One(action) = pending_action::resolve_action(cx) else {
-        explain(cx, "nothing is carried out: no action is named, or several compete");
+        explain(cx, "no action runs: none is named, or several match");
         return audit_skipped(cx, InteractionDecision::ExecutePendingAction, None, not_found_reason(&cx.session));
     };
     let runtime = ActionRuntime::from_session(&cx.session);

@@ -25,18 +25,18 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
         return Ok(StepOutcome::Continue);
     }
     if respond::answer_open_question(cx) {
-        explain(cx, "the question that is open is the answer");
+        explain(cx, "answers with the open question");
         return Ok(StepOutcome::Continue);
     }
     let config = cx.config;
     let Some(response) = config.responses.select(&cx.session.intent, &cx.session.state) else {
-        explain(cx, "no row fits, so that the turn fails: add one for this intent and state, or for ANY");
+        explain(cx, "no row matches and the turn fails; add one for this intent and state, or for ANY");
         cx.audit(Stage::ResponseMappingNotFound, |session| payload!({"intent": session.intent, "state": session.state}));
         let message = format!("No response found for intent={}, state={}", cx.session.intent, cx.session.state);
         return Err(Fault::new(FaultCode::ResponseMappingNotFound, message));
     };
     if respond::answer_unconfirmed(cx, response) {
-        explain(cx, "nobody knows whether a call was carried out, and the row does not tell: the engine says so");
+        explain(cx, "the outcome of a call is unknown and the row does not say so; the engine does");
         return Ok(StepOutcome::Continue);
     }
     explain(cx, "the row of the intent, else of ANY, with the lowest score answers");

@@ -33,7 +33,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
     let table_request = if param_call.is_none() && approved.is_none() { tool::find_request(cx) } else { None };
     clear_previous_turn(&mut cx.session);
     if !cx.config.settings.tools.orchestration_enabled || tool::is_blocked(&cx.session) {
-        explain(cx, param_call.as_ref(), "no tool is called: the step is off, or tools are held back in this turn");
+        explain(cx, param_call.as_ref(), "no tool is called: the step is off, or tools are blocked this turn");
         return Ok(StepOutcome::Continue);
     }
     if let Some(call) = approved {

@@ -51,7 +51,7 @@ async fn what_cannot_be_reached_or_breaks_off_is_unavailable() {
             format!("https://127.0.0.1:{}/?key=abc", serve_raw("HTTP/1.1 400 Bad\r\n\r\n", true).await),
             "'127.0.0.1' cannot be called: ",
         ),
-        (&http, format!("http://127.0.0.1:{half}/?key=abc"), "the answer of '127.0.0.1' broke off: "),
+        (&http, format!("http://127.0.0.1:{half}/?key=abc"), "the response from '127.0.0.1' was cut off: "),
         (&unknown, "http://who.test/?key=abc".to_owned(), "'who.test' cannot be called: unknown name 'who.test'"),
     ] {
         let error = execute_request(http, &get(&url)).await.expect_err(&url);

@@ -181,14 +181,14 @@ const SHAPES: [Shape; 59] = [
         OpenAi,
         Streamed,
         r#"→{"choices":[{"delta":{"content":"Hello."}}]}"#,
-        "Unavailable: the answer broke off",
+        "Unavailable: the response was cut off",
     ),
     (
         "a blank finish_reason on every chunk",
         OpenAi,
         Streamed,
         r#"→{"choices":[{"delta":{"content":"Hello."},"finish_reason":""}]}"#,
-        "Unavailable: the answer broke off",
+        "Unavailable: the response was cut off",
     ),
     (
         "a stop_reason without message_stop",
@@ -230,7 +230,13 @@ const SHAPES: [Shape; 59] = [
         "{\n  \"message\": {\"content\": \"Hello.\"},\n  \"done\": true\n}",
         "Hello.",
     ),
-    ("an error for a stream", OpenAi, Streamed, r#"{"error":{"message":"no capacity"}}"#, "Unavailable: the answer broke off: no capacity"),
+    (
+        "an error for a stream",
+        OpenAi,
+        Streamed,
+        r#"{"error":{"message":"no capacity"}}"#,
+        "Unavailable: the response was cut off: no capacity",
+    ),
     (
         "a stream for a document",
         OpenAi,
@@ -252,13 +258,13 @@ const SHAPES: [Shape; 59] = [
         ": on it\n\nretry: x\nfoo\ndata:\n\ndata:{\"choices\":[{\"delta\":{\"content\":\"Hello.\"}}]}\n\ndata: [DONE]\n\n",
         "Hello.",
     ),
-    ("an event of an error", OpenAi, Streamed, "event: error\ndata: no capacity\n\n", "Unavailable: the answer broke off: no capacity"),
+    ("an event of an error", OpenAi, Streamed, "event: error\ndata: no capacity\n\n", "Unavailable: the response was cut off: no capacity"),
     (
         "an end by an error",
         OpenAi,
         Streamed,
         r#"→{"choices":[{"delta":{"content":"Hel"}}]}→{"choices":[{"delta":{},"finish_reason":"error","error":{"message":"no capacity"}}]}"#,
-        "Unavailable: the answer broke off: no capacity",
+        "Unavailable: the response was cut off: no capacity",
     ),
     // Several choices.
     (

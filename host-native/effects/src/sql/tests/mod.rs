@@ -171,7 +171,7 @@ async fn errors_say_what_is_wrong_without_the_statement() {
     let (kind, message) = shop.error("select amount from stock", json!({})).await;
     assert_eq!((kind, message.as_str()), (EffectErrorKind::Invalid, "the query cannot be run: no such column: amount"));
     let (kind, message) = shop.error("delete from stock", json!({})).await;
-    assert_eq!((kind, message.starts_with("only a query may be run")), (EffectErrorKind::Denied, true), "{message}");
+    assert_eq!((kind, message.starts_with("only queries are allowed")), (EffectErrorKind::Denied, true), "{message}");
     let nowhere = ToolDatabase::from_url(&format!("sqlite:{}", shop.folder.path().join("none.db").display())).expect("queries");
     let EffectResult::Error(error) = execute(&nowhere, &Secrets::default(), &request("select 1", json!({}))).await else {
         panic!("no error")

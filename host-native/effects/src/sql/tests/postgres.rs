@@ -217,7 +217,7 @@ async fn errors_say_what_is_wrong_without_the_statement() {
     let (kind, message) = shop.error("select amount from stock", json!({})).await;
     assert_eq!((kind, message.as_str()), (EffectErrorKind::Invalid, "the query cannot be run: column \"amount\" does not exist"));
     let (kind, message) = shop.error("delete from stock", json!({})).await;
-    assert_eq!((kind, message.starts_with("only a query may be run")), (EffectErrorKind::Denied, true), "{message}");
+    assert_eq!((kind, message.starts_with("only queries are allowed")), (EffectErrorKind::Denied, true), "{message}");
     let (kind, message) = shop.error("select :v as v", json!({"v": "a\u{0}b"})).await;
     assert_eq!((kind, message.contains("0x00")), (EffectErrorKind::Invalid, true), "{message}");
     // A changed table is read as it is now.

@@ -90,11 +90,11 @@ pub struct RunQuery {
     tag = "chains",
     params(
         ("status" = Option<String>, Query, description = "Statuses, separated by commas"),
-        ("branch" = Option<String>, Query, description = "The branch that was taken"),
+        ("branch" = Option<String>, Query, description = "The branch taken"),
         ("after" = Option<String>, Query, description = "Runs that began after this time"),
         ("before" = Option<String>, Query, description = "Runs that began before this time"),
         ("limit" = Option<i64>, Query, description = "The number of runs, 50 by default and 200 at most"),
-        ("cursor" = Option<String>, Query, description = "`next` of the page before"),
+        ("cursor" = Option<String>, Query, description = "`next` of the previous page"),
     ),
     responses(
         (status = 200, description = "The runs without their traces, and `next` if there are more", body = ref("#/components/schemas/Runs")),

@@ -39,7 +39,7 @@ pub fn all() -> Value {
             "properties": {"run_id": id, "status": status(), "messages": {"type": "array", "description": "What the assistant or AI agent says"}},
         },
         "Cancel": {"type": "object", "properties": {"reason": text("The reason")}},
-        "NoMembers": {"type": "object", "description": "An object without members"},
+        "NoMembers": {"type": "object", "description": "An empty object"},
         "ResumeToken": {
             "type": "object",
             "required": ["step", "token"],
@@ -74,8 +74,8 @@ fn run() -> Value {
         "required": ["id", "chain", "status"],
         "properties": {
             "id": {"type": "string", "format": "uuid"}, "chain": text("The slug of the chain"), "status": status(),
-            "branch_taken": text("The branch that was entered last from a primary step"),
-            "cursor": text("The path of the step that comes next or waits"),
+            "branch_taken": text("Most recently entered branch"),
+            "cursor": text("Path of the next or waiting step"),
             "primary_trace": list(&step), "branch_trace": list(&step),
             "error": {"type": "object", "required": ["code", "message"]},
         },

@@ -28,9 +28,9 @@ use crate::api::query::PathParams;
     request_body = ref("#/components/schemas/DeskTake"),
     responses(
         ObjectRefusals,
-        (status = 200, description = "The conversation is the caller's", body = ref("#/components/schemas/DeskResult")),
+        (status = 200, description = "Assigned to the caller", body = ref("#/components/schemas/DeskResult")),
         (status = 404, description = "Session not found"),
-        (status = 409, description = "Another person has it, or it is not handed off"),
+        (status = 409, description = "Taken by someone else, or not handed off"),
         (status = 422, description = "The author is missing"),
         (status = 503, description = "The session or the database is busy; see Retry-After"),
     ),
@@ -55,7 +55,7 @@ pub async fn take(
         ObjectRefusals,
         (status = 200, description = "The message is sent", body = ref("#/components/schemas/DeskResult")),
         (status = 404, description = "Session not found"),
-        (status = 409, description = "Another person has it, or it is not handed off"),
+        (status = 409, description = "Taken by someone else, or not handed off"),
         (status = 413, description = "The request body or the text is too large"),
         (status = 422, description = "The message is invalid"),
         (status = 503, description = "The session or the database is busy; see Retry-After"),
@@ -81,7 +81,7 @@ pub async fn write(
         ObjectRefusals,
         (status = 200, description = "The assistant has it again", body = ref("#/components/schemas/DeskResult")),
         (status = 404, description = "Session not found"),
-        (status = 409, description = "Another person has it, or it is not handed off"),
+        (status = 409, description = "Taken by someone else, or not handed off"),
         (status = 413, description = "The request body or the message is too large"),
         (status = 422, description = "A member is invalid, or a variable is not declared"),
         (status = 503, description = "The session or the database is busy; see Retry-After"),
@@ -109,7 +109,7 @@ pub async fn give_back(
         ObjectRefusals,
         (status = 200, description = "The conversation is closed", body = ref("#/components/schemas/DeskResult")),
         (status = 404, description = "Session not found"),
-        (status = 409, description = "Another person has it, or it is not handed off"),
+        (status = 409, description = "Taken by someone else, or not handed off"),
         (status = 413, description = "The request body or the message is too large"),
         (status = 422, description = "A member is invalid"),
         (status = 503, description = "The session or the database is busy; see Retry-After"),
@@ -147,7 +147,7 @@ impl<'r> DeskAction<'r> {
         let members = members?;
         let stated = || members.get("author").and_then(Value::as_str).map(str::to_owned);
         let author = author_of(caller).or_else(stated).filter(|it| !it.trim().is_empty()).ok_or_else(|| {
-            let message = "author is missing or not a name; send the name that the user sees, or use a key, whose name it is";
+            let message = "missing or invalid 'author'; send the display name, or authenticate with a named key";
             ApiError::unprocessable(message).with_code("invalid_author")
         })?;
         let holder = caller.name().and(caller.id()).map(str::to_owned);

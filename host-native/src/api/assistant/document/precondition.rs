@@ -31,7 +31,7 @@ pub fn read_expected(headers: &HeaderMap) -> Result<Expected, ApiError> {
             let usage = "the ETag of the draft as it was read, such as \"3\", or *";
             expected_revision(tags).map(Expected::Revision).ok_or_else(|| invalid(header::IF_MATCH, usage))
         }
-        (_, Some(_)) => Err(invalid(header::IF_NONE_MATCH, "* alone, to create a draft that does not exist")),
+        (_, Some(_)) => Err(invalid(header::IF_NONE_MATCH, "* alone, to create the draft only if none exists")),
     }
 }
 

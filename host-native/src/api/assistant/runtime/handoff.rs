@@ -130,7 +130,7 @@ fn has_warning(answer: &Value, code: &str) -> bool {
 }
 
 fn not_handed_off() -> ApiError {
-    let message = "session is not handed off; a person may have returned it or nobody took it in time";
+    let message = "session is not handed off; it was returned or not accepted in time";
     ApiError::conflict(message).with_code("not_handed_off")
 }
 

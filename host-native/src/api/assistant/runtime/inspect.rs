@@ -54,7 +54,7 @@ pub async fn trace(State(host): State<Arc<Host>>, path: SessionPath) -> Result<J
     path = "/v1/runtime/{sessions}/{session}/replay",
     tag = "documents",
     responses(
-        (status = 200, description = "Whether all turns are equal, or the first divergence", body = ref("#/components/schemas/Replayed")),
+        (status = 200, description = "Whether every turn replays identically, else the first divergence", body = ref("#/components/schemas/Replayed")),
         (status = 404, description = "Session not found"),
     ),
 )]

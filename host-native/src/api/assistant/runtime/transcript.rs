@@ -90,13 +90,13 @@ fn render_turns(runs: &[TurnWithConfig], mut inputs: BTreeMap<u64, Value>) -> (V
 /// The OpenAPI schema of a session as its user saw it.
 pub fn public_session_schema() -> Value {
     let turn = object(json!({
-        "turn": {"type": "integer", "description": "Counts the events of the user"},
+        "turn": {"type": "integer", "description": "Number of user events"},
         "user": nullable_text("What the user wrote, with private values masked"),
         "messages": {"type": "array", "items": {"type": "object"}, "description": "As in the response of the turn"},
     }));
     object(json!({
         "session_id": text("The session id"), "seq": {"type": "integer", "description": "The position for `after` of `messages`"},
-        "status": text("As in the response of a turn"), "handoff": {"description": "As in the response of a turn"},
+        "status": text("Same as in a turn response"), "handoff": {"description": "Same as in a turn response"},
         "awaiting": {"description": "What is waited for, as in the response of a turn"}, "turns": list(&turn),
     }))
 }

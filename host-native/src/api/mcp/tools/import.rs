@@ -22,7 +22,7 @@ pub fn describe() -> Description {
     let input = arguments_schema(
         json!({
             "pack": {"type": ["object", "string"], "description": "A pack, as an object or as text"},
-            "dry_run": {"type": "boolean", "default": true, "description": "false to change the server"},
+            "dry_run": {"type": "boolean", "default": true, "description": "`false` applies the import"},
             "strict": {"type": "boolean", "default": false, "description": "Whether to import nothing if there are errors"},
         }),
         &["pack"],
@@ -81,7 +81,9 @@ async fn import(
     let next = match reloaded {
         None if report.is_refused => "nothing is imported: correct the errors, or omit strict",
         None => "nothing is changed yet: play the pack, then import it with dry_run=false",
-        Some(Ok(_)) if report.documents > 0 => "the rows are active; publish the drafts over HTTP, each assistant gets an ask_ tool then",
+        Some(Ok(_)) if report.documents > 0 => {
+            "the rows are active; publish the drafts over HTTP, each published assistant gets an ask_ tool"
+        }
         Some(Ok(_)) => "the rows are active",
         Some(Err(ReloadError::NewErrors(_))) => {
             "the rows are stored, but have new errors, so that the former ones stay active: correct them and import again"

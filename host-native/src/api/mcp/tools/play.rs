@@ -26,7 +26,7 @@ pub type PackPlayer = fn(&Pack, &dyn Fn() -> bool) -> PlayReport;
 pub struct PlayReport {
     /// The turns that were played.
     pub turns: Vec<PlayedTurn>,
-    /// The reason that it was not played to its end.
+    /// Why playback stopped early.
     pub failure: Option<String>,
 }
 
@@ -60,7 +60,7 @@ pub fn describe() -> Description {
             "passed": {"type": "boolean"},
             "played": {"type": "integer", "description": "The number of turns that were played"},
             "failed": {"type": "array", "items": {"type": "object"}, "description": "The turns with differences: the turn from 0, and for each difference field, expected and actual"},
-            "failure": {"type": "string", "description": "The reason that it was not played to its end"},
+            "failure": {"type": "string", "description": "Why playback stopped early"},
             "next_cursor": {"type": "string"},
         }),
         &["passed", "played", "failed"],

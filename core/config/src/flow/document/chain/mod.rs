@@ -52,7 +52,7 @@ pub struct ChainDocument {
     /// The maximum number of unfinished runs that a schedule starts; no limit when absent.
     #[member(shape = POSITIVE)]
     pub concurrency: Option<u32>,
-    /// What others keep in the document.
+    /// Metadata for tools; ignored by the engine.
     pub meta: Option<Unread<Map>>,
 }
 
@@ -121,11 +121,11 @@ pub struct ScheduleTimes {
     pub cron: Option<String>,
     /// The time zone, by its IANA name; that of the chain without one.
     pub timezone: Option<String>,
-    /// What becomes of a time at which no server ran.
+    /// How schedule times are handled that passed while no server ran.
     pub misfire: Misfire,
 }
 
-/// What becomes of a time at which no server ran.
+/// How schedule times are handled that passed while no server ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Described)]
 pub enum Misfire {
     /// It is caught up once.

@@ -114,7 +114,7 @@ pub struct OutboundStep {
 pub struct InboundStep {
     /// The secret that signs the call.
     pub secret: Option<String>,
-    /// How long it is awaited, in milliseconds.
+    /// Timeout in milliseconds.
     pub await_timeout_ms: u64,
     /// Mappings of the body to variables.
     pub outputs: Vec<OutputMapping>,

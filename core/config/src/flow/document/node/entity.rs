@@ -68,7 +68,7 @@ pub struct EntityData {
     /// journals and stored sessions keep it (see [redaction](../guide/operations.md#redaction)). The default is that of the entity.
     #[member(documented_default = "")]
     pub redact: bool,
-    /// Time until the user counts as silent; the default is `no_input_timeout_s`.
+    /// Silence timeout; the default is `no_input_timeout_s`.
     pub no_input_ms: Option<u64>,
 }
 

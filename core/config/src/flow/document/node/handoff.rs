@@ -18,7 +18,7 @@ pub struct HandoffData {
     /// Variables that the desk receives.
     #[member(meaning = Reads)]
     pub context: Vec<VariablePath>,
-    /// Newest turns that the desk receives.
+    /// Number of recent turns sent to the desk.
     #[member(shape = COUNT, default = 50)]
     pub transcript_turns: u32,
     /// `transfer`: the session ends with the person, unless the person returns it; `return`: it continues at `out`.

@@ -23,7 +23,7 @@ pub struct KnowledgeData {
     /// Weight of meaning against words.
     #[member(shape = Number(0, 1), default = 0.5)]
     pub vector_weight: f64,
-    /// Lowest confidence of the best passage.
+    /// Minimum confidence of the best passage.
     #[member(shape = Number(0, 1), codes("K004", "K004"))]
     pub min_score: Option<f64>,
     /// Whether a model writes the answer; else the best passage is the answer.

@@ -30,7 +30,7 @@ pub struct ProgramData {
     pub version: String,
     /// Values of its variables.
     pub inputs: Option<ValueTemplate>,
-    /// Its variables that are returned, each with the variable that stores it.
+    /// Returned variables, each mapped to the variable that stores it.
     pub outputs: BTreeMap<String, VariablePath>,
 }
 

@@ -32,7 +32,7 @@ pub enum CallMode {
     /// As a call, which returns.
     #[default]
     Call,
-    /// As a jump, which does not return.
+    /// Jumps without returning.
     Goto,
 }
 

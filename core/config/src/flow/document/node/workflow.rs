@@ -70,7 +70,7 @@ struct ProgramCall {
     /// Values of its variables.
     #[member(shape = AnyObject, meaning = Template(Text))]
     inputs: Option<ValueTemplate>,
-    /// Its variables that are returned, each with the variable that stores it.
+    /// Returned variables, each mapped to the variable that stores it.
     #[member(meaning = Writes)]
     outputs: BTreeMap<String, VariablePath>,
 }
