@@ -1,4 +1,4 @@
-//! `cs_secret`: the secrets that assistants reference by name, sealed by `runtime::assistant::secret_store` of the host.
+//! `cs_secret`: the secrets that assistants reference by name, sealed by `convengine_content::secret_store`.
 
 use std::collections::BTreeSet;
 
