@@ -185,7 +185,7 @@ pub fn with_middleware<S: Clone + Send + Sync + 'static>(routes: Router<S>) -> R
 
 /// Creates the log span of a request, with its request id.
 fn request_span(request: &Request) -> tracing::Span {
-    let id = request.headers().get("x-request-id").and_then(|it| it.to_str().ok());
+    let id = request.headers().get("x-request-id").and_then(|value| value.to_str().ok());
     tracing::error_span!("request", id)
 }
 
@@ -220,7 +220,7 @@ pub async fn serve(
     let sse = settings.each_tenant().any(|it| it.stream.is_sse_enabled());
     let router = build_router(Arc::new(gateway), own_hosts, &settings.http, sse);
     let address =
-        listener.local_addr().map_err(|it| Failure::service_unavailable(format!("cannot listen on {}: {it}", settings.listen)))?;
+        listener.local_addr().map_err(|error| Failure::service_unavailable(format!("cannot listen on {}: {error}", settings.listen)))?;
     let (stop_server, stopped) = oneshot::channel::<()>();
     let service = router.into_make_service_with_connect_info::<Peer>();
     let server = axum::serve(LimitedListener::new(listener, settings.http.clone()), service).with_graceful_shutdown(async {
@@ -300,7 +300,7 @@ mod tests {
     /// The paths of a router, from its debug output, without fallbacks.
     fn route_paths<S>(routes: &Router<S>) -> BTreeSet<String> {
         let shown = format!("{routes:?}");
-        let paths = shown.split('"').filter(|it| it.starts_with('/') && *it != "/" && !it.contains("__private__axum_fallback"));
+        let paths = shown.split('"').filter(|path| path.starts_with('/') && *path != "/" && !path.contains("__private__axum_fallback"));
         paths.map(str::to_owned).collect()
     }
 
@@ -310,7 +310,7 @@ mod tests {
             let of = |routes: Routes| {
                 let (open, open_document) = open_routes().split_for_parts();
                 let document = openapi::build_document(routes.openapi().merge_from(open_document), routes.list());
-                let documented = document["paths"].as_object().map(|it| it.keys().cloned().collect()).unwrap_or_default();
+                let documented = document["paths"].as_object().map(|paths| paths.keys().cloned().collect()).unwrap_or_default();
                 (&route_paths(&routes.into_parts().0) | &route_paths(&open), documented)
             };
             let (routed, documented): (_, BTreeSet<String>) = of(tenant_routes(streams, None));

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use convengine_access::command::KeyCommand;
-pub use convengine_settings::Options;
-use convengine_settings::Runtime;
+use convengine_settings::{Options, Runtime};
 
 /// A deterministic conversation engine: server and tools.
 #[derive(Debug, Clone, Parser)]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use convengine_core::pack::Pack;
 use convengine_host::arguments::TestArguments;
-use convengine_host::{print_error_line, print_line};
+use convengine_host_base::{print_error_line, print_line};
 
 use super::core::Suspend;
 use super::http::HttpPlayer;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use convengine_content::references::find_references;
 use convengine_core::config::flow::{chain_references, is_same_name};
 use convengine_core::pack::{Pack, PackRequest, conversation_id_for_label};
-use convengine_host::runtime::assistant::references::find_references;
-use convengine_host::storage::assistant::{DocumentKind, ProgramKey};
+use convengine_storage::assistant::{DocumentKind, ProgramKey};
 use serde_json::{Value, json};
 
 /// The placeholder for the session id in request paths.

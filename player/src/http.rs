@@ -16,8 +16,8 @@ use super::expect::PlayedTurn;
 use super::flow;
 use super::server::{PackServer, ServerOptions};
 use convengine_host::app::REFRESH_PATH;
-use convengine_host::ops::audit::{self, derive::ConfigCache};
-use convengine_host::storage::{self, Pool};
+use convengine_storage::{self as storage, Pool};
+use convengine_turns::audit::{self, derive::ConfigCache};
 
 /// Plays the turns of a pack against a server.
 pub struct HttpPlayer {
@@ -47,7 +47,7 @@ impl HttpPlayer {
         let server = PackServer::start(pack, path, options)?;
         let database = storage::DatabaseConfig { url: server.database().to_owned(), full_sync: false };
         let pool = server.block_on(storage::open_reader_pool(&database)).map_err(|it| anyhow!("{it}"))?;
-        let client = convengine_host::tls::client_for("http:").build()?;
+        let client = convengine_host_base::tls::client_for("http:").build()?;
         let config = Arc::new(server.pack().compile().0);
         for name in flow::secret_names(server.pack()) {
             let body = json!({"name": name, "value": format!("the value of {name}")});

@@ -12,16 +12,15 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use convengine_host::blocking_share::BlockingShare;
-use convengine_host::config::import;
-use convengine_host::config::secrets::Secrets;
-use convengine_host::config::settings::{Roots, files};
-use convengine_host::effects::extension::{self, Extensions};
-use convengine_host::effects::script;
-use convengine_host::effects::sql::{self, ToolDatabase};
-use convengine_host::effects::tool;
-use convengine_host::exit::Failure;
-use convengine_host::storage::{self, DatabaseConfig, Pool};
+use convengine_content::config::import;
+use convengine_effects::extension::{self, Extensions};
+use convengine_effects::sql::{self, ToolDatabase};
+use convengine_effects::{script, tool};
+use convengine_host_base::blocking_share::BlockingShare;
+use convengine_host_base::exit::Failure;
+use convengine_settings::secrets::Secrets;
+use convengine_settings::{Roots, files};
+use convengine_storage::{self as storage, DatabaseConfig, Pool};
 
 /// The longest time of a script whose node sets none.
 const SCRIPT_TIMEOUT: Duration = Duration::from_millis(MAX_SCRIPT_TIMEOUT_MS as u64);

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use convengine_host::arguments::Options;
-use convengine_host::config::import::{self, ImportTarget};
-use convengine_host::config::settings::Settings;
+use convengine_content::config::import::{self, ImportTarget};
+use convengine_settings::{Options, Settings};
 use tokio::runtime::Runtime;
 
 /// Imports a pack file into a database, whose tables are created if it has none.

@@ -13,7 +13,7 @@ use super::fake_http::{self, CallRecorder};
 use super::local_server::LocalServer;
 use super::pack_import::import_pack;
 use super::restate::{RestateOptions, RestateRuntime, server_command};
-use convengine_host::pack_file;
+use convengine_host_base::pack_file;
 
 /// A running server. Dropping it ends it at once and deletes its folder.
 pub struct PackServer {

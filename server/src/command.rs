@@ -4,18 +4,10 @@ use std::process::ExitCode;
 
 use tokio::runtime;
 
-use convengine_host::arguments::{
-    Arguments, AuditCommand, ClusterCommand, Command, KnowledgeCommand, Options, SecretCommand, SnapshotCommand,
-};
-use convengine_host::auth::{self, security_log};
-use convengine_host::config::export;
-use convengine_host::config::import;
-use convengine_host::config::json_schema;
-use convengine_host::config::lint;
-use convengine_host::config::nlu;
-use convengine_host::config::settings::{LoggingSettings, Runtime, Settings};
-use convengine_host::exit::Failure;
-use convengine_host::ops::audit::materialise;
+use convengine_access::{self as access, security_log};
+use convengine_content::config::{export, import, json_schema, lint, nlu};
+use convengine_content::knowledge::document_process;
+use convengine_host::arguments::{Arguments, AuditCommand, ClusterCommand, Command, KnowledgeCommand, SecretCommand, SnapshotCommand};
 use convengine_host::ops::backup;
 use convengine_host::ops::forget;
 use convengine_host::ops::journal_export;
@@ -25,11 +17,13 @@ use convengine_host::ops::replay;
 use convengine_host::ops::retention;
 use convengine_host::ops::secret;
 use convengine_host::ops::snapshot;
-use convengine_host::print_line;
-use convengine_host::runtime::assistant::knowledge::document_process;
-use convengine_host::storage::{self, schema};
 use convengine_host::{app, mcp_stdio, restate};
+use convengine_host_base::exit::Failure;
+use convengine_host_base::print_line;
 use convengine_player::play_in_core;
+use convengine_settings::{LoggingSettings, Options, Runtime, Settings};
+use convengine_storage::{self as storage, schema};
+use convengine_turns::audit::materialise;
 
 /// Runs a command and returns its exit code.
 pub fn run(arguments: Arguments) -> ExitCode {
@@ -72,7 +66,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Audit { command: AuditCommand::Materialise { from, to } } => {
             run_with_settings(&options, async |settings| materialise::command(settings, from.as_deref(), to.as_deref()).await)
         }
-        Command::Key { command } => run_with_settings(&options, async |it| auth::command::run(it, &command).await),
+        Command::Key { command } => run_with_settings(&options, async |it| access::command::run(it, &command).await),
         Command::Secret { command: SecretCommand::Rotate } => run_logged(&options, "secret.rotate", "", secret::rotate),
         Command::Backup { file } => {
             run_logged(&options, "database.backup", &file.display().to_string(), async |it| backup::run(it, &file).await)

@@ -101,7 +101,7 @@ pub async fn find_tools(pool: &Pool, kind: DocumentKind, document: &Value) -> sq
 
 /// Returns what publishing a workflow needs to know of the documents and tools that it names, directly or not.
 pub async fn load_programs(pool: &Pool, document: &Value, tools: &[Value]) -> sqlx::Result<BoundPrograms> {
-    let ids = tools.iter().filter_map(|it| it.get("id")?.as_str().map(str::to_owned));
+    let ids = tools.iter().filter_map(|tool| tool.get("id")?.as_str().map(str::to_owned));
     let mut programs = BoundPrograms { tools: ids.collect(), ..BoundPrograms::default() };
     let mut open: VecDeque<Reference> = find_references(DocumentKind::Workflow, document).into();
     let mut seen: BTreeSet<Reference> = BTreeSet::new();
@@ -121,7 +121,7 @@ pub async fn load_programs(pool: &Pool, document: &Value, tools: &[Value]) -> sq
             && let Some(document) = find_referenced(pool, &reference).await?
         {
             let nested = find_references(DocumentKind::Workflow, &document);
-            let workflows = nested.iter().filter(|it| it.key.kind() == DocumentKind::Workflow).map(|it| it.key.id().to_owned());
+            let workflows = nested.iter().filter(|child| child.key.kind() == DocumentKind::Workflow).map(|child| child.key.id().to_owned());
             programs.nested.entry(reference.key.id().to_owned()).or_default().extend(workflows);
             open.extend(nested);
         }
@@ -169,7 +169,7 @@ async fn find_referenced(pool: &Pool, reference: &Reference) -> sqlx::Result<Opt
     };
     let Some(number) = number else { return Ok(None) };
     let text = version::find_document(pool, key, number).await?;
-    Ok(text.and_then(|it| serde_json::from_str(&it).ok()))
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
 fn tool_names(kind: DocumentKind, document: &Value) -> BTreeSet<String> {

@@ -49,7 +49,7 @@ pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
 /// Returns the bearer token of a request if it has a prefix.
 pub fn bearer_token_with_prefix<'h>(headers: &'h HeaderMap, prefix: &str) -> Option<&'h str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
-    Some(token.trim()).filter(|it| scheme.eq_ignore_ascii_case("bearer") && it.starts_with(prefix))
+    Some(token.trim()).filter(|token| scheme.eq_ignore_ascii_case("bearer") && token.starts_with(prefix))
 }
 
 /// Admits a request if its token belongs to a deployment that allows its origin.
@@ -58,13 +58,13 @@ pub fn bearer_token_with_prefix<'h>(headers: &'h HeaderMap, prefix: &str) -> Opt
 /// Returns [`AccessDenied`] for an unknown token or a foreign origin.
 pub fn authorize<'d>(found: Option<&'d Deployment>, headers: &HeaderMap) -> Result<&'d Deployment, AccessDenied> {
     let deployment = found.ok_or(AccessDenied::UnknownToken)?;
-    let origin = headers.get(header::ORIGIN).and_then(|it| it.to_str().ok()).ok_or(AccessDenied::ForeignOrigin)?;
+    let origin = headers.get(header::ORIGIN).and_then(|value| value.to_str().ok()).ok_or(AccessDenied::ForeignOrigin)?;
     if deployment.origins.iter().any(|it| it == origin) { Ok(deployment) } else { Err(AccessDenied::ForeignOrigin) }
 }
 
 /// Returns whether a text is a serialized web origin.
 pub fn is_origin(text: &str) -> bool {
-    Url::parse(text).is_ok_and(|it| it.origin().is_tuple() && it.origin().ascii_serialization() == text)
+    Url::parse(text).is_ok_and(|url| url.origin().is_tuple() && url.origin().ascii_serialization() == text)
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl Approval {
             Some(_) => Err(format!("'{name}' is not a string; send one or omit it")),
         };
         let known = ["digest", "approval", "intent_code", "state_code"];
-        if let Some(name) = members.keys().find(|it| !known.contains(&it.as_str())) {
+        if let Some(name) = members.keys().find(|name| !known.contains(&name.as_str())) {
             return Err(format!("unknown member '{name}'; send {}", known.join(", ")));
         }
         let when = text("approval")?;
@@ -78,7 +78,7 @@ pub async fn approve(content: &Content, server: &McpServer, tool: &str, approval
     let active = content.config_manager.active();
     let listing = async { content.outbound.mcp.connect(&content.outbound.http, server).await?.list_tools(Duration::ZERO).await };
     let list = in_time(content, server, listing).await.map_err(ApprovalError::Server)?;
-    let mut named = list.tools.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(tool));
+    let mut named = list.tools.iter().filter(|listed| listed.get("name").and_then(Value::as_str) == Some(tool));
     let Some(offered) = named.next() else {
         return Err(ApprovalError::NotOffered(format!("the MCP server '{}' does not offer the tool '{tool}'", server.key)));
     };
@@ -143,8 +143,9 @@ async fn in_time<T>(
         );
         Err(EffectError::new(EffectErrorKind::Timeout, message))
     });
-    outcome
-        .map_err(|it| cut_message(EffectError { message: hide(&content.outbound.secrets, &content.outbound.redaction, &it.message), ..it }))
+    outcome.map_err(|error| {
+        cut_message(EffectError { message: hide(&content.outbound.secrets, &content.outbound.redaction, &error.message), ..error })
+    })
 }
 
 /// Lists the tools of a server with their states.
@@ -166,7 +167,7 @@ pub async fn call_by_hand(content: &Content, server: &McpServer, tool: &str, arg
     let called = in_time(content, server, async {
         let connection = content.outbound.mcp.connect(&content.outbound.http, server).await?;
         let list = connection.list_tools(LIST_LIFETIME).await?;
-        if !list.tools.iter().any(|it| it.get("name").and_then(Value::as_str) == Some(tool)) {
+        if !list.tools.iter().any(|listed| listed.get("name").and_then(Value::as_str) == Some(tool)) {
             return Ok(None);
         }
         server.check_allowed(tool)?;

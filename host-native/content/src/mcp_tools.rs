@@ -24,7 +24,7 @@ pub fn approved_tools(catalog: &McpCatalog) -> BTreeMap<String, ApprovedTool> {
 /// written, so that a published version has the definition that was approved last.
 pub fn complete(document: &mut Value, catalog: &McpCatalog) {
     let tools = document.get_mut("tools").and_then(Value::as_array_mut).into_iter().flatten();
-    tools.filter(|it| it.get("kind").and_then(Value::as_str) == Some("mcp")).for_each(|it| complete_tool(it, catalog));
+    tools.filter(|tool| tool.get("kind").and_then(Value::as_str) == Some("mcp")).for_each(|it| complete_tool(it, catalog));
 }
 
 fn complete_tool(tool: &mut Value, catalog: &McpCatalog) {

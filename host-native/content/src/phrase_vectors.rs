@@ -139,7 +139,7 @@ async fn read(content: &Content, config: &Config, classifier: TrainableClassifie
     let numbers: usize = vectors.iter().flatten().map(Vec::len).sum();
     let names: usize = phrases.intents.iter().map(String::len).sum();
     let size = numbers * size_of::<f32>() + names + phrases.intents.len() * size_of::<(String, Vec<f32>)>() + size_of::<CachedVectors>();
-    let vectors = vectors.map(|it| Arc::new(PhraseVectors::new(phrases.intents, it)));
+    let vectors = vectors.map(|vectors| Arc::new(PhraseVectors::new(phrases.intents, vectors)));
     Ok(CachedVectors { vectors, size: size as u64 })
 }
 
@@ -151,7 +151,7 @@ struct Phrases {
 
 fn split_phrases(classifier: TrainableClassifier<'_>) -> Phrases {
     let set = classifier.training_set();
-    let (intents, texts) = set.labeled_phrases().map(|it| (it.0.to_owned(), it.1.to_owned())).unzip();
+    let (intents, texts) = set.labeled_phrases().map(|phrase| (phrase.0.to_owned(), phrase.1.to_owned())).unzip();
     Phrases { intents, texts }
 }
 
@@ -231,7 +231,7 @@ async fn find_similar(
         EffectError::new(EffectErrorKind::Unavailable, "the embeddings of the phrases cannot be read")
     };
     let missing = || EffectError::new(EffectErrorKind::Unavailable, "the phrases are not embedded by the model of this server");
-    let classifier = config.classifiers().into_iter().find(|it| it.hash() == request.classifier);
+    let classifier = config.classifiers().into_iter().find(|classifier| classifier.hash() == request.classifier);
     let classifier = classifier.filter(|_| embedding_model(content).is_some_and(|it| it == request.model)).ok_or_else(missing)?;
     let vectors =
         content.phrase_vectors.load(content, config, classifier, &request.model).await.map_err(unreadable)?.ok_or_else(missing)?;

@@ -104,7 +104,7 @@ pub fn day_start(at: Millis) -> Millis {
 /// Returns the start of the month of a time, in UTC.
 pub fn month_start(at: Millis) -> Millis {
     let days = at.div_euclid(DAY_MS);
-    let day_of_month = clock::format_iso(at).get(8..10).and_then(|it| it.parse::<Millis>().ok()).unwrap_or(1);
+    let day_of_month = clock::format_iso(at).get(8..10).and_then(|digits| digits.parse::<Millis>().ok()).unwrap_or(1);
     (days - day_of_month + 1) * DAY_MS
 }
 

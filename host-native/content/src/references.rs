@@ -69,7 +69,7 @@ mod tests {
             node("instruction_agent", json!({"tools": [{"tool": "find"}, {"tool": "book"}, {"tool": "\u{0}"}, 5]})),
         ]});
         let found = find_references(DocumentKind::Workflow, &workflow);
-        let shown: Vec<_> = found.iter().map(|it| (it.key.as_str(), it.version.as_str())).collect();
+        let shown: Vec<_> = found.iter().map(|reference| (reference.key.as_str(), reference.version.as_str())).collect();
         assert_eq!(shown, [("desk", "2"), ("workflow:desk", "latest")]);
         assert_eq!(find_tool_names(DocumentKind::Workflow, &workflow), ["find", "find", "book"]);
         assert_eq!(find_references(DocumentKind::Assistant, &workflow), []);

@@ -141,7 +141,7 @@ impl SecretStore {
     async fn load(&self, pool: &Pool, secrets: &Secrets, state: &mut StoreState) -> sqlx::Result<()> {
         let stored = secret::list_values(pool).await?;
         // Another process may have rotated the keys.
-        if stored.iter().filter_map(|it| it.key_id.as_ref()).any(|it| state.keys.find(it).is_none()) {
+        if stored.iter().filter_map(|it| it.key_id.as_ref()).any(|id| state.keys.find(id).is_none()) {
             match self.read_keys(false).await {
                 Ok(keys) => state.keys = keys,
                 Err(reason) => tracing::error!("cannot read convengine.secrets-key: {reason}"),
@@ -192,7 +192,7 @@ impl SecretStore {
     /// Exit code 2 if there is no key, 3 if the database is unavailable.
     pub async fn reseal_all(&self, settings: &Settings, pool: &Pool) -> Result<Resealed, Failure> {
         let database = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
-        let keys = self.read_keys(false).await.map_err(|it| Failure::invalid_usage(format!("convengine.secrets-key: {it}")))?;
+        let keys = self.read_keys(false).await.map_err(|error| Failure::invalid_usage(format!("convengine.secrets-key: {error}")))?;
         let missing =
             || Failure::invalid_usage("no key to seal secrets; set convengine.secrets-key to file:PATH, env:VARIABLE or command:PROGRAM");
         let key = keys.current().ok_or_else(missing)?;
@@ -203,7 +203,7 @@ impl SecretStore {
                 continue;
             }
             let value = self.open_value(&keys, &stored).ok();
-            let Some(sealed) = value.and_then(|it| key.seal(self.place(&stored.name), &it)) else {
+            let Some(sealed) = value.and_then(|value| key.seal(self.place(&stored.name), &value)) else {
                 report.unopened.push(stored.name);
                 continue;
             };
@@ -221,9 +221,9 @@ impl SecretStore {
     /// # Errors
     /// Exit code 2 if the keys cannot be read, 3 if the database is unavailable.
     pub async fn list_unopened(&self, settings: &Settings, pool: &Pool) -> Result<Vec<String>, Failure> {
-        let keys = self.read_keys(false).await.map_err(|it| Failure::invalid_usage(format!("convengine.secrets-key: {it}")))?;
+        let keys = self.read_keys(false).await.map_err(|error| Failure::invalid_usage(format!("convengine.secrets-key: {error}")))?;
         let values = secret::list_values(pool).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
-        Ok(values.into_iter().filter(|it| self.open_value(&keys, it).is_err()).map(|it| it.name).collect())
+        Ok(values.into_iter().filter(|value| self.open_value(&keys, value).is_err()).map(|it| it.name).collect())
     }
 
     fn open_value(&self, keys: &KeyRing, stored: &StoredValue) -> Result<String, String> {
@@ -258,7 +258,7 @@ impl SecretStore {
             }
             source.read()
         });
-        read.await.unwrap_or_else(|it| Err(it.to_string()))
+        read.await.unwrap_or_else(|error| Err(error.to_string()))
     }
 }
 
@@ -331,7 +331,7 @@ mod tests {
             store.refresh(pool, &secrets).await.expect("read");
             [secrets.get("CRM"), secrets.get("ERP")]
         };
-        assert_eq!(loaded(&store).await, ["value-of-CRM", "value-of-ERP"].map(|it| Some(it.to_owned())));
+        assert_eq!(loaded(&store).await, ["value-of-CRM", "value-of-ERP"].map(|value| Some(value.to_owned())));
         let values = secret::list_values(pool).await.expect("values");
         let of = |name: &str| values.iter().find(|it| it.name == name).expect("a value").value.clone();
         let moved = StoredValue { name: "CRM".to_owned(), value: of("ERP"), key_id: values[0].key_id.clone() };

@@ -68,7 +68,7 @@ impl VersionCache {
         // The version may have been replaced since.
         let Some((snapshot, text)) = version::find_with_snapshot(pool, key.as_str(), number).await? else { return Ok(None) };
         let id = VersionId { snapshot, ..id };
-        let document: Arc<Value> = serde_json::from_str(&text).map(Arc::new).map_err(|it| sqlx::Error::Decode(Box::new(it)))?;
+        let document: Arc<Value> = serde_json::from_str(&text).map(Arc::new).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
         self.0.insert(id.clone(), CachedVersion { document: Arc::clone(&document), config: None });
         Ok(Some(SessionDocument { document, version: Some(id) }))
     }

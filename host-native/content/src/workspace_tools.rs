@@ -27,7 +27,7 @@ pub async fn load_tools(pool: &Pool, names: &BTreeSet<String>) -> sqlx::Result<V
         return Ok(Vec::new());
     }
     let found = tool::find_all(pool, ids).await?;
-    Ok(found.iter().filter_map(|it| serde_json::from_str(it).ok()).collect())
+    Ok(found.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
 }
 
 #[cfg(test)]

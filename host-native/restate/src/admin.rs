@@ -149,7 +149,7 @@ impl Admin {
 
 /// Returns the reason of an error answer.
 fn reason(status: StatusCode, text: &str) -> String {
-    let message = serde_json::from_str::<Value>(text).ok().and_then(|it| Some(it.get("message")?.as_str()?.to_owned()));
+    let message = serde_json::from_str::<Value>(text).ok().and_then(|body| Some(body.get("message")?.as_str()?.to_owned()));
     // The rest of a message is a stack of the cluster's code.
     let first = message.as_deref().unwrap_or(text).lines().next().unwrap_or_default().to_owned();
     format!("the cluster answered {status}: {first}")

@@ -126,8 +126,8 @@ impl Conversation {
     #[handler]
     async fn forget(&self, ctx: ObjectContext<'_>) -> HandlerResult<Json<bool>> {
         let bytes = ctx.get::<Vec<u8>>(object_state::KEY).await?;
-        if let Some(state) = bytes.as_ref().and_then(|it| ObjectState::from_bytes(it).ok()) {
-            state.list_calls().for_each(|it| ctx.invocation_handle(it.to_owned()).cancel());
+        if let Some(state) = bytes.as_ref().and_then(|bytes| ObjectState::from_bytes(bytes).ok()) {
+            state.list_calls().for_each(|invocation| ctx.invocation_handle(invocation.to_owned()).cancel());
         }
         ctx.clear_all();
         Ok(Json(bytes.is_some()))
@@ -153,7 +153,7 @@ impl Conversation {
             return Ok(());
         }
         // Others than the one that the conversation has armed call nothing.
-        if rowless.expiry.as_ref().is_some_and(|it| it.invocation() == ctx.invocation_id()) {
+        if rowless.expiry.as_ref().is_some_and(|timer| timer.invocation() == ctx.invocation_id()) {
             rowless.expiry = match due {
                 Some(due) => expiry::arm(&ctx, tenant, due).await,
                 None => None,
@@ -183,7 +183,7 @@ impl Clock for DurableClock<'_, '_> {
     async fn now(&mut self) -> Result<Millis, Refusal> {
         let turns = Arc::clone(self.turns);
         let now = self.ctx.step("now", async move { Ok(turns.clock.now()) }).await;
-        now.map_err(|it| Refusal::Internal(it.message().to_owned()))
+        now.map_err(|error| Refusal::Internal(error.message().to_owned()))
     }
 }
 

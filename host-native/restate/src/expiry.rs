@@ -11,7 +11,7 @@ use super::timers::{ArmedTimer, delay_until};
 /// Has the object look at a time whether it is idle; returns none when this invocation is cancelled.
 pub async fn arm(ctx: &ObjectContext<'_>, tenant: Option<String>, due: Millis) -> Option<ArmedTimer> {
     let sent = ctx.object_client::<ConversationClient>(ctx.key()).expire(Json(tenant)).send_after(delay_until(due)).await;
-    sent.ok().map(|it| ArmedTimer::new(due, it.invocation_id()))
+    sent.ok().map(|call| ArmedTimer::new(due, call.invocation_id()))
 }
 
 /// Returns until when a conversation is kept if it stays idle.

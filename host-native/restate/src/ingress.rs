@@ -71,7 +71,7 @@ impl Ingress {
             return Ok(None);
         }
         let ingress = Ingress::new(addresses, settings.tenant.clone(), settings.restate.conversation_rows);
-        ingress.map(Some).map_err(|it| Failure::service_unavailable(format!("cannot create a client: {it}")))
+        ingress.map(Some).map_err(|error| Failure::service_unavailable(format!("cannot create a client: {error}")))
     }
 
     /// Runs the turn of a message. A message that is sent again under its key gets the answer of its first turn.
@@ -101,7 +101,7 @@ impl Ingress {
             if let Some(outcome) = Box::pin(idempotency::find_outcome(turns, message)).await? {
                 return Ok(SubmitResult { outcome, is_repeat });
             }
-            if answer.event.as_ref().is_some_and(|it| *it != hash_event(&request.event)) {
+            if answer.event.as_ref().is_some_and(|hash| *hash != hash_event(&request.event)) {
                 return Err(Refusal::KeyReused);
             }
         }
@@ -181,7 +181,7 @@ impl Ingress {
                     Ok(bytes) => {
                         let text = if bytes.is_empty() { b"null" } else { &*bytes };
                         return serde_json::from_slice(text)
-                            .map_err(|it| Refusal::Internal(format!("unreadable answer of the runtime: {it}")));
+                            .map_err(|error| Refusal::Internal(format!("unreadable answer of the runtime: {error}")));
                     }
                     Err(error) => error.without_url().to_string(),
                 },
@@ -190,7 +190,7 @@ impl Ingress {
                         (answer.status(), answer.headers().get("x-restate-error-source").is_some_and(|it| it == "ingress"));
                     let text = answer.text().await.unwrap_or_default();
                     let reason = serde_json::from_str::<serde_json::Value>(&text).ok();
-                    let reason = reason.as_ref().and_then(|it| it.get("message")?.as_str()).unwrap_or("no reason").to_owned();
+                    let reason = reason.as_ref().and_then(|details| details.get("message")?.as_str()).unwrap_or("no reason").to_owned();
                     if status == StatusCode::NOT_FOUND {
                         return Err(Refusal::Unreachable(format!("{reason}; start a worker and register it")));
                     }

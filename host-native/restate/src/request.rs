@@ -71,7 +71,7 @@ impl TurnRequest {
             conversation: message.conversation.clone(),
             event,
             key: message.idempotency_key.clone(),
-            snapshot: message.flow.as_ref().map(|it| it.hash_source().to_owned()),
+            snapshot: message.flow.as_ref().map(|config| config.hash_source().to_owned()),
             upgrade: message.upgrade.as_ref().map(|it| it.target()),
             access: message.access.clone(),
         }

@@ -133,14 +133,14 @@ impl TurnStore for ObjectStore<'_, '_> {
         self.steps.check(&journal.entries, journal.canceled.is_some()).map_err(internal)?;
         let ended = EndedTurn { turn, outcome, status: "closed" };
         let rows = match self.rowless {
-            None => self.journal.render_final_rows(self.turns, &ended, notices, self.total).map_err(|it| internal(it.to_string()))?,
+            None => self.journal.render_final_rows(self.turns, &ended, notices, self.total).map_err(|error| internal(error.to_string()))?,
             Some(_) => self.journal.render_owner(turn),
         };
         self.arms_timer = rows.find(Table::Timer).is_some();
         let input = &turn.journal().input;
         let mut session: LoadedSession = input.session.clone().with_writes(&outcome.writes);
         // What the rows are loaded as.
-        session.history.retain(|it| !it.user.trim().is_empty() && !it.assistant.trim().is_empty());
+        session.history.retain(|entry| !entry.user.trim().is_empty() && !entry.assistant.trim().is_empty());
         session.history.truncate(self.journal.config().settings.history_max_turns);
         let (timers, rowless) = (std::mem::take(&mut self.timers), self.rowless.take());
         let state = ObjectState { session, owner: self.owner.clone(), timers, rowless };
@@ -180,14 +180,14 @@ impl TurnStore for ObjectStore<'_, '_> {
         if let (Some(rowless), Some(period)) = (&mut state.rowless, self.policy.retention) {
             let due = expiry::find_due(&state.session, period);
             // The call that it has looks again later, unless the period has become shorter.
-            if rowless.expiry.as_ref().is_none_or(|it| it.due() > due) {
+            if rowless.expiry.as_ref().is_none_or(|timer| timer.due() > due) {
                 if let Some(later) = rowless.expiry.take() {
                     self.ctx.invocation_handle(later.invocation().to_owned()).cancel();
                 }
                 rowless.expiry = expiry::arm(self.ctx, self.tenant.clone(), due).await;
             }
         }
-        self.ctx.set(object_state::KEY, state.to_bytes().map_err(|it| Refusal::Internal(it.to_string()))?);
+        self.ctx.set(object_state::KEY, state.to_bytes().map_err(|error| Refusal::Internal(error.to_string()))?);
         Ok(())
     }
 }

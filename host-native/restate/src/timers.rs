@@ -61,7 +61,7 @@ pub type ArmedTimers = BTreeMap<String, ArmedTimer>;
 
 /// Returns when the calls of a session's timers are due.
 fn list_due(session: &LoadedSession) -> BTreeMap<String, Millis> {
-    let timers = session.flow.as_ref().and_then(|it| it.get("timers")?.as_array()).into_iter().flatten();
+    let timers = session.flow.as_ref().and_then(|state| state.get("timers")?.as_array()).into_iter().flatten();
     let timer = |it: &Value| {
         let text = |name: &str| it.get(name).and_then(Value::as_str).unwrap_or_default();
         let grace = if text("purpose") == "step" { STEP_GRACE } else { 0 };
@@ -81,7 +81,7 @@ pub async fn arm(
     let due = list_due(session);
     let (mut kept, gone): (ArmedTimers, ArmedTimers) = armed.into_iter().partition(|(timer, it)| due.get(timer) == Some(&it.due));
     // A timer that has fired is gone as well: its call is the one that runs.
-    for timer in gone.into_values().filter(|it| it.invocation != ctx.invocation_id()) {
+    for timer in gone.into_values().filter(|timer| timer.invocation != ctx.invocation_id()) {
         ctx.invocation_handle(timer.invocation).cancel();
     }
     for (timer, due) in due {
@@ -113,5 +113,5 @@ pub async fn prepare(turns: &Arc<Turns>, request: &TimerRequest) -> HandlerResul
     let due = session::find_due_timer(&turns.readers, &request.session, now).await?;
     let Some(due) = due else { return Ok(None) };
     let message = timers::to_message(turns, &due).await?;
-    Ok(message.map(|it| TurnRequest::new(&turns.content, request.tenant.clone(), &it, it.event.clone())))
+    Ok(message.map(|message| TurnRequest::new(&turns.content, request.tenant.clone(), &message, message.event.clone())))
 }

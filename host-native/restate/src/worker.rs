@@ -33,7 +33,8 @@ pub async fn serve(
 ) -> Result<(), Failure> {
     let mut endpoint = Endpoint::builder().bind(Conversation::new(tenants.clone())).bind(EffectService::new(tenants));
     if let Some(key) = identity_key {
-        endpoint = endpoint.identity_key(key).map_err(|it| Failure::invalid_usage(format!("convengine.restate.identity-key: {it}")))?;
+        endpoint =
+            endpoint.identity_key(key).map_err(|error| Failure::invalid_usage(format!("convengine.restate.identity-key: {error}")))?;
     }
     let service = HyperEndpoint::new(endpoint.build());
     let connections = GracefulShutdown::new();

@@ -189,7 +189,7 @@ impl AttachmentFilter {
             return self.name == name;
         }
         let quoted = [b"\"", self.name.as_slice(), b"\""].concat();
-        serde_json::from_slice::<String>(&quoted).is_ok_and(|it| it.as_bytes() == name)
+        serde_json::from_slice::<String>(&quoted).is_ok_and(|decoded| decoded.as_bytes() == name)
     }
 
     fn end_content(&mut self) {
@@ -215,7 +215,7 @@ impl ContentHasher {
             }
             return 1;
         }
-        let plain = bytes.iter().position(|it| matches!(it, b'"' | b'\\')).unwrap_or(bytes.len());
+        let plain = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(bytes.len());
         if plain > 0 {
             self.add(bytes.get(..plain).unwrap_or_default());
             return plain;

@@ -30,7 +30,7 @@ pub struct AuditQuery {
 
 impl AuditQuery {
     fn includes_meta(&self) -> bool {
-        self.meta.as_deref().is_some_and(|it| it.trim().eq_ignore_ascii_case("true"))
+        self.meta.as_deref().is_some_and(|meta| meta.trim().eq_ignore_ascii_case("true"))
     }
 }
 

@@ -88,7 +88,7 @@ pub struct AnalyzeQuery {
     ),
 )]
 pub async fn analyze(State(host): State<Arc<Host>>, QueryParams(query): QueryParams<AnalyzeQuery>) -> Json<Value> {
-    let warmup = query.warmup.is_none_or(|it| !it.trim().eq_ignore_ascii_case("false"));
+    let warmup = query.warmup.is_none_or(|warmup| !warmup.trim().eq_ignore_ascii_case("false"));
     let current = host.content.config_manager.active();
     let tables: BTreeMap<&str, usize> = current.config.row_counts().collect();
     let size = |list: &str| tables.get(list).copied();
@@ -96,7 +96,7 @@ pub async fn analyze(State(host): State<Arc<Host>>, QueryParams(query): QueryPar
         Some(size) => json!({"exists": true, "hasSimpleKeyEntry": true, "valueType": "rows", "listSize": size, "nativeEntryCount": 1}),
         None => json!({"exists": false}),
     };
-    let lists: Map<String, Value> = LISTED_TABLES.iter().map(|it| ((*it).to_owned(), of_list(it))).collect();
+    let lists: Map<String, Value> = LISTED_TABLES.iter().map(|table| ((*table).to_owned(), of_list(table))).collect();
     let mut report = json!({
         "cacheProvider": {
             "snapshot": current.config.hash_source(),

@@ -55,7 +55,7 @@ pub async fn message(
     let bytes = read_json_body(&headers, body).await?;
     let body = MessageBody::parse(&bytes).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
     let max_chars = host.content.config_manager.active().config.settings.input_max_chars;
-    if body.message.as_ref().is_some_and(|it| it.chars().nth(max_chars).is_some()) {
+    if body.message.as_ref().is_some_and(|message| message.chars().nth(max_chars).is_some()) {
         return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("message is too long; send at most {max_chars} characters")));
     }
     let key = read_idempotency_key(&headers).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;

@@ -68,7 +68,8 @@ fn parse_filter(query: ConversationQuery) -> Result<ConversationFilter, String> 
         Some("false") => Some(false),
         Some(_) => return Err("faults is not a Boolean; send true or false or omit it".to_owned()),
     };
-    let after = read_text(query.after).map(|it| parse_cursor(&it).ok_or("after is invalid; send the next value of the previous page"));
+    let after =
+        read_text(query.after).map(|cursor| parse_cursor(&cursor).ok_or("after is invalid; send the next value of the previous page"));
     Ok(ConversationFilter {
         status: read_text(query.status),
         intent: read_text(query.intent),

@@ -42,7 +42,7 @@ pub struct InspectQuery {
     ),
 )]
 pub async fn inspect(State(host): State<Arc<Host>>, QueryParams(query): QueryParams<InspectQuery>) -> Result<Json<Value>, ApiError> {
-    let filled = |it: &Option<String>| it.as_deref().map(|it| it.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty());
+    let filled = |it: &Option<String>| it.as_deref().map(|text| text.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty());
     let setting = |path: &str| host.content.config_manager.settings().pointer(path).and_then(Value::as_str).map(str::to_owned);
     let schema = filled(&query.schema).or_else(|| setting("/schema/active"));
     let found = inspect::read_schema(&host.content.readers, schema.as_deref()).await?;
@@ -56,10 +56,11 @@ pub async fn inspect(State(host): State<Arc<Host>>, QueryParams(query): QueryPar
     let allowed: Vec<String> = introspected_tables(host.content.config_manager.settings());
     let name = |row: &Value| row.get("table_name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let is_selected = |table: &str| {
-        matcher.matches(table) && (allowed.is_empty() || allowed.iter().any(|it| matches_glob(&it.to_lowercase(), &table.to_lowercase())))
+        matcher.matches(table)
+            && (allowed.is_empty() || allowed.iter().any(|pattern| matches_glob(&pattern.to_lowercase(), &table.to_lowercase())))
     };
     let tables: BTreeSet<String> = found.tables.iter().map(name).filter(|it| is_selected(it)).collect();
-    let of_tables = |rows: Vec<Value>| rows.into_iter().filter(|it| tables.contains(&name(it))).collect::<Vec<_>>();
+    let of_tables = |rows: Vec<Value>| rows.into_iter().filter(|row| tables.contains(&name(row))).collect::<Vec<_>>();
     let source = |row: &Value| row.get("source_table").and_then(Value::as_str).is_some_and(|it| tables.contains(it));
     Ok(Json(json!({
         "schema": found.name,
@@ -107,7 +108,7 @@ impl TableMatcher {
 /// Reads `convengine.mcp.db.introspect-tables`.
 fn introspected_tables(settings: &Value) -> Vec<String> {
     match settings.pointer("/mcp/db/introspect-tables") {
-        Some(Value::Array(items)) => items.iter().filter_map(|it| Some(it.as_str()?.trim().to_owned())).collect(),
+        Some(Value::Array(items)) => items.iter().filter_map(|item| Some(item.as_str()?.trim().to_owned())).collect(),
         Some(Value::String(text)) => text.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect(),
         _ => Vec::new(),
     }

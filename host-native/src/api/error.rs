@@ -2,8 +2,7 @@
 
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use convengine_access::api_error;
-pub use convengine_access::api_error::{ASSISTANTS_PREFIX, ApiError, RETRY_AFTER, path_not_found};
+use convengine_access::api_error::{self, ApiError, path_not_found};
 
 /// Gives the error of a handler the path of its request.
 pub async fn render(uri: Uri, response: Response) -> Response {

@@ -22,13 +22,13 @@ pub fn respond_with_etag(headers: &HeaderMap, body: &impl Serialize) -> Response
 
 /// Whether `If-None-Match` contains the tag.
 pub fn matches_etag(headers: &HeaderMap, tag: &str) -> bool {
-    headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|it| it.to_str().ok()).any(|it| list_contains(it, tag))
+    headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).any(|it| list_contains(it, tag))
 }
 
 /// Whether a list contains the tag by weak comparison (RFC 9110, section 13.1.2).
 fn list_contains(list: &str, tag: &str) -> bool {
     let bare = |it: &str| it.trim().trim_start_matches("W/").to_owned();
-    list.split(',').any(|it| it.trim() == "*" || bare(it) == bare(tag))
+    list.split(',').any(|entry| entry.trim() == "*" || bare(entry) == bare(tag))
 }
 
 #[cfg(test)]

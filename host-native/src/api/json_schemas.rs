@@ -16,7 +16,7 @@ const SCHEMA_JSON: &str = "application/schema+json";
 /// Lists the JSON Schemas of files.
 #[utoipa::path(get, path = "/schemas", tag = "operations", responses((status = 200, description = "The names and paths", body = ref("#/components/schemas/JsonSchemas"))))]
 pub async fn list() -> Json<Value> {
-    let schemas = PublishedSchema::ALL.map(|it| json!({"name": it.name(), "url": format!("/schemas/{}", it.name())}));
+    let schemas = PublishedSchema::ALL.map(|schema| json!({"name": schema.name(), "url": format!("/schemas/{}", schema.name())}));
     Json(json!({"schemas": schemas}))
 }
 

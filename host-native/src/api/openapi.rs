@@ -40,7 +40,7 @@ pub fn build_document(api: OpenApi, routes: &[Route]) -> Value {
     // The document consists of strings, numbers, lists and maps: serializing it cannot fail.
     let mut document = serde_json::to_value(api).unwrap_or_default();
     for (path, item) in document.get_mut("paths").and_then(Value::as_object_mut).into_iter().flatten() {
-        for (method, operation) in item.as_object_mut().into_iter().flatten().filter(|it| it.1.get("responses").is_some()) {
+        for (method, operation) in item.as_object_mut().into_iter().flatten().filter(|entry| entry.1.get("responses").is_some()) {
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap_or_default();
             kind_routes::complete_operation(operation, path);
             add_path_parameters(operation, path);
@@ -69,8 +69,8 @@ const PATH_PARAMETERS: [(&str, &str, Option<&str>); 11] = [
 /// Adds the parameters of a path that its handler does not describe.
 fn add_path_parameters(operation: &mut Value, path: &str) {
     let described = operation.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default();
-    let is_described = |name: &str| described.iter().any(|it| it["in"] == "path" && it["name"] == name);
-    let names = path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}')).filter(|it| !is_described(it));
+    let is_described = |name: &str| described.iter().any(|parameter| parameter["in"] == "path" && parameter["name"] == name);
+    let names = path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}')).filter(|it| !is_described(it));
     let of_table = |name: &str| PATH_PARAMETERS.iter().find(|it| it.0 == name);
     let mut parameters: Vec<Value> = names.filter_map(of_table).map(path_parameter).collect();
     if !parameters.is_empty() {
@@ -148,7 +148,7 @@ fn complete_operation(operation: &mut Value, path: &str, route: Option<&Route>) 
         responses.entry("503").or_insert_with(|| json!({"description": "The database is unavailable"}));
     }
     responses.entry("421").or_insert_with(|| json!({"description": "The Host header does not name this server"}));
-    for (_, answer) in responses.iter_mut().filter(|it| it.0.as_str() >= "400") {
+    for (_, answer) in responses.iter_mut().filter(|entry| entry.0.as_str() >= "400") {
         let Some(answer) = answer.as_object_mut() else { continue };
         let schema = if path.starts_with(ASSISTANTS_PREFIX) { "AssistantRefusal" } else { "Refusal" };
         let refusal = json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{schema}")}}});
@@ -181,7 +181,7 @@ mod tests {
             for (method, operation) in item.as_object().expect("operations") {
                 let parameters = operation["parameters"].as_array().into_iter().flatten().filter(|it| it["in"] == "path");
                 let described: Vec<String> = parameters.filter_map(|it| it["name"].as_str()).map(|it| format!("{{{it}}}")).collect();
-                let names: Vec<&str> = path.split('/').filter(|it| it.starts_with('{')).collect();
+                let names: Vec<&str> = path.split('/').filter(|segment| segment.starts_with('{')).collect();
                 assert_eq!(described, names, "{method} {path}");
             }
         }

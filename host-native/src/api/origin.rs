@@ -13,10 +13,10 @@ pub struct OriginNotAllowed;
 /// # Errors
 /// [`OriginNotAllowed`] if the origin is not allowed.
 pub fn check_origin(patterns: &[String], headers: &HeaderMap) -> Result<(), OriginNotAllowed> {
-    let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let Some(value) = headers.get(header::ORIGIN) else { return Ok(()) };
     let origin = value.to_str().map_err(|_| OriginNotAllowed)?;
-    let is_same_origin = origin.split_once("://").is_some_and(|it| Some(it.1) == text(header::HOST));
+    let is_same_origin = origin.split_once("://").is_some_and(|parts| Some(parts.1) == text(header::HOST));
     if is_same_origin || patterns.iter().any(|it| matches_pattern(it, origin)) { Ok(()) } else { Err(OriginNotAllowed) }
 }
 

@@ -67,11 +67,11 @@ fn respond(path: &str, file: PageFile, headers: &HeaderMap, found: impl Fn(&str)
 /// Whether a client accepts an encoding: named with a weight above zero, or covered by `*` (RFC 9110, section 12.5.3).
 fn accepts_encoding(headers: &HeaderMap, encoding: &str) -> bool {
     let weight = |wanted: &str| {
-        let lists = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
-        let mut parts = lists.flat_map(|it| it.split(',')).map(|it| it.split_once(';').unwrap_or((it, "")));
-        let (_, weight) = parts.find(|it| it.0.trim().eq_ignore_ascii_case(wanted))?;
-        let weight = weight.trim().strip_prefix(['q', 'Q']).and_then(|it| it.trim_start().strip_prefix('='));
-        Some(weight.and_then(|it| it.trim().parse().ok()).unwrap_or(1.0))
+        let lists = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+        let mut parts = lists.flat_map(|it| it.split(',')).map(|part| part.split_once(';').unwrap_or((part, "")));
+        let (_, weight) = parts.find(|part| part.0.trim().eq_ignore_ascii_case(wanted))?;
+        let weight = weight.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.trim_start().strip_prefix('='));
+        Some(weight.and_then(|weight| weight.trim().parse().ok()).unwrap_or(1.0))
     };
     weight(encoding).or_else(|| weight("*")).is_some_and(|it: f32| it > 0.0)
 }

@@ -46,7 +46,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathPar
 /// Returns a text without surrounding space; `None` when nothing is left.
 pub fn read_text(parameter: Option<String>) -> Option<String> {
     // Not every database accepts NUL in a query, and stored texts contain none.
-    parameter.map(|it| it.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty())
+    parameter.map(|text| text.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty())
 }
 
 /// Returns the time of the parameter `name`: ISO 8601 or milliseconds.
@@ -55,7 +55,7 @@ pub fn read_text(parameter: Option<String>) -> Option<String> {
 /// Returns what to send instead.
 pub fn read_time(name: &str, parameter: Option<String>) -> Result<Option<Millis>, String> {
     let invalid = || format!("{name} is not a time; send a value such as 2026-01-31T12:00:00Z, or milliseconds");
-    read_text(parameter).map(|it| clock::parse(&it).ok_or_else(invalid)).transpose()
+    read_text(parameter).map(|text| clock::parse(&text).ok_or_else(invalid)).transpose()
 }
 
 /// Returns the page size.

@@ -149,7 +149,7 @@ pub fn parse_text(name: &str, value: Value) -> Result<Option<String>, String> {
 }
 
 fn parse_reset(value: &Value) -> Result<bool, String> {
-    let word = value.as_str().map(|it| it.trim().to_ascii_lowercase());
+    let word = value.as_str().map(|text| text.trim().to_ascii_lowercase());
     match (value, word.as_deref()) {
         (Value::Null, _) | (_, Some("" | "false")) => Ok(false),
         (Value::Bool(on), _) => Ok(*on),
@@ -162,7 +162,7 @@ fn parse_reset(value: &Value) -> Result<bool, String> {
 fn parse_params(value: Value) -> Result<Map, String> {
     match value {
         Value::Null => Ok(Map::new()),
-        Value::Object(map) if map.values().all(|it| is_within_depth(it, MAX_PARAM_DEPTH - 1)) => Ok(map),
+        Value::Object(map) if map.values().all(|member| is_within_depth(member, MAX_PARAM_DEPTH - 1)) => Ok(map),
         Value::Object(_) => Err(format!("inputParams is nested too deeply; send at most {MAX_PARAM_DEPTH} levels")),
         _ => Err("inputParams is not an object; send an object or omit it".to_owned()),
     }
@@ -170,15 +170,15 @@ fn parse_params(value: Value) -> Result<Map, String> {
 
 fn is_within_depth(value: &Value, levels: usize) -> bool {
     match value {
-        Value::Array(items) => levels > 0 && items.iter().all(|it| is_within_depth(it, levels - 1)),
-        Value::Object(members) => levels > 0 && members.values().all(|it| is_within_depth(it, levels - 1)),
+        Value::Array(items) => levels > 0 && items.iter().all(|item| is_within_depth(item, levels - 1)),
+        Value::Object(members) => levels > 0 && members.values().all(|member| is_within_depth(member, levels - 1)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }
 
 /// Whether the content type is JSON.
 pub fn has_json_body(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media = media_type(content_type);
     media == "application/json" || (media.starts_with("application/") && media.ends_with("+json"))
 }
@@ -189,10 +189,10 @@ fn accepts_json(headers: &HeaderMap) -> bool {
     if accepted.peek().is_none() {
         return true;
     }
-    let accepted: Vec<&str> = accepted.filter_map(|it| it.to_str().ok()).flat_map(|it| it.split(',')).collect();
-    let refused = |it: &str| it.split(';').skip(1).any(|it| matches!(it.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
+    let accepted: Vec<&str> = accepted.filter_map(|value| value.to_str().ok()).flat_map(|it| it.split(',')).collect();
+    let refused = |it: &str| it.split(';').skip(1).any(|parameter| matches!(parameter.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
     let fits = |it: &str| matches!(media_type(it).as_str(), "*/*" | "application/*" | "application/json" | "application/*+json");
-    accepted.iter().any(|it| fits(it) && !refused(it)) || accepted.iter().all(|it| it.trim().is_empty())
+    accepted.iter().any(|range| fits(range) && !refused(range)) || accepted.iter().all(|range| range.trim().is_empty())
 }
 
 fn media_type(text: &str) -> String {
@@ -274,8 +274,8 @@ mod tests {
             mut self: Pin<&mut Self>,
             _: &mut std::task::Context<'_>,
         ) -> std::task::Poll<Option<Result<http_body::Frame<Self::Data>, Self::Error>>> {
-            let piece = self.0.take().map(|it| Ok(http_body::Frame::data(axum::body::Bytes::from_static(it))));
-            piece.map_or(std::task::Poll::Pending, |it| std::task::Poll::Ready(Some(it)))
+            let piece = self.0.take().map(|bytes| Ok(http_body::Frame::data(axum::body::Bytes::from_static(bytes))));
+            piece.map_or(std::task::Poll::Pending, |frame| std::task::Poll::Ready(Some(frame)))
         }
     }
 

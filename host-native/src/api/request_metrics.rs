@@ -20,8 +20,8 @@ pub struct MatchedRoute(pub String);
 
 /// Runs a request and records its response once that begins.
 pub async fn record_request(request: Request, next: Next) -> Response {
-    let matched = request.extensions().get::<MatchedPath>().map(|it| it.as_str().to_owned());
-    let method = METHODS.iter().find(|it| **it == request.method().as_str()).copied().unwrap_or(OTHER);
+    let matched = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let method = METHODS.iter().find(|method| **method == request.method().as_str()).copied().unwrap_or(OTHER);
     let start = Instant::now();
     let response = next.run(request).await;
     let route = response.extensions().get::<MatchedRoute>().map(|it| it.0.clone()).or(matched).unwrap_or_else(|| OTHER.to_owned());

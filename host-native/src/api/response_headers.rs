@@ -56,7 +56,8 @@ mod tests {
     #[test]
     fn the_page_has_the_policy_of_its_build() {
         let build = include_str!("../../../web-demo/vite.config.ts");
-        let policy = build.split("const POLICY =").nth(1).and_then(|it| it.split(';').next().map(|_| it)).expect("the policy of the build");
+        let policy =
+            build.split("const POLICY =").nth(1).and_then(|rest| rest.split(';').next().map(|_| rest)).expect("the policy of the build");
         let policy: String = policy.split("\n\n").next().unwrap_or_default().split('"').skip(1).step_by(2).collect();
         assert_eq!(PAGE_POLICY, format!("{policy}; frame-ancestors 'none'"));
     }

@@ -39,7 +39,7 @@ pub fn all() -> Value {
 
 /// An object schema with these members, all required.
 pub fn object(properties: Value) -> Value {
-    let required: Vec<String> = properties.as_object().map(|it| it.keys().cloned().collect()).unwrap_or_default();
+    let required: Vec<String> = properties.as_object().map(|members| members.keys().cloned().collect()).unwrap_or_default();
     json!({"type": "object", "properties": properties, "required": required})
 }
 

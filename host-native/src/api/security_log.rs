@@ -63,7 +63,8 @@ fn render(row: &SecurityLogRow) -> Value {
 }
 
 fn parse_filter(query: SecurityLogQuery) -> Result<SecurityLogFilter, String> {
-    let after = read_text(query.after).map(|it| it.parse().map_err(|_| "after is invalid; send the next value of the previous page"));
+    let after =
+        read_text(query.after).map(|cursor| cursor.parse().map_err(|_| "after is invalid; send the next value of the previous page"));
     Ok(SecurityLogFilter {
         actor: read_text(query.actor),
         action: read_text(query.action),

@@ -61,7 +61,7 @@ pub async fn events(
         return Err(ApiError::not_found("conversation not found; send the id of one of yours"));
     }
     let (subscription, resumed) =
-        host.turns.streams.subscribe_from(&id, after.as_deref().filter(|it| !it.trim().is_empty()), &access).await;
+        host.turns.streams.subscribe_from(&id, after.as_deref().filter(|after| !after.trim().is_empty()), &access).await;
     let events = EventBody::new(subscription, render_connected(&id, resumed), HEARTBEAT, host.turns.stream_settings.timeout);
     Ok((HEADERS, body::Body::new(events)).into_response())
 }
@@ -79,7 +79,7 @@ impl EventBody {
     fn new(subscription: Subscription, first: String, heartbeat_interval: Duration, max_duration: Option<Duration>) -> Self {
         let mut heartbeat = interval_at(Instant::now() + heartbeat_interval, heartbeat_interval);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        EventBody { first: Some(Bytes::from(first)), subscription, heartbeat, end: max_duration.map(|it| Box::pin(sleep(it))) }
+        EventBody { first: Some(Bytes::from(first)), subscription, heartbeat, end: max_duration.map(|duration| Box::pin(sleep(duration))) }
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -90,7 +90,7 @@ impl EventBody {
             self.heartbeat.reset();
             return Poll::Ready(events);
         }
-        if self.end.as_mut().is_some_and(|it| it.as_mut().poll(context).is_ready()) {
+        if self.end.as_mut().is_some_and(|end| end.as_mut().poll(context).is_ready()) {
             return Poll::Ready(None);
         }
         self.heartbeat.poll_tick(context).map(|_| Some(COMMENT))
@@ -102,7 +102,7 @@ impl Body for EventBody {
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.poll_next(context).map(|it| it.map(|it| Ok(Frame::data(it))))
+        self.poll_next(context).map(|next| next.map(|bytes| Ok(Frame::data(bytes))))
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
 
     async fn next(events: &mut EventBody) -> Option<String> {
         let bytes = std::future::poll_fn(|context| events.poll_next(context)).await;
-        bytes.map(|it| String::from_utf8(it.to_vec()).expect("text"))
+        bytes.map(|bytes| String::from_utf8(bytes.to_vec()).expect("text"))
     }
 
     #[tokio::test(start_paused = true)]

@@ -201,7 +201,7 @@ async fn run_logged(tenant: &TenantRoutes, logged: LoggedRequest, request: Reque
         response
     };
     let ended = tokio::spawn(running.instrument(tenant_span(tenant.host.turns.meter.tenant())).in_current_span()).await;
-    ended.map_err(|it| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, format!("the request has failed: {it}")))
+    ended.map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, format!("the request has failed: {error}")))
 }
 
 fn deployment_extension(deployment: Arc<Deployment>) -> Extensions {
@@ -236,7 +236,7 @@ impl AuthGateway {
             Access::DeploymentLink => return self.authenticate_deployment_link(uri, headers, may_look_up).await,
             Access::Signature => {
                 let query = Query::<QueryCredentials>::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
-                let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(query.tenant);
+                let name = headers.get(X_TENANT).and_then(|value| value.to_str().ok()).map(str::to_owned).or(query.tenant);
                 let tenant = self.find_tenant(name, uri)?;
                 return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes: Scopes::CONVERSE, deployment: None });
             }
@@ -269,7 +269,7 @@ impl AuthGateway {
             query = Query::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
         }
         if access.mode.is_none() {
-            let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(query.tenant);
+            let name = headers.get(X_TENANT).and_then(|value| value.to_str().ok()).map(str::to_owned).or(query.tenant);
             let tenant = self.find_tenant(name, uri)?;
             let scopes = if route.path == mcp::PATH { Scopes::LISTEN } else { Scopes::ADMIN };
             return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes, deployment: None });
@@ -361,7 +361,7 @@ impl AuthGateway {
                 return Err(refusal::unauthorized_with(uri, "path is restricted to local callers; set convengine.admin-token"));
             }
         };
-        let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned);
+        let name = headers.get(X_TENANT).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let tenant = self.find_tenant(name, uri)?;
         Ok(Some(AuthenticatedCall { tenant, caller, scopes: Scopes::ADMIN, deployment: None }))
     }
@@ -378,7 +378,7 @@ impl AuthGateway {
         let tenant = self.tenants.get(name).ok_or_else(|| self.unknown_or_down(uri, invalid()))?;
         let host = &tenant.host;
         let found = tenant.keys.find_active(&host.content.readers, &host.access.credentials, text, id, may_look_up).await;
-        let found = found.map_err(|it| refusal::lookup_failed(&it, host.access.credentials.contains(&hash_token(text)), uri))?;
+        let found = found.map_err(|error| refusal::lookup_failed(&error, host.access.credentials.contains(&hash_token(text)), uri))?;
         let key = found.ok_or_else(invalid)?;
         let scopes = Scopes::from_names(key.scopes.split(' '));
         let mut caller = Caller::new(&format!("key {}", key.key_id)).with_name(&key.name).with_key(&key.key_id);
@@ -390,7 +390,7 @@ impl AuthGateway {
 
     async fn authenticate_token(&self, text: &str, uri: &Uri) -> Result<AuthenticatedCall<'_>, ApiError> {
         let Some(tokens) = &self.tokens else { return Err(unauthorized(uri, None)) };
-        let claims = tokens.verify(text).await.map_err(|it| match it {
+        let claims = tokens.verify(text).await.map_err(|rejection| match rejection {
             TokenRejection::Invalid(reason) => unauthorized(uri, Some(reason)),
             TokenRejection::Outdated(reason) => outdated(uri, reason),
             TokenRejection::KeysUnavailable => {
@@ -404,7 +404,7 @@ impl AuthGateway {
             self.unknown_or_down(uri, ApiError::new(StatusCode::FORBIDDEN, uri, message))
         })?;
         let identity = format!("token {}", claims.subject);
-        let name = |claim: &str| claims.user.get(claim).and_then(Value::as_str).filter(|it| !it.trim().is_empty());
+        let name = |claim: &str| claims.user.get(claim).and_then(Value::as_str).filter(|value| !value.trim().is_empty());
         let name = name("name").or_else(|| name("id")).unwrap_or(&claims.subject);
         let caller = Caller::new(&identity).with_name(name).with_owner(&identity).with_expiry(claims.expires_at);
         let caller = caller.with_user(Value::Object(claims.user.clone()));

@@ -65,7 +65,7 @@ impl AuthenticatedCall<'_> {
 fn session_of_visitor(uri: &Uri) -> Option<String> {
     let mut parts = uri.path().split('/').skip_while(|it| *it != SESSIONS_SEGMENT).skip(1);
     let query = || Query::<VisitorQuery>::try_from_uri(uri).ok()?.0.conversation_id;
-    parts.next().map(str::to_owned).or_else(query).and_then(|it| Some(Uuid::try_parse(&it).ok()?.to_string()))
+    parts.next().map(str::to_owned).or_else(query).and_then(|id| Some(Uuid::try_parse(&id).ok()?.to_string()))
 }
 
 /// The session in the query string of routes of AI agents.

@@ -24,11 +24,11 @@ const NOT_LOGGED: [&str; 11] = [
 #[test]
 fn every_change_of_an_administrator_is_logged() {
     let routes = tenant_routes(true, None);
-    let changes = routes.list().iter().filter(|it| it.required_scopes == Scopes::ADMIN && it.method != Some(Method::GET));
+    let changes = routes.list().iter().filter(|route| route.required_scopes == Scopes::ADMIN && route.method != Some(Method::GET));
     let mut count = 0;
     for route in changes {
         let method = route.method.clone().unwrap_or(Method::POST);
-        let is_exempt = NOT_LOGGED.iter().any(|it| route.path.ends_with(it) || route.path.starts_with(it));
+        let is_exempt = NOT_LOGGED.iter().any(|path| route.path.ends_with(path) || route.path.starts_with(path));
         assert_ne!(is_logged(&method, &route.path), is_exempt, "{method} {}", route.path);
         count += usize::from(!is_exempt);
     }

@@ -64,7 +64,7 @@ pub fn add_to_challenge(mut refusal: ApiError, request: &HeaderMap) -> ApiError 
 /// The origin under which the client calls the server. A proxy that accepts HTTPS says so in its header; a client that sends the header
 /// itself only misleads itself.
 fn origin(headers: &HeaderMap) -> String {
-    let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let is_secure = text("x-forwarded-proto").is_some_and(|it| it.eq_ignore_ascii_case("https"));
     let scheme = if is_secure { "https" } else { "http" };
     format!("{scheme}://{}", text("host").unwrap_or("localhost"))
@@ -80,12 +80,12 @@ mod tests {
     #[test]
     fn a_challenge_names_the_metadata() {
         let headers = |pairs: &[(&'static str, &'static str)]| {
-            pairs.iter().map(|it| (header::HeaderName::from_static(it.0), HeaderValue::from_static(it.1))).collect::<HeaderMap>()
+            pairs.iter().map(|pair| (header::HeaderName::from_static(pair.0), HeaderValue::from_static(pair.1))).collect::<HeaderMap>()
         };
         let uri = Uri::from_static(PATH);
         let challenge = |request: &HeaderMap, refusal: ApiError| {
             let mut refusal = add_to_challenge(refusal, request);
-            refusal.headers_mut().get(header::WWW_AUTHENTICATE).map(|it| it.to_str().unwrap_or_default().to_owned())
+            refusal.headers_mut().get(header::WWW_AUTHENTICATE).map(|value| value.to_str().unwrap_or_default().to_owned())
         };
         let plain = headers(&[("host", "bot.example:8080")]);
         let expected =

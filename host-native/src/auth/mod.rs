@@ -7,10 +7,3 @@ pub mod health;
 mod logged_routes_tests;
 pub mod mcp_metadata;
 mod public_access;
-
-pub use convengine_access::{command, security_log};
-
-/// The routes of a tenant.
-pub mod routes {
-    pub use convengine_access::routes::Route;
-}

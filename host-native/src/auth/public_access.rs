@@ -46,7 +46,7 @@ impl AuthGateway {
         may_look_up: bool,
     ) -> Result<AuthenticatedCall<'_>, ApiError> {
         let invalid = || unauthorized(uri, Some("not a deployment token")).with_code("invalid_token");
-        let token = uri.path().strip_prefix(LINK_PREFIX).and_then(|it| it.split('/').next()).unwrap_or_default();
+        let token = uri.path().strip_prefix(LINK_PREFIX).and_then(|rest| rest.split('/').next()).unwrap_or_default();
         let token = Some(token).filter(|it| it.starts_with(deployment::AGENT_TOKEN_PREFIX)).ok_or_else(invalid)?;
         let (tenant, found, token_id) = self.find_deployment(uri, token, may_look_up).await?.ok_or_else(invalid)?;
         if !found.origins.is_empty() {
@@ -63,8 +63,9 @@ impl AuthGateway {
         may_look_up: bool,
     ) -> Result<Option<(&TenantRoutes, Deployment, String)>, ApiError> {
         let hash = hash_token(token);
-        let found =
-            self.find_in_tenants(uri, &hash, may_look_up, |it| Box::pin(find_by_token_hash(&it.host.content.readers, &hash))).await?;
+        let found = self
+            .find_in_tenants(uri, &hash, may_look_up, |tenant| Box::pin(find_by_token_hash(&tenant.host.content.readers, &hash)))
+            .await?;
         Ok(found.map(|(tenant, (deployment, token))| {
             record_use(tenant, &token);
             (tenant, deployment, token.id)
@@ -79,7 +80,8 @@ impl AuthGateway {
         may_look_up: bool,
     ) -> Result<AuthenticatedCall<'_>, ApiError> {
         let hash = hash_token(token);
-        let found = self.find_in_tenants(uri, &hash, may_look_up, |it| Box::pin(resume_token::find_wait(&it.host.content, token))).await?;
+        let found =
+            self.find_in_tenants(uri, &hash, may_look_up, |tenant| Box::pin(resume_token::find_wait(&tenant.host.content, token))).await?;
         let (tenant, wait) = found.ok_or_else(|| unauthorized(uri, Some("unknown resume token")).with_code("invalid_token"))?;
         let caller = Caller::new(&format!("run {}", wait.run));
         Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: None })
@@ -98,7 +100,7 @@ impl AuthGateway {
         let (is_known, mut failure) = (!known.is_empty(), None);
         for tenants in [known, others] {
             let mut lookups: FuturesUnordered<_> =
-                tenants.into_iter().map(|it| look_up(it, hash, may_look_up, &find).map(move |found| (it, found))).collect();
+                tenants.into_iter().map(|tenant| look_up(tenant, hash, may_look_up, &find).map(move |found| (tenant, found))).collect();
             while let Some((tenant, found)) = lookups.next().await {
                 match found {
                     Ok(Some(found)) => return Ok(Some((tenant, found))),
@@ -134,7 +136,7 @@ async fn look_up<'t, 'f, V>(
 /// Records the use of a token, at most once a minute and without delaying the request.
 fn record_use(tenant: &TenantRoutes, token: &DeploymentToken) {
     let now = clock::now();
-    if token.last_used_at.is_some_and(|it| now - it < USE_INTERVAL_MS) {
+    if token.last_used_at.is_some_and(|at| now - at < USE_INTERVAL_MS) {
         return;
     }
     let (readers, id) = (tenant.host.content.readers.clone(), token.id.clone());

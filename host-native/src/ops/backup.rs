@@ -34,16 +34,16 @@ pub async fn run(settings: &Settings, file: &Path) -> Result<(), Failure> {
     pool.close().await;
     let path = file.to_str().ok_or_else(|| Failure::invalid_usage("the file name is not valid UTF-8; choose another one"))?;
     // SQLite keeps the mode of an empty file.
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(|it| match it.kind() {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Failure::invalid_usage(format!("file '{path}' exists; choose another name")),
-        _ => Failure::service_unavailable(format!("cannot write file '{path}': {it}")),
+        _ => Failure::service_unavailable(format!("cannot write file '{path}': {error}")),
     })?;
     if let Err(error) = backup::copy(&mut connection, path).await {
         let _ = std::fs::remove_file(file);
         return Err(database(error));
     }
     let synced = std::fs::File::open(file).and_then(|it| it.sync_all());
-    synced.map_err(|it| Failure::service_unavailable(format!("cannot write file '{path}': {it}")))?;
+    synced.map_err(|error| Failure::service_unavailable(format!("cannot write file '{path}': {error}")))?;
     let held = backup::count(&mut connection, path).await.map_err(database)?;
     print_line!("copied {} to {path}", config.redacted_url());
     print_line!(

@@ -16,7 +16,7 @@ pub async fn run(settings: &Settings, command: ClusterCommand) -> Result<(), Fai
     if addresses.is_empty() {
         return Err(Failure::invalid_usage("set convengine.restate.admin to the addresses of the cluster's administration interface"));
     }
-    let admin = Admin::new(addresses).map_err(|it| Failure::service_unavailable(format!("cannot create a client: {it}")))?;
+    let admin = Admin::new(addresses).map_err(|error| Failure::service_unavailable(format!("cannot create a client: {error}")))?;
     match command {
         ClusterCommand::List { json } => list(&admin, json).await,
         ClusterCommand::Register { address } => register(&admin, &address).await,
@@ -48,7 +48,7 @@ fn describe(version: &WorkerVersion) -> String {
 }
 
 async fn register(admin: &Admin, address: &str) -> Result<(), Failure> {
-    let id = admin.register(address).await.map_err(|it| Failure::service_unavailable(format!("{it}; is a worker running there?")))?;
+    let id = admin.register(address).await.map_err(|error| Failure::service_unavailable(format!("{error}; is a worker running there?")))?;
     print_line!("registered {address} as {id}");
     Ok(())
 }

@@ -38,7 +38,7 @@ impl Feedback {
             message_id: non_blank(self.message_id.as_deref()),
             query: non_blank(conversation.last_user_text.as_deref()),
             answer: self.answer_text(conversation),
-            tool: observations(conversation).last().and_then(|it| it.get("toolCode")?.as_str()),
+            tool: observations(conversation).last().and_then(|observation| observation.get("toolCode")?.as_str()),
             metadata: Value::Object(self.metadata.clone()).to_string(),
         }
     }
@@ -46,7 +46,7 @@ impl Feedback {
     /// Returns the failure row of a negative rating of an answered question.
     pub fn to_failure_row<'f>(&'f self, conversation: &'f ConversationRow) -> Option<FailureRow<'f>> {
         let question = non_blank(conversation.last_user_text.as_deref()).filter(|_| !self.is_positive)?;
-        let member = |names: &[&str]| names.iter().find_map(|it| non_blank(self.metadata.get(*it)?.as_str()));
+        let member = |names: &[&str]| names.iter().find_map(|name| non_blank(self.metadata.get(*name)?.as_str()));
         Some(FailureRow {
             question,
             generated: member(&["wrong_sql", "wrongSql"])
@@ -92,7 +92,7 @@ impl Feedback {
 }
 
 fn observations(conversation: &ConversationRow) -> &[Value] {
-    conversation.context.get("mcp").and_then(|it| it.get("observations")?.as_array()).map_or(&[], Vec::as_slice)
+    conversation.context.get("mcp").and_then(|mcp| mcp.get("observations")?.as_array()).map_or(&[], Vec::as_slice)
 }
 
 /// Returns the result of a tool call; some tools return JSON as text.
@@ -110,7 +110,7 @@ fn find_sql(observation: &Value) -> Option<String> {
 }
 
 fn first_text(value: &Value, names: &[&str]) -> Option<String> {
-    names.iter().find_map(|it| non_blank(value.get(*it)?.as_str())).map(str::to_owned)
+    names.iter().find_map(|name| non_blank(value.get(*name)?.as_str())).map(str::to_owned)
 }
 
 fn non_blank(text: Option<&str>) -> Option<&str> {

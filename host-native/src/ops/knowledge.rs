@@ -61,7 +61,7 @@ async fn add(settings: &Settings, pool: &Pool, files: &[PathBuf], assistant: &st
     let mut sources = Vec::with_capacity(files.len());
     for file in files {
         let source = read_file(file, options, &locale).await;
-        sources.push(source.map_err(|it| Failure::check_failed(vec![format!("{}: {it}", file.display())]))?);
+        sources.push(source.map_err(|reason| Failure::check_failed(vec![format!("{}: {reason}", file.display())]))?);
     }
     for source in sources {
         let id = source.id.clone();

@@ -13,5 +13,3 @@ pub mod retention;
 pub mod secret;
 pub mod snapshot;
 pub mod usage;
-
-pub use convengine_turns::audit;

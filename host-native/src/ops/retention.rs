@@ -128,8 +128,9 @@ pub async fn sweep(
     let before = |days: u32| clock::now() - Millis::from(days) * DAY_MILLIS;
     let mut swept = SweepCounts::default();
     while let Some(days) = retention.conversations {
-        let ids =
-            with_sweep_lock(connection, async |it| delete_old_conversations(it, before(days), cluster).await).await?.unwrap_or_default();
+        let ids = with_sweep_lock(connection, async |connection| delete_old_conversations(connection, before(days), cluster).await)
+            .await?
+            .unwrap_or_default();
         if ids.is_empty() {
             break;
         }
@@ -145,7 +146,8 @@ pub async fn sweep(
     for (kind, days, count) in kinds {
         let Some(days) = days else { continue };
         while let Some(deleted @ 1..) =
-            with_sweep_lock(connection, async |it| forget::delete_aged(it, kind, before(days), ROWS_PER_TRANSACTION).await).await?
+            with_sweep_lock(connection, async |connection| forget::delete_aged(connection, kind, before(days), ROWS_PER_TRANSACTION).await)
+                .await?
         {
             *count += deleted;
             sleep(TRANSACTION_PAUSE).await;
@@ -218,7 +220,7 @@ async fn delete_old_conversations(
         return Ok(ids);
     }
     if let Some(cluster) = cluster {
-        cluster.forget(&ids).await.map_err(|it| sqlx::Error::Io(std::io::Error::other(it)))?;
+        cluster.forget(&ids).await.map_err(|error| sqlx::Error::Io(std::io::Error::other(error)))?;
     }
     forget::delete_idle(connection, &ids, before).await
 }

@@ -112,12 +112,12 @@ async fn activate(
         return Ok(());
     }
     done.commit(connection).await?;
-    done.settings.iter().for_each(|it| {
+    done.settings.iter().for_each(|setting| {
         print_error_line!(
             "warning {}: was {} when the snapshot was made and is {} here; activating a snapshot does not change settings",
-            it.path,
-            it.values.old,
-            it.values.new
+            setting.path,
+            setting.values.old,
+            setting.values.new
         );
     });
     done.issues.iter().for_each(|it| print_error_line!("{it}"));

@@ -42,7 +42,7 @@ pub async fn run(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: 
     let starting = start_all(settings, &tenants, start).await?;
     let watch_task = tenants::watch(Arc::clone(&tenants));
     let address = listener.local_addr();
-    listening(address.map_err(|it| Failure::service_unavailable(format!("cannot listen: {it}")))?);
+    listening(address.map_err(|error| Failure::service_unavailable(format!("cannot listen: {error}")))?);
     let served = convengine_restate::serve(WorkerTenants::new(tenants), listener, settings.restate.identity_key.as_deref(), stop).await;
     watch_task.abort();
     let mut running = starting.finish().await;

@@ -41,7 +41,7 @@ pub async fn serve(at: &str, settings: &Settings, tenants: Arc<Tenants<WorkerTen
     let setting = "convengine.restate.health-listen";
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host(at)
         .await
-        .map_err(|it| Failure::invalid_usage(format!("{setting}: invalid address '{at}': {it}; use HOST:PORT")))?
+        .map_err(|error| Failure::invalid_usage(format!("{setting}: invalid address '{at}': {error}; use HOST:PORT")))?
         .collect();
     let failed = |it: std::io::Error| Failure::service_unavailable(format!("cannot listen on {at}: {it}; set {setting}"));
     let listener = TcpListener::bind(addresses.as_slice()).await.map_err(failed)?;

@@ -65,7 +65,7 @@ impl<T: TenantService> Tenants<T> {
 
     /// Whether every tenant has started.
     pub fn have_all_started(&self) -> bool {
-        self.0.values().all(|it| it.service.get().is_some())
+        self.0.values().all(|tenant| tenant.service.get().is_some())
     }
 
     /// Lets a tenant serve from now on.

@@ -85,9 +85,10 @@ where
     F: Fn(Arc<Settings>) -> S + Clone + Send + Sync + 'static,
     S: Future<Output = Result<(T, RunningTenant), Failure>> + Send,
 {
-    let all: Vec<Arc<Settings>> = settings.each_tenant().map(|it| Arc::new(it.clone())).collect();
+    let all: Vec<Arc<Settings>> = settings.each_tenant().map(|tenant| Arc::new(tenant.clone())).collect();
     let mut attempts = join_all(all.iter().map(|it| attempt(it, &start))).await;
-    let ends_start = |it: &Result<(T, RunningTenant), Failure>| it.as_ref().is_err_and(|it| it.code == 2 || settings.tenants.is_empty());
+    let ends_start =
+        |it: &Result<(T, RunningTenant), Failure>| it.as_ref().is_err_and(|failure| failure.code == 2 || settings.tenants.is_empty());
     if attempts.iter().all(ends_start)
         && let Some(Err(failure)) = attempts.drain(..).next()
     {

@@ -94,7 +94,8 @@ impl JournalWriter {
     /// # Errors
     /// Returns [`Refusal::Internal`] when the journal cannot be serialized.
     pub fn prepare(&mut self, turns: &Turns, turn: &Turn, notices: &[Notice], effects: &[Effect]) -> Result<PendingRows, Refusal> {
-        let writes: Vec<&Effect> = effects.iter().filter(|it| matches!(it.class, EffectClass::Write | EffectClass::Irreversible)).collect();
+        let writes: Vec<&Effect> =
+            effects.iter().filter(|effect| matches!(effect.class, EffectClass::Write | EffectClass::Irreversible)).collect();
         if turns.settings.journaling == Journaling::Off && writes.is_empty() && !self.is_started {
             return Ok(PendingRows::default());
         }
@@ -154,7 +155,7 @@ impl JournalWriter {
     }
 
     fn add_turn_row(&mut self, turns: &Turns, turn: &Turn, rows: &mut TurnRows) -> Result<(), Refusal> {
-        let journal = compress(turn.journal()).map_err(|it| Refusal::Internal(it.to_string()))?;
+        let journal = compress(turn.journal()).map_err(|error| Refusal::Internal(error.to_string()))?;
         let lease = self.lease(turns);
         rows.add_turn(&TurnRow { lease_ms: Some(lease_ms(lease)), ..open_turn_row(turn, &journal, self.row_context(turns)) });
         self.add_owner(turn, rows);

@@ -155,7 +155,7 @@ async fn continue_turn(turns: &Arc<Turns>, open: StoredTurn) -> Result<(), Refus
     }
     // Non-repeatable effects that were dispatched without a completion are not dispatched again.
     let in_doubt: Vec<u32> = effects.iter().filter(|it| it.entry.is_none()).map(|it| it.effect_id).collect();
-    let interrupted = slice.effects.iter().filter(|it| !it.repeatable && in_doubt.contains(&it.id.0)).map(|it| it.id).collect();
+    let interrupted = slice.effects.iter().filter(|effect| !effect.repeatable && in_doubt.contains(&effect.id.0)).map(|it| it.id).collect();
     let open_turn = OpenTurn {
         active_config: configured,
         turn,
@@ -187,11 +187,11 @@ enum UnreadableTurn {
 }
 
 async fn load_journal(content: &Content, open: &StoredTurn) -> Result<(Journal, Vec<StoredEffect>), UnreadableTurn> {
-    let effects = turn::list_effects(&content.readers, &open.turn_id).await.map_err(|it| match it {
+    let effects = turn::list_effects(&content.readers, &open.turn_id).await.map_err(|failure| match failure {
         sqlx::Error::Decode(error) => UnreadableTurn::Journal(error.to_string()),
         other => UnreadableTurn::Database(other),
     })?;
-    let mut journal = turn::decompress(&open.journal).map_err(|it| UnreadableTurn::Journal(it.to_string()))?;
+    let mut journal = turn::decompress(&open.journal).map_err(|error| UnreadableTurn::Journal(error.to_string()))?;
     journal.entries.extend(effects.iter().filter_map(|it| it.entry.clone()));
     Ok((journal, effects))
 }
@@ -226,7 +226,8 @@ pub fn interrupted_error() -> EffectError {
 /// # Errors
 /// Returns [`Refusal::Internal`] when the bytes are not a journal.
 pub fn read_journal(stored: &StoredTurn) -> Result<Journal, Refusal> {
-    turn::decompress(&stored.journal).map_err(|it| Refusal::Internal(format!("cannot read the journal of turn {}: {it}", stored.turn_id)))
+    turn::decompress(&stored.journal)
+        .map_err(|error| Refusal::Internal(format!("cannot read the journal of turn {}: {error}", stored.turn_id)))
 }
 
 /// Returns the configuration of a turn, or the active one when its snapshot is missing; the turn then likely diverges and is lost.

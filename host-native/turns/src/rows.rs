@@ -77,7 +77,7 @@ pub fn render_turn(
             Write::Reset => reset = true,
         }
     }
-    if journal.input.session.turns == 0 && !outcome.writes.iter().any(|it| matches!(it, Write::Conversation(_))) {
+    if journal.input.session.turns == 0 && !outcome.writes.iter().any(|write| matches!(write, Write::Conversation(_))) {
         // Whatever has a turn has a conversation row, so that retention and deletion apply to it.
         rows.add_created_conversation(conversation, journal.input.at);
     }
@@ -100,7 +100,7 @@ pub fn render_turn(
     } else {
         rows.add_turn(&row);
     }
-    if reset && !outcome.writes.iter().any(|it| matches!(it, Write::Memory(_))) {
+    if reset && !outcome.writes.iter().any(|write| matches!(write, Write::Memory(_))) {
         rows.delete_memory(conversation);
     }
     if !about.derives_audit {
@@ -117,7 +117,7 @@ fn render_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &s
     let journal = turn.journal();
     let input = &journal.input;
     let event = input.event.flow.as_deref();
-    let text = |key: &str| event.and_then(|it| it.get(key)?.as_str());
+    let text = |key: &str| event.and_then(|event| event.get(key)?.as_str());
     let at = turn.now();
     let program = event.and_then(ProgramKey::from_event);
     let assistant = program.as_ref().map_or("", ProgramKey::as_str);
@@ -125,7 +125,7 @@ fn render_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &s
         session: &input.conversation,
         assistant,
         deployment: text("deployment"),
-        version: event.and_then(|it| it.get("version")?.as_i64()),
+        version: event.and_then(|event| event.get("version")?.as_i64()),
         snapshot: state.get("snapshot").and_then(Value::as_str).unwrap_or_default(),
         state,
         at,

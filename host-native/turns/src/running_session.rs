@@ -100,12 +100,12 @@ impl RunningSession {
     pub async fn to_message(&self, turns: &Arc<Turns>, mut event: Map) -> sqlx::Result<Message> {
         let key = event.get("event_id").and_then(Value::as_str).map(|it| event_key(&self.session, it));
         self.program.write_to(&mut event);
-        event.extend(self.version.map(|it| ("version".to_owned(), json!(it))));
-        event.extend(self.deployment.as_ref().map(|it| ("deployment".to_owned(), json!(it))));
+        event.extend(self.version.map(|version| ("version".to_owned(), json!(version))));
+        event.extend(self.deployment.as_ref().map(|deployment| ("deployment".to_owned(), json!(deployment))));
         let left = spend_budget::find_remaining(&turns.content, &self.config, clock::now()).await?;
-        event.extend(left.map(|it| ("budget_left".to_owned(), json!(it))));
+        event.extend(left.map(|left| ("budget_left".to_owned(), json!(left))));
         let model = turns.content.phrase_vectors.find_model(&turns.content, &self.config, self.version.is_some()).await?;
-        event.extend(model.map(|it| ("phrase_vectors".to_owned(), json!(it))));
+        event.extend(model.map(|model| ("phrase_vectors".to_owned(), json!(model))));
         let upgrade = match self.upgrade.clone() {
             Some(upgrade) => Some(upgrade.with_phrase_vectors(turns).await?),
             None => None,

@@ -128,7 +128,7 @@ async fn fire_due_timers(turns: &Arc<Turns>, permits: &Arc<Semaphore>) -> sqlx::
     if has_more {
         return Ok(Duration::ZERO);
     }
-    Ok(next.map_or(MAX_POLL_INTERVAL, |it| Duration::from_millis(u64::try_from(it - now).unwrap_or(0))))
+    Ok(next.map_or(MAX_POLL_INTERVAL, |at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
 }
 
 /// Fires the due timers of a session, one after the other, until none is due. The caller has added the session to those that are firing.

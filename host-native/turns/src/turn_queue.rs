@@ -369,9 +369,9 @@ mod tests {
         let gate = Arc::new(queue(2));
         let held = [in_background(gate.acquire("timer")).await.expect("free"), in_background(gate.acquire("step")).await.expect("free")];
         let waiting: Vec<_> = (0..5_000)
-            .map(|it| {
+            .map(|number| {
                 let gate = Arc::clone(&gate);
-                tokio::spawn(in_background(async move { gate.acquire(&format!("s{it}")).await.map(drop) }))
+                tokio::spawn(in_background(async move { gate.acquire(&format!("s{number}")).await.map(drop) }))
             })
             .collect();
         tokio::task::yield_now().await;

@@ -92,7 +92,7 @@ impl Upgrade {
         members.insert("version".to_owned(), json!(self.version));
         members.insert("migrated".to_owned(), found.report);
         members.shift_remove("phrase_vectors");
-        members.extend(self.phrase_vectors.as_ref().map(|it| ("phrase_vectors".to_owned(), json!(it))));
+        members.extend(self.phrase_vectors.as_ref().map(|model| ("phrase_vectors".to_owned(), json!(model))));
         Some(Arc::clone(&self.target))
     }
 }

@@ -230,7 +230,7 @@ impl fmt::Debug for RestateCluster {
 
 impl Caller {
     fn new() -> Result<Caller> {
-        let client = convengine_host::tls::client_for("http:").no_proxy().build()?;
+        let client = convengine_host_base::tls::client_for("http:").no_proxy().build()?;
         Ok(Caller { runtime: Builder::new_multi_thread().worker_threads(1).enable_all().build()?, client })
     }
 

@@ -16,7 +16,7 @@ use anyhow::Result;
 
 use crate::engine_process::EngineProcess;
 pub use cluster::{ClusterSettings, RestateCluster};
-use convengine_host::print_error_line;
+use convengine_host_base::print_error_line;
 pub use worker::{Workers, free_address, server_command};
 
 /// How often a worker is looked after.

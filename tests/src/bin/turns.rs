@@ -11,12 +11,12 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use convengine_core::turn::NoticeBody;
-use convengine_host::runtime::rows;
-use convengine_host::storage::rows::Rows;
-use convengine_host::storage::turn::compress;
-use convengine_host::storage::turn_rows::{Table, TurnRows};
+use convengine_storage::rows::Rows;
+use convengine_storage::turn::compress;
+use convengine_storage::turn_rows::{Table, TurnRows};
 use convengine_tests::effect_free::{EffectFreePack, EndedTurn};
 use convengine_tests::synthetic;
+use convengine_turns::rows;
 use serde_json::json;
 
 #[derive(Default)]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use convengine_core::pack::Pack;
-use convengine_host::storage;
 use convengine_player::{CorePlayer, Suspend};
+use convengine_storage as storage;
 use serde_json::Value;
 
 use super::MAX_INPUT_BYTES;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{EffectId, EffectResult, Journal, Reply, Request, Write};
-use convengine_host::storage::turn::compress;
+use convengine_storage::turn::compress;
 
 use crate::simulate::fault::{Fault, Garbage, LONG_CHARS};
 use crate::simulate::run::TurnRun;

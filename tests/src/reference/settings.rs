@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use convengine_core::config::settings::Settings;
-use convengine_host::config::settings::names::{WITHOUT_EFFECT, host_names};
+use convengine_settings::names::{WITHOUT_EFFECT, host_names};
 use serde_json::Value;
 
 use super::markdown::{code, table, value};

@@ -8,7 +8,7 @@ use convengine_core::turn::{
     IntentSimilarity, KnowledgeReply, LlmReply, Map, Millis, Passage, Patch, PhraseSearchReply, Reply, Request, ScriptReply, SqlReply,
     TaskReply, ToolReply, VectorHit,
 };
-use convengine_host::config::secrets::Secrets;
+use convengine_settings::secrets::Secrets;
 use serde_json::{Value, json};
 
 /// A text in every error message, which reveals a message that reaches a user.

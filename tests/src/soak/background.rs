@@ -10,8 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use convengine_core::pack::Pack;
-use convengine_host::clock;
-use convengine_host::pack_file;
+use convengine_host_base::{clock, pack_file};
 use convengine_player::{EngineCommand, EngineProcess, import_pack};
 use hyper::StatusCode;
 use serde_json::{Value, json};

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use convengine_host::pack_file;
-use convengine_host::tls::client_for;
+use convengine_host_base::pack_file;
+use convengine_host_base::tls::client_for;
 use serde_json::{Value, json};
 
 use super::crash::{CrashFixture, CrashReport, MESSAGE_TIMEOUT, Servers};

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use convengine_core::config::Config;
 use convengine_core::turn::{Completion, Effect, EffectErrorKind, EffectResult, NoticeBody, Request, Slice, Turn};
-use convengine_host::storage::turn::{StoredTurn, decompress, find_open, list_effects};
-use convengine_host::storage::{Pool, config};
 use convengine_player::fake_http::RecordedCall;
+use convengine_storage::turn::{StoredTurn, decompress, find_open, list_effects};
+use convengine_storage::{Pool, config};
 
 use crate::simulate::fault::has_side_effects;
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use convengine_core::json::diff;
-use convengine_host::runtime::resume_token::TOKEN_PREFIX;
-use convengine_host::storage::assistant::session;
-use convengine_host::storage::{DatabaseConfig, audit, load, open_reader_pool, turn};
 use convengine_player::fake_http::RecordedCall;
+use convengine_storage::assistant::session;
+use convengine_storage::{DatabaseConfig, audit, load, open_reader_pool, turn};
+use convengine_turns::resume_token::TOKEN_PREFIX;
 use serde_json::{Map, Value, json};
 
 use super::doubt::{EffectRef, JournalEffect, find_invalid_call, find_invalid_interruption, replay_effects};

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
-use convengine_host::pack_file;
+use convengine_host_base::pack_file;
 use convengine_player::{PackServer, ServerOptions};
 
 use crate::root;

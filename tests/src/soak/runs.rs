@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, ensure};
-use convengine_host::clock;
-use convengine_host::pack_file;
-use convengine_host::tls::client_for;
+use convengine_host_base::tls::client_for;
+use convengine_host_base::{clock, pack_file};
 use convengine_player::{PackServer, ServerOptions};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;

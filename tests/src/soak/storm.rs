@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use convengine_core::pack::Pack;
-use convengine_host::pack_file;
+use convengine_host_base::pack_file;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use convengine_host::clock;
-use convengine_host::runtime::stream::parse_events;
+use convengine_host_base::clock;
+use convengine_turns::stream::parse_events;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::handshake;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use axum::http::Method;
+use convengine_access::routes::Route;
 use convengine_host::app;
-use convengine_host::auth::routes::Route;
 use convengine_test_macros::test;
 use serde_json::json;
 

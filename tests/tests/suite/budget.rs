@@ -1,14 +1,14 @@
 //! What a turn without a model stores and how many statements it executes, compared with `tests/budget.txt`. `cargo xtask test` counts
 //! instructions and allocations beside the tests.
 
-use convengine_host::runtime::rows;
-use convengine_host::storage::rows::Rows;
-use convengine_host::storage::turn::compress;
-use convengine_host::storage::turn_rows::Table;
 use convengine_player::{CorePlayer, Suspend};
+use convengine_storage::rows::Rows;
+use convengine_storage::turn::compress;
+use convengine_storage::turn_rows::Table;
 use convengine_test_macros::test;
 use convengine_tests::effect_free::EffectFreePack;
 use convengine_tests::{flows, root, synthetic};
+use convengine_turns::rows;
 use serde_json::{Value, json};
 
 use crate::harness::{REGEX_ONLY, SERVE, TestEnv};

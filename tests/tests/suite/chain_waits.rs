@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use convengine_host::clock;
+use convengine_host_base::clock;
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 

@@ -2,12 +2,12 @@
 
 use convengine_core::json::diff;
 use convengine_core::turn::Journal;
-use convengine_host::ops::audit::materialise::{Materialised, materialise_all};
-use convengine_host::storage::turn::{compress, decompress};
 use convengine_player::{PackServer, ServerOptions};
+use convengine_storage::turn::{compress, decompress};
 use convengine_test_macros::{test, test_files};
 use convengine_tests::soak::final_state::mask as without_times;
 use convengine_tests::{Case, demo, read_case};
+use convengine_turns::audit::materialise::{Materialised, materialise_all};
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 

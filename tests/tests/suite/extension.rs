@@ -6,8 +6,8 @@ use std::process::Command;
 
 use convengine_core::pack::Pack;
 use convengine_core::turn::{Completion, Effect, EffectClass, EffectId, ExtensionRequest, Request};
-use convengine_host::effects::extension::{Extensions, run};
-use convengine_host::pack_file;
+use convengine_effects::extension::{Extensions, run};
+use convengine_host_base::pack_file;
 use convengine_player::{CorePlayer, Suspend};
 use convengine_test_macros::test;
 use convengine_tests::{root, server_binary};

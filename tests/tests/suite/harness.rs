@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use convengine_host::arguments::Options;
-use convengine_host::config::settings::Settings;
 use convengine_player::import_pack;
+use convengine_settings::{Options, Settings};
 use convengine_tests::server_binary;
 use convengine_tests::soak::database::DatabaseKind;
 use reqwest::blocking::{Client, Response};
@@ -374,6 +373,6 @@ impl Drop for Server {
 
 /// An HTTP client for test servers and services.
 pub fn client() -> Client {
-    convengine_host::crypto::install_crypto_provider();
+    convengine_host_base::crypto::install_crypto_provider();
     Client::builder().tls_certs_only([]).timeout(TIMEOUT).build().unwrap()
 }

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::Command;
 use std::thread;
 
-use convengine_host::storage::turn::decompress;
+use convengine_storage::turn::decompress;
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 

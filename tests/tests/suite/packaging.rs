@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use convengine_host::ops::observe::names::METRICS;
+use convengine_host_base::metric_names::METRICS;
 use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Value, json};

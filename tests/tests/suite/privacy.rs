@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use axum::Router;
-use convengine_host::storage::turn::decompress_json;
+use convengine_storage::turn::decompress_json;
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;

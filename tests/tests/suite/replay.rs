@@ -8,7 +8,7 @@ use std::thread;
 use convengine_core::config::Config;
 use convengine_core::pack::Pack;
 use convengine_core::turn::{Journal, Turn, state_hash};
-use convengine_host::storage::turn::{compress, decompress};
+use convengine_storage::turn::{compress, decompress};
 use convengine_test_macros::test;
 use convengine_tests::{demo, root};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use convengine_core::pack::{Check, PackTurn};
-use convengine_host::pack_file;
+use convengine_host_base::pack_file;
 use convengine_player::{CorePlayer, HttpPlayer, ServerOptions, Suspend, failed_checks};
 use convengine_test_macros::test_files;
 use convengine_tests::root;

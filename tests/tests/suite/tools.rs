@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
-use convengine_host::storage::turn::decompress;
+use convengine_storage::turn::decompress;
 use convengine_test_macros::test;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;

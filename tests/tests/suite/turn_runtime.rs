@@ -8,11 +8,11 @@ use convengine_core::pack::{Conversations, Scripted};
 use convengine_core::turn::{
     CancelReason, Completion, Effect, Journal, Millis, Notice, Outcome, RescuedTurn, Slice, Turn, TurnInput, state_hash,
 };
-use convengine_host::runtime::refusal::Refusal;
-use convengine_host::runtime::stream::TokenPublisher;
-use convengine_host::runtime::turn_runner::{Clock, Effects, Progress, Publisher, TurnRuntime, TurnStore};
 use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::{Case, corpus, flows};
+use convengine_turns::refusal::Refusal;
+use convengine_turns::stream::TokenPublisher;
+use convengine_turns::turn_runner::{Clock, Effects, Progress, Publisher, TurnRuntime, TurnStore};
 
 /// Kinds of requests that the core's player answers by services of its own, which this runtime has not.
 const LOCAL_SERVICES: [&str; 3] = ["sql", "script", "tool"];

@@ -234,7 +234,7 @@ impl ConfigManager {
             }
         };
         restored.commit(connection).await?;
-        let refusal = |it| match it {
+        let refusal = |failure| match failure {
             ReloadError::NewErrors(issues) => RestoreError::NewErrors(issues),
             ReloadError::Database(error) => RestoreError::Database(error),
         };
@@ -247,14 +247,15 @@ impl ConfigManager {
         let active = self.active();
         let compiled = compile::compile_database(connection, &self.settings, Some(Arc::clone(&active.config))).await?;
         let known = active.error_texts();
-        Ok(compiled.issues.into_iter().filter(|it| it.is_error() && !known.contains(&it.to_string())).collect())
+        Ok(compiled.issues.into_iter().filter(|issue| issue.is_error() && !known.contains(&issue.to_string())).collect())
     }
 
     async fn reload(&self, connection: &mut Connection, source: ReloadSource) -> Result<Arc<ActiveConfig>, ReloadError> {
         let active = self.active();
         let loaded = ActiveConfig::load(connection, &self.settings, Some(&active)).await.map_err(ReloadError::Database)?;
         let known = active.error_texts();
-        let new: Vec<Issue> = loaded.issues.iter().filter(|it| it.is_error() && !known.contains(&it.to_string())).cloned().collect();
+        let new: Vec<Issue> =
+            loaded.issues.iter().filter(|issue| issue.is_error() && !known.contains(&issue.to_string())).cloned().collect();
         if !new.is_empty() {
             return Err(ReloadError::NewErrors(new));
         }

@@ -77,7 +77,8 @@ async fn read(connection: &mut Connection, config: &Arc<Config>) -> sqlx::Result
         return Ok(Vec::new());
     }
     let shared = Arc::clone(config);
-    let hashes = run_blocking(move || shared.classifiers().iter().map(|it| it.hash().to_owned()).collect::<Vec<_>>()).await?;
+    let hashes =
+        run_blocking(move || shared.classifiers().iter().map(|classifier| classifier.hash().to_owned()).collect::<Vec<_>>()).await?;
     let mut stored = Vec::with_capacity(hashes.len());
     for hash in &hashes {
         stored.push(classifier::find(connection, hash, today()).await?);
@@ -85,8 +86,8 @@ async fn read(connection: &mut Connection, config: &Arc<Config>) -> sqlx::Result
     let shared = Arc::clone(config);
     let is_supplied = run_blocking(move || {
         let decode = |(classifier, bytes): (TrainableClassifier<'_>, Option<Vec<u8>>)| {
-            let decoded = bytes.and_then(|it| LexicalClassifier::from_bytes(&it).ok());
-            decoded.map(|it| classifier.supply(Arc::new(it))).is_some()
+            let decoded = bytes.and_then(|bytes| LexicalClassifier::from_bytes(&bytes).ok());
+            decoded.map(|decoded| classifier.supply(Arc::new(decoded))).is_some()
         };
         shared.classifiers().into_iter().zip(stored).map(decode).collect::<Vec<bool>>()
     });

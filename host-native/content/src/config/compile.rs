@@ -62,7 +62,7 @@ pub async fn lint_database(connection: &mut Connection, settings: &Value) -> sql
 
 /// Whether the settings name the command of an MCP server.
 fn names_command(settings: &Value, server: &str) -> bool {
-    settings.get("mcp").and_then(|it| it.get("servers")?.get(server)?.get("command")).is_some()
+    settings.get("mcp").and_then(|mcp| mcp.get("servers")?.get(server)?.get("command")).is_some()
 }
 
 /// Returns the dialect of tool queries, which is that of the database they run on.

@@ -89,7 +89,7 @@ async fn load_knowledge(connection: &mut Connection) -> sqlx::Result<Vec<Map>> {
 
 /// Returns the drafts of all documents and the tools of the workspace.
 async fn load_documents(connection: &mut Connection) -> sqlx::Result<(Vec<Map>, Vec<Map>)> {
-    let parse = |all: Vec<String>| all.iter().filter_map(|it| serde_json::from_str(it).ok()).collect();
+    let parse = |all: Vec<String>| all.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
     let drafts = if draft::has_table(connection).await? { draft::list_documents(connection).await? } else { Vec::new() };
     let tools = if tool::has_table(connection).await? { tool::list(connection).await? } else { Vec::new() };
     Ok((parse(drafts), parse(tools)))
@@ -140,7 +140,7 @@ fn render_member(member: &PackMember) -> String {
             render_block('{', &lines, "  ", '}')
         }
         PackMember::Rows(rows) => {
-            let lines: Vec<String> = rows.iter().map(|it| format!("    {}", json!(it))).collect();
+            let lines: Vec<String> = rows.iter().map(|row| format!("    {}", json!(row))).collect();
             render_block('[', &lines, "  ", ']')
         }
         PackMember::Tables(tables) => {
@@ -151,7 +151,7 @@ fn render_member(member: &PackMember) -> String {
 }
 
 fn render_rows(rows: &[Map]) -> String {
-    let lines: Vec<String> = rows.iter().map(|it| format!("      {}", json!(it))).collect();
+    let lines: Vec<String> = rows.iter().map(|row| format!("      {}", json!(row))).collect();
     render_block('[', &lines, "    ", ']')
 }
 

@@ -27,7 +27,7 @@ impl PublishedSchema {
 
     /// Parses a name.
     pub fn parse(name: &str) -> Option<PublishedSchema> {
-        PublishedSchema::ALL.into_iter().find(|it| it.name() == name)
+        PublishedSchema::ALL.into_iter().find(|schema| schema.name() == name)
     }
 
     /// Its name.

@@ -26,7 +26,7 @@ pub async fn run(settings: &Settings, pack: Option<&Path>, json: bool) -> Result
     let context = CheckContext { tree: &settings.tree, providers: providers.as_ref() };
     let findings = match pack {
         Some(file) => {
-            let pack = pack_file::read(file).map_err(|it| Failure::check_failed(vec![it.to_string()]))?;
+            let pack = pack_file::read(file).map_err(|error| Failure::check_failed(vec![error.to_string()]))?;
             lint_pack(&pack, context).await?
         }
         None => lint_database(&settings.database, context).await?,
@@ -97,7 +97,7 @@ pub async fn lint_document(database: &DatabaseConfig, document: Value, context: 
     let mut connection = storage::connect(database, false).await?;
     let (drafts, tools) = load_drafts(&mut connection).await.map_err(|it| storage::database_failure(database, &it))?;
     let key = ProgramKey::of_document(&document);
-    let others = drafts.into_iter().filter(|it| ProgramKey::of_document(it) != key);
+    let others = drafts.into_iter().filter(|draft| ProgramKey::of_document(draft) != key);
     let documents = std::iter::once(document).chain(others).collect();
     let mut documents = documents::check_documents(documents, &tools, context);
     documents.truncate(1);
@@ -114,6 +114,6 @@ async fn load_drafts(connection: &mut Connection) -> sqlx::Result<(Vec<Value>, V
         true => storage::assistant::tool::list(connection).await?,
         false => Vec::new(),
     };
-    let parse = |all: Vec<String>| all.iter().filter_map(|it| serde_json::from_str(it).ok()).collect::<Vec<Value>>();
+    let parse = |all: Vec<String>| all.iter().filter_map(|text| serde_json::from_str(text).ok()).collect::<Vec<Value>>();
     Ok((parse(drafts), parse(tools)))
 }

@@ -20,9 +20,9 @@ const LISTED: usize = 15;
 /// # Errors
 /// Exit code 1 if the file cannot be used or has no phrases, 2 if the texts of `--data` cannot be read.
 pub fn run(file: &Path, data: Option<&Path>, json: bool) -> Result<(), Failure> {
-    let pack = pack_file::read(file).map_err(|it| Failure::check_failed(vec![it.to_string()]))?;
+    let pack = pack_file::read(file).map_err(|error| Failure::check_failed(vec![error.to_string()]))?;
     let cases = data.map(read_cases).transpose()?;
-    let reports: Vec<Report> = pack.classifiers().iter().map(|it| Report::new(it, cases.as_deref())).collect();
+    let reports: Vec<Report> = pack.classifiers().iter().map(|classifier| Report::new(classifier, cases.as_deref())).collect();
     if reports.is_empty() {
         let line = "no phrases: add phrases to the intents of a flow document, or rows of type EXAMPLE to ce_intent_classifier";
         return Err(Failure::check_failed(vec![line.to_owned()]));
@@ -62,7 +62,7 @@ impl Report {
                 unknown.push(class.clone());
             }
         }
-        let cases: Option<Vec<TestCase>> = cases.map(|it| it.iter().map(in_scope).collect());
+        let cases: Option<Vec<TestCase>> = cases.map(|cases| cases.iter().map(in_scope).collect());
         Report {
             name: of.name.clone(),
             intents: of.set.classes.len(),
@@ -123,7 +123,7 @@ impl Report {
             misleading.map(|it| format!("{:.2}  '{}' of {} is taken for {}", it.confidence, it.phrase, it.class, it.taken_for));
         print_list("misleading phrases", misleading);
         let thin = validation.classes.iter().filter(|it| it.needs_more);
-        let thin = thin.map(|it| format!("{}: {} phrases, {} recognised", it.class, it.phrases, percent(it.recall)));
+        let thin = thin.map(|class| format!("{}: {} phrases, {} recognised", class.class, class.phrases, percent(class.recall)));
         print_list("intents that need more phrases, or other ones", thin);
     }
 }
@@ -155,7 +155,7 @@ enum Labeled {
 impl From<Labeled> for TestCase {
     fn from(labeled: Labeled) -> TestCase {
         let (Labeled::Object { text, intent } | Labeled::Pair(text, intent)) = labeled;
-        TestCase { text, class: intent.filter(|it| !it.trim().is_empty()) }
+        TestCase { text, class: intent.filter(|intent| !intent.trim().is_empty()) }
     }
 }
 
@@ -172,7 +172,8 @@ struct LabeledFile {
 /// lines of a text, a tab and an intent.
 fn read_cases(file: &Path) -> Result<Vec<TestCase>, Failure> {
     let name = file.display();
-    let text = std::fs::read_to_string(file).map_err(|it| Failure::invalid_usage(format!("cannot read {name}: {it}; check the path")))?;
+    let text =
+        std::fs::read_to_string(file).map_err(|error| Failure::invalid_usage(format!("cannot read {name}: {error}; check the path")))?;
     parse_cases(&text).map_err(|reason| Failure::invalid_usage(format!("{name}: {reason}")))
 }
 
@@ -180,7 +181,7 @@ fn parse_cases(text: &str) -> Result<Vec<TestCase>, String> {
     let form = "expected a JSON list of {\"text\", \"intent\"}, JSON Lines of these, or lines of a text, a tab and an intent";
     let all: Vec<TestCase> = match text.trim_start().chars().next() {
         Some('[' | '{') => match serde_json::from_str::<Value>(text) {
-            Ok(Value::Array(items)) if items.first().is_some_and(|it| it.is_object() || it.is_array()) => {
+            Ok(Value::Array(items)) if items.first().is_some_and(|first| first.is_object() || first.is_array()) => {
                 let all = serde_json::from_value::<Vec<Labeled>>(Value::Array(items)).map_err(|_| form.to_owned())?;
                 all.into_iter().map(TestCase::from).collect()
             }
@@ -191,7 +192,7 @@ fn parse_cases(text: &str) -> Result<Vec<TestCase>, String> {
                 file.tests.into_iter().map(TestCase::from).chain(outside).collect()
             }
             _ => {
-                let lines = text.lines().enumerate().filter(|it| !it.1.trim().is_empty());
+                let lines = text.lines().enumerate().filter(|line| !line.1.trim().is_empty());
                 let parse = |(at, line): (usize, &str)| {
                     serde_json::from_str::<Labeled>(line).map(TestCase::from).map_err(|_| format!("line {}: {form}", at + 1))
                 };
@@ -204,7 +205,7 @@ fn parse_cases(text: &str) -> Result<Vec<TestCase>, String> {
                 let class = Some(intent.trim().to_owned()).filter(|it| !it.is_empty());
                 Ok(TestCase { text: text.trim().to_owned(), class })
             };
-            text.lines().enumerate().filter(|it| !it.1.trim().is_empty()).map(parse).collect::<Result<_, String>>()?
+            text.lines().enumerate().filter(|line| !line.1.trim().is_empty()).map(parse).collect::<Result<_, String>>()?
         }
     };
     if all.is_empty() { Err(form.to_owned()) } else { Ok(all) }

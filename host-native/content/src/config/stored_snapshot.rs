@@ -29,7 +29,7 @@ impl StoredSnapshot {
     /// Whether the database has a snapshot. An answer may be a second old.
     pub async fn exists(&self, readers: &Pool, hash: &str) -> sqlx::Result<bool> {
         let mut last = self.last.lock().await;
-        if let Some(answer) = last.as_ref().filter(|it| it.hash == hash && it.at.elapsed() < MAX_AGE) {
+        if let Some(answer) = last.as_ref().filter(|answer| answer.hash == hash && answer.at.elapsed() < MAX_AGE) {
             return Ok(answer.exists);
         }
         // Users' connections may all be in use for reads that take long, while turns run.

@@ -76,7 +76,7 @@ impl Directory {
 
     /// Returns the length of the chunk at a position in terms; 0 if there is none.
     pub fn chunk_length(&self, position: usize) -> u32 {
-        let chunk = self.place(position).and_then(|it| self.sources.get(it.source)?.chunks.get(it.chunk));
+        let chunk = self.place(position).and_then(|place| self.sources.get(place.source)?.chunks.get(place.chunk));
         chunk.map_or(0, |it| it.1)
     }
 
@@ -89,7 +89,7 @@ impl Directory {
     /// Returns whether a searched source has vectors of `model`.
     pub fn has_vectors(&self, model: &str, is_searched: &[bool]) -> bool {
         let searched = self.sources.iter().zip(is_searched).filter(|it| *it.1);
-        searched.map(|it| it.0).any(|it| it.embedding_model.as_deref() == Some(model) && !it.chunks.is_empty())
+        searched.map(|it| it.0).any(|source| source.embedding_model.as_deref() == Some(model) && !source.chunks.is_empty())
     }
 
     /// The number of chunks.
@@ -115,7 +115,8 @@ struct DirectoryWeighter;
 
 impl Weighter<String, Arc<Directory>> for DirectoryWeighter {
     fn weight(&self, assistant: &String, directory: &Arc<Directory>) -> u64 {
-        let names: usize = directory.sources.iter().map(|it| size_of::<DirectorySource>() + it.id.len() + it.locale.len()).sum();
+        let names: usize =
+            directory.sources.iter().map(|source| size_of::<DirectorySource>() + source.id.len() + source.locale.len()).sum();
         let chunks = directory.len() * (size_of::<(i64, ChunkPlace)>() + size_of::<(i64, u32)>());
         (assistant.len() + size_of::<Directory>() + names + chunks) as u64
     }
@@ -140,7 +141,7 @@ impl DirectoryCache {
 
     /// Returns the directory of an assistant; it may be outdated. It is read once, however many wait for it.
     pub async fn get(&self, pool: &Pool, assistant: &str) -> sqlx::Result<Arc<Directory>> {
-        let load = async { load_directory(pool, assistant).await.map(|it| Arc::new(Directory::from_rows(it))) };
+        let load = async { load_directory(pool, assistant).await.map(|rows| Arc::new(Directory::from_rows(rows))) };
         self.directories.get_or_insert_async(assistant, load).await
     }
 

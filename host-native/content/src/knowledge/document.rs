@@ -75,7 +75,7 @@ impl DocumentFormat {
 
     /// Returns the format with a name.
     pub fn from_name(name: &str) -> Option<DocumentFormat> {
-        DocumentFormat::ALL.into_iter().find(|it| it.name() == name)
+        DocumentFormat::ALL.into_iter().find(|format| format.name() == name)
     }
 
     /// Whether documents of the format can be far larger than they look, or keep their reader busy.
@@ -145,7 +145,7 @@ impl Document {
 fn convert_text(document: &Document) -> Result<ConvertedDocument, String> {
     let is_page = document.format == DocumentFormat::Html;
     let text = charset::decode(&document.bytes, document.charset.as_deref(), is_page)?;
-    if text.contains(UNREADABLE) && !text.chars().any(|it| it != UNREADABLE && !it.is_whitespace()) {
+    if text.contains(UNREADABLE) && !text.chars().any(|character| character != UNREADABLE && !character.is_whitespace()) {
         return Err("it is not UTF-8; declare its character set".to_owned());
     }
     let (title, text, format) = match document.format {

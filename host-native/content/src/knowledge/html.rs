@@ -39,7 +39,7 @@ pub fn convert(html: &str) -> Result<Page, String> {
     let tree = converter.html_to_tree(&simplified).map_err(|_| "it cannot be parsed")?;
     let mut level = vec![Rc::clone(&tree)];
     for depth in 0.. {
-        level = level.iter().flat_map(|it| it.children.borrow().iter().cloned().collect::<Vec<_>>()).collect();
+        level = level.iter().flat_map(|node| node.children.borrow().iter().cloned().collect::<Vec<_>>()).collect();
         if level.is_empty() {
             break;
         }

@@ -62,7 +62,7 @@ impl Reader for FlatReader<'_> {
 
     fn read_until<'b>(&'b mut self, needle: &[u8], buffer: &'b mut [u8; 4]) -> Result<Option<&'b [u8]>, Infallible> {
         if needle.contains(&b'"') && self.0.try_read_string(b"\"", true)? {
-            while [b" ", b"\t", b"\n", b"\r", b"\x0c"].into_iter().any(|it| self.0.try_read_string(it, true) == Ok(true)) {}
+            while [b" ", b"\t", b"\n", b"\r", b"\x0c"].into_iter().any(|space| self.0.try_read_string(space, true) == Ok(true)) {}
             return Ok(Some(b"\""));
         }
         self.0.read_until(needle, buffer)
@@ -154,16 +154,17 @@ fn written_name(name: &[u8]) -> String {
 
 /// Returns the attribute of a tag that its Markdown depends on: the language of code, the first number of a list, or the kind of a formula.
 fn needed_attribute(name: &str, tag: &StartTag<()>) -> Option<(&'static str, String)> {
-    let value = |attribute: &str| tag.attributes.get(attribute.as_bytes()).map(|it| String::from_utf8_lossy(it).into_owned());
+    let value = |attribute: &str| tag.attributes.get(attribute.as_bytes()).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     match name {
         "code" | "pre" => {
             let classes = value("class")?;
-            let language = classes.split_ascii_whitespace().find(|it| it.starts_with("language-") && it.chars().all(is_plain))?;
+            let language = classes.split_ascii_whitespace().find(|class| class.starts_with("language-") && class.chars().all(is_plain))?;
             Some(("class", language.to_owned()))
         }
         "ol" => Some(("start", value("start")?.trim().parse::<i32>().ok()?.to_string())),
         "span" => {
-            let class = value("class").filter(|it| tag.attributes.len() == 1 && (it == "math math-inline" || it == "math math-display"))?;
+            let class = value("class")
+                .filter(|class| tag.attributes.len() == 1 && (class == "math math-inline" || class == "math math-display"))?;
             Some(("class", class))
         }
         _ => None,

@@ -189,7 +189,7 @@ pub(super) async fn index_next(database: &DatabaseConfig, pool: &Pool, meter: &M
 fn is_transient(error: &dyn sqlx::error::DatabaseError) -> bool {
     let code = error.code().unwrap_or_default();
     let is_sqlite_busy = matches!(&*code, "5" | "6" | "10" | "13" | "261" | "517" | "773");
-    is_sqlite_busy || ["08", "40", "53", "55", "57"].iter().any(|it| code.len() == 5 && code.starts_with(it))
+    is_sqlite_busy || ["08", "40", "53", "55", "57"].iter().any(|class| code.len() == 5 && code.starts_with(class))
 }
 
 /// Stores the chunks of a version beside those that searches find, a few at a time, and then makes searches find it instead.
@@ -223,7 +223,7 @@ struct Progress {
 
 impl Progress {
     fn is_due(&self) -> bool {
-        self.recorded.is_none_or(|it| it.elapsed() >= PROGRESS_INTERVAL)
+        self.recorded.is_none_or(|at| at.elapsed() >= PROGRESS_INTERVAL)
     }
 }
 

@@ -160,7 +160,7 @@ fn candidate(directory: &Directory, counts: &Counts, index: usize) -> Option<Key
 }
 
 fn is_covered(directory: &Directory, is_searched: &[bool], position: usize) -> bool {
-    directory.place(position).is_some_and(|it| is_searched.get(it.source) == Some(&true))
+    directory.place(position).is_some_and(|place| is_searched.get(place.source) == Some(&true))
 }
 
 #[cfg(test)]
@@ -176,10 +176,10 @@ mod tests {
             cache.insert(&directory, term, &occurrences);
         }
         assert!(cache.0.weight() <= 1 << 20);
-        let kept = terms.iter().filter(|it| cache.get(&directory, it).is_some()).count();
+        let kept = terms.iter().filter(|term| cache.get(&directory, term).is_some()).count();
         assert!(kept > 200, "most of what fits is still there: {kept}");
         let mut later = Directory::default();
         later.revision += 1;
-        assert!(terms.iter().all(|it| cache.get(&later, it).is_none()), "another revision");
+        assert!(terms.iter().all(|term| cache.get(&later, term).is_none()), "another revision");
     }
 }

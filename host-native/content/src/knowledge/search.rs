@@ -111,7 +111,7 @@ impl<'a> Searcher<'a> {
         let read = run_scan(move || locate_all(&within, count, &postings)).await?;
         missing.iter().zip(&read).for_each(|(term, it)| occurrences.insert(directory, term, it));
         let mut read = read.into_iter();
-        Ok(Some(cached.into_iter().map(|it| it.or_else(|| read.next()).unwrap_or_default()).collect()))
+        Ok(Some(cached.into_iter().map(|found| found.or_else(|| read.next()).unwrap_or_default()).collect()))
     }
 
     /// Returns the nearest chunks, none without embeddings, or `None` if the directory is outdated. Without an answer of the model, the
@@ -150,7 +150,8 @@ impl<'a> Searcher<'a> {
         let searched = directory.sources.iter().zip(is_searched).filter(|it| *it.1);
         let mut sources: Vec<_> = searched.map(|it| it.0).collect();
         sources.sort_unstable_by(|left, right| left.id.cmp(&right.id));
-        let names: Vec<String> = sources.iter().flat_map(|it| (1..=it.chunks.len()).map(|n| format!("{}#{n}", it.id))).collect();
+        let names: Vec<String> =
+            sources.iter().flat_map(|source| (1..=source.chunks.len()).map(|n| format!("{}#{n}", source.id))).collect();
         let Some(passages) = self.read_passages(directory, &names).await? else { return Ok(None) };
         if passages.is_empty() {
             return Ok(Some(Vec::new()));
@@ -210,7 +211,7 @@ fn locate_all(directory: &Directory, count: usize, postings: &[Posting]) -> Vec<
 
 /// For each source of a directory, whether a search covers it.
 fn searched_sources(directory: &Directory, sources: Option<&[String]>) -> Vec<bool> {
-    directory.sources.iter().map(|it| sources.is_none_or(|ids| ids.contains(&it.id))).collect()
+    directory.sources.iter().map(|source| sources.is_none_or(|ids| ids.contains(&source.id))).collect()
 }
 
 fn locales<'d>(directory: &'d Directory, is_searched: &[bool]) -> Vec<&'d str> {

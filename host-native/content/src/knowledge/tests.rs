@@ -33,7 +33,7 @@ impl Random {
         let paragraph = |it: usize| if it % 37 == 36 { "\n\n# Heading " } else { " " };
         // Some words are far more frequent than others.
         (0..self.below(most))
-            .map(|it| format!("{}{}", words[self.below(words.len()).min(self.below(words.len()))], paragraph(it)))
+            .map(|index| format!("{}{}", words[self.below(words.len()).min(self.below(words.len()))], paragraph(index)))
             .collect()
     }
 
@@ -221,7 +221,7 @@ fn random_vector(random: &mut Random) -> Vec<f32> {
 async fn put_vectors(database: &mut Database, random: &mut Random) -> Vec<(String, Vec<f32>)> {
     let mut all = Vec::new();
     for id in ["fees", "limits", "it's"] {
-        let text = (0..200).map(|it| format!("# Part {it}\n\n{}\n\n", "word ".repeat(150))).collect();
+        let text = (0..200).map(|part| format!("# Part {part}\n\n{}\n\n", "word ".repeat(150))).collect();
         let (title, locale, format) = (String::new(), String::new(), SourceFormat::Markdown);
         let of = Source { id: id.to_owned(), title, text, url: None, locale, format, unreadable_pages: 0 };
         put(database, "desk", of).await.expect("stored");
@@ -267,9 +267,9 @@ async fn vectors_are_found_in_the_database_as_in_memory() {
                 let in_database = query.find_nearest(VectorSearch::Database, &cache).await.expect("an answer").expect("hits");
                 assert_eq!(in_database, in_memory, "{vector:?} {sources:?}");
             }
-            let is_covered = |name: &str| sources.as_ref().is_none_or(|it| it.iter().any(|id| name.starts_with(&format!("{id}#"))));
-            let covered = all.iter().filter(|it| is_covered(&it.0) && it.1.len() == vector.len());
-            let exact = rank_vector(&vector, covered.map(|it| (it.0.as_str(), it.1.as_slice())), KNOWLEDGE_LIST_DEPTH);
+            let is_covered = |name: &str| sources.as_ref().is_none_or(|ids| ids.iter().any(|id| name.starts_with(&format!("{id}#"))));
+            let covered = all.iter().filter(|chunk| is_covered(&chunk.0) && chunk.1.len() == vector.len());
+            let exact = rank_vector(&vector, covered.map(|chunk| (chunk.0.as_str(), chunk.1.as_slice())), KNOWLEDGE_LIST_DEPTH);
             let scores = |hits: &[VectorHit]| hits.iter().map(|it| it.score).collect::<Vec<_>>();
             assert_eq!(scores(&in_memory), exact.iter().map(|it| it.1).collect::<Vec<_>>(), "{vector:?} {sources:?}");
         }
@@ -277,5 +277,5 @@ async fn vectors_are_found_in_the_database_as_in_memory() {
 }
 
 fn search_of(directory: &Directory, sources: Option<&[String]>) -> Vec<bool> {
-    directory.sources.iter().map(|it| sources.is_none_or(|ids| ids.contains(&it.id))).collect()
+    directory.sources.iter().map(|source| sources.is_none_or(|ids| ids.contains(&source.id))).collect()
 }

@@ -63,7 +63,7 @@ impl VectorQuery<'_> {
     async fn search_database(&self) -> sqlx::Result<Option<Vec<VectorHit>>> {
         let limit = i64::try_from(CANDIDATES).unwrap_or(i64::MAX);
         let (revision, nearest) = vector::find_nearest(self.pool, self.assistant, self.model, self.vector, self.sources, limit).await?;
-        let candidates = nearest.iter().filter_map(|it| Some((self.directory.position(it.chunk)?, it.vector.as_slice())));
+        let candidates = nearest.iter().filter_map(|row| Some((self.directory.position(row.chunk)?, row.vector.as_slice())));
         Ok((revision == self.directory.revision).then(|| rank(self.directory, self.vector, candidates)))
     }
 
@@ -119,10 +119,10 @@ struct Scan {
 
 impl Scan {
     fn find_nearest(&self) -> Vec<VectorHit> {
-        let is_covered = |it: usize| self.directory.place(it).is_some_and(|it| self.is_searched.get(it.source) == Some(&true));
+        let is_covered = |it: usize| self.directory.place(it).is_some_and(|place| self.is_searched.get(place.source) == Some(&true));
         let is_comparable = |it: &&Entry| is_covered(it.position) && it.vector.len() == self.query.len();
         let entries = self.vectors.entries.iter().filter(is_comparable);
-        let mut scored: Vec<(f32, &Entry)> = entries.map(|it| (dot(&self.query, &it.vector) * it.reciprocal, it)).collect();
+        let mut scored: Vec<(f32, &Entry)> = entries.map(|entry| (dot(&self.query, &entry.vector) * entry.reciprocal, entry)).collect();
         if scored.len() > CANDIDATES {
             // Equal scores by the database id, as in the database.
             let order = |left: &(f32, &Entry), right: &(f32, &Entry)| {
@@ -137,7 +137,7 @@ impl Scan {
 
 /// Ranks candidates, given by their positions in the directory.
 fn rank<'v>(directory: &Directory, query: &[f32], candidates: impl Iterator<Item = (usize, &'v [f32])>) -> Vec<VectorHit> {
-    let named: Vec<(String, &[f32])> = candidates.filter_map(|it| Some((directory.name(it.0)?, it.1))).collect();
+    let named: Vec<(String, &[f32])> = candidates.filter_map(|candidate| Some((directory.name(candidate.0)?, candidate.1))).collect();
     let pairs = named.iter().map(|it| (it.0.as_str(), it.1));
     rank_vector(query, pairs, KNOWLEDGE_LIST_DEPTH).into_iter().map(|(chunk, score)| VectorHit { chunk, score }).collect()
 }
@@ -265,7 +265,7 @@ mod tests {
             let directory = DirectoryCache::default().get(&database.pool, "desk").await.expect("a directory");
             let cache = VectorCache::default();
             let asked = join_all((0..20).map(|_| cache.get(&database.pool, "desk", "m", &directory))).await;
-            let found: Vec<Arc<Vectors>> = asked.into_iter().map(|it| it.expect("an answer").expect("vectors")).collect();
+            let found: Vec<Arc<Vectors>> = asked.into_iter().map(|answer| answer.expect("an answer").expect("vectors")).collect();
             assert!(found.windows(2).all(|it| Arc::ptr_eq(&it[0], &it[1])), "one copy");
             // The knowledge base has changed since the directory was read.
             source::increment_revision(&mut database.connection, "desk").await.expect("a base");

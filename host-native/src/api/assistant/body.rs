@@ -78,8 +78,8 @@ pub async fn read_json(headers: &HeaderMap, body: Body, max_bytes: usize) -> Res
     }
     let Some(bytes) = bytes else { return Ok(None) };
     let read = json_text::parse(&bytes);
-    read.map(Some).map_err(|it| {
-        let message = format!("invalid JSON body: {it}; send one JSON object");
+    read.map(Some).map_err(|error| {
+        let message = format!("invalid JSON body: {error}; send one JSON object");
         ApiError::bad_request(message).with_code("not_json")
     })
 }

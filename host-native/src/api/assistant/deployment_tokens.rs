@@ -59,7 +59,7 @@ fn render_deployment<'t>(it: &Deployment, tokens: impl Iterator<Item = &'t Deplo
 )]
 pub async fn rotate(State(host): State<Arc<Host>>, id: Result<Path<String>, PathRejection>) -> Result<Logged, ApiError> {
     let unknown = || ApiError::not_found("deployment not found; see GET /v1/deployments");
-    let deployment = id.ok().and_then(|it| Uuid::try_parse(&it.0).ok()).ok_or_else(unknown)?.to_string();
+    let deployment = id.ok().and_then(|path| Uuid::try_parse(&path.0).ok()).ok_or_else(unknown)?.to_string();
     let program = deployment::find_program(&host.content.readers, &deployment).await?.ok_or_else(unknown)?;
     let prefix = if program.kind() == DocumentKind::Agent { AGENT_TOKEN_PREFIX } else { TOKEN_PREFIX };
     let (id, token) = (Uuid::new_v4().to_string(), generate_token(prefix));
@@ -82,7 +82,7 @@ pub async fn rotate(State(host): State<Arc<Host>>, id: Result<Path<String>, Path
 )]
 pub async fn revoke(State(host): State<Arc<Host>>, path: Result<Path<(String, String)>, PathRejection>) -> Result<StatusCode, ApiError> {
     let unknown = || ApiError::not_found("token not found; it may already be revoked");
-    let ids = path.ok().and_then(|it| Some((Uuid::try_parse(&it.0.0).ok()?.to_string(), Uuid::try_parse(&it.0.1).ok()?.to_string())));
+    let ids = path.ok().and_then(|path| Some((Uuid::try_parse(&path.0.0).ok()?.to_string(), Uuid::try_parse(&path.0.1).ok()?.to_string())));
     let (deployment, id) = ids.ok_or_else(unknown)?;
     let revoked = deployment_token::revoke(&host.content.readers, &deployment, &id, clock::now()).await;
     if !revoked? {

@@ -47,7 +47,7 @@ pub async fn create(
     }
     let about = draft::find_assistant(&host.content.readers, program.as_str()).await?;
     let about = about.ok_or_else(|| document::document_not_found(program.kind()))?;
-    let request = NewDeployment::parse(&members).map_err(|it| ApiError::unprocessable(it).with_code("invalid_deployment"))?;
+    let request = NewDeployment::parse(&members).map_err(|reason| ApiError::unprocessable(reason).with_code("invalid_deployment"))?;
     if about.live_version.is_none() {
         return Err(document::not_published(program.kind()));
     }

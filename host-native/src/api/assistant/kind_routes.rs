@@ -128,7 +128,7 @@ impl SessionPath {
     /// 404 if the document, or the kind, has no such session, 503 if the database is unavailable.
     pub async fn load(&self, content: &Content) -> Result<(Session, RunningSession), ApiError> {
         let (stored, running) = load_session(content, &self.id).await?;
-        let is_of_document = self.document.as_deref().is_none_or(|it| it == stored.program.id());
+        let is_of_document = self.document.as_deref().is_none_or(|id| id == stored.program.id());
         if stored.program.kind() == self.kind && is_of_document { Ok((stored, running)) } else { Err(path_not_found()) }
     }
 }

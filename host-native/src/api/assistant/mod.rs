@@ -17,7 +17,7 @@ pub mod tools;
 
 /// Parses a version number.
 fn parse_version_number(text: &str) -> Option<i64> {
-    text.parse().ok().filter(|it| *it > 0 && text.bytes().all(|it| it.is_ascii_digit()))
+    text.parse().ok().filter(|number| *number > 0 && text.bytes().all(|it| it.is_ascii_digit()))
 }
 
 #[cfg(test)]

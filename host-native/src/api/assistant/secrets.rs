@@ -37,11 +37,12 @@ const MAX_VALUE_BYTES: usize = 8 * 1024;
 )]
 pub async fn put(State(host): State<Arc<Host>>, ObjectBody(members): ObjectBody) -> Result<Logged, ApiError> {
     let members = members?;
-    let (name, value) = parse_secret(&members).map_err(|it| ApiError::unprocessable(it).with_code("invalid_secret"))?;
-    let replaced = host.content.secret_store.put(&host.content.readers, name, value, clock::now()).await.map_err(|it| match it {
-        StoreError::Database(error) => ApiError::from(error),
-        StoreError::NoKey(reason) => ApiError::conflict(reason).with_code("secrets_key_missing"),
-    })?;
+    let (name, value) = parse_secret(&members).map_err(|reason| ApiError::unprocessable(reason).with_code("invalid_secret"))?;
+    let replaced =
+        host.content.secret_store.put(&host.content.readers, name, value, clock::now()).await.map_err(|failure| match failure {
+            StoreError::Database(error) => ApiError::from(error),
+            StoreError::NoKey(reason) => ApiError::conflict(reason).with_code("secrets_key_missing"),
+        })?;
     host.content.secret_store.refresh(&host.content.readers, &host.outbound.secrets).await?;
     let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Extension(LoggedSubject(name.to_owned())), Json(json!({"name": name, "prefix": ""}))))
@@ -88,7 +89,8 @@ fn parse_secret(members: &Map) -> Result<(&str, &str), String> {
     let text = |key: &str| members.get(key).and_then(Value::as_str);
     let name = text("name").filter(|it| is_secret_name(it));
     let name = name.ok_or("invalid secret name; use up to 64 capital letters, digits and '_', starting with a letter")?;
-    let value = text("value").filter(|it| !it.trim().is_empty()).ok_or("value is not a non-empty string; send the value of the secret")?;
+    let value =
+        text("value").filter(|value| !value.trim().is_empty()).ok_or("value is not a non-empty string; send the value of the secret")?;
     if value.chars().nth(MIN_SECRET_CHARS - 1).is_none() {
         return Err(format!("value is too short; send at least {MIN_SECRET_CHARS} characters, because shorter ones cannot be redacted"));
     }

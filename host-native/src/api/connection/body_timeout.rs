@@ -125,7 +125,7 @@ mod tests {
                 }
             };
             assert_eq!(error.as_ref().map(is_timeout), ends_after.map(|_| true), "{chunk}");
-            assert!(ends_after.is_none_or(|it| start.elapsed().as_secs().abs_diff(it) <= 1), "{chunk}: {:?}", start.elapsed());
+            assert!(ends_after.is_none_or(|seconds| start.elapsed().as_secs().abs_diff(seconds) <= 1), "{chunk}: {:?}", start.elapsed());
         }
     }
 }

@@ -18,7 +18,7 @@ use super::{ConnectionPhase, Peer};
 /// Limits the time of the request's body, and tells the connection when the response begins and ends.
 pub async fn follow(State(body_timeout): State<Duration>, request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|it| Arc::clone(&it.0.phase));
-    let request = request.map(|it| if it.is_end_stream() { it } else { Body::new(TimedBody::new(it, body_timeout)) });
+    let request = request.map(|body| if body.is_end_stream() { body } else { Body::new(TimedBody::new(body, body_timeout)) });
     let Some(phase) = peer else { return next.run(request).await };
     phase.begin_response();
     let ending = EndOfResponse(phase);

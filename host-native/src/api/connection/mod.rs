@@ -72,7 +72,7 @@ impl LimitedListener {
     }
 
     fn refuse(&mut self, stream: TcpStream) {
-        if self.reported_at.is_none_or(|it| it.elapsed() >= REPORT_INTERVAL) {
+        if self.reported_at.is_none_or(|at| at.elapsed() >= REPORT_INTERVAL) {
             self.reported_at = Some(Instant::now());
             let limit = self.settings.max_connections;
             tracing::warn!(

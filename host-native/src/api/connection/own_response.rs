@@ -20,10 +20,10 @@ pub(super) fn with_headers(bytes: &[u8]) -> Option<Vec<u8>> {
     let head = std::str::from_utf8(bytes).ok()?.strip_suffix(END)?;
     let mut lines = head.split("\r\n");
     let status = lines.next()?.strip_prefix("HTTP/1.1 ").or_else(|| head.strip_prefix("HTTP/1.0 "))?;
-    if !STATUSES.iter().any(|it| status.starts_with(it.as_str())) {
+    if !STATUSES.iter().any(|known| status.starts_with(known.as_str())) {
         return None;
     }
-    let is_own = |it: &str| it.split_once(':').is_some_and(|it| OWN_HEADERS.iter().any(|own| it.0.eq_ignore_ascii_case(own)));
+    let is_own = |it: &str| it.split_once(':').is_some_and(|header| OWN_HEADERS.iter().any(|own| header.0.eq_ignore_ascii_case(own)));
     if !lines.all(is_own) {
         return None;
     }
@@ -39,7 +39,7 @@ mod tests {
     fn only_responses_of_the_library_get_headers() {
         for line in ["HTTP/1.1 400 Bad Request", "HTTP/1.0 400 Bad Request", "HTTP/1.1 431 Request Header Fields Too Large"] {
             let bytes = format!("{line}\r\ncontent-length: 0\r\ndate: Sun, 29 Nov 2026 09:00:00 GMT\r\n\r\n");
-            let found = with_headers(bytes.as_bytes()).and_then(|it| String::from_utf8(it).ok()).expect(line);
+            let found = with_headers(bytes.as_bytes()).and_then(|response| String::from_utf8(response).ok()).expect(line);
             assert!(found.starts_with(line) && found.contains("\r\nx-content-type-options: nosniff\r\n"), "{found}");
             assert!(found.contains("content-security-policy: default-src 'none'") && found.ends_with(END), "{found}");
             assert!(found.matches(END).count() == 1 && found.matches("\r\nx-request-id: ").count() == 1, "{found}");

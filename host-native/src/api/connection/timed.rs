@@ -215,7 +215,8 @@ mod tests {
         let mut all = String::new();
         far.read_to_string(&mut all).await.expect("text");
         let responses: Vec<&str> = all.split("HTTP/1.1 400 Bad Request").collect();
-        let with_headers: Vec<bool> = responses.iter().map(|it| it.contains("x-request-id: ") && it.contains("nosniff")).collect();
+        let with_headers: Vec<bool> =
+            responses.iter().map(|response| response.contains("x-request-id: ") && response.contains("nosniff")).collect();
         assert_eq!(with_headers, [false, false, false, true], "{all}");
     }
 

@@ -17,7 +17,7 @@ impl Arguments {
     /// A message that names the first unknown argument.
     pub fn read(given: Option<Map>, names: &[&str]) -> Result<Arguments, String> {
         let given = given.unwrap_or_default();
-        match given.keys().find(|it| !names.contains(&it.as_str())) {
+        match given.keys().find(|name| !names.contains(&name.as_str())) {
             Some(unknown) => Err(format!("unknown argument '{unknown}'; use {}", names.join(", "))),
             None => Ok(Arguments(given)),
         }
@@ -73,7 +73,7 @@ impl Arguments {
     /// # Errors
     /// A message if it is missing or not such a number.
     pub fn required_number(&self, name: &str) -> Result<u32, String> {
-        let number = self.get(name).and_then(Value::as_u64).filter(|it| *it > 0).and_then(|it| u32::try_from(it).ok());
+        let number = self.get(name).and_then(Value::as_u64).filter(|it| *it > 0).and_then(|number| u32::try_from(number).ok());
         number.ok_or_else(|| format!("{name} is not a positive integer; send one"))
     }
 
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn arguments_are_read_strictly() {
-        assert!(arguments(json!({"c": 1})).is_err_and(|it| it.contains("'c'") && it.contains("a, b")));
+        assert!(arguments(json!({"c": 1})).is_err_and(|message| message.contains("'c'") && message.contains("a, b")));
         let given = arguments(json!({"a": "x", "b": null})).expect("arguments");
         assert_eq!((given.required_text("a"), given.text("b"), given.flag("b", true)), (Ok("x"), Ok(None), Ok(true)));
         assert!(given.flag("a", true).is_err() && given.required_number("a").is_err() && given.id("a").is_err());
@@ -129,6 +129,6 @@ mod tests {
     #[test]
     fn a_document_becomes_a_pack() {
         let given = arguments(json!({"a": {"doc": "conversation_flow", "name": "n"}})).expect("arguments");
-        assert!(given.pack_text("a").is_ok_and(|it| it.is_some_and(|it| it.contains("\"documents\":["))));
+        assert!(given.pack_text("a").is_ok_and(|text| text.is_some_and(|it| it.contains("\"documents\":["))));
     }
 }

@@ -91,8 +91,9 @@ async fn check(request: Request) -> Result<Request, ApiError> {
 
 /// Whether the client accepts JSON and event streams; without an `Accept` header it accepts everything.
 fn accepts_both(headers: &HeaderMap) -> bool {
-    let accepted: Vec<&str> = headers.get_all(header::ACCEPT).iter().flat_map(|it| it.to_str().unwrap_or("?").split(',')).collect();
-    let accepts =
-        |kind: &str, group: &str| accepted.iter().any(|it| [kind, group, "*/*"].contains(&it.split(';').next().unwrap_or("?").trim()));
+    let accepted: Vec<&str> = headers.get_all(header::ACCEPT).iter().flat_map(|value| value.to_str().unwrap_or("?").split(',')).collect();
+    let accepts = |kind: &str, group: &str| {
+        accepted.iter().any(|range| [kind, group, "*/*"].contains(&range.split(';').next().unwrap_or("?").trim()))
+    };
     accepted.is_empty() || (accepts("application/json", "application/*") && accepts("text/event-stream", "text/*"))
 }

@@ -12,7 +12,7 @@ pub const MAX_BYTES: usize = 256 * 1024;
 pub fn page(items: Vec<Value>, cursor: Option<&str>) -> Result<(Vec<Value>, Option<String>), String> {
     let start = match cursor {
         None => 0,
-        Some(text) => text.parse().ok().filter(|it| *it <= items.len()).ok_or_else(|| invalid_cursor(text))?,
+        Some(text) => text.parse().ok().filter(|start| *start <= items.len()).ok_or_else(|| invalid_cursor(text))?,
     };
     let count = items.len();
     let (mut shown, mut bytes) = (Vec::new(), 0);
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn pages_are_bounded_and_complete() {
-        let items: Vec<Value> = (0..10).map(|it| json!(format!("{it}{}", "x".repeat(MAX_BYTES / 3)))).collect();
+        let items: Vec<Value> = (0..10).map(|number| json!(format!("{number}{}", "x".repeat(MAX_BYTES / 3)))).collect();
         let (mut cursor, mut seen, mut pages) = (None, Vec::new(), 0);
         loop {
             let (shown, next) = page(items.clone(), cursor.as_deref()).expect("a page");

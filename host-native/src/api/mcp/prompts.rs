@@ -58,7 +58,7 @@ pub fn list() -> Vec<Prompt> {
 pub fn render(name: &str, given: &Map<String, Value>) -> Result<GetPromptResult, String> {
     let template =
         TEMPLATES.iter().find(|it| it.name == name).ok_or_else(|| format!("unknown prompt '{name}'; use one that prompts/list returns"))?;
-    if let Some(unknown) = given.keys().find(|it| template.arguments.iter().all(|known| known.0 != it.as_str())) {
+    if let Some(unknown) = given.keys().find(|key| template.arguments.iter().all(|known| known.0 != key.as_str())) {
         return Err(format!("unknown argument '{unknown}' of the prompt '{name}'"));
     }
     let mut text = template.text.trim_end().to_owned();

@@ -79,12 +79,12 @@ fn resource(path: &str, name: &str, about: &str, kind: &str) -> Resource {
 }
 
 fn reference() -> Vec<Resource> {
-    let mut names: Vec<String> = Reference::iter().filter_map(|it| it.strip_suffix(".md").map(str::to_owned)).collect();
+    let mut names: Vec<String> = Reference::iter().filter_map(|file| file.strip_suffix(".md").map(str::to_owned)).collect();
     names.sort_unstable();
     names
         .iter()
         .filter(|it| *it != "README")
-        .map(|it| resource(&format!("reference/{it}"), it, &format!("Reference: {it}"), MARKDOWN))
+        .map(|name| resource(&format!("reference/{name}"), name, &format!("Reference: {name}"), MARKDOWN))
         .collect()
 }
 
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn the_reference_is_embedded() {
         let names: Vec<String> = reference().into_iter().map(|it| it.name).collect();
-        assert!(["packs", "talks", "nodes", "tables"].iter().all(|it| names.iter().any(|name| name == it)), "{names:?}");
+        assert!(["packs", "talks", "nodes", "tables"].iter().all(|page| names.iter().any(|name| name == page)), "{names:?}");
         assert!(page_of_reference("talks").is_some_and(|it| it.starts_with("# Talks")));
         assert_eq!(page_of_reference("../guide/access"), None);
     }

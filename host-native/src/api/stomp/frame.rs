@@ -173,7 +173,7 @@ pub fn parse_within(bytes: &[u8], version: Version, max_bytes: usize) -> Result<
     }
     let (command, headers) = lines.split_first().map_or(("", &[][..]), |(command, rest)| (*command, rest));
     let headers =
-        headers.iter().map(|it| parse_header(it, has_unescaped_headers(command, version), version)).collect::<Result<Vec<_>, _>>()?;
+        headers.iter().map(|line| parse_header(line, has_unescaped_headers(command, version), version)).collect::<Result<Vec<_>, _>>()?;
     let frame = Frame { command: command.to_owned(), headers, body: Vec::new() };
     parse_body(bytes, offset, frame, max_bytes)
 }

@@ -151,14 +151,14 @@ impl StompSession {
 
     fn connect(&mut self, frame: &Frame, actions: &mut Vec<SessionAction>) {
         let accepted = frame.parse_header("accept-version").unwrap_or("1.0");
-        let version = Version::ALL.into_iter().find(|it| accepted.split(',').any(|name| name.trim() == it.as_str()));
+        let version = Version::ALL.into_iter().find(|version| accepted.split(',').any(|name| name.trim() == version.as_str()));
         let Some(version) = version else {
             let headers = [("version", "1.0,1.1,1.2"), ("message", "unsupported protocol version; accept one of the listed versions")];
             let error = Frame::new("ERROR", &headers);
             actions.push(SessionAction::Send(error.render(Version::V10)));
             return self.close(actions);
         };
-        let mut intervals = frame.parse_header("heart-beat").unwrap_or("0,0").split(',').map(|it| it.trim().parse::<u64>());
+        let mut intervals = frame.parse_header("heart-beat").unwrap_or("0,0").split(',').map(|interval| interval.trim().parse::<u64>());
         let (Some(Ok(sends)), Some(Ok(wants)), None) = (intervals.next(), intervals.next(), intervals.next()) else {
             return self.reject("invalid heart-beat header; send two numbers such as 10000,10000", Some(frame), actions);
         };
@@ -237,7 +237,7 @@ mod tests {
             let mut session = StompSession::new("");
             let actions = session.receive(format!("STOMP\naccept-version:{accepted}\nheart-beat:4000,20000\n\n\0").as_bytes());
             assert_eq!(actions, [SessionAction::Send(format!("CONNECTED\nversion:{version}\nheart-beat:10000,10000\n\n\0"))]);
-            let seconds = |it| Some(Duration::from_secs(it));
+            let seconds = |number| Some(Duration::from_secs(number));
             assert_eq!((session.heartbeat_interval, session.client_timeout), (seconds(20), seconds(30)));
         }
         let mut session = StompSession::new("");

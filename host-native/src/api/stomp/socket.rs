@@ -106,7 +106,7 @@ async fn open_sockjs(
     names: Result<Path<(String, String)>, PathRejection>,
     upgrade: Upgrade,
 ) -> Result<Response, ApiError> {
-    let is_valid = names.is_ok_and(|it| ![it.0.0, it.0.1].iter().any(|it| it.is_empty() || it.contains('.')));
+    let is_valid = names.is_ok_and(|names| ![names.0.0, names.0.1].iter().any(|name| name.is_empty() || name.contains('.')));
     if is_valid { upgrade_connection(&host, &caller, permit, &headers, upgrade, true) } else { Err(path_not_found()) }
 }
 
@@ -114,7 +114,7 @@ async fn open_sockjs(
 pub(super) fn check_origin(turns: &Turns, headers: &HeaderMap) -> Result<(), ApiError> {
     let patterns = turns.stream_settings.stomp().map(|it| it.origins.as_slice()).unwrap_or_default();
     let refused = |it| format!("{it}; add it to convengine.transport.stomp.allowed-origin-pattern");
-    origin::check_origin(patterns, headers).map_err(|it| ApiError::forbidden(refused(it)))
+    origin::check_origin(patterns, headers).map_err(|error| ApiError::forbidden(refused(error)))
 }
 
 fn upgrade_connection(
@@ -335,7 +335,7 @@ impl StompConnection {
             return Ok(self.session.receive(text.as_bytes()));
         }
         let messages = sockjs::decode(text.as_str()).ok_or(Disconnected)?;
-        Ok(messages.iter().flat_map(|it| self.session.receive(it.as_bytes())).collect())
+        Ok(messages.iter().flat_map(|message| self.session.receive(message.as_bytes())).collect())
     }
 
     /// Subscribes to a conversation. Returns whether the connection stays open: a conversation of another caller closes it.

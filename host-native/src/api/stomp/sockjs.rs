@@ -26,7 +26,7 @@ pub fn decode(frame: &str) -> Option<Vec<String>> {
     }
     match json_text::parse(frame.as_bytes()).ok()? {
         Value::String(text) => Some(vec![text]),
-        Value::Array(list) => list.into_iter().map(|it| if let Value::String(text) = it { Some(text) } else { None }).collect(),
+        Value::Array(list) => list.into_iter().map(|item| if let Value::String(text) = item { Some(text) } else { None }).collect(),
         _ => None,
     }
 }

@@ -124,7 +124,7 @@ fn attach(
 
 fn session_id(names: Names) -> Result<String, ApiError> {
     let is_valid = |it: &String| !it.is_empty() && it.len() <= 128 && !it.contains('.');
-    names.ok().map(|it| it.0).filter(|it| is_valid(&it.0) && is_valid(&it.1)).map(|it| it.1).ok_or_else(path_not_found)
+    names.ok().map(|it| it.0).filter(|names| is_valid(&names.0) && is_valid(&names.1)).map(|it| it.1).ok_or_else(path_not_found)
 }
 
 /// Whose sessions a request may use: those of its caller and the user that it acts for, else those of its address.

@@ -28,7 +28,7 @@ pub fn init(logging: &LoggingSettings) {
     let directives = logging.level.as_ref().map_or_else(|| DEFAULT_FILTER.to_owned(), |it| format!("sqlx::query=off,{it}"));
     let renamed = with_all_crates;
     let from_env = std::env::var(EnvFilter::DEFAULT_ENV).ok();
-    let from_env = from_env.and_then(|it| EnvFilter::try_new(renamed(&format!("{NEVER},{it}"))).ok());
+    let from_env = from_env.and_then(|filter| EnvFilter::try_new(renamed(&format!("{NEVER},{filter}"))).ok());
     let filter = from_env.unwrap_or_else(|| EnvFilter::new(renamed(&format!("{NEVER},{directives}"))));
     // An error would be printed where nobody reads any more, which panics.
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
@@ -81,7 +81,7 @@ fn with_all_crates(directives: &str) -> String {
     let of_moved = directives.split(',').filter_map(|directive| {
         let rest = directive.trim().strip_prefix("convengine_host")?;
         let (path, level) = rest.split_at(rest.find(['=', '[']).unwrap_or(rest.len()));
-        let within = |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|it| it.is_empty() || it.starts_with("::"));
+        let within = |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
         let moved = MOVED.iter().filter_map(|(former, now)| match path.strip_prefix(former) {
             Some(deeper) if within(former, path) => Some(format!("{now}{deeper}{level}")),
             _ => within(path, former).then(|| format!("{now}{level}")),
@@ -105,7 +105,7 @@ where
         let mut line = Map::new();
         let metadata = event.metadata();
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let now = now.map_or(0, |it| Millis::try_from(it.as_millis()).unwrap_or(Millis::MAX));
+        let now = now.map_or(0, |elapsed| Millis::try_from(elapsed.as_millis()).unwrap_or(Millis::MAX));
         line.insert("timestamp".to_owned(), clock::format_iso(now).into());
         line.insert("level".to_owned(), metadata.level().as_str().into());
         line.insert("target".to_owned(), metadata.target().into());
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn filters_of_the_host_reach_what_has_left_it() {
-        let added = |filter: &str| with_all_crates(filter).strip_suffix(filter).map(|it| it.trim_end_matches(',').to_owned());
+        let added = |filter: &str| with_all_crates(filter).strip_suffix(filter).map(|rest| rest.trim_end_matches(',').to_owned());
         assert_eq!(
             added("warn,convengine_host::effects::mcp=debug").as_deref(),
             Some("convengine_effects::mcp=debug,convengine_turns::effects::mcp=debug")
@@ -183,7 +183,7 @@ mod tests {
             let found = with_all_crates(whole);
             let level = whole.trim_start_matches("convengine_host");
             for (_, now) in MOVED {
-                assert!(found.split(',').any(|it| it == format!("{now}{level}")), "{whole}: {found}");
+                assert!(found.split(',').any(|directive| directive == format!("{now}{level}")), "{whole}: {found}");
             }
         }
         assert_eq!(with_all_crates("convengine_server::storage=info"), "convengine_storage=info,convengine_host::storage=info");

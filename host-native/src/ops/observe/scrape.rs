@@ -104,12 +104,12 @@ fn render(mut text: String, tenants: &[TenantMetrics<'_>]) -> String {
         (names::CONFIG_ISSUES, count_issues),
         (names::DATABASE_BYTES, |it| bytes(it.usage.database_bytes)),
         (names::DATABASE_LIMIT_BYTES, |it| bytes(it.usage.database_limit_bytes)),
-        (names::LIMIT_USED, |it| it.usage.limits.iter().map(|(limit, share)| (format!("limit=\"{limit}\""), *share)).collect()),
+        (names::LIMIT_USED, |tenant| tenant.usage.limits.iter().map(|(limit, share)| (format!("limit=\"{limit}\""), *share)).collect()),
     ] {
         write_metric(
             &mut text,
             name,
-            tenants.iter().flat_map(|it| values(it).into_iter().map(|(own, value)| (labels(it.tenant, &own), value))),
+            tenants.iter().flat_map(|tenant| values(tenant).into_iter().map(|(own, value)| (labels(tenant.tenant, &own), value))),
         );
     }
     for (name, value) in [(names::MEMORY, memory_bytes()), (names::CPU, cpu_seconds()), (names::FILES, open_files())] {
@@ -201,7 +201,7 @@ mod tests {
         }
         let both = render_all_metrics(&[acme, TenantMetrics { tenant: Some("b"), ..single }]);
         assert_eq!(both.matches("# HELP convengine_database_bytes ").count(), 1);
-        assert!(["acme", "b"].iter().all(|it| both.contains(&format!("convengine_database_bytes{{tenant=\"{it}\"}} 2048"))), "{both}");
+        assert!(["acme", "b"].iter().all(|name| both.contains(&format!("convengine_database_bytes{{tenant=\"{name}\"}} 2048"))), "{both}");
         let all = "# HELP a\na{tenant=\"acme\"} 1\na{tenant=\"acme-two\",k=\"v\"} 2\nb{k=\"tenant\"} 3\n";
         assert_eq!(filter_tenant(all, Some("acme")), "# HELP a\na{tenant=\"acme\"} 1\nb{k=\"tenant\"} 3\n");
         assert_eq!(filter_tenant(all, None), "# HELP a\nb{k=\"tenant\"} 3\n");

@@ -59,7 +59,7 @@ fn normalize_jsonb(value: Value) -> Value {
 
 /// Returns an integral float as an integer.
 fn integral_value(number: &Number) -> Option<i64> {
-    let digits = number.as_f64().filter(|it| number.is_f64() && it.fract() == 0.0)?;
+    let digits = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0)?;
     format!("{digits:.0}").parse().ok()
 }
 

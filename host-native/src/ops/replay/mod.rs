@@ -90,7 +90,7 @@ impl Recording {
     pub async fn load(pool: &Pool, conversation: &str, turns: Vec<StoredTurn>) -> sqlx::Result<Recording> {
         let mut audit_rows = audit::list_for_conversation(pool, conversation).await?;
         // Feedback rows do not belong to a turn.
-        audit_rows.retain(|it| ![Stage::McpUserFeedback.name(), Stage::SemanticFailureRecorded.name()].contains(&it.stage.as_str()));
+        audit_rows.retain(|row| ![Stage::McpUserFeedback.name(), Stage::SemanticFailureRecorded.name()].contains(&row.stage.as_str()));
         // `_meta` is not part of the published notices.
         meta::strip_meta(&mut audit_rows);
         let mut configs = ConfigCache::default();
@@ -99,7 +99,7 @@ impl Recording {
             let config = if stored.is_unrecoverable() { None } else { configs.load(pool, &stored.config_hash).await? };
             let journal = turn::decompress(&stored.journal).map_err(|it| format!("cannot read the journal: {it}"));
             let missing = || format!("configuration {} is not in the database", stored.config_hash);
-            let replayable = journal.and_then(|it| Ok((it, config.ok_or_else(missing)?)));
+            let replayable = journal.and_then(|journal| Ok((journal, config.ok_or_else(missing)?)));
             recorded.push(RecordedTurn { stored, replayable });
         }
         Ok(Recording { turns: recorded, audit_rows, as_jsonb: pool.is_shared() })
@@ -133,7 +133,7 @@ impl Recording {
             differences: compare(it).err().map(|it| it.lines).unwrap_or_default(),
         };
         let batches = replayable.chunks(BATCH_SIZE).take_while(|_| !is_stopped());
-        Ok(batches.flat_map(|it| it.par_iter().map(compared).collect::<Vec<_>>()).collect())
+        Ok(batches.flat_map(|batch| batch.par_iter().map(compared).collect::<Vec<_>>()).collect())
     }
 
     fn compile(&self, pack: &Pack) -> Result<Arc<Config>, Failure> {
@@ -172,7 +172,7 @@ impl Recording {
 
 impl RecordedTurn {
     fn load(&self) -> Result<(&Journal, &Arc<Config>), Failure> {
-        let loaded = self.replayable.as_ref().map_err(|it| check_failed(format!("turn {}: {it}", self.stored.number)))?;
+        let loaded = self.replayable.as_ref().map_err(|reason| check_failed(format!("turn {}: {reason}", self.stored.number)))?;
         Ok((&loaded.0, &loaded.1))
     }
 
@@ -187,7 +187,7 @@ impl RecordedTurn {
             return compare_configs(number, journal, config, other).map(|()| Replayed::Compared);
         }
         let result = if self.stored.status == "lost" { replay_lost_turn(journal, config) } else { replay_turn(journal, config) };
-        result.map(|it| Replayed::Turn(Box::new(it))).map_err(|it| check_failed(format!("turn {number} differs: {it}")))
+        result.map(|turn| Replayed::Turn(Box::new(turn))).map_err(|error| check_failed(format!("turn {number} differs: {error}")))
     }
 }
 
@@ -207,13 +207,13 @@ fn check_failed(line: String) -> Failure {
 
 /// Compiles a pack for a conversation: the document of its assistant, or the tables if it has none.
 fn compile_pack(pack: &Pack, turns: &[RecordedTurn]) -> Result<Config, Failure> {
-    let program = turns.iter().find_map(|it| ProgramKey::from_event(it.replayable.as_ref().ok()?.0.input.event.flow.as_deref()?));
+    let program = turns.iter().find_map(|turn| ProgramKey::from_event(turn.replayable.as_ref().ok()?.0.input.event.flow.as_deref()?));
     let Some(program) = program else { return Ok(Config::compile(&pack.tables, &pack.settings).0) };
     let pack = Pack { documents: pack.documents.iter().cloned().map(import_canvas).collect(), ..pack.clone() };
-    let at = pack.documents.iter().position(|it| ProgramKey::of_document(it) == program);
+    let at = pack.documents.iter().position(|document| ProgramKey::of_document(document) == program);
     let none = || check_failed(format!("the pack has no document of {program}; use a file that contains it"));
     let document = at.and_then(|it| pack.bundle(it)).ok_or_else(none)?;
-    Config::from_flow(&document).map_err(|it| check_failed(format!("cannot compile the document of {program}: {it}")))
+    Config::from_flow(&document).map_err(|error| check_failed(format!("cannot compile the document of {program}: {error}")))
 }
 
 /// How to compare audit rows.
@@ -245,9 +245,9 @@ impl ReplayedTurn {
 /// Skips a lost turn without an outcome, and its audit rows.
 fn skip_lost_turn(stored: &StoredTurn, audit_rows: &mut &[AuditRow]) {
     let last = Stage::TurnCancelled.name();
-    let end = audit_rows.iter().position(|it| it.stage == last && it.payload_json.contains(&stored.turn_id));
+    let end = audit_rows.iter().position(|row| row.stage == last && row.payload_json.contains(&stored.turn_id));
     // Also skip the failure row that follows.
-    *audit_rows = end.and_then(|it| audit_rows.get(it + 2..)).unwrap_or(audit_rows);
+    *audit_rows = end.and_then(|end| audit_rows.get(end + 2..)).unwrap_or(audit_rows);
 }
 
 /// Compares the state hash and audit rows of a replayed turn. Removes the turn's rows from the front of `audit_rows`. Returns a line.
@@ -270,7 +270,7 @@ fn compare_turn(
     let derived: Vec<(&str, &AuditPayload)> = replayed.notices.iter().take(compared_notices).filter_map(as_audit).collect();
     // A conversation may have started before journals existed.
     let started = clock::format_iso(replayed.journal.input.at);
-    let older = audit_rows.iter().take_while(|it| number == 1 && it.created_at < started).count();
+    let older = audit_rows.iter().take_while(|row| number == 1 && row.created_at < started).count();
     let of_turn = &audit_rows[older..];
     let (of_turn, later) = of_turn.split_at(derived.len().min(of_turn.len()));
     *audit_rows = later;
@@ -320,14 +320,14 @@ fn as_audit(notice: &Notice) -> Option<(&str, &AuditPayload)> {
 /// # Errors
 /// Returns exit code 1 with the first difference.
 fn compare_configs(number: u32, journal: &Journal, recorded: &Arc<Config>, other: &Arc<Config>) -> Result<(), Failure> {
-    let before =
-        replay_turn(journal, recorded).map_err(|it| check_failed(format!("cannot replay turn {number} on its own configuration: {it}")))?;
+    let before = replay_turn(journal, recorded)
+        .map_err(|error| check_failed(format!("cannot replay turn {number} on its own configuration: {error}")))?;
     // Replay the regenerated journal, which has all requests.
     let mut journal = before.journal.clone();
     journal.input.program = other.program();
-    let after = replay_turn(&journal, other).map_err(|it| {
-        let port = if let TurnError::Diverged(it) = &it { differing_port(&before.ports, &it.ports) } else { None };
-        Failure::check_failed(std::iter::once(format!("turn {number}: {it}")).chain(port).collect())
+    let after = replay_turn(&journal, other).map_err(|error| {
+        let port = if let TurnError::Diverged(divergence) = &error { differing_port(&before.ports, &divergence.ports) } else { None };
+        Failure::check_failed(std::iter::once(format!("turn {number}: {error}")).chain(port).collect())
     })?;
     let port = || differing_port(&before.ports, &after.ports);
     let count = before.notices.len().max(after.notices.len());

@@ -89,11 +89,11 @@ pub struct ReplayMismatch {
 /// Returns [`ReplayMismatch`] when the replay differs from the recorded turn.
 pub fn replay_and_compare(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Slice, ReplayMismatch> {
     let without_end = |reason: String| ReplayMismatch { reason, hash: None, node: None, port: None };
-    let journal = decompress(&stored.journal).map_err(|it| without_end(format!("the journal cannot be read: {it}")))?;
+    let journal = decompress(&stored.journal).map_err(|error| without_end(format!("the journal cannot be read: {error}")))?;
     let config = config.ok_or_else(|| without_end(format!("its configuration {} is not in the database", stored.config_hash)))?;
     // A lost turn diverges from its journal; its notices up to that point were published.
     let RescuedTurn { turn, slice, divergence: diverged } =
-        Turn::rescue(&journal, Arc::clone(config)).map_err(|it| without_end(it.to_string()))?;
+        Turn::rescue(&journal, Arc::clone(config)).map_err(|error| without_end(error.to_string()))?;
     let hash = slice.end.as_ref().map(|it| state_hash(it, &slice.notices));
     if hash.as_deref() == Some(stored.state_hash.as_str()) {
         return Ok(slice);

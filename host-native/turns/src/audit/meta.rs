@@ -55,7 +55,7 @@ pub fn notices_with_meta(input: &TurnInput, notices: &[Notice], metas: &BTreeMap
     let with = |notice: &Notice| match &notice.body {
         NoticeBody::Audit { stage, payload } => {
             let Value::Object(payload) = payload.to_value().into_owned() else { return notice.clone() };
-            let meta = metas.get(&notice.seq).map(|it| with_input_params(it.clone(), &input.event.params));
+            let meta = metas.get(&notice.seq).map(|meta| with_input_params(meta.clone(), &input.event.params));
             let payload = payload_with_meta(payload, stage, &input.conversation, &clock::format_iso(notice.at), meta);
             Notice { body: NoticeBody::Audit { stage: stage.clone(), payload: Value::Object(payload).into() }, ..notice.clone() }
         }

@@ -59,11 +59,11 @@ pub fn add_published(rows: &mut Vec<AuditRow>, conversation: &str, notices: &[No
     let Some(began_at) = notices.first().map(|it| clock::format_iso(it.at)) else { return };
     let stored = rows.iter().rev().take_while(|it| it.created_at >= began_at);
     // Feedback belongs to no turn.
-    let stored = stored.filter(|it| it.stage != Stage::McpUserFeedback.name()).count();
+    let stored = stored.filter(|row| row.stage != Stage::McpUserFeedback.name()).count();
     let last_id = rows.iter().map(|it| it.audit_id).max().unwrap_or(0);
-    let published = notices
-        .iter()
-        .filter_map(|it| if let NoticeBody::Audit { stage, payload } = &it.body { Some((it.at, &**stage, payload)) } else { None });
+    let published = notices.iter().filter_map(|notice| {
+        if let NoticeBody::Audit { stage, payload } = &notice.body { Some((notice.at, &**stage, payload)) } else { None }
+    });
     let row = |(id, (at, stage, payload)): (i64, (Millis, &str, &AuditPayload))| AuditRow {
         audit_id: id,
         conversation_id: conversation.to_owned(),

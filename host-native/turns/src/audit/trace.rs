@@ -98,11 +98,13 @@ impl Trace {
             "STEP_ERROR" => Status::Error,
             _ => {
                 let inner = open.last().and_then(|it| self.steps.get_mut(*it));
-                inner.into_iter().for_each(|it| it.stages.push(stage.clone()));
+                if let Some(step) = inner {
+                    step.stages.push(stage.clone());
+                }
                 return;
             }
         };
-        let named = open.iter().rposition(|it| self.steps.get(*it).is_some_and(|it| it.is_named_in(stage)));
+        let named = open.iter().rposition(|index| self.steps.get(*index).is_some_and(|it| it.is_named_in(stage)));
         let Some(place) = named.or(open.len().checked_sub(1)) else { return };
         if let Some(step) = self.steps.get_mut(open.remove(place)) {
             step.close(stage, status);

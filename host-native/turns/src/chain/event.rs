@@ -17,7 +17,7 @@ use crate::running_session::RunningSession;
 /// Returns a run of a chain; `None` when the chain has no such run.
 pub async fn find_run(content: &Content, slug: &str, run: &str) -> sqlx::Result<Option<Session>> {
     let found = session::find(&content.readers, run).await?;
-    Ok(found.filter(|it| it.program.kind() == DocumentKind::Chain && it.program.id() == slug))
+    Ok(found.filter(|session| session.program.kind() == DocumentKind::Chain && session.program.id() == slug))
 }
 
 /// Runs the turn of an event and lets the run go on in the background. Returns the answer of the turn.

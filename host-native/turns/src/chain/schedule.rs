@@ -118,7 +118,7 @@ async fn start_scheduled(turns: &Arc<Turns>, due: &DueSchedule) -> Result<Option
         return Ok(None);
     }
     let open = run::count_unfinished(&turns.readers, &due.slug).await?;
-    let is_full = document.concurrency.is_some_and(|it| open >= i64::from(it));
+    let is_full = document.concurrency.is_some_and(|limit| open >= i64::from(limit));
     match document.trigger.overlap {
         Overlap::Queue if open > 0 || is_full => return Ok(Some(Postponement::Wait)),
         Overlap::Skip if open > 0 => {}

@@ -40,7 +40,7 @@ pub async fn execute_effect(
     let (started, started_at) = (Instant::now(), SystemTime::now());
     // The progress of a tool comes in whole messages, which are redacted one by one.
     let may_stream = turns.outbound.redaction.allows_streaming() || matches!(effect.request, Request::Tool(_));
-    let tokens = tokens.filter(|it| may_stream && it.is_needed());
+    let tokens = tokens.filter(|tokens| may_stream && tokens.is_needed());
     let limit = limit(&turns.outbound, &effect);
     let deadline = started + limit.time + extra;
     let execution = catch_panic(dispatch(&turns, &configured, tokens.as_ref().map(|sink| sink as &dyn OutputSink), deadline, &effect));

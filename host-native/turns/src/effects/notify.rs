@@ -27,6 +27,6 @@ pub async fn complete_request<'r>(turns: &Turns, request: &'r HttpRequest) -> Re
     };
     let mut complete = request.clone();
     complete.url.clone_from(&channel.url);
-    complete.headers.extend(channel.token.as_ref().map(|it| ("Authorization".to_owned(), format!("Bearer {it}"))));
+    complete.headers.extend(channel.token.as_ref().map(|token| ("Authorization".to_owned(), format!("Bearer {token}"))));
     Ok(Cow::Owned(complete))
 }

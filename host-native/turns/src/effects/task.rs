@@ -28,7 +28,7 @@ async fn run(turns: &Arc<Turns>, request: &TaskRequest, key: &str) -> Result<Res
         if let Some(end) = slice.end {
             return Ok(end.task_result());
         }
-        let effects = slice.effects.into_iter().map(|it| execute_effect(Arc::clone(turns), Arc::clone(&configured), None, it));
+        let effects = slice.effects.into_iter().map(|effect| execute_effect(Arc::clone(turns), Arc::clone(&configured), None, effect));
         slice = turn.resume(join_all(effects).await)?;
     }
 }

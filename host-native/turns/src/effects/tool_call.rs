@@ -28,7 +28,7 @@ pub async fn execute(
         let answer = mcp::execute(&content.outbound.mcp, &content.outbound.http, &configured.mcp, request, key, progress, deadline).await;
         // A model may make up names of servers, which must not become labels.
         let code = request.tool_code.as_deref().and_then(split_mcp_code);
-        if let Some((server, _)) = code.filter(|it| configured.mcp.enabled_server(it.0).is_ok()) {
+        if let Some((server, _)) = code.filter(|code| configured.mcp.enabled_server(code.0).is_ok()) {
             let error = if let EffectResult::Error(error) = &answer { Some(error) } else { None };
             content.meter.record_mcp_call(server, error);
         }

@@ -98,7 +98,7 @@ async fn find_gap(connection: &mut Connection, unreadable: &BTreeSet<String>, ha
         return Ok(Some(reason.to_owned()));
     }
     let without_rows = forget::find_without_rows(connection).await?;
-    Ok(without_rows.map(|it| format!("conversation {it} has an owner but no rows to search in; delete it first if you do not need it")))
+    Ok(without_rows.map(|id| format!("conversation {id} has an owner but no rows to search in; delete it first if you do not need it")))
 }
 
 fn list_ids(ids: &BTreeSet<String>) -> String {
@@ -178,7 +178,7 @@ impl Findings {
         if self.found.contains(&stored.conversation) {
             return;
         }
-        let replayed = decompress(&stored.journal).ok().and_then(|it| Turn::restore_observed(it, config).ok());
+        let replayed = decompress(&stored.journal).ok().and_then(|journal| Turn::restore_observed(journal, config).ok());
         if replayed.is_some_and(|(turn, _)| turn.read_views(|views| views.iter().any(|it| criterion.is_in_view(&it.session)))) {
             self.found.insert(stored.conversation);
         }
@@ -219,7 +219,7 @@ impl Criterion {
             Value::String(text) => without_nul(text) == self.value,
             Value::Number(number) => number.to_string() == self.value || is_same_number(number.as_f64(), &self.value),
             Value::Bool(flag) => flag.to_string() == self.value,
-            Value::Array(items) => items.iter().any(|it| !it.is_array() && self.is_value(it)),
+            Value::Array(items) => items.iter().any(|item| !item.is_array() && self.is_value(item)),
             Value::Null | Value::Object(_) => false,
         }
     }
@@ -231,12 +231,12 @@ impl Criterion {
         let is_direct = values.into_iter().any(|it| self.is_in(it)) || self.is_below_name(state, &STATE_MEMBERS);
         let items = |name: &str| member(name).and_then(Value::as_array).into_iter().flatten();
         let locals = items("stack").filter_map(|it| it.get("locals"));
-        let steps = items("primary_trace").chain(items("branch_trace")).flat_map(|it| [it.get("input"), it.get("output")]).flatten();
+        let steps = items("primary_trace").chain(items("branch_trace")).flat_map(|step| [step.get("input"), step.get("output")]).flatten();
         let nested = state.pointer(&format!("/vars/{NESTED_SESSIONS}")).and_then(Value::as_object).into_iter().flat_map(|it| it.values());
-        let pending = items("pending_values").filter_map(|it| it.get("values")?.as_array()).flatten();
-        let is_pending = pending.into_iter().any(|it| {
-            let of_variable = it.get("variable").and_then(Value::as_str) == Some(self.path.as_str());
-            of_variable && it.get("value").is_some_and(|it| self.is_value(it))
+        let pending = items("pending_values").filter_map(|entry| entry.get("values")?.as_array()).flatten();
+        let is_pending = pending.into_iter().any(|entry| {
+            let of_variable = entry.get("variable").and_then(Value::as_str) == Some(self.path.as_str());
+            of_variable && entry.get("value").is_some_and(|it| self.is_value(it))
         });
         is_direct
             || is_pending
@@ -263,7 +263,7 @@ impl Criterion {
     /// Whether the event of a turn or the result of an effect may have it, under whatever name.
     fn is_given_in(&self, journal: &Value) -> bool {
         let given = [journal.pointer("/input/event"), journal.get("entries")];
-        given.into_iter().flatten().any(|it| it.to_string().contains(&self.excerpt))
+        given.into_iter().flatten().any(|value| value.to_string().contains(&self.excerpt))
     }
 
     /// Whether the input of a turn has it, or what the turn started from.
@@ -295,7 +295,7 @@ fn without_nul(text: &str) -> String {
 /// Returns the expected form.
 pub fn parse_member(text: &str) -> Result<(String, String), String> {
     let found = text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-    found.filter(|it| !it.0.is_empty() && !it.1.is_empty()).ok_or_else(|| "use NAME=VALUE, such as customerId=C-17".to_owned())
+    found.filter(|member| !member.0.is_empty() && !member.1.is_empty()).ok_or_else(|| "use NAME=VALUE, such as customerId=C-17".to_owned())
 }
 
 /// Parses the `person` member of a request: an object of strings, numbers or Booleans.
@@ -450,7 +450,7 @@ mod tests {
                 (vec![("customer.id", "C-9")], vec![RESET]),
                 (vec![("no\0", "C-9\0")], vec![]),
             ] {
-                let person: Vec<(String, String)> = person.into_iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect();
+                let person: Vec<(String, String)> = person.into_iter().map(|member| (member.0.to_owned(), member.1.to_owned())).collect();
                 assert_eq!(list_conversations(connection, &person, true).await.expect("an answer"), expected, "{person:?}");
             }
         }

@@ -66,10 +66,10 @@ fn build_exporter(collector: &str) -> Result<SpanExporter, Failure> {
         .no_proxy()
         .timeout(EXPORT_TIMEOUT)
         .build()
-        .map_err(|it| unusable(convengine_effects::http::error_reason(&it)))?;
+        .map_err(|error| unusable(convengine_effects::http::error_reason(&error)))?;
     let builder = SpanExporter::builder().with_http().with_protocol(Protocol::HttpBinary).with_http_client(client);
-    let mut exporter = builder.with_endpoint(address).with_timeout(EXPORT_TIMEOUT).build().map_err(|it| unusable(it.to_string()))?;
-    let name = std::env::var("OTEL_SERVICE_NAME").ok().filter(|it| !it.trim().is_empty()).unwrap_or_else(|| "convengine".to_owned());
+    let mut exporter = builder.with_endpoint(address).with_timeout(EXPORT_TIMEOUT).build().map_err(|error| unusable(error.to_string()))?;
+    let name = std::env::var("OTEL_SERVICE_NAME").ok().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "convengine".to_owned());
     exporter.set_resource(&Resource::builder().with_service_name(name).build());
     Ok(exporter)
 }

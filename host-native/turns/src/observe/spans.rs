@@ -67,7 +67,7 @@ pub fn effect_span(effect: &Effect, answer: &EffectResult, model: Option<(&str, 
         }
         EffectResult::Ok(Reply::Http(reply)) => description.attributes.push(KeyValue::new(attribute::STATUS, i64::from(reply.status))),
         EffectResult::Error(error) => {
-            description.attributes.extend(error.status.map(|it| KeyValue::new(attribute::STATUS, i64::from(it))));
+            description.attributes.extend(error.status.map(|status| KeyValue::new(attribute::STATUS, i64::from(status))));
         }
         EffectResult::Ok(_) => {}
     }

@@ -62,13 +62,13 @@ impl TurnObserver {
             KeyValue::new(attribute::EFFECTS, i64::try_from(self.effects).unwrap_or(i64::MAX)),
             KeyValue::new(attribute::CONFIG, self.config),
         ];
-        attributes.extend(turns.meter.tenant().map(|it| KeyValue::new(attribute::TENANT, it.to_owned())));
+        attributes.extend(turns.meter.tenant().map(|tenant| KeyValue::new(attribute::TENANT, tenant.to_owned())));
         let named = SpanDescription { name: "turn".to_owned(), kind: SpanKind::Server, attributes };
         let now = SystemTime::now();
         let from = now.checked_sub(self.received.elapsed()).unwrap_or(now);
         let mut root = build_span(&self.turn, SpanId::INVALID, named, from, failed);
         // A link instead of a parent: the trace id is that of the turn, not of the caller.
-        root.links.links.extend(self.caller.map(|it| Link::new(it, Vec::new(), 0)));
+        root.links.links.extend(self.caller.map(|caller| Link::new(caller, Vec::new(), 0)));
         turns.traces.send(root);
     }
 }
@@ -101,5 +101,5 @@ pub fn refusal_reason(refusal: &Refusal) -> &'static str {
 
 /// The caller's span from the request headers.
 pub fn caller_span(headers: &axum::http::HeaderMap) -> Option<SpanContext> {
-    headers.get("traceparent").and_then(|it| trace_ids::parse_traceparent(it.to_str().ok()?))
+    headers.get("traceparent").and_then(|value| trace_ids::parse_traceparent(value.to_str().ok()?))
 }

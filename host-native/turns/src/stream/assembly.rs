@@ -123,7 +123,7 @@ mod tests {
     fn long_publications_are_split_and_reassembled() {
         let long = events(&"\n ü🙂".repeat(5_000));
         let parts = long.to_parts("p");
-        assert!(parts.len() > 4 && parts.iter().all(|it| it.len() < 7_999), "{}", parts.len());
+        assert!(parts.len() > 4 && parts.iter().all(|part| part.len() < 7_999), "{}", parts.len());
         let mut assembly = PublicationAssembler::default();
         // Another process publishes at the same time.
         let short = events("").to_parts("q");
@@ -141,11 +141,11 @@ mod tests {
         for missing in 0..parts.len() {
             let mut assembly = PublicationAssembler::default();
             let rest = parts.iter().enumerate().filter(|it| it.0 != missing).map(|it| it.1);
-            assert_eq!(rest.filter_map(|it| assembly.add_part("me", it, |_| true)).count(), 0, "{missing}");
+            assert_eq!(rest.filter_map(|part| assembly.add_part("me", part, |_| true)).count(), 0, "{missing}");
         }
         let mut assembly = PublicationAssembler::default();
-        assert!(parts.iter().all(|it| assembly.add_part("p", it, |_| true).is_none()), "own notifications");
-        assert!(parts.iter().all(|it| assembly.add_part("me", it, |_| false).is_none()), "no subscribers");
+        assert!(parts.iter().all(|part| assembly.add_part("p", part, |_| true).is_none()), "own notifications");
+        assert!(parts.iter().all(|part| assembly.add_part("me", part, |_| false).is_none()), "no subscribers");
         for garbage in ["", "\n", "a b\n", "p c t 0 1 - 0 1\n", "p c t x y - 0 1 -\n", "p c t 0 1 - 7 1 -\n"] {
             assert_eq!(assembly.add_part("me", garbage, |_| true), None, "{garbage:?}");
         }

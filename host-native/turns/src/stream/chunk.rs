@@ -40,7 +40,7 @@ impl Chunk {
 
     /// Creates a chunk of events of a turn.
     pub fn for_turn(turn: &Arc<str>, from: usize, until: usize, wire: String) -> Chunk {
-        let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
+        let number = |position| u32::try_from(position).unwrap_or(u32::MAX);
         let span = EventRange { turn: Arc::clone(turn), from: number(from), until: number(until) };
         Chunk { range: Some(span), wire: Bytes::from(wire), is_replay: false, is_last: false, without_progress: false, owner: None }
     }
@@ -74,7 +74,7 @@ impl Chunk {
         for _ in 0..count {
             // Events contain no line breaks other than those between their lines.
             let rest = self.wire.get(offset..).unwrap_or_default();
-            offset = rest.windows(2).position(|it| it == b"\n\n").map_or(self.wire.len(), |it| offset + it + 2);
+            offset = rest.windows(2).position(|it| it == b"\n\n").map_or(self.wire.len(), |end| offset + end + 2);
         }
         let rest = self.wire.slice(offset..);
         if self.without_progress { remove_progress(&rest) } else { rest }
@@ -84,7 +84,7 @@ impl Chunk {
 /// Removes the events of progress texts.
 fn remove_progress(wire: &Bytes) -> Bytes {
     let text = std::str::from_utf8(wire).unwrap_or_default();
-    let kept = text.split_inclusive("\n\n").filter(|it| !it.lines().any(|line| line == "event:VERBOSE"));
+    let kept = text.split_inclusive("\n\n").filter(|event| !event.lines().any(|line| line == "event:VERBOSE"));
     Bytes::from(kept.collect::<String>())
 }
 

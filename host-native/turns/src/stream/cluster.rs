@@ -75,7 +75,7 @@ pub(super) struct ClusterBus {
 impl ClusterBus {
     /// Whether another process has subscribers for a conversation.
     pub fn has_subscribers(&self, conversation: &str) -> bool {
-        self.remote_subscriptions.get(conversation).is_some_and(|it| *it > Instant::now())
+        self.remote_subscriptions.get(conversation).is_some_and(|expiry| *expiry > Instant::now())
     }
 
     /// Queues events for the other processes if they have subscribers.
@@ -243,7 +243,7 @@ async fn announce_subscriptions(turns: Weak<Turns>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut round = 0_u32;
     loop {
-        let shared = turns.upgrade().map(|it| (Arc::clone(&it.streams), Arc::clone(&it.connectivity)));
+        let shared = turns.upgrade().map(|turns| (Arc::clone(&turns.streams), Arc::clone(&turns.connectivity)));
         let Some((streams, connectivity)) = shared else { return };
         let all = tokio::select! {
             _ = ticks.tick() => {
@@ -296,7 +296,10 @@ impl Streams {
     /// Returns the latest turn of each conversation that was published to its end.
     fn list_ended_turns(&self, conversations: &[String]) -> HashMap<String, Option<Arc<str>>> {
         let rooms = self.rooms();
-        conversations.iter().filter_map(|it| Some((it.clone(), rooms.by_conversation.get(it)?.ended_turn.clone()))).collect()
+        conversations
+            .iter()
+            .filter_map(|conversation| Some((conversation.clone(), rooms.by_conversation.get(conversation)?.ended_turn.clone())))
+            .collect()
     }
 
     /// Records the latest ended turn of a conversation in the database; subscribers that did not see it end check what they have missed.
@@ -327,7 +330,7 @@ impl Streams {
             self.handle_request(process, notification.payload());
             return;
         }
-        match assembly.add_part(process, notification.payload(), |it| self.rooms().by_conversation.contains_key(it)) {
+        match assembly.add_part(process, notification.payload(), |conversation| self.rooms().by_conversation.contains_key(conversation)) {
             Some(Publication::Events(conversation, chunk)) => self.deliver(&conversation, &chunk),
             Some(Publication::EventsLost) => self.mark_all_behind(),
             None => {}

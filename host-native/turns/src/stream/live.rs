@@ -78,7 +78,7 @@ impl Subscriber {
 
     /// Sends notices.
     pub fn send_notices(&self, notices: &[Notice]) {
-        notices.iter().for_each(|it| self.send(LiveEvent::Notice(it.clone())));
+        notices.iter().for_each(|notice| self.send(LiveEvent::Notice(notice.clone())));
     }
 
     /// Sends the start of an effect.

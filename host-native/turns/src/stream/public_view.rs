@@ -29,7 +29,7 @@ pub(super) fn hide_internals(events: Bytes) -> Bytes {
     let Ok(wire) = std::str::from_utf8(&events) else { return events };
     let mut shown = String::with_capacity(wire.len());
     for line in wire.split_inclusive('\n') {
-        match line.strip_prefix("data:").and_then(|it| reduce(it.trim_end())) {
+        match line.strip_prefix("data:").and_then(|data| reduce(data.trim_end())) {
             Some(data) => shown.push_str(&format!("data:{data}\n")),
             None => shown.push_str(line),
         }

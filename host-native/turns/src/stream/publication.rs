@@ -103,7 +103,7 @@ impl<'s> TurnPublisher<'s> {
     pub fn token_publisher(&self, effect: &Effect) -> Option<TokenPublisher> {
         let tokens = TokenPublisher::for_effect(self.streams, &self.conversation, &self.turn, effect, self.subscriber.as_ref());
         // Most model calls of assistants return one object: without subscribers the model is called without streaming.
-        tokens.map(|it| it.with_owner(self.owner.clone()).needing_listener(self.is_flow))
+        tokens.map(|publisher| publisher.with_owner(self.owner.clone()).needing_listener(self.is_flow))
     }
 
     /// Publishes the last slice of a stored turn. Adds the event on which clients remove progress texts if the notices contain none: after
@@ -141,13 +141,13 @@ impl Drop for TurnPublisher<'_> {
 
 /// Whether a policy has blocked a turn.
 pub fn is_blocked(outcome: &Outcome) -> bool {
-    outcome.writes.iter().any(|it| matches!(it, Write::Conversation(row) if row.status == "BLOCKED"))
+    outcome.writes.iter().any(|write| matches!(write, Write::Conversation(row) if row.status == "BLOCKED"))
 }
 
 /// The payload of the closing event that exists on the stream only, if one is needed: a turn that fails after its pipeline, such as in a
 /// transformer, has a stored one.
 pub(super) fn closing_payload(outcome: &Outcome, notices: &[Notice]) -> Option<Value> {
-    if notices.iter().any(|it| matches!(&it.body, NoticeBody::Audit { stage, .. } if stage == CLOSING_STAGE)) {
+    if notices.iter().any(|notice| matches!(&notice.body, NoticeBody::Audit { stage, .. } if stage == CLOSING_STAGE)) {
         return None;
     }
     let code = outcome.fault.as_ref().map(|it| &it.code);

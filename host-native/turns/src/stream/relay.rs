@@ -118,7 +118,7 @@ mod tests {
         // Another process knows the result of the first effect, and begins the second one again.
         let again = [notice(0), effect(0, "started"), effect(0, "finished"), notice(1), effect(1, "started"), token(1, "c")];
         let rest = [effect(1, "finished"), notice(2)];
-        first.iter().chain(&again).chain(&rest).for_each(|it| running.send(it.clone()));
+        first.iter().chain(&again).chain(&rest).for_each(|event| running.send(event.clone()));
         running.send_end();
         relayed.pass_on().await;
         let all: Vec<LiveEvent> = std::iter::from_fn(|| received.try_recv().ok()).collect();

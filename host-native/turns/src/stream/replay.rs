@@ -106,7 +106,7 @@ impl Streams {
                 return StreamCursor::after_turn(None, JoinPoint::AnyTurn);
             }
         };
-        let turn = |open: bool| latest.iter().find(|it| it.is_open == open).map(|it| Arc::from(it.turn_id.as_str()));
+        let turn = |open: bool| latest.iter().find(|it| it.is_open == open).map(|row| Arc::from(row.turn_id.as_str()));
         let (ended, open): (Option<Arc<str>>, _) = (turn(false), turn(true));
         if let (Some(room), Some(ended)) = (self.rooms().by_conversation.get_mut(conversation), &ended) {
             room.ended_turn.get_or_insert_with(|| Arc::clone(ended));
@@ -181,13 +181,13 @@ impl Streams {
         let (open, ended): (Vec<_>, Vec<_>) = found.into_iter().partition(|it| it.is_open);
         let ended: Vec<String> = ended.into_iter().map(|it| it.turn_id).collect();
         let turn_of = |chunk: &Chunk| chunk.range.as_ref().map(|it| Arc::clone(&it.turn));
-        let running = running.filter(|it| turn_of(it).is_some_and(|it| !ended.contains(&it.to_string())));
+        let running = running.filter(|chunk| turn_of(chunk).is_some_and(|id| !ended.contains(&id.to_string())));
         let here = running.as_ref().and_then(turn_of);
         let known = turn.is_none() || !open.is_empty() || !ended.is_empty() || here.as_deref() == turn;
         if !known || ended.len() > MAX_REPLAYED_TURNS + 1 {
             return Ok(None);
         }
-        let elsewhere = turns.cluster.is_some() || open.iter().any(|it| here.as_deref() != Some(it.turn_id.as_str()));
+        let elsewhere = turns.cluster.is_some() || open.iter().any(|row| here.as_deref() != Some(row.turn_id.as_str()));
         Ok(Some(ReplayPlan { ended, running, elsewhere }))
     }
 

@@ -67,8 +67,10 @@ impl TurnStore for DatabaseStore<'_> {
     fn prepare_end(&mut self, turn: &Turn, notices: &[Notice], outcome: &Outcome) -> Result<PendingRows, Refusal> {
         self.total = Millis::try_from(self.received.elapsed().as_millis()).unwrap_or(Millis::MAX);
         let ended = EndedTurn { turn, outcome, status: self.status };
-        let rows =
-            self.journal.render_final_rows(self.turns, &ended, notices, self.total).map_err(|it| Refusal::Internal(it.to_string()))?;
+        let rows = self
+            .journal
+            .render_final_rows(self.turns, &ended, notices, self.total)
+            .map_err(|error| Refusal::Internal(error.to_string()))?;
         self.arms_timer = rows.find(Table::Timer).is_some();
         Ok(PendingRows::of_end(rows))
     }
@@ -156,7 +158,7 @@ impl Effects for HostEffects<'_> {
         self.place = WorkPlace::free();
         let progress = tokio::select! {
             completed = self.running.join_next() => match completed {
-                Some(completion) => completion.map(Progress::Completed).map_err(|it| Refusal::Internal(it.to_string())),
+                Some(completion) => completion.map(Progress::Completed).map_err(|error| Refusal::Internal(error.to_string())),
                 None => Ok(Progress::Idle),
             },
             () = tokio::time::sleep_until(self.deadline) => Ok(Progress::Cancelled(CancelReason::Timeout)),

@@ -52,7 +52,7 @@ pub async fn submit(turns: Arc<Turns>, message: Message) -> Result<SubmitResult,
     let meter = turns.meter.clone();
     let running = tokio::spawn(in_current_class(admit(turns, message).in_current_span()));
     let answer = running.await.unwrap_or_else(|error| Err(Refusal::Internal(error.to_string())));
-    answer.inspect_err(|it| meter.record_refusal(refusal_reason(it)))
+    answer.inspect_err(|refusal| meter.record_refusal(refusal_reason(refusal)))
 }
 
 /// Admits a message: reserves a session of the plan where it is metered, and waits for the turns before it.

@@ -153,9 +153,9 @@ impl BatchWriter {
         let mut merged = TurnRows::default();
         batch.iter().for_each(|it| merged.extend(&it.rows));
         match self.write_and_record(&merged, batch.len(), Limit::Normal).await {
-            Ok(()) => batch.drain(..).for_each(|it| _ = it.answer.send(Ok(()))),
+            Ok(()) => batch.drain(..).for_each(|queued| _ = queued.answer.send(Ok(()))),
             Err(BatchError::Commit(error)) if batch.len() == 1 => {
-                batch.drain(..).for_each(|it| _ = it.answer.send(Err(error.clone())));
+                batch.drain(..).for_each(|queued| _ = queued.answer.send(Err(error.clone())));
             }
             Err(BatchError::Locked) if batch.len() == 1 => batch.drain(..).for_each(|it| self.park(it)),
             Err(BatchError::Slow) if batch.len() == 1 => batch.drain(..).for_each(|it| self.write_separately(it)),
@@ -214,7 +214,7 @@ impl BatchWriter {
     fn finish_slow_write(&mut self, queued: QueuedRows, written: Written) {
         let unfinished = match written {
             Written::Done(result) => Some((queued, result)),
-            Written::Locked | Written::Slow => self.parked.put_back(queued).map(|it| (it, Err(still_blocked()))),
+            Written::Locked | Written::Slow => self.parked.put_back(queued).map(|queued| (queued, Err(still_blocked()))),
         };
         self.answer_parked(unfinished);
     }
@@ -228,7 +228,7 @@ impl BatchWriter {
                 self.write_separately(queued);
                 None
             }
-            Written::Locked | Written::Slow => self.parked.put_back(queued).map(|it| (it, Err(still_blocked()))),
+            Written::Locked | Written::Slow => self.parked.put_back(queued).map(|queued| (queued, Err(still_blocked()))),
         };
         self.answer_parked(ended);
     }
@@ -315,7 +315,7 @@ impl BatchWriter {
                 let log = CallLogColumns::detect(&mut connection).await;
                 Ok((connection, log))
             });
-            let (connection, log) = connecting.await.map_err(|it| BatchError::ConnectionLost(it.to_string()))?;
+            let (connection, log) = connecting.await.map_err(|error| BatchError::ConnectionLost(error.to_string()))?;
             (self.connection, self.call_log) = (Some(connection), log);
         }
         let Some(connection) = &mut self.connection else { return Err(BatchError::ConnectionLost("no connection".to_owned())) };
@@ -352,7 +352,7 @@ fn still_blocked() -> CommitError {
 /// Limits work to [`WRITE_TIMEOUT`]. The connection must be discarded after a timeout.
 async fn with_timeout<T>(work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
     let late = |_| sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the database did not answer in time"));
-    tokio::time::timeout(WRITE_TIMEOUT, work).await.unwrap_or_else(|it| Err(late(it)))
+    tokio::time::timeout(WRITE_TIMEOUT, work).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
 }
 
 async fn write_in_transaction(connection: &mut Connection, rows: &TurnRows, log: CallLogColumns, limit: Limit) -> sqlx::Result<()> {
@@ -448,7 +448,7 @@ mod tests {
         let (mut batch, answers) = batch_of(&[("d", "4"), ("e", "5"), ("f", "6")]);
         let since = Instant::now();
         writer.write_batch(&mut batch).await;
-        assert!(join_all(answers).await.iter().all(|it| matches!(it, Err(CommitError::Unavailable(_)))));
+        assert!(join_all(answers).await.iter().all(|answer| matches!(answer, Err(CommitError::Unavailable(_)))));
         assert!(since.elapsed() < Duration::from_secs(1), "one attempt for all: {:?}", since.elapsed());
         sqlx::query("rollback").execute(other.sqlite()).await.expect("no lock");
         let (mut batch, answers) = batch_of(&[("g", "7")]);
@@ -486,7 +486,7 @@ mod tests {
         let mut database = postgres().await;
         let ids: Vec<String> = (1..=5).map(|it| format!("11111111-0000-4000-8000-{it:012}")).collect();
         let mut first = TurnRows::default();
-        ids.iter().for_each(|it| first.extend(&turn_rows(it, it)));
+        ids.iter().for_each(|id| first.extend(&turn_rows(id, id)));
         write(&mut database.connection, &first, CallLogColumns::Plain).await.expect("the first turns");
         let mut other_transaction = lock_turn(&database.config, &ids[0]).await;
 
@@ -499,9 +499,9 @@ mod tests {
         for number in [2, 3] {
             locked.push(writer.enqueue(&ids[0], next(&ids[0], number)).await.expect("queued"));
         }
-        let others = ids[1..].iter().map(|it| writer.commit(it, next(it, 2)));
+        let others = ids[1..].iter().map(|id| writer.commit(id, next(id, 2)));
         assert!(join_all(others).await.iter().all(Result::is_ok), "the other conversations go on");
-        assert!(locked.iter_mut().all(|it| it.try_recv().is_err()), "the locked one waits");
+        assert!(locked.iter_mut().all(|answer| answer.try_recv().is_err()), "the locked one waits");
         other_transaction.rollback().await.expect("an end");
         for answer in locked {
             assert_eq!(answer.await.expect("an answer"), Ok(()), "in order: a turn needs the one before it");
@@ -530,9 +530,9 @@ mod tests {
             slow.push(writer.enqueue(&ids[0], next(&ids[0], number)).await.expect("queued"));
         }
         // Eight conversations on four writers: some share the writer of the slow one.
-        let others = ids[1..].iter().map(|it| writer.commit(it, next(it, 1)));
+        let others = ids[1..].iter().map(|id| writer.commit(id, next(id, 1)));
         assert!(join_all(others).await.iter().all(Result::is_ok), "the other conversations go on");
-        assert!(slow.iter_mut().all(|it| it.try_recv().is_err()), "the slow one takes 3 s, and the turn after it waits for it");
+        assert!(slow.iter_mut().all(|answer| answer.try_recv().is_err()), "the slow one takes 3 s, and the turn after it waits for it");
         for answer in slow {
             assert_eq!(answer.await.expect("an answer"), Ok(()));
         }

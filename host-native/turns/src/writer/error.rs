@@ -9,7 +9,7 @@ pub(super) fn is_connection_error(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed | sqlx::Error::PoolClosed => true,
         sqlx::Error::Database(it) => {
-            !is_sqlite_error(&**it) && it.code().is_some_and(|it| RETRYABLE_CODES.iter().any(|lost| it.starts_with(lost)))
+            !is_sqlite_error(&**it) && it.code().is_some_and(|code| RETRYABLE_CODES.iter().any(|lost| code.starts_with(lost)))
         }
         _ => false,
     }
@@ -21,7 +21,7 @@ const RETRYABLE_CODES: [&str; 5] = ["57P0", "08", "25006", "25P03", "40"];
 
 /// Returns whether another program holds the write lock of a SQLite file.
 pub(super) fn is_busy(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().filter(|it| is_sqlite_error(*it)).and_then(|it| it.code()?.parse::<u32>().ok());
+    let code = error.as_database_error().filter(|it| is_sqlite_error(*it)).and_then(|error| error.code()?.parse::<u32>().ok());
     // The lower eight bits are the primary code: SQLITE_BUSY.
     code.is_some_and(|it| it & 255 == 5)
 }
@@ -37,7 +37,7 @@ pub(super) fn is_statement_timeout(error: &sqlx::Error) -> bool {
 }
 
 fn has_postgres_code(error: &sqlx::Error, code: &str) -> bool {
-    error.as_database_error().is_some_and(|it| !is_sqlite_error(it) && it.code().is_some_and(|it| it == code))
+    error.as_database_error().is_some_and(|error| !is_sqlite_error(error) && error.code().is_some_and(|it| it == code))
 }
 
 /// Returns whether the rows themselves are invalid (an unsupported value or a violated constraint), so that a retry would fail too.
@@ -57,7 +57,7 @@ pub(super) fn to_commit_error(error: sqlx::Error) -> CommitError {
     }
     let violated = error.as_database_error().filter(|it| it.is_unique_violation());
     // SQLite reports the columns, PostgreSQL the constraint.
-    let name = violated.map(|it| it.constraint().unwrap_or_else(|| it.message()).to_owned()).unwrap_or_default();
+    let name = violated.map(|violation| violation.constraint().unwrap_or_else(|| violation.message()).to_owned()).unwrap_or_default();
     match name.as_str() {
         it if it.contains("message_key") => CommitError::SameMessage,
         it if it.contains("ce_turn.") || it.contains("ce_turn_") => CommitError::Conflict,

@@ -56,7 +56,7 @@ impl Parked {
     /// Takes the first rows of a conversation that is to be tried again now.
     pub fn take_due(&mut self) -> Option<QueuedRows> {
         let now = Instant::now();
-        let due = self.0.values_mut().filter(|it| it.next_attempt.is_some_and(|at| at <= now)).min_by_key(|it| it.next_attempt)?;
+        let due = self.0.values_mut().filter(|parked| parked.next_attempt.is_some_and(|at| at <= now)).min_by_key(|it| it.next_attempt)?;
         due.rows.pop_front()
     }
 

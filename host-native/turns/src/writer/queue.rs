@@ -161,7 +161,7 @@ impl RowReceiver {
         {
             batch.push(next);
         }
-        batch.iter().for_each(|it| self.meter.record_writer_wait(it.class, it.since.elapsed()));
+        batch.iter().for_each(|queued| self.meter.record_writer_wait(queued.class, queued.since.elapsed()));
         true
     }
 }

@@ -6,12 +6,12 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use convengine_content::knowledge::directory::DirectoryCache;
+use convengine_content::knowledge::indexing::put_and_index;
+use convengine_content::knowledge::search::Searcher;
 use convengine_core::knowledge::{Source, SourceFormat};
 use convengine_core::turn::KnowledgeRequest;
-use convengine_host::runtime::assistant::knowledge::directory::DirectoryCache;
-use convengine_host::runtime::assistant::knowledge::indexing::put_and_index;
-use convengine_host::runtime::assistant::knowledge::search::Searcher;
-use convengine_host::storage::{self, DatabaseConfig};
+use convengine_storage::{self as storage, DatabaseConfig};
 use serde_json::json;
 
 /// The number of different words.

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use convengine_core::config::Config;
 use convengine_core::pack::Pack;
 use convengine_core::turn::{Journal, Turn};
-use convengine_host::storage::turn::{compress, decompress};
+use convengine_storage::turn::{compress, decompress};
 use convengine_tests::effect_free::EffectFreePack;
 use serde_json::json;
 

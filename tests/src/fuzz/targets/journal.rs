@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use anyhow::Result;
 use convengine_core::config::Config;
 use convengine_core::turn::{CancelReason, Journal, Turn};
-use convengine_host::storage::turn::{compress, decompress};
+use convengine_storage::turn::{compress, decompress};
 
 use super::super::{FuzzResult, Target, seeds};
 use super::{describe_error, require};

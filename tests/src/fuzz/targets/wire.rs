@@ -10,8 +10,7 @@ use convengine_host::api::request::MessageBody;
 use convengine_host::api::stomp::frame::{Frame, Parsed, Version, parse, parse_within};
 use convengine_host::api::stomp::session::StompSession;
 use convengine_host::api::stomp::sockjs;
-use convengine_host::arguments::Options;
-use convengine_host::config::settings::Settings;
+use convengine_settings::{Options, Settings};
 use serde_json::{Value, json};
 
 use super::super::{FuzzResult, Target, seeds};

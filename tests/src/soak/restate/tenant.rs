@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 use convengine_core::pack::Pack;
 use convengine_core::turn::STUB_ADDRESS;
-use convengine_host::pack_file;
+use convengine_host_base::pack_file;
 use convengine_player::fake_http::{CallRecorder, serve_recorded};
 use tokio::runtime::Runtime;
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, anyhow};
-use convengine_host::ops::audit::derive::{ConfigCache, replay_turn};
-use convengine_host::storage::turn::list_ended;
-use convengine_host::storage::{DatabaseConfig, open_reader_pool};
 use convengine_player::fake_http::RecordedCall;
+use convengine_storage::turn::list_ended;
+use convengine_storage::{DatabaseConfig, open_reader_pool};
+use convengine_turns::audit::derive::{ConfigCache, replay_turn};
 use tokio::runtime::Builder;
 
 use super::RestateReport;

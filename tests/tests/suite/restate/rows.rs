@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use convengine_core::pack::Pack;
-use convengine_host::clock;
+use convengine_host_base::clock;
 use convengine_player::{HttpPlayer, ServerOptions};
 use convengine_test_macros::test;
 use convengine_tests::{root, server_binary};

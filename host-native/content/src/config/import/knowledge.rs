@@ -17,7 +17,7 @@ pub fn find_problems(pack: &Pack) -> Vec<String> {
             problems.push(format!("{place}.id: '{}' is not a source id; use up to 128 characters without commas", it.source.id));
         }
         let texts = [("title", Some(&it.source.title)), ("url", it.source.url.as_ref()), ("locale", Some(&it.source.locale))];
-        let nul = texts.iter().filter(|it| it.1.is_some_and(|it| it.contains('\0')));
+        let nul = texts.iter().filter(|member| member.1.is_some_and(|it| it.contains('\0')));
         problems.extend(nul.map(|it| format!("{place}.{}: contains NUL; remove it", it.0)));
         let key = base_key(pack, index);
         if !key.kind().is_id(key.id()) {
@@ -56,5 +56,5 @@ fn base_key(pack: &Pack, index: usize) -> ProgramKey {
         return ProgramKey::new(kind, id);
     }
     let keys = pack.documents.iter().map(ProgramKey::of_document);
-    keys.into_iter().find(|it| it.id() == id).unwrap_or_else(|| ProgramKey::new(DocumentKind::Assistant, id))
+    keys.into_iter().find(|key| key.id() == id).unwrap_or_else(|| ProgramKey::new(DocumentKind::Assistant, id))
 }

@@ -77,8 +77,8 @@ pub fn read(file: &Path) -> Result<Pack, Failure> {
 /// # Errors
 /// Exit code 1 if the file cannot be read or is not a pack.
 pub fn read_with_scripts(file: &Path) -> Result<ParsedPack, Failure> {
-    let text = pack_file::read_text(file).map_err(|it| Failure::check_failed(vec![it.to_string()]))?;
-    ParsedPack::parse(&text).map_err(|it| Failure::check_failed(vec![format!("{}: {it}", file.display())]))
+    let text = pack_file::read_text(file).map_err(|error| Failure::check_failed(vec![error.to_string()]))?;
+    ParsedPack::parse(&text).map_err(|error| Failure::check_failed(vec![format!("{}: {error}", file.display())]))
 }
 
 /// Removes the columns that ConvEngine's tables do not have; returns their names.
@@ -183,9 +183,9 @@ async fn replace_table(connection: &mut Connection, table: &str, rows: &[Map]) -
     for (index, row) in rows.iter().enumerate() {
         let invalid = check_row(shape, &columns, row);
         if invalid.is_empty() {
-            problems.extend(insert(connection, table, &columns, row).await?.map(|it| format!("{table}[{}]: {it}", index + 1)));
+            problems.extend(insert(connection, table, &columns, row).await?.map(|problem| format!("{table}[{}]: {problem}", index + 1)));
         }
-        problems.extend(invalid.into_iter().map(|it| format!("{table}[{}].{it}", index + 1)));
+        problems.extend(invalid.into_iter().map(|problem| format!("{table}[{}].{problem}", index + 1)));
     }
     Ok(problems)
 }
@@ -243,7 +243,7 @@ mod tests {
             "ce_response": [{"intent_code": " ", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "priority": 1}]
         }))
         .await;
-        let ends: Vec<&str> = found.iter().map(|it| it.split(';').next().unwrap_or_default()).collect();
+        let ends: Vec<&str> = found.iter().map(|problem| problem.split(';').next().unwrap_or_default()).collect();
         assert_eq!(
             ends,
             [

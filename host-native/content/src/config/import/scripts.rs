@@ -41,7 +41,7 @@ impl ScriptedReplies {
             problems.extend(check_task(reply).err().map(|it| format!("tasks.{name}: {it}")));
         }
         for (name, reply) in self.tools.iter().flatten() {
-            let misplaced = ["request", "expression"].iter().any(|it| reply.get(it).is_some());
+            let misplaced = ["request", "expression"].iter().any(|member| reply.get(member).is_some());
             let misplaced = misplaced.then(|| "configures a tool that is missing in the pack's ce_mcp_tool; add its row".to_owned());
             problems.extend(check_tool(reply).err().or(misplaced).map(|it| format!("tools.{name}: {it}")));
         }
@@ -87,14 +87,14 @@ fn check_tool(reply: &Value) -> Result<(), String> {
     let is_call = members.contains_key("request");
     check_members(members, if is_call { &["request", "response"] } else { &TOOL_SOURCES })?;
     ["expression", "request", "response"].iter().try_for_each(|it| check_object(members, it))?;
-    if members.get("texts").is_some_and(|it| it.as_array().is_none_or(Vec::is_empty)) {
+    if members.get("texts").is_some_and(|texts| texts.as_array().is_none_or(Vec::is_empty)) {
         return Err("'texts' must be a non-empty list of answers".to_owned());
     }
     check_string(members, "error")
 }
 
 fn check_members(members: &Map, names: &[&str]) -> Result<(), String> {
-    match members.keys().find(|it| !names.contains(&it.as_str())) {
+    match members.keys().find(|name| !names.contains(&name.as_str())) {
         Some(other) => Err(format!("unknown member '{other}'; use {}", names.join(", "))),
         None => Ok(()),
     }
@@ -143,7 +143,7 @@ mod tests {
             }
         });
         let problems = serde_json::from_value::<ScriptedReplies>(invalid).unwrap().find_problems();
-        let of: Vec<&str> = problems.iter().filter_map(|it| it.split(':').next()).collect();
+        let of: Vec<&str> = problems.iter().filter_map(|problem| problem.split(':').next()).collect();
         let names = ["tasks.a", "tasks.b", "tasks.c", "tasks.d", "tasks.e", "tasks.f"].map(str::to_owned);
         let tools = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|it| format!("tools.{it}"));
         assert_eq!(of, [&names[..], &tools[..]].concat(), "{problems:#?}");

@@ -51,10 +51,10 @@ pub fn find_problems(tools: &[CheckedTool]) -> Vec<String> {
 /// # Errors
 /// The failure of the database.
 pub async fn compare(connection: &mut Connection, tools: &[CheckedTool]) -> sqlx::Result<Vec<DraftChange>> {
-    let stored: Vec<Value> = tool::list(connection).await?.iter().filter_map(|it| serde_json::from_str(it).ok()).collect();
-    let find = |id: &str| stored.iter().find(|it| it.get("id").is_some_and(|it| it == id)).map(ToString::to_string);
+    let stored: Vec<Value> = tool::list(connection).await?.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+    let find = |id: &str| stored.iter().find(|tool| tool.get("id").is_some_and(|it| it == id)).map(ToString::to_string);
     let change = |it: &CheckedTool| Change::between(find(&it.id).as_deref(), &it.document);
-    Ok(tools.iter().map(|it| DraftChange { id: it.id.clone(), program: Some("tool"), change: change(it) }).collect())
+    Ok(tools.iter().map(|tool| DraftChange { id: tool.id.clone(), program: Some("tool"), change: change(tool) }).collect())
 }
 
 /// Stores the tools in the caller's transaction.

@@ -58,7 +58,7 @@ pub enum Change {
 impl Change {
     /// How a document changes that was stored as JSON text, if it was.
     pub fn between(stored: Option<&str>, document: &Value) -> Change {
-        match stored.map(|it| serde_json::from_str::<Value>(it).is_ok_and(|it| it == *document)) {
+        match stored.map(|text| serde_json::from_str::<Value>(text).is_ok_and(|it| it == *document)) {
             None => Change::New,
             Some(true) => Change::Equal,
             Some(false) => Change::Replaced,
@@ -142,7 +142,8 @@ impl Difference {
             let rows = |state: &'_ ConfigState| state.tables.get(name).unwrap_or(&none).clone();
             TableDifference::between(table_shape(name).map_or("name", TableShape::key), rows(before), rows(after))
         };
-        let tables: BTreeMap<String, TableDifference> = names.map(|it| (it.clone(), of_table(it))).filter(|it| !it.1.is_empty()).collect();
+        let tables: BTreeMap<String, TableDifference> =
+            names.map(|name| (name.clone(), of_table(name))).filter(|it| !it.1.is_empty()).collect();
         let only = |of: &ConfigState, other: &ConfigState| of.issues.iter().filter(|it| !other.issues.contains(it)).cloned().collect();
         Difference {
             before: before.hash.clone(),
@@ -185,7 +186,7 @@ impl TableDifference {
     fn between(key: &str, before: Vec<Map>, after: Vec<Map>) -> TableDifference {
         // A row without its key is identified by its whole content.
         let key_of = |row: &Map| row.get(key).cloned().unwrap_or_else(|| Value::Object(row.clone()));
-        let mut known: BTreeMap<String, Map> = before.iter().map(|it| (key_of(it).to_string(), it.clone())).collect();
+        let mut known: BTreeMap<String, Map> = before.iter().map(|row| (key_of(row).to_string(), row.clone())).collect();
         let mut found = TableDifference::default();
         for row in after {
             let key = key_of(&row);
@@ -196,7 +197,7 @@ impl TableDifference {
             }
         }
         let gone = |row: Map| (key_of(&row), row);
-        let gone = before.into_iter().map(gone).filter(|it| known.contains_key(&it.0.to_string()));
+        let gone = before.into_iter().map(gone).filter(|entry| known.contains_key(&entry.0.to_string()));
         found.removed = gone.map(|(key, row)| KeyedRow { key, row }).collect();
         found
     }
@@ -210,13 +211,13 @@ impl TableDifference {
 fn diff_columns(old: &Map, new: &Map) -> BTreeMap<String, ValueChange> {
     let value = |row: &Map, column: &String| row.get(column).cloned().unwrap_or_default();
     let values = |column: &String| ValueChange { old: value(old, column), new: value(new, column) };
-    old.keys().chain(new.keys()).map(|it| (it.clone(), values(it))).filter(|it| it.1.old != it.1.new).collect()
+    old.keys().chain(new.keys()).map(|column| (column.clone(), values(column))).filter(|it| it.1.old != it.1.new).collect()
 }
 
 impl Display for Difference {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "before {}\nafter  {}", self.before, self.after)?;
-        self.drafts.iter().try_for_each(|it| writeln!(f, "{} {}: {}", it.program.unwrap_or("draft"), it.id, it.change))?;
+        self.drafts.iter().try_for_each(|draft| writeln!(f, "{} {}: {}", draft.program.unwrap_or("draft"), draft.id, draft.change))?;
         if self.is_empty() {
             return writeln!(f, "no difference");
         }

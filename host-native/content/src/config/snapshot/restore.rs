@@ -100,7 +100,7 @@ pub async fn restore_rows(
     let after = ConfigState::read(connection, settings).await?;
     let before_texts: BTreeSet<String> = before.issues.iter().map(ToString::to_string).collect();
     let known = known.unwrap_or(&before_texts);
-    let new: Vec<Issue> = after.issues.iter().filter(|it| it.is_error() && !known.contains(&it.to_string())).cloned().collect();
+    let new: Vec<Issue> = after.issues.iter().filter(|issue| issue.is_error() && !known.contains(&issue.to_string())).cloned().collect();
     if !new.is_empty() {
         return Err(RestoreError::NewErrors(new));
     }
@@ -185,8 +185,8 @@ async fn write_tables(connection: &mut Connection, target: &ConfigState) -> Resu
     let current = compile_stored(connection, &target.settings).await?;
     let names: BTreeSet<&String> = current.tables.keys().chain(target.tables.keys()).collect();
     let rows = |of: &BTreeMap<String, Vec<Map>>, name: &str| of.get(name).cloned().unwrap_or_default();
-    let differ = names.into_iter().filter(|it| rows(&current.tables, it) != rows(&target.tables, it));
-    let tables = Tables(differ.map(|it| (it.clone(), rows(&target.tables, it))).collect());
+    let differ = names.into_iter().filter(|name| rows(&current.tables, name) != rows(&target.tables, name));
+    let tables = Tables(differ.map(|name| (name.clone(), rows(&target.tables, name))).collect());
     let mut problems = import::replace(connection, &tables).await?;
     if problems.is_empty() && module::has_tables(connection).await? {
         let missing = module::list_missing(connection).await?;

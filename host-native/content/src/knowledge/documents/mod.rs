@@ -51,7 +51,7 @@ async fn documents_of_many_languages_and_formats_are_found_as_they_were_written(
     let languages: BTreeSet<&str> = samples().iter().map(|it| it.locale).collect();
     assert!(samples().len() >= 30 && languages.len() >= 12, "{} documents, {languages:?}", samples().len());
     for format in ["text", "markdown", "html", "pdf"] {
-        assert!(samples().iter().any(|it| it.format.name() == format), "{format}");
+        assert!(samples().iter().any(|sample| sample.format.name() == format), "{format}");
     }
     for mut database in each_database().await {
         let mut rows = Vec::new();
@@ -88,7 +88,7 @@ async fn index(connection: &mut Connection, pool: &Pool, sample: Sample) -> Row 
     let written = letters(&sample.text);
     let common = count_common(&written, &found);
     assert_eq!(common, found.len(), "{} has characters that were not written: {:?}, not {:?}", sample.name, of.text, sample.text);
-    let is_counted = |term: &String| chunks.iter().any(|it| it.count(term) > 0);
+    let is_counted = |term: &String| chunks.iter().any(|chunk| chunk.count(term) > 0);
     let terms = query_terms(sample.word, &[sample.locale]);
     assert!(!terms.is_empty() && terms.iter().all(is_counted), "{}: {terms:?} in {:?}", sample.name, of.text);
     put_source(connection, "desk", of).await.expect("stored");

@@ -108,8 +108,10 @@ fn codes(naming: Naming, characters: &[char], text: &str) -> Vec<u8> {
     let number = |it: char| u16::try_from(characters.binary_search(&it).unwrap() + 1).unwrap();
     match naming {
         Naming::Windows => WINDOWS_1252.encode(text).0.into_owned(),
-        Naming::GlyphNames => text.chars().map(|it| u8::try_from(number(it)).unwrap()).collect(),
-        Naming::Map | Naming::EmbeddedTable | Naming::Nothing => text.chars().flat_map(|it| number(it).to_be_bytes()).collect(),
+        Naming::GlyphNames => text.chars().map(|character| u8::try_from(number(character)).unwrap()).collect(),
+        Naming::Map | Naming::EmbeddedTable | Naming::Nothing => {
+            text.chars().flat_map(|character| number(character).to_be_bytes()).collect()
+        }
         Naming::Predefined(name, ..) if name.starts_with("Uni") => text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
         Naming::Predefined(name, ..) => {
             let encodings = [("90ms-RKSJ-H", SHIFT_JIS), ("GBK-EUC-H", GBK), ("ETen-B5-H", BIG5), ("KSCms-UHC-H", EUC_KR)];

@@ -58,7 +58,7 @@ fn lines(text: &str, shown: impl Fn(&str) -> Shown) -> Vec<Shown> {
 }
 
 fn pdf(name: &'static str, locale: &'static str, naming: Naming, text: &str, word: &'static str) -> Sample {
-    sample(name, locale, DocumentFormat::Pdf, write(naming, &lines(text, |it| Shown::Line(it.to_owned()))), text, word)
+    sample(name, locale, DocumentFormat::Pdf, write(naming, &lines(text, |line| Shown::Line(line.to_owned()))), text, word)
 }
 
 fn pdfs_with_few_characters() -> Vec<Sample> {
@@ -114,9 +114,9 @@ fn pdfs_in_other_orders() -> Vec<Sample> {
         shown("PDF, table of the font, as seen", "fa", Naming::EmbeddedTable, &PERSIAN.replace('\u{200c}', ""), "شعبه", &seen),
         sample("PDF, joined forms", "ar", DocumentFormat::Pdf, write(Naming::EmbeddedTable, &[Shown::Line(as_seen(forms))]), plain, "سلام"),
         pdf("PDF, map", "hi", Naming::Map, HINDI, "भुगतान"),
-        shown("PDF, map, vowels in front", "hi", Naming::Map, HINDI, "विदेश", &|it| Shown::Line(vowels_in_front(it))),
+        shown("PDF, map, vowels in front", "hi", Naming::Map, HINDI, "विदेश", &|line| Shown::Line(vowels_in_front(line))),
         pdf("PDF, map", "th", Naming::Map, THAI, "โอนเงิน"),
-        shown("PDF, spoken text", "ja", Naming::Nothing, JAPANESE, "送金", &|it| Shown::Spoken("一二三".to_owned(), it.to_owned())),
+        shown("PDF, spoken text", "ja", Naming::Nothing, JAPANESE, "送金", &|line| Shown::Spoken("一二三".to_owned(), line.to_owned())),
     ]
 }
 

@@ -9,7 +9,7 @@ pub fn font(characters: &[char], has_names: bool) -> Vec<u8> {
         (b"head", numbers(&[1, 0, 1, 0, 0, 0, 0x5f0f, 0x3cf5, 0, 1000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 500, 500, 0, 8, 2, 0, 0])),
         (b"hhea", numbers(&[1, 0, 800, 0, 0, 1000, 0, 0, 1000, 0, 0, 0, 0, 0, 0, 0, 0, small(glyphs)])),
         (b"hmtx", numbers(&[1000, 0]).repeat(glyphs)),
-        (b"loca", (0..=glyphs).flat_map(|it| small(it * triangle().len() / 2).to_be_bytes()).collect()),
+        (b"loca", (0..=glyphs).flat_map(|index| small(index * triangle().len() / 2).to_be_bytes()).collect()),
         (b"maxp", numbers(&[1, 0, small(glyphs), 3, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
     ];
     let mut directory = numbers(&[1, 0, small(tables.len()), 64, 2, 48]);

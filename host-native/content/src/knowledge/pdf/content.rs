@@ -198,7 +198,7 @@ impl<'a> Walk<'_, 'a> {
     fn draw(&mut self, object: Option<Stream<'a>>, resources: &Resources<'a>, depth: u32) -> Result<(), String> {
         let Some(object) = object else { return Ok(()) };
         let dict = object.dict();
-        if dict.get::<Name<'_>>(SUBTYPE).is_none_or(|it| it.as_ref() != b"Form") {
+        if dict.get::<Name<'_>>(SUBTYPE).is_none_or(|subtype| subtype.as_ref() != b"Form") {
             self.drawn.has_pictures = true;
             return Ok(());
         }
@@ -228,7 +228,7 @@ impl<'a> Walk<'_, 'a> {
             Object::Dict(it) => it.get::<PdfString<'_>>(ACTUAL_TEXT),
             _ => None,
         };
-        self.marked.push(replacement.map(|it| Replacement::Text(text_string(it.as_bytes()))));
+        self.marked.push(replacement.map(|text| Replacement::Text(text_string(text.as_bytes()))));
     }
 
     fn show_all(&mut self, parts: &Array<'_>) -> Result<(), String> {
@@ -329,7 +329,9 @@ fn is_damaged(page: &Page<'_>) -> bool {
     let parts = contents.get::<Array<'_>>(CONTENTS);
     match (contents.get::<Stream<'_>>(CONTENTS), parts) {
         (Some(it), _) => it.decoded_data().is_err(),
-        (None, Some(parts)) => parts.iter::<Object<'_>>().any(|it| it.into_stream().is_none_or(|it| it.decoded_data().is_err())),
+        (None, Some(parts)) => {
+            parts.iter::<Object<'_>>().any(|part| part.into_stream().is_none_or(|stream| stream.decoded_data().is_err()))
+        }
         (None, None) => contents.contains_key(CONTENTS),
     }
 }

@@ -79,14 +79,15 @@ impl<'a> PdfFont<'a> {
     fn new(dict: &Dict<'a>, font: Option<Font<'a>>) -> PdfFont<'a> {
         let subtype = dict.get::<Name<'_>>(SUBTYPE);
         let is_of = |it: &[u8]| subtype.as_ref().is_some_and(|subtype| subtype.as_ref() == it);
-        let descendant = dict.get::<Array<'a>>(DESCENDANT_FONTS).and_then(|it| it.iter::<Dict<'a>>().next());
+        let descendant = dict.get::<Array<'a>>(DESCENDANT_FONTS).and_then(|fonts| fonts.iter::<Dict<'a>>().next());
         let descriptor = descendant.as_ref().unwrap_or(dict).get::<Dict<'_>>(FONT_DESC);
         PdfFont {
             font,
             character_set: descendant.as_ref().and_then(|it| CharacterSet::new(dict, it)),
             has_map: dict.contains_key(TO_UNICODE),
             is_composite: descendant.is_some(),
-            is_embedded: descriptor.is_some_and(|it| [FONT_FILE, FONT_FILE2, FONT_FILE3].iter().any(|key| it.contains_key(key))),
+            is_embedded: descriptor
+                .is_some_and(|descriptor| [FONT_FILE, FONT_FILE2, FONT_FILE3].iter().any(|key| descriptor.contains_key(key))),
             is_unnamed: is_of(b"TrueType") && !dict.contains_key(ENCODING),
             characters: OnceCell::new(),
         }
@@ -136,7 +137,7 @@ impl<'a> PdfFont<'a> {
         let characters = self.characters.get_or_init(|| characters_of_glyphs(glyph));
         let character = characters.get(&glyph.glyph_id().to_u32()).map(char::to_string).and_then(readable);
         // Programs that number their glyphs number them as ASCII does.
-        let unnamed = || char::from_u32(code).filter(|it| self.is_unnamed && (' '..='~').contains(it)).map(String::from);
+        let unnamed = || char::from_u32(code).filter(|ascii| self.is_unnamed && (' '..='~').contains(ascii)).map(String::from);
         let blank = || glyph.outline().elements().is_empty().then(|| " ".to_owned());
         character.or_else(unnamed).or_else(blank)
     }

@@ -52,7 +52,7 @@ fn lines_of(pieces: &[Piece]) -> Vec<Vec<&Piece>> {
             _ => lines.push(vec![piece]),
         }
         // An index does not move the base line.
-        if base.is_none_or(|it| !is_same_line(it, piece) || piece.size > it.size * 0.8) {
+        if base.is_none_or(|base| !is_same_line(base, piece) || piece.size > base.size * 0.8) {
             base = Some(piece);
         }
     }
@@ -120,7 +120,7 @@ fn join(pieces: &[&Piece]) -> String {
                 out.push(' ');
             }
         }
-        out.extend(piece.text.chars().map(|it| if it.is_control() { ' ' } else { it }));
+        out.extend(piece.text.chars().map(|character| if character.is_control() { ' ' } else { character }));
         // A mark above a letter takes no room.
         end = Some(if order::is_mark(&piece.text) { end.unwrap_or(start).max(start + piece.advance) } else { start + piece.advance });
     }

@@ -27,7 +27,7 @@ pub struct PdfText {
 /// The reason why it cannot be read.
 pub fn extract_text(bytes: Vec<u8>) -> Result<PdfText, String> {
     let damaged = "it is not a PDF, or damaged";
-    let pdf = Pdf::new(bytes).map_err(|it| match it {
+    let pdf = Pdf::new(bytes).map_err(|error| match error {
         LoadPdfError::Decryption(_) => "it has a password",
         LoadPdfError::Invalid => damaged,
     })?;
@@ -54,7 +54,7 @@ pub fn extract_text(bytes: Vec<u8>) -> Result<PdfText, String> {
             return Err(format!("its text is longer than {MAX_TEXT_BYTES} bytes"));
         }
     }
-    match text.chars().find(|it| !it.is_whitespace() && *it != UNREADABLE) {
+    match text.chars().find(|character| !character.is_whitespace() && *character != UNREADABLE) {
         Some(_) => Ok(PdfText { text, unreadable_pages }),
         None if text.is_empty() => Err("it has no text; a scan must be recognised first".to_owned()),
         None => Err("its fonts do not say which characters it shows; export it with another program, or recognise it as a scan".to_owned()),

@@ -86,7 +86,7 @@ fn is_right_to_left(character: char) -> bool {
 
 /// Whether a text is a mark above or below a letter.
 pub(super) fn is_mark(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|it| bidi_class(it) == BidiClass::NSM)
+    !text.is_empty() && text.chars().all(|character| bidi_class(character) == BidiClass::NSM)
 }
 
 /// Returns a text of one place, such as a ligature, as it is seen from left to right.
@@ -100,7 +100,7 @@ fn reorder(text: &str, brackets: Brackets) -> String {
         return text.to_owned();
     }
     let count = |is_counted: &dyn Fn(char) -> bool| text.chars().filter(|it| is_counted(*it)).count();
-    let is_mostly_left_to_right = count(&|it| bidi_class(it) == BidiClass::L) > count(&is_right_to_left);
+    let is_mostly_left_to_right = count(&|character| bidi_class(character) == BidiClass::L) > count(&is_right_to_left);
     let base = if is_mostly_left_to_right { Level::ltr() } else { Level::rtl() };
     let info = BidiInfo::new(text, Some(base));
     let Some(paragraph) = info.paragraphs.first() else { return text.to_owned() };
@@ -126,8 +126,8 @@ fn mirror(character: char) -> char {
 
 /// How much a line looks like Hebrew or Arabic that is read in the right order, by the ends of its words and of itself.
 fn score_order(line: &str) -> i32 {
-    let words = line.split_whitespace().map(|it| it.trim_matches(|it: char| !it.is_alphanumeric()));
-    let of_words: i32 = words.filter(|it| it.chars().nth(2).is_some()).map(score_word).sum();
+    let words = line.split_whitespace().map(|word| word.trim_matches(|it: char| !it.is_alphanumeric()));
+    let of_words: i32 = words.filter(|word| word.chars().nth(2).is_some()).map(score_word).sum();
     let line = line.trim();
     of_words + i32::from(line.ends_with(CLOSING)) - 2 * i32::from(line.starts_with(CLOSING))
 }

@@ -67,9 +67,9 @@ fn add_error(event: &mut Value, run: &Value) {
     if event["kind"] != "chain.step" || event["data"]["status"] != "failed" {
         return;
     }
-    let mut attempts = ["primary_trace", "branch_trace"].into_iter().filter_map(|it| run.get(it)?.as_array()).flatten();
+    let mut attempts = ["primary_trace", "branch_trace"].into_iter().filter_map(|trace| run.get(trace)?.as_array()).flatten();
     let data = &event["data"];
-    let attempt = attempts.find(|it| it["path"] == data["path"] && it["attempt"] == data["attempt"]);
+    let attempt = attempts.find(|attempt| attempt["path"] == data["path"] && attempt["attempt"] == data["attempt"]);
     if let Some(error) = attempt.and_then(|it| it.get("error")) {
         event["data"]["error"] = error.clone();
     }
@@ -97,7 +97,7 @@ pub async fn events(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (run, _) = find_run(&host.content, &slug, &run).await?;
-    let last = headers.get("last-event-id").and_then(|it| it.to_str().ok()).and_then(|it| it.parse().ok());
+    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(|id| id.parse().ok());
     let changes = host.turns.session_changes.subscribe();
     let watcher = RunWatcher {
         host,
@@ -179,7 +179,7 @@ impl RunWatcher {
         let turns = load_turns_after(&self.host.content, &self.run, self.seen_turns, MAX_TURNS).await?;
         let has_more = i64::try_from(turns.len()).is_ok_and(|it| it >= MAX_TURNS);
         let replayed = run_blocking(move || {
-            let state = |turn: &TurnWithConfig| replay_turn(&turn.0, turn.1.as_ref()).ok().and_then(|it| state_after(it.end?.writes));
+            let state = |turn: &TurnWithConfig| replay_turn(&turn.0, turn.1.as_ref()).ok().and_then(|slice| state_after(slice.end?.writes));
             let replay = |turn: &TurnWithConfig| {
                 let after = state(turn);
                 (turn.0.number, trace_of(turn, after.as_ref().unwrap_or(&Value::Null)), after)
@@ -201,7 +201,7 @@ impl RunWatcher {
         }
         self.seen_seq = seq;
         let shown = render_run(&stored.state);
-        let is_final = ["succeeded", "failed", "cancelled"].iter().any(|it| shown.get("status") == Some(&json!(it)));
+        let is_final = ["succeeded", "failed", "cancelled"].iter().any(|status| shown.get("status") == Some(&json!(status)));
         if is_final && self.before.get("status") == stored.state.get("status") {
             text.push_str(&self.render("done", &shown));
             self.is_done = true;
@@ -241,5 +241,5 @@ impl RunWatcher {
 
 /// The state that a turn has stored.
 fn state_after(writes: Vec<Write>) -> Option<Value> {
-    writes.into_iter().find_map(|it| if let Write::Session { state } = it { Some(*state) } else { None })
+    writes.into_iter().find_map(|write| if let Write::Session { state } = write { Some(*state) } else { None })
 }

@@ -179,7 +179,7 @@ fn accepted(run: &str, is_duplicate: bool) -> (StatusCode, Json<Value>) {
 async fn find_step_secret(content: &Content, slug: &str, run: Option<&String>, step: &str) -> Result<Option<String>, ApiError> {
     let step_id = step.rsplit('/').next().unwrap_or_default();
     let of_document = |document: &ChainDocument| {
-        document.all_steps().find(|it| it.id == step_id).and_then(|it| match &it.kind {
+        document.all_steps().find(|it| it.id == step_id).and_then(|found| match &found.kind {
             StepKind::Inbound(data) => data.secret.clone(),
             StepKind::Program(_)
             | StepKind::Outbound(_)
@@ -192,7 +192,7 @@ async fn find_step_secret(content: &Content, slug: &str, run: Option<&String>, s
     if let Some(run) = run {
         let (_, stored) = find_run(content, slug, run).await?;
         let config = content.flows.load(content, &stored.snapshot).await?;
-        if let Some(chain) = config.and_then(|it| it.chain().cloned()) {
+        if let Some(chain) = config.and_then(|config| config.chain().cloned()) {
             return Ok(of_document(&chain.document));
         }
     }
@@ -214,8 +214,8 @@ impl SignedBytes {
     /// # Errors
     /// 401 if the signature is missing, malformed or too old, 413 if the body is too large.
     fn read(headers: &HeaderMap, body: Option<Vec<u8>>) -> Result<SignedBytes, ApiError> {
-        let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
-        let signature = header("x-chain-signature").and_then(|it| it.trim().strip_prefix("sha256=")).and_then(from_hex);
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let signature = header("x-chain-signature").and_then(|value| value.trim().strip_prefix("sha256=")).and_then(from_hex);
         let signature = signature.ok_or_else(invalid_signature)?;
         let timestamp = headers.get("x-chain-timestamp").is_some().then(|| header("x-chain-timestamp").unwrap_or_default());
         if let Some(text) = timestamp {
@@ -230,14 +230,14 @@ impl SignedBytes {
             let message = format!("body is too large; send at most {MAX_BODY_BYTES} bytes");
             return Err(ApiError::too_large(message));
         };
-        let mut signed = timestamp.map(|it| format!("{it}.").into_bytes()).unwrap_or_default();
+        let mut signed = timestamp.map(|timestamp| format!("{timestamp}.").into_bytes()).unwrap_or_default();
         signed.extend_from_slice(&body);
         Ok(SignedBytes { signature, signed, body })
     }
 
     /// Whether the signature is that of a secret, by its name.
     fn is_signed_with(&self, outbound: &Outbound, secret: &str) -> bool {
-        let Some(mut mac) = outbound.secrets.get(secret).and_then(|it| Hmac::<Sha256>::new_from_slice(it.as_bytes()).ok()) else {
+        let Some(mut mac) = outbound.secrets.get(secret).and_then(|key| Hmac::<Sha256>::new_from_slice(key.as_bytes()).ok()) else {
             return false;
         };
         mac.update(&self.signed);
@@ -318,6 +318,6 @@ mod tests {
     #[test]
     fn signatures_are_hexadecimal() {
         assert_eq!(from_hex("00ff"), Some(vec![0, 255]));
-        assert!(["0", "zz", "ä0"].iter().all(|it| from_hex(it).is_none()));
+        assert!(["0", "zz", "ä0"].iter().all(|text| from_hex(text).is_none()));
     }
 }

@@ -64,12 +64,12 @@ pub async fn start(
 /// Reads the idempotency key of a request.
 pub(super) fn read_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = value.to_str().ok().map(str::trim).filter(|it| !it.is_empty() && it.chars().count() <= MAX_KEY_CHARS);
+    let key = value.to_str().ok().map(str::trim).filter(|key| !key.is_empty() && key.chars().count() <= MAX_KEY_CHARS);
     let refuse = || {
         let message = format!("Idempotency-Key is not a string of 1 to {MAX_KEY_CHARS} characters; send another one or none");
         ApiError::unprocessable(message).with_code("invalid_idempotency_key")
     };
-    key.map(|it| Some(it.to_owned())).ok_or_else(refuse)
+    key.map(|key| Some(key.to_owned())).ok_or_else(refuse)
 }
 
 /// The query of a list of runs.
@@ -117,7 +117,7 @@ pub async fn list(
     let without_traces = |state: &Value| {
         let mut shown = render_run(state);
         if let Some(members) = shown.as_object_mut() {
-            ["primary_trace", "branch_trace"].into_iter().for_each(|it| drop(members.shift_remove(it)));
+            ["primary_trace", "branch_trace"].into_iter().for_each(|trace| drop(members.shift_remove(trace)));
         }
         shown
     };
@@ -133,12 +133,12 @@ fn read_filter<'f>(slug: &'f str, query: &RunQuery) -> Result<RunFilter<'f>, Api
         |name: &str, what: &str| ApiError::unprocessable(format!("{name} is not {what}; correct it or omit it")).with_code("invalid_query");
     let time = |name: &'static str, text: &Option<String>| -> Result<Option<Millis>, ApiError> {
         text.as_deref()
-            .map(|it| convengine_core::text::cron::parse_instant(it).ok_or_else(|| refuse(name, "a time in RFC 3339")))
+            .map(|text| convengine_core::text::cron::parse_instant(text).ok_or_else(|| refuse(name, "a time in RFC 3339")))
             .transpose()
     };
     let statuses: Vec<String> =
         query.status.as_deref().unwrap_or_default().split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect();
-    if statuses.iter().any(|it| !STATUSES.contains(&it.as_str())) {
+    if statuses.iter().any(|status| !STATUSES.contains(&status.as_str())) {
         return Err(refuse("status", "a list of statuses"));
     }
     // PostgreSQL keeps no NUL.
@@ -151,7 +151,8 @@ fn read_filter<'f>(slug: &'f str, query: &RunQuery) -> Result<RunFilter<'f>, Api
             text.parse().ok().filter(|it| (1..=PAGE_SIZES.1).contains(it)).ok_or_else(|| refuse("limit", "a number from 1 to 200"))?
         }
     };
-    let cursor = query.cursor.as_deref().map(|it| read_cursor(it).ok_or_else(|| refuse("cursor", "the 'next' of a page"))).transpose()?;
+    let cursor =
+        query.cursor.as_deref().map(|cursor| read_cursor(cursor).ok_or_else(|| refuse("cursor", "the 'next' of a page"))).transpose()?;
     Ok(RunFilter {
         chain: slug,
         statuses,

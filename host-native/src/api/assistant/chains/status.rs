@@ -68,5 +68,5 @@ pub fn describe(entry: &mut Value, status: Option<&ChainStatus>, is_published: b
     };
     members.insert("status".to_owned(), json!(name));
     let next = status.filter(|it| !it.is_paused).and_then(|it| it.next_run_at);
-    members.extend(next.map(|it| ("next_run_at".to_owned(), json!(clock::format_iso(it)))));
+    members.extend(next.map(|at| ("next_run_at".to_owned(), json!(clock::format_iso(at)))));
 }

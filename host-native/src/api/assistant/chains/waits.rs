@@ -51,7 +51,7 @@ pub async fn resume(
     let PathParams((slug, run)) = path?;
     let wait = find_token_wait(&host.content, &headers).await?;
     let (run, stored) = find_run(&host.content, &slug, &run).await?;
-    let mut event: Map = members.into_iter().filter(|it| RESUME_MEMBERS.contains(&it.0.as_str())).collect();
+    let mut event: Map = members.into_iter().filter(|member| RESUME_MEMBERS.contains(&member.0.as_str())).collect();
     name_author(&mut event, &caller);
     if let Some(wait) = wait {
         if wait.run != run {
@@ -61,11 +61,11 @@ pub async fn resume(
         event.insert("attempt".to_owned(), json!(wait.attempt));
     }
     // Sent again with its key, a resume gets its first answer.
-    event.extend(read_key(&headers)?.map(|it| ("event_id".to_owned(), json!(format!("resume:{it}")))));
+    event.extend(read_key(&headers)?.map(|key| ("event_id".to_owned(), json!(format!("resume:{key}")))));
     let is_message = event.get("text").is_some_and(|it| !it.is_null());
     let answer = submit_event(&host.turns, &run, &stored, "run.resume", event).await?;
     let mut shown = render_status(&answer);
-    let messages = answer.get("messages").and_then(Value::as_array).filter(|it| is_message || !it.is_empty());
+    let messages = answer.get("messages").and_then(Value::as_array).filter(|messages| is_message || !messages.is_empty());
     if let (Some(messages), Some(shown)) = (messages, shown.as_object_mut()) {
         shown.insert("messages".to_owned(), json!(messages));
     }
@@ -77,7 +77,7 @@ pub async fn resume(
 fn name_author(event: &mut Map, caller: &Caller) {
     let Some(author) = caller.name() else { return };
     let stated = event.insert("by".to_owned(), json!(author));
-    if let Some(stated) = stated.filter(|it| !it.is_null() && *it != author) {
+    if let Some(stated) = stated.filter(|stated| !stated.is_null() && *stated != author) {
         event.insert("stated_by".to_owned(), stated);
     }
 }
@@ -114,9 +114,9 @@ pub async fn token(
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let PathParams((slug, run)) = path?;
     let (run, stored) = find_run(&host.content, &slug, &run).await?;
-    let wait = stored.state.get("wait").filter(|it| ["human", "message"].iter().any(|kind| it.get("kind") == Some(&json!(kind))));
-    let text = |name: &str| wait.and_then(|it| it.get(name)?.as_str());
-    let (Some(path), Some(attempt)) = (text("path"), wait.and_then(|it| it.get("attempt")?.as_i64())) else {
+    let wait = stored.state.get("wait").filter(|wait| ["human", "message"].iter().any(|kind| wait.get("kind") == Some(&json!(kind))));
+    let text = |name: &str| wait.and_then(|wait| wait.get(name)?.as_str());
+    let (Some(path), Some(attempt)) = (text("path"), wait.and_then(|wait| wait.get("attempt")?.as_i64())) else {
         let message = "run does not wait for a decision or a message; look at its status";
         return Err(ApiError::conflict(message).with_code("not_waiting"));
     };

@@ -146,7 +146,7 @@ impl<'r> DeskAction<'r> {
         let (stored, running) = load_session(&turns.content, &id?.0).await?;
         let members = members?;
         let stated = || members.get("author").and_then(Value::as_str).map(str::to_owned);
-        let author = author_of(caller).or_else(stated).filter(|it| !it.trim().is_empty()).ok_or_else(|| {
+        let author = author_of(caller).or_else(stated).filter(|author| !author.trim().is_empty()).ok_or_else(|| {
             let message = "missing or invalid 'author'; send the display name, or authenticate with a named key";
             ApiError::unprocessable(message).with_code("invalid_author")
         })?;
@@ -165,7 +165,7 @@ impl<'r> DeskAction<'r> {
         let mut event = event.as_object_mut().map(std::mem::take).unwrap_or_default();
         event.extend(names.iter().filter_map(|it| self.members.shift_remove_entry(*it)));
         event.insert("author".to_owned(), json!(self.author));
-        event.extend(self.holder.take().map(|it| ("holder".to_owned(), json!(it))));
+        event.extend(self.holder.take().map(|holder| ("holder".to_owned(), json!(holder))));
         let answered = run_desk_event(self.turns, &self.running, kind, event).await?;
         let answer = answered.outcome.flow.map(|it| *it).unwrap_or_default();
         let member = |name: &str| answer.get(name).cloned().unwrap_or_default();
@@ -194,7 +194,7 @@ impl<'r> DeskAction<'r> {
     fn check_variables(&self) -> Result<(), ApiError> {
         let flow = self.running.config.flow().map(|it| active_document(it, &self.state));
         let declared = flow.map(|it| it.document.variables.as_slice()).unwrap_or_default();
-        let is_declared = |name: &str| declared.iter().any(|it| it.name.to_string() == name);
+        let is_declared = |name: &str| declared.iter().any(|variable| variable.name.to_string() == name);
         let given = self.members.get("vars").and_then(Value::as_object).into_iter().flatten();
         let Some((unknown, _)) = given.into_iter().find(|it| !is_declared(it.0)) else { return Ok(()) };
         let message = format!("variable '{unknown}' is not declared; return one that the assistant declares");

@@ -143,8 +143,15 @@ pub async fn conversation(State(host): State<Arc<Host>>, PathParams(id): PathPar
 /// The declared variables with their values, in the order of the document.
 fn declared_variables(flow: &Flow, vars: &Map) -> Value {
     let all = flow.document.variables.iter();
-    all.map(|it| json!({"name": it.name.to_string(), "type": it.kind.keyword(), "value": it.name.find(vars), "redacted": it.redact}))
-        .collect()
+    all.map(|variable| {
+        json!({
+            "name": variable.name.to_string(),
+            "type": variable.kind.keyword(),
+            "value": variable.name.find(vars),
+            "redacted": variable.redact,
+        })
+    })
+    .collect()
 }
 
 #[cfg(test)]

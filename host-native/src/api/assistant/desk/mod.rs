@@ -19,7 +19,7 @@ use super::runtime::load_session;
 
 /// The name of the person at the desk: that of its key or token, whatever a request says. `None` where authentication is off.
 fn author_of(caller: &Caller) -> Option<String> {
-    caller.name().map(|it| it.chars().take(MAX_AUTHOR_CHARS).collect())
+    caller.name().map(|name| name.chars().take(MAX_AUTHOR_CHARS).collect())
 }
 
 /// Loads a conversation that a person has, or should have. The desk sees no others.

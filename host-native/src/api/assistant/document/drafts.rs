@@ -122,7 +122,7 @@ async fn answer_save(
     let read = body::read_json(headers, body, check::MAX_DOCUMENT_BYTES).await;
     let DocumentPath { kind, id } = path?;
     let expected = read_expected(headers)?;
-    let read = read.map_err(|it| if it.has_code("not_json") { refuse(&[unreadable_issue()]) } else { it })?;
+    let read = read.map_err(|error| if error.has_code("not_json") { refuse(&[unreadable_issue()]) } else { error })?;
     let document = import_canvas(read.ok_or_else(|| refuse(&[check::too_large_issue()]))?);
     check_id(&document, kind.id_member(), &id)?;
     let key = ProgramKey::new(kind, &id);

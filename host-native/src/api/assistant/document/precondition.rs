@@ -22,7 +22,7 @@ pub fn read_expected(headers: &HeaderMap) -> Result<Expected, ApiError> {
         let message = format!("{name} is not supported in this form; send {usage}");
         ApiError::bad_request(message).with_code("invalid_precondition")
     };
-    let text = |name: &HeaderName| headers.get(name).map(|it| it.to_str().unwrap_or_default().trim());
+    let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default().trim());
     match (text(&header::IF_MATCH), text(&header::IF_NONE_MATCH)) {
         (None, None) => Ok(Expected::Anything),
         (Some("*"), None) => Ok(Expected::Draft),
@@ -40,9 +40,9 @@ fn expected_revision(tags: &str) -> Option<i64> {
     let mut revisions = Vec::new();
     for tag in tags.split(',').map(str::trim) {
         let quoted = tag.strip_prefix("W/").unwrap_or(tag);
-        let opaque = quoted.strip_prefix('"').and_then(|it| it.strip_suffix('"')).filter(|it| !it.contains('"'))?;
+        let opaque = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|opaque| !opaque.contains('"'))?;
         // Tags are compared byte by byte, and a weak one never matches.
-        let revision = opaque.parse::<i64>().ok().filter(|it| *it > 0 && it.to_string() == opaque && quoted == tag);
+        let revision = opaque.parse::<i64>().ok().filter(|revision| *revision > 0 && revision.to_string() == opaque && quoted == tag);
         revisions.extend(revision);
     }
     match revisions.as_slice() {

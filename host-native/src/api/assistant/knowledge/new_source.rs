@@ -40,7 +40,7 @@ pub struct NewSource {
 pub async fn read(request: Request) -> Result<NewSource, ApiError> {
     let (Parts { uri, headers, .. }, body) = request.into_parts();
     let bytes = body::read_whole(body, MAX_BODY_BYTES).await?;
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let charset = charset_of(kind);
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if has_json_body(&headers) {
@@ -55,7 +55,7 @@ pub async fn read(request: Request) -> Result<NewSource, ApiError> {
         let message = "unsupported content type; send application/json, text/plain, text/markdown, text/html or application/pdf";
         return Err(ApiError::with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     };
-    let bytes = bytes.filter(|it| it.len() <= MAX_DOCUMENT_BYTES).ok_or_else(too_large)?;
+    let bytes = bytes.filter(|bytes| bytes.len() <= MAX_DOCUMENT_BYTES).ok_or_else(too_large)?;
     let parameters = Query::<std::collections::BTreeMap<String, String>>::try_from_uri(&uri);
     let parameters = parameters.map_err(|_| bad_request("invalid query parameters; send each once, with percent-encoding"))?.0;
     let members = parameters.into_iter().map(|(key, value)| (key, json!(value))).collect();
@@ -65,8 +65,8 @@ pub async fn read(request: Request) -> Result<NewSource, ApiError> {
 /// Returns the parameter `charset` of a media type.
 fn charset_of(kind: &str) -> Option<String> {
     let parameters = kind.split(';').skip(1).filter_map(|it| it.split_once('='));
-    let mut named = parameters.filter(|it| it.0.trim().eq_ignore_ascii_case("charset"));
-    named.next().map(|it| it.1.trim().trim_matches('"').to_owned()).filter(|it| !it.is_empty())
+    let mut named = parameters.filter(|parameter| parameter.0.trim().eq_ignore_ascii_case("charset"));
+    named.next().map(|parameter| parameter.1.trim().trim_matches('"').to_owned()).filter(|it| !it.is_empty())
 }
 
 impl NewSource {
@@ -83,13 +83,13 @@ impl NewSource {
         let (url, locale) = (self.url(), self.text("locale", MAX_LOCALE_CHARS));
         let invalid = |it: String| refuse(&it).with_code("invalid_source");
         let (id, title, url, locale) = (id.map_err(invalid)?, title.map_err(invalid)?, url.map_err(invalid)?, locale.map_err(invalid)?);
-        let is_locale = |it: &String| it.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_'));
+        let is_locale = |it: &String| it.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '-' | '_'));
         if !locale.iter().all(is_locale) {
             return Err(invalid("locale is not a language tag; send one such as en-GB".to_owned()));
         }
         let format = document.format;
         let converted =
-            document.convert().await.map_err(|it| refuse(&format!("{}: {it}", format.name())).with_code("unreadable_document"))?;
+            document.convert().await.map_err(|reason| refuse(&format!("{}: {reason}", format.name())).with_code("unreadable_document"))?;
         if converted.text.trim().is_empty() {
             return Err(refuse("the source has no text; send some").with_code("empty_text"));
         }
@@ -146,7 +146,8 @@ impl NewSource {
         let url = self.text("url", MAX_URL_CHARS)?;
         let is_web = |it: &String| {
             let scheme = it.get(..8).unwrap_or(it).to_ascii_lowercase();
-            (scheme.starts_with("http://") || scheme.starts_with("https://")) && !it.chars().any(|it| it.is_whitespace() || it.is_control())
+            (scheme.starts_with("http://") || scheme.starts_with("https://"))
+                && !it.chars().any(|character| character.is_whitespace() || character.is_control())
         };
         if url.iter().all(is_web) { Ok(url) } else { Err("invalid url; send an address that starts with https:// or http://".to_owned()) }
     }

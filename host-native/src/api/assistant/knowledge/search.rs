@@ -51,14 +51,15 @@ pub async fn search(
     QueryParams(params): QueryParams<SearchParams>,
 ) -> Result<Json<Value>, ApiError> {
     let key = require_document(&host.content, &path).await?;
-    let request = params.into_request(key.as_str().to_owned()).map_err(|it| ApiError::bad_request(it).with_code("invalid_search"))?;
+    let request =
+        params.into_request(key.as_str().to_owned()).map_err(|reason| ApiError::bad_request(reason).with_code("invalid_search"))?;
     let reply = effect::search_lists(&host.content, &request).await?;
     Ok(Json(describe(&request, &reply)))
 }
 
 impl SearchParams {
     fn into_request(self, assistant: String) -> Result<KnowledgeRequest, String> {
-        let query = self.q.filter(|it| it.chars().count() <= MAX_QUERY_CHARS);
+        let query = self.q.filter(|query| query.chars().count() <= MAX_QUERY_CHARS);
         let query = query.ok_or_else(|| format!("q is missing or too long; send at most {MAX_QUERY_CHARS} characters"))?;
         let top_k = match self.top_k {
             None => Some(DEFAULT_TOP_K),
@@ -68,7 +69,7 @@ impl SearchParams {
             None => Some(0.5),
             Some(it) => it.parse().ok().filter(|it| (0.0..=1.0).contains(it)),
         };
-        let sources = self.sources.map(|it| it.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect());
+        let sources = self.sources.map(|list| list.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect());
         Ok(KnowledgeRequest {
             assistant,
             program: None,
@@ -87,10 +88,10 @@ pub fn describe(request: &KnowledgeRequest, reply: &KnowledgeReply) -> Value {
     let keyword: Vec<Value> = keyword.iter().take(most).map(|it| hit(reply, &it.0, it.1)).collect();
     let vector: Vec<Value> = reply.vector.iter().take(most).map(|it| hit(reply, &it.chunk, it.score)).collect();
     let fused = reply.fuse(request.vector_weight);
-    let with_conf = fused.iter().take(most).map(|it| {
-        let mut hit = hit(reply, &it.chunk, it.rrf);
+    let with_conf = fused.iter().take(most).map(|scored| {
+        let mut hit = hit(reply, &scored.chunk, scored.rrf);
         if let Value::Object(members) = &mut hit {
-            members.insert("conf".to_owned(), json!(round(it.conf)));
+            members.insert("conf".to_owned(), json!(round(scored.conf)));
         }
         hit
     });

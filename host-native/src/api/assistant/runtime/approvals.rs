@@ -50,7 +50,7 @@ pub async fn decide(
     let (PathParams(CallParam { call }), mut members) = (call?, members?);
     let stored = session::find(&host.content.readers, &running.session).await?;
     let active = stored.as_ref().is_some_and(|it| it.status == "active");
-    let pending = stored.and_then(|it| it.state.pointer("/awaiting/call/call_id")?.as_str().map(str::to_owned));
+    let pending = stored.and_then(|stored| stored.state.pointer("/awaiting/call/call_id")?.as_str().map(str::to_owned));
     // An ended session is reported by the turn itself, and a repeated decision returns its first response.
     if active && pending.as_deref() != Some(call.as_str()) && !is_already_sent(&host.content, &running.session, &members).await? {
         let message = "no such call is pending in the session; it may already be decided";

@@ -31,15 +31,15 @@ fn check_event(mut members: Map, from_users: bool, max_chars: usize) -> Result<M
         let message = format!("event '{kind}' is not allowed here; send one of {}", USER_EVENT_TYPES.join(", "));
         return Err(ApiError::forbidden(message).with_code("event_not_allowed"));
     }
-    if members.get("text").and_then(Value::as_str).is_some_and(|it| it.chars().nth(max_chars).is_some()) {
+    if members.get("text").and_then(Value::as_str).is_some_and(|text| text.chars().nth(max_chars).is_some()) {
         let message = format!("text is too long; send at most {max_chars} characters");
         return Err(ApiError::too_large(message).with_code("text_too_long"));
     }
     check_event_id(&members).map_err(|it| refuse(&it))?;
     members.retain(|_, it| !it.is_null());
     // A journal holds who the user is, and no credentials.
-    HOST_MEMBERS.into_iter().chain([USER_TOKEN]).for_each(|it| drop(members.shift_remove(it)));
-    flow::check_event(&Value::Object(members.clone())).map_err(|it| refuse(&format!("invalid event: {it}")))?;
+    HOST_MEMBERS.into_iter().chain([USER_TOKEN]).for_each(|name| drop(members.shift_remove(name)));
+    flow::check_event(&Value::Object(members.clone())).map_err(|reason| refuse(&format!("invalid event: {reason}")))?;
     Ok(members)
 }
 
@@ -53,29 +53,29 @@ pub fn read_start(members: &Map, channel: Option<&str>, identity: Identity) -> R
     check_event_id(members).map_err(refuse)?;
     check_start(members).map_err(refuse)?;
     for key in ["locale", "time_zone", "channel", "params", "event_id"] {
-        event.extend(members.get(key).filter(|it| !it.is_null()).map(|it| (key.to_owned(), it.clone())));
+        event.extend(members.get(key).filter(|it| !it.is_null()).map(|value| (key.to_owned(), value.clone())));
     }
     event.extend(identity.into_members());
     if let Some(channel) = channel {
         event.entry("channel".to_owned()).or_insert_with(|| json!(channel));
     }
-    flow::check_event(&Value::Object(event.clone())).map_err(|it| refuse(format!("invalid session: {it}")))?;
+    flow::check_event(&Value::Object(event.clone())).map_err(|reason| refuse(format!("invalid session: {reason}")))?;
     Ok(event)
 }
 
 /// Checks that user, visitor, channel, locale and time zone fit `SessionState`.
 fn check_start(members: &Map) -> Result<(), String> {
     let member = |key: &str| members.get(key).filter(|it| !it.is_null());
-    if let Some(name) = ["user", "visitor"].into_iter().find(|it| member(it).is_some_and(|it| !it.is_object())) {
+    if let Some(name) = ["user", "visitor"].into_iter().find(|name| member(name).is_some_and(|it| !it.is_object())) {
         return Err(format!("{name} is not an object; send an object or omit it"));
     }
-    if member("channel").is_some_and(|it| it.as_str().is_none_or(str::is_empty)) {
+    if member("channel").is_some_and(|channel| channel.as_str().is_none_or(str::is_empty)) {
         return Err("channel is not a non-empty string; send one or omit it".to_owned());
     }
     if member("locale").is_some_and(|it| !it.is_string()) {
         return Err("locale is not a string; send one such as en-US or omit it".to_owned());
     }
-    if member("time_zone").is_some_and(|it| it.as_str().is_none_or(|it| time_zone::canonical_name(it).is_none())) {
+    if member("time_zone").is_some_and(|zone| zone.as_str().is_none_or(|name| time_zone::canonical_name(name).is_none())) {
         return Err("time_zone is unknown; send an IANA name such as Europe/Berlin or omit it".to_owned());
     }
     Ok(())
@@ -84,7 +84,7 @@ fn check_start(members: &Map) -> Result<(), String> {
 /// Checks the `event_id`, which must be storable in the database.
 fn check_event_id(members: &Map) -> Result<(), String> {
     let id = members.get("event_id").unwrap_or(&Value::Null);
-    let is_valid = id.as_str().is_some_and(|it| !it.is_empty() && it.chars().count() <= MAX_EVENT_ID_CHARS && !it.contains('\0'));
+    let is_valid = id.as_str().is_some_and(|id| !id.is_empty() && id.chars().count() <= MAX_EVENT_ID_CHARS && !id.contains('\0'));
     let refusal = || format!("invalid event_id; send 1 to {MAX_EVENT_ID_CHARS} characters without NUL");
     if is_valid || id.is_null() { Ok(()) } else { Err(refusal()) }
 }

@@ -116,17 +116,17 @@ fn check_members(event: Map) -> Result<Map, ApiError> {
         return Err(ApiError::too_large(message).with_code("text_too_long"));
     }
     let refuse = |reason: String| Err(ApiError::unprocessable(reason).with_code("invalid_event"));
-    if text("text").is_some_and(|it| it.trim().is_empty()) {
+    if text("text").is_some_and(|value| value.trim().is_empty()) {
         return refuse("text is blank; send what the user should read".to_owned());
     }
-    if text("author").is_some_and(|it| it.trim().is_empty() || is_longer(it, MAX_AUTHOR_CHARS)) {
+    if text("author").is_some_and(|author| author.trim().is_empty() || is_longer(author, MAX_AUTHOR_CHARS)) {
         return refuse(format!("author is not a name; send 1 to {MAX_AUTHOR_CHARS} characters or omit it"));
     }
     Ok(event)
 }
 
 fn has_warning(answer: &Value, code: &str) -> bool {
-    answer.pointer("/debug/warnings").and_then(Value::as_array).is_some_and(|it| it.iter().any(|it| it == code))
+    answer.pointer("/debug/warnings").and_then(Value::as_array).is_some_and(|warnings| warnings.iter().any(|it| it == code))
 }
 
 fn not_handed_off() -> ApiError {

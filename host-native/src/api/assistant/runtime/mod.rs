@@ -140,7 +140,7 @@ pub async fn sign_in(content: &Content, session: &str, user: Option<Value>, even
     let known = stored.as_ref().and_then(|it| it.state.get("user"));
     // Earlier versions stored a user as a text where a rule of redaction named `user`: whose it was is not known any more.
     let is_lost = known.is_some_and(Value::is_string);
-    if is_lost || known.and_then(|it| it.get("id")).is_some_and(|it| Some(it) != user.get("id")) {
+    if is_lost || known.and_then(|it| it.get("id")).is_some_and(|id| Some(id) != user.get("id")) {
         let message = "session is another user's; start a new one for this user";
         return Err(ApiError::conflict(message).with_code("user_mismatch"));
     }

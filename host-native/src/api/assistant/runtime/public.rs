@@ -108,11 +108,12 @@ fn check_params(document: &Value, event: &Map) -> Result<(), ApiError> {
     let list = |name: &str| document.get(name).and_then(Value::as_array).into_iter().flatten();
     let is_set = |it: &Value, member: &str| it.get(member).is_some_and(|it| it == true);
     let variables = || list("variables").chain(list("shared_state"));
-    let names_with =
-        |member: &str| -> Vec<&str> { variables().filter(|it| is_set(it, member)).filter_map(|it| it.get("name")?.as_str()).collect() };
+    let names_with = |member: &str| -> Vec<&str> {
+        variables().filter(|it| is_set(it, member)).filter_map(|variable| variable.get("name")?.as_str()).collect()
+    };
     let redacted = names_with("redact");
     let inputs = names_with("input").into_iter().chain(list("inputs").filter_map(Value::as_str));
-    let declared: Vec<&str> = inputs.filter(|it| !redacted.contains(it) && !it.starts_with('_')).collect();
+    let declared: Vec<&str> = inputs.filter(|name| !redacted.contains(name) && !name.starts_with('_')).collect();
     let params = event.get("params").and_then(Value::as_object).into_iter().flatten();
     let unknown: Vec<&str> = params.map(|it| it.0.as_str()).filter(|it| !declared.contains(it)).collect();
     if unknown.is_empty() {

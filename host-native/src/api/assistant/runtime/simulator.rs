@@ -74,7 +74,7 @@ pub async fn start(
     let identity = sender.identify(&members).await?;
     let mut event = events::read_start(&members, None, identity)?;
     let (document, version) = load_requested_document(&host.content, &program, members.get("version")).await?;
-    if let Some(trigger) = members.get("trigger").filter(|it| !it.is_null() && program.kind() == DocumentKind::Workflow) {
+    if let Some(trigger) = members.get("trigger").filter(|trigger| !trigger.is_null() && program.kind() == DocumentKind::Workflow) {
         check_trigger(&document.document, trigger)?;
         event.insert("trigger".to_owned(), trigger.clone());
     }
@@ -117,7 +117,7 @@ pub async fn turn(
 /// Checks that a workflow has a trigger with an id.
 fn check_trigger(document: &Value, id: &Value) -> Result<(), ApiError> {
     let mut nodes = document.get("nodes").and_then(Value::as_array).into_iter().flatten();
-    if nodes.any(|it| it.get("id") == Some(id) && it.get("type").is_some_and(|it| it == "trigger")) {
+    if nodes.any(|node| node.get("id") == Some(id) && node.get("type").is_some_and(|it| it == "trigger")) {
         return Ok(());
     }
     let message = "trigger is not the id of a trigger of the workflow; send one or omit it";
@@ -205,7 +205,7 @@ pub fn parse_document(text: &str) -> Result<Value, ApiError> {
 async fn choose_session_id(content: &Content, members: &Map) -> Result<String, ApiError> {
     let Some(requested) = members.get("session_id").filter(|it| !it.is_null()) else { return Ok(Uuid::new_v4().to_string()) };
     let refuse = || ApiError::unprocessable("session_id is not a UUID; send a UUID or omit it").with_code("invalid_session");
-    let id = requested.as_str().and_then(|it| Uuid::try_parse(it).ok()).ok_or_else(refuse)?.to_string();
+    let id = requested.as_str().and_then(|text| Uuid::try_parse(text).ok()).ok_or_else(refuse)?.to_string();
     let key = members.get("event_id").and_then(Value::as_str).map(|it| event_key(&id, it));
     let found = storage::assistant::session::load(&content.readers, &id, key.as_deref()).await?;
     // Clients without a response retry with the same event id. Pipeline conversations share the id space.

@@ -28,8 +28,8 @@ const WARNING_STAGES: [&str; 1] = ["budget.low"];
 /// The turn number in the response; absent if the journal is unreadable.
 pub fn turn_number(turn: &StoredTurn) -> Option<u64> {
     let input = decompress(&turn.journal).ok()?.input;
-    let before = input.session.flow.as_ref().and_then(|it| it.get("turn")?.as_u64()).unwrap_or(0);
-    let kind = input.event.flow.as_ref().and_then(|it| it.get("type")?.as_str());
+    let before = input.session.flow.as_ref().and_then(|state| state.get("turn")?.as_u64()).unwrap_or(0);
+    let kind = input.event.flow.as_ref().and_then(|event| event.get("type")?.as_str());
     let is_of_user = kind.is_some_and(|it| ["user.message", "user.button"].contains(&it));
     Some(before + u64::from(is_of_user))
 }
@@ -52,7 +52,7 @@ pub fn render_turn((turn, config): &TurnWithConfig, number: u64) -> Value {
 fn input_event(journal: &Journal) -> Value {
     let mut event = journal.input.event.flow.as_deref().cloned().unwrap_or_default();
     if let Some(members) = event.as_object_mut() {
-        ["budget_left", ARMED_SEQ].into_iter().for_each(|it| drop(members.shift_remove(it)));
+        ["budget_left", ARMED_SEQ].into_iter().for_each(|name| drop(members.shift_remove(name)));
     }
     event
 }
@@ -63,14 +63,14 @@ pub fn explain_turn((turn, config): &TurnWithConfig) -> Vec<Value> {
     let Some((journal, config)) = journal.zip(config.as_ref()) else { return Vec::new() };
     let event = input_event(&journal);
     let Ok((replayed, slice)) = Turn::restore_observed(journal, Arc::clone(config)) else { return Vec::new() };
-    let explanations = replayed.explanations().iter().map(|it| Cow::Owned(json!(it))).collect();
+    let explanations = replayed.explanations().iter().map(|explanation| Cow::Owned(json!(explanation))).collect();
     mask_private(Some(config), event, explanations, &slice).1
 }
 
 /// Masks private values of the session in the input event and in data of the turn.
 fn mask_private(config: Option<&Config>, event: Value, data: Vec<Cow<'_, Value>>, slice: &Slice) -> (Value, Vec<Value>) {
     let writes = slice.end.as_ref().map(|it| it.writes.as_slice()).unwrap_or_default();
-    let state = writes.iter().find_map(|it| if let Write::Session { state } = it { Some(state.as_ref()) } else { None });
+    let state = writes.iter().find_map(|write| if let Write::Session { state } = write { Some(state.as_ref()) } else { None });
     let of_state = |key: &str| state.and_then(|it| it.get(key)).cloned().unwrap_or_default();
     let mut frames = of_state("stack").as_array().cloned().unwrap_or_default();
     frames.push(json!({"locals": event.get("params")}));
@@ -84,15 +84,17 @@ fn mask_private(config: Option<&Config>, event: Value, data: Vec<Cow<'_, Value>>
 
 /// Replaces the user's text by the variable name that the session history has in its place, if any.
 fn mask_remembered(mut event: Value, state: Option<&Value>) -> Value {
-    let remembered = state.and_then(|it| {
-        let history = it.get("history")?.as_array()?;
-        let entry = history.iter().rev().find(|entry| entry.get("role") == Some(&json!("user")) && entry.get("turn") == it.get("turn"))?;
+    let remembered = state.and_then(|state| {
+        let history = state.get("history")?.as_array()?;
+        let entry =
+            history.iter().rev().find(|entry| entry.get("role") == Some(&json!("user")) && entry.get("turn") == state.get("turn"))?;
         entry.get("text")?.as_str()
     });
     let (Some(members), Some(remembered)) = (event.as_object_mut(), remembered) else { return event };
     // The history contains only the beginning of a long text.
     let to_text = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
-    let is_unchanged = ["text", "label", "value"].iter().filter_map(|it| members.get(*it)).any(|it| to_text(it).starts_with(remembered));
+    let is_unchanged =
+        ["text", "label", "value"].iter().filter_map(|it| members.get(*it)).any(|value| to_text(value).starts_with(remembered));
     if !is_unchanged {
         for name in ["text", "label", "value"] {
             members.entry(name).and_modify(|it| *it = json!(remembered));
@@ -102,8 +104,8 @@ fn mask_remembered(mut event: Value, state: Option<&Value>) -> Value {
 }
 
 fn audits(slice: &Slice) -> impl Iterator<Item = (&Notice, &str, Cow<'_, Value>)> {
-    slice.notices.iter().filter_map(|it| match &it.body {
-        NoticeBody::Audit { stage, payload } => Some((it, &**stage, payload.to_value())),
+    slice.notices.iter().filter_map(|notice| match &notice.body {
+        NoticeBody::Audit { stage, payload } => Some((notice, &**stage, payload.to_value())),
         NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
     })
 }
@@ -111,8 +113,8 @@ fn audits(slice: &Slice) -> impl Iterator<Item = (&Notice, &str, Cow<'_, Value>)
 /// The warning codes of the response.
 fn warning_codes(slice: &Slice) -> Vec<String> {
     let answer = slice.end.as_ref().and_then(|it| it.flow.as_ref());
-    let warnings = answer.and_then(|it| it.pointer("/debug/warnings")?.as_array());
-    warnings.into_iter().flatten().filter_map(|it| it.as_str().map(str::to_owned)).collect()
+    let warnings = answer.and_then(|answer| answer.pointer("/debug/warnings")?.as_array());
+    warnings.into_iter().flatten().filter_map(|warning| warning.as_str().map(str::to_owned)).collect()
 }
 
 /// Renders the trace events of a turn.

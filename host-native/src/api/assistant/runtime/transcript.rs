@@ -67,8 +67,8 @@ pub async fn render_session(turns: &Turns, deployment: &Deployment, id: &str) ->
 /// The texts of the user by turn.
 fn user_texts(state: &Value) -> BTreeMap<u64, Value> {
     let history = state.get("history").and_then(Value::as_array).into_iter().flatten();
-    let entries = history.filter(|it| it.get("role").is_some_and(|it| it == "user"));
-    entries.filter_map(|it| Some((it.get("turn")?.as_u64()?, it.get("text")?.clone()))).collect()
+    let entries = history.filter(|entry| entry.get("role").is_some_and(|it| it == "user"));
+    entries.filter_map(|entry| Some((entry.get("turn")?.as_u64()?, entry.get("text")?.clone()))).collect()
 }
 
 /// Renders the turns, and what the last one waits for.

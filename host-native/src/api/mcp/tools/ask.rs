@@ -243,7 +243,7 @@ async fn ask_tables(server: &McpServer, text: &str, id: Option<String>) -> ToolR
     }
     if let Some(id) = &id {
         check_rate(&host.access, id)?;
-        let session = session::find_program(&host.content.readers, id).await.map_err(|it| refusal_text(&ApiError::from(it)))?;
+        let session = session::find_program(&host.content.readers, id).await.map_err(|error| refusal_text(&ApiError::from(error)))?;
         if session.is_some() {
             return Err("conversation not found; omit conversation_id to begin one".to_owned());
         }
@@ -308,7 +308,7 @@ async fn check_program_rate(
     };
     let mut visitor = server.caller().visitor_id().unwrap_or(CHANNEL);
     if let Some(session) = session {
-        let found = session::find_program(&host.content.readers, session).await.map_err(|it| refusal_text(&ApiError::from(it)))?;
+        let found = session::find_program(&host.content.readers, session).await.map_err(|error| refusal_text(&ApiError::from(error)))?;
         // An id that the client has invented does not count as a visitor.
         visitor = found.filter(|it| it == program).map_or(visitor, |_| session);
     }

@@ -37,8 +37,8 @@ impl DeveloperTool {
     /// The tools that a caller may call.
     pub fn of(server: &McpServer) -> impl Iterator<Item = DeveloperTool> {
         let has_player = server.host().pack_player.get().is_some();
-        let permitted = DeveloperTool::ALL.into_iter().filter(|it| server.permits(it.scope()));
-        permitted.filter(move |it| has_player || *it != DeveloperTool::Play)
+        let permitted = DeveloperTool::ALL.into_iter().filter(|tool| server.permits(tool.scope()));
+        permitted.filter(move |tool| has_player || *tool != DeveloperTool::Play)
     }
 
     fn scope(self) -> Scopes {

@@ -95,8 +95,8 @@ async fn explain_conversation(content: &Content, id: &str, number: u32) -> Resul
 
 fn replay_observed(stored: &StoredTurn, config: Arc<Config>) -> Result<ExplainedTurn, String> {
     let fails = |reason: String| format!("turn {} cannot be replayed: {reason}", stored.number);
-    let journal = turn::decompress(&stored.journal).map_err(|it| fails(it.to_string()))?;
-    let (turn, slice) = Turn::restore_observed(journal, config).map_err(|it| fails(it.to_string()))?;
+    let journal = turn::decompress(&stored.journal).map_err(|error| fails(error.to_string()))?;
+    let (turn, slice) = Turn::restore_observed(journal, config).map_err(|error| fails(error.to_string()))?;
     let event = |it: &Notice| match &it.body {
         NoticeBody::Audit { stage, payload } => Some(json!({"seq": it.seq, "stage": stage, "payload": payload})),
         NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,

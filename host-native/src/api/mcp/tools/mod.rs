@@ -83,7 +83,7 @@ pub async fn list(server: &McpServer, cursor: Option<&str>) -> Result<ListToolsR
     all.extend(ask::list(server).await.map_err(|it| database_error(&it))?.iter().map(AskTool::describe));
     let start = match cursor {
         None => 0,
-        Some(text) => text.parse().ok().filter(|it| *it <= all.len()).ok_or_else(|| invalid_params(invalid_cursor(text)))?,
+        Some(text) => text.parse().ok().filter(|start| *start <= all.len()).ok_or_else(|| invalid_params(invalid_cursor(text)))?,
     };
     let count = all.len();
     let page: Vec<Tool> = all.into_iter().skip(start).take(PAGE_SIZE).collect();
@@ -104,7 +104,7 @@ pub async fn call(
 ) -> Result<CallToolResult, McpError> {
     let arguments: Option<Map> = request.arguments;
     let token = context.ct.clone();
-    let done = match DeveloperTool::of(server).find(|it| it.name() == request.name) {
+    let done = match DeveloperTool::of(server).find(|tool| tool.name() == request.name) {
         Some(tool) => {
             let stop: StopCheck = Arc::new(move || token.is_cancelled());
             tokio::select! {

@@ -54,7 +54,7 @@ mod tests {
         let names: BTreeSet<String> = ids.iter().map(|it| ask_name(it)).collect();
         assert_eq!(names.len(), ids.len(), "{names:?}");
         assert!(!names.contains(TABLES));
-        let is_name = |it: &String| it.len() <= MAX_CHARS && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-".contains(&it));
+        let is_name = |it: &String| it.len() <= MAX_CHARS && it.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
         assert!(names.iter().all(is_name), "{names:?}");
     }
 }

@@ -99,7 +99,7 @@ fn render(report: &PlayReport, cursor: Option<&str>) -> ToolResult {
     let (failed, next) = page(failed.map(turn).collect(), cursor)?;
     let mut done = json!({"passed": report.has_passed(), "played": report.turns.len(), "failed": failed});
     let more = [("failure", report.failure.clone()), ("next_cursor", next)];
-    for (name, value) in more.into_iter().filter_map(|it| Some((it.0, it.1?))) {
+    for (name, value) in more.into_iter().filter_map(|member| Some((member.0, member.1?))) {
         done[name] = json!(value);
     }
     Ok(Answer::new(done))

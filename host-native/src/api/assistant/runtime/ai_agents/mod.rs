@@ -38,10 +38,10 @@ impl AgentMessage {
     fn read(content: &Content, members: &Map, default_channel: Option<&str>) -> Result<AgentMessage, ApiError> {
         let member = |key: &str| members.get(key).filter(|it| !it.is_null());
         let refuse = |message: &str| ApiError::unprocessable(message);
-        if ["user", "visitor"].iter().any(|it| member(it).is_some_and(|it| !it.is_object())) {
+        if ["user", "visitor"].iter().any(|name| member(name).is_some_and(|it| !it.is_object())) {
             return Err(refuse("user or visitor is not an object; send an object or omit it").with_code("invalid_session"));
         }
-        let text = member("text").and_then(Value::as_str).filter(|it| !it.trim().is_empty());
+        let text = member("text").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
         let text = text.ok_or_else(|| refuse("text is missing; send the message of the user").with_code("text_required"))?;
         let channel = match member("channel") {
             None => default_channel,
@@ -51,15 +51,15 @@ impl AgentMessage {
         let conversation = match member("conversation_id") {
             None => None,
             Some(id) => {
-                let id = id.as_str().and_then(|it| Uuid::try_parse(it).ok());
+                let id = id.as_str().and_then(|id| Uuid::try_parse(id).ok());
                 let message = "conversation_id is not a UUID; send that of an earlier response, or omit it for a new conversation";
                 Some(id.ok_or_else(|| refuse(message).with_code("invalid_conversation"))?.to_string())
             }
         };
         let mut event = Map::from_iter([("type".to_owned(), json!("user.message")), ("text".to_owned(), json!(text))]);
-        event.extend(member("event_id").map(|it| ("event_id".to_owned(), it.clone())));
+        event.extend(member("event_id").map(|id| ("event_id".to_owned(), id.clone())));
         let mut event = events::read_event(content, event, true)?;
-        event.extend(channel.map(|it| ("channel".to_owned(), json!(it))));
+        event.extend(channel.map(|channel| ("channel".to_owned(), json!(channel))));
         Ok(AgentMessage { conversation, event })
     }
 
@@ -89,7 +89,7 @@ impl AgentMessage {
 /// Whether a document answers on a channel. One without channels answers on all.
 pub fn is_channel_allowed(document: &Value, channel: &Value) -> bool {
     let channels = document.get("channels").and_then(Value::as_array);
-    channels.is_none_or(|it| it.is_empty() || it.contains(channel))
+    channels.is_none_or(|channels| channels.is_empty() || channels.contains(channel))
 }
 
 /// Finds the conversation of a message; `None` if it is new.

@@ -200,7 +200,7 @@ mod tests {
             drop(subscriber);
             let _ = sender.send(Err(Refusal::Internal("x".to_owned())));
             let last = poll_fn(|context| Pin::new(&mut stream).poll_frame(context)).await.expect("the end").expect("a frame");
-            assert!(last.into_data().is_ok_and(|it| it.len() > 10), "{form:?}");
+            assert!(last.into_data().is_ok_and(|data| data.len() > 10), "{form:?}");
             assert!(poll_fn(|context| Pin::new(&mut stream).poll_frame(context)).await.is_none());
         }
     }

@@ -38,7 +38,7 @@ pub struct ShownPiece {
 impl Pieces {
     /// Adds a piece of model output. Returns what to show, if anything.
     pub fn push(&mut self, effect: u32, text: &str) -> Option<ShownPiece> {
-        let index = self.parts.iter().position(|it| it.effect == effect && !it.is_complete).unwrap_or_else(|| {
+        let index = self.parts.iter().position(|part| part.effect == effect && !part.is_complete).unwrap_or_else(|| {
             self.parts.push(Part { effect, id: String::new(), text: String::new(), is_shown: false, is_complete: false });
             self.parts.len() - 1
         });
@@ -64,7 +64,7 @@ impl Pieces {
 
     /// Removes the part whose text equals that of a message.
     pub fn take_for_message(&mut self, text: &str) -> Option<Part> {
-        let index = self.parts.iter().position(|it| it.is_shown && it.is_complete && it.text == text)?;
+        let index = self.parts.iter().position(|part| part.is_shown && part.is_complete && part.text == text)?;
         Some(self.parts.remove(index))
     }
 

@@ -73,7 +73,7 @@ impl EventWriter {
 
     /// Tracks an effect whose model output may have been shown.
     fn track_effect(&mut self, effect: &Value) {
-        let Some(id) = effect["id"].as_u64().and_then(|it| u32::try_from(it).ok()) else { return };
+        let Some(id) = effect["id"].as_u64().and_then(|id| u32::try_from(id).ok()) else { return };
         if effect["phase"] == "started" {
             // The turn continued without a message for it, or runs again with the same effect numbers.
             let retracted = [self.pieces.take_complete(), self.pieces.take_for_effect(id)].concat();
@@ -224,7 +224,7 @@ mod tests {
 
     fn write_all(form: StreamFormat, all: &[LiveEvent]) -> (EventWriter, Vec<String>) {
         let mut writing = EventWriter::new(form, Visibility { debug: false }, "s", DocumentKind::Assistant);
-        all.iter().for_each(|it| writing.write_live_event(it.clone()));
+        all.iter().for_each(|event| writing.write_live_event(event.clone()));
         let written = take_lines(&mut writing);
         (writing, written)
     }
