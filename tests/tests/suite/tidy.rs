@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use convengine_tests::reference::circles_of;
 use convengine_tests::root;
 
+use crate::sources::{files, read};
+
 /// The modules of `core/tables`; each may use modules with a smaller number only.
 const LAYERS: [(&str, u32); 15] = [
     ("session", 0),
@@ -53,38 +55,6 @@ const CORE_DEPENDENCIES: [&str; 21] = [
     "thiserror",
     "unicode-segmentation",
 ];
-
-fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open = vec![root().join(folder)];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if path.is_dir() {
-                if !["node_modules", "dist", "wasm", "wasm-lint", "target", "convengine"].contains(&name.as_str()) {
-                    open.push(path);
-                }
-            } else if endings.iter().any(|it| name.ends_with(it)) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    assert!(!found.is_empty(), "{folder} has no files to check");
-    found
-}
-
-fn all_sources() -> Vec<PathBuf> {
-    ["core", "examples", "extension", "host-native", "host-wasm", "player", "server", "tests", "web-demo"]
-        .iter()
-        .flat_map(|it| files(it, &[".rs", ".ts", ".js", ".svelte", ".mjs", ".css"]))
-        .collect()
-}
-
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
 
 /// Lines of code: no comments, and nothing from the tests at the end of a file.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -146,28 +116,8 @@ fn every_step_says_what_it_reads_writes_and_waits_for() {
 fn public_items_are_documented() {
     let starts = ["pub fn ", "pub async fn ", "pub struct ", "pub enum ", "pub trait ", "pub const ", "pub type ", "pub static "];
     let mut bare = Vec::new();
-    for path in [
-        "core",
-        "extension",
-        "host-native/src",
-        "host-native/access/src",
-        "host-native/base/src",
-        "host-native/content/src",
-        "host-native/effects/src",
-        "host-native/page/src",
-        "host-native/redaction/src",
-        "host-native/restate/src",
-        "host-native/settings/src",
-        "host-native/storage/src",
-        "host-native/turns/src",
-        "host-wasm/src",
-        "player/src",
-        "server/src",
-        "tests/src",
-    ]
-    .iter()
-    .flat_map(|it| files(it, &[".rs"]))
-    {
+    let is_of_suite = |path: &PathBuf| path.starts_with(root().join("tests/tests"));
+    for path in files("", &[".rs"]).into_iter().filter(|path| !is_of_suite(path)) {
         let text = read(&path);
         let lines: Vec<&str> = text.lines().collect();
         for (index, line) in code(&text) {
@@ -215,7 +165,7 @@ fn the_core_depends_on_its_list_alone() {
 fn nothing_half_done_is_committed() {
     let marks = ["todo", "fixme", "xxx"].map(str::to_uppercase);
     let mut found = Vec::new();
-    for path in all_sources() {
+    for path in files("", &[".rs", ".ts", ".js", ".svelte", ".mjs", ".css"]) {
         for (line, text) in read(&path).lines().enumerate() {
             if marks.iter().any(|mark| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == mark)) {
                 found.push(format!("{}:{} {}", path.display(), line + 1, text.trim()));
@@ -240,21 +190,8 @@ fn the_talks_of_attacks_exist() {
 /// The compiler does not read a file that no module names, so tests in it would never run.
 #[test]
 fn every_source_file_belongs_to_a_module() {
-    let folders = [
-        "core",
-        "examples",
-        "extension",
-        "host-native",
-        "host-wasm",
-        "player",
-        "python",
-        "script-runtime",
-        "server",
-        "sqlite-vector",
-        "tests",
-    ];
     let is_own = |path: &PathBuf| !path.components().any(|component| component.as_os_str() == "patches");
-    let sources: Vec<PathBuf> = folders.iter().flat_map(|it| files(it, &[".rs"])).filter(is_own).collect();
+    let sources: Vec<PathBuf> = files("", &[".rs"]).into_iter().filter(is_own).collect();
     let lost: Vec<String> =
         sources.iter().filter(|file| !is_crate_root(file) && !is_in_a_module(file)).map(|file| file.display().to_string()).collect();
     assert!(sources.len() > 500 && lost.is_empty(), "no `mod` names these files, so they are not compiled:\n{}", lost.join("\n"));
