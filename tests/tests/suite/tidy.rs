@@ -138,10 +138,14 @@ fn public_items_are_documented() {
     assert!(bare.is_empty(), "without a sentence:\n{}", bare.join("\n"));
 }
 
+/// The lines of a section of a manifest.
+fn section<'m>(manifest: &'m str, name: &str) -> impl Iterator<Item = &'m str> {
+    manifest.split(&format!("[{name}]\n")).nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default().lines()
+}
+
 /// The names of a section of a manifest.
-fn dependencies<'m>(manifest: &'m str, section: &str) -> Vec<&'m str> {
-    let lines = manifest.split(&format!("[{section}]\n")).nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default().lines();
-    lines.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|it| !it.is_empty()).collect()
+fn dependencies<'m>(manifest: &'m str, name: &str) -> Vec<&'m str> {
+    section(manifest, name).filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|it| !it.is_empty()).collect()
 }
 
 #[test]
@@ -159,6 +163,35 @@ fn the_core_depends_on_its_list_alone() {
         }
     }
     assert_eq!(used.iter().map(String::as_str).collect::<Vec<_>>(), CORE_DEPENDENCIES);
+}
+
+/// A test program without tests is compiled, linked and started like any other.
+#[test]
+fn no_library_builds_an_empty_test_program() {
+    let is_test = |line: &str| line.trim_start().starts_with("#[test]") || line.trim_start().starts_with("#[tokio::test");
+    let has_test = |text: &str| text.lines().any(is_test);
+    // Each example has a line that opens it and one that closes it.
+    let has_example = |text: &str| {
+        let fences = text.lines().map(str::trim_start).filter(|line| line.starts_with("/// ```") || line.starts_with("//! ```"));
+        fences.step_by(2).any(|line| line.ends_with("```"))
+    };
+    let mut wrong = Vec::new();
+    let manifests = files("", &["Cargo.toml"]);
+    for manifest in manifests.iter().filter(|path| !path.starts_with(root().join("python"))) {
+        let source = manifest.with_file_name("src");
+        if !source.join("lib.rs").exists() {
+            continue;
+        }
+        let folder = source.strip_prefix(root()).unwrap().display().to_string();
+        let sources: Vec<String> = files(&folder, &[".rs"]).iter().map(|path| read(path)).collect();
+        let text = read(manifest);
+        let is_off = |option: &str| section(&text, "lib").any(|line| line == format!("{option} = false"));
+        let expected = (!sources.iter().any(|it| has_test(it)), !sources.iter().any(|it| has_example(it)));
+        if (is_off("test"), is_off("doctest")) != expected {
+            wrong.push(format!("{folder}: test = {}, doctest = {}", !expected.0, !expected.1));
+        }
+    }
+    assert!(wrong.is_empty(), "in [lib]; true is the default:\n{}", wrong.join("\n"));
 }
 
 #[test]
