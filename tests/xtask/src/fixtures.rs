@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::postgres::TestServers;
 use crate::project::Project;
 use crate::test_run::{self, Scope};
-use crate::{build, restate, sh};
+use crate::{build, sh};
 
 /// The version of the workspace.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -23,8 +23,7 @@ pub fn make(project: &Project, version: &str) -> Result<()> {
         "'{}' exists; fixtures of a release are made once. Delete them only if {version} has not been released",
         folder.display()
     );
-    restate::install(project)?;
-    build::build_native(project)?;
+    build::build_without_browser(project)?;
     let postgres = TestServers::start(project)?;
     fs::create_dir_all(&folder).with_context(|| format!("cannot create '{}'", folder.display()))?;
     let made = write_and_test(project, &postgres, &folder);
