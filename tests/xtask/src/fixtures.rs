@@ -36,9 +36,9 @@ pub fn make(project: &Project, version: &str) -> Result<()> {
 fn write_and_test(project: &Project, postgres: &TestServers, folder: &Path) -> Result<()> {
     sh::print_progress("playing the story");
     let mut story = suite(project)?;
-    test_run::run_programs(story.arg("fixtures::make::").env("CONVENGINE_FIXTURES", folder), postgres)?.ensure_passed()?;
+    test_run::run_programs(postgres.pass_urls_to(story.arg("fixtures::make::").env("CONVENGINE_FIXTURES", folder)))?.ensure_passed()?;
     sh::print_progress("testing the fixtures");
-    test_run::run_programs(suite(project)?.arg("fixtures::"), postgres)?.ensure_passed()?;
+    test_run::run_programs(postgres.pass_urls_to(suite(project)?.arg("fixtures::")))?.ensure_passed()?;
     let sizes = list_sizes(folder)?;
     sizes.iter().for_each(|(path, bytes)| println!("{bytes:>10} {}", path.strip_prefix(&project.root).unwrap_or(path).display()));
     Ok(())

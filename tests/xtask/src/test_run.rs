@@ -78,11 +78,11 @@ pub fn run(project: &Project, scope: Scope, others: Vec<Command>) -> Result<()> 
     let listed = list_tests(project)?;
     check_cited_tests(&fs::read_to_string(project.root.join(ATTACKS))?, &listed)?;
     let durations = Durations::new(project)?;
-    let programs = run_programs(durations.pass_to(&mut tests(project, &PROGRAMS, scope)?), &postgres)?;
+    let programs = run_programs(postgres.pass_urls_to(durations.pass_to(&mut tests(project, &PROGRAMS, scope)?)))?;
     durations.report()?;
-    let mut runs = vec![run_programs(&mut tests(project, &DOCUMENTATION, Scope::WithoutPage)?, &postgres)?];
+    let mut runs = vec![run_programs(&mut tests(project, &DOCUMENTATION, Scope::WithoutPage)?)?];
     for mut other in others {
-        runs.push(run_programs(&mut other, &postgres)?);
+        runs.push(run_programs(&mut other)?);
     }
     drop(postgres);
     let with_result = programs.counts.total();
@@ -129,9 +129,9 @@ fn check_cited_tests(page: &str, listed: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command beside a PostgreSQL, prints its output, and adds up the result lines in it.
-pub fn run_programs(command: &mut Command, postgres: &TestServers) -> Result<Ended> {
-    let mut child = postgres.pass_urls_to(command).stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
+/// Runs a command, prints its output, and adds up the result lines in it.
+pub fn run_programs(command: &mut Command) -> Result<Ended> {
+    let mut child = command.stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
     let stdout = child.stdout.take().context("the tests have no output")?;
     let mut counts = Counts::default();
     let mut failures = Failures::default();
