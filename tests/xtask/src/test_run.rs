@@ -38,6 +38,9 @@ const ENVIRONMENTS: [&str; 5] = ["sqlite", "postgres", "pgvector", "browser", "n
 /// The variable with the file to which tests append their durations.
 const DURATIONS: &str = "CONVENGINE_TEST_DURATIONS";
 
+/// The variable that says that the server has been built, so that the tests do not ask whether its sources have changed since.
+const SERVER_IS_BUILT: &str = "CONVENGINE_TEST_SERVER_IS_BUILT";
+
 /// The number of slow tests that are printed.
 const SLOWEST: usize = 10;
 
@@ -99,13 +102,13 @@ pub fn run(project: &Project, scope: Scope, others: Vec<Command>) -> Result<()> 
     Ok(())
 }
 
-/// Returns a call of test programs.
+/// Returns a call of test programs. The server has to be built.
 pub fn tests(project: &Project, programs: &[&str], scope: Scope) -> Result<Command> {
     let ignored: &[&str] = if scope == Scope::All { &["--include-ignored"] } else { &[] };
     let mut command = build::cargo_with_clippy(project, &[programs, &["--no-fail-fast", "--"], ignored].concat())?;
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let (fewest, most) = PARALLEL_TESTS;
-    command.env("RUST_TEST_THREADS", (processors * TESTS_PER_PROCESSOR).clamp(fewest, most).to_string());
+    command.env(SERVER_IS_BUILT, "1").env("RUST_TEST_THREADS", (processors * TESTS_PER_PROCESSOR).clamp(fewest, most).to_string());
     Ok(command)
 }
 
