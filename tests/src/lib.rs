@@ -17,8 +17,8 @@ use uuid::Uuid;
 pub use server_program::{server_binary, target_folder};
 
 pub use convengine_corpus::{
-    Case, NEEDS_HOST, checks, corpus, demo, effect_free, flow, flows, http_only_recordings, known_differences, read_case, retrieval, root,
-    synthetic, talk,
+    Case, NEEDS_HOST, checks, corpus, demo, durations, effect_free, flow, flows, http_only_recordings, known_differences, read_case,
+    retrieval, root, synthetic, talk,
 };
 
 /// Returns the corpus, the flows and the packs of extensions. An extension pack has one message, which is sent twice.

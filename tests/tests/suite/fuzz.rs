@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use convengine_player::{CorePlayer, Suspend};
+use convengine_test_macros::test;
 use convengine_tests::demo;
 use convengine_tests::fuzz::supervise;
 use convengine_tests::fuzz::{FuzzLimit, TARGETS, Target, with_server_stack};
@@ -35,6 +36,7 @@ fn far_future_journal() -> Vec<u8> {
 }
 
 #[test]
+#[on(no_database)]
 fn past_findings_stay_fixed() {
     for (name, input) in regressions() {
         let target = Target::find(name).unwrap();
@@ -45,6 +47,7 @@ fn past_findings_stay_fixed() {
 
 /// The inputs are parsed in processes of their own, because an input may kill its process.
 #[test]
+#[on(no_database)]
 fn thousands_of_inputs_break_no_parser() {
     let program = Path::new(env!("CARGO_BIN_EXE_test-tools"));
     let targets: Vec<&Target> = TARGETS.iter().collect();

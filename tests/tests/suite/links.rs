@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use convengine_test_macros::test;
 use convengine_tests::{known_differences, root};
 
 use crate::sources::files;
@@ -69,6 +70,7 @@ fn links(text: &str) -> Vec<String> {
 }
 
 #[test]
+#[on(no_database)]
 fn links_and_citations_resolve() {
     let mut pages = Pages::default();
     let mut problems = Vec::new();
@@ -114,6 +116,7 @@ fn misnumbered(text: &str, target: &str) -> Option<(String, String)> {
 }
 
 #[test]
+#[on(no_database)]
 fn links_name_the_numbers_that_they_lead_to() {
     let mut problems = Vec::new();
     let mut count = 0;
@@ -133,6 +136,7 @@ fn links_name_the_numbers_that_they_lead_to() {
 }
 
 #[test]
+#[on(no_database)]
 fn known_differences_cite_pages() {
     let mut pages = Pages::default();
     let differences = known_differences().unwrap();
@@ -145,6 +149,7 @@ fn known_differences_cite_pages() {
 }
 
 #[test]
+#[on(no_database)]
 fn a_missing_file_and_a_missing_anchor_are_found() {
     let mut pages = Pages::default();
     assert_eq!(pages.problem(&root(), "docs/glossary.md"), None);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use convengine_test_macros::test;
 use convengine_tests::reference::circles_of;
 use convengine_tests::root;
 
@@ -63,6 +64,7 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 #[test]
+#[on(no_database)]
 fn modules_of_the_tables_use_lower_layers_only() {
     let layer = |module: &str| LAYERS.iter().find(|layer| layer.0 == module).map(|layer| layer.1);
     let source = root().join("core/tables/src");
@@ -88,12 +90,14 @@ fn modules_of_the_tables_use_lower_layers_only() {
 }
 
 #[test]
+#[on(no_database)]
 fn modules_of_flows_use_one_another_in_no_circle() {
     let circles = circles_of("core/flow").unwrap();
     assert!(circles.is_empty(), "modules of core/flow use one another: {circles:?}; move what they share below them");
 }
 
 #[test]
+#[on(no_database)]
 fn every_step_says_what_it_reads_writes_and_waits_for() {
     let steps = files("core/tables/src/pipeline/step", &[".rs"]);
     for path in steps.iter().filter(|it| !it.ends_with("mod.rs")) {
@@ -113,6 +117,7 @@ fn every_step_says_what_it_reads_writes_and_waits_for() {
 }
 
 #[test]
+#[on(no_database)]
 fn public_items_are_documented() {
     let starts = ["pub fn ", "pub async fn ", "pub struct ", "pub enum ", "pub trait ", "pub const ", "pub type ", "pub static "];
     let mut bare = Vec::new();
@@ -149,6 +154,7 @@ fn dependencies<'m>(manifest: &'m str, name: &str) -> Vec<&'m str> {
 }
 
 #[test]
+#[on(no_database)]
 fn the_core_depends_on_its_list_alone() {
     let mut used = BTreeSet::new();
     for (number, folder) in CORE_CRATES.iter().enumerate() {
@@ -165,8 +171,20 @@ fn the_core_depends_on_its_list_alone() {
     assert_eq!(used.iter().map(String::as_str).collect::<Vec<_>>(), CORE_DEPENDENCIES);
 }
 
+/// The built-in attribute records no duration, so that a slow test would not be among the slowest.
+#[test]
+#[on(no_database)]
+fn every_test_of_the_suite_records_its_duration() {
+    let imports = ["use convengine_test_macros::test;", "use convengine_test_macros::{test,"];
+    let is_built_in = |text: &str| text.lines().any(|line| line.trim_start() == "#[test]") && !imports.iter().any(|it| text.contains(it));
+    let sources = files("tests/tests/suite", &[".rs"]);
+    let built_in: Vec<String> = sources.iter().filter(|path| is_built_in(&read(path))).map(|path| path.display().to_string()).collect();
+    assert!(built_in.is_empty(), "without `use convengine_test_macros::test`:\n{}", built_in.join("\n"));
+}
+
 /// A test program without tests is compiled, linked and started like any other.
 #[test]
+#[on(no_database)]
 fn no_library_builds_an_empty_test_program() {
     let is_test = |line: &str| line.trim_start().starts_with("#[test]") || line.trim_start().starts_with("#[tokio::test");
     let has_test = |text: &str| text.lines().any(is_test);
@@ -195,6 +213,7 @@ fn no_library_builds_an_empty_test_program() {
 }
 
 #[test]
+#[on(no_database)]
 fn nothing_half_done_is_committed() {
     let marks = ["todo", "fixme", "xxx"].map(str::to_uppercase);
     let mut found = Vec::new();
@@ -210,6 +229,7 @@ fn nothing_half_done_is_committed() {
 
 /// `docs/spec/attacks.md` names talks by their file. `cargo xtask test` compares the tests that it names with those that exist.
 #[test]
+#[on(no_database)]
 fn the_talks_of_attacks_exist() {
     let page = read(&root().join("docs/spec/attacks.md"));
     let talks: Vec<&str> = page.split("the talk `").skip(1).filter_map(|rest| Some(rest.split_once('`')?.0)).collect();
@@ -222,6 +242,7 @@ fn the_talks_of_attacks_exist() {
 
 /// The compiler does not read a file that no module names, so tests in it would never run.
 #[test]
+#[on(no_database)]
 fn every_source_file_belongs_to_a_module() {
     let is_own = |path: &PathBuf| !path.components().any(|component| component.as_os_str() == "patches");
     let sources: Vec<PathBuf> = files("", &[".rs"]).into_iter().filter(is_own).collect();

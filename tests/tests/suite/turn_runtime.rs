@@ -12,6 +12,7 @@ use convengine_host::runtime::refusal::Refusal;
 use convengine_host::runtime::stream::TokenPublisher;
 use convengine_host::runtime::turn_runner::{Clock, Effects, Progress, Publisher, TurnRuntime, TurnStore};
 use convengine_player::{CorePlayer, Suspend};
+use convengine_test_macros::test;
 use convengine_tests::{Case, corpus, flows};
 
 /// Kinds of requests that the core's player answers by services of its own, which this runtime has not.
@@ -210,6 +211,7 @@ fn play(case: &Case) -> usize {
 }
 
 #[test]
+#[on(no_database)]
 fn turns_end_the_same_wherever_they_are_stopped() {
     let cases: Vec<Case> = corpus().unwrap().into_iter().chain(flows().unwrap()).step_by(4).collect();
     let stopped: usize = cases.iter().map(play).sum();
