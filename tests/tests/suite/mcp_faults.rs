@@ -222,7 +222,7 @@ fn lists_that_cannot_be_used_are_refused_in_time() {
 #[test]
 fn a_tool_that_is_listed_wrongly_cannot_be_approved() {
     let not_an_object = "the tool 'get_order_status' has an inputSchema that is not an object";
-    for (fault, listed, problems, refusal) in [("duplicate_tools", 2, &[][..], 422), ("bad_schema", 0, &[not_an_object], 404)] {
+    for (fault, listed, problems, refusal) in [("duplicate_tools", 2, &[][..], 422), ("bad_schema", 0, &[not_an_object][..], 404)] {
         list_under(fault, Transport::Stdio, |_, server, status, text| {
             assert_eq!(status, 200, "{fault}: {text}");
             let list: Value = serde_json::from_str(text).unwrap();
