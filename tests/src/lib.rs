@@ -5,6 +5,7 @@ pub mod fuzz;
 pub mod invariants;
 pub mod nlu;
 pub mod reference;
+mod server_program;
 pub mod simulate;
 pub mod soak;
 
@@ -13,9 +14,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use uuid::Uuid;
 
+pub use server_program::{server_binary, target_folder};
+
 pub use convengine_corpus::{
-    Case, NEEDS_HOST, checks, corpus, demo, effect_free, flow, flows, http_only_recordings, known_differences, read_case, retrieval, root,
-    synthetic, talk,
+    Case, NEEDS_HOST, checks, corpus, demo, durations, effect_free, flow, flows, http_only_recordings, known_differences, read_case,
+    retrieval, root, synthetic, talk,
 };
 
 /// Returns the corpus, the flows and the packs of extensions. An extension pack has one message, which is sent twice.
@@ -77,18 +80,6 @@ pub fn reference_server(name: &str) -> Result<PathBuf> {
     let file = format!("mcp/node/node_modules/@modelcontextprotocol/server-{name}/dist/index.js");
     let found = own.ancestors().map(|it| it.join(&file)).find(|it| it.is_file());
     found.context("the reference servers are not installed; run `cargo xtask mcp` first")
-}
-
-/// Returns the path of the server's binary, which is built into the target folder of the tests.
-///
-/// # Errors
-/// If it has not been built.
-pub fn server_binary() -> Result<PathBuf> {
-    let tests = std::env::current_exe()?;
-    let folder = tests.ancestors().nth(2).context("cannot find the target folder of the tests")?;
-    let binary = folder.join("convengine");
-    anyhow::ensure!(binary.is_file(), "the server is not built; run `cargo build -p convengine-server` first");
-    Ok(binary)
 }
 
 /// Returns the path of a program that was built into the folder of this one.

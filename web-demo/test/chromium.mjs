@@ -89,6 +89,23 @@ export async function textEditor(page) {
   return page.getByRole('textbox', { name: 'Pack as JSON text' });
 }
 
+/** Waits until the browser has stored the session as it is shown, which takes a second after its last change. */
+export function waitUntilStored(page) {
+  return page.waitForFunction(
+    async () => {
+      // Opening it would create it.
+      if (!(await indexedDB.databases()).some((it) => it.name === 'convengine')) return false;
+      const database = await new Promise((resolve) => (indexedDB.open('convengine').onsuccess = ({ target }) => resolve(target.result)));
+      const request = database.transaction('sessions').objectStore('sessions').get('latest');
+      const session = await new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+      database.close();
+      return Boolean(session?.end) && globalThis.convengine.turns().at(-1).hash.startsWith(session.end);
+    },
+    undefined,
+    { polling: 100 },
+  );
+}
+
 /** Types a message and sends it by keyboard alone. */
 export async function type(page, message) {
   await page.getByRole('textbox', { name: 'Message', exact: true }).focus();

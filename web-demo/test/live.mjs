@@ -11,7 +11,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { blankEditor, type, withPage } from './chromium.mjs';
+import { blankEditor, type, waitUntilStored, withPage } from './chromium.mjs';
 
 const KEY = 'sk-live-0123456789abcdef';
 const SECRET = 'crm-9876543210-"q"';
@@ -132,6 +132,7 @@ async function seen(page, said) {
       places[`${await tab.innerText()} of ${await turn.textContent()}`] = shown;
     }
   }
+  await waitUntilStored(page);
   Object.assign(places, await page.evaluate(stored));
   const spellings = [KEY, SECRET].flatMap((it) => [it, JSON.stringify(it).slice(1, -1), encodeURIComponent(it), btoa(it)]);
   return Object.entries(places).filter(([, text]) => spellings.some((it) => text.includes(it))).map(([place]) => place);
@@ -139,8 +140,6 @@ async function seen(page, said) {
 
 /** Runs in the page: returns everything that it has stored and that its workers have sent. */
 async function stored() {
-  // A session is stored a second after its last change.
-  await new Promise((resolve) => setTimeout(resolve, 1500));
   const database = await new Promise((resolve) => (indexedDB.open('convengine').onsuccess = ({ target }) => resolve(target.result)));
   const sessions = await new Promise((resolve) => {
     const all = database.transaction('sessions').objectStore('sessions').getAll();

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ScriptEffects, type ScriptEngine, type ScriptRunner } from '../src/effects/script';
+import { createScriptRunner } from '../src/script/runner';
 import type { Effect } from '../src/types';
 
 /** An engine that shows what it was given. */
@@ -46,6 +47,21 @@ describe('a script', () => {
     expect((await scripts.answer(engine, effect(), '{}'))?.outcome).toBe('done');
     expect(await scripts.check('x')).toEqual([{ line: 2, message: 'bad' }]);
     expect(loads).toBe(2);
+  });
+
+  it('says that the interpreter is not built yet, and runs once it is', async () => {
+    const files = [new Response('', { status: 404 }), new Response('', { status: 500 }), new Response(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))];
+    vi.stubGlobal('fetch', async () => files.shift());
+    const scripts = new ScriptEffects(async () => {
+      await createScriptRunner('https://page.test/python.wasm');
+      return { run: async () => 'done', check: async () => '{"issues":[]}' };
+    });
+    const outcome = async () => (await scripts.answer(engine, effect(), '{}'))?.outcome;
+    const refusal = (reason: string) => `{"error":{"kind":"unsupported","message":"scripts cannot run here: ${reason}"}}`;
+    expect(await outcome()).toBe(refusal('the interpreter is not available yet; try again when it has been built'));
+    expect(await outcome()).toBe(refusal('the interpreter could not be loaded: status 500'));
+    expect(await outcome()).toBe('done');
+    vi.unstubAllGlobals();
   });
 
   it('does not answer other effects', () => {

@@ -1,6 +1,7 @@
 //! The corpus of packs and talks, for programs that need no host: what reads it, and what plays it in the core.
 
 pub mod checks;
+pub mod durations;
 pub mod effect_free;
 pub mod retrieval;
 pub mod synthetic;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use convengine_core::list_transitions;
 use convengine_core::turn::{CancelReason, CancelledTurn, StateTransition, Turn};
 use convengine_corpus::checks::{check_cancellation, check_expectations, check_suspension};
+use convengine_corpus::durations::time_test;
 use convengine_corpus::{Case, NEEDS_HOST, corpus, flows, http_only_recordings, known_differences};
 use convengine_player::{CorePlayer, ExpectedTurn, Suspend};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -39,7 +40,8 @@ fn main() -> Result<()> {
 }
 
 fn test(name: &str, check: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
-    Trial::test(name, move || check().map_err(|error| Failed::from(format!("{error:#}"))))
+    let own = name.to_owned();
+    Trial::test(name, move || time_test(&own, check).map_err(|error| Failed::from(format!("{error:#}"))))
 }
 
 /// Each recording is listed where its rules are, and no part of a rule changes nothing; prints how much they explain.

@@ -15,6 +15,7 @@ struct Request {
     postgres_every: usize,
 }
 
+/// Expands the macro.
 pub fn expand(list: TokenStream) -> Result<TokenStream, String> {
     let request = Request::parse(list)?;
     // Cargo sets it to the folder of the package that uses the macro.

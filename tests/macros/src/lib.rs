@@ -1,7 +1,7 @@
 //! The tests of the suite: the attribute `test`, with which a test runs once for each environment that it is for, and `test_files!`, which
 //! makes one of each file of a folder.
 //!
-//! A module that stores something imports it, which shadows the built-in attribute:
+//! A module of the suite imports it, which shadows the built-in attribute:
 //!
 //! ```text
 //! use convengine_test_macros::test;
@@ -49,7 +49,7 @@ const NO_BROWSER: &str = "#[ignore = \"needs Chromium and the built page; `cargo
 /// | `sqlite`, `postgres` | has environments (`TestEnv`) on this database |
 /// | `pgvector` | has them on a PostgreSQL that has the extension `vector` |
 /// | `browser` | opens the page in Chromium, served from SQLite; ignored unless `--include-ignored` is passed |
-/// | `no_database` | stores nothing, in a module where others do |
+/// | `no_database` | has no environment |
 ///
 /// `#[ignore]`, `#[should_panic]` and `#[cfg]` apply to each generated test.
 #[proc_macro_attribute]

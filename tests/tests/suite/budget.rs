@@ -44,6 +44,7 @@ fn a_turn_stores_no_more_than_its_budget() {
     assert!(journal / turns <= limit("journal_bytes_per_turn"), "{} bytes of journal a turn", journal / turns);
 }
 
+/// Statements are in the log on SQLite.
 #[test]
 #[on(sqlite)]
 fn a_turn_executes_no_more_statements_than_its_budget() {

@@ -159,6 +159,7 @@ fn serve_with(env: &TestEnv, settings: &[String]) -> Server {
     env.serve(&[&REGEX_ONLY[..], &settings].concat())
 }
 
+/// On SQLite only one process uses the database.
 #[test]
 #[on(postgres)]
 fn a_cancel_after_the_death_of_the_executing_process_stops_what_another_one_recovers() {

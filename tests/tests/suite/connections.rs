@@ -239,6 +239,7 @@ fn answers_to_later_malformed_requests_have_the_headers_and_an_id_of_their_own()
     }
 }
 
+/// On PostgreSQL the files belong to its server.
 #[test]
 #[on(sqlite)]
 fn database_files_are_for_their_owner_only() {

@@ -174,6 +174,7 @@ fn a_long_response_is_compressed_and_an_unchanged_one_is_not_resent() {
     assert_eq!((trace.status, same.status), (200, 304));
 }
 
+/// The document does not depend on the database.
 #[test]
 #[on(sqlite)]
 fn violations_of_the_document_are_found() {
@@ -205,6 +206,7 @@ fn violations_of_the_document_are_found() {
     assert!(violation(&more_asked, "/readyz").contains("moon"));
 }
 
+/// The document does not depend on the database.
 #[test]
 #[on(sqlite)]
 fn the_document_lists_keys_scopes_and_refusals() {
@@ -236,6 +238,7 @@ fn the_document_lists_keys_scopes_and_refusals() {
     }
 }
 
+/// The API has the same limits on each database.
 #[test]
 #[on(sqlite)]
 fn limits_of_the_document_are_those_of_the_code() {

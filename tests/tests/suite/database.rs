@@ -326,6 +326,7 @@ fn expect_ok<T>(sql: &str, outcome: sqlx::Result<T>) -> T {
     outcome.unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
+/// On SQLite it is a file of its own.
 #[test]
 #[on(postgres)]
 fn each_environment_has_its_own_database() {

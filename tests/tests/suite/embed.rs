@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use convengine_test_macros::test;
-use convengine_tests::{flow, root, server_binary};
+use convengine_tests::{flow, root, target_folder};
 use serde_json::{Value, json};
 
 use crate::simulator::hashes;
@@ -11,7 +11,7 @@ use crate::simulator::hashes;
 #[test]
 #[on(browser)]
 fn the_package_plays_tables_and_flows_in_a_page_a_worker_and_node() {
-    let package = server_binary().unwrap().ancestors().nth(2).unwrap().join("npm/convengine");
+    let package = target_folder().unwrap().join("npm/convengine");
     assert!(package.is_dir(), "the package is not built; run `cargo xtask npm` first");
     let mut command = Command::new("node");
     let flow_pack = root().join("tests/packs/flow/bank_desk.json");

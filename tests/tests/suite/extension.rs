@@ -10,15 +10,14 @@ use convengine_effects::extension::{Extensions, run};
 use convengine_host_base::pack_file;
 use convengine_player::{CorePlayer, Suspend};
 use convengine_test_macros::test;
-use convengine_tests::{root, server_binary};
+use convengine_tests::{root, target_folder};
 use serde_json::{Value, json};
 
 use crate::harness::{REGEX_ONLY, TestEnv, assert_one_line};
 
 /// The example extension as `cargo xtask extension` builds it.
 fn example_module() -> PathBuf {
-    let target = server_binary().unwrap().ancestors().nth(2).unwrap().to_path_buf();
-    let file = target.join("wasm/wasm32-unknown-unknown/wasm-dev/fee_check.wasm");
+    let file = target_folder().unwrap().join("wasm/wasm32-unknown-unknown/wasm-dev/fee_check.wasm");
     assert!(file.is_file(), "the extension is not built; run `cargo xtask extension` first");
     file
 }

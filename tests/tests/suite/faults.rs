@@ -2,6 +2,7 @@
 
 use convengine_core::turn::{Effect, EffectClass, EffectId, EffectResult, Request, SleepRequest};
 use convengine_player::{CorePlayer, Suspend};
+use convengine_test_macros::test;
 use convengine_tests::simulate::fault::{Fault, faults_for, is_repeatable};
 use convengine_tests::simulate::run::{run_baseline, run_with_fault};
 use convengine_tests::simulate::simulate_all;
@@ -12,6 +13,7 @@ const SAMPLE_STEP: usize = 20;
 
 /// So that the sample covers every pack with effects.
 #[test]
+#[on(no_database)]
 fn every_kind_of_effect_has_enough_faults_to_be_sampled() {
     let effect = Effect {
         id: EffectId(0),
@@ -36,6 +38,7 @@ fn simulate_sample(packs: &[Case], step: usize) -> usize {
 }
 
 #[test]
+#[on(no_database)]
 fn a_twentieth_of_the_faults_breaks_nothing() {
     let packs: Vec<Case> = corpus().unwrap().into_iter().chain(flows().unwrap()).collect();
     let cases = simulate_sample(&packs, SAMPLE_STEP);
@@ -43,12 +46,14 @@ fn a_twentieth_of_the_faults_breaks_nothing() {
 }
 
 #[test]
+#[on(no_database)]
 #[ignore = "needs the example extension; `cargo xtask test` builds it"]
 fn no_fault_of_an_extension_breaks_anything() {
     assert!(simulate_sample(&extension_cases().unwrap(), 1) > 0);
 }
 
 #[test]
+#[on(no_database)]
 fn a_crash_leaves_a_write_in_doubt_and_does_not_repeat_it() {
     let case = talk("transfer_confirmed.talk").unwrap();
     let mut player = CorePlayer::new(&case.pack, Suspend::Never);

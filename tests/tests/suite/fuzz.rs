@@ -1,6 +1,9 @@
 //! Parsers of external input are given arbitrary inputs; inputs that were found once stay here.
 
+use std::path::Path;
+
 use convengine_player::{CorePlayer, Suspend};
+use convengine_test_macros::test;
 use convengine_tests::demo;
 use convengine_tests::fuzz::supervise;
 use convengine_tests::fuzz::{FuzzLimit, TARGETS, Target, with_server_stack};
@@ -33,6 +36,7 @@ fn far_future_journal() -> Vec<u8> {
 }
 
 #[test]
+#[on(no_database)]
 fn past_findings_stay_fixed() {
     for (name, input) in regressions() {
         let target = Target::find(name).unwrap();
@@ -41,12 +45,13 @@ fn past_findings_stay_fixed() {
     }
 }
 
-/// The program beside the tests, in whose processes the inputs are parsed, because an input may kill its process.
+/// The inputs are parsed in processes of their own, because an input may kill its process.
 #[test]
+#[on(no_database)]
 fn thousands_of_inputs_break_no_parser() {
-    let program = convengine_tests::server_binary().unwrap().with_file_name("test-tools");
+    let program = Path::new(env!("CARGO_BIN_EXE_test-tools"));
     let targets: Vec<&Target> = TARGETS.iter().collect();
-    let reports = supervise::run_targets(&program, &targets, SEED, FuzzLimit::Inputs(INPUTS)).unwrap();
+    let reports = supervise::run_targets(program, &targets, SEED, FuzzLimit::Inputs(INPUTS)).unwrap();
     assert_eq!(reports.len(), targets.len());
     for report in &reports {
         println!("{report}");

@@ -47,6 +47,7 @@ fn invented_credentials(server: &Server, number: usize) -> [Answer; 5] {
     ]
 }
 
+/// Statements are in the log on SQLite.
 #[test]
 #[on(sqlite)]
 fn invented_credentials_cost_no_statement_and_leave_no_line() {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::database::{Database, Sql, database_kind};
-use crate::turn_cluster::{TurnCluster, runs_on_restate};
+use crate::turn_cluster::TurnCluster;
 
 /// The path of messages.
 pub const MESSAGE: &str = "/api/v1/conversation/message";
@@ -189,10 +189,9 @@ impl TestEnv {
         self.start(&mut self.command(&arguments))
     }
 
-    /// Starts a server and waits for its address. Its turns run on a cluster where the tests run on one.
+    /// Starts a server and waits for its address.
     pub fn start(&self, command: &mut Command) -> Server {
-        let cluster = (self.is_postgres() && runs_on_restate()).then(|| TurnCluster::start(&self.folder, command, &[]));
-        self.start_process(command, cluster)
+        self.start_process(command, None)
     }
 
     /// Starts a server whose turns run on a cluster, with these settings of its worker.

@@ -7,6 +7,7 @@ use convengine_core::config::{Config, Tables};
 use convengine_core::pack::Pack;
 use convengine_core::turn::{EffectClass, FaultReport, HistoryRow, Map, NoticeBody, Request, VerboseNotice, Write};
 use convengine_player::{CorePlayer, Suspend};
+use convengine_test_macros::test;
 use convengine_tests::invariants::{INVARIANTS, PackRows, RelatedRuns, TurnUnderTest, find_violations};
 use convengine_tests::simulate::fault::{Fault, KEY, SECRET, is_repeatable};
 use convengine_tests::simulate::run::{TurnRun, run_baseline, run_with_fault};
@@ -65,6 +66,7 @@ impl Detections {
 }
 
 #[test]
+#[on(no_database)]
 fn each_invariant_detects_its_violation() {
     let (config, run, [after, doubtful]) = confirmed_turn();
     let (mut detections, alone) = (Detections::default(), RelatedRuns::default());
@@ -141,6 +143,7 @@ fn check_visible_data(detections: &mut Detections, fixture: Fixture<'_>) {
 
 /// I2: the turn after a fault.
 #[test]
+#[on(no_database)]
 fn a_write_in_doubt_is_repeated_only_after_a_confirmation() {
     let (config, run, [_, doubtful]) = confirmed_turn();
     let next = |before, usually| {
@@ -224,6 +227,7 @@ fn fail_turn(run: &mut TurnRun) {
 
 /// A sensitive message, and what may count as an approval.
 #[test]
+#[on(no_database)]
 fn only_a_confirmation_or_an_approval_admits_a_sensitive_message() {
     let (_, run, _) = confirmed_turn();
     let guarded =

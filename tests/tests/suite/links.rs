@@ -4,57 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use convengine_test_macros::test;
 use convengine_tests::{known_differences, root};
 
-/// Folders with text that people read or that cites the documentation.
-const FOLDERS: [&str; 14] = [
-    ".github",
-    "core",
-    "docs",
-    "examples",
-    "extension",
-    "host-native",
-    "host-wasm",
-    "migrations",
-    "packaging",
-    "player",
-    "server",
-    "tests",
-    "web-demo/src",
-    "web-demo/test",
-];
+use crate::sources::files;
 
-/// Generated or installed folders.
-const SKIPPED_FOLDERS: [&str; 6] = ["node_modules", "dist", "wasm", "wasm-lint", "target", "convengine"];
+/// The endings of files with text that people read or that cites the documentation.
+const ENDINGS: [&str; 12] = [".rs", ".md", ".ts", ".svelte", ".mjs", ".js", ".css", ".toml", ".sql", ".talk", ".yml", ".html"];
 
-const EXTENSIONS: [&str; 12] = ["rs", "md", "ts", "svelte", "mjs", "js", "css", "toml", "sql", "talk", "yml", "html"];
-
-/// Text files: those of [`FOLDERS`], and those at the root.
-fn text_files() -> Vec<PathBuf> {
-    let mut open: Vec<PathBuf> = FOLDERS.iter().map(|folder| root().join(folder)).collect();
-    let mut found: Vec<PathBuf> =
-        fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file() && has_text(path)).collect();
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if path == root().join("tests/fixtures") {
-                // What earlier releases cited when they created their tables.
-                continue;
-            }
-            if path.is_dir() && !SKIPPED_FOLDERS.contains(&name.as_str()) {
-                open.push(path);
-            } else if path.is_file() && has_text(&path) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
-fn has_text(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| EXTENSIONS.iter().any(|known| ending == *known))
+fn text_files() -> impl Iterator<Item = PathBuf> {
+    // What earlier releases cited when they created their tables.
+    let fixtures = root().join("tests/fixtures");
+    files("", &ENDINGS).into_iter().filter(move |path| !path.starts_with(&fixtures))
 }
 
 /// Anchors of Markdown pages, read once.
@@ -109,6 +70,7 @@ fn links(text: &str) -> Vec<String> {
 }
 
 #[test]
+#[on(no_database)]
 fn links_and_citations_resolve() {
     let mut pages = Pages::default();
     let mut problems = Vec::new();
@@ -154,11 +116,12 @@ fn misnumbered(text: &str, target: &str) -> Option<(String, String)> {
 }
 
 #[test]
+#[on(no_database)]
 fn links_name_the_numbers_that_they_lead_to() {
     let mut problems = Vec::new();
     let mut count = 0;
-    for path in text_files().iter().filter(|path| path.extension().is_some_and(|ending| ending == "md")) {
-        let page = fs::read_to_string(path).unwrap();
+    for path in text_files().filter(|path| path.extension().is_some_and(|ending| ending == "md")) {
+        let page = fs::read_to_string(&path).unwrap();
         let prose: String = page.split("```").step_by(2).collect();
         for (before, after) in prose.match_indices("](").map(|it| prose.split_at(it.0)) {
             let (Some((_, text)), Some((target, _))) = (before.rsplit_once('['), after[2..].split_once(')')) else { continue };
@@ -173,6 +136,7 @@ fn links_name_the_numbers_that_they_lead_to() {
 }
 
 #[test]
+#[on(no_database)]
 fn known_differences_cite_pages() {
     let mut pages = Pages::default();
     let differences = known_differences().unwrap();
@@ -185,6 +149,7 @@ fn known_differences_cite_pages() {
 }
 
 #[test]
+#[on(no_database)]
 fn a_missing_file_and_a_missing_anchor_are_found() {
     let mut pages = Pages::default();
     assert_eq!(pages.problem(&root(), "docs/glossary.md"), None);

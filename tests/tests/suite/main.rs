@@ -92,6 +92,7 @@ mod simulator;
 mod snapshots;
 mod soak;
 mod sockjs;
+mod sources;
 mod spend_cap;
 mod start;
 mod stomp;

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use convengine_core::pack::Pack;
+use convengine_test_macros::test;
 use convengine_tests::nlu::{DataSet, Measurement, Numbers, generate, words};
 use convengine_tests::{root, server_binary};
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use crate::running::is_long_run;
 const CURVES: [(&str, &[usize]); 2] = [("shop_en", &[5, 10, 20, 50]), ("bank_de", &[5, 10, 20])];
 
 #[test]
+#[on(no_database)]
 fn the_specification_has_the_measured_results() {
     let mut lines: Vec<String> = Measurement::HEAD.map(str::to_owned).to_vec();
     for (name, curve) in CURVES {
@@ -30,6 +32,7 @@ fn the_specification_has_the_measured_results() {
 }
 
 #[test]
+#[on(no_database)]
 fn the_command_reports_on_a_document_with_labelled_texts() {
     let set = DataSet::read("bank_de").unwrap();
     let folder = std::env::temp_dir().join(format!("convengine-nlu-{}", std::process::id()));
@@ -75,6 +78,7 @@ const LOCALES: [(&str, &str); 12] = [
 ];
 
 #[test]
+#[on(no_database)]
 #[ignore = "needs the built page; `cargo xtask test` builds it"]
 fn the_browser_engine_learns_the_same_from_generated_documents() {
     let documents = if is_long_run() { 1_000 } else { 120 };

@@ -345,6 +345,7 @@ fn a_failing_model_is_an_error_in_the_log_without_texts() {
     assert!(failed[0]["kind"].is_string() && !log.contains(USER_TEXT) && !log.contains(KEY), "{log}");
 }
 
+/// Settings are read before the database is opened.
 #[test]
 #[on(sqlite)]
 fn invalid_settings_are_reported_at_startup() {

@@ -20,6 +20,7 @@ fn unit_value<'u>(unit: &'u str, key: &str) -> &'u str {
     unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('=')).unwrap_or_else(|| panic!("the unit has no {key}"))
 }
 
+/// It stores nothing; only the folder or the command of an environment is used.
 #[test]
 #[on(sqlite)]
 fn the_unit_is_valid_for_systemd() {
@@ -48,6 +49,7 @@ fn the_unit_is_valid_for_systemd() {
     }
 }
 
+/// It stores nothing; only the folder or the command of an environment is used.
 #[test]
 #[on(sqlite)]
 fn workers_are_confined_like_servers_and_share_a_name() {

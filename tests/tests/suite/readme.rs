@@ -4,6 +4,7 @@ use std::fs;
 
 use convengine_core::pack::Pack;
 use convengine_player::{HttpPlayer, ServerOptions};
+use convengine_test_macros::test;
 use convengine_tests::{demo, root};
 use serde_json::{Value, json};
 
@@ -34,6 +35,7 @@ fn play(bodies: Vec<Value>) -> Vec<Value> {
 }
 
 #[test]
+#[on(no_database)]
 fn the_curl_call_answers_as_printed() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let console = block(&readme, "console");
@@ -47,6 +49,7 @@ fn the_curl_call_answers_as_printed() {
 }
 
 #[test]
+#[on(no_database)]
 fn the_transcript_is_what_the_demo_says() {
     let guide = fs::read_to_string(root().join("docs/guide/server.md")).unwrap();
     let lines: Vec<&str> = block(&guide, "transcript").lines().filter(|line| !line.trim().is_empty()).collect();

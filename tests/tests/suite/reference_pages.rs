@@ -7,11 +7,13 @@ use convengine_core::config::{Config, Severity, Tables};
 use convengine_core::json::schema::JsonSchema;
 use convengine_core::lint::flow::{PublishTarget, check_document};
 use convengine_settings::{Options, Settings};
+use convengine_test_macros::test;
 use convengine_tests::reference::{self, Meanings};
 use convengine_tests::root;
 use serde_json::{Value, json};
 
 #[test]
+#[on(no_database)]
 fn the_committed_pages_are_what_is_generated() {
     let outdated = |name: &str, text: &str| fs::read_to_string(root().join("docs/reference").join(name)).ok().as_deref() != Some(text);
     let changed: Vec<&str> = reference::files().unwrap().iter().filter(|it| outdated(it.0, &it.1)).map(|it| it.0).collect();
@@ -19,12 +21,14 @@ fn the_committed_pages_are_what_is_generated() {
 }
 
 #[test]
+#[on(no_database)]
 fn everything_has_a_meaning() {
     let gaps: Vec<String> = reference::pages().unwrap().into_iter().flat_map(|it| it.gaps).collect();
     assert!(gaps.is_empty(), "{}", gaps.join("\n"));
 }
 
 #[test]
+#[on(no_database)]
 fn missing_and_unused_meanings_are_found() {
     let meanings = Meanings::parse("f", "# comment\n[a] about\nx = one\ny = two\n[*]\nz = any\n").unwrap();
     assert_eq!((meanings.section("a"), meanings.get("a", "x"), meanings.get("b", "z")), ("about".into(), "one".into(), "any".into()));
@@ -39,6 +43,7 @@ fn tree(key: &str, value: &Value) -> Value {
 }
 
 #[test]
+#[on(no_database)]
 fn documented_defaults_are_the_defaults() {
     let compiled = |tree: &Value| Config::compile(&Tables::default(), tree);
     let usual = format!("{:?}", compiled(&json!({})).0.settings);
@@ -62,6 +67,7 @@ fn documented_defaults_are_the_defaults() {
 
 /// A host that runs packs knows the documented settings. The server removes some from the tree before the core reads it.
 #[test]
+#[on(no_database)]
 fn documented_settings_are_known_to_the_core() {
     let removed = |name: &str| name == "admin-token" || name.starts_with("tenants.");
     for (key, _) in reference::setting_keys().unwrap().iter().filter(|it| !removed(&it.0)) {
@@ -93,6 +99,7 @@ fn document_of(examples: &[Value]) -> Value {
 }
 
 #[test]
+#[on(no_database)]
 fn examples_of_nodes_are_valid() {
     let schema = flow::json_schema();
     let node = JsonSchema::compile(&json!({"$defs": schema["$defs"], "$ref": "#/$defs/Node"})).unwrap();

@@ -1,4 +1,5 @@
-//! Turns on a Restate cluster are those of the database runtime: the corpus through `serve --runtime restate` and a worker.
+//! Turns on a Restate cluster are those of the database runtime: the corpus through `serve --runtime restate` and a worker. All on
+//! PostgreSQL, which both share.
 
 mod operations;
 mod rows;

@@ -1,16 +1,11 @@
-//! Where a test runs and how long it takes. The attribute `test` of `tests/macros` generates the calls of [`run`].
+//! Where a test runs. The attribute `test` of `tests/macros` generates the calls of [`run`].
 
 use std::cell::Cell;
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
 
 use convengine_test_macros::test;
-
-/// The file to which each test appends its name and duration, if it is set. `cargo xtask test` reads it.
-const DURATIONS: &str = "CONVENGINE_TEST_DURATIONS";
+use convengine_tests::durations::time_test;
 
 /// Whether the tests that have a long version run it: with `CONVENGINE_TEST_LONG`, as `cargo xtask soak` sets it.
 pub fn is_long_run() -> bool {
@@ -39,8 +34,7 @@ static BROWSERS: Permits = Permits { taken: Mutex::new(0), returned: Condvar::ne
 /// Runs a test and records how long it takes. `module` is the generated one, which has the name of the test.
 pub fn run(environment: Environment, module: &str, test: fn()) {
     let _browser = (environment == Environment::Browser).then(|| BROWSERS.take());
-    let _timer = Timer { name: environment.test_name(module), start: Instant::now() };
-    within(environment, test);
+    time_test(&environment.test_name(module), || within(environment, test));
 }
 
 /// Runs a part of a test on another thread than its own, which knows no environment.
@@ -78,22 +72,6 @@ struct Previous(Option<Environment>);
 impl Drop for Previous {
     fn drop(&mut self) {
         ENVIRONMENT.set(self.0);
-    }
-}
-
-struct Timer {
-    name: String,
-    start: Instant,
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        let Some(file) = std::env::var_os(DURATIONS) else { return };
-        let line = format!("{}\t{}\n", self.start.elapsed().as_millis(), self.name);
-        let written = OpenOptions::new().create(true).append(true).open(file).and_then(|mut log| log.write_all(line.as_bytes()));
-        if let Err(error) = written {
-            eprintln!("cannot record the duration of {}: {error}", self.name);
-        }
     }
 }
 

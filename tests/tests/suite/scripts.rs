@@ -1,5 +1,5 @@
 //! Scripts of `python` nodes over HTTP: what publishing reports, time limits, and replay without the interpreter.
-//! (docs/spec/flows.md#4.7)
+//! (docs/spec/flows.md#4.7) The tests run on SQLite alone, because the interpreter does not reach the database.
 
 use convengine_test_macros::test;
 use serde_json::{Value, json};

@@ -46,6 +46,7 @@ fn a_stored_secret_is_in_no_row_of_the_database() {
     assert!(dump.contains("CRM_KEY") && !dump.contains(VALUE), "{dump}");
 }
 
+/// On PostgreSQL the files belong to its server.
 #[test]
 #[on(sqlite)]
 fn a_stored_secret_is_in_no_file_of_the_database() {
@@ -196,6 +197,7 @@ fn a_backup_of_postgresql_is_left_to_pg_dump() {
     assert!(!copy.exists());
 }
 
+/// The command backs up SQLite alone.
 #[test]
 #[on(sqlite)]
 fn a_backup_says_what_it_holds_and_where_the_key_is() {

@@ -12,6 +12,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
+use convengine_test_macros::test;
 use convengine_tests::{root, server_binary};
 use uuid::Uuid;
 
@@ -234,17 +235,20 @@ fn follow(page: &str) {
 
 /// On SQLite only, because the page uses the default database.
 #[test]
+#[on(no_database)]
 fn the_first_pack_is_built_as_printed_on_sqlite() {
     follow("first-pack.md");
 }
 
 /// On SQLite only, because the page uses the default database.
 #[test]
+#[on(no_database)]
 fn the_first_assistant_is_built_as_printed_on_sqlite() {
     follow("first-assistant.md");
 }
 
 #[test]
+#[on(no_database)]
 fn blocks_of_a_page_are_read() {
     let step = |command: &str, output: &str| Step { command: command.into(), output: output.into() };
     let page = "text\n```json file=a.json\n{}\n```\n```console\n$ one \\\n    -d 2\nout\n\nput\n$ three\n$ four\nend \\\n```\n";

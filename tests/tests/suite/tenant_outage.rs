@@ -54,6 +54,7 @@ fn a_tenant_that_is_down_at_the_start_is_taken_up_when_it_is_back() {
     assert_eq!(two.b.sql().texts("select 'x' from ce_turn").len(), 1);
 }
 
+/// On SQLite a running server keeps its file open, so it cannot be taken away.
 #[test]
 #[on(postgres)]
 fn a_tenant_whose_database_goes_down_is_alone_with_it() {
@@ -76,6 +77,7 @@ fn a_tenant_whose_database_goes_down_is_alone_with_it() {
     assert!(wait_until(|| send(&server, "b").status == 200), "{}", server.log());
 }
 
+/// On SQLite a running server keeps its file open, so it cannot be taken away.
 #[test]
 #[on(postgres)]
 fn no_user_is_refused_before_an_outage_of_another_tenant_is_noticed() {
@@ -91,6 +93,7 @@ fn no_user_is_refused_before_an_outage_of_another_tenant_is_noticed() {
     }
 }
 
+/// On SQLite a running server keeps its file open, so it cannot be taken away.
 #[test]
 #[on(postgres)]
 fn each_log_line_about_an_outage_names_the_tenant_and_tasks_log_it_once() {

@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use convengine_test_macros::test;
 use convengine_tests::reference::circles_of;
 use convengine_tests::root;
+
+use crate::sources::{files, read};
 
 /// The modules of `core/tables`; each may use modules with a smaller number only.
 const LAYERS: [(&str, u32); 15] = [
@@ -54,38 +57,6 @@ const CORE_DEPENDENCIES: [&str; 21] = [
     "unicode-segmentation",
 ];
 
-fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open = vec![root().join(folder)];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if path.is_dir() {
-                if !["node_modules", "dist", "wasm", "wasm-lint", "target", "convengine"].contains(&name.as_str()) {
-                    open.push(path);
-                }
-            } else if endings.iter().any(|it| name.ends_with(it)) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    assert!(!found.is_empty(), "{folder} has no files to check");
-    found
-}
-
-fn all_sources() -> Vec<PathBuf> {
-    ["core", "examples", "extension", "host-native", "host-wasm", "player", "server", "tests", "web-demo"]
-        .iter()
-        .flat_map(|it| files(it, &[".rs", ".ts", ".js", ".svelte", ".mjs", ".css"]))
-        .collect()
-}
-
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
 /// Lines of code: no comments, and nothing from the tests at the end of a file.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let end = text.lines().position(|it| it == "#[cfg(test)]").unwrap_or(usize::MAX);
@@ -93,6 +64,7 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 #[test]
+#[on(no_database)]
 fn modules_of_the_tables_use_lower_layers_only() {
     let layer = |module: &str| LAYERS.iter().find(|layer| layer.0 == module).map(|layer| layer.1);
     let source = root().join("core/tables/src");
@@ -118,12 +90,14 @@ fn modules_of_the_tables_use_lower_layers_only() {
 }
 
 #[test]
+#[on(no_database)]
 fn modules_of_flows_use_one_another_in_no_circle() {
     let circles = circles_of("core/flow").unwrap();
     assert!(circles.is_empty(), "modules of core/flow use one another: {circles:?}; move what they share below them");
 }
 
 #[test]
+#[on(no_database)]
 fn every_step_says_what_it_reads_writes_and_waits_for() {
     let steps = files("core/tables/src/pipeline/step", &[".rs"]);
     for path in steps.iter().filter(|it| !it.ends_with("mod.rs")) {
@@ -143,31 +117,12 @@ fn every_step_says_what_it_reads_writes_and_waits_for() {
 }
 
 #[test]
+#[on(no_database)]
 fn public_items_are_documented() {
     let starts = ["pub fn ", "pub async fn ", "pub struct ", "pub enum ", "pub trait ", "pub const ", "pub type ", "pub static "];
     let mut bare = Vec::new();
-    for path in [
-        "core",
-        "extension",
-        "host-native/src",
-        "host-native/access/src",
-        "host-native/base/src",
-        "host-native/content/src",
-        "host-native/effects/src",
-        "host-native/page/src",
-        "host-native/redaction/src",
-        "host-native/restate/src",
-        "host-native/settings/src",
-        "host-native/storage/src",
-        "host-native/turns/src",
-        "host-wasm/src",
-        "player/src",
-        "server/src",
-        "tests/src",
-    ]
-    .iter()
-    .flat_map(|it| files(it, &[".rs"]))
-    {
+    let is_of_suite = |path: &PathBuf| path.starts_with(root().join("tests/tests"));
+    for path in files("", &[".rs"]).into_iter().filter(|path| !is_of_suite(path)) {
         let text = read(&path);
         let lines: Vec<&str> = text.lines().collect();
         for (index, line) in code(&text) {
@@ -188,13 +143,18 @@ fn public_items_are_documented() {
     assert!(bare.is_empty(), "without a sentence:\n{}", bare.join("\n"));
 }
 
+/// The lines of a section of a manifest.
+fn section<'m>(manifest: &'m str, name: &str) -> impl Iterator<Item = &'m str> {
+    manifest.split(&format!("[{name}]\n")).nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default().lines()
+}
+
 /// The names of a section of a manifest.
-fn dependencies<'m>(manifest: &'m str, section: &str) -> Vec<&'m str> {
-    let lines = manifest.split(&format!("[{section}]\n")).nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default().lines();
-    lines.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|it| !it.is_empty()).collect()
+fn dependencies<'m>(manifest: &'m str, name: &str) -> Vec<&'m str> {
+    section(manifest, name).filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|it| !it.is_empty()).collect()
 }
 
 #[test]
+#[on(no_database)]
 fn the_core_depends_on_its_list_alone() {
     let mut used = BTreeSet::new();
     for (number, folder) in CORE_CRATES.iter().enumerate() {
@@ -211,11 +171,58 @@ fn the_core_depends_on_its_list_alone() {
     assert_eq!(used.iter().map(String::as_str).collect::<Vec<_>>(), CORE_DEPENDENCIES);
 }
 
+/// The built-in attribute records no duration, so that a slow test would not be among the slowest.
 #[test]
+#[on(no_database)]
+fn every_test_of_the_suite_records_its_duration() {
+    let imports = ["use convengine_test_macros::test;", "use convengine_test_macros::{test,"];
+    // A module within a file has its own imports.
+    let is_imported = |text: &str, indentation: &str| imports.iter().any(|import| text.contains(&format!("\n{indentation}{import}")));
+    let is_built_in = |text: &str| {
+        let indentations = text.lines().filter_map(|line| line.strip_suffix("#[test]")).filter(|it| it.trim().is_empty());
+        indentations.into_iter().any(|indentation| !is_imported(text, indentation))
+    };
+    let sources = files("tests/tests/suite", &[".rs"]);
+    let built_in: Vec<String> = sources.iter().filter(|path| is_built_in(&read(path))).map(|path| path.display().to_string()).collect();
+    assert!(built_in.is_empty(), "without `use convengine_test_macros::test`:\n{}", built_in.join("\n"));
+}
+
+/// A test program without tests is compiled, linked and started like any other.
+#[test]
+#[on(no_database)]
+fn no_library_builds_an_empty_test_program() {
+    let is_test = |line: &str| line.trim_start().starts_with("#[test]") || line.trim_start().starts_with("#[tokio::test");
+    let has_test = |text: &str| text.lines().any(is_test);
+    // Each example has a line that opens it and one that closes it.
+    let has_example = |text: &str| {
+        let fences = text.lines().map(str::trim_start).filter(|line| line.starts_with("/// ```") || line.starts_with("//! ```"));
+        fences.step_by(2).any(|line| line.ends_with("```"))
+    };
+    let mut wrong = Vec::new();
+    let manifests = files("", &["Cargo.toml"]);
+    for manifest in manifests.iter().filter(|path| !path.starts_with(root().join("python"))) {
+        let source = manifest.with_file_name("src");
+        if !source.join("lib.rs").exists() {
+            continue;
+        }
+        let folder = source.strip_prefix(root()).unwrap().display().to_string();
+        let sources: Vec<String> = files(&folder, &[".rs"]).iter().map(|path| read(path)).collect();
+        let text = read(manifest);
+        let is_off = |option: &str| section(&text, "lib").any(|line| line == format!("{option} = false"));
+        let expected = (!sources.iter().any(|it| has_test(it)), !sources.iter().any(|it| has_example(it)));
+        if (is_off("test"), is_off("doctest")) != expected {
+            wrong.push(format!("{folder}: test = {}, doctest = {}", !expected.0, !expected.1));
+        }
+    }
+    assert!(wrong.is_empty(), "in [lib]; true is the default:\n{}", wrong.join("\n"));
+}
+
+#[test]
+#[on(no_database)]
 fn nothing_half_done_is_committed() {
     let marks = ["todo", "fixme", "xxx"].map(str::to_uppercase);
     let mut found = Vec::new();
-    for path in all_sources() {
+    for path in files("", &[".rs", ".ts", ".js", ".svelte", ".mjs", ".css"]) {
         for (line, text) in read(&path).lines().enumerate() {
             if marks.iter().any(|mark| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == mark)) {
                 found.push(format!("{}:{} {}", path.display(), line + 1, text.trim()));
@@ -227,6 +234,7 @@ fn nothing_half_done_is_committed() {
 
 /// `docs/spec/attacks.md` names talks by their file. `cargo xtask test` compares the tests that it names with those that exist.
 #[test]
+#[on(no_database)]
 fn the_talks_of_attacks_exist() {
     let page = read(&root().join("docs/spec/attacks.md"));
     let talks: Vec<&str> = page.split("the talk `").skip(1).filter_map(|rest| Some(rest.split_once('`')?.0)).collect();
@@ -239,22 +247,10 @@ fn the_talks_of_attacks_exist() {
 
 /// The compiler does not read a file that no module names, so tests in it would never run.
 #[test]
+#[on(no_database)]
 fn every_source_file_belongs_to_a_module() {
-    let folders = [
-        "core",
-        "examples",
-        "extension",
-        "host-native",
-        "host-wasm",
-        "player",
-        "python",
-        "script-runtime",
-        "server",
-        "sqlite-vector",
-        "tests",
-    ];
     let is_own = |path: &PathBuf| !path.components().any(|component| component.as_os_str() == "patches");
-    let sources: Vec<PathBuf> = folders.iter().flat_map(|it| files(it, &[".rs"])).filter(is_own).collect();
+    let sources: Vec<PathBuf> = files("", &[".rs"]).into_iter().filter(is_own).collect();
     let lost: Vec<String> =
         sources.iter().filter(|file| !is_crate_root(file) && !is_in_a_module(file)).map(|file| file.display().to_string()).collect();
     assert!(sources.len() > 500 && lost.is_empty(), "no `mod` names these files, so they are not compiled:\n{}", lost.join("\n"));

@@ -14,11 +14,6 @@ use uuid::Uuid;
 
 use crate::harness::client;
 
-/// Whether turns of all servers run on a cluster: with `CONVENGINE_TEST_RUNTIME=restate`.
-pub fn runs_on_restate() -> bool {
-    std::env::var("CONVENGINE_TEST_RUNTIME").is_ok_and(|it| it == "restate")
-}
-
 /// A node of Restate that tests of packs share.
 pub struct SharedNode {
     cluster: Arc<RestateCluster>,

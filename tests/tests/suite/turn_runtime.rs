@@ -9,6 +9,7 @@ use convengine_core::turn::{
     CancelReason, Completion, Effect, Journal, Millis, Notice, Outcome, RescuedTurn, Slice, Turn, TurnInput, state_hash,
 };
 use convengine_player::{CorePlayer, Suspend};
+use convengine_test_macros::test;
 use convengine_tests::{Case, corpus, flows};
 use convengine_turns::refusal::Refusal;
 use convengine_turns::stream::TokenPublisher;
@@ -210,6 +211,7 @@ fn play(case: &Case) -> usize {
 }
 
 #[test]
+#[on(no_database)]
 fn turns_end_the_same_wherever_they_are_stopped() {
     let cases: Vec<Case> = corpus().unwrap().into_iter().chain(flows().unwrap()).step_by(4).collect();
     let stopped: usize = cases.iter().map(play).sum();

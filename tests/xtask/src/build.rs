@@ -6,6 +6,7 @@ use std::thread;
 
 use anyhow::{Context, Result, bail};
 
+use crate::postgres::TestServers;
 use crate::project::Project;
 use crate::wasm::Purpose;
 use crate::{deny, install, mcp, npm, page, python, restate, sh, suites, wasm};
@@ -28,11 +29,16 @@ pub fn build_all(project: &Project) -> Result<()> {
 
 /// Builds the server and the tests, and installs what those tests need that run without a browser.
 pub fn build_without_browser(project: &Project) -> Result<()> {
-    build_native(project)?;
-    mcp::install_node_packages(project)?;
-    suites::install(project)?;
-    restate::install(project)?;
-    Ok(())
+    build_native_beside(project, install_server_tools)
+}
+
+/// Builds the server and the tests, and installs something meanwhile.
+pub fn build_native_beside(project: &Project, install: fn(&Project) -> Result<()>) -> Result<()> {
+    thread::scope(|scope| {
+        let tools = scope.spawn(|| install(project));
+        build_native(project)?;
+        join(tools.join())
+    })
 }
 
 /// Builds all programs and tests. Warnings, also those of clippy, are errors.
@@ -90,11 +96,18 @@ fn bundle_and_check(project: &Project) -> Result<()> {
 /// Installs what tests need, while others compile.
 fn install_test_tools(project: &Project) -> Result<()> {
     install::ensure_chromium()?;
-    install::ensure_postgres()?;
     install::ensure_valgrind()?;
+    install_server_tools(project)?;
+    mcp::install(project)
+}
+
+/// Installs what those tests need that run without a browser.
+fn install_server_tools(project: &Project) -> Result<()> {
+    TestServers::install(project)?;
     suites::install(project)?;
     restate::install(project)?;
-    mcp::install(project)
+    mcp::install_node_packages(project)?;
+    Ok(())
 }
 
 fn join(outcome: thread::Result<Result<()>>) -> Result<()> {

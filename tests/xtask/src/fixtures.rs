@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::postgres::TestServers;
 use crate::project::Project;
 use crate::test_run::{self, Scope};
-use crate::{build, restate, sh};
+use crate::{build, sh};
 
 /// The version of the workspace.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -23,8 +23,7 @@ pub fn make(project: &Project, version: &str) -> Result<()> {
         "'{}' exists; fixtures of a release are made once. Delete them only if {version} has not been released",
         folder.display()
     );
-    restate::install(project)?;
-    build::build_native(project)?;
+    build::build_without_browser(project)?;
     let postgres = TestServers::start(project)?;
     fs::create_dir_all(&folder).with_context(|| format!("cannot create '{}'", folder.display()))?;
     let made = write_and_test(project, &postgres, &folder);
@@ -37,9 +36,9 @@ pub fn make(project: &Project, version: &str) -> Result<()> {
 fn write_and_test(project: &Project, postgres: &TestServers, folder: &Path) -> Result<()> {
     sh::print_progress("playing the story");
     let mut story = suite(project)?;
-    test_run::run_programs(story.arg("fixtures::make::").env("CONVENGINE_FIXTURES", folder), postgres)?.ensure_passed()?;
+    test_run::run_programs(postgres.pass_urls_to(story.arg("fixtures::make::").env("CONVENGINE_FIXTURES", folder)))?.ensure_passed()?;
     sh::print_progress("testing the fixtures");
-    test_run::run_programs(suite(project)?.arg("fixtures::"), postgres)?.ensure_passed()?;
+    test_run::run_programs(postgres.pass_urls_to(suite(project)?.arg("fixtures::")))?.ensure_passed()?;
     let sizes = list_sizes(folder)?;
     sizes.iter().for_each(|(path, bytes)| println!("{bytes:>10} {}", path.strip_prefix(&project.root).unwrap_or(path).display()));
     Ok(())

@@ -48,8 +48,8 @@ usage: cargo xtask COMMAND
   npm               builds the browser engine as an npm package, into target/npm
   extension         builds the example extension
   deny              checks licences, sources and known vulnerabilities of the dependencies
-  teeth             mutation tests: changes every expectation of the corpus, one at a time (--leaves), and sabotages the engine in
-                    two dozen ways (--builds [NAME…]); each time a test must fail
+  teeth             mutation tests: changes every expectation of the corpus, one at a time (--leaves), and breaks a copy of the
+                    sources in one place at a time (--builds [NAME…]); each time a test must fail
   size              builds the page as it is published, and compares sizes with tests/budget.txt; also that of the server, if
                     there is a release build
   restate [--nodes N] [--workers N] [--servers N]

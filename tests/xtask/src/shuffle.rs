@@ -26,7 +26,7 @@ pub fn run(project: &Project, seed: Option<&str>) -> Result<()> {
         sh::print_progress(&format!("testing in the order of the seed {seed}; `cargo xtask shuffle {seed}` repeats it"));
         let mut suite = test_run::tests(project, &["test", "--workspace", "--test", "suite"], Scope::WithoutPage)?;
         shuffle(&mut suite, &runner, seed);
-        test_run::run_programs(&mut suite, &postgres)?.ensure_passed()?;
+        test_run::run_programs(postgres.pass_urls_to(&mut suite))?.ensure_passed()?;
     }
     Ok(())
 }

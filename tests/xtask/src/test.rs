@@ -33,7 +33,7 @@ pub fn run_ready(project: &Project) -> Result<()> {
 
 /// Builds the server and tests it with independent clients of the Model Context Protocol.
 pub fn run_clients(project: &Project) -> Result<()> {
-    build::build_native(project)?;
+    build::build_native_beside(project, mcp::install)?;
     mcp::tests(project)?.iter_mut().try_for_each(sh::run)
 }
 

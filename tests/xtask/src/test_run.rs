@@ -38,6 +38,9 @@ const ENVIRONMENTS: [&str; 5] = ["sqlite", "postgres", "pgvector", "browser", "n
 /// The variable with the file to which tests append their durations.
 const DURATIONS: &str = "CONVENGINE_TEST_DURATIONS";
 
+/// The variable that says that the server has been built, so that the tests do not ask whether its sources have changed since.
+const SERVER_IS_BUILT: &str = "CONVENGINE_TEST_SERVER_IS_BUILT";
+
 /// The number of slow tests that are printed.
 const SLOWEST: usize = 10;
 
@@ -78,11 +81,11 @@ pub fn run(project: &Project, scope: Scope, others: Vec<Command>) -> Result<()> 
     let listed = list_tests(project)?;
     check_cited_tests(&fs::read_to_string(project.root.join(ATTACKS))?, &listed)?;
     let durations = Durations::new(project)?;
-    let programs = run_programs(durations.pass_to(&mut tests(project, &PROGRAMS, scope)?), &postgres)?;
+    let programs = run_programs(postgres.pass_urls_to(durations.pass_to(&mut tests(project, &PROGRAMS, scope)?)))?;
     durations.report()?;
-    let mut runs = vec![run_programs(&mut tests(project, &DOCUMENTATION, Scope::WithoutPage)?, &postgres)?];
+    let mut runs = vec![run_programs(&mut tests(project, &DOCUMENTATION, Scope::WithoutPage)?)?];
     for mut other in others {
-        runs.push(run_programs(&mut other, &postgres)?);
+        runs.push(run_programs(&mut other)?);
     }
     drop(postgres);
     let with_result = programs.counts.total();
@@ -99,13 +102,13 @@ pub fn run(project: &Project, scope: Scope, others: Vec<Command>) -> Result<()> 
     Ok(())
 }
 
-/// Returns a call of test programs.
+/// Returns a call of test programs. The server has to be built.
 pub fn tests(project: &Project, programs: &[&str], scope: Scope) -> Result<Command> {
     let ignored: &[&str] = if scope == Scope::All { &["--include-ignored"] } else { &[] };
     let mut command = build::cargo_with_clippy(project, &[programs, &["--no-fail-fast", "--"], ignored].concat())?;
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let (fewest, most) = PARALLEL_TESTS;
-    command.env("RUST_TEST_THREADS", (processors * TESTS_PER_PROCESSOR).clamp(fewest, most).to_string());
+    command.env(SERVER_IS_BUILT, "1").env("RUST_TEST_THREADS", (processors * TESTS_PER_PROCESSOR).clamp(fewest, most).to_string());
     Ok(command)
 }
 
@@ -129,9 +132,9 @@ fn check_cited_tests(page: &str, listed: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command beside a PostgreSQL, prints its output, and adds up the result lines in it.
-pub fn run_programs(command: &mut Command, postgres: &TestServers) -> Result<Ended> {
-    let mut child = postgres.pass_urls_to(command).stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
+/// Runs a command, prints its output, and adds up the result lines in it.
+pub fn run_programs(command: &mut Command) -> Result<Ended> {
+    let mut child = command.stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
     let stdout = child.stdout.take().context("the tests have no output")?;
     let mut counts = Counts::default();
     let mut failures = Failures::default();

@@ -43,12 +43,23 @@ async function changes(page) {
   await page.getByRole('treegrid').hover();
   const found = new Map();
   const grid = page.getByRole('treegrid');
+  const element = await grid.elementHandle();
   const height = await grid.evaluate((it) => it.scrollHeight);
   for (let top = 0; top < height; top += 200) {
     await grid.evaluate((it, at) => (it.scrollTop = at), top);
-    await page.waitForTimeout(50);
+    await page.waitForFunction(hasVisibleRows, element);
     const rows = await grid.locator('.kind-change').evaluateAll((all) => all.map((it) => [it.getAttribute('aria-rowindex'), it.innerText.replaceAll('\n', ' ')]));
     for (const [index, text] of rows) found.set(Number(index), text);
   }
   return [...found].sort((a, b) => a[0] - b[0]).map(([, text]) => text);
+}
+
+/** Runs in the page: whether every row that is visible at the position of the timeline exists. */
+function hasVisibleRows(grid) {
+  const height = grid.querySelector('[role="row"]').offsetHeight;
+  const last = Math.min(Number(grid.getAttribute('aria-rowcount')), Math.ceil((grid.scrollTop + grid.clientHeight) / height));
+  for (let index = Math.floor(grid.scrollTop / height) + 1; index <= last; index++) {
+    if (!grid.querySelector(`[aria-rowindex="${index}"]`)) return false;
+  }
+  return true;
 }

@@ -1,5 +1,6 @@
 //! The interpreter of this process: the module of the page, compiled once.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -14,18 +15,29 @@ const MODULE: &str = "python.wasm";
 /// The time between two looks for a module that is still being built.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-static INTERPRETER: OnceLock<Result<ScriptRuntime, String>> = OnceLock::new();
+/// An interpreter that is compiled when it is first needed, or why it cannot be compiled.
+pub type Compiled = OnceLock<Result<ScriptRuntime, String>>;
+
+static INTERPRETER: Compiled = OnceLock::new();
 
 /// Returns the interpreter; the first call compiles it, and others wait.
 ///
 /// # Errors
 /// Why there is none; a module that is missing may still come.
 pub fn get() -> Result<&'static ScriptRuntime, String> {
-    if let Some(known) = INTERPRETER.get() {
+    compile_once(&INTERPRETER, || page::read_file(MODULE))
+}
+
+/// Returns an interpreter; compiles it from the file if it is not compiled yet.
+///
+/// # Errors
+/// See [`get`].
+pub fn compile_once(compiled: &Compiled, read_file: impl FnOnce() -> Option<Cow<'static, [u8]>>) -> Result<&ScriptRuntime, String> {
+    if let Some(known) = compiled.get() {
         return known.as_ref().map_err(Clone::clone);
     }
-    let Some(module) = page::read_file(MODULE) else { return Err(format!("'{MODULE}' is not available yet; {}", how_to_get_it())) };
-    INTERPRETER.get_or_init(|| compile(&module)).as_ref().map_err(Clone::clone)
+    let Some(module) = read_file() else { return Err(format!("'{MODULE}' is not available yet; {}", how_to_get_it())) };
+    compiled.get_or_init(|| compile(&module)).as_ref().map_err(Clone::clone)
 }
 
 /// Compiles the interpreter as soon as its module is there, so that no turn waits for that.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, MAX_SCRIPT_TIMEOUT_MS, ScriptRequest};
-use convengine_script_runtime::RunError;
+use convengine_script_runtime::{RunError, ScriptRuntime};
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -35,7 +35,12 @@ pub async fn execute(blocking: &BlockingShare, request: &ScriptRequest, default:
 
 /// Runs a script on this thread.
 pub fn run(request: &ScriptRequest, default: Option<Duration>) -> EffectResult {
-    let interpreter = match interpreter::get() {
+    run_in(interpreter::get(), request, default)
+}
+
+/// Runs a script in an interpreter, or says why there is none.
+fn run_in(interpreter: Result<&ScriptRuntime, String>, request: &ScriptRequest, default: Option<Duration>) -> EffectResult {
+    let interpreter = match interpreter {
         Ok(interpreter) => interpreter,
         Err(reason) => return unavailable(&reason),
     };
@@ -96,18 +101,39 @@ struct CheckIssue {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use serde_json::json;
 
     use super::*;
 
+    fn request(timeout_ms: Option<u32>) -> ScriptRequest {
+        let request = json!({"language": "python", "code_hash": "", "code": "", "input": {}, "timeout_ms": timeout_ms, "limits": {
+            "fuel": 1, "memory_bytes": 1, "output_bytes": 1, "recursion": 1, "log_lines": 1, "log_chars": 1,
+        }});
+        serde_json::from_value(request).unwrap()
+    }
+
+    #[test]
+    fn a_script_says_that_the_interpreter_is_missing_until_it_is_there() {
+        let compiled = interpreter::Compiled::new();
+        let run = |file: Option<&'static str>| {
+            let found = interpreter::compile_once(&compiled, || file.map(|text| Cow::Borrowed(text.as_bytes())));
+            match run_in(found, &request(None), None) {
+                EffectResult::Error(error) if error.kind == EffectErrorKind::Unsupported => error.message,
+                other => panic!("{other:?}"),
+            }
+        };
+        let missing = "scripts cannot run here: 'python.wasm' is not available yet; ";
+        assert!([run(None), run(None)].iter().all(|message| message.starts_with(missing)), "{}", run(None));
+        // The file is there now, and is not WebAssembly; it is compiled once.
+        let broken = run(Some("not a module"));
+        assert!(broken.starts_with("scripts cannot run here: ") && !broken.starts_with(missing), "{broken}");
+        assert_eq!(run(None), broken);
+    }
+
     #[test]
     fn the_setting_is_default_and_maximum() {
-        let request = |timeout_ms: Option<u32>| -> ScriptRequest {
-            let request = json!({"language": "python", "code_hash": "", "code": "", "input": {}, "timeout_ms": timeout_ms, "limits": {
-                "fuel": 1, "memory_bytes": 1, "output_bytes": 1, "recursion": 1, "log_lines": 1, "log_chars": 1,
-            }});
-            serde_json::from_value(request).unwrap()
-        };
         let limit = |timeout_ms, default: Option<u64>| time_limit(&request(timeout_ms), default.map(Duration::from_secs)).as_millis();
         assert_eq!((limit(None, None), limit(Some(5000), None), limit(Some(60_000), None)), (2000, 5000, 30_000));
         assert_eq!((limit(None, Some(3)), limit(Some(1000), Some(3)), limit(Some(5000), Some(3))), (3000, 1000, 3000));

@@ -78,6 +78,11 @@ fn call() -> LlmCallRow {
     }
 }
 
+/// The answer to the first effect of a turn.
+fn answer() -> JournalEntry {
+    JournalEntry { effect: EffectId(0), at: AT, fingerprint: "f".to_owned(), request: None, outcome: EffectResult::Ok(Reply::Slept) }
+}
+
 /// Stores rows as the writers do.
 async fn store_rows(database: &mut Database, rows: &TurnRows) -> sqlx::Result<()> {
     let mut connection = open_writer(&database.config).await?;
@@ -176,13 +181,7 @@ async fn an_open_turn_belongs_to_one_owner() {
         assert_eq!(turn::find_by_message_key(&database.pool, "k").await.expect("an answer").map(|it| it.status), Some("open".to_owned()));
         assert!(turn::find_by_message_key(&database.pool, "other").await.expect("an answer").is_none());
 
-        let answer = JournalEntry {
-            effect: EffectId(0),
-            at: AT,
-            fingerprint: "f".to_owned(),
-            request: None,
-            outcome: EffectResult::Ok(Reply::Slept),
-        };
+        let answer = answer();
         let mut rows = TurnRows::default();
         rows.add_effect(&EffectRow { entry: Some(&answer), ..effect(0, 0) });
         store_rows(&mut database, &rows).await.expect("an answer");
@@ -237,10 +236,16 @@ async fn a_completion_and_the_end_of_its_turn_are_stored_together() {
         let mut rows = TurnRows::default();
         rows.add_turn(&open);
         store_rows(&mut database, &rows).await.expect("an open turn");
+        let answer = answer();
         let mut rows = TurnRows::default();
-        rows.add_effect(&EffectRow { turn_id: FIRST, owner: "me", effect_id: 0, position: 0, entry: None, at: AT });
+        rows.add_effect(&EffectRow { turn_id: FIRST, owner: "me", effect_id: 0, position: 0, entry: Some(&answer), at: AT });
         rows.add_audit_progress(FIRST, "me", 1);
         rows.close_turn(&TurnRow { status: "closed", ..open });
         store_rows(&mut database, &rows).await.expect("both");
+        let effects = turn::list_effects(&database.pool, FIRST).await.expect("effects");
+        assert_eq!(effects.into_iter().map(|it| (it.effect_id, it.entry)).collect::<Vec<_>>(), [(0, Some(answer))]);
+        let turns = turn::list_ended(&database.pool, CONVERSATION).await.expect("turns");
+        let ended: Vec<_> = turns.iter().map(|it| (it.turn_id.as_str(), it.status.as_str(), it.audited_notices)).collect();
+        assert_eq!(ended, [(FIRST, "closed", 1)]);
     }
 }

@@ -12,6 +12,7 @@ use convengine_core::pack::{Pack, talk_words};
 use convengine_core::text::{expr, interpolation, template};
 use convengine_core::turn::LLM_PURPOSES;
 use convengine_player::{KnownDifferences, ServerOptions, play};
+use convengine_test_macros::test;
 use convengine_tests::root;
 use serde_json::{Map, Value, json};
 
@@ -38,6 +39,7 @@ fn has_kind(block: &Block, kind: &str) -> bool {
 }
 
 #[test]
+#[on(no_database)]
 fn examples_give_the_results_on_the_page() {
     let mut failures = Vec::new();
     for (page, _) in PAGES {
@@ -63,6 +65,7 @@ fn examples_give_the_results_on_the_page() {
 }
 
 #[test]
+#[on(no_database)]
 fn pages_have_executed_blocks_only() {
     for (page, fewest) in PAGES {
         let mut count = 0;
@@ -77,6 +80,7 @@ fn pages_have_executed_blocks_only() {
 }
 
 #[test]
+#[on(no_database)]
 fn nodes_are_valid() {
     for (page, _) in PAGES {
         for block in parse_blocks(&read_page(page)).iter().filter(|it| has_kind(it, "json node")) {
@@ -150,6 +154,7 @@ fn merge(base: Value, part: Value) -> Value {
 }
 
 #[test]
+#[on(no_database)]
 fn packs_and_talks_pass() {
     let folder = std::env::temp_dir().join(format!("convengine-reference-{}", uuid::Uuid::new_v4()));
     std::fs::create_dir(&folder).unwrap();
@@ -178,6 +183,7 @@ fn assert_mentions(page: &str, texts: impl IntoIterator<Item = String>) {
 }
 
 #[test]
+#[on(no_database)]
 fn names_of_the_core_are_on_the_pages() {
     let heading = |level: &str, names: Vec<&'static str>| names.into_iter().map(|name| format!("\n{level} {name}\n")).collect::<Vec<_>>();
     let code = |names: Vec<&'static str>| names.into_iter().map(|name| format!("`{name}")).collect::<Vec<_>>();
@@ -192,6 +198,7 @@ fn names_of_the_core_are_on_the_pages() {
 }
 
 #[test]
+#[on(no_database)]
 fn members_of_packs_are_on_the_page() {
     let packs = read_packs("packs").played;
     let mut names: BTreeSet<String> = BTreeSet::new();
@@ -213,6 +220,7 @@ fn members_of_packs_are_on_the_page() {
 }
 
 #[test]
+#[on(no_database)]
 fn talks_show_every_kind_of_check() {
     let checks = read_packs("talks").played.into_iter().flat_map(|it| it.1.turns).flat_map(|it| it.checks);
     let kinds: BTreeSet<String> =
@@ -232,6 +240,7 @@ fn properties_beside(schema: &Value, name: &str) -> Vec<String> {
 }
 
 #[test]
+#[on(no_database)]
 fn members_of_slots_and_entities_are_on_the_pages() {
     let schema = json_schema();
     for (page, member, fewest) in

@@ -1,4 +1,4 @@
-//! Operating a cluster: versions of the worker, timers, and what is deleted.
+//! Operating a cluster: versions of the worker, timers, and what is deleted. All on PostgreSQL, which servers and workers share.
 
 use std::net::TcpListener;
 use std::sync::mpsc;

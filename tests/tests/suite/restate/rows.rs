@@ -1,4 +1,4 @@
-//! Conversations whose turns leave no rows in the database.
+//! Conversations whose turns leave no rows in the database. All on PostgreSQL, which servers and workers share.
 
 use std::path::Path;
 

@@ -47,6 +47,12 @@ impl Programs {
         Ok(Self { has_icu: false, ..found })
     }
 
+    /// Whether an extension is installed; `false` if there is no `pg_config` to say where extensions are.
+    pub fn has_extension(&self, name: &str) -> bool {
+        let folder = sh::output(self.client("pg_config").arg("--sharedir"));
+        folder.is_some_and(|folder| Path::new(&folder).join(format!("extension/{name}.control")).is_file())
+    }
+
     /// Returns a call of a client program, which any user may run.
     pub fn client(&self, program: &str) -> Command {
         Command::new(self.path(program))

@@ -1,5 +1,6 @@
 //! The PostgreSQL servers of the tests.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Result;
@@ -11,6 +12,9 @@ use crate::project::Project;
 /// The variable with the URL of a server that has the extension `vector`, without a database, for the tests.
 const VECTOR_URL_VARIABLE: &str = "CONVENGINE_TEST_PGVECTOR";
 
+/// The extension.
+const EXTENSION: &str = "vector";
+
 /// The variable with the program that dumps a database of the server.
 const DUMP_VARIABLE: &str = "CONVENGINE_PG_DUMP";
 
@@ -21,13 +25,19 @@ pub struct TestServers {
 }
 
 impl TestServers {
+    /// Installs what is missing; returns the archive of the server with the extension, unless the other server has it.
+    pub fn install(project: &Project) -> Result<Option<PathBuf>> {
+        let programs = install::ensure_postgres()?;
+        let has_vector = || programs.has_extension(EXTENSION);
+        let found = has_vector() || install::install_pgvector(programs.version) && has_vector();
+        if found { Ok(None) } else { pgvector::download(project).map(Some) }
+    }
+
     /// Starts the servers; installs what is missing.
     pub fn start(project: &Project) -> Result<Self> {
+        let archive = Self::install(project)?;
         let main = Postgres::start(Durability::Relaxed)?;
-        let has_vector = || Ok::<_, anyhow::Error>(!main.query("postgres", AVAILABLE)?.is_empty());
-        let found = has_vector()? || install::install_pgvector(main.programs.version) && has_vector()?;
-        let with_vector =
-            if found { None } else { Some(Postgres::start_from_package(&pgvector::download(project)?, Durability::Relaxed)?) };
+        let with_vector = archive.map(|archive| Postgres::start_from_package(&archive, Durability::Relaxed)).transpose()?;
         Ok(Self { main, with_vector })
     }
 
@@ -37,6 +47,3 @@ impl TestServers {
         self.main.pass_url_to(command).env(VECTOR_URL_VARIABLE, with_vector.url()).env(DUMP_VARIABLE, self.main.program("pg_dump"))
     }
 }
-
-/// Finds the extension among those that can be created.
-const AVAILABLE: &str = "select name from pg_available_extensions where name = 'vector'";

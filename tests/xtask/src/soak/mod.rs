@@ -14,7 +14,7 @@ mod streams;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ use serde_json::Value;
 use crate::postgres::{Durability, Postgres};
 use crate::project::Project;
 use crate::sh;
+use crate::test_run::{self, Scope};
 
 /// A long test; returns its failures.
 type LongTest = fn(&mut Soak<'_>) -> Result<Vec<String>>;
@@ -88,10 +89,10 @@ impl Soak<'_> {
     }
 
     /// Runs the tests of the suite whose names contain some words, those with a long version at full length; returns how they failed.
-    fn run_long_tests(&self, words: &str) -> Result<Option<ExitStatus>> {
-        let mut tests = self.project.cargo(&["test", "--workspace", "--test", "suite", "--", "--include-ignored", words]);
-        let ended = self.postgres.pass_url_to(tests.env("CONVENGINE_TEST_LONG", "1")).status().context("cannot start the tests")?;
-        Ok(Some(ended).filter(|it| !it.success()))
+    fn run_long_tests(&self, words: &str) -> Result<Option<String>> {
+        let mut suite = test_run::tests(self.project, &["test", "--workspace", "--test", "suite"], Scope::All)?;
+        let ended = test_run::run_programs(self.postgres.pass_url_to(suite.arg(words).env("CONVENGINE_TEST_LONG", "1")))?;
+        Ok(ended.ensure_passed().err().map(|error| format!("{words}: {error}")))
     }
 
     fn run_program(&self, arguments: &[&str]) -> Result<SoakResults> {
