@@ -63,18 +63,12 @@ impl Turn<'_> {
         let mut row = new_log_row(&self.state, &request);
         let purpose = request.purpose.clone();
         let outcome = self.effects.perform(request).await;
-        row.created_at = self.effects.now();
+        row.complete(&outcome, self.effects.now());
         self.state.usage.llm_calls += 1;
         match &outcome {
             Ok(reply) => {
-                row.success = true;
                 row.response_text = Some(format_reply(reply));
-                row.provider.clone_from(&reply.provider);
-                row.model.clone_from(&reply.model);
                 if let Some(usage) = reply.usage {
-                    row.input_tokens = Some(usage.input_tokens);
-                    row.output_tokens = Some(usage.output_tokens);
-                    row.cost_micros = usage.cost_micros;
                     self.state.usage.input_tokens += usage.input_tokens;
                     self.state.usage.output_tokens += usage.output_tokens;
                     self.record_cost(usage);
@@ -82,7 +76,6 @@ impl Turn<'_> {
                 self.record.record_effect("llm.generate", Some(&purpose), "ok", attempt);
             }
             Err(error) => {
-                row.error_message = Some(error.message.clone());
                 self.record.record_effect("llm.generate", Some(&purpose), "error", attempt);
                 self.warn("llm.failed", json!({"purpose": purpose, "kind": error.kind}));
             }
@@ -147,20 +140,7 @@ fn format_reply(reply: &LlmReply) -> String {
 }
 
 fn new_log_row(state: &SessionState, request: &LlmRequest) -> LlmCallRow {
-    let frame = state.frame();
-    LlmCallRow {
-        intent_code: state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or("UNKNOWN").to_owned(),
-        state_code: frame.map_or_else(|| "UNKNOWN".to_owned(), |it| format!("{}/{}", it.graph, it.node)),
-        provider: convengine_config::UNKNOWN.to_owned(),
-        model: convengine_config::UNKNOWN.to_owned(),
-        prompt_text: format!("[system] {}\n\n[user] {}", request.system, request.user_prompt()),
-        user_context: request.context.to_string(),
-        response_text: None,
-        success: false,
-        error_message: None,
-        created_at: 0,
-        input_tokens: None,
-        output_tokens: None,
-        cost_micros: None,
-    }
+    let intent = state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or("UNKNOWN").to_owned();
+    let place = state.frame().map_or_else(|| "UNKNOWN".to_owned(), |it| format!("{}/{}", it.graph, it.node));
+    LlmCallRow::new(intent, place, request)
 }

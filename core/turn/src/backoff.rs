@@ -1,6 +1,6 @@
 //! The waits between the attempts of a call, for tables, flows and chains.
 
-use crate::{EffectContext, EffectError, EffectErrorKind, SleepRequest};
+use crate::{EffectContext, SleepRequest};
 
 /// The longest wait that a service may ask for, in milliseconds; one that asks for a longer one is not tried again.
 pub const MAX_RETRY_AFTER_MS: u64 = 10_000;
@@ -46,11 +46,6 @@ fn multiply(wait: u64, multiplier: f64) -> u64 {
 /// Waits; a sleep that fails counts as over.
 pub async fn wait(effects: &EffectContext, wait_ms: u64) {
     let _ = effects.perform(SleepRequest::new(u32::try_from(wait_ms).unwrap_or(u32::MAX))).await;
-}
-
-/// Whether a service was not reached, or did not answer.
-pub fn is_network_failure(error: &EffectError) -> bool {
-    matches!(error.kind, EffectErrorKind::Timeout | EffectErrorKind::Unavailable | EffectErrorKind::Interrupted)
 }
 
 #[cfg(test)]

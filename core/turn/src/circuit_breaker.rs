@@ -205,19 +205,8 @@ fn classify_result(breaker: &BreakerPolicy, answer: &EffectResult) -> CallResult
         EffectResult::Ok(Reply::Http(reply)) if breaker.only_outages && reply.status < 500 && reply.status != 429 => CallResult::Success,
         EffectResult::Ok(Reply::Http(reply)) => failed(breaker.retries.statuses.contains(&reply.status)),
         EffectResult::Ok(_) => CallResult::Unknown,
-        EffectResult::Error(error) => match error.kind {
-            EffectErrorKind::Timeout | EffectErrorKind::Unavailable | EffectErrorKind::Interrupted => failed(breaker.retries.io),
-            // What the host refuses or cannot do is not a failure of the service.
-            EffectErrorKind::Refused
-            | EffectErrorKind::Invalid
-            | EffectErrorKind::NotFound
-            | EffectErrorKind::Denied
-            | EffectErrorKind::CircuitOpen
-            | EffectErrorKind::Limited
-            | EffectErrorKind::Unsupported
-            | EffectErrorKind::Cancelled
-            | EffectErrorKind::Mismatch => CallResult::Unknown,
-        },
+        EffectResult::Error(error) if error.kind.is_outage() => failed(breaker.retries.io),
+        EffectResult::Error(_) => CallResult::Unknown,
     }
 }
 

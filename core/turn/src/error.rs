@@ -10,9 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::effect::EffectId;
 use super::input::ProgramRef;
 
-/// Why an effect failed. Retries, circuit breakers and error ports decide by it. Only [`Timeout`](Self::Timeout),
-/// [`Unavailable`](Self::Unavailable) and [`Interrupted`](Self::Interrupted) count as outages: they are tried again where an author says
-/// so, and open circuit breakers.
+/// Why an effect failed. Retries, circuit breakers and error ports decide by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectErrorKind {
@@ -40,6 +38,32 @@ pub enum EffectErrorKind {
     Cancelled,
     /// The reply does not belong to the request.
     Mismatch,
+}
+
+impl EffectErrorKind {
+    /// Whether a service was not reached, or did not answer. Outages are tried again where an author says so, and open circuit breakers; what
+    /// the host refuses or cannot do is not a failure of the service.
+    pub fn is_outage(self) -> bool {
+        matches!(self, EffectErrorKind::Timeout | EffectErrorKind::Unavailable | EffectErrorKind::Interrupted)
+    }
+
+    /// Whether the effect may have happened although it failed, so that repeating it could execute it twice.
+    pub fn may_have_acted(self) -> bool {
+        match self {
+            EffectErrorKind::Timeout
+            | EffectErrorKind::Unavailable
+            | EffectErrorKind::Invalid
+            | EffectErrorKind::Interrupted
+            | EffectErrorKind::Cancelled
+            | EffectErrorKind::Mismatch => true,
+            EffectErrorKind::Refused
+            | EffectErrorKind::NotFound
+            | EffectErrorKind::Denied
+            | EffectErrorKind::CircuitOpen
+            | EffectErrorKind::Limited
+            | EffectErrorKind::Unsupported => false,
+        }
+    }
 }
 
 /// A failed effect.

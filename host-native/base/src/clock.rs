@@ -5,8 +5,16 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use convengine_core::turn::Millis;
+use jiff::SignedDuration;
+use jiff::civil::{self, Date, Time};
 
 const DAY_MS: i64 = 86_400_000;
+
+const EPOCH: Date = civil::date(1970, 1, 1);
+
+/// The calendar repeats after 400 years, so that a time of any year has its equal within those of `jiff`.
+const CYCLE_YEARS: i64 = 400;
+const CYCLE_DAYS: i64 = 146_097;
 
 /// How far the host's time is ahead of the system clock, in milliseconds.
 static OFFSET_MS: AtomicI64 = AtomicI64::new(0);
@@ -78,12 +86,12 @@ fn system_now() -> Millis {
 
 /// Formats a time as in `ce_audit`, in UTC: `2026-01-02 03:04:05.678`.
 pub fn format_audit(at: Millis) -> String {
-    render(at, ' ', "")
+    render(at, "-%m-%d %H:%M:%S%.3f")
 }
 
 /// Formats a time as ISO 8601 with `Z`, for clients.
 pub fn format_iso(at: Millis) -> String {
-    render(at, 'T', "Z")
+    render(at, "-%m-%dT%H:%M:%S%.3fZ")
 }
 
 /// Parses every timestamp format found in databases, including those of the Java original: milliseconds, or text with a space or `T`, with
@@ -101,11 +109,11 @@ pub fn parse(text: &str) -> Option<Millis> {
     let mut parts = clock.splitn(3, ':').map(|part| part.parse::<i64>().ok());
     let (hour, minute) = (parts.next()??, parts.next()??);
     let second = parts.next().unwrap_or(Some(0))?;
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 24 || minute > 59 || second > 60 {
+    if !(1..=31).contains(&day) || hour > 24 || minute > 59 || second > 60 {
         return None;
     }
     let seconds = (hour * 60 + minute) * 60 + second;
-    Some(days_from_civil(year, month, day) * DAY_MS + seconds * 1000 + parse_millis(fraction)? - offset)
+    Some(days_since_epoch(year, month, day)? * DAY_MS + seconds * 1000 + parse_millis(fraction)? - offset)
 }
 
 fn split_zone(clock: &str) -> Option<(&str, i64)> {
@@ -128,31 +136,17 @@ fn parse_millis(fraction: &str) -> Option<i64> {
     digits.parse().ok()
 }
 
-fn render(at: Millis, between: char, zone: &str) -> String {
-    let (days, rest) = (at.div_euclid(DAY_MS), at.rem_euclid(DAY_MS));
-    let (year, month, day) = civil_from_days(days);
-    let (hour, minute, second, millis) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60, rest % 1000);
-    format!("{year:04}-{month:02}-{day:02}{between}{hour:02}:{minute:02}:{second:02}.{millis:03}{zone}")
+/// `after_year` is the format of what follows the year.
+fn render(at: Millis, after_year: &str) -> String {
+    let time = EPOCH.to_datetime(Time::midnight()).saturating_add(SignedDuration::from_millis(at.rem_euclid(CYCLE_DAYS * DAY_MS)));
+    let year = i64::from(time.year()) + at.div_euclid(CYCLE_DAYS * DAY_MS) * CYCLE_YEARS;
+    format!("{year:04}{}", time.strftime(after_year))
 }
 
-/// Returns the days from 1970-01-01 to a date; years begin in March, so that the leap day comes last.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
-}
-
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
+/// Returns the days from 1970-01-01 to a date; a day that the month does not have is one of the next month.
+fn days_since_epoch(year: i64, month: i64, day: i64) -> Option<i64> {
+    let first = Date::new(i16::try_from(year.rem_euclid(CYCLE_YEARS)).ok()?, i8::try_from(month).ok()?, 1).ok()?;
+    Some(first.duration_since(EPOCH).as_hours() / 24 + year.div_euclid(CYCLE_YEARS) * CYCLE_DAYS + day - 1)
 }
 
 #[cfg(test)]
@@ -192,5 +186,23 @@ mod tests {
             assert_eq!(parse(&format_iso(at)), Some(at));
         }
         assert_eq!(format_audit(1_767_323_045_678), "2026-01-02 03:04:05.678");
+        for (at, expected) in [
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (-62_167_219_200_001, "-001-12-31T23:59:59.999Z"),
+            (253_402_300_800_000, "10000-01-01T00:00:00.000Z"),
+            (i64::MAX, "292278994-08-17T07:12:55.807Z"),
+        ] {
+            assert_eq!(format_iso(at), expected);
+        }
+        for (text, expected) in [
+            ("2026-02-31", Some("2026-03-03T00:00:00.000Z")),
+            ("2100-02-29", Some("2100-03-01T00:00:00.000Z")),
+            ("12000-02-29", Some("12000-02-29T00:00:00.000Z")),
+            ("2026-00-01", None),
+            ("2026-01-32", None),
+        ] {
+            assert_eq!(parse(text).map(format_iso).as_deref(), expected, "{text}");
+        }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
 use super::Rate;
+use super::groups::groups;
 use super::value::{scalar, whole};
 use crate::search_memory::{DEFAULT_MEMORY_MB, SearchMemory};
 
@@ -60,43 +60,18 @@ impl Default for AssistantSettings {
     }
 }
 
-/// `assistants.*`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct AssistantTree {
-    #[serde(deserialize_with = "limit")]
-    rpm: u32,
-    #[serde(deserialize_with = "limit")]
-    rpm_per_address: u32,
-    #[serde(deserialize_with = "limit")]
-    simulator_rpm: u32,
-    #[serde(deserialize_with = "limit")]
-    sessions_per_month: u32,
-    #[serde(deserialize_with = "limit")]
-    imports_per_month: u32,
-    #[serde(deserialize_with = "scalar")]
-    pub(super) script_timeout: Option<Duration>,
-    #[serde(deserialize_with = "scalar")]
-    timers: bool,
-    #[serde(deserialize_with = "share")]
-    eval_pass_threshold: f64,
-    #[serde(deserialize_with = "whole::<_, _, 16, 65_536>")]
-    knowledge_memory_mb: u64,
-}
-
-impl Default for AssistantTree {
-    fn default() -> AssistantTree {
-        AssistantTree {
-            rpm: DEFAULT_PUBLIC_RPM,
-            rpm_per_address: DEFAULT_ADDRESS_RPM,
-            simulator_rpm: 0,
-            sessions_per_month: 0,
-            imports_per_month: 0,
-            script_timeout: None,
-            timers: true,
-            eval_pass_threshold: DEFAULT_EVAL_PASS_THRESHOLD,
-            knowledge_memory_mb: DEFAULT_MEMORY_MB,
-        }
+groups! {
+    /// `assistants.*`
+    pub(super) struct AssistantTree {
+        rpm: u32 as "limit" = DEFAULT_PUBLIC_RPM,
+        rpm_per_address: u32 as "limit" = DEFAULT_ADDRESS_RPM,
+        simulator_rpm: u32 as "limit",
+        sessions_per_month: u32 as "limit",
+        imports_per_month: u32 as "limit",
+        pub(super) script_timeout: Option<Duration> as "scalar",
+        timers: bool as "scalar" = true,
+        eval_pass_threshold: f64 as "share" = DEFAULT_EVAL_PASS_THRESHOLD,
+        knowledge_memory_mb: u64 as "whole::<_, _, 16, 65_536>" = DEFAULT_MEMORY_MB,
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
+use super::groups::groups;
 use super::value::{HttpUrl, scalar};
 use crate::secrets::resolve;
 
@@ -46,27 +47,18 @@ impl Default for ChainSettings {
     }
 }
 
-/// `chains.*`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct ChainTree {
-    #[serde(deserialize_with = "scalar")]
-    lease: Duration,
-}
-
-impl Default for ChainTree {
-    fn default() -> ChainTree {
-        ChainTree { lease: DEFAULT_LEASE }
+groups! {
+    /// `chains.*`
+    pub(super) struct ChainTree {
+        lease: Duration as "scalar" = DEFAULT_LEASE,
     }
-}
 
-/// `notify.*`: the channels that have an address of their own.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct NotifyTree {
-    email: Option<NotifyChannel>,
-    sms: Option<NotifyChannel>,
-    slack: Option<NotifyChannel>,
+    /// `notify.*`: the channels that have an address of their own.
+    pub(super) struct NotifyTree {
+        email: Option<NotifyChannel>,
+        sms: Option<NotifyChannel>,
+        slack: Option<NotifyChannel>,
+    }
 }
 
 impl ChainSettings {

@@ -4,47 +4,29 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
+use super::groups::groups;
 use super::value::{list, scalar, whole};
 use crate::{HostName, parse_host};
 
-/// Settings of `convengine.http`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct HttpSettings {
-    /// How long a client may take to send the headers of a request.
-    #[serde(deserialize_with = "scalar")]
-    pub header_timeout: Duration,
-    /// How long a client may take to send the body of a request; large bodies get more.
-    #[serde(deserialize_with = "scalar")]
-    pub body_timeout: Duration,
-    /// How long a connection stays open between requests.
-    #[serde(deserialize_with = "scalar")]
-    pub idle_timeout: Duration,
-    /// The maximum number of open connections.
-    #[serde(deserialize_with = "whole::<_, _, 1, 1_000_000>")]
-    pub max_connections: usize,
-    /// Names under which the server is reached beside its address, each on any port or on one.
-    #[serde(deserialize_with = "hosts")]
-    pub allowed_hosts: Vec<(HostName, Option<u16>)>,
-    /// The proxies whose `X-Forwarded-For` is believed.
-    #[serde(deserialize_with = "networks")]
-    pub trusted_proxies: Vec<IpNet>,
-}
-
-impl Default for HttpSettings {
-    fn default() -> HttpSettings {
-        HttpSettings {
-            header_timeout: Duration::from_secs(10),
-            body_timeout: Duration::from_secs(30),
-            // Proxies usually keep connections for 60 s. The side that is closed first must not be theirs.
-            idle_timeout: Duration::from_secs(75),
-            max_connections: 8192,
-            allowed_hosts: Vec::new(),
-            trusted_proxies: Vec::new(),
-        }
+groups! {
+    /// Settings of `convengine.http`.
+    #[derive(PartialEq, Eq)]
+    pub struct HttpSettings {
+        /// How long a client may take to send the headers of a request.
+        pub header_timeout: Duration as "scalar" = Duration::from_secs(10),
+        /// How long a client may take to send the body of a request; large bodies get more.
+        pub body_timeout: Duration as "scalar" = Duration::from_secs(30),
+        /// How long a connection stays open between requests.
+        // Proxies usually keep connections for 60 s. The side that is closed first must not be theirs.
+        pub idle_timeout: Duration as "scalar" = Duration::from_secs(75),
+        /// The maximum number of open connections.
+        pub max_connections: usize as "whole::<_, _, 1, 1_000_000>" = 8192,
+        /// Names under which the server is reached beside its address, each on any port or on one.
+        pub allowed_hosts: Vec<(HostName, Option<u16>)> as "hosts",
+        /// The proxies whose `X-Forwarded-For` is believed.
+        pub trusted_proxies: Vec<IpNet> as "networks",
     }
 }
 

@@ -7,6 +7,7 @@ mod assistants;
 pub mod chains;
 mod file;
 pub mod files;
+mod groups;
 mod host_name;
 mod http;
 mod llm;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
+use super::groups::groups;
 use super::llm_providers::{self, NamedProviders, ProviderTree};
 use super::spend_cap::SpendCap;
 use super::value::{millionths, scalar, whole};
@@ -111,42 +112,18 @@ impl Default for LlmSettings {
     }
 }
 
-/// `llm.*`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct LlmTree {
-    #[serde(deserialize_with = "whole::<_, _, 1, 100>")]
-    max_attempts: u32,
-    #[serde(deserialize_with = "scalar")]
-    timeout: Duration,
-    #[serde(deserialize_with = "scalar")]
-    response_timeout: Duration,
-    #[serde(deserialize_with = "scalar")]
-    idle_timeout: Duration,
-    #[serde(deserialize_with = "whole::<_, _, 1, 10_000_000>")]
-    max_tokens: u64,
-    #[serde(deserialize_with = "temperature")]
-    temperature: Option<f64>,
-    prices: BTreeMap<String, Price>,
-    pub(super) providers: BTreeMap<String, ProviderTree>,
-    pub(super) spend_cap: Option<SpendCap>,
-}
-
-impl Default for LlmTree {
-    fn default() -> LlmTree {
-        let LlmSettings { max_attempts, timeouts, max_tokens, temperature, .. } = LlmSettings::default();
-        let LlmTimeouts { call, response, idle } = timeouts;
-        LlmTree {
-            max_attempts,
-            timeout: call,
-            response_timeout: response,
-            idle_timeout: idle,
-            max_tokens,
-            temperature,
-            prices: BTreeMap::new(),
-            providers: BTreeMap::new(),
-            spend_cap: None,
-        }
+groups! {
+    /// `llm.*`
+    pub(super) struct LlmTree {
+        max_attempts: u32 as "whole::<_, _, 1, 100>" = LlmSettings::default().max_attempts,
+        timeout: Duration as "scalar" = LlmTimeouts::default().call,
+        response_timeout: Duration as "scalar" = LlmTimeouts::default().response,
+        idle_timeout: Duration as "scalar" = LlmTimeouts::default().idle,
+        max_tokens: u64 as "whole::<_, _, 1, 10_000_000>" = LlmSettings::default().max_tokens,
+        temperature: Option<f64> as "temperature" = LlmSettings::default().temperature,
+        prices: BTreeMap<String, Price>,
+        pub(super) providers: BTreeMap<String, ProviderTree>,
+        pub(super) spend_cap: Option<SpendCap>,
     }
 }
 

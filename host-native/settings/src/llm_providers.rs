@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
+use super::groups::groups;
 use super::llm::{MIN_SECRET_LENGTH, ProviderAccess, ProviderKey};
 use super::value::{FromText, choose, list, problem, scalar};
 use crate::secrets::{Secrets, resolve};
@@ -43,18 +42,16 @@ impl FromText for ProviderKind {
     }
 }
 
-/// `llm.providers.NAME.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct ProviderTree {
-    #[serde(deserialize_with = "scalar")]
-    kind: ProviderKind,
-    #[serde(alias = "baseUrl", deserialize_with = "scalar")]
-    base_url: Option<String>,
-    #[serde(alias = "apiKey", deserialize_with = "scalar")]
-    api_key: Option<String>,
-    #[serde(deserialize_with = "list")]
-    models: Vec<String>,
+groups! {
+    /// `llm.providers.NAME.*`
+    pub(super) struct ProviderTree {
+        kind: ProviderKind as "scalar",
+        #[serde(alias = "baseUrl")]
+        base_url: Option<String> as "scalar",
+        #[serde(alias = "apiKey")]
+        api_key: Option<String> as "scalar",
+        models: Vec<String> as "list",
+    }
 }
 
 /// Reads the providers; registers their keys as secrets.

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
+use super::groups::groups;
 use super::value::{Text, list, problem, scalar};
 
 /// How the text of an environment variable names a secret.
@@ -34,15 +33,13 @@ pub enum EnvValue {
     Secret(String),
 }
 
-/// `mcp.servers.NAME.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct McpServerTree {
-    #[serde(deserialize_with = "list")]
-    command: Vec<String>,
-    env: BTreeMap<String, Text>,
-    #[serde(deserialize_with = "scalar")]
-    cwd: Option<String>,
+groups! {
+    /// `mcp.servers.NAME.*`
+    pub(super) struct McpServerTree {
+        command: Vec<String> as "list",
+        env: BTreeMap<String, Text>,
+        cwd: Option<String> as "scalar",
+    }
 }
 
 /// Reads the commands.

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use reqwest::Url;
-use serde::Deserialize;
 use serde_json::Value;
 
+use super::groups::groups;
 use super::value::{as_list, list};
 
 /// Private addresses allowed by `convengine.network.allow-private` and `convengine.outbound.allow`. Public addresses are always allowed.
@@ -26,20 +26,16 @@ enum HostPattern {
     Network(IpNet),
 }
 
-/// `network.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct NetworkTree {
-    #[serde(deserialize_with = "list")]
-    allow_private: Vec<String>,
-}
+groups! {
+    /// `network.*`
+    pub(super) struct NetworkTree {
+        allow_private: Vec<String> as "list",
+    }
 
-/// `outbound.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct OutboundTree {
-    #[serde(deserialize_with = "list")]
-    allow: Vec<String>,
+    /// `outbound.*`
+    pub(super) struct OutboundTree {
+        allow: Vec<String> as "list",
+    }
 }
 
 impl NetworkSettings {

@@ -1,9 +1,9 @@
 //! Logging and tracing settings: `convengine.logging` and `convengine.telemetry`.
 
 use reqwest::Url;
-use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 
+use super::groups::groups;
 use super::value::{FromText, choose, scalar};
 
 /// Log output settings.
@@ -15,29 +15,22 @@ pub struct LoggingSettings {
     pub level: Option<String>,
 }
 
-/// `logging.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct LoggingTree {
-    #[serde(deserialize_with = "scalar")]
-    format: Option<LogFormat>,
-    #[serde(deserialize_with = "scalar")]
-    level: Option<LogFilter>,
-}
+groups! {
+    /// `logging.*`
+    pub(super) struct LoggingTree {
+        format: Option<LogFormat> as "scalar",
+        level: Option<LogFilter> as "scalar",
+    }
 
-/// `telemetry.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct TelemetryTree {
-    pub(super) otlp: OtlpTree,
-}
+    /// `telemetry.*`
+    pub(super) struct TelemetryTree {
+        pub(super) otlp: OtlpTree,
+    }
 
-/// `telemetry.otlp.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct OtlpTree {
-    #[serde(deserialize_with = "scalar")]
-    pub(super) endpoint: Option<String>,
+    /// `telemetry.otlp.*`
+    pub(super) struct OtlpTree {
+        pub(super) endpoint: Option<String> as "scalar",
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! `convengine.restate`: the cluster that turns run on (docs/guide/restate.md).
 
-use serde::Deserialize;
-
+use super::groups::groups;
 use super::value::{optional_list, parse_server_url, problem, scalar};
 
 /// The address of a worker unless it is set.
@@ -34,22 +33,16 @@ pub struct RestateSettings {
     pub identity_key: Option<String>,
 }
 
-/// `restate.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct RestateTree {
-    #[serde(deserialize_with = "optional_list")]
-    ingress: Option<Vec<String>>,
-    #[serde(deserialize_with = "optional_list")]
-    admin: Option<Vec<String>>,
-    #[serde(deserialize_with = "scalar")]
-    listen: Option<String>,
-    #[serde(deserialize_with = "scalar")]
-    health_listen: Option<String>,
-    #[serde(deserialize_with = "scalar")]
-    conversation_rows: Option<bool>,
-    #[serde(deserialize_with = "scalar")]
-    identity_key: Option<String>,
+groups! {
+    /// `restate.*`
+    pub(super) struct RestateTree {
+        ingress: Option<Vec<String>> as "optional_list",
+        admin: Option<Vec<String>> as "optional_list",
+        listen: Option<String> as "scalar",
+        health_listen: Option<String> as "scalar",
+        conversation_rows: Option<bool> as "scalar",
+        identity_key: Option<String> as "scalar",
+    }
 }
 
 impl RestateSettings {

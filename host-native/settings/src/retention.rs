@@ -1,29 +1,25 @@
 //! Retention periods: `convengine.retention`.
 
-use serde::Deserialize;
 use serde::de::Deserializer;
 
+use super::groups::groups;
 use super::value::{FromText, scalar};
 
-/// Retention periods in days; absent means forever.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct RetentionSettings {
-    /// Conversations, counted from their latest turn.
-    #[serde(deserialize_with = "days")]
-    pub conversations: Option<u32>,
-    /// Audit rows.
-    #[serde(deserialize_with = "days")]
-    pub audit: Option<u32>,
-    /// User feedback.
-    #[serde(deserialize_with = "days")]
-    pub feedback: Option<u32>,
-    /// The log of model calls.
-    #[serde(deserialize_with = "days")]
-    pub calls: Option<u32>,
-    /// The security log.
-    #[serde(deserialize_with = "days")]
-    pub security_log: Option<u32>,
+groups! {
+    /// Retention periods in days; absent means forever.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct RetentionSettings {
+        /// Conversations, counted from their latest turn.
+        pub conversations: Option<u32> as "days",
+        /// Audit rows.
+        pub audit: Option<u32> as "days",
+        /// User feedback.
+        pub feedback: Option<u32> as "days",
+        /// The log of model calls.
+        pub calls: Option<u32> as "days",
+        /// The security log.
+        pub security_log: Option<u32> as "days",
+    }
 }
 
 impl RetentionSettings {

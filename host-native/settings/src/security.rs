@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use convengine_host_base::redact_url::redact_url;
 use reqwest::Url;
-use serde::Deserialize;
 
+use super::groups::groups;
 use super::value::{FromText, duration_or_zero, optional_list, parse_duration, scalar, whole};
 
 /// How callers authenticate; neither way means no authentication.
@@ -42,21 +42,14 @@ pub struct SecuritySettings {
     pub guessing: GuessingSettings,
 }
 
-/// How often an address may send wrong credentials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct GuessingSettings {
-    /// The number of wrong credentials in a window after which the rest of it is refused.
-    #[serde(deserialize_with = "whole::<_, _, 1, 1_000_000>")]
-    pub failures: u32,
-    /// How long an address is counted, from its first wrong credential.
-    #[serde(deserialize_with = "scalar")]
-    pub window: Duration,
-}
-
-impl Default for GuessingSettings {
-    fn default() -> GuessingSettings {
-        GuessingSettings { failures: 100, window: Duration::from_mins(1) }
+groups! {
+    /// How often an address may send wrong credentials.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct GuessingSettings {
+        /// The number of wrong credentials in a window after which the rest of it is refused.
+        pub failures: u32 as "whole::<_, _, 1, 1_000_000>" = 100,
+        /// How long an address is counted, from its first wrong credential.
+        pub window: Duration as "scalar" = Duration::from_mins(1),
     }
 }
 
@@ -90,16 +83,15 @@ pub enum KeySet {
     File(PathBuf),
 }
 
-/// Rate limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Rates {
-    /// Per caller.
-    #[serde(deserialize_with = "scalar")]
-    pub per_key: Option<Rate>,
-    /// Per conversation, counting messages.
-    #[serde(deserialize_with = "scalar")]
-    pub per_conversation: Option<Rate>,
+groups! {
+    /// Rate limits.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Rates {
+        /// Per caller.
+        pub per_key: Option<Rate> as "scalar",
+        /// Per conversation, counting messages.
+        pub per_conversation: Option<Rate> as "scalar",
+    }
 }
 
 /// A number of calls per period with a burst limit.
@@ -119,75 +111,35 @@ const MAX_LEEWAY: Duration = Duration::from_secs(600);
 /// Maximum calls of a rate: beyond it, the interval between calls rounds to zero.
 const MAX_CALLS: u32 = 100_000;
 
-/// `security.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct SecurityTree {
-    #[serde(deserialize_with = "scalar")]
-    mode: Option<AuthMode>,
-    keys: KeysTree,
-    jwt: JwtTree,
-    cors: CorsTree,
-    rate: Rates,
-    guessing: GuessingSettings,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-struct KeysTree {
-    #[serde(deserialize_with = "scalar")]
-    recheck: Duration,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-struct JwtTree {
-    #[serde(deserialize_with = "scalar")]
-    jwks_url: Option<String>,
-    #[serde(deserialize_with = "scalar")]
-    jwks_file: Option<String>,
-    #[serde(deserialize_with = "scalar")]
-    issuer: Option<String>,
-    #[serde(deserialize_with = "scalar")]
-    audience: Option<String>,
-    #[serde(deserialize_with = "scalar")]
-    scope_claim: Option<String>,
-    #[serde(deserialize_with = "scalar")]
-    tenant_claim: Option<String>,
-    #[serde(deserialize_with = "duration_or_zero")]
-    leeway: Duration,
-    #[serde(deserialize_with = "scalar")]
-    refresh: Duration,
-    #[serde(deserialize_with = "scalar")]
-    max_age: Duration,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-struct CorsTree {
-    #[serde(deserialize_with = "optional_list")]
-    allowed_origins: Option<Vec<String>>,
-}
-
-impl Default for KeysTree {
-    fn default() -> KeysTree {
-        KeysTree { recheck: Duration::from_secs(60) }
+groups! {
+    /// `security.*`
+    pub(super) struct SecurityTree {
+        mode: Option<AuthMode> as "scalar",
+        keys: KeysTree,
+        jwt: JwtTree,
+        cors: CorsTree,
+        rate: Rates,
+        guessing: GuessingSettings,
     }
-}
 
-impl Default for JwtTree {
-    fn default() -> JwtTree {
-        JwtTree {
-            jwks_url: None,
-            jwks_file: None,
-            issuer: None,
-            audience: None,
-            scope_claim: None,
-            tenant_claim: None,
-            leeway: Duration::from_secs(60),
-            refresh: Duration::from_mins(5),
-            max_age: Duration::from_hours(1),
-        }
+    struct KeysTree {
+        recheck: Duration as "scalar" = Duration::from_secs(60),
+    }
+
+    struct JwtTree {
+        jwks_url: Option<String> as "scalar",
+        jwks_file: Option<String> as "scalar",
+        issuer: Option<String> as "scalar",
+        audience: Option<String> as "scalar",
+        scope_claim: Option<String> as "scalar",
+        tenant_claim: Option<String> as "scalar",
+        leeway: Duration as "duration_or_zero" = Duration::from_secs(60),
+        refresh: Duration as "scalar" = Duration::from_mins(5),
+        max_age: Duration as "scalar" = Duration::from_hours(1),
+    }
+
+    struct CorsTree {
+        allowed_origins: Option<Vec<String>> as "optional_list",
     }
 }
 

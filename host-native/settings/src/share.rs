@@ -1,23 +1,22 @@
 //! `convengine.share`: the part of the process that one tenant may use, so that it leaves room for the others.
 
-use serde::Deserialize;
 use serde::de::Deserializer;
 
+use super::groups::groups;
 use super::value::whole;
 
 /// The blocking threads of a tenant unless they are set.
 const DEFAULT_BLOCKING_THREADS: usize = 16;
 
-/// Settings of `convengine.share`; without a value there is no limit.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct ShareSettings {
-    /// Requests and streams that may be open at once.
-    #[serde(deserialize_with = "count")]
-    pub connections: Option<usize>,
-    /// Threads for extensions, scripts and file tools.
-    #[serde(deserialize_with = "count")]
-    pub blocking_threads: Option<usize>,
+groups! {
+    /// Settings of `convengine.share`; without a value there is no limit.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct ShareSettings {
+        /// Requests and streams that may be open at once.
+        pub connections: Option<usize> as "count",
+        /// Threads for extensions, scripts and file tools.
+        pub blocking_threads: Option<usize> as "count",
+    }
 }
 
 fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {

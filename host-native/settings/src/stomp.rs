@@ -1,8 +1,8 @@
 //! STOMP settings (docs/spec/data-and-api.md#2.2, docs/spec/data-and-api.md#8.6).
 
-use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
+use super::groups::groups;
 use super::value::{FromText, list, scalar};
 
 /// Settings of `convengine.transport.stomp`.
@@ -21,20 +21,15 @@ pub struct StompSettings {
     pub sock_js: bool,
 }
 
-/// `transport.stomp.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct StompTree {
-    #[serde(deserialize_with = "scalar")]
-    pub(super) enabled: bool,
-    #[serde(deserialize_with = "scalar")]
-    endpoint: Option<EndpointPath>,
-    #[serde(deserialize_with = "scalar")]
-    audit_destination_base: Option<EndpointPath>,
-    #[serde(deserialize_with = "origins")]
-    allowed_origin_pattern: Option<Vec<String>>,
-    #[serde(deserialize_with = "scalar")]
-    sock_js: Option<bool>,
+groups! {
+    /// `transport.stomp.*`
+    pub(super) struct StompTree {
+        pub(super) enabled: bool as "scalar",
+        endpoint: Option<EndpointPath> as "scalar",
+        audit_destination_base: Option<EndpointPath> as "scalar",
+        allowed_origin_pattern: Option<Vec<String>> as "origins",
+        sock_js: Option<bool> as "scalar",
+    }
 }
 
 #[derive(Debug, Clone)]

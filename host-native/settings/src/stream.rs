@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use convengine_host_base::exit::Failure;
-use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
+use super::groups::groups;
 use super::stomp::{StompSettings, StompTree};
 use super::value::scalar;
 
@@ -22,26 +22,16 @@ pub struct StreamSettings {
     pub timeout: Option<Duration>,
 }
 
-/// `transport.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct TransportTree {
-    sse: SseTree,
-    pub(super) stomp: StompTree,
-}
+groups! {
+    /// `transport.*`
+    pub(super) struct TransportTree {
+        sse: SseTree,
+        pub(super) stomp: StompTree,
+    }
 
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-struct SseTree {
-    #[serde(deserialize_with = "scalar")]
-    enabled: bool,
-    #[serde(deserialize_with = "millis")]
-    emitter_timeout_ms: i64,
-}
-
-impl Default for SseTree {
-    fn default() -> SseTree {
-        SseTree { enabled: true, emitter_timeout_ms: DEFAULT_TIMEOUT_MS }
+    struct SseTree {
+        enabled: bool as "scalar" = true,
+        emitter_timeout_ms: i64 as "millis" = DEFAULT_TIMEOUT_MS,
     }
 }
 

@@ -6,13 +6,13 @@ use convengine_storage::class_pool::PoolSizes;
 use figment::Figment;
 use figment::error::Kind;
 use figment::providers::Serialized;
-use serde::Deserialize;
 use serde::Deserializer;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::assistants::AssistantTree;
 use super::chains::{ChainTree, NotifyTree};
+use super::groups::groups;
 use super::http::HttpSettings;
 use super::llm::LlmTree;
 use super::mcp::McpServerTree;
@@ -28,81 +28,60 @@ use super::stream::TransportTree;
 use super::turn::{AuditTree, ToolTimeouts, TurnTree};
 use super::value::{FromText, HttpUrl, Text, choose, optional_list, problem, scalar, whole};
 
-/// All settings that the server reads itself.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct HostTree {
-    /// Taken out before the tree is read, so that it cannot leak; here for its name.
-    admin_token: Value,
-    pub(super) assistants: AssistantTree,
-    pub(super) audit: AuditTree,
-    pub(super) chains: ChainTree,
-    pub(super) config: ConfigTree,
-    pub(super) container: ContainerTree,
-    pub(super) database: DatabaseTree,
-    pub(super) files: FilesTree,
-    pub(super) http: HttpSettings,
-    pub(super) llm: LlmTree,
-    pub(super) logging: LoggingTree,
-    pub(super) mcp: McpTree,
-    pub(super) network: NetworkTree,
-    pub(super) notify: NotifyTree,
-    pub(super) outbound: OutboundTree,
-    pub(super) privacy: PrivacyTree,
-    pub(super) restate: RestateTree,
-    pub(super) retention: RetentionSettings,
-    schema: SchemaTree,
-    /// Names and references, which [`Secrets`](crate::secrets::Secrets) reads from the tree.
-    secrets: Value,
-    /// A reference, which [`KeySource`](crate::secrets::key_source::KeySource) reads from the tree, so that no problem shows a key.
-    secrets_key: Value,
-    pub(super) security: SecurityTree,
-    pub(super) share: ShareSettings,
-    #[serde(deserialize_with = "scalar")]
-    pub(super) stream: Option<bool>,
-    pub(super) tables: BTreeMap<String, Text>,
-    pub(super) telemetry: TelemetryTree,
-    pub(super) tool_database: ToolDatabaseTree,
-    pub(super) tools: ToolTimeouts,
-    pub(super) transport: TransportTree,
-    pub(super) turn: TurnTree,
-}
+groups! {
+    /// All settings that the server reads itself.
+    pub(super) struct HostTree {
+        /// Taken out before the tree is read, so that it cannot leak; here for its name.
+        admin_token: Value,
+        pub(super) assistants: AssistantTree,
+        pub(super) audit: AuditTree,
+        pub(super) chains: ChainTree,
+        pub(super) config: ConfigTree,
+        pub(super) container: ContainerTree,
+        pub(super) database: DatabaseTree,
+        pub(super) files: FilesTree,
+        pub(super) http: HttpSettings,
+        pub(super) llm: LlmTree,
+        pub(super) logging: LoggingTree,
+        pub(super) mcp: McpTree,
+        pub(super) network: NetworkTree,
+        pub(super) notify: NotifyTree,
+        pub(super) outbound: OutboundTree,
+        pub(super) privacy: PrivacyTree,
+        pub(super) restate: RestateTree,
+        pub(super) retention: RetentionSettings,
+        schema: SchemaTree,
+        /// Names and references, which [`Secrets`](crate::secrets::Secrets) reads from the tree.
+        secrets: Value,
+        /// A reference, which [`KeySource`](crate::secrets::key_source::KeySource) reads from the tree, so that no problem shows a key.
+        secrets_key: Value,
+        pub(super) security: SecurityTree,
+        pub(super) share: ShareSettings,
+        pub(super) stream: Option<bool> as "scalar",
+        pub(super) tables: BTreeMap<String, Text>,
+        pub(super) telemetry: TelemetryTree,
+        pub(super) tool_database: ToolDatabaseTree,
+        pub(super) tools: ToolTimeouts,
+        pub(super) transport: TransportTree,
+        pub(super) turn: TurnTree,
+    }
 
-/// `config.*`, beside what the core reads.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct ConfigTree {
-    #[serde(deserialize_with = "scalar")]
-    pub(super) follow: Option<bool>,
-}
+    /// `config.*`, beside what the core reads.
+    pub(super) struct ConfigTree {
+        pub(super) follow: Option<bool> as "scalar",
+    }
 
-/// `container.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct ContainerTree {
-    #[serde(deserialize_with = "scalar")]
-    pub(super) url: Option<HttpUrl>,
-}
+    /// `container.*`
+    pub(super) struct ContainerTree {
+        pub(super) url: Option<HttpUrl> as "scalar",
+    }
 
-/// `database.*`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct DatabaseTree {
-    #[serde(deserialize_with = "scalar")]
-    pub(super) synchronous: Synchronous,
-    #[serde(deserialize_with = "whole::<_, _, 1, 1_000>")]
-    pub(super) connections: u32,
-    #[serde(deserialize_with = "whole::<_, _, 1, 1_000>")]
-    pub(super) background_connections: u32,
-    #[serde(deserialize_with = "gigabytes")]
-    pub(super) capacity_gb: Option<u64>,
-}
-
-impl Default for DatabaseTree {
-    fn default() -> DatabaseTree {
-        let PoolSizes { user, background } = PoolSizes::default();
-        let synchronous = Synchronous::default();
-        DatabaseTree { synchronous, connections: user, background_connections: background, capacity_gb: None }
+    /// `database.*`
+    pub(super) struct DatabaseTree {
+        pub(super) synchronous: Synchronous as "scalar",
+        pub(super) connections: u32 as "whole::<_, _, 1, 1_000>" = PoolSizes::default().user,
+        pub(super) background_connections: u32 as "whole::<_, _, 1, 1_000>" = PoolSizes::default().background,
+        pub(super) capacity_gb: Option<u64> as "gigabytes",
     }
 }
 
@@ -110,49 +89,36 @@ fn gigabytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, 
     whole::<_, _, 1, 1_000_000>(deserializer).map(Some)
 }
 
-/// `files.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct FilesTree {
-    pub(super) roots: BTreeMap<String, Text>,
-}
+groups! {
+    /// `files.*`
+    pub(super) struct FilesTree {
+        pub(super) roots: BTreeMap<String, Text>,
+    }
 
-/// `mcp.*`, beside what the core reads; requests read `mcp.db` from the tree.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct McpTree {
-    db: McpDatabaseTree,
-    pub(super) servers: BTreeMap<String, McpServerTree>,
-}
+    /// `mcp.*`, beside what the core reads; requests read `mcp.db` from the tree.
+    pub(super) struct McpTree {
+        db: McpDatabaseTree,
+        pub(super) servers: BTreeMap<String, McpServerTree>,
+    }
 
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-struct McpDatabaseTree {
-    #[serde(deserialize_with = "optional_list")]
-    introspect_tables: Option<Vec<String>>,
-}
+    struct McpDatabaseTree {
+        introspect_tables: Option<Vec<String>> as "optional_list",
+    }
 
-/// `privacy.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct PrivacyTree {
-    pub(super) redact: Value,
-}
+    /// `privacy.*`
+    pub(super) struct PrivacyTree {
+        pub(super) redact: Value,
+    }
 
-/// `schema.*`, which requests read from the tree.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-struct SchemaTree {
-    #[serde(deserialize_with = "scalar")]
-    active: Option<String>,
-}
+    /// `schema.*`, which requests read from the tree.
+    struct SchemaTree {
+        active: Option<String> as "scalar",
+    }
 
-/// `tool-database.*`
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct ToolDatabaseTree {
-    #[serde(deserialize_with = "scalar")]
-    pub(super) url: Option<String>,
+    /// `tool-database.*`
+    pub(super) struct ToolDatabaseTree {
+        pub(super) url: Option<String> as "scalar",
+    }
 }
 
 /// How often SQLite waits for the disk.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
-use serde::Deserialize;
 
+use super::groups::groups;
 use super::value::{FromText, choose, scalar, whole};
 
 /// How many turns run in the background at once, unless it is set.
@@ -72,59 +72,35 @@ impl Default for TurnSettings {
     }
 }
 
-/// `tools.*`: how long tools and tasks may take, whatever their rows and nodes say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct ToolTimeouts {
-    /// One call of any kind; retries have their own.
-    #[serde(rename = "timeout", deserialize_with = "scalar")]
-    pub call: Duration,
-    /// A query.
-    #[serde(rename = "sql-timeout", deserialize_with = "scalar")]
-    pub sql: Duration,
-}
-
-impl Default for ToolTimeouts {
-    fn default() -> ToolTimeouts {
-        ToolTimeouts { call: Duration::from_secs(60), sql: Duration::from_secs(10) }
+groups! {
+    /// `tools.*`: how long tools and tasks may take, whatever their rows and nodes say.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct ToolTimeouts {
+        /// One call of any kind; retries have their own.
+        #[serde(rename = "timeout")]
+        pub call: Duration as "scalar" = Duration::from_secs(60),
+        /// A query.
+        #[serde(rename = "sql-timeout")]
+        pub sql: Duration as "scalar" = Duration::from_secs(10),
     }
-}
 
-/// `turn.*`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct TurnTree {
-    #[serde(deserialize_with = "scalar")]
-    max_duration: Duration,
-    #[serde(deserialize_with = "scalar")]
-    lease: Duration,
-    #[serde(deserialize_with = "whole::<_, _, 1, 1_000>")]
-    max_background: usize,
-    #[serde(deserialize_with = "scalar")]
-    journal: Journaling,
-}
-
-impl Default for TurnTree {
-    fn default() -> TurnTree {
-        let TurnSettings { max_duration, lease, max_background, journaling, .. } = TurnSettings::default();
-        TurnTree { max_duration, lease, max_background, journal: journaling }
+    /// `turn.*`
+    pub(super) struct TurnTree {
+        max_duration: Duration as "scalar" = TurnSettings::default().max_duration,
+        lease: Duration as "scalar" = TurnSettings::default().lease,
+        max_background: usize as "whole::<_, _, 1, 1_000>" = TurnSettings::default().max_background,
+        journal: Journaling as "scalar" = TurnSettings::default().journaling,
     }
-}
 
-/// `audit.*`, beside what the core reads.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) struct AuditTree {
-    persistence: PersistenceTree,
-    #[serde(deserialize_with = "scalar")]
-    persist_meta: bool,
-}
+    /// `audit.*`, beside what the core reads.
+    pub(super) struct AuditTree {
+        persistence: PersistenceTree,
+        persist_meta: bool as "scalar",
+    }
 
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-struct PersistenceTree {
-    #[serde(deserialize_with = "scalar")]
-    mode: Option<AuditMode>,
+    struct PersistenceTree {
+        mode: Option<AuditMode> as "scalar",
+    }
 }
 
 impl FromText for Journaling {

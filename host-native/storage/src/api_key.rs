@@ -2,6 +2,7 @@
 
 use convengine_core::turn::Millis;
 
+use super::casts::with_casts;
 use super::database::{DatabaseRow, Pool, SqlValue, Statement};
 
 /// A stored API key, without its secret.
@@ -50,11 +51,9 @@ impl ApiKey {
 
 /// Inserts a new key.
 pub async fn insert(pool: &Pool, key: &ApiKey) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
+    let sql = with_casts!(
         "insert into cv_api_key (key_id, name, hash, scopes, created_at, expires_at, owner_claim)
-         values ($1, $2, $3, $4, $5, nullif($6, 0), $7 <> 0)",
-        "insert into cv_api_key (key_id, name, hash, scopes, created_at, expires_at, owner_claim)
-         values ($1, $2, $3, $4, $5, nullif($6, 0), $7::bigint <> 0)",
+         values ($1, $2, $3, $4, $5, nullif($6, 0), $7::bigint <> 0)"
     );
     let values = [
         SqlValue::Text(&key.key_id),

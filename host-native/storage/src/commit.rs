@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use super::assistant::{handoff, session};
 use super::audit;
 use super::call_log::CallLogColumns;
+use super::casts::with_casts;
 use super::chain::run;
 use super::database::{Connection, SqlValue, Statement};
 use super::owner;
@@ -166,10 +167,8 @@ pub async fn is_stored(connection: &mut Connection, rows: &TurnRows) -> sqlx::Re
 
 async fn is_audit_progress_stored(connection: &mut Connection, rows: Option<&Rows>) -> sqlx::Result<bool> {
     let Some(rows) = rows else { return Ok(false) };
-    let sql = Statement::per_dialect(
-        "select count(*) as stored from ce_turn where turn_id = $1 and status = 'open' and owner = $2 and audited >= $3",
-        "select count(*) as stored from ce_turn where turn_id = $1::uuid and status = 'open' and owner = $2 and audited >= $3",
-    );
+    let sql =
+        with_casts!("select count(*) as stored from ce_turn where turn_id = $1::uuid and status = 'open' and owner = $2 and audited >= $3");
     is_each_stored(connection, &sql, rows, &[0, 1, 2]).await
 }
 

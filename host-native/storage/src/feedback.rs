@@ -3,7 +3,8 @@
 use convengine_core::turn::ConversationRow;
 use serde_json::Value;
 
-use super::database::{Pool, SqlValue, Statement};
+use super::casts::with_casts;
+use super::database::{Pool, SqlValue};
 
 /// A row of `ce_mcp_user_feedback`.
 #[derive(Debug, PartialEq)]
@@ -57,13 +58,10 @@ pub struct KnowledgeRow {
 /// # Errors
 /// Returns any database error, including a foreign key violation when the conversation does not exist.
 pub async fn insert(pool: &Pool, about: &ConversationRow, row: &FeedbackRow<'_>) -> sqlx::Result<i64> {
-    let sql = Statement::per_dialect(
+    let sql = with_casts!(
         "insert into ce_mcp_user_feedback (conversation_id, feedback_type, message_id, intent_code, state_code, user_query,
            assistant_response, mcp_tool_code, captured_query_knowledge_count, applied_query_knowledge_json, metadata_json)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, 0, '[]', $9) returning feedback_id",
-        "insert into ce_mcp_user_feedback (conversation_id, feedback_type, message_id, intent_code, state_code, user_query,
-           assistant_response, mcp_tool_code, captured_query_knowledge_count, applied_query_knowledge_json, metadata_json)
-         values ($1::uuid, $2, $3, $4, $5, $6, $7, $8, 0, '[]', $9::json) returning feedback_id::bigint",
+         values ($1::uuid, $2, $3, $4, $5, $6, $7, $8, 0, '[]', $9::json) returning feedback_id::bigint"
     );
     let values = [
         SqlValue::Text(&about.conversation_id),
@@ -81,13 +79,10 @@ pub async fn insert(pool: &Pool, about: &ConversationRow, row: &FeedbackRow<'_>)
 
 /// Inserts a question that was answered badly. Returns the row id.
 pub async fn insert_failure(pool: &Pool, about: &ConversationRow, row: &FailureRow<'_>, metadata: &str) -> sqlx::Result<i64> {
-    let sql = Statement::per_dialect(
+    let sql = with_casts!(
         "insert into ce_semantic_query_failures (conversation_id, question, generated_sql, corrected_sql, root_cause_code, reason,
            stage_code, metadata_json)
-         values ($1, $2, $3, $4, $5, $6, 'MCP_USER_FEEDBACK', $7) returning id",
-        "insert into ce_semantic_query_failures (conversation_id, question, generated_sql, corrected_sql, root_cause_code, reason,
-           stage_code, metadata_json)
-         values ($1::uuid, $2, $3, $4, $5, $6, 'MCP_USER_FEEDBACK', $7::json) returning id::bigint",
+         values ($1::uuid, $2, $3, $4, $5, $6, 'MCP_USER_FEEDBACK', $7::json) returning id::bigint"
     );
     let values = [
         SqlValue::Text(&about.conversation_id),
@@ -110,13 +105,10 @@ pub async fn insert_knowledge(
     number: i64,
     metadata: &str,
 ) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
+    let sql = with_casts!(
         "insert into ce_user_query_knowledge (conversation_id, feedback_id, feedback_type, tool_code, intent_code, state_code, query_text,
            description, prepared_sql, tags, api_hints, metadata_json)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $5 || ',' || $6 || ',' || $4, 'feedback_capture,mcp_observation', $10)",
-        "insert into ce_user_query_knowledge (conversation_id, feedback_id, feedback_type, tool_code, intent_code, state_code, query_text,
-           description, prepared_sql, tags, api_hints, metadata_json)
-         values ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $5 || ',' || $6 || ',' || $4, 'feedback_capture,mcp_observation', $10::json)",
+         values ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $5 || ',' || $6 || ',' || $4, 'feedback_capture,mcp_observation', $10::json)"
     );
     let values = [
         SqlValue::Text(&about.conversation_id),
@@ -138,6 +130,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::database::Statement;
     use crate::testing::each_database;
     use crate::turn_rows::TurnRows;
     use crate::{call_log::CallLogColumns, commit};

@@ -5,6 +5,7 @@
 
 use serde_json::json;
 
+use super::casts::with_casts;
 use super::database::{Connection, Pool, SqlValue, Statement};
 use super::turn::{StoredTurn, select_turns, turn_from_row};
 
@@ -53,10 +54,7 @@ pub async fn claim_open(pool: &Pool, conversation: &str, owner: &str, lease_ms: 
 
 /// Returns whether a conversation has an open turn.
 pub async fn has_open(pool: &Pool, conversation: &str) -> sqlx::Result<bool> {
-    let sql = Statement::per_dialect(
-        "select count(*) as open from ce_turn where conversation_id = $1 and status = 'open'",
-        "select count(*) as open from ce_turn where conversation_id = $1::uuid and status = 'open'",
-    );
+    let sql = with_casts!("select count(*) as open from ce_turn where conversation_id = $1::uuid and status = 'open'");
     Ok(pool.fetch_optional(&sql, &[SqlValue::Text(conversation)]).await?.ok_or(sqlx::Error::RowNotFound)?.integer("open")? > 0)
 }
 

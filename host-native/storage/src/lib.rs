@@ -12,6 +12,7 @@ pub mod audit;
 pub mod backup;
 mod blocking;
 pub mod call_log;
+mod casts;
 pub mod chain;
 pub mod checkpoint;
 pub mod class_pool;

@@ -1,15 +1,13 @@
 //! `cv_conversation_owner`: the callers that conversations and sessions belong to.
 
-use super::database::{Pool, SqlValue, Statement};
+use super::casts::with_casts;
+use super::database::{Pool, SqlValue};
 use super::rows::Column::Text;
 use super::rows::RowStatement;
 
 /// Returns the owner of a conversation; `None` if it does not exist or belongs to nobody.
 pub async fn find(pool: &Pool, conversation: &str) -> sqlx::Result<Option<String>> {
-    let sql = Statement::per_dialect(
-        "select owner from cv_conversation_owner where conversation_id = $1",
-        "select owner from cv_conversation_owner where conversation_id = $1::uuid",
-    );
+    let sql = with_casts!("select owner from cv_conversation_owner where conversation_id = $1::uuid");
     pool.fetch_optional(&sql, &[SqlValue::Text(conversation)]).await?.map(|it| it.text("owner")).transpose()
 }
 

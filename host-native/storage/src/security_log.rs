@@ -2,6 +2,7 @@
 
 use convengine_core::turn::Millis;
 
+use super::casts::with_casts;
 use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 
 /// The name of the table.
@@ -64,13 +65,10 @@ pub async fn insert(pool: &Pool, row: &SecurityLogRow) -> sqlx::Result<()> {
 
 /// Returns the rows that a filter selects, newest first.
 pub async fn list(pool: &Pool, filter: &SecurityLogFilter) -> sqlx::Result<Vec<SecurityLogRow>> {
-    let sql = Statement::per_dialect(
-        "select id, at, action, actor, actor_name, subject, address, outcome from cv_security_log
-         where ($1 is null or actor = $1 or actor_name = $1) and ($2 is null or action = $2) and at >= $3 and at < $4 and id < $5
-         order by id desc limit $6",
+    let sql = with_casts!(
         "select id, at, action, actor, actor_name, subject, address, outcome from cv_security_log
          where ($1::text is null or actor = $1 or actor_name = $1) and ($2::text is null or action = $2) and at >= $3 and at < $4 and id < $5
-         order by id desc limit $6",
+         order by id desc limit $6"
     );
     let values = [
         SqlValue::OptionalText(filter.actor.as_deref()),

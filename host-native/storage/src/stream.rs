@@ -3,6 +3,7 @@
 use serde_json::json;
 use sqlx::postgres::{PgListener, PgPoolOptions};
 
+use super::casts::with_casts;
 use super::database::{DatabaseRow, Pool, SqlValue, Statement};
 use super::{DatabaseConfig, postgres_options};
 
@@ -18,14 +19,11 @@ pub struct TurnState {
 /// Returns at most `most` turns of a conversation, starting at a turn or, without one, at the first. Empty for a turn of another
 /// conversation.
 pub async fn list_since(pool: &Pool, conversation: &str, turn: Option<&str>, most: i64) -> sqlx::Result<Vec<TurnState>> {
-    let sql = Statement::per_dialect(
-        "select turn_id, status from ce_turn where conversation_id = $1
-           and number >= coalesce((select number from ce_turn where turn_id = $2 and conversation_id = $1), case when $2 is null then 0 end)
-         order by number limit $3",
+    let sql = with_casts!(
         "select turn_id::text, status from ce_turn where conversation_id = $1::uuid
            and number >= coalesce((select number from ce_turn where turn_id = $2::text::uuid and conversation_id = $1::uuid),
              case when $2::text is null then 0 end)
-         order by ce_turn.number limit $3",
+         order by ce_turn.number limit $3"
     );
     let values = [SqlValue::Text(conversation), SqlValue::OptionalText(turn), SqlValue::Integer(most)];
     pool.fetch_all(&sql, &values).await?.iter().map(turn_state_from_row).collect()
@@ -33,10 +31,7 @@ pub async fn list_since(pool: &Pool, conversation: &str, turn: Option<&str>, mos
 
 /// Returns the last two turns of a conversation, newest first. Only the newest can be open.
 pub async fn list_latest(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<TurnState>> {
-    let sql = Statement::per_dialect(
-        "select turn_id, status from ce_turn where conversation_id = $1 order by number desc limit 2",
-        "select turn_id::text, status from ce_turn where conversation_id = $1::uuid order by number desc limit 2",
-    );
+    let sql = with_casts!("select turn_id::text, status from ce_turn where conversation_id = $1::uuid order by number desc limit 2");
     pool.fetch_all(&sql, &[SqlValue::Text(conversation)]).await?.iter().map(turn_state_from_row).collect()
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use super::casts::with_casts;
 use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 
 /// A stored turn.
@@ -48,6 +49,9 @@ impl StoredTurn {
 
 /// Builds a statement that selects turns, or one that changes and returns them.
 macro_rules! select_turns {
+    ($both:literal) => {
+        select_turns!($both, $both)
+    };
     ($sqlite:literal, $postgres:literal) => {
         select_turns!("select ", $sqlite, "select ", $postgres)
     };
@@ -56,12 +60,12 @@ macro_rules! select_turns {
     };
     ($before_sqlite:expr, $sqlite:literal, $before_postgres:expr, $postgres:literal) => {
         Statement::per_dialect(
-            concat!(
+            $crate::casts::without_casts!(concat!(
                 $before_sqlite,
                 "turn_id, conversation_id, number, status, config_hash, journal, state_hash, created_at, total_ms, audit_id, audited,
                    message_key ",
                 $sqlite
-            ),
+            )),
             concat!(
                 $before_postgres,
                 "turn_id::text, conversation_id::text, number::bigint, status, config_hash, journal, state_hash,
@@ -75,17 +79,13 @@ pub(super) use select_turns;
 
 /// Returns the ended turns of a conversation in order.
 pub async fn list_ended(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
-    let sql = select_turns!(
-        "from ce_turn where conversation_id = $1 and status <> 'open' order by number",
-        "from ce_turn where conversation_id = $1::uuid and status <> 'open' order by number"
-    );
+    let sql = select_turns!("from ce_turn where conversation_id = $1::uuid and status <> 'open' order by number");
     pool.fetch_all(&sql, &[SqlValue::Text(conversation)]).await?.iter().map(turn_from_row).collect()
 }
 
 /// Returns at most `most` ended turns of a conversation with a number above `number`, in order.
 pub async fn list_ended_after(pool: &Pool, conversation: &str, number: u32, most: i64) -> sqlx::Result<Vec<StoredTurn>> {
     let sql = select_turns!(
-        "from ce_turn where conversation_id = $1 and status <> 'open' and number > $2 order by number limit $3",
         "from ce_turn where conversation_id = $1::uuid and status <> 'open' and ce_turn.number > $2 order by ce_turn.number limit $3"
     );
     let values = [SqlValue::Text(conversation), SqlValue::Integer(i64::from(number)), SqlValue::Integer(most)];
@@ -95,8 +95,6 @@ pub async fn list_ended_after(pool: &Pool, conversation: &str, number: u32, most
 /// Returns the ended turns of a conversation whose audit rows are derived, in order. Empty when the conversation was deleted.
 pub async fn list_to_derive(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
     let sql = select_turns!(
-        "from ce_turn where conversation_id = $1 and audit_id is not null and status <> 'open'
-           and exists (select 1 from ce_conversation where conversation_id = $1) order by number",
         "from ce_turn where conversation_id = $1::uuid and audit_id is not null and status <> 'open'
            and exists (select 1 from ce_conversation where conversation_id = $1::uuid) order by number"
     );
@@ -128,22 +126,19 @@ pub async fn mark_audited(connection: &mut Connection, turns: &[&str]) -> sqlx::
 
 /// Returns the open turn of a conversation.
 pub async fn find_open(pool: &Pool, conversation: &str) -> sqlx::Result<Option<StoredTurn>> {
-    let sql = select_turns!(
-        "from ce_turn where conversation_id = $1 and status = 'open'",
-        "from ce_turn where conversation_id = $1::uuid and status = 'open'"
-    );
+    let sql = select_turns!("from ce_turn where conversation_id = $1::uuid and status = 'open'");
     pool.fetch_optional(&sql, &[SqlValue::Text(conversation)]).await?.as_ref().map(turn_from_row).transpose()
 }
 
 /// Returns a turn by id.
 pub async fn find(pool: &Pool, turn: &str) -> sqlx::Result<Option<StoredTurn>> {
-    let sql = select_turns!("from ce_turn where turn_id = $1", "from ce_turn where turn_id = $1::uuid");
+    let sql = select_turns!("from ce_turn where turn_id = $1::uuid");
     pool.fetch_optional(&sql, &[SqlValue::Text(turn)]).await?.as_ref().map(turn_from_row).transpose()
 }
 
 /// Returns the turn with an idempotency key.
 pub async fn find_by_message_key(pool: &Pool, key: &str) -> sqlx::Result<Option<StoredTurn>> {
-    let sql = select_turns!("from ce_turn where message_key = $1", "from ce_turn where message_key = $1");
+    let sql = select_turns!("from ce_turn where message_key = $1");
     pool.fetch_optional(&sql, &[SqlValue::Text(key)]).await?.as_ref().map(turn_from_row).transpose()
 }
 
@@ -167,11 +162,9 @@ pub(super) fn turn_from_row(row: &DatabaseRow) -> sqlx::Result<StoredTurn> {
 
 /// Closes an unreadable turn as lost, with the code of its fault. Returns whether the owner still held it.
 pub async fn close_as_lost(pool: &Pool, turn: &str, owner: &str, fault: Option<&str>) -> sqlx::Result<bool> {
-    let sql = Statement::per_dialect(
+    let sql = with_casts!(
         "update ce_turn set status = 'lost', fault = $3, owner = null, lease_until = null
-         where turn_id = $1 and status = 'open' and owner = $2",
-        "update ce_turn set status = 'lost', fault = $3, owner = null, lease_until = null
-         where turn_id = $1::uuid and status = 'open' and owner = $2",
+         where turn_id = $1::uuid and status = 'open' and owner = $2"
     );
     Ok(pool.execute(&sql, &[SqlValue::Text(turn), SqlValue::Text(owner), SqlValue::OptionalText(fault)]).await? > 0)
 }
@@ -199,10 +192,7 @@ pub struct StoredEffect {
 /// # Errors
 /// Returns any database error; [`sqlx::Error::Decode`] for an unreadable entry.
 pub async fn list_effects(pool: &Pool, turn: &str) -> sqlx::Result<Vec<StoredEffect>> {
-    let sql = Statement::per_dialect(
-        "select effect_id, outcome from ce_turn_effect where turn_id = $1 order by position, effect_id",
-        "select effect_id::bigint, outcome from ce_turn_effect where turn_id = $1::uuid order by position, effect_id",
-    );
+    let sql = with_casts!("select effect_id::bigint, outcome from ce_turn_effect where turn_id = $1::uuid order by position, effect_id");
     let rows = pool.fetch_all(&sql, &[SqlValue::Text(turn)]).await?;
     rows.iter()
         .map(|row| {
@@ -264,10 +254,7 @@ pub fn compress_answer(outcome: &Outcome) -> serde_json::Result<Option<Vec<u8>>>
 /// # Errors
 /// Returns any database error; [`sqlx::Error::Decode`] for an unreadable answer.
 pub async fn find_answer(pool: &Pool, turn: &str) -> sqlx::Result<Option<Outcome>> {
-    let sql = Statement::per_dialect(
-        "select answer from ce_turn where turn_id = $1 and answer is not null",
-        "select answer from ce_turn where turn_id = $1::uuid and answer is not null",
-    );
+    let sql = with_casts!("select answer from ce_turn where turn_id = $1::uuid and answer is not null");
     let Some(row) = pool.fetch_optional(&sql, &[SqlValue::Text(turn)]).await? else { return Ok(None) };
     decompress_json(&row.bytes("answer")?).map(Some).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }

@@ -155,19 +155,8 @@ pub fn is_retryable(retry: &Retry, outcome: &Result<HttpReply, EffectError>) -> 
     let listed = |it: &Value| retry.on.contains(it);
     match outcome {
         Ok(reply) => listed(&Value::from(reply.status)),
-        Err(error) => match error.kind {
-            EffectErrorKind::Timeout => listed(&Value::from(TIMEOUT)),
-            EffectErrorKind::Unavailable | EffectErrorKind::Interrupted => listed(&Value::from(NETWORK)),
-            EffectErrorKind::Refused
-            | EffectErrorKind::Invalid
-            | EffectErrorKind::NotFound
-            | EffectErrorKind::Denied
-            | EffectErrorKind::CircuitOpen
-            | EffectErrorKind::Limited
-            | EffectErrorKind::Unsupported
-            | EffectErrorKind::Cancelled
-            | EffectErrorKind::Mismatch => false,
-        },
+        Err(error) if error.kind == EffectErrorKind::Timeout => listed(&Value::from(TIMEOUT)),
+        Err(error) => error.kind.is_outage() && listed(&Value::from(NETWORK)),
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
                 findings.push(location.clone().warning("V008", message).with_fix("connect the port 'failure'"));
             }
             if let Some(schema) = tool.and_then(|it| it.input_schema.as_ref()) {
-                check_arguments(data, schema, &location, findings);
+                check_arguments(data, &schema.source, &location, findings);
             }
         }
     }

@@ -1,6 +1,9 @@
 //! Parses the times and durations of talks.
 
 use convengine_turn::Millis;
+use jiff::civil::{self, DateTime};
+
+const EPOCH: DateTime = civil::datetime(1970, 1, 1, 0, 0, 0, 0);
 
 const SECOND: Millis = 1000;
 const MINUTE: Millis = 60 * SECOND;
@@ -21,37 +24,10 @@ pub(super) fn parse_duration(text: &str) -> Option<Millis> {
 
 /// Parses a time such as `2026-01-01T09:00:00Z`.
 pub(super) fn parse_instant(text: &str) -> Option<Millis> {
-    let (date, clock) = text.strip_suffix('Z')?.split_once('T')?;
-    let [year, month, day] = parse_numbers(date, '-', [4, 2, 2])?;
-    let [hour, minute, second] = parse_numbers(clock, ':', [2, 2, 2])?;
-    if !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) || hour > 23 || minute > 59 || second > 59 {
-        return None;
-    }
-    let years: Millis = (1970..year).map(|year| if is_leap_year(year) { 366 } else { 365 }).sum();
-    let months: Millis = (1..month).map(|it| days_in_month(year, it)).sum();
-    (year >= 1970).then_some((years + months + day - 1) * DAY + hour * HOUR + minute * MINUTE + second * SECOND)
-}
-
-fn parse_numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[Millis; 3]> {
-    let mut parts = text.split(between).zip(digits).map(|(part, digits)| {
-        let is_valid = part.len() == digits && part.chars().all(|character| character.is_ascii_digit());
-        is_valid.then(|| part.parse().ok()).flatten()
-    });
-    let found = [parts.next()??, parts.next()??, parts.next()??];
-    (text.split(between).count() == 3).then_some(found)
-}
-
-fn is_leap_year(year: Millis) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-}
-
-fn days_in_month(year: Millis, month: Millis) -> Millis {
-    match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if is_leap_year(year) => 29,
-        2 => 28,
-        _ => 31,
-    }
+    let time: DateTime = text.strip_suffix('Z')?.parse().ok()?;
+    let millis = time.duration_since(EPOCH).as_secs() * SECOND;
+    // No other notation of the same time.
+    (format!("{time}Z") == text && millis >= 0).then_some(millis)
 }
 
 #[cfg(test)]
@@ -71,6 +47,8 @@ mod tests {
     fn instants_are_utc() {
         assert_eq!(parse_instant("2026-01-01T09:00:00Z"), Some(1_767_258_000_000));
         assert_eq!(parse_instant("2024-02-29T23:59:59Z"), Some(1_709_251_199_000));
+        assert_eq!(parse_instant("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(parse_instant("9999-12-31T23:59:59Z"), Some(253_402_300_799_000));
         for bad in [
             "2026-01-01",
             "2026-1-1T09:00:00Z",
@@ -78,6 +56,10 @@ mod tests {
             "2026-13-01T09:00:00Z",
             "2026-01-01T24:00:00Z",
             "2026-01-01T09:00:00",
+            "2026-01-01 09:00:00Z",
+            "2026-01-01T09:00Z",
+            "2026-01-01T09:00:00.5Z",
+            "2026-01-01T23:59:60Z",
             "T",
             "1969-01-01T00:00:00Z",
             "2026-01-01T09:00:00:00Z",

@@ -10,7 +10,6 @@ use convengine_turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Ma
 use serde_json::{Value, json};
 
 use crate::audit::Stage;
-use crate::session::Session;
 use crate::step_context::StepContext;
 
 /// A pair of rendered prompts.
@@ -60,21 +59,11 @@ pub async fn call_model(
         user_text: cx.session.text().to_owned(),
         dialogue: None,
     };
-    let mut row = new_log_row(&cx.session, &request);
+    let mut row = LlmCallRow::new(cx.session.intent.clone(), cx.session.state.clone(), &request);
     let outcome = cx.effects.perform(request).await;
-    row.created_at = cx.effects.now();
-    match &outcome {
-        Ok(reply) => {
-            row.success = true;
-            row.response_text = Some(reply.text.clone());
-            row.provider = name_or_unknown(&reply.provider);
-            row.model = name_or_unknown(&reply.model);
-            row.input_tokens = reply.usage.map(|it| it.input_tokens);
-            row.output_tokens = reply.usage.map(|it| it.output_tokens);
-            row.cost_micros = reply.usage.and_then(|it| it.cost_micros);
-        }
-        Err(error) => row.error_message = Some(error.message.clone()),
-    }
+    row.complete(&outcome, cx.effects.now());
+    row.provider = name_or_unknown(row.provider);
+    row.model = name_or_unknown(row.model);
     cx.session.writes.push(Write::LlmCall(row));
     if let Some(reply) = outcome.as_ref().ok().filter(|reply| !reply.reasoning.is_empty()) {
         cx.audit(Stage::LlmReasoning, |_| payload!({"purpose": purpose, "reasoning": reply.reasoning}));
@@ -82,30 +71,8 @@ pub async fn call_model(
     outcome
 }
 
-fn new_log_row(session: &Session, request: &LlmRequest) -> LlmCallRow {
-    LlmCallRow {
-        intent_code: session.intent.clone(),
-        state_code: session.state.clone(),
-        provider: name_or_unknown(""),
-        model: name_or_unknown(""),
-        prompt_text: prompt_text(request),
-        user_context: request.context.to_string(),
-        response_text: None,
-        success: false,
-        error_message: None,
-        created_at: 0,
-        input_tokens: None,
-        output_tokens: None,
-        cost_micros: None,
-    }
-}
-
-fn prompt_text(request: &LlmRequest) -> String {
-    format!("[system] {}\n\n[user] {}", request.system, request.user_prompt())
-}
-
-fn name_or_unknown(name: &str) -> String {
-    if name.trim().is_empty() { convengine_config::UNKNOWN.to_owned() } else { name.to_owned() }
+fn name_or_unknown(name: String) -> String {
+    if name.trim().is_empty() { convengine_config::UNKNOWN.to_owned() } else { name }
 }
 
 /// Explains which template was chosen, or that none matches.

@@ -7,7 +7,7 @@ pub use fill::TemplateScope;
 use convengine_config::{HttpCall, ResponseMapping, ValueSource};
 use convengine_text::json::path::JsonPath;
 use convengine_text::value::TEMPLATE;
-use convengine_turn::backoff::{Backoff, MAX_RETRY_AFTER_MS, is_network_failure, wait};
+use convengine_turn::backoff::{Backoff, MAX_RETRY_AFTER_MS, wait};
 use convengine_turn::{
     BreakerPolicy, EffectClass, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Millis, RetryConditions,
 };
@@ -130,7 +130,7 @@ fn can_retry(call: &HttpCall, status: Option<u16>, failure: &EffectError) -> boo
         // 429 and 503 mean that nothing was executed; after other statuses only an idempotent call is retried.
         Some(status @ (429 | 503)) => policy.retry_status_codes.contains(&status),
         Some(status) => call.idempotent && policy.retry_status_codes.contains(&status),
-        None => is_network_failure(failure) && call.idempotent && policy.retry_on_io_exception,
+        None => failure.kind.is_outage() && call.idempotent && policy.retry_on_io_exception,
     }
 }
 

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Reply, Request};
-use crate::{EffectClass, Map, Operation};
+use crate::{EffectClass, Map};
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 10_000;
@@ -34,24 +33,4 @@ pub struct ContainerReply {
     pub data: Value,
 }
 
-impl From<ContainerRequest> for Request {
-    fn from(request: ContainerRequest) -> Self {
-        Request::Container(request)
-    }
-}
-
-impl Operation for ContainerRequest {
-    type Output = ContainerReply;
-
-    fn class(&self) -> EffectClass {
-        EffectClass::Read
-    }
-
-    fn deadline_ms(&self) -> u32 {
-        DEADLINE_MS
-    }
-
-    fn extract_output(reply: Reply) -> Option<ContainerReply> {
-        if let Reply::Container(reply) = reply { Some(reply) } else { None }
-    }
-}
+operation!(Container: ContainerRequest => ContainerReply, class: EffectClass::Read, deadline_ms: |_| DEADLINE_MS);

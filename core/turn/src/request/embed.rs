@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reply, Request, Usage};
-use crate::{EffectClass, Operation};
+use super::Usage;
+use crate::EffectClass;
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 10_000;
@@ -25,24 +25,4 @@ pub struct EmbedReply {
     pub usage: Option<Usage>,
 }
 
-impl From<EmbedRequest> for Request {
-    fn from(request: EmbedRequest) -> Self {
-        Request::Embed(request)
-    }
-}
-
-impl Operation for EmbedRequest {
-    type Output = EmbedReply;
-
-    fn class(&self) -> EffectClass {
-        EffectClass::Read
-    }
-
-    fn deadline_ms(&self) -> u32 {
-        DEADLINE_MS
-    }
-
-    fn extract_output(reply: Reply) -> Option<EmbedReply> {
-        if let Reply::Embed(reply) = reply { Some(reply) } else { None }
-    }
-}
+operation!(Embed: EmbedRequest => EmbedReply, class: EffectClass::Read, deadline_ms: |_| DEADLINE_MS);

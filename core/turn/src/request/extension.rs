@@ -4,8 +4,8 @@ use convengine_text::json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Reply, Request};
-use crate::{EffectClass, EffectError, EffectErrorKind, EffectResult, Operation};
+use super::Reply;
+use crate::{EffectClass, EffectError, EffectErrorKind, EffectResult};
 
 /// All messages sent to the extension in this call: its start, and the answers to its requests.
 ///
@@ -47,24 +47,4 @@ pub struct ExtensionReply {
     pub message: Value,
 }
 
-impl From<ExtensionRequest> for Request {
-    fn from(request: ExtensionRequest) -> Self {
-        Request::Extension(request)
-    }
-}
-
-impl Operation for ExtensionRequest {
-    type Output = ExtensionReply;
-
-    fn class(&self) -> EffectClass {
-        EffectClass::Pure
-    }
-
-    fn deadline_ms(&self) -> u32 {
-        self.timeout_ms
-    }
-
-    fn extract_output(reply: Reply) -> Option<ExtensionReply> {
-        if let Reply::Extension(reply) = reply { Some(reply) } else { None }
-    }
-}
+operation!(Extension: ExtensionRequest => ExtensionReply, class: EffectClass::Pure, deadline_ms: |request| request.timeout_ms);

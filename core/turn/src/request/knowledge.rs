@@ -3,8 +3,8 @@
 use convengine_understanding::knowledge::{Chunk, CollectionStats, Fused, KeywordCandidate, fuse, rank_keyword};
 use serde::{Deserialize, Serialize};
 
-use super::{Reply, Request, Usage};
-use crate::{EffectClass, Operation};
+use super::Usage;
+use crate::EffectClass;
 
 /// Deadline in milliseconds; it includes the embedding of the query.
 const DEADLINE_MS: u32 = 15_000;
@@ -104,24 +104,4 @@ impl KnowledgeReply {
     }
 }
 
-impl From<KnowledgeRequest> for Request {
-    fn from(request: KnowledgeRequest) -> Self {
-        Request::Knowledge(request)
-    }
-}
-
-impl Operation for KnowledgeRequest {
-    type Output = KnowledgeReply;
-
-    fn class(&self) -> EffectClass {
-        EffectClass::Read
-    }
-
-    fn deadline_ms(&self) -> u32 {
-        DEADLINE_MS
-    }
-
-    fn extract_output(reply: Reply) -> Option<KnowledgeReply> {
-        if let Reply::Knowledge(reply) = reply { Some(*reply) } else { None }
-    }
-}
+operation!(Knowledge: KnowledgeRequest => Box<KnowledgeReply>, class: EffectClass::Read, deadline_ms: |_| DEADLINE_MS);

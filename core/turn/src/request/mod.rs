@@ -3,6 +3,40 @@
 //! A request is what the configuration says, rendered: nothing in it has to be looked up but secrets, by their names. A host that lacks
 //! a kind answers [`Unsupported`](crate::EffectErrorKind::Unsupported).
 
+/// Implements [`Operation`](crate::Operation) for a request of which class and deadline are all that there is to say.
+macro_rules! operation {
+    ($variant:ident: $request:ident => Box<$reply:ident>, class: $class:expr, deadline_ms: $deadline_ms:expr) => {
+        operation!($variant: $request => $reply, $class, $deadline_ms, |reply| *reply);
+    };
+    ($variant:ident: $request:ident => $reply:ident, class: $class:expr, deadline_ms: $deadline_ms:expr) => {
+        operation!($variant: $request => $reply, $class, $deadline_ms, |reply| reply);
+    };
+    ($variant:ident: $request:ident => $reply:ident, $class:expr, $deadline_ms:expr, |$content:ident| $output:expr) => {
+        impl From<$request> for crate::Request {
+            fn from(request: $request) -> Self {
+                crate::Request::$variant(request.into())
+            }
+        }
+
+        impl crate::Operation for $request {
+            type Output = $reply;
+
+            fn class(&self) -> crate::EffectClass {
+                $class
+            }
+
+            fn deadline_ms(&self) -> u32 {
+                let deadline_ms: fn(&Self) -> u32 = $deadline_ms;
+                deadline_ms(self)
+            }
+
+            fn extract_output(reply: crate::Reply) -> Option<$reply> {
+                if let crate::Reply::$variant($content) = reply { Some($output) } else { None }
+            }
+        }
+    };
+}
+
 mod container;
 mod dialogue;
 mod embed;

@@ -3,8 +3,8 @@
 use convengine_understanding::knowledge::PhraseVectors;
 use serde::{Deserialize, Serialize};
 
-use super::{Reply, Request, Usage};
-use crate::{EffectClass, Operation};
+use super::Usage;
+use crate::EffectClass;
 
 /// Deadline in milliseconds; it includes the embedding of the text.
 const DEADLINE_MS: u32 = 10_000;
@@ -53,24 +53,4 @@ impl PhraseSearchReply {
     }
 }
 
-impl From<PhraseSearchRequest> for Request {
-    fn from(request: PhraseSearchRequest) -> Self {
-        Request::PhraseSearch(request)
-    }
-}
-
-impl Operation for PhraseSearchRequest {
-    type Output = PhraseSearchReply;
-
-    fn class(&self) -> EffectClass {
-        EffectClass::Read
-    }
-
-    fn deadline_ms(&self) -> u32 {
-        DEADLINE_MS
-    }
-
-    fn extract_output(reply: Reply) -> Option<PhraseSearchReply> {
-        if let Reply::PhraseSearch(reply) = reply { Some(reply) } else { None }
-    }
-}
+operation!(PhraseSearch: PhraseSearchRequest => PhraseSearchReply, class: EffectClass::Read, deadline_ms: |_| DEADLINE_MS);

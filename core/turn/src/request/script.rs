@@ -4,8 +4,8 @@ use convengine_text::json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Reply, Request};
-use crate::{EffectClass, EffectError, EffectErrorKind, EffectResult, Map, Operation};
+use super::Reply;
+use crate::{EffectClass, EffectError, EffectErrorKind, EffectResult, Map};
 
 /// Instructions that a script may execute.
 const FUEL: u64 = 50_000_000;
@@ -146,24 +146,8 @@ impl ScriptRequest {
     }
 }
 
-impl From<ScriptRequest> for Request {
-    fn from(request: ScriptRequest) -> Self {
-        Request::Script(Box::new(request))
-    }
-}
-
-impl Operation for ScriptRequest {
-    type Output = ScriptReply;
-
-    fn class(&self) -> EffectClass {
-        EffectClass::Pure
-    }
-
-    fn deadline_ms(&self) -> u32 {
-        self.timeout_ms.unwrap_or(MAX_SCRIPT_TIMEOUT_MS).min(MAX_SCRIPT_TIMEOUT_MS)
-    }
-
-    fn extract_output(reply: Reply) -> Option<ScriptReply> {
-        if let Reply::Script(reply) = reply { Some(*reply) } else { None }
-    }
-}
+operation!(
+    Script: ScriptRequest => Box<ScriptReply>,
+    class: EffectClass::Pure,
+    deadline_ms: |request| request.timeout_ms.unwrap_or(MAX_SCRIPT_TIMEOUT_MS).min(MAX_SCRIPT_TIMEOUT_MS)
+);

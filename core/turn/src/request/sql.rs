@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Reply, Request};
-use crate::{EffectClass, Map, Operation};
+use crate::{EffectClass, Map};
 
 /// A query that the host validates, renders again and runs in a read-only transaction.
 ///
@@ -56,24 +55,4 @@ impl SqlReply {
     }
 }
 
-impl From<SqlRequest> for Request {
-    fn from(request: SqlRequest) -> Self {
-        Request::Sql(request)
-    }
-}
-
-impl Operation for SqlRequest {
-    type Output = SqlReply;
-
-    fn class(&self) -> EffectClass {
-        EffectClass::Read
-    }
-
-    fn deadline_ms(&self) -> u32 {
-        self.timeout_ms
-    }
-
-    fn extract_output(reply: Reply) -> Option<SqlReply> {
-        if let Reply::Sql(reply) = reply { Some(reply) } else { None }
-    }
-}
+operation!(Sql: SqlRequest => SqlReply, class: EffectClass::Read, deadline_ms: |request| request.timeout_ms);

@@ -4,8 +4,7 @@ use convengine_text::json::decode_both;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::{Reply, Request};
-use crate::{EffectClass, Map, Operation, Payload};
+use crate::{EffectClass, Map, Payload};
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 30_000;
@@ -141,24 +140,4 @@ impl<'de> Deserialize<'de> for TaskReply {
     }
 }
 
-impl From<TaskRequest> for Request {
-    fn from(request: TaskRequest) -> Self {
-        Request::Task(request)
-    }
-}
-
-impl Operation for TaskRequest {
-    type Output = TaskReply;
-
-    fn class(&self) -> EffectClass {
-        EffectClass::Write
-    }
-
-    fn deadline_ms(&self) -> u32 {
-        DEADLINE_MS
-    }
-
-    fn extract_output(reply: Reply) -> Option<TaskReply> {
-        if let Reply::Task(reply) = reply { Some(*reply) } else { None }
-    }
-}
+operation!(Task: TaskRequest => Box<TaskReply>, class: EffectClass::Write, deadline_ms: |_| DEADLINE_MS);

@@ -2,7 +2,8 @@
 
 use convengine_core::turn::Millis;
 
-use crate::database::{DatabaseRow, Pool, SqlValue, Statement};
+use crate::casts::with_casts;
+use crate::database::{DatabaseRow, Pool, SqlValue};
 
 use super::deployment_token::{self, DeploymentToken};
 use super::program_key::ProgramKey;
@@ -28,11 +29,9 @@ pub struct Deployment {
 
 /// Inserts a deployment with the hash of its first token, which has the id of the deployment.
 pub async fn insert(pool: &Pool, deployment: &Deployment, token_hash: &str) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
+    let sql = with_casts!(
         "insert into cs_deployment (id, assistant_id, name, channel, origins, debug, token_hash, created_at)
-         values ($1, $2, $3, $4, $5, $6 <> 0, $7, $8)",
-        "insert into cs_deployment (id, assistant_id, name, channel, origins, debug, token_hash, created_at)
-         values ($1::uuid, $2, $3, $4, $5, $6::bigint <> 0, $7, $8)",
+         values ($1::uuid, $2, $3, $4, $5, $6::bigint <> 0, $7, $8)"
     );
     let origins = serde_json::json!(deployment.origins).to_string();
     let values = [
@@ -51,13 +50,10 @@ pub async fn insert(pool: &Pool, deployment: &Deployment, token_hash: &str) -> s
 
 /// Returns the deployment with an active token of this hash, and that token.
 pub async fn find_by_token_hash(pool: &Pool, token_hash: &str) -> sqlx::Result<Option<(Deployment, DeploymentToken)>> {
-    let sql = Statement::per_dialect(
-        "select d.id, d.assistant_id, d.name, d.channel, d.origins, d.debug, d.created_at, t.id as token_id, t.deployment_id,
-           t.created_at as token_created_at, t.last_used_at
-         from cs_deployment_token t join cs_deployment d on d.id = t.deployment_id where t.token_hash = $1 and t.revoked_at is null",
+    let sql = with_casts!(
         "select d.id::text as id, d.assistant_id, d.name, d.channel, d.origins, d.debug, d.created_at, t.id::text as token_id,
            t.deployment_id::text as deployment_id, t.created_at as token_created_at, t.last_used_at
-         from cs_deployment_token t join cs_deployment d on d.id = t.deployment_id where t.token_hash = $1 and t.revoked_at is null",
+         from cs_deployment_token t join cs_deployment d on d.id = t.deployment_id where t.token_hash = $1 and t.revoked_at is null"
     );
     let mut row = pool.fetch_optional(&sql, &[SqlValue::Text(token_hash)]).await?;
     if row.is_none() && pool.is_shared() && deployment_token::adopt(pool, token_hash).await? {
@@ -68,19 +64,15 @@ pub async fn find_by_token_hash(pool: &Pool, token_hash: &str) -> sqlx::Result<O
 
 /// Returns whether a deployment exists, and its document.
 pub async fn find_program(pool: &Pool, id: &str) -> sqlx::Result<Option<ProgramKey>> {
-    let sql = Statement::per_dialect(
-        "select assistant_id from cs_deployment where id = $1",
-        "select assistant_id from cs_deployment where id = $1::uuid",
-    );
+    let sql = with_casts!("select assistant_id from cs_deployment where id = $1::uuid");
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?;
     row.map(|it| it.text("assistant_id")).transpose().map(|key| key.as_deref().map(ProgramKey::parse))
 }
 
 /// Returns all deployments, oldest first.
 pub async fn list(pool: &Pool) -> sqlx::Result<Vec<Deployment>> {
-    let sql = Statement::per_dialect(
-        "select id, assistant_id, name, channel, origins, debug, created_at from cs_deployment order by created_at, id",
-        "select id::text as id, assistant_id, name, channel, origins, debug, created_at from cs_deployment order by created_at, id",
+    let sql = with_casts!(
+        "select id::text as id, assistant_id, name, channel, origins, debug, created_at from cs_deployment order by created_at, id"
     );
     pool.fetch_all(&sql, &[]).await?.iter().map(deployment_from_row).collect()
 }
@@ -88,15 +80,11 @@ pub async fn list(pool: &Pool) -> sqlx::Result<Vec<Deployment>> {
 /// Returns the deployments that can be used, oldest first: those whose tokens are not all revoked.
 pub async fn list_open(pool: &Pool) -> sqlx::Result<Vec<Deployment>> {
     // A server of an earlier version that shares the database makes deployments without rows of tokens.
-    let sql = Statement::per_dialect(
-        "select d.id, d.assistant_id, d.name, d.channel, d.origins, d.debug, d.created_at from cs_deployment d
-         where exists (select 1 from cs_deployment_token t where t.deployment_id = d.id and t.revoked_at is null)
-            or not exists (select 1 from cs_deployment_token t where t.deployment_id = d.id)
-         order by d.created_at, d.id",
+    let sql = with_casts!(
         "select d.id::text as id, d.assistant_id, d.name, d.channel, d.origins, d.debug, d.created_at from cs_deployment d
          where exists (select 1 from cs_deployment_token t where t.deployment_id = d.id and t.revoked_at is null)
             or not exists (select 1 from cs_deployment_token t where t.deployment_id = d.id)
-         order by d.created_at, d.id",
+         order by d.created_at, d.id"
     );
     pool.fetch_all(&sql, &[]).await?.iter().map(deployment_from_row).collect()
 }
@@ -117,6 +105,7 @@ fn deployment_from_row(row: &DatabaseRow) -> sqlx::Result<Deployment> {
 mod tests {
     use super::*;
     use crate::api_key::has_credentials;
+    use crate::database::Statement;
     use crate::testing::each_database;
 
     #[tokio::test]

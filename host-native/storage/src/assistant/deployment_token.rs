@@ -2,6 +2,7 @@
 
 use convengine_core::turn::Millis;
 
+use crate::casts::with_casts;
 use crate::database::{DatabaseRow, Pool, SqlValue, Statement};
 
 /// A token without its text.
@@ -30,10 +31,8 @@ impl DeploymentToken {
 
 /// Inserts a token.
 pub async fn insert(pool: &Pool, id: &str, deployment: &str, token_hash: &str, at: Millis) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
-        "insert into cs_deployment_token (id, deployment_id, token_hash, created_at) values ($1, $2, $3, $4)",
-        "insert into cs_deployment_token (id, deployment_id, token_hash, created_at) values ($1::uuid, $2::uuid, $3, $4)",
-    );
+    let sql =
+        with_casts!("insert into cs_deployment_token (id, deployment_id, token_hash, created_at) values ($1::uuid, $2::uuid, $3, $4)");
     let values = [SqlValue::Text(id), SqlValue::Text(deployment), SqlValue::Text(token_hash), SqlValue::Integer(at)];
     pool.execute(&sql, &values).await.map(|_| ())
 }
@@ -51,47 +50,36 @@ pub async fn adopt(pool: &Pool, token_hash: &str) -> sqlx::Result<bool> {
 
 /// Returns the active tokens of all deployments, oldest first.
 pub async fn list_active(pool: &Pool) -> sqlx::Result<Vec<DeploymentToken>> {
-    let sql = Statement::per_dialect(
-        "select id as token_id, deployment_id, created_at as token_created_at, last_used_at from cs_deployment_token
-         where revoked_at is null order by created_at, id",
+    let sql = with_casts!(
         "select id::text as token_id, deployment_id::text as deployment_id, created_at as token_created_at, last_used_at
-         from cs_deployment_token where revoked_at is null order by created_at, id",
+         from cs_deployment_token where revoked_at is null order by created_at, id"
     );
     pool.fetch_all(&sql, &[]).await?.iter().map(DeploymentToken::from_row).collect()
 }
 
 /// Returns whether a token exists and is not revoked.
 pub async fn is_active(pool: &Pool, id: &str) -> sqlx::Result<bool> {
-    let sql = Statement::per_dialect(
-        "select id from cs_deployment_token where id = $1 and revoked_at is null",
-        "select id::text as id from cs_deployment_token where id = $1::uuid and revoked_at is null",
-    );
+    let sql = with_casts!("select id::text as id from cs_deployment_token where id = $1::uuid and revoked_at is null");
     Ok(pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.is_some())
 }
 
 /// Revokes a token of a deployment. Returns whether it was active.
 pub async fn revoke(pool: &Pool, deployment: &str, id: &str, at: Millis) -> sqlx::Result<bool> {
     // Servers of an earlier version read the first token from the deployment.
-    let sql = Statement::per_dialect(
-        "update cs_deployment set token_hash = 'revoked ' || id where id = $1 and token_hash =
-           (select token_hash from cs_deployment_token where id = $2 and deployment_id = $1)",
+    let sql = with_casts!(
         "update cs_deployment set token_hash = 'revoked ' || id where id = $1::uuid and token_hash =
-           (select token_hash from cs_deployment_token where id = $2::uuid and deployment_id = $1::uuid)",
+           (select token_hash from cs_deployment_token where id = $2::uuid and deployment_id = $1::uuid)"
     );
     pool.execute(&sql, &[SqlValue::Text(deployment), SqlValue::Text(id)]).await?;
-    let sql = Statement::per_dialect(
-        "update cs_deployment_token set revoked_at = $3 where id = $2 and deployment_id = $1 and revoked_at is null",
-        "update cs_deployment_token set revoked_at = $3 where id = $2::uuid and deployment_id = $1::uuid and revoked_at is null",
+    let sql = with_casts!(
+        "update cs_deployment_token set revoked_at = $3 where id = $2::uuid and deployment_id = $1::uuid and revoked_at is null"
     );
     Ok(pool.execute(&sql, &[SqlValue::Text(deployment), SqlValue::Text(id), SqlValue::Integer(at)]).await? > 0)
 }
 
 /// Records that a token was used.
 pub async fn record_use(pool: &Pool, id: &str, at: Millis) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
-        "update cs_deployment_token set last_used_at = $2 where id = $1",
-        "update cs_deployment_token set last_used_at = $2 where id = $1::uuid",
-    );
+    let sql = with_casts!("update cs_deployment_token set last_used_at = $2 where id = $1::uuid");
     pool.execute(&sql, &[SqlValue::Text(id), SqlValue::Integer(at)]).await.map(|_| ())
 }
 

@@ -2,6 +2,7 @@
 
 use convengine_core::turn::Millis;
 
+use crate::casts::with_casts;
 use crate::database::{DatabaseRow, Pool, SqlValue, Statement};
 use crate::rows::Column::{Integer, Text};
 use crate::rows::RowStatement;
@@ -37,13 +38,10 @@ pub struct DeskConversation {
 
 /// Returns a page of conversations, those that have waited longest first, starting after a request time and session. Without a state, all.
 pub async fn list(pool: &Pool, state: Option<&str>, after: (Millis, &str), most: i64) -> sqlx::Result<Vec<DeskConversation>> {
-    let sql = Statement::per_dialect(
-        "select session_id, assistant_id, state, queue, reason, ticket, author, requested_at, updated_at, preview, unread
-         from cs_handoff where (requested_at, session_id) > ($1, $2) and ($3 is null or state = $3)
-         order by requested_at, session_id limit $4",
+    let sql = with_casts!(
         "select session_id::text as session_id, assistant_id, state, queue, reason, ticket, author, requested_at, updated_at, preview, unread
          from cs_handoff where (requested_at, session_id) > ($1, $2::uuid) and ($3::text is null or state = $3)
-         order by requested_at, cs_handoff.session_id limit $4",
+         order by requested_at, cs_handoff.session_id limit $4"
     );
     let values = [SqlValue::Integer(after.0), SqlValue::Text(after.1), SqlValue::OptionalText(state), SqlValue::Integer(most)];
     pool.fetch_all(&sql, &values).await?.iter().map(conversation_from_row).collect()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use convengine_core::turn::{LoadedSession, Millis};
 use serde_json::Value as Json;
 
+use crate::casts::with_casts;
 use crate::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 use crate::load::LoadedConversation;
 use crate::rows::Column::{Integer, Json as JsonText, Text};
@@ -44,36 +45,27 @@ pub struct DueTimer {
 
 /// Returns a session by id.
 pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Session>> {
-    let sql = Statement::per_dialect(
-        "select assistant_id, deployment_id, version, snapshot, status, state from cs_session where session_id = $1",
-        "select assistant_id, deployment_id::text, version, snapshot, status, state from cs_session where session_id = $1::uuid",
+    let sql = with_casts!(
+        "select assistant_id, deployment_id::text, version, snapshot, status, state from cs_session where session_id = $1::uuid"
     );
     pool.load_row(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(session_from_row).transpose()
 }
 
 /// Returns the assistant or workflow of a session.
 pub async fn find_program(pool: &Pool, id: &str) -> sqlx::Result<Option<ProgramKey>> {
-    let sql = Statement::per_dialect(
-        "select assistant_id from cs_session where session_id = $1",
-        "select assistant_id from cs_session where session_id = $1::uuid",
-    );
+    let sql = with_casts!("select assistant_id from cs_session where session_id = $1::uuid");
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?;
     row.map(|it| it.text("assistant_id")).transpose().map(|key| key.as_deref().map(ProgramKey::parse))
 }
 
 /// Loads a session for a new turn. `key` is the idempotency key of the event.
 pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<LoadedConversation> {
-    let sql = Statement::per_dialect(
-        "select (select state from cs_session where session_id = $1) as state,
-           coalesce((select max(number) from ce_turn where conversation_id = $1), 0) as turns,
-           (select count(*) from ce_turn where conversation_id = $1 and status = 'open') as open,
-           (select count(*) from ce_turn where message_key = $2) as sent,
-           (select owner from cv_conversation_owner where conversation_id = $1) as owner",
+    let sql = with_casts!(
         "select (select state from cs_session where session_id = $1::uuid) as state,
            coalesce((select max(number) from ce_turn where conversation_id = $1::uuid), 0)::bigint as turns,
            (select count(*) from ce_turn where conversation_id = $1::uuid and status = 'open') as open,
            (select count(*) from ce_turn where message_key = $2) as sent,
-           (select owner from cv_conversation_owner where conversation_id = $1::uuid) as owner",
+           (select owner from cv_conversation_owner where conversation_id = $1::uuid) as owner"
     );
     let row = pool.load_row(&sql, &[SqlValue::Text(id), SqlValue::OptionalText(key)]).await?.ok_or(sqlx::Error::RowNotFound)?;
     let turns = u32::try_from(row.integer("turns")?).unwrap_or(u32::MAX);
@@ -85,19 +77,13 @@ pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Load
 
 /// Returns the earliest due timer of a session. Timers of a paused chain are not due, except for the one of the next step.
 pub async fn find_due_timer(pool: &Pool, session: &str, now: Millis) -> sqlx::Result<Option<DueTimer>> {
-    let sql = Statement::per_dialect(
-        "select t.session_id, t.id, s.seq, s.assistant_id, s.deployment_id, s.version, s.snapshot, s.status, s.state,
-           (select count(*) from cs_run r where r.run_id = t.session_id and r.status in ('cancelling', 'cancelled')) as cancelled
-         from cs_timer t left join cs_session s on s.session_id = t.session_id
-         where t.session_id = $1 and t.due <= $2 and (t.purpose = 'step' or not exists (
-           select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
-         order by t.due limit 1",
+    let sql = with_casts!(
         "select t.session_id::text as session_id, t.id, s.seq, s.assistant_id, s.deployment_id::text, s.version, s.snapshot, s.status, s.state,
            (select count(*) from cs_run r where r.run_id = t.session_id and r.status in ('cancelling', 'cancelled')) as cancelled
          from cs_timer t left join cs_session s on s.session_id = t.session_id
          where t.session_id = $1::uuid and t.due <= $2 and (t.purpose = 'step' or not exists (
            select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
-         order by t.due limit 1",
+         order by t.due limit 1"
     );
     let row = pool.load_row(&sql, &[SqlValue::Text(session), SqlValue::Integer(now)]).await?;
     row.as_ref().map(due_timer_from_row).transpose()
@@ -167,19 +153,13 @@ pub async fn find_oldest_due(pool: &Pool, now: Millis) -> sqlx::Result<Option<Mi
 
 /// Returns the number of turns of a session, from 1 on; `None` when it does not exist.
 pub async fn find_seq(pool: &Pool, id: &str) -> sqlx::Result<Option<i64>> {
-    let sql = Statement::per_dialect(
-        "select seq from cs_session where session_id = $1",
-        "select seq from cs_session where session_id = $1::uuid",
-    );
+    let sql = with_casts!("select seq from cs_session where session_id = $1::uuid");
     pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.map(|it| it.integer("seq")).transpose()
 }
 
 /// Deletes a timer that is no longer needed.
 pub async fn delete_timer(pool: &Pool, due: &DueTimer) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
-        "delete from cs_timer where session_id = $1 and id = $2",
-        "delete from cs_timer where session_id = $1::uuid and id = $2",
-    );
+    let sql = with_casts!("delete from cs_timer where session_id = $1::uuid and id = $2");
     pool.execute(&sql, &[SqlValue::Text(&due.session), SqlValue::Text(&due.timer)]).await.map(|_| ())
 }
 
@@ -209,10 +189,8 @@ pub async fn add_model_usage(pool: &Pool, workspace: &str, document: &str, micro
 
 /// Deletes a usage row, unless its session has a stored turn; `None` for a row that stands for no session. Returns whether it did.
 pub async fn delete_session_usage(pool: &Pool, number: i64, session: Option<&str>) -> sqlx::Result<bool> {
-    let sql = Statement::per_dialect(
-        "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2)",
-        "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2::uuid)",
-    );
+    let sql =
+        with_casts!("delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2::uuid)");
     Ok(pool.execute(&sql, &[SqlValue::Integer(number), SqlValue::OptionalText(session)]).await? > 0)
 }
 
@@ -232,22 +210,17 @@ pub async fn delete_usage_before(connection: &mut Connection, before: Millis, mo
     connection.execute(&sql, &[SqlValue::Integer(before), SqlValue::Integer(most)]).await
 }
 
-const SUM_USAGE: Statement = Statement::per_dialect(
-    "select coalesce(sum(amount), 0) as amount from cs_usage_events
-     where workspace_id = $1 and kind = $2 and at >= $3 and ($4 is null or ref = $4)",
+const SUM_USAGE: Statement = with_casts!(
     "select coalesce(sum(amount), 0)::bigint as amount from cs_usage_events
-     where workspace_id = $1 and kind = $2 and at >= $3 and ($4::text is null or ref = $4)",
+     where workspace_id = $1 and kind = $2 and at >= $3 and ($4::text is null or ref = $4)"
 );
 
 /// Returns a page of open sessions of an assistant, ordered by id, starting after `after`.
 pub async fn list_open(pool: &Pool, assistant: &str, after: &str, count: i64) -> sqlx::Result<Vec<(String, Session)>> {
-    let sql = Statement::per_dialect(
-        "select session_id, assistant_id, deployment_id, version, snapshot, status, state from cs_session
-         where assistant_id = $1 and status in ('active', 'handed_off') and version is not null and session_id > $2
-         order by session_id limit $3",
+    let sql = with_casts!(
         "select session_id::text as session_id, assistant_id, deployment_id::text, version, snapshot, status, state from cs_session
          where assistant_id = $1 and status in ('active', 'handed_off') and version is not null and session_id > $2::uuid
-         order by session_id limit $3",
+         order by session_id limit $3"
     );
     let rows = pool.fetch_all(&sql, &[SqlValue::Text(assistant), SqlValue::Text(after), SqlValue::Integer(count)]).await?;
     rows.iter().map(|row| Ok((row.text("session_id")?, session_from_row(row)?))).collect()

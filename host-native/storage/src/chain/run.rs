@@ -3,6 +3,7 @@
 use convengine_core::turn::Millis;
 use serde_json::Value as Json;
 
+use crate::casts::with_casts;
 use crate::database::{DatabaseRow, Pool, SqlValue, Statement};
 use crate::rows::Column::{Integer, Json as JsonText, Text};
 use crate::rows::{Column, RowStatement};
@@ -90,28 +91,22 @@ pub async fn list_awaiting(pool: &Pool, chain: &str, step: &str) -> sqlx::Result
 
 /// Returns the number of unfinished runs of a chain.
 pub async fn count_unfinished(pool: &Pool, chain: &str) -> sqlx::Result<i64> {
-    let sql = Statement::per_dialect(
-        "select count(*) as open from cs_run where chain = $1 and status not in ('succeeded', 'failed', 'cancelled')",
-        "select count(*)::bigint as open from cs_run where chain = $1 and status not in ('succeeded', 'failed', 'cancelled')",
-    );
+    let sql =
+        with_casts!("select count(*)::bigint as open from cs_run where chain = $1 and status not in ('succeeded', 'failed', 'cancelled')");
     pool.fetch_optional(&sql, &[SqlValue::Text(chain)]).await?.ok_or(sqlx::Error::RowNotFound)?.integer("open")
 }
 
 /// Records that a run is to be cancelled, unless it has ended.
 pub async fn request_cancellation(pool: &Pool, run: &str) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
-        "update cs_run set status = 'cancelling' where run_id = $1 and status not in ('succeeded', 'failed', 'cancelled')",
-        "update cs_run set status = 'cancelling' where run_id = $1::uuid and status not in ('succeeded', 'failed', 'cancelled')",
+    let sql = with_casts!(
+        "update cs_run set status = 'cancelling' where run_id = $1::uuid and status not in ('succeeded', 'failed', 'cancelled')"
     );
     pool.execute(&sql, &[SqlValue::Text(run)]).await.map(|_| ())
 }
 
 /// Returns whether a run is to be cancelled, or is cancelled.
 pub async fn is_cancelled(pool: &Pool, run: &str) -> sqlx::Result<bool> {
-    let sql = Statement::per_dialect(
-        "select 1 as found from cs_run where run_id = $1 and status in ('cancelling', 'cancelled')",
-        "select 1 as found from cs_run where run_id = $1::uuid and status in ('cancelling', 'cancelled')",
-    );
+    let sql = with_casts!("select 1 as found from cs_run where run_id = $1::uuid and status in ('cancelling', 'cancelled')");
     pool.load_row(&sql, &[SqlValue::Text(run)]).await.map(|it| it.is_some())
 }
 

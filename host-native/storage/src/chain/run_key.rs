@@ -2,6 +2,7 @@
 
 use convengine_core::turn::Millis;
 
+use crate::casts::with_casts;
 use crate::database::{Pool, SqlValue, Statement};
 
 /// How long a key is valid, in milliseconds.
@@ -18,9 +19,8 @@ pub struct UsedKey {
 
 /// Returns the run of a key.
 pub async fn find(pool: &Pool, chain: &str, scope: &str, key: &str, now: Millis) -> sqlx::Result<Option<UsedKey>> {
-    let sql = Statement::per_dialect(
-        "select run_id, fingerprint from cs_run_key where chain = $1 and scope = $2 and key = $3 and created_at >= $4",
-        "select run_id::text as run_id, fingerprint from cs_run_key where chain = $1 and scope = $2 and key = $3 and created_at >= $4",
+    let sql = with_casts!(
+        "select run_id::text as run_id, fingerprint from cs_run_key where chain = $1 and scope = $2 and key = $3 and created_at >= $4"
     );
     let values = [SqlValue::Text(chain), SqlValue::Text(scope), SqlValue::Text(key), SqlValue::Integer(now - KEY_TTL_MS)];
     let row = pool.fetch_optional(&sql, &values).await?;
@@ -29,13 +29,10 @@ pub async fn find(pool: &Pool, chain: &str, scope: &str, key: &str, now: Millis)
 
 /// Stores the key of an accepted webhook of a run. Returns whether it is new.
 pub async fn insert(pool: &Pool, chain: &str, scope: &str, key: &str, run: &str, now: Millis) -> sqlx::Result<bool> {
-    let sql = Statement::per_dialect(
-        "insert into cs_run_key (chain, scope, key, fingerprint, run_id, created_at) values ($1, $2, $3, '', $4, $5)
-         on conflict (chain, scope, key) do update set run_id = excluded.run_id, created_at = excluded.created_at
-         where cs_run_key.created_at < $6",
+    let sql = with_casts!(
         "insert into cs_run_key (chain, scope, key, fingerprint, run_id, created_at) values ($1, $2, $3, '', $4::uuid, $5)
          on conflict (chain, scope, key) do update set run_id = excluded.run_id, created_at = excluded.created_at
-         where cs_run_key.created_at < $6",
+         where cs_run_key.created_at < $6"
     );
     let values = [
         SqlValue::Text(chain),

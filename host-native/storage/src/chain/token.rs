@@ -2,7 +2,8 @@
 
 use convengine_core::turn::Millis;
 
-use crate::database::{Pool, SqlValue, Statement};
+use crate::casts::with_casts;
+use crate::database::{Pool, SqlValue};
 
 /// The wait that a token is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,10 +18,7 @@ pub struct TokenWait {
 
 /// Stores the hash of a token.
 pub async fn insert(pool: &Pool, hash: &str, wait: &TokenWait, at: Millis) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
-        "insert into cs_resume_token (token_hash, run_id, path, attempt, created_at) values ($1, $2, $3, $4, $5)",
-        "insert into cs_resume_token (token_hash, run_id, path, attempt, created_at) values ($1, $2::uuid, $3, $4, $5)",
-    );
+    let sql = with_casts!("insert into cs_resume_token (token_hash, run_id, path, attempt, created_at) values ($1, $2::uuid, $3, $4, $5)");
     let values = [
         SqlValue::Text(hash),
         SqlValue::Text(&wait.run),
@@ -33,20 +31,14 @@ pub async fn insert(pool: &Pool, hash: &str, wait: &TokenWait, at: Millis) -> sq
 
 /// Deletes the tokens of a wait.
 pub async fn delete(pool: &Pool, wait: &TokenWait) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
-        "delete from cs_resume_token where run_id = $1 and path = $2 and attempt = $3",
-        "delete from cs_resume_token where run_id = $1::uuid and path = $2 and attempt = $3",
-    );
+    let sql = with_casts!("delete from cs_resume_token where run_id = $1::uuid and path = $2 and attempt = $3");
     let values = [SqlValue::Text(&wait.run), SqlValue::Text(&wait.path), SqlValue::Integer(wait.attempt)];
     pool.execute(&sql, &values).await.map(|_| ())
 }
 
 /// Returns the wait of a token.
 pub async fn find(pool: &Pool, hash: &str) -> sqlx::Result<Option<TokenWait>> {
-    let sql = Statement::per_dialect(
-        "select run_id, path, attempt from cs_resume_token where token_hash = $1",
-        "select run_id::text as run_id, path, attempt from cs_resume_token where token_hash = $1",
-    );
+    let sql = with_casts!("select run_id::text as run_id, path, attempt from cs_resume_token where token_hash = $1");
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(hash)]).await?;
     row.map(|row| Ok(TokenWait { run: row.text("run_id")?, path: row.text("path")?, attempt: row.integer("attempt")? })).transpose()
 }

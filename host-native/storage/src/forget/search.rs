@@ -1,5 +1,6 @@
 //! What is stored of conversations, for a search in it.
 
+use crate::casts::with_casts;
 use crate::database::{Connection, DatabaseRow, SqlValue, Statement};
 
 /// The values that the rows of a conversation hold, each as JSON text.
@@ -57,11 +58,9 @@ fn values_from_row(row: &DatabaseRow) -> sqlx::Result<StoredValues> {
 
 /// Returns at most `most` journals, ordered by turn, starting after the turn `after`.
 pub async fn list_journals(connection: &mut Connection, after: Option<&str>, most: i64) -> sqlx::Result<Vec<StoredJournal>> {
-    let sql = Statement::per_dialect(
-        "select turn_id as turn, conversation_id, config_hash, journal from ce_turn
-         where ($1 is null or turn_id > $1) order by turn_id limit $2",
+    let sql = with_casts!(
         "select turn_id::text as turn, conversation_id::text as conversation_id, config_hash, journal from ce_turn
-         where ($1::text is null or turn_id > $1::text::uuid) order by turn_id limit $2",
+         where ($1::text is null or turn_id > $1::text::uuid) order by turn_id limit $2"
     );
     let rows = connection.fetch_all(&sql, &[SqlValue::OptionalText(after), SqlValue::Integer(most)]).await?;
     rows.iter().map(journal_from_row).collect()
@@ -78,13 +77,10 @@ fn journal_from_row(row: &DatabaseRow) -> sqlx::Result<StoredJournal> {
 
 /// Returns a conversation that has an owner and neither a row nor a turn, if there is one: what it holds is stored elsewhere.
 pub async fn find_without_rows(connection: &mut Connection) -> sqlx::Result<Option<String>> {
-    let sql = Statement::per_dialect(
-        "select o.conversation_id from cv_conversation_owner o
-         where not exists (select 1 from ce_conversation c where c.conversation_id = o.conversation_id)
-           and not exists (select 1 from ce_turn t where t.conversation_id = o.conversation_id) limit 1",
+    let sql = with_casts!(
         "select o.conversation_id::text as conversation_id from cv_conversation_owner o
          where not exists (select 1 from ce_conversation c where c.conversation_id = o.conversation_id)
-           and not exists (select 1 from ce_turn t where t.conversation_id = o.conversation_id) limit 1",
+           and not exists (select 1 from ce_turn t where t.conversation_id = o.conversation_id) limit 1"
     );
     connection.fetch_optional(&sql, &[]).await?.map(|it| it.text("conversation_id")).transpose()
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{AT, CONVERSATION, FIRST, SECOND, THIRD, conversation, store_rows, turn_row};
 use crate::audit::{self, AuditRow};
+use crate::casts::with_casts;
 use crate::database::{SqlValue as Sql, Statement};
 use crate::rows::Rows;
 use crate::testing::each_database;
@@ -64,10 +65,7 @@ async fn ids_are_reserved_for_derived_rows() {
         assert_eq!(of_conversation().await, [(4, nul.to_owned()), (6, "{\"b\":1}".to_owned())]);
         assert_eq!(audit::reserve_ids(&mut database.connection, 1).await.expect("numbers"), 11);
 
-        let delete = Statement::per_dialect(
-            "delete from ce_conversation where conversation_id = $1",
-            "delete from ce_conversation where conversation_id = $1::uuid",
-        );
+        let delete = with_casts!("delete from ce_conversation where conversation_id = $1::uuid");
         database.connection.execute(&delete, &[Sql::Text(CONVERSATION)]).await.expect("an answer");
         assert!(turn::list_to_derive(&database.pool, CONVERSATION).await.expect("turns").is_empty(), "its audit rows are deleted");
         assert!(

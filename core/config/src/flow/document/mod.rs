@@ -21,7 +21,8 @@ pub use node::{
 };
 pub use repair::{CommandRule, RepairRules, command_name};
 pub use service::{
-    FINISH, FlowTool, HttpRequestDef, OutputMapping, REMEMBER, REQUEST_HUMAN, ResponsePath, Retry, SEARCH_KNOWLEDGE, ValueType, is_built_in,
+    FINISH, FlowTool, HttpRequestDef, InputSchema, OutputMapping, REMEMBER, REQUEST_HUMAN, ResponsePath, Retry, SEARCH_KNOWLEDGE,
+    ValueType, is_built_in,
 };
 pub use text::{FlowCondition, FlowFormula, FlowTemplate, LocalizedText, ValueTemplate};
 pub use workflow::WorkflowDocument;

@@ -2,6 +2,7 @@
 
 use convengine_derive::Described;
 use convengine_text::json::path::JsonPath;
+use convengine_text::json::schema::JsonSchema;
 use convengine_text::variable_path::VariablePath;
 use convengine_turn::EffectClass;
 use serde_json::Value;
@@ -75,6 +76,23 @@ impl Described for ResponsePath {
 impl Absent for ResponsePath {
     fn absent() -> ResponsePath {
         ResponsePath { query: JsonPath::compile_query(""), source: String::new() }
+    }
+}
+
+/// The JSON Schema of the arguments of a tool.
+#[derive(Debug, Clone)]
+pub struct InputSchema {
+    /// As written.
+    pub source: Value,
+    /// The compiled schema, or why it cannot be checked.
+    pub compiled: Result<JsonSchema, String>,
+}
+
+impl Described for InputSchema {
+    const SHAPE: Shape = Shape::AnyObject;
+
+    fn read(value: &Value) -> Option<InputSchema> {
+        Some(InputSchema { compiled: JsonSchema::compile(value), source: value.clone() })
     }
 }
 
@@ -161,8 +179,7 @@ pub struct FlowTool {
     #[member(required, shape = Enum(&["http", "http_post", "webhook", "function", "mcp", "noop"]))]
     pub kind: String,
     /// JSON Schema of the arguments; calls with others are rejected.
-    #[member(shape = AnyObject)]
-    pub input_schema: Option<Value>,
+    pub input_schema: Option<InputSchema>,
     /// No effect.
     #[member(shape = AnyObject)]
     pub output_schema: Option<Unread<Value>>,

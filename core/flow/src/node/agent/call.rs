@@ -1,7 +1,6 @@
 //! The calls of an agent, and their results for the model.
 
 use convengine_config::flow::document::{FlowTool, is_built_in};
-use convengine_text::json::schema::JsonSchema;
 use convengine_text::value::EXPRESSION;
 use convengine_turn::LlmToolCall;
 use serde_json::{Value, json};
@@ -45,8 +44,7 @@ pub(super) fn error_result(code: &str, message: &str) -> Value {
 
 /// Returns why the arguments of a call are invalid. Arguments that cannot be checked are refused.
 pub(super) fn args_violation(tool: &FlowTool, args: &Value) -> Option<String> {
-    let schema = tool.input_schema.as_ref()?;
-    match JsonSchema::compile(schema) {
+    match &tool.input_schema.as_ref()?.compiled {
         Ok(schema) => schema.find_violation(args),
         Err(reason) => Some(format!("the arguments cannot be checked: {reason}")),
     }

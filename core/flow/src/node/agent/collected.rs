@@ -16,7 +16,7 @@ pub(super) fn changes_something(tool: &FlowTool) -> bool {
 }
 
 fn properties_of(tool: &FlowTool) -> Option<&Map> {
-    tool.input_schema.as_ref()?.get("properties")?.as_object()
+    tool.input_schema.as_ref()?.source.get("properties")?.as_object()
 }
 
 impl<'c> Turn<'c> {

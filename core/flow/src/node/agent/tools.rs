@@ -1,7 +1,6 @@
 //! The tools of an agent: those of its node, and the built-in `finish` and `request_human` (docs/spec/flows.md#4.13).
 
 use convengine_config::flow::document::{FINISH, FlowTool, Node, REQUEST_HUMAN, is_built_in};
-use convengine_text::json::schema::JsonSchema;
 use convengine_turn::{EffectErrorDetail, EffectErrorKind, LlmTool, LlmToolCall};
 use serde_json::{Value, json};
 
@@ -27,7 +26,7 @@ impl<'c> Turn<'c> {
             let is_built_in = |name: &str| is_built_in(name) || of_agent.iter().any(|it| it.name == name);
             if tools.iter().all(|it| it.name != name) && !is_built_in(&name) {
                 let description = if tool.description.is_empty() { &tool.name } else { &tool.description }.clone();
-                let parameters = tool.input_schema.clone().unwrap_or_else(|| json!({"type": "object"}));
+                let parameters = tool.input_schema.as_ref().map_or_else(|| json!({"type": "object"}), |it| it.source.clone());
                 tools.push(LlmTool { name, description, parameters });
             }
         }
@@ -78,7 +77,7 @@ impl<'c> Turn<'c> {
     pub(super) fn coerce_arguments(&self, run: &AgentRun<'c>, calls: &mut [LlmToolCall]) {
         for call in calls {
             let schema = run.find_offered(self.flow, &call.name).and_then(|it| it.1.input_schema.as_ref());
-            if let Some(schema) = schema.and_then(|it| JsonSchema::compile(it).ok()) {
+            if let Some(Ok(schema)) = schema.map(|it| &it.compiled) {
                 schema.coerce(&mut call.arguments);
             }
         }
